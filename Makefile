@@ -39,10 +39,11 @@ RUST_INPUTS := Cargo.toml Cargo.lock $(shell find crates algorithms -type f 2>/d
 # Without libelf's headers there is no kernel backend, and all else as usual.
 CRATES = $(shell tools/setup crates)
 
-.PHONY: help demo test test-rust test-python test-unprivileged golden golden-builds golden-page check check-macos format lint \
-  docs bench bench-algorithms bench-campaign bench-links bench-page bench-peers bench-scale bench-verdicts bench-calibration \
-  bench-emulator bench-presets conformance fidelity validate-links fuzz images \
-  setup site page wheel clean
+.PHONY: help demo test test-rust test-python test-unprivileged test-page golden golden-builds golden-page check check-macos format lint \
+  docs bench bench-algorithms bench-campaign bench-fit bench-links bench-open bench-page bench-peers bench-scale \
+  bench-verdicts bench-calibration bench-emulator bench-presets bench-trial conformance fidelity validate-links \
+  fuzz images \
+  setup site page wheel wheel-aarch64 clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -57,8 +58,9 @@ test: test-rust test-python ## run every test
 test-rust: $(STAMPS)/packages
 	@cargo test $(CRATES) --quiet
 
+# Two processes: one for what loads algorithms, makes namespaces or measures in real time.
 test-python: $(STAMPS)/core
-	@$(PYTHON) -m pytest --quiet
+	@$(PYTHON) -m pytest --quiet --numprocesses 2 --dist loadgroup
 
 # What the kernel backends consist of, and what must go on without them.
 UNPRIVILEGED_TESTS := $(addprefix tests/python/,kernel/ backends/test_testbed.py backends/test_kernel_studies.py \
@@ -81,10 +83,14 @@ page: $(STAMPS)/page ## build the page: target/page/site/index.html, which opens
 bench-page: $(STAMPS)/page ## from a slider's move to the new curves, in BROWSER
 	@node target/page/test/bench.mjs target/page/site/index.html $(BROWSER) $(ARGS)
 
+test-page: $(STAMPS)/page ## the page in BROWSER, as its users have it
+	@tools/setup browser
+	@node target/page/test/page.mjs target/page/site/index.html $$(command -v $(or $(BROWSER),chromium))
+
 golden-page: $(STAMPS)/page ## the same of the page's module, in Node.js
 	@$(PYTHON) tools/golden/page.py $(ARGS)
 
-check: lint docs golden golden-page test test-unprivileged wheel ## format, lints, documentation, types, results, then every test
+check: lint docs golden golden-page test-page test test-unprivileged wheel ## format, lints, documentation, types, results, then every test
 
 check-macos: $(STAMPS)/packages ## whether the Rust code compiles without Linux; needs rustup and clang
 	@rustup target add x86_64-apple-darwin 2>/dev/null
@@ -107,6 +113,7 @@ docs: $(STAMPS)/core site ## build the site and the Rust documentation; a warnin
 
 site: $(STAMPS)/core ## build the documentation: target/site/index.html
 	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --quiet --strict
+	@rm -f target/site/404.html # its styles are found by a web server alone
 
 format: $(STAMPS)/packages ## format Rust and Python
 	@cargo fmt --all
@@ -122,8 +129,17 @@ bench-algorithms: $(STAMPS)/packages ## instructions an ACK of each algorithm, o
 bench-campaign: $(STAMPS)/core ## what a campaign costs beside its simulation, and what SIGKILL loses
 	@$(PYTHON) bench/campaign.py $(ARGS)
 
+bench-trial: $(STAMPS)/core ## error rates of trials in simulated worlds, beside a comparison flow by flow
+	@$(PYTHON) bench/trial.py $(ARGS)
+
+bench-fit: $(STAMPS)/core ## links inferred from one flow, and what they predict, on hidden wires
+	@$(PYTHON) bench/fit.py $(ARGS)
+
 bench-links: $(STAMPS)/core ## instructions a simulated second of each radio link
 	@$(PYTHON) bench/links.py $(ARGS)
+
+bench-open: $(STAMPS)/page ## cwndlab open over 200 studies and 100,000 runs: first screen, memory
+	@$(PYTHON) bench/open.py $(ARGS)
 
 bench-presets: $(STAMPS)/core ## simulated seconds, and segments, a CPU second on every preset
 	@$(PYTHON) bench/presets.py $(ARGS)
@@ -183,6 +199,10 @@ $(STAMPS)/lint: $(STAMPS)/packages tools/setup
 wheel: $(STAMPS)/packages ## build dist/*.whl, and install and use it where nothing else is
 	@tools/wheel
 	@tools/wheel-test
+
+wheel-aarch64: $(STAMPS)/core ## the wheel for 64-bit ARM, tried under qemu-user (not a part of make check)
+	@tools/wheel aarch64
+	@tools/wheel-test-aarch64
 
 clean: ## remove everything that is built; results stay
 	@rm -rf $(VENV) target .mypy_cache .ruff_cache .pytest_cache .hypothesis

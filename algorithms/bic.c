@@ -62,7 +62,8 @@
 	  "time to grow by search_divisor packets around the maximum")		\
 	P(search_divisor, "", 4, 2, 64, "a round trip goes 1/this of the way")	\
 	P(count_acks, "bool", 1, 0, 1,						\
-	  "divide by the packets of an ACK, which doubles every step")
+	  "divide by the packets of an ACK, which doubles every step")		\
+	CC_SLOW_START_PARAMETER(P, CC_SLOW_START_PLAIN)
 
 CC_PARAMETERS(bic, BIC_PARAMETERS);
 
@@ -81,6 +82,7 @@ struct bic {
 	u32 last_cwnd;		/* window at the last update, packets */
 	u32 last_time;		/* time of the last update, jiffies */
 	u32 ack_ratio;		/* packets an ACK acknowledges, 1/16 */
+	struct cc_slow_start start;
 };
 
 CC_PRIV_CHECK(struct bic);
@@ -90,6 +92,7 @@ CC_INLINE void bic_forget(struct sock *sk)
 	struct bic *ca = inet_csk_ca(sk);
 
 	*ca = (struct bic){ .ack_ratio = BIC_RATIO_START };
+	cc_slow_start_restart(sk, &ca->start, cc_params(sk)->slow_start);
 }
 
 CC_PROG(void, bic_init, struct sock *sk)
@@ -161,14 +164,14 @@ CC_INLINE void bic_update(struct sock *sk, u32 cwnd)
 CC_PROG(void, bic_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	const struct bic *ca = inet_csk_ca(sk);
+	struct bic *ca = inet_csk_ca(sk);
 
 	(void)ack;
 	if (!tcp_is_cwnd_limited(sk))
 		return;
 	if (tcp_in_slow_start(tp)) {
 		cc_phase(sk, BIC_SLOW_START);
-		acked = tcp_slow_start(tp, acked);
+		acked = cc_slow_start_grow(sk, &ca->start, cc_params(sk)->slow_start, acked);
 		if (!acked)
 			return;
 	}
@@ -210,6 +213,7 @@ CC_PROG(void, bic_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 
 	if (CC_GET(inet_csk(sk), icsk_ca_state) == TCP_CA_Open)
 		ca->ack_ratio += sample->pkts_acked - (ca->ack_ratio >> BIC_RATIO_SHIFT);
+	cc_slow_start_take(sk, &ca->start, cc_params(sk)->slow_start, sample);
 }
 
 CC_OPS(bic) = {

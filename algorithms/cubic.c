@@ -64,21 +64,6 @@
 /* Before the first loss W_max is unknown: at least one packet per 20 (5 % an RTT). */
 #define CUBIC_PROBING_CNT	20u
 
-/* HyStart: hystart_detect is a set of these. */
-#define HYSTART_ACK_TRAIN	1u
-#define HYSTART_DELAY		2u
-
-/* The least RTT of a round means something from this many samples on. */
-#define HYSTART_MIN_SAMPLES	8u
-
-/* The RTT may grow by an eighth within these bounds. */
-#define HYSTART_DELAY_MIN_US	4000u
-#define HYSTART_DELAY_MAX_US	16000u
-
-/* A paced sender leaves gaps of a few bursts; more than 1 ms is not its doing. */
-#define HYSTART_BURSTS		4u
-#define HYSTART_BURSTS_MAX_US	1000u
-
 #define CUBIC_PARAMETERS(P)							\
 	P(fast_convergence, "bool", 1, 0, 1,					\
 	  "remember less than the window if it is below the last maximum")	\
@@ -94,7 +79,8 @@
 	P(hystart_low_window, "packets", 16, 0, 0x7fffffff,			\
 	  "smallest window at which HyStart looks")				\
 	P(hystart_ack_delta_us, "us", 2000, 0, 1000000,				\
-	  "largest gap between the ACKs of a train")
+	  "largest gap between the ACKs of a train")				\
+	CC_SLOW_START_PARAMETER(P, CC_SLOW_START_HYSTART)
 
 CC_PARAMETERS(cubic, CUBIC_PARAMETERS);
 
@@ -120,17 +106,9 @@ struct cubic_epoch {
 	u32 reno_cwnd;		/* Reno's window in this epoch, packets */
 };
 
-struct hystart_round {
-	u32 start_us;		/* of the round */
-	u32 last_ack_us;	/* last ACK of the train */
-	u32 end_seq;		/* the round ends when this is acknowledged */
-	u32 least_rtt_us;	/* of the round so far */
-	u32 samples;		/* RTTs of the round, up to HYSTART_MIN_SAMPLES */
-};
-
 struct cubic {
 	struct cubic_epoch epoch;
-	struct hystart_round round;
+	struct cc_slow_start start;
 	bool found;		/* HyStart has ended slow start */
 };
 
@@ -170,23 +148,6 @@ CC_INLINE u32 cubic_root(u64 a)
 	return (u32)(((u64)x * 341) >> 10);
 }
 
-CC_INLINE u32 hystart_clock_us(const struct sock *sk)
-{
-	return (u32)tcp_sk(sk)->tcp_mstamp;
-}
-
-CC_INLINE void hystart_start_round(struct sock *sk)
-{
-	struct cubic *ca = inet_csk_ca(sk);
-	u32 now_us = hystart_clock_us(sk);
-
-	ca->round.start_us = now_us;
-	ca->round.last_ack_us = now_us;
-	ca->round.end_seq = tcp_sk(sk)->snd_nxt;
-	ca->round.least_rtt_us = ~0u;
-	ca->round.samples = 0;
-}
-
 CC_INLINE void cubic_forget(struct sock *sk)
 {
 	struct cubic *ca = inet_csk_ca(sk);
@@ -195,11 +156,22 @@ CC_INLINE void cubic_forget(struct sock *sk)
 	ca->found = false;
 }
 
+/* `hystart` 0 turns it off. */
+CC_INLINE u32 cubic_slow_start(const struct sock *sk)
+{
+	u32 method = cc_params(sk)->slow_start;
+
+	return method == CC_SLOW_START_HYSTART && !cc_params(sk)->hystart ?
+		CC_SLOW_START_PLAIN : method;
+}
+
 CC_PROG(void, cubic_init, struct sock *sk)
 {
+	struct cubic *ca = inet_csk_ca(sk);
+
 	cubic_forget(sk);
-	if (cc_params(sk)->hystart)
-		hystart_start_round(sk);
+	if (cubic_slow_start(sk))
+		cc_slow_start_restart(sk, &ca->start, cubic_slow_start(sk));
 	else if (cc_params(sk)->initial_ssthresh)
 		tcp_sk(sk)->snd_ssthresh = cc_params(sk)->initial_ssthresh;
 }
@@ -342,7 +314,7 @@ CC_PROG(void, cubic_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 		return;
 	if (tcp_in_slow_start(tp)) {
 		cc_phase(sk, CUBIC_SLOW_START);
-		acked = tcp_slow_start(tp, acked);
+		acked = cc_slow_start_grow(sk, &ca->start, cc_params(sk)->slow_start, acked);
 		if (!acked)
 			return;
 	}
@@ -373,71 +345,12 @@ CC_PROG(u32, cubic_undo_cwnd, struct sock *sk)
 
 CC_PROG(void, cubic_set_state, struct sock *sk, u8 new_state)
 {
+	struct cubic *ca = inet_csk_ca(sk);
+
 	if (new_state != TCP_CA_Loss)
 		return;
 	cubic_forget(sk);
-	hystart_start_round(sk);
-}
-
-/* How long pacing may hold the ACKs of a round trip apart, in us. */
-CC_INLINE u32 hystart_pacing_us(const struct sock *sk)
-{
-	u64 rate = sk->sk_pacing_rate;
-
-	if (!rate)
-		return 0;
-	return (u32)min(div64_u64((u64)sk->sk_gso_max_size * HYSTART_BURSTS * USEC_PER_SEC, rate),
-			(u64)HYSTART_BURSTS_MAX_US);
-}
-
-CC_INLINE void hystart_end_slow_start(struct sock *sk)
-{
-	struct cubic *ca = inet_csk_ca(sk);
-
-	ca->found = true;
-	tcp_sk(sk)->snd_ssthresh = tcp_snd_cwnd(tcp_sk(sk));
-}
-
-CC_INLINE void hystart_update(struct sock *sk, u32 rtt_us)
-{
-	struct cubic *ca = inet_csk_ca(sk);
-	struct hystart_round *round = &ca->round;
-	u32 detect = cc_params(sk)->hystart_detect;
-	u32 shortest_us = ca->epoch.delay_min_us;
-
-	if (after(tcp_sk(sk)->snd_una, round->end_seq))
-		hystart_start_round(sk);
-	/* the rounds are counted from the first ACK on, though */
-	if (tcp_snd_cwnd(tcp_sk(sk)) < cc_params(sk)->hystart_low_window)
-		return;
-
-	if (detect & HYSTART_ACK_TRAIN) {
-		u32 now_us = hystart_clock_us(sk);
-
-		if ((s32)(now_us - round->last_ack_us) <= (s32)cc_params(sk)->hystart_ack_delta_us) {
-			u32 longest_us = shortest_us + hystart_pacing_us(sk);
-
-			round->last_ack_us = now_us;
-			/*
-			 * Packets sent back to back come as a train of half the
-			 * RTT when the window fills the path one way; pacing
-			 * spreads them over the whole RTT.
-			 */
-			if (sk->sk_pacing_status == SK_PACING_NONE)
-				longest_us >>= 1;
-			if ((s32)(now_us - round->start_us) > (s32)longest_us)
-				hystart_end_slow_start(sk);
-		}
-	}
-
-	if (detect & HYSTART_DELAY) {
-		round->least_rtt_us = min(round->least_rtt_us, rtt_us);
-		if (round->samples < HYSTART_MIN_SAMPLES)
-			round->samples++;
-		else if (round->least_rtt_us > shortest_us +
-			 clamp(shortest_us >> 3, HYSTART_DELAY_MIN_US, HYSTART_DELAY_MAX_US))
-			hystart_end_slow_start(sk);
-	}
+	cc_slow_start_restart(sk, &ca->start, cc_params(sk)->slow_start);
 }
 
 CC_PROG(void, cubic_pkts_acked, struct sock *sk, const struct ack_sample *sample)
@@ -454,8 +367,16 @@ CC_PROG(void, cubic_pkts_acked, struct sock *sk, const struct ack_sample *sample
 	rtt_us = max((u32)sample->rtt_us, 1u);
 	if (!ca->epoch.delay_min_us || ca->epoch.delay_min_us > rtt_us)
 		ca->epoch.delay_min_us = rtt_us;
-	if (cc_params(sk)->hystart && !ca->found && tcp_in_slow_start(tp))
-		hystart_update(sk, rtt_us);
+	if (cc_params(sk)->slow_start != CC_SLOW_START_HYSTART) {
+		cc_slow_start_take(sk, &ca->start, cc_params(sk)->slow_start, sample);
+	} else if (cc_params(sk)->hystart && !ca->found && tcp_in_slow_start(tp) &&
+		   cc_hystart_take(sk, &ca->start.hystart, rtt_us, ca->epoch.delay_min_us,
+				   cc_params(sk)->hystart_detect,
+				   cc_params(sk)->hystart_low_window,
+				   cc_params(sk)->hystart_ack_delta_us)) {
+		ca->found = true;
+		cc_slow_start_end(sk);
+	}
 }
 
 CC_OPS(cubic) = {

@@ -30,7 +30,8 @@
 #define HIGHSPEED_PARAMETERS(P)						\
 	P(computed, "bool", 0, 0, 1,						\
 	  "a(w) and b(w) between the table's rows too, as in ns-2")	\
-	P(halve_first, "bool", 0, 0, 1, "the first loss halves the window")
+	P(halve_first, "bool", 0, 0, 1, "the first loss halves the window")	\
+	CC_SLOW_START_PARAMETER(P, CC_SLOW_START_PLAIN)
 
 CC_PARAMETERS(highspeed, HIGHSPEED_PARAMETERS);
 
@@ -98,6 +99,7 @@ struct highspeed {
 	u32 row;	/* of the table */
 	u32 has_reduced;	/* a loss has reduced the window, bool */
 	u64 credit;	/* growth not yet in the window, 1/1024 packet times cwnd */
+	struct cc_slow_start start;
 };
 
 CC_PRIV_CHECK(struct highspeed);
@@ -124,6 +126,7 @@ CC_PROG(void, highspeed_init, struct sock *sk)
 	ca->row = 0;
 	ca->has_reduced = 0;
 	ca->credit = 0;
+	cc_slow_start_restart(sk, &ca->start, cc_params(sk)->slow_start);
 }
 
 /* The point of section 5 at this window; the last one above it. */
@@ -177,7 +180,7 @@ CC_PROG(void, highspeed_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 		return;
 	if (tcp_in_slow_start(tp)) {
 		cc_phase(sk, HIGHSPEED_SLOW_START);
-		tcp_slow_start(tp, acked);
+		cc_slow_start_grow(sk, &ca->start, cc_params(sk)->slow_start, acked);
 		return;
 	}
 
@@ -224,11 +227,19 @@ CC_PROG(u32, highspeed_undo_cwnd, struct sock *sk)
 	return tcp_reno_undo_cwnd(sk);
 }
 
+CC_PROG(void, highspeed_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	struct highspeed *ca = inet_csk_ca(sk);
+
+	cc_slow_start_take(sk, &ca->start, cc_params(sk)->slow_start, sample);
+}
+
 CC_OPS(highspeed) = {
 	.init		= CC_CB(highspeed_init),
 	.ssthresh	= CC_CB(highspeed_ssthresh),
 	.cong_avoid	= CC_CB(highspeed_cong_avoid),
 	.undo_cwnd	= CC_CB(highspeed_undo_cwnd),
+	.pkts_acked	= CC_CB(highspeed_pkts_acked),
 	.name		= "highspeed",
 };
 

@@ -6,6 +6,7 @@
  * trip. Congestion avoidance: one packet for each window acknowledged. A loss
  * halves the window. What happens between loss and its repair (Tahoe, Reno,
  * NewReno, SACK) is not the algorithm's: the endpoint's recovery decides it.
+ * `slow_start` ends slow start earlier (cc_slow_start.h).
  *
  *   +------------+   cwnd >= ssthresh   +----------------------+
  *   | slow start |--------------------->| congestion avoidance |
@@ -18,16 +19,46 @@
  */
 #include "cc.h"
 
+#define RENO_PARAMETERS(P) CC_SLOW_START_PARAMETER(P, CC_SLOW_START_PLAIN)
+
+CC_PARAMETERS(reno, RENO_PARAMETERS);
+
 #define RENO_PHASES(P)						\
 	P(RENO_SLOW_START, "slow_start")			\
 	P(RENO_AVOIDANCE, "avoidance")
 
 CC_PHASES(reno, RENO_PHASES);
 
+struct reno {
+	struct cc_slow_start start;
+};
+
+CC_PRIV_CHECK(struct reno);
+
+CC_PROG(void, reno_init, struct sock *sk)
+{
+	struct reno *ca = inet_csk_ca(sk);
+
+	cc_slow_start_restart(sk, &ca->start, cc_params(sk)->slow_start);
+}
+
 CC_PROG(void, reno_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
-	tcp_reno_cong_avoid(sk, ack, acked);
-	cc_phase(sk, tcp_in_slow_start(tcp_sk(sk)) ? RENO_SLOW_START : RENO_AVOIDANCE);
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct reno *ca = inet_csk_ca(sk);
+
+	(void)ack;
+	if (tcp_is_cwnd_limited(sk)) {
+		bool is_over = !tcp_in_slow_start(tp);
+
+		if (!is_over) {
+			acked = cc_slow_start_grow(sk, &ca->start, cc_params(sk)->slow_start, acked);
+			is_over = acked != 0;
+		}
+		if (is_over)
+			tcp_cong_avoid_ai(tp, tcp_snd_cwnd(tp), acked);
+	}
+	cc_phase(sk, tcp_in_slow_start(tp) ? RENO_SLOW_START : RENO_AVOIDANCE);
 }
 
 CC_PROG(u32, reno_ssthresh, struct sock *sk)
@@ -40,15 +71,25 @@ CC_PROG(u32, reno_undo_cwnd, struct sock *sk)
 	return tcp_reno_undo_cwnd(sk);
 }
 
+CC_PROG(void, reno_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	struct reno *ca = inet_csk_ca(sk);
+
+	cc_slow_start_take(sk, &ca->start, cc_params(sk)->slow_start, sample);
+}
+
 CC_OPS(reno) = {
+	.init		= CC_CB(reno_init),
 	.ssthresh	= CC_CB(reno_ssthresh),
 	.cong_avoid	= CC_CB(reno_cong_avoid),
 	.undo_cwnd	= CC_CB(reno_undo_cwnd),
+	.pkts_acked	= CC_CB(reno_pkts_acked),
 	.flags		= TCP_CONG_NON_RESTRICTED,
 	.name		= "reno",
 };
 
 CC_DESCRIBE(reno,
 	.summary = "one packet a round trip, half the window at a loss (RFC 5681)",
+	CC_HAS_PARAMETERS(reno),
 	CC_HAS_PHASES(reno)
 );

@@ -31,7 +31,8 @@
 	  "acknowledged packets for one more packet, 1/a")			\
 	P(md_scale, "", 3, 1, 31, "a loss takes cwnd / 2^md_scale packets")	\
 	P(legacy_window, "packets", 0, 0, 0x7fffffff,				\
-	  "Reno up to this window, scalable above; 0 = the faster one, as in Linux")
+	  "Reno up to this window, scalable above; 0 = the faster one, as in Linux") \
+	CC_SLOW_START_PARAMETER(P, CC_SLOW_START_PLAIN)
 
 CC_PARAMETERS(scalable, SCALABLE_PARAMETERS);
 
@@ -41,6 +42,19 @@ CC_PARAMETERS(scalable, SCALABLE_PARAMETERS);
 	P(SCALABLE_SCALABLE, "scalable")
 
 CC_PHASES(scalable, SCALABLE_PHASES);
+
+struct scalable {
+	struct cc_slow_start start;
+};
+
+CC_PRIV_CHECK(struct scalable);
+
+CC_PROG(void, scalable_init, struct sock *sk)
+{
+	struct scalable *ca = inet_csk_ca(sk);
+
+	cc_slow_start_restart(sk, &ca->start, cc_params(sk)->slow_start);
+}
 
 /* The window is one at which the algorithm is Reno. */
 CC_INLINE bool scalable_is_standard(const struct sock *sk, u32 cwnd)
@@ -53,6 +67,7 @@ CC_INLINE bool scalable_is_standard(const struct sock *sk, u32 cwnd)
 CC_PROG(void, scalable_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
+	struct scalable *ca = inet_csk_ca(sk);
 	bool is_standard;
 
 	(void)ack;
@@ -60,7 +75,7 @@ CC_PROG(void, scalable_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 		return;
 	if (tcp_in_slow_start(tp)) {
 		cc_phase(sk, SCALABLE_SLOW_START);
-		acked = tcp_slow_start(tp, acked);
+		acked = cc_slow_start_grow(sk, &ca->start, cc_params(sk)->slow_start, acked);
 		if (!acked)
 			return;
 	}
@@ -83,10 +98,19 @@ CC_PROG(u32, scalable_undo_cwnd, struct sock *sk)
 	return tcp_reno_undo_cwnd(sk);
 }
 
+CC_PROG(void, scalable_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	struct scalable *ca = inet_csk_ca(sk);
+
+	cc_slow_start_take(sk, &ca->start, cc_params(sk)->slow_start, sample);
+}
+
 CC_OPS(scalable) = {
+	.init		= CC_CB(scalable_init),
 	.ssthresh	= CC_CB(scalable_ssthresh),
 	.cong_avoid	= CC_CB(scalable_cong_avoid),
 	.undo_cwnd	= CC_CB(scalable_undo_cwnd),
+	.pkts_acked	= CC_CB(scalable_pkts_acked),
 	.name		= "scalable",
 };
 

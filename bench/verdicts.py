@@ -45,6 +45,7 @@ ALGORITHMS = ("cubic", "bbr", "reno", "vegas", "westwood", "illinois")
 GOALS = (THROUGHPUT, BALANCE, LATENCY)
 TRUTH_SEED = 1_000_003
 DRAWS_SEED = 77
+RULE = "2026-11-26"  # of the rule by which sets are chosen: records of earlier ones do not count
 STRONG = 0.9  # repeatable with at least this
 MOST_CONTRADICTIONS, MOST_ON_A_LINK = 0.01, 0.05
 FEWEST_STRONG = 0.8
@@ -168,6 +169,7 @@ class Record:
         """What was counted of a network, by goal."""
         entry = {
             "epoch": core.behaviour_epoch(),
+            "rule": RULE,
             "link": short(link),
             "change": None if change is None else change.name,
             "duration": self.options.duration,

@@ -1,8 +1,8 @@
-// Bundles the page into one file that works from disk: target/page/site/index.html. Beside it, in
-// target/page/test, what its tests run.
+// Bundles the simulator's page into one file that works from disk, target/page/site/index.html, and
+// that of `cwndlab open` beside it. What their tests run is in target/page/test.
 
 import { build } from "esbuild";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 
 const common = {
   bundle: true,
@@ -42,6 +42,10 @@ await writeFile(
     .replace("/* script */", () => script.replaceAll("</script", "<\\/script")),
 );
 
+// The page of `cwndlab open`, in files of its own, as its server allows no scripts within a page.
+await build({ ...common, entryPoints: ["src/results/main.ts"], outfile: `${out}/site/results.js` });
+await copyFile("src/results/index.html", `${out}/site/results.html`);
+
 await build({
   ...common,
   entryPoints: ["test/in_browser.ts"],
@@ -51,7 +55,7 @@ await build({
   bundle: true,
   platform: "node",
   format: "esm",
-  entryPoints: ["test/node.ts", "test/browser.ts", "test/bench.ts"],
+  entryPoints: ["test/node.ts", "test/browser.ts", "test/bench.ts", "test/page.ts", "test/results.ts", "test/open_bench.ts"],
   outExtension: { ".js": ".mjs" },
   // Puppeteer has parts that are required at run time, which a module cannot.
   banner: {

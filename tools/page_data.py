@@ -1,26 +1,39 @@
-"""Writes what the page knows of this version: presets, algorithms, templates of scenarios.
+"""Writes what the page knows of this version: presets, algorithms, scenarios, sentences.
 
 It is JSON on standard output, read when the page is built. Scenarios come from the code of the
 command line: `templates[n - 1]` is that of `cwndlab compare --flows n --repeat 2 ...` without its
-path.
+path, `templates_beside[n - 1]` has one more flow, whose algorithm the page chooses.
 """
 
 from __future__ import annotations
 
+import functools
 import json
+import re
 import sys
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import cwndlab as cw
 from cwndlab import core
 from cwndlab.api.repetitions import START_JITTER
 from cwndlab.errors import StudyError
 from cwndlab.figures.style import style_of
+from cwndlab.judge.answer import BASELINE
+from cwndlab.judge.decision import SURE, ZONE
+from cwndlab.judge.goals import BALANCE, LATENCY, THROUGHPUT
+from cwndlab.judge.reality import reality_of
+from cwndlab.judge.simulated_host import simulated_host
+from cwndlab.judge.templates import CHANGES, TEMPLATES
 from cwndlab.resolve.presets import load_preset, presets
 from cwndlab.study.describe import read_link
 from cwndlab.study.runs import channel_of
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 MOST_FLOWS = 8
+ALGORITHMS = Path(__file__).parents[1] / "docs" / "explanation" / "algorithms.md"
 SLIDERS = {  # keys that the page has sliders for, and a value that each can have
     "rate": "5 Mbit/s",
     "delay": "30 ms",
@@ -31,6 +44,15 @@ SLIDERS = {  # keys that the page has sliders for, and a value that each can hav
     "users": "4",
     "server": "20 ms",
 }
+GOALS = (BALANCE, THROUGHPUT, LATENCY)  # those that runs without further flows or records answer
+RADIOS = ("umts", "lte", "nr", "wifi")  # classes of networks with a record, if any
+CANDIDATES = {  # values among which a preset's own is looked for
+    "coverage": [f"{level} dB" for level in range(-5, 31)],
+    "users": [str(users) for users in range(1, 13)],
+    "server": [f"{delay} ms" for delay in range(201)],
+}
+SPEEDS = [f"{speed} km/h" for speed in (1, 2, 3, 5, 10, 30, 50, 80, 100, 120, 200, 300)]
+SAME_SPEED = 0.05  # of the Doppler shift, which presets round
 _NS_PER_MS = 1_000_000
 
 
@@ -45,15 +67,32 @@ def data() -> dict[str, Any]:
         "version": core.version(),
         "behaviour_epoch": core.behaviour_epoch(),
         "start_jitter_ns": int(START_JITTER.removesuffix(" ms")) * _NS_PER_MS,
-        "templates": [template(flows) for flows in range(1, MOST_FLOWS + 1)],
+        "templates": [template([{"count": flows}]) for flows in range(1, MOST_FLOWS + 1)],
+        "templates_beside": [
+            template([{"count": flows}, {"algorithm": BASELINE}])
+            for flows in range(1, MOST_FLOWS + 1)
+        ],
+        "rule": {"zone": ZONE},
+        "sure": SURE,
+        "baseline": BASELINE,
+        "host": simulated_host(template([{}])["scenario"]).to_json(),
+        "goals": [
+            {"name": g.name, "title": g.title, "price": g.price, "missing": g.missing}
+            for g in GOALS
+        ],
+        "reality": {
+            radio: record.to_json() for radio in RADIOS if (record := reality_of(radio)) is not None
+        },
+        "sentences": TEMPLATES,
+        "changes": CHANGES,
         "presets": [preset(name) for name in presets()],
         "algorithms": [algorithm(name) for name in core.algorithms()],
     }
 
 
-def template(flows: int) -> dict[str, Any]:
-    """A scenario of flows alike without its path, and what its seed depends on."""
-    study = cw.Study(link="rate=10 Mbit/s,delay=20 ms", algorithm="cubic", flows=flows)
+def template(flows: list[dict[str, Any]]) -> dict[str, Any]:
+    """A scenario of these flows without its path, and what its seed depends on."""
+    study = cw.Study(link="rate=10 Mbit/s,delay=20 ms", algorithm="cubic", flow=flows)
     scenario = study.matrix.cells[0].resolved.scenario
     cell = json.loads(channel_of(scenario))
     del cell["path"]
@@ -68,12 +107,15 @@ def preset(name: str) -> dict[str, Any]:
     """A preset: its file, and what kind of link it is."""
     loaded = load_preset(name, presets()[name].parent)
     medium = next((kind for kind in ("cell", "wifi", "stage") if kind in loaded.link), "wire")
+    keys = [key for key, value in SLIDERS.items() if has_key(name, key, value)]
+    own = {key: own_value(name, key, loaded.link) for key in keys}
     return {
         "name": name,
         "title": loaded.title,
         "description": loaded.description,
         "medium": medium,
-        "keys": [key for key, value in SLIDERS.items() if has_key(name, key, value)],
+        "keys": keys,
+        "values": {key: value for key, value in own.items() if value is not None},
         "text": presets()[name].read_text(encoding="utf-8"),
     }
 
@@ -87,15 +129,67 @@ def has_key(preset: str, key: str, value: str) -> bool:
     return True
 
 
+def own_value(preset: str, key: str, link: Mapping[str, object]) -> str | None:
+    """What a preset has where the key does not follow it; None if no value of a slider is it."""
+    written = link.get(key)
+    if isinstance(written, str):
+        return written
+    if key == "loss":
+        return "0 %" if written is None else None
+    if key == "speed":
+        return own_speed(preset)
+    own = path_of(preset)
+    return next(
+        (value for value in CANDIDATES.get(key, ()) if path_of(f"{preset},{key}={value}") == own),
+        None,
+    )
+
+
+def own_speed(preset: str) -> str | None:
+    """The speed whose Doppler shift a preset has, about."""
+
+    def shift(link: str) -> int:
+        return next((user.get("fading", {}).get("doppler_mhz", 0) for user in users(link)), 0)
+
+    def users(link: str) -> list[dict[str, Any]]:
+        return path_of(link).get("users", [])
+
+    own = shift(preset)
+    apart = {speed: abs(shift(f"{preset},speed={speed}") / own - 1) for speed in SPEEDS if own}
+    nearest = min(apart, key=lambda speed: apart[speed], default=None)
+    return nearest if nearest is not None and apart[nearest] < SAME_SPEED else None
+
+
+@functools.cache
+def path_of(link: str) -> dict[str, Any]:
+    """What a link in one line is to the simulator."""
+    study = cw.Study(link=link, algorithm="cubic")
+    scenario = study.matrix.cells[0].resolved.scenario
+    path: dict[str, Any] = scenario.model_dump(mode="json", exclude_none=True)["path"]
+    return path
+
+
 def algorithm(name: str) -> dict[str, Any]:
     """An algorithm, and how it is drawn."""
-    style = style_of(name)
+    style, known = style_of(name), core.algorithm(name)
     return {
         "name": name,
-        "summary": core.algorithm(name).description,
+        "summary": known.description,
+        "phases": list(known.phases),
+        **windows()[name],
         "colour": style.colour,
         "dark_colour": style.dark_colour,
     }
+
+
+@functools.cache
+def windows() -> dict[str, dict[str, str]]:
+    """How each algorithm's window grows and what a loss does, as the documentation has it."""
+    found = {}
+    for line in ALGORITHMS.read_text(encoding="utf-8").splitlines():
+        if row := re.match(r"\| `([\w-]+)`[^|]*\| ([^|]*) \| ([^|]*) \|", line):
+            found[row[1]] = {"increase": row[2], "decrease": row[3]}
+    return found
 
 
 if __name__ == "__main__":

@@ -353,6 +353,8 @@ struct cc_description {
 #include "cc_minmax.h"
 #include "cc_tcp.h"
 #include "cc_delay.h"
+#include "cc_model.h"
+#include "cc_slow_start.h"
 #ifdef CC_RECORD
 #include "../port/record.h"
 #endif

@@ -1,18 +1,28 @@
-// Curves over time, one chart a quantity, their cursors linked.
+// Curves over time, one chart a quantity, their cursors linked, with marks where something happened.
 
 import uPlot from "uplot";
 import type { Curves } from "./curves.ts";
+import { type Happening, isExit, isLoss } from "./happenings.ts";
 
 /** What is drawn of an algorithm. */
 export interface Line {
   name: string;
   colour: string;
   curves: Curves;
+  happenings: Happening[];
+  /** Whether it is that of the flow beside an algorithm's. */
+  isBeside: boolean;
 }
 
-type Quantity = Exclude<keyof Curves, "t_s">;
+export type Quantity = Exclude<keyof Curves, "t_s">;
 
-const CHARTS: { quantity: Quantity; title: string; unit: string }[] = [
+export interface Chart {
+  quantity: Quantity;
+  title: string;
+  unit: string;
+}
+
+export const CHARTS: Chart[] = [
   { quantity: "goodput_mbit_s", title: "Goodput", unit: "Mbit/s" },
   { quantity: "rtt_ms", title: "Round-trip time", unit: "ms" },
   { quantity: "cwnd_pkts", title: "Congestion window", unit: "packets" },
@@ -20,38 +30,76 @@ const CHARTS: { quantity: Quantity; title: string; unit: string }[] = [
 ];
 const HEIGHT_PX = 170;
 const SYNC = "time";
+const MARK_PX = 7;
+/** Goodput beyond this many times what 97 % of the samples stay below is cut off. */
+const SPIKE = 1.6;
+const ROOM = 1.05;
+/** A click so near to a mark is for it, as a share of the time shown. */
+const NEAR = 0.02;
+
+interface Callbacks {
+  /** A click at a time, or on what happened there. */
+  chosen: (t_s: number, nearest: { name: string; happening: Happening } | null) => void;
+  /** Buttons beside a chart's title. */
+  tools: (chart: Chart) => HTMLElement;
+}
 
 export class Charts {
   private plots: uPlot[] = [];
-  private names = "";
+  private cursors: HTMLElement[] = [];
+  private names: string | null = null;
+  private lines: Line[] = [];
+  private duration_s = 1;
+  private tops: number[] = CHARTS.map(() => 1);
 
-  constructor(private readonly place: HTMLElement) {
+  constructor(private readonly place: HTMLElement, private readonly callbacks: Callbacks) {
     new ResizeObserver(() => this.resize()).observe(place);
   }
 
   /** Draws these over the time up to `duration_s`; the plots stay while their lines do. */
   draw(lines: Line[], duration_s: number): void {
+    this.lines = lines;
+    this.duration_s = duration_s;
     const names = lines.map(({ name, colour }) => name + colour).join();
     if (names !== this.names) {
       this.names = names;
       for (const plot of this.plots) plot.destroy();
       this.place.replaceChildren();
+      this.cursors = [];
       this.plots = CHARTS.map((chart) => this.plot(chart, lines));
       this.resize(); // a figure takes all of the row until the next one is there
     }
-    CHARTS.forEach(({ quantity }, n) => {
+    CHARTS.forEach(({ quantity, title, unit }, n) => {
       const plot = this.plots[n]!;
-      plot.setData(aligned(lines, quantity));
-      plot.setScale("x", { min: 0, max: duration_s });
+      this.tops[n] = topOf(lines, quantity);
+      plot.over.parentElement!.ariaLabel = `${title} over ${shown(duration_s)} s: ${lines
+        .map(({ name, curves }) => `${name} ${shown(meanOf(curves[quantity]))} ${unit} on average`)
+        .join(", ")}`;
+      plot.batch(() => {
+        plot.setData(aligned(lines, quantity), false);
+        plot.setScale("x", { min: 0, max: duration_s });
+      });
     });
   }
 
-  private plot({ title, unit }: (typeof CHARTS)[number], lines: Line[]): uPlot {
+  /** Marks a time in all charts; none if null. */
+  mark(t_s: number | null): void {
+    this.plots.forEach((plot, n) => {
+      const cursor = this.cursors[n]!;
+      cursor.hidden = t_s === null;
+      if (t_s !== null) cursor.style.transform = `translateX(${plot.valToPos(t_s, "x")}px)`;
+    });
+  }
+
+  private plot(chart: Chart, lines: Line[]): uPlot {
+    const { title, unit } = chart;
     const figure = document.createElement("figure");
     const caption = document.createElement("figcaption");
+    const name = document.createElement("span");
     const small = document.createElement("small");
     small.textContent = unit;
-    caption.append(`${title} `, small);
+    name.append(`${title} `, small);
+    caption.append(name, this.callbacks.tools(chart));
     const place = document.createElement("div");
     figure.append(caption, place);
     this.place.append(figure);
@@ -62,31 +110,90 @@ export class Charts {
       ticks: { show: false },
       font: "12px system-ui, sans-serif",
     };
-    return new uPlot(
+    const plot = new uPlot(
       {
         width: Math.max(1, place.clientWidth),
         height: HEIGHT_PX,
+        padding: [12, 14, null, null],
         cursor: { sync: { key: SYNC }, drag: { x: false, y: false }, points: { size: 6 } },
-        legend: { show: true, live: true },
-        scales: { x: { time: false }, y: { range: (_, __, most) => [0, (most || 1) * 1.05] } },
+        legend: { show: true, live: true, markers: { width: 0, fill: (_, n) => stripeOf(lines[n - 1]) } },
+        scales: { x: { time: false }, y: { range: () => [0, this.tops[CHARTS.indexOf(chart)]!] } },
         axes: [
           { ...axis, values: (_, ticks) => ticks.map((tick) => `${tick} s`), size: 28 },
           { ...axis, size: 46 },
         ],
+        hooks: { draw: [(drawn) => this.drawMarks(drawn)] },
         series: [
-          { label: "time", value: (_, value) => (value === null ? "–" : `${value.toFixed(1)} s`) },
-          ...lines.map(({ name, colour }) => ({
+          { label: "time", value: (_, value) => (value === null ? "" : `${value.toFixed(1)} s`) },
+          ...lines.map(({ name, colour, isBeside }) => ({
             label: name,
             stroke: colour,
+            ...(isBeside && { dash: [4, 3] }),
             width: 1.6,
             points: { show: false },
-            value: (_: uPlot, value: number | null) => (value === null ? "–" : shown(value)),
+            value: (_: uPlot, value: number | null) => (value === null ? "" : shown(value)),
           })),
         ],
       },
       [[]],
       place,
     );
+    plot.over.parentElement!.setAttribute("role", "img");
+    const cursor = document.createElement("i");
+    cursor.className = "now";
+    cursor.hidden = true;
+    plot.over.append(cursor);
+    this.cursors.push(cursor);
+    plot.over.addEventListener("click", (event) => {
+      const t_s = plot.posToVal(event.offsetX, "x");
+      this.callbacks.chosen(t_s, this.nearest(t_s));
+    });
+    return plot;
+  }
+
+  private nearest(t_s: number): { name: string; happening: Happening } | null {
+    let best: { name: string; happening: Happening } | null = null;
+    let least = NEAR * this.duration_s;
+    for (const { name, happenings } of this.lines) {
+      for (const happening of happenings.filter(isMarked)) {
+        const apart = Math.max(happening.t_s - t_s, t_s - happening.until_s, 0);
+        if (apart < least) [best, least] = [{ name, happening }, apart];
+      }
+    }
+    return best;
+  }
+
+  /** Above the curves: a stroke for losses, a cross for a timeout, a circle for the end of slow start. */
+  private drawMarks(plot: uPlot): void {
+    const { ctx } = plot;
+    const scale = devicePixelRatio;
+    const size = MARK_PX * scale;
+    ctx.save();
+    ctx.lineWidth = 1.4 * scale;
+    ctx.setLineDash([]);
+    this.lines.forEach(({ colour, happenings }, n) => {
+      ctx.strokeStyle = colour;
+      ctx.beginPath();
+      const top = plot.bbox.top - size + (n % 2) * 3 * scale;
+      for (const happening of happenings) {
+        if (!isMarked(happening)) continue;
+        const x = plot.valToPos(happening.t_s, "x", true);
+        if (happening.kind === "timeout") {
+          ctx.moveTo(x - size / 2, top);
+          ctx.lineTo(x + size / 2, top + size);
+          ctx.moveTo(x + size / 2, top);
+          ctx.lineTo(x - size / 2, top + size);
+        } else if (isExit(happening)) {
+          ctx.moveTo(x + size / 2, top + size / 2);
+          ctx.arc(x, top + size / 2, size / 2, 0, 2 * Math.PI);
+        } else {
+          ctx.moveTo(x, top);
+          ctx.lineTo(x, top + size);
+        }
+      }
+      ctx.stroke();
+    });
+    ctx.restore();
   }
 
   private resize(): void {
@@ -97,8 +204,43 @@ export class Charts {
   }
 }
 
+/** How a line looks in a legend. */
+function stripeOf(line: Line | undefined): string {
+  if (line === undefined) return "transparent";
+  const { colour, isBeside } = line;
+  return isBeside ? `repeating-linear-gradient(90deg, ${colour} 0 4px, transparent 4px 6px)` : colour;
+}
+
+/**
+ * Where a chart ends. What waited behind a lost packet counts at once when that arrives: such spikes of
+ * goodput would hide all else.
+ */
+export function topOf(lines: { curves: Curves }[], quantity: Quantity): number {
+  const most = mostOf(lines, quantity);
+  if (quantity !== "goodput_mbit_s") return (most || 1) * ROOM;
+  const values = lines.flatMap(({ curves }) => [...curves[quantity]].filter((value) => !Number.isNaN(value)));
+  const usual = values.sort((a, b) => a - b)[Math.floor(0.97 * values.length)] ?? 0;
+  return usual > 0 && most > SPIKE * usual ? SPIKE * usual : (most || 1) * ROOM;
+}
+
+/** The largest value of some curves; 0 without one. */
+export function mostOf(lines: { curves: Curves }[], quantity: Quantity): number {
+  let most = 0;
+  for (const { curves } of lines) for (const value of curves[quantity]) if (value > most) most = value;
+  return most;
+}
+
+function meanOf(values: Float64Array): number {
+  const known = values.filter((value) => !Number.isNaN(value));
+  return known.reduce((sum, value) => sum + value, 0) / known.length;
+}
+
+function isMarked(happening: Happening): boolean {
+  return isLoss(happening.kind) || happening.kind === "timeout" || isExit(happening);
+}
+
 /** The curves on common times; an algorithm has no value where it has no sample. */
-function aligned(lines: Line[], quantity: Quantity): uPlot.AlignedData {
+export function aligned(lines: { curves: Curves }[], quantity: Quantity): uPlot.AlignedData {
   const tables = lines.map(({ curves }): uPlot.AlignedData => [
     curves.t_s,
     Array.from(curves[quantity], (value) => (Number.isNaN(value) ? null : value)),

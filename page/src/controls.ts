@@ -1,6 +1,7 @@
 // What is moved: sliders for the keys of a link, chips for presets and algorithms.
 
 import { data } from "./data.ts";
+import { PICTURES, type Picture, pictureOf } from "./pictures.ts";
 import { FIRST, MOST_ALGORITHMS, MOST_DURATION_S, type Setting } from "./setting.ts";
 
 /** A slider: how its place between 0 and 1 becomes a value, and what it stands at first. */
@@ -12,38 +13,28 @@ interface Slider {
   isLogarithmic: boolean;
   /** Decimal places; significant digits where logarithmic. */
   digits: number;
+  /** What is shown is so many times the key's value. */
+  factor: number;
 }
 
 const OF_LINKS: Record<string, Slider> = {
-  rate: { label: "Rate", unit: "Mbit/s", low: 0.5, high: 500, isLogarithmic: true, digits: 2 },
-  delay: { label: "Delay, one way", unit: "ms", low: 1, high: 500, isLogarithmic: true, digits: 2 },
-  queue: { label: "Queue", unit: "BDP", low: 0.1, high: 20, isLogarithmic: true, digits: 2 },
-  loss: { label: "Random loss", unit: "%", low: 0, high: 10, isLogarithmic: false, digits: 1 },
-  coverage: { label: "Coverage (SINR)", unit: "dB", low: -5, high: 30, isLogarithmic: false, digits: 0 },
-  speed: { label: "Speed", unit: "km/h", low: 1, high: 300, isLogarithmic: true, digits: 2 },
-  users: { label: "Users", unit: "", low: 1, high: 12, isLogarithmic: false, digits: 0 },
-  server: { label: "Server, one way", unit: "ms", low: 0, high: 200, isLogarithmic: false, digits: 0 },
+  rate: { label: "Rate", unit: "Mbit/s", low: 0.5, high: 500, isLogarithmic: true, digits: 2, factor: 1 },
+  delay: { label: "Round trip", unit: "ms", low: 1, high: 500, isLogarithmic: true, digits: 2, factor: 2 },
+  queue: { label: "Queue", unit: "BDP", low: 0.1, high: 20, isLogarithmic: true, digits: 2, factor: 1 },
+  loss: { label: "Random loss", unit: "%", low: 0, high: 10, isLogarithmic: false, digits: 1, factor: 1 },
+  coverage: { label: "Coverage (SINR)", unit: "dB", low: -5, high: 30, isLogarithmic: false, digits: 0, factor: 1 },
+  speed: { label: "Speed", unit: "km/h", low: 1, high: 300, isLogarithmic: true, digits: 2, factor: 1 },
+  users: { label: "Users", unit: "", low: 1, high: 12, isLogarithmic: false, digits: 0, factor: 1 },
+  server: { label: "Server round trip", unit: "ms", low: 0, high: 200, isLogarithmic: false, digits: 0, factor: 2 },
 };
 const STEPS = 1000;
-
-/** The presets that have a picture; the others are in the list beside them. */
-const PICTURES: { preset: string; keys: Record<string, string>; label: string }[] = [
-  { preset: "lte-typical", keys: {}, label: "LTE, walking" },
-  { preset: "lte-typical", keys: { speed: "120 km/h", handover: "every 20 s, 40 ms" }, label: "LTE on a train" },
-  { preset: "nr-typical", keys: {}, label: "5G, walking" },
-  { preset: "wifi-typical", keys: { server: "15 ms" }, label: "Wi-Fi, shared" },
-  { preset: "wifi-bad", keys: { server: "15 ms" }, label: "Wi-Fi, three rooms away" },
-  { preset: "satellite-geo", keys: {}, label: "Satellite" },
-  { preset: "bufferbloat", keys: {}, label: "A queue far too long" },
-  { preset: "", keys: { rate: "10 Mbit/s", delay: "20 ms", queue: "1 BDP", loss: "0 %" }, label: "A wire of your own" },
-];
 
 const WIRE_KEYS = ["rate", "delay", "queue", "loss"];
 const TRACE_KEYS = ["delay", "queue", "loss"];
 
 export class Controls {
   constructor(
-    private readonly place: { links: HTMLElement; sliders: HTMLElement; algorithms: HTMLElement },
+    private readonly place: Record<"links" | "sliders" | "algorithms" | "goals", HTMLElement>,
     private setting: Setting,
     private readonly changed: (setting: Setting) => void,
   ) {
@@ -66,11 +57,23 @@ export class Controls {
     this.showLinks();
     this.showSliders();
     this.showAlgorithms();
+    this.showGoals();
+  }
+
+  private showGoals(): void {
+    const chips = data.goals.map(({ name, title }) =>
+      chip(title, name === this.setting.goal, () => {
+        this.change({ goal: name });
+        this.showGoals();
+        this.place.goals.querySelector<HTMLElement>('[aria-pressed="true"]')?.focus();
+      }),
+    );
+    this.place.goals.replaceChildren(...chips);
   }
 
   private showLinks(): void {
     const { preset, keys } = this.setting;
-    const same = (picture: (typeof PICTURES)[number]) =>
+    const same = (picture: Picture) =>
       picture.preset === preset &&
       !("trace" in keys) &&
       Object.entries(picture.keys).every(([key, value]) => preset === "" || keys[key] === value) &&
@@ -79,13 +82,22 @@ export class Controls {
     const best = fitting.sort(
       (a, b) => Object.keys(b.keys).length - Object.keys(a.keys).length,
     )[0];
-    const chips = PICTURES.map((picture) =>
-      chip(picture.label, picture === best, () =>
-        this.change({ preset: picture.preset, keys: { ...picture.keys } }, true),
-      ),
-    );
+    const chips = PICTURES.map((picture) => {
+      const button = chip(picture.label, picture === best, () => {
+        this.change({ preset: picture.preset, keys: { ...picture.keys } }, true);
+        this.place.links.querySelector<HTMLElement>('[aria-pressed="true"]')?.focus();
+      });
+      button.classList.add("picture");
+      button.prepend(pictureOf(picture));
+      return button;
+    });
+    const pictures = document.createElement("div");
+    pictures.className = "pictures";
+    pictures.append(...chips);
+    const row = document.createElement("label");
+    row.className = "all";
     const list = document.createElement("select");
-    list.ariaLabel = "All links";
+    row.append("All links ", list);
     const own = "trace" in keys ? `your trace ${keys["trace"]}` : "a wire of your own";
     list.append(new Option(own, "", false, preset === ""));
     for (const { name, title } of data.presets) {
@@ -96,7 +108,10 @@ export class Controls {
         { preset: list.value, keys: list.value === "" ? { ...PICTURES.at(-1)!.keys } : {} },
         true,
       );
-    this.place.links.replaceChildren(...chips, list);
+    const about = document.createElement("p");
+    about.className = "soft small";
+    about.textContent = data.presets.find(({ name }) => name === preset)?.description ?? "";
+    this.place.links.replaceChildren(pictures, row, about);
   }
 
   private showSliders(): void {
@@ -105,15 +120,16 @@ export class Controls {
     const own = "trace" in keys ? TRACE_KEYS : WIRE_KEYS;
     const names = preset === "" ? own : (known?.keys ?? []);
     const rows = names.map((name) =>
-      slider(OF_LINKS[name]!, keys[name] ?? null, (value) => {
+      slider(OF_LINKS[name]!, keys[name] ?? null, known?.values[name] ?? null, (value) => {
         const { [name]: _, ...others } = this.setting.keys;
         this.change({ keys: value === null ? others : { ...others, [name]: value } });
-      }, preset !== ""),
+      }),
     );
     rows.push(
-      count("Flows alike", "", 1, data.templates.length, this.setting.flows, (flows) =>
+      count("Flows of each", "", 1, data.templates.length, this.setting.flows, (flows) =>
         this.change({ flows }),
       ),
+      this.besideRow(),
       count("Simulated time", "s", 5, MOST_DURATION_S, this.setting.duration_s, (duration_s) =>
         this.change({ duration_s }),
       ),
@@ -121,6 +137,22 @@ export class Controls {
         (repetition) => this.change({ repetition })),
     );
     this.place.sliders.replaceChildren(...rows);
+  }
+
+  /** One more flow on the same link. */
+  private besideRow(): HTMLElement {
+    const row = document.createElement("label");
+    row.className = "slider";
+    const name = document.createElement("span");
+    name.textContent = "Flow beside";
+    const list = document.createElement("select");
+    list.append(new Option("none", "", false, this.setting.beside === ""));
+    for (const { name: other } of data.algorithms) {
+      list.append(new Option(other, other, false, other === this.setting.beside));
+    }
+    list.onchange = () => this.change({ beside: list.value });
+    row.append(name, list);
+    return row;
   }
 
   private showAlgorithms(): void {
@@ -138,6 +170,7 @@ export class Controls {
       });
       button.title = summary;
       button.dataset["algorithm"] = name;
+      if (isOn) button.prepend(swatchOf(name));
       return button;
     });
     const lines = data.algorithms.filter(({ name }) => this.setting.algorithms.includes(name));
@@ -147,13 +180,23 @@ export class Controls {
       ...lines.map(({ name, summary }) => {
         const line = document.createElement("li");
         const strong = document.createElement("strong");
-        strong.textContent = name;
+        strong.append(swatchOf(name), name);
         line.append(strong, `: ${summary}`);
         return line;
       }),
     );
     this.place.algorithms.replaceChildren(...chips, list);
   }
+}
+
+/** A spot of an algorithm's colour. */
+export function swatchOf(name: string): HTMLElement {
+  const spot = document.createElement("i");
+  spot.className = "swatch";
+  const { colour, dark_colour } = data.algorithms.find((algorithm) => algorithm.name === name)!;
+  spot.style.setProperty("--light", colour);
+  spot.style.setProperty("--dark", dark_colour);
+  return spot;
 }
 
 function chip(label: string, isOn: boolean, press: () => void): HTMLButtonElement {
@@ -166,12 +209,12 @@ function chip(label: string, isOn: boolean, press: () => void): HTMLButtonElemen
   return button;
 }
 
-/** A slider of a key; `null` is the preset's own value. */
+/** A slider of a key; `text` is null where the preset's own value, `own`, holds. */
 function slider(
-  { label, unit, low, high, isLogarithmic, digits }: Slider,
+  { label, unit, low, high, isLogarithmic, digits, factor }: Slider,
   text: string | null,
+  own: string | null,
   changed: (text: string | null) => void,
-  hasPreset: boolean,
 ): HTMLElement {
   const valueAt = (share: number) =>
     isLogarithmic ? low * (high / low) ** share : low + share * (high - low);
@@ -181,18 +224,25 @@ function slider(
     const number = isLogarithmic ? Number(value.toPrecision(digits)) : Number(value.toFixed(digits));
     return unit === "" ? String(number) : `${number} ${unit}`;
   };
-  const share = text === null ? 0.5 : shareOf(Number.parseFloat(text));
-  const { row, input, output } = range(label, 0, STEPS, 1, Math.round(share * STEPS));
+  const placeOf = (value: string | null) => {
+    const isOfUnit = value !== null && (unit === "" || value.endsWith(` ${unit}`));
+    const share = isOfUnit ? shareOf(Number.parseFloat(value)) : 0.5;
+    return Math.round(Math.min(1, Math.max(0, Number.isNaN(share) ? 0.5 : share)) * STEPS);
+  };
+  const { row, input, output } = range(label, 0, STEPS, 1, placeOf(text ?? own));
   const reset = document.createElement("button");
   reset.type = "button";
   reset.className = "reset";
   reset.textContent = "×";
-  reset.ariaLabel = `${label}: as the preset`;
+  reset.ariaLabel = `${label}: back to the preset's`;
+  reset.title = "Back to the preset's";
   const show = (value: string | null) => {
-    output.textContent = value ?? "preset";
-    input.ariaValueText = value ?? "as the preset";
+    const shown = value ?? own;
+    output.textContent = shown === null ? "default" : timesOf(shown, factor);
+    output.title = value === null ? "as in the preset" : "";
+    input.ariaValueText = `${output.textContent}${value === null ? ", as in the preset" : ""}`;
     row.classList.toggle("usual", value === null);
-    reset.hidden = value === null || !hasPreset;
+    reset.style.visibility = value === null || own === null ? "hidden" : "visible";
   };
   input.oninput = () => {
     const value = written(valueAt(Number(input.value) / STEPS));
@@ -200,13 +250,21 @@ function slider(
     changed(value);
   };
   reset.onclick = () => {
-    input.value = String(STEPS / 2);
+    input.value = String(placeOf(own));
     show(null);
     changed(null);
+    input.focus();
   };
   show(text);
   row.append(reset);
   return row;
+}
+
+/** A quantity multiplied, with its unit. */
+function timesOf(text: string, factor: number): string {
+  const number = Number.parseFloat(text);
+  if (factor === 1 || Number.isNaN(number)) return text;
+  return `${Number((factor * number).toPrecision(6))}${text.slice(text.indexOf(" "))}`;
 }
 
 function count(

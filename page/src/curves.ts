@@ -20,17 +20,24 @@ export interface Figures {
   timeouts: number;
 }
 
-/** The curves of a run that began at `begin_s`, whose samples are of one interval. */
-export function curvesOf({ tables }: Tables, begin_s: number): Curves {
+/** Flows from one number up to another, which is not among them. */
+export interface Range {
+  from: number;
+  to: number;
+}
+
+/** The curves of some flows of a run that began at `begin_s`, whose samples are of one interval. */
+export function curvesOf({ tables }: Tables, begin_s: number, { from, to }: Range): Curves {
   const samples = tables.get("samples")!;
   const times = numbers(samples, "t_s");
+  const flows = numbers(samples, "flow");
   const rows = new Map<number, number>();
   for (const time of times) if (!rows.has(time)) rows.set(time, rows.size);
   const own = (name: string, combine: "sum" | "mean" | "last") => {
     const result = new Float64Array(rows.size).fill(NaN);
     const counts = new Uint32Array(rows.size);
     numbers(samples, name).forEach((value, n) => {
-      if (Number.isNaN(value)) return;
+      if (Number.isNaN(value) || flows[n]! < from || flows[n]! >= to) return;
       const row = rows.get(times[n]!)!;
       const count = ++counts[row]!;
       const before = count === 1 ? 0 : result[row]!;
@@ -48,10 +55,10 @@ export function curvesOf({ tables }: Tables, begin_s: number): Curves {
   };
 }
 
-/** The figures of a run. RTTs are the mean of the flows', retransmissions the share of all segments. */
-export function figuresOf({ tables }: Tables): Figures {
+/** The figures of some flows of a run. RTTs are the mean of the flows', retransmissions the share of all segments. */
+export function figuresOf({ tables }: Tables, { from, to }: Range): Figures {
   const flows = tables.get("flows")!;
-  const all = (name: string) => numbers(flows, name);
+  const all = (name: string) => numbers(flows, name).slice(from, to);
   const sum = (name: string) => all(name).reduce((total, value) => total + value, 0);
   const mean = (name: string) => sum(name) / all(name).length;
   return {
@@ -64,7 +71,8 @@ export function figuresOf({ tables }: Tables): Figures {
   };
 }
 
-function numbers(table: Table, name: string): Float64Array {
+/** A column as numbers, NaN where undefined. */
+export function numbers(table: Table, name: string): Float64Array {
   const column: Column | undefined = table.get(name);
   if (column === undefined) throw new Error(`the module gives no column ${name}`);
   return Float64Array.from(column as ArrayLike<unknown>, (value) =>

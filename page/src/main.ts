@@ -1,31 +1,87 @@
-// The page: controls above, curves below, and the command that gives the same.
+// The page: controls, the answer, the running link, curves, and the command that gives the same.
 
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
-import { Charts, type Line, shown } from "./charts.ts";
+import { Along, type Shown, row } from "./along.ts";
+import { showAnswer } from "./answer.ts";
+import { Charts, mostOf, shown, topOf } from "./charts.ts";
 import { Controls } from "./controls.ts";
-import type { Figures } from "./curves.ts";
 import { data } from "./data.ts";
+import { asJson, realityOf } from "./decision.ts";
+import { isReduction } from "./happenings.ts";
+import type { Packets } from "./packets.ts";
+import { PathView } from "./path.ts";
+import { Playback } from "./playback.ts";
 import { operatingPoints } from "./points.ts";
+import { type Progress, Repetitions } from "./repetitions.ts";
 import { Runner } from "./runner.ts";
-import {
-  type Setting, addressOf, commandOf, pythonOf, recordings, requestOf, settingOf, studyOf,
-} from "./setting.ts";
-import type { Reply } from "./worker.ts";
+import type { QueueSize } from "./sentences.ts";
+import { addressOf, commandOf, linkLine, recordings, requestOf, settingOf, studyOf } from "./setting.ts";
+import { Story } from "./story.ts";
+import { joinWords, percent } from "./wording.ts";
+import type { Drawn, Refusal } from "./worker.ts";
 import wasm from "../../target/page/cwndlab.wasm";
 import workerSource from "../../target/page/worker.js";
 
-type Result = Extract<Reply, { curves: unknown }>;
-
 const MOST_WORKERS = 2;
 const MOST_TRACE_BYTES = 50e6;
-const results = new Map<string, Result>();
+/** What takes longer waits until nothing has been moved for so long. */
+const REST_MS = 200;
+/** Where whole runs take longer than this, their beginning is drawn first, as much as fits. */
+const COARSE_MS = 45;
+const LEAST_COARSE = 0.1;
+/** Curves wait so long for each other. */
+const PATIENCE_MS = 150;
+/** A capture of so many packets with data at most. */
+const MOST_PACKETS = 120_000;
+const BITS_PER_PACKET = 1448 * 8;
+
+const results = new Map<string, Drawn>();
+const captures = new Map<string, Packets>();
 const refusals = new Map<string, string>();
 let setting = settingOf(location.hash);
+let queue: QueueSize | null = null;
+let progress: Progress = { decided: null, done: 0, refusal: null };
+let turn = 0;
+let rest = 0;
+let hasPlayed = false;
 
 const byId = (id: string) => document.getElementById(id)!;
-const charts = new Charts(byId("charts"));
 const dark = matchMedia("(prefers-color-scheme: dark)");
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+
+const along = new Along({ setting: () => setting, lines, decision: decisionJson });
+const charts = new Charts(byId("charts"), {
+  chosen: (t_s, nearest) => {
+    playback.pause();
+    if (nearest === null) playback.go(t_s);
+    else story.choose(nearest.name, nearest.happening);
+  },
+  tools: (chart) => along.toolsOf(chart),
+});
+const path = new PathView(byId("path") as HTMLCanvasElement);
+const playback = new Playback(
+  {
+    play: byId("play") as HTMLButtonElement,
+    step: byId("step") as HTMLButtonElement,
+    speed: byId("speed") as HTMLSelectElement,
+    time: byId("time") as HTMLInputElement,
+    output: byId("time-shown"),
+  },
+  (t_s) => {
+    byId("path").ariaLabel = path.draw(t_s);
+    charts.mark(hasPlayed ? t_s : null);
+  },
+  (t_s) => nextPacket(t_s),
+);
+const story = new Story(
+  { names: byId("story-names"), list: byId("story"), detail: byId("detail") },
+  (t_s) => {
+    hasPlayed = true;
+    playback.pause();
+    playback.go(t_s);
+  },
+);
 
 function colourOf(name: string): string {
   const found = data.algorithms.find((algorithm) => algorithm.name === name)!;
@@ -33,24 +89,108 @@ function colourOf(name: string): string {
 }
 
 const controls = new Controls(
-  { links: byId("links"), sliders: byId("sliders"), algorithms: byId("algorithms") },
+  {
+    links: byId("links"), sliders: byId("sliders"), algorithms: byId("algorithms"), goals: byId("goals"),
+  },
   setting,
   (changed) => {
     setting = changed;
-    history.replaceState(null, "", addressOf(setting));
     simulate();
   },
 );
 
 let runner: Runner | null = null;
+let repetitions: Repetitions | null = null;
 
+/** How long a simulated second of the link takes. */
+let paceMs = { link: "", perSecond: 0 };
+
+/** Both curves at once, or their beginning; then, when nothing moves, all that takes longer. */
 function simulate(): void {
+  if (runner === null || repetitions === null) return;
   document.body.ariaBusy = "true";
-  runner?.ask(new Map(setting.algorithms.map((name) => [name, requestOf(setting, name)])));
-  showTexts();
+  turn += 1;
+  const asked = turn;
+  runner.clear();
+  repetitions.begin(setting);
+  clearTimeout(rest);
+  const kind = setting.preset === "" ? Object.keys(setting.keys).join() : setting.preset;
+  if (paceMs.link !== kind) paceMs = { link: kind, perSecond: 0 };
+  const share = COARSE_MS / (paceMs.perSecond * setting.duration_s);
+  const until_s = share < 1 ? setting.duration_s * Math.max(LEAST_COARSE, share) : setting.duration_s;
+  run(asked, until_s, () => {
+    const after = () => (until_s < setting.duration_s ? fine(asked) : goOn(asked));
+    rest = setTimeout(after, REST_MS) as unknown as number;
+  });
+  progress = { decided: progress.decided, done: 0, refusal: null };
+  byId("answer").classList.add("stale");
+  byId("counted").textContent = "";
+  showCommand();
 }
 
-function take(algorithm: string, reply: Reply): void {
+/** What gives the same: a command, or a study file where there is a flow beside. */
+function showCommand(): void {
+  byId("command").textContent = commandOf(setting);
+  byId("study").textContent = studyOf(setting);
+  byId("study").hidden = setting.beside === "";
+}
+
+/** Whole runs behind their beginnings. */
+function fine(asked: number): void {
+  if (asked === turn) run(asked, setting.duration_s, () => goOn(asked), false);
+}
+
+function run(asked: number, until_s: number, done: () => void, isUrgent = true): void {
+  const { repetition, duration_s, algorithms } = setting;
+  const began_ms = performance.now();
+  let left = algorithms.length;
+  for (const algorithm of algorithms) {
+    const request = requestOf(setting, algorithm);
+    runner!.ask({ kind: "run", request, algorithm, flows: setting.flows, until_s }, isUrgent, (reply) => {
+      const isCurrent = asked === turn;
+      if ("took_ms" in reply) {
+        if (reply.until_s > 0) paceMs.perSecond = reply.took_ms / reply.until_s;
+        if (isCurrent && until_s === duration_s) repetitions!.keep(algorithm, repetition, reply.figures);
+      }
+      take(algorithm, reply);
+      left -= 1;
+      if (left === 0 || performance.now() - began_ms > PATIENCE_MS) showCurves();
+      if (left === 0 && isCurrent) done();
+    });
+  }
+}
+
+/** What is left to do once nothing moves. */
+function goOn(asked: number): void {
+  if (asked !== turn || runner === null) return;
+  history.replaceState(null, "", addressOf(setting));
+  showAll();
+  runner.ask({ kind: "queue", link: linkLine(setting) }, false, (reply) => {
+    if (asked !== turn) return;
+    queue = "queue" in reply ? reply.queue : null;
+    showAll();
+  });
+  for (const algorithm of setting.algorithms) {
+    const drawn = results.get(algorithm);
+    if (drawn === undefined) continue;
+    const rate = drawn.summary.goodput_mbit_s * 1e6;
+    const until_s = Math.min(setting.duration_s, (MOST_PACKETS * BITS_PER_PACKET) / Math.max(rate, 1));
+    const request = requestOf(setting, algorithm);
+    runner.ask({ kind: "packets", request, until_s }, false, (reply) => {
+      if (asked !== turn || "refusal" in reply) return;
+      captures.set(algorithm, reply);
+      showAll();
+      if (!hasPlayed && !still.matches && setting.algorithms.every((name) => captures.has(name))) {
+        hasPlayed = true;
+        playback.play();
+      }
+    });
+  }
+  if (setting.beside === "") repetitions!.go();
+}
+
+function take(algorithm: string, reply: Drawn | Refusal): void {
+  captures.delete(algorithm);
   if ("refusal" in reply) {
     refusals.set(algorithm, reply.refusal);
     results.delete(algorithm);
@@ -58,89 +198,144 @@ function take(algorithm: string, reply: Reply): void {
     refusals.delete(algorithm);
     results.set(algorithm, reply);
   }
-  show();
 }
 
-function show(): void {
-  const names = setting.algorithms.filter((name) => results.has(name));
-  const lines: Line[] = names.map((name) => ({
-    name,
-    colour: colourOf(name),
-    curves: results.get(name)!.curves,
-  }));
-  charts.draw(lines, setting.duration_s);
-  byId("points").replaceChildren(
-    operatingPoints(lines.map(({ name, colour }) => ({ name, colour, ...results.get(name)!.figures }))),
-  );
-  byId("figures").replaceChildren(...names.map((name) => row(name, results.get(name)!.figures)));
+function lines(): Shown[] {
+  return setting.algorithms
+    .filter((name) => results.has(name))
+    .flatMap((name): Shown[] => {
+      const { curves, happenings, summary, beside } = results.get(name)!;
+      const own = {
+        name, of: name, colour: colourOf(name), curves, summary, happenings: happenings.list, isBeside: false,
+      };
+      if (beside === null) return [own];
+      const other = { ...beside, name: `${setting.beside} beside ${name}`, happenings: [], isBeside: true };
+      return [own, { ...own, ...other }];
+    });
+}
+
+/** How the flows of each algorithm and the one beside them share, and what each did, in this repetition. */
+function shares(): string[] {
+  const own = lines().filter(({ isBeside }) => !isBeside);
+  const parts = own.map(({ name, summary }) => {
+    const other = results.get(name)!.beside?.summary.goodput_mbit_s ?? NaN;
+    return `${name} gets ${percent(summary.goodput_mbit_s / (summary.goodput_mbit_s + other))}`;
+  });
+  const about = own.map(({ name, happenings }) => {
+    const losses = (isOther: boolean) =>
+      happenings.filter(({ kind, flow }) => isReduction(kind) && flow! >= setting.flows === isOther).length;
+    return `${name} reacted to losses or marks ${times(losses(false))}, ${setting.beside} beside it ${times(losses(true))}.`;
+  });
+  const answers = [...new Set([...own.map(({ name }) => name), setting.beside])]
+    .map((name) => data.algorithms.find((each) => each.name === name)!)
+    .filter(({ decrease }) => decrease !== "")
+    .map(({ name, decrease }) => `${name}, ${decrease}`);
+  return [
+    `Beside a flow of ${setting.beside}, in this repetition: ${joinWords(parts)} of what both carry.`,
+    ...about,
+    `What a loss does to the window: ${answers.join("; ")}.`,
+  ];
+}
+
+const times = (count: number) => ["never", "once"][count] ?? `${count} times`;
+
+/** What a slider's move changes at once. */
+function showCurves(): void {
+  const drawn = lines();
+  charts.draw(drawn, setting.duration_s);
+  const most = mostOf(drawn, "goodput_mbit_s");
+  byId("cut").textContent = most > topOf(drawn, "goodput_mbit_s")
+    ? `Spikes of goodput, up to ${shown(most)} Mbit/s, are cut off: when a lost packet arrives at last, all that waited behind it counts at once.`
+    : "";
+  const isWhole = drawn.every(({ of }) => results.get(of)!.until_s === setting.duration_s);
+  byId("whole").classList.toggle("stale", !isWhole);
+  if (isWhole) {
+    const points = drawn.map(({ name, colour, isBeside, summary }) => ({ name, colour, isBeside, ...summary }));
+    byId("points").replaceChildren(operatingPoints(points));
+    byId("figures").replaceChildren(...drawn.map(row));
+  }
   const said = new Set(setting.algorithms.map((name) => refusals.get(name)).filter(Boolean));
   byId("refusal").textContent = [...said].join("\n");
   byId("refusal").hidden = said.size === 0;
   document.body.ariaBusy = String(runner?.isBusy ?? true);
 }
 
-function row(name: string, figures: Figures): HTMLTableRowElement {
-  const line = document.createElement("tr");
-  const head = document.createElement("th");
-  head.scope = "row";
-  const swatch = document.createElement("i");
-  swatch.className = "swatch";
-  swatch.style.background = colourOf(name);
-  head.append(swatch, name);
-  line.append(head);
-  const cells = [
-    figures.goodput_mbit_s,
-    figures.rtt_mean_ms,
-    figures.rtt_p95_ms,
-    figures.retransmitted_pct,
-    figures.timeouts,
-  ];
-  for (const value of cells) {
-    const cell = document.createElement("td");
-    cell.textContent = shown(value);
-    line.append(cell);
+/** The running link, the list of what happened, the answer. */
+function showAll(): void {
+  const drawn = lines().filter(({ isBeside }) => !isBeside);
+  path.show(
+    drawn.map(({ name, colour, curves }) => ({
+      name, colour, curves,
+      packets: captures.get(name) ?? null,
+      drops_s: results.get(name)!.happenings.drops_s,
+    })),
+  );
+  const ends = [...captures].filter(([name]) => results.has(name)).map(([, { until_s }]) => until_s);
+  const until_s = Math.min(setting.duration_s, ...ends);
+  byId("until").textContent =
+    until_s < setting.duration_s ? `Packets are recorded up to ${until_s.toFixed(1)} s.` : "";
+  playback.limit(setting.duration_s);
+  story.show(
+    drawn.map(({ name, colour }) => ({
+      name, colour, happenings: results.get(name)!.happenings, packets: captures.get(name) ?? null,
+      algorithms: [...Array<string>(setting.flows).fill(name), ...(setting.beside === "" ? [] : [setting.beside])],
+    })),
+    queue,
+  );
+  showDecision();
+}
+
+function showDecision(): void {
+  const scenario = setting.algorithms.map((name) => results.get(name)?.scenario).find(Boolean);
+  const reality = scenario === undefined ? null : realityOf(scenario);
+  const shownProgress = refusals.size > 0 && results.size === 0
+    ? { decided: null, done: 0, refusal: [...refusals.values()][0]! }
+    : progress;
+  byId("answer").classList.toggle("stale", progress.done === 0 && setting.beside === "");
+  const isShared = setting.beside !== "" && results.size > 0;
+  showAnswer({ setting, progress: shownProgress, reality, queue, shares: isShared ? shares() : null });
+}
+
+/** The decision as the command's JSON has it. */
+function decisionJson(): string | null {
+  const scenario = setting.algorithms.map((name) => results.get(name)?.scenario).find(Boolean);
+  if (progress.decided === null || scenario === undefined) return null;
+  const goal = data.goals.find(({ name }) => name === setting.goal)!;
+  return JSON.stringify(asJson(progress.decided, goal, realityOf(scenario)), null, 2);
+}
+
+function nextPacket(t_s: number): number {
+  let next = Infinity;
+  for (const name of setting.algorithms) {
+    const sent_s = captures.get(name)?.sent_s;
+    const time_s = sent_s?.find((time) => time > t_s + 1e-9);
+    if (time_s !== undefined && time_s < next) next = time_s;
   }
-  return line;
-}
-
-function showTexts(): void {
-  byId("command").textContent = commandOf(setting);
-}
-
-function offer(id: string, text: () => string): void {
-  const button = byId(id) as HTMLButtonElement;
-  const label = button.textContent;
-  button.onclick = async () => {
-    try {
-      await navigator.clipboard.writeText(text());
-      button.textContent = "copied";
-    } catch {
-      byId("command").textContent = text(); // a page opened from disk may lack the clipboard
-      button.textContent = "shown below";
-    }
-    setTimeout(() => (button.textContent = label), 1500);
-  };
+  return Number.isFinite(next) ? next : t_s + 0.01;
 }
 
 /** Takes a recorded link, and shows it once it is understood. */
 async function takeFile(file: File): Promise<void> {
   if (runner === null) return;
+  const understood = (text: string, isRefusal: boolean) => {
+    byId("understood").textContent = text;
+    byId("understood").classList.toggle("miss", isRefusal);
+  };
   if (file.size > MOST_TRACE_BYTES) {
-    byId("understood").textContent = `${file.name} has more than ${MOST_TRACE_BYTES / 1e6} MB`;
+    understood(`${file.name} has more than ${MOST_TRACE_BYTES / 1e6} MB.`, true);
     return;
   }
   // A comma or a quote would end the name in a link.
   const name = file.name.replace(/[^\w.+-]/g, "_");
   const reading = await runner.read({ name, content: new Uint8Array(await file.arrayBuffer()) });
   if ("refusal" in reading) {
-    byId("understood").textContent = reading.refusal;
+    understood(`${reading.refusal}. The link stays as it was.`, true);
     return;
   }
   recordings.set(name, reading);
-  byId("understood").textContent = `${name}: ${reading.understood}`;
+  understood(`${name}: ${reading.understood}`, false);
   setting = { ...setting, preset: "", keys: { trace: name, delay: "20 ms", queue: "1 BDP", loss: "0 %" } };
   controls.reset(setting);
-  history.replaceState(null, "", addressOf(setting));
   simulate();
 }
 
@@ -160,10 +355,8 @@ document.addEventListener("drop", (event) => {
   if (file) void takeFile(file);
 });
 
-offer("copy-command", () => commandOf(setting));
-offer("copy-study", () => studyOf(setting));
-offer("copy-python", () => pythonOf(setting));
-offer("copy-link", () => location.href);
+(byId("before") as HTMLButtonElement).onclick = () => story.beside(playback.t_s, false);
+(byId("after") as HTMLButtonElement).onclick = () => story.beside(playback.t_s, true);
 byId("version").textContent =
   `cwndlab ${data.version}, behaviour epoch ${data.behaviour_epoch}`;
 addEventListener("hashchange", () => {
@@ -171,21 +364,27 @@ addEventListener("hashchange", () => {
   controls.reset(setting);
   simulate();
 });
-dark.addEventListener("change", show);
+dark.addEventListener("change", () => {
+  showCurves();
+  showAll();
+});
 
 async function start(): Promise<void> {
   const module = await WebAssembly.compile(wasm as unknown as BufferSource);
   const source = URL.createObjectURL(new Blob([workerSource], { type: "text/javascript" }));
   const workers = Math.max(1, Math.min(MOST_WORKERS, navigator.hardwareConcurrency || 1));
-  runner = new Runner(() => new Worker(source), module, take, workers);
+  runner = new Runner(() => new Worker(source), module, workers);
+  repetitions = new Repetitions(runner, (found) => {
+    progress = found;
+    showDecision();
+    document.body.ariaBusy = String(runner!.isBusy);
+  });
   simulate();
 }
 
-showTexts();
+showCommand();
 start().catch((error: unknown) => {
   byId("refusal").hidden = false;
   byId("refusal").textContent =
     `This browser cannot run the simulator (${String(error)}). It needs WebAssembly and workers.`;
 });
-
-export type { Setting };

@@ -16,6 +16,8 @@ interface Exports {
   ): number;
   scenario(request: number, length: number): number;
   run(scenario: number, length: number): number;
+  decide(question: number, length: number, figures: number, figuresLength: number): number;
+  queue(link: number, length: number): number;
   version(): number;
   panic_message(): number;
 }
@@ -36,6 +38,8 @@ export type Table = Map<string, Column>;
 export interface Tables {
   tables: Map<string, Table>;
   pcap: Uint8Array | null;
+  /** What the decision takes of the run. */
+  figures: Float64Array;
 }
 
 /** What the module refuses, in a sentence: a scenario, a trace, a link. */
@@ -61,7 +65,7 @@ export interface Recording {
 export interface Request {
   link: string;
   cell: unknown;
-  template: { duration_ns: number; flows: unknown[] };
+  template: { duration_ns: number; flows: { sender: { algorithm: string } }[] };
   start_jitter_ns: number;
   /** Counted from 0. */
   repetition: number;
@@ -130,6 +134,23 @@ export class Simulator {
     );
   }
 
+  /** The decision over the figures of runs, of each algorithm each repetition's, as JSON. */
+  decide(question: string, figures: Float64Array): string {
+    const bytes = new Uint8Array(figures.buffer, figures.byteOffset, figures.byteLength);
+    return decode(
+      this.call([encode(question), bytes], (...pairs) =>
+        this.exports.decide(...(pairs as [number, number, number, number])),
+      ),
+    );
+  }
+
+  /** The queue of a link in one line, as JSON. Throws InputError. */
+  queue(link: string): string {
+    return decode(
+      this.call([encode(link)], (...pair) => this.exports.queue(...(pair as [number, number]))),
+    );
+  }
+
   /** Calls with the inputs in the module's memory, as address and length each; a copy of the answer. */
   private call(inputs: Uint8Array[], work: (...pairs: number[]) => number): Uint8Array<ArrayBuffer> {
     try {
@@ -146,10 +167,18 @@ export class Simulator {
       return bytes;
     } catch (error) {
       if (error instanceof WebAssembly.RuntimeError || error instanceof RangeError) {
-        const said = decode(this.answer(this.exports.panic_message()).bytes);
-        throw new ModuleError(said || "not enough memory, or a stack too deep");
+        throw new ModuleError(this.panicMessage() || "not enough memory, or a stack too deep");
       }
       throw error;
+    }
+  }
+
+  /** What the panic said; empty if nothing did, or if there is no memory to tell it. */
+  private panicMessage(): string {
+    try {
+      return decode(this.answer(this.exports.panic_message()).bytes);
+    } catch {
+      return "";
     }
   }
 
@@ -180,8 +209,12 @@ function readTables(bytes: Uint8Array<ArrayBuffer>): Tables {
       ),
     );
   }
-  const pcap = header["pcap"];
-  return { tables, pcap: pcap && !Array.isArray(pcap) ? (placed(pcap) as Uint8Array) : null };
+  const { pcap, figures } = header as Record<string, Placed | undefined>;
+  return {
+    tables,
+    pcap: pcap === undefined ? null : (placed(pcap) as Uint8Array),
+    figures: placed(figures!) as Float64Array,
+  };
 }
 
 function encode(text: string): Uint8Array {

@@ -2,21 +2,21 @@
 
 import { shown } from "./charts.ts";
 import type { Figures } from "./curves.ts";
+import { around, placeName } from "./names.ts";
 
 const SVG = "http://www.w3.org/2000/svg";
-const WIDTH = 340;
-const HEIGHT = 210;
+const WIDTH = 460;
+const HEIGHT = 230;
 const LEFT = 46;
 const RIGHT = 12;
 const TOP = 12;
 const BOTTOM = 40;
 const ROOM = 1.15;
-const NAME_WIDTH = 40;
-const NAME_HEIGHT = 14;
+const POINT = 5;
 
 /** A picture of each algorithm's goodput and 95th percentile of the round-trip time. */
 export function operatingPoints(
-  points: (Figures & { name: string; colour: string })[],
+  points: (Figures & { name: string; colour: string; isBeside: boolean })[],
 ): SVGSVGElement {
   const svg = draw("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img" }) as SVGSVGElement;
   svg.ariaLabel = points
@@ -42,37 +42,35 @@ export function operatingPoints(
     label((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 6, "middle", "95th percentile of the round-trip time, ms"),
   );
   const there = points.filter((point) => Number.isFinite(point.rtt_p95_ms));
-  const placed: { x: number; y: number }[] = [];
-  for (const point of there.sort((a, b) => a.rtt_p95_ms - b.rtt_p95_ms)) {
-    const [atX, atY] = [x(point.rtt_p95_ms), y(point.goodput_mbit_s)];
-    svg.append(draw("circle", { cx: atX, cy: atY, r: 5.5, fill: point.colour }));
-    // Below its point, and further below names that are there already.
-    let below = atY + NAME_HEIGHT + 4;
-    while (placed.some((name) => Math.abs(name.x - atX) < NAME_WIDTH && Math.abs(name.y - below) < NAME_HEIGHT)) {
-      below += NAME_HEIGHT;
-    }
-    placed.push({ x: atX, y: below });
-    const name = label(atX, below, "middle", point.name);
+  const spots = there.map((point) => ({ x: x(point.rtt_p95_ms), y: y(point.goodput_mbit_s) }));
+  const taken = spots.map(around);
+  there.forEach((point, n) => {
+    const spot = spots[n]!;
+    svg.append(draw("circle", { cx: spot.x, cy: spot.y, r: POINT, stroke: point.colour, "stroke-width": 2, fill: point.isBeside ? "none" : point.colour }));
+    const box = placeName(spot, point.name, taken, { left: LEFT, right: WIDTH, bottom: HEIGHT - BOTTOM });
+    const name = label((box.left + box.right) / 2, box.bottom - 3, "middle", point.name);
     name.classList.add("name");
     svg.append(name);
-  }
+  });
   return svg;
 }
 
 /** Round numbers from 0 up to `most`, at most five. */
-function ticks(most: number): number[] {
+export function ticks(most: number): number[] {
   const power = 10 ** Math.floor(Math.log10(most / 4));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((wide) => most / wide <= 4.5)!;
   return Array.from({ length: Math.floor(most / step) + 1 }, (_, n) => Number((n * step).toPrecision(3)));
 }
 
-function draw(name: string, attributes: Record<string, string | number>): SVGElement {
+/** An element of a picture. */
+export function draw(name: string, attributes: Record<string, string | number>): SVGElement {
   const element = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
   return element;
 }
 
-function label(x: number, y: number, anchor: string, text: string): SVGElement {
+/** A text at a place of a picture. */
+export function label(x: number, y: number, anchor: string, text: string): SVGElement {
   const element = draw("text", { x, y, "text-anchor": anchor });
   element.textContent = text;
   return element;

@@ -1,41 +1,66 @@
-// Workers that simulate what the page asks last. What is asked while a worker computes waits; a
-// later question takes the place of an earlier one that still waits.
+// Workers that do what the page wants, each one task at a time. What is urgent takes the place of all
+// that still waits; what is under way is finished.
 
-import type { Request } from "./module.ts";
-import type { Question, Reading, RecordingFile, Reply } from "./worker.ts";
+import type { Reading, RecordingFile, Replies, Reply, Task } from "./worker.ts";
 
-/** A run may take so long before its worker is ended. */
+/** A task may take so long before its worker is ended. */
 const MOST_MS = 20_000;
+/** A task that nobody waits for any more is ended where tasks of late took longer than this. */
+const PATIENCE_MS = 60;
+
+interface Job {
+  task: Task;
+  isUrgent: boolean;
+  done: (reply: Reply) => void;
+}
 
 interface Slot {
   worker: Worker;
-  /** The algorithm whose run is under way. */
-  busyWith: string | null;
+  /** What is under way. */
+  job: Job | null;
   number: number;
   timer: number;
+  began_ms: number;
 }
 
 export class Runner {
   private readonly slots: Slot[];
-  private readonly waiting = new Map<string, Request>();
+  private waiting: Job[] = [];
   private readonly recordings = new Map<string, RecordingFile>();
   private readonly readers = new Map<string, (reading: Reading) => void>();
   private number = 0;
+  /** How long the last task that was not urgent took. */
+  private took_ms = 0;
 
-  /** `answer` gets each reply with the algorithm that it is for. */
   constructor(
     private readonly startWorker: () => Worker,
     private readonly module: WebAssembly.Module,
-    private readonly answer: (algorithm: string, reply: Reply) => void,
     workers: number,
+    private readonly mostMs = MOST_MS,
   ) {
     this.slots = Array.from({ length: workers }, () => this.start());
   }
 
-  /** Runs these, and nothing else that still waits. */
-  ask(requests: Map<string, Request>): void {
-    this.waiting.clear();
-    for (const [algorithm, request] of requests) this.waiting.set(algorithm, request);
+  /** Forgets what waits, and what is under way if it is not urgent and takes long. */
+  clear(): void {
+    this.waiting = [];
+    for (const slot of this.slots) {
+      if (slot.job === null || slot.job.isUrgent || this.took_ms < PATIENCE_MS) continue;
+      clearTimeout(slot.timer);
+      slot.job = null;
+      this.renew(slot);
+    }
+  }
+
+  /** Does a task before all that is not urgent. */
+  ask<K extends Task["kind"]>(
+    task: Extract<Task, { kind: K }>,
+    isUrgent: boolean,
+    done: (reply: Replies[K]) => void,
+  ): void {
+    const job: Job = { task, isUrgent, done: done as (reply: Reply) => void };
+    const at = isUrgent ? this.waiting.findIndex((other) => !other.isUrgent) : -1;
+    this.waiting.splice(at < 0 ? this.waiting.length : at, 0, job);
     this.assign();
   }
 
@@ -46,33 +71,32 @@ export class Runner {
     return new Promise((done) => this.readers.set(file.name, done));
   }
 
-  /** Whether an answer is still to come. */
+  /** Whether an urgent answer is still to come. */
   get isBusy(): boolean {
-    return this.waiting.size > 0 || this.slots.some(({ busyWith }) => busyWith !== null);
+    return this.waiting.some(isUrgent) || this.slots.some(({ job }) => job !== null && isUrgent(job));
   }
 
   private assign(): void {
     for (const slot of this.slots) {
-      const next = this.waiting.entries().next();
-      if (slot.busyWith !== null || next.done) continue;
-      const [algorithm, request] = next.value;
-      this.waiting.delete(algorithm);
+      if (slot.job !== null) continue;
+      const job = this.waiting.shift();
+      if (job === undefined) return;
       this.number += 1;
-      Object.assign(slot, { busyWith: algorithm, number: this.number });
-      slot.timer = setTimeout(() => this.giveUp(slot), MOST_MS) as unknown as number;
-      slot.worker.postMessage({ number: this.number, request } satisfies Question);
+      Object.assign(slot, { job, number: this.number, began_ms: performance.now() });
+      slot.timer = setTimeout(() => this.giveUp(slot), this.mostMs) as unknown as number;
+      slot.worker.postMessage({ number: this.number, task: job.task });
     }
   }
 
   private start(): Slot {
-    const slot: Slot = { worker: this.startWorker(), busyWith: null, number: 0, timer: 0 };
+    const slot: Slot = { worker: this.startWorker(), job: null, number: 0, timer: 0, began_ms: 0 };
     this.listen(slot);
     return slot;
   }
 
   private listen(slot: Slot): void {
-    slot.worker.onmessage = ({ data: reply }: MessageEvent<Reply | Reading>) =>
-      "name" in reply ? this.take(reply) : this.finish(slot, reply);
+    slot.worker.onmessage = ({ data: reply }: MessageEvent<{ number: number; reply: Reply } | Reading>) =>
+      "name" in reply ? this.take(reply) : this.finish(slot, reply.number, reply.reply);
     slot.worker.onerror = (event) => {
       event.preventDefault();
       this.restart(slot, `The simulator stopped: ${event.message || "its worker ended"}`);
@@ -87,23 +111,33 @@ export class Runner {
     this.readers.delete(reading.name);
   }
 
-  private finish(slot: Slot, reply: Reply): void {
-    if (slot.busyWith === null || reply.number !== slot.number) return;
-    const algorithm = slot.busyWith;
+  private finish(slot: Slot, number: number, reply: Reply): void {
+    if (slot.job === null || number !== slot.number) return;
+    const { done, isUrgent } = slot.job;
+    if (!isUrgent) this.took_ms = performance.now() - slot.began_ms;
     clearTimeout(slot.timer);
-    slot.busyWith = null;
-    this.answer(algorithm, reply);
+    slot.job = null;
     this.assign();
+    done(reply);
   }
 
   private giveUp(slot: Slot): void {
-    this.restart(slot, `This run takes longer than ${MOST_MS / 1000} s; the command line has time.`);
+    const seconds = this.mostMs / 1000;
+    this.restart(slot, `This run takes longer than ${seconds} s; the command line has time.`);
   }
 
   private restart(slot: Slot, refusal: string): void {
+    this.renew(slot);
+    this.finish(slot, slot.number, { refusal });
+  }
+
+  private renew(slot: Slot): void {
     slot.worker.terminate();
     slot.worker = this.startWorker();
     this.listen(slot);
-    this.finish(slot, { number: slot.number, refusal });
   }
+}
+
+function isUrgent(job: Job): boolean {
+  return job.isUrgent;
 }

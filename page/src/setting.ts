@@ -11,7 +11,11 @@ export interface Setting {
   keys: Record<string, string>;
   algorithms: string[];
   flows: number;
+  /** The algorithm of one more flow on the same link; empty without one. */
+  beside: string;
   duration_s: number;
+  /** What the decision is about: the name of a goal. */
+  goal: string;
   /** Of which one at a time is drawn; counted from 1. */
   repetition: number;
   repetitions: number;
@@ -31,7 +35,9 @@ export const FIRST: Setting = {
   keys: {},
   algorithms: ["cubic", "bbr"],
   flows: 1,
+  beside: "",
   duration_s: 30,
+  goal: data.goals[0]!.name,
   repetition: 1,
   repetitions: 10,
   seed: 1,
@@ -45,28 +51,37 @@ export function linkLine({ preset, keys }: Setting): string {
   return (preset === "" ? parts : [preset, ...parts]).join(",");
 }
 
-/** What the module makes a scenario of, with all flows of one algorithm. */
-export function requestOf(setting: Setting, algorithm: string): Request {
-  const { cell, scenario } = data.templates[setting.flows - 1]!;
+/** What the module makes a scenario of, with all flows of one algorithm but for the one beside. */
+export function requestOf(
+  setting: Setting,
+  algorithm: string,
+  repetition = setting.repetition,
+): Request {
+  const templates = setting.beside === "" ? data.templates : data.templates_beside;
+  const { cell, scenario } = templates[setting.flows - 1]!;
   const duration_ns = setting.duration_s * NS_PER_S;
-  const flows = scenario.flows.map((flow) => ({
-    ...flow,
-    sender: { ...flow.sender, algorithm },
-    receiver: { ...flow.receiver, algorithm },
-  }));
+  const flows = scenario.flows.map((flow, n) => {
+    const own = n < setting.flows ? algorithm : setting.beside;
+    return {
+      ...flow,
+      sender: { ...flow.sender, algorithm: own },
+      receiver: { ...flow.receiver, algorithm: own },
+    };
+  });
   return {
     link: linkLine(setting),
     cell: { ...cell, duration_ns },
     template: { ...scenario, duration_ns, flows },
     start_jitter_ns: data.start_jitter_ns,
-    repetition: setting.repetition - 1,
+    repetition: repetition - 1,
     study_seed: setting.seed,
   };
 }
 
 /** The command that gives the same numbers, in its repetition. */
 export function commandOf(setting: Setting): string {
-  const { algorithms, flows, duration_s, repetitions, seed } = setting;
+  const { algorithms, flows, duration_s, repetitions, seed, goal } = setting;
+  if (setting.beside !== "") return "cwndlab run study.toml  # the study file below";
   return [
     "cwndlab compare",
     `--link ${quoted(linkLine(setting))}`,
@@ -75,7 +90,15 @@ export function commandOf(setting: Setting): string {
     `--duration "${duration_s} s"`,
     `--repeat ${repetitions}`,
     ...(seed === 1 ? [] : [`--seed ${seed}`]),
+    ...(goal === FIRST.goal ? [] : [`--goal ${goal}`]),
   ].join(" ");
+}
+
+/** The command that tries networks like this, which the page cannot. */
+export function adviceOf(setting: Setting): string {
+  const { algorithms, goal } = setting;
+  const link = quoted(linkLine(setting));
+  return `cwndlab advise --link ${link} --algorithm ${algorithms.join(",")} --goal ${goal}`;
 }
 
 /** What makes repetitions differ where nothing in the link does, as `cwndlab compare` has it. */
@@ -89,16 +112,19 @@ function randomness({ keys }: Setting): Record<string, string> {
 
 /** The same as a study file. */
 export function studyOf(setting: Setting): string {
-  const { algorithms, flows, duration_s, repetitions, seed } = setting;
+  const { algorithms, flows, beside, duration_s, repetitions, seed } = setting;
   return [
     "[study]",
     `link = ${JSON.stringify(linkLine(setting))}`,
     `duration = "${duration_s} s"`,
     `repetitions = ${repetitions}`,
     `seed = ${seed}`,
-    `flows = ${flows}`,
+    ...(beside === "" ? [`flows = ${flows}`] : []),
     ...Object.entries(randomness(setting)).map(([key, value]) => `${key} = "${value}"`),
     "",
+    ...(beside === ""
+      ? []
+      : ["[[flow]]", `count = ${flows}`, "", "[[flow]]", `algorithm = ${JSON.stringify(beside)}`, ""]),
     "[factors]",
     `algorithm = ${JSON.stringify(algorithms)}`,
     "",
@@ -107,14 +133,16 @@ export function studyOf(setting: Setting): string {
 
 /** The same in Python. */
 export function pythonOf(setting: Setting): string {
-  const { algorithms, flows, duration_s, repetitions, seed } = setting;
+  const { algorithms, flows, beside, duration_s, repetitions, seed } = setting;
   return [
     "import cwndlab as cw",
     "",
     "results = cw.Study(",
     `    link=${JSON.stringify(linkLine(setting))},`,
     `    algorithm=${JSON.stringify(algorithms)},`,
-    `    flows=${flows},`,
+    beside === ""
+      ? `    flows=${flows},`
+      : `    flow=[{"count": ${flows}}, {"algorithm": ${JSON.stringify(beside)}}],`,
     `    duration="${duration_s} s",`,
     `    repetitions=${repetitions},`,
     `    seed=${seed},`,
@@ -134,9 +162,11 @@ export function addressOf(setting: Setting): string {
     link: linkLine(setting),
     algorithm: setting.algorithms.join(","),
     flows: String(setting.flows),
+    ...(setting.beside !== "" && { beside: setting.beside }),
     duration: String(setting.duration_s),
     repetition: String(setting.repetition),
     seed: String(setting.seed),
+    goal: setting.goal,
   });
   return `#${parts}`;
 }
@@ -152,11 +182,14 @@ export function settingOf(address: string): Setting {
   const asked = (parts.get("algorithm") ?? "").split(",").filter((name) => known.has(name));
   const algorithms = [...new Set(asked)].slice(0, MOST_ALGORITHMS);
   const link = parts.get("link");
+  const goal = data.goals.find(({ name }) => name === parts.get("goal"))?.name ?? FIRST.goal;
   return {
     ...(link === null ? { preset: FIRST.preset, keys: {} } : parsedLink(link)),
     algorithms: algorithms.length > 0 ? algorithms : FIRST.algorithms,
     flows: Math.max(1, number("flows", FIRST.flows, data.templates.length)),
+    beside: known.has(parts.get("beside") ?? "") ? parts.get("beside")! : "",
     duration_s: Math.max(1, number("duration", FIRST.duration_s, MOST_DURATION_S)),
+    goal,
     repetition: Math.max(1, number("repetition", 1, FIRST.repetitions)),
     repetitions: FIRST.repetitions,
     seed: number("seed", FIRST.seed, Number.MAX_SAFE_INTEGER),

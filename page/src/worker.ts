@@ -1,16 +1,56 @@
-// Simulates, one run at a time, off the page's thread.
+// Simulates and decides, one task at a time, off the page's thread.
 
 import { type Curves, type Figures, curvesOf, figuresOf } from "./curves.ts";
 import { data } from "./data.ts";
-import {
-  InputError, ModuleError, type Recording, type Request, Simulator,
-} from "./module.ts";
+import type { Decided } from "./decision.ts";
+import { type Happenings, happeningsOf } from "./happenings.ts";
+import { InputError, ModuleError, type Recording, type Request, Simulator } from "./module.ts";
+import { type Packets, packetsOf } from "./packets.ts";
+import { beginOf, beginningOf, packetsOnly, summariesOnly } from "./recorded.ts";
+import type { QueueSize } from "./sentences.ts";
 
-/** A run that the page wants. */
-export interface Question {
-  number: number;
-  request: Request;
+/** What the page wants. */
+export type Task =
+  /** A run to draw, or its beginning. */
+  | { kind: "run"; request: Request; algorithm: string; flows: number; until_s: number }
+  /** What the decision takes of a run. */
+  | { kind: "figures"; request: Request }
+  /** The packets of a run up to a time. */
+  | { kind: "packets"; request: Request; until_s: number }
+  /** The decision over the figures of runs. */
+  | { kind: "decide"; question: string; figures: Float64Array }
+  /** The queue of a link. */
+  | { kind: "queue"; link: string };
+
+/** Why there is nothing. */
+export interface Refusal {
+  refusal: string;
 }
+
+/** A run to draw, or its beginning. */
+export interface Drawn {
+  /** All of the run's scenario, also of its beginning. */
+  scenario: string;
+  until_s: number;
+  took_ms: number;
+  curves: Curves;
+  summary: Figures;
+  /** Of the flow beside them; null without one. */
+  beside: { curves: Curves; summary: Figures } | null;
+  happenings: Happenings;
+  figures: Float64Array;
+}
+
+/** What becomes of a task, by its kind. */
+export interface Replies {
+  run: Drawn | Refusal;
+  figures: { figures: Float64Array } | Refusal;
+  packets: Packets | Refusal;
+  decide: { decided: Decided } | Refusal;
+  queue: { queue: QueueSize | null } | Refusal;
+}
+
+export type Reply = Replies[Task["kind"]];
 
 /** A recorded link that the page was given. */
 export interface RecordingFile {
@@ -19,17 +59,11 @@ export interface RecordingFile {
 }
 
 /** What became of a file. */
-export type Reading = { name: string } & (Recording | { refusal: string });
-
-/** What became of it: what is drawn, or why there is nothing. */
-export type Reply =
-  | { number: number; curves: Curves; figures: Figures; scenario: string; took_ms: number }
-  | { number: number; refusal: string };
-
-const NS_PER_S = 1e9;
+export type Reading = { name: string } & (Recording | Refusal);
 
 let module: WebAssembly.Module | null = null;
 let simulator: Simulator | null = null;
+/** Recorded links, for an instance that takes the place of a broken one. */
 const recordings = new Map<string, Uint8Array>();
 
 function simulatorOf(compiled: WebAssembly.Module): Simulator {
@@ -41,23 +75,59 @@ function simulatorOf(compiled: WebAssembly.Module): Simulator {
   return simulator;
 }
 
-function reply({ number, request }: Question, compiled: WebAssembly.Module): Reply {
+function replyTo(task: Task, used: Simulator): Reply {
   const began_ms = performance.now();
+  switch (task.kind) {
+    case "run": {
+      const scenario = used.scenario(task.request);
+      const begin_s = beginOf(scenario, task.request);
+      const { until_s } = task;
+      const all = task.request.template.flows.length;
+      const [own, other] = [{ from: 0, to: task.flows }, { from: task.flows, to: all }];
+      const tables = used.run(beginningOf(scenario, begin_s + until_s));
+      const took_ms = performance.now() - began_ms;
+      const phasesOf = (flow: number) => {
+        const own = task.request.template.flows[flow]?.sender.algorithm ?? task.algorithm;
+        return data.algorithms.find(({ name }) => name === own)!.phases;
+      };
+      return {
+        scenario,
+        until_s,
+        took_ms,
+        curves: curvesOf(tables, begin_s, own),
+        summary: figuresOf(tables, own),
+        beside: all === task.flows
+          ? null
+          : { curves: curvesOf(tables, begin_s, other), summary: figuresOf(tables, other) },
+        happenings: happeningsOf(tables, phasesOf, begin_s),
+        figures: tables.figures.slice(),
+      };
+    }
+    case "figures": {
+      const scenario = summariesOnly(used.scenario(task.request));
+      return { figures: used.run(scenario).figures.slice() };
+    }
+    case "packets": {
+      const scenario = used.scenario(task.request);
+      const begin_s = beginOf(scenario, task.request);
+      const { pcap } = used.run(packetsOnly(scenario, begin_s + task.until_s));
+      return packetsOf(pcap!, begin_s, task.until_s);
+    }
+    case "decide":
+      return { decided: JSON.parse(used.decide(task.question, task.figures)) as Decided };
+    case "queue":
+      return { queue: JSON.parse(used.queue(task.link)) as QueueSize | null };
+  }
+}
+
+function answered(task: Task, compiled: WebAssembly.Module): Reply {
   try {
-    const used = simulatorOf(compiled);
-    const scenario = used.scenario(request);
-    const tables = used.run(scenario);
-    const took_ms = performance.now() - began_ms;
-    // A run on a recorded link begins somewhere in it.
-    const { duration_ns } = JSON.parse(scenario) as { duration_ns: number };
-    const begin_s = (duration_ns - request.template.duration_ns) / NS_PER_S;
-    const curves = curvesOf(tables, begin_s);
-    return { number, scenario, took_ms, curves, figures: figuresOf(tables) };
+    return replyTo(task, simulatorOf(compiled));
   } catch (error) {
-    if (error instanceof InputError) return { number, refusal: error.message };
+    if (error instanceof InputError) return { refusal: error.message };
     if (!(error instanceof ModuleError)) throw error;
-    simulator = null; // the next question gets a new one
-    return { number, refusal: `The simulator stopped: ${error.message}` };
+    simulator = null; // the next task gets a new one
+    return { refusal: `The simulator stopped: ${error.message}` };
   }
 }
 
@@ -75,9 +145,9 @@ function read({ name, content }: RecordingFile, compiled: WebAssembly.Module): R
 
 self.onmessage = ({
   data: message,
-}: MessageEvent<WebAssembly.Module | Question | RecordingFile>) => {
+}: MessageEvent<WebAssembly.Module | { number: number; task: Task } | RecordingFile>) => {
   if (message instanceof WebAssembly.Module) module = message;
   else if (module === null) return;
   else if ("content" in message) self.postMessage(read(message, module));
-  else self.postMessage(reply(message, module));
+  else self.postMessage({ number: message.number, reply: answered(message.task, module) });
 };

@@ -1,15 +1,21 @@
 // Answers as the page would, whatever runs it. To {"scenario": "...", "traces": {...}} the answer
 // is the tables, or `error` or `panic`; to {"setting": {...}, "algorithm": "..."} the scenario of
-// that. Bytes of arrays are base64.
+// that; to {"decide": {...}} the decision of that setting, with its words. Bytes of arrays are
+// base64.
 
 import { data } from "../src/data.ts";
+import { type Decided, asJson, questionOf, realityOf } from "../src/decision.ts";
 import { type Column, InputError, ModuleError, Simulator } from "../src/module.ts";
-import { type Setting, addressOf, requestOf, settingOf } from "../src/setting.ts";
+import { summariesOnly } from "../src/recorded.ts";
+import { joined } from "../src/repetitions.ts";
+import { type QueueSize, certainty, headline, sentences } from "../src/sentences.ts";
+import { type Setting, addressOf, linkLine, requestOf, settingOf } from "../src/setting.ts";
 
 interface Question {
   scenario: string;
   traces: Record<string, string>;
   setting?: Setting;
+  decide?: Setting;
   algorithm: string;
 }
 
@@ -26,13 +32,14 @@ export class Answerer {
     return JSON.stringify(this.reply(JSON.parse(line) as Question));
   }
 
-  private reply({ scenario, traces, setting, algorithm }: Question): unknown {
+  private reply({ scenario, traces, setting, decide, algorithm }: Question): unknown {
     if (this.simulator === null) {
       this.simulator = new Simulator(this.module);
       for (const { name, text } of data.presets) this.simulator.addPreset(name, text);
       this.kept.clear();
     }
     try {
+      if (decide !== undefined) return decision(settingOf(addressOf(decide)), this.simulator);
       if (setting !== undefined) {
         // By way of the address, which has to hold all of it.
         const shared = settingOf(addressOf(setting));
@@ -60,6 +67,29 @@ export class Answerer {
       return { panic: error.message };
     }
   }
+}
+
+/** The decision of a setting, as the page comes to it. */
+function decision(setting: Setting, simulator: Simulator): unknown {
+  const { algorithms, repetitions } = setting;
+  let scenario = "";
+  const runs = algorithms.flatMap((algorithm) =>
+    Array.from({ length: repetitions }, (_, n) => {
+      scenario = simulator.scenario(requestOf(setting, algorithm, n + 1));
+      return simulator.run(summariesOnly(scenario)).figures.slice();
+    }),
+  );
+  const goal = data.goals.find(({ name }) => name === setting.goal)!;
+  const said = simulator.decide(questionOf(algorithms, goal), joined(runs));
+  const decided = JSON.parse(said) as Decided;
+  const reality = realityOf(scenario);
+  const queue = JSON.parse(simulator.queue(linkLine(setting))) as QueueSize | null;
+  return {
+    decision: asJson(decided, goal, reality),
+    headline: headline(decided, goal),
+    sentences: sentences(decided, queue),
+    certainty: certainty(decided, reality).map(({ name, value, meaning }) => [name, value, meaning]),
+  };
 }
 
 function encoded(values: Column): unknown {

@@ -1,7 +1,8 @@
 // How long it takes from a slider's move to both new curves: `node bench.mjs PAGE BROWSER [MOVES]`.
 
 import { pathToFileURL } from "node:url";
-import puppeteer, { type Page } from "puppeteer-core";
+import type { Page } from "puppeteer-core";
+import { launch } from "./launch";
 
 const LINKS: { name: string; link: string; mostMs: number }[] = [
   { name: "wire, 10 Mbit/s", link: "rate=10 Mbit/s,delay=20 ms,queue=1 BDP,loss=0 %", mostMs: 100 },
@@ -13,7 +14,6 @@ const LINKS: { name: string; link: string; mostMs: number }[] = [
 const FIRST_MS = 1500;
 const WARM_UP = 5;
 const [file, executablePath, moves = "60"] = process.argv.slice(2) as [string, string, string?];
-const isFirefox = executablePath.includes("firefox");
 
 /** Moves each slider of the link in turn; the times until the page is no longer busy, in ms. */
 async function times(page: Page, count: number): Promise<number[]> {
@@ -53,12 +53,7 @@ async function calibration(page: Page): Promise<number> {
 const quantile = (values: number[], share: number) =>
   [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(share * values.length))]!;
 
-const browser = await puppeteer.launch({
-  executablePath,
-  browser: isFirefox ? "firefox" : "chrome",
-  headless: true,
-  args: isFirefox ? [] : ["--no-sandbox"],
-});
+const browser = await launch(executablePath);
 let missed = 0;
 try {
   const page = await browser.newPage();

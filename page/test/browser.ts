@@ -3,18 +3,11 @@
 
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
-import puppeteer from "puppeteer-core";
+import { launch } from "./launch";
 
 const BATCH = 20;
 const [module, executablePath] = process.argv.slice(2) as [string, string];
-const isFirefox = executablePath.includes("firefox");
-const browser = await puppeteer.launch({
-  executablePath,
-  browser: isFirefox ? "firefox" : "chrome",
-  headless: true,
-  args: isFirefox ? [] : ["--no-sandbox"],
-  protocolTimeout: 600_000,
-});
+const browser = await launch(executablePath, 600_000);
 try {
   const page = await browser.newPage();
   await page.evaluate(readFileSync(new URL("in_browser.js", import.meta.url), "utf8"));

@@ -19,22 +19,24 @@ from cwndlab.errors import CwndlabError
 
 if TYPE_CHECKING:
     from cwndlab.api.advise import Advice, advise
+    from cwndlab.api.fitting import fit
     from cwndlab.api.results import Results, open_results
     from cwndlab.api.study import Study
 
-__all__ = ["Advice", "CwndlabError", "Results", "Study", "advise", "errors", "open_results"]
+__all__ = ["Advice", "CwndlabError", "Results", "Study", "advise", "errors", "fit", "open_results"]
 
 _MODULES = {  # imported when they are used: Polars and pydantic take most of a second
     "Advice": "cwndlab.api.advise",
     "Results": "cwndlab.api.results",
     "Study": "cwndlab.api.study",
     "advise": "cwndlab.api.advise",
+    "fit": "cwndlab.api.fitting",
     "open_results": "cwndlab.api.results",
 }
 
 
 def __getattr__(name: str) -> object:
-    """Import what is used (PEP 562)."""
+    """Import a public name when it is first used (PEP 562)."""
     if name not in _MODULES:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)

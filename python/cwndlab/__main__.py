@@ -1,6 +1,11 @@
-"""`python -m cwndlab` is `cwndlab`."""
+"""`cwndlab`, and `python -m cwndlab`."""
 
-from cwndlab.cli import main
+import signal
+
+# Ctrl-C while the command line is being imported ends the process at once: nothing has begun.
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+from cwndlab.cli import main  # noqa: E402  see above
 
 if __name__ == "__main__":
     main()

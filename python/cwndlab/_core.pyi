@@ -437,6 +437,7 @@ class Chosen(TypedDict):
     leader_stays: float | None
     same_set: float | None
     leader_is_good: float | None
+    is_random: bool
     spans: list[tuple[float, float] | None]
     undominated: list[int]
 
@@ -455,8 +456,6 @@ def choose_set(
     *,
     price: float,
     zone: float,
-    ahead: float,
-    outside: float,
 ) -> Chosen:
     """Choose the set of good contestants.
 
@@ -466,23 +465,28 @@ def choose_set(
         cost: logarithms of what is bad, of the same shape.
         price: of cost: utility is gain - price x cost.
         zone: differences of utility that nobody cares about.
-        ahead: probability of being better than the first from which a contestant is in the set.
-        outside: probability of being outside of the zone up to which it is in the set, too.
 
     Returns:
         `order` has the highest mean first; `good` is the set in that order. `low` and `high` are
         95 % intervals (Student's t). `behind` is the mean difference to the first over pairs,
         `margin` how much of it keeps a contestant in the set. `is_settled`: everyone is known to
-        be in the set or not, however often one looked. `leader_stays`: the probability that as many
-        fresh repetitions give a set that holds the first; `same_set`: that they give the same set;
-        `leader_is_good`: that the first is within the zone of the best; None with fewer than six
-        pairs. `spans`: prices at which each is within the zone of the best.
+        be in the set or not, however often one looked. `is_random`: runs differ. `leader_stays`:
+        the probability that as many fresh repetitions give a set that holds the first; `same_set`:
+        that they give the same set; `leader_is_good`: that the first is within the zone of the
+        best; None with fewer than six pairs that differ. `spans`: prices at which each is within
+        the zone of the best.
     """
 
-def paired_difference(
+def relative_change(
     ours: Sequence[float], theirs: Sequence[float]
 ) -> tuple[float, float | None, float | None] | None:
-    """The mean of `ours` - `theirs` over whole pairs and its 95 % interval (Student's t)."""
+    """By what share `ours` is more than `theirs`, both logarithms, and its 95 % interval.
+
+    It is of the mean difference over whole pairs (Student's t); None without any.
+    """
+
+def logarithms(values: Sequence[float]) -> list[float]:
+    """Natural logarithms, the same on every machine; that of 0 is minus infinity."""
 
 def robustness(
     draws: Sequence[Sequence[float]],

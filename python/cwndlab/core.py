@@ -1,4 +1,4 @@
-"""The compiled part, `cwndlab._core`, with types, and what it knows about names."""
+"""Typed access to the compiled part, `cwndlab._core`, and to the names that it knows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Columns = dict[str, Any]
 Problems = list[tuple[tuple[str | int, ...], str]]
-"""A problem in a document: the path of the value, and the remedy."""
+"""A problem in a document: the path of the value, and a message with the remedy."""
 QueueUnit = Literal["packets", "bytes", "milli_bdp", "unlimited"]
 OURS = "ours:"
 
@@ -79,7 +79,7 @@ def version() -> str:
 
 
 def behaviour_epoch() -> int:
-    """Counts the changes after which the same scenario may give other numbers."""
+    """A counter that is raised whenever the same scenario may give different numbers."""
     return int(module().behaviour_epoch)
 
 
@@ -89,10 +89,10 @@ def run(
     objects: Mapping[str, tuple[str, str]] | None = None,
     stop: Stop | None = None,
 ) -> Columns:
-    """Run a scenario; other threads go on meanwhile, and may break it off by `stop`.
+    """Run a scenario; other threads can run meanwhile, and can end it with `stop`.
 
-    With `objects`, algorithms compiled at run time, the process belongs to this run: what they
-    break ends it.
+    With `objects`, which are algorithms compiled at run time, the process should serve this run
+    alone: a fault of an algorithm ends the process.
     """
     found = dict(objects) if objects else None
     tables: Columns = module().run(scenario_json, dict(traces), found, stop=stop)
@@ -106,14 +106,14 @@ def run_many(
     stop: Stop | None = None,
     take: Callable[[int, Columns], None] | None = None,
 ) -> Columns:
-    """Run scenarios one after the other, as many as make a batch; other threads go on meanwhile.
+    """Run scenarios in turn until the batch is full; other threads can run meanwhile.
 
     Args:
-        scenarios: at least the first is run.
-        traces: that any of them names.
+        scenarios: the scenarios; at least the first is run.
+        traces: the traces that any of them names.
         objects: as for `run`.
-        stop: breaks it off; what was finished before is answered.
-        take: is given what a long run has recorded so far, with the run's position.
+        stop: cancels the batch once it is set; the runs finished before are returned.
+        take: called with what a long run has recorded so far, and with the run's position.
 
     Returns:
         Tables over all runs, whose column `run` is a position, and `errors`: for each run that was
@@ -131,7 +131,9 @@ def new_stop() -> Stop:
 
 
 def saturate(scenario_json: str, traces: Mapping[str, bytes], direction: str, user: int) -> Columns:
-    """Arrivals, delays and queue of a source that always sends; other threads go on meanwhile.
+    """Simulate a source that always sends: its arrivals, delays and queue.
+
+    Other threads can run meanwhile.
 
     Raises:
         ValueError: the path is wrong, or nothing limits its rate in this direction.
@@ -146,23 +148,23 @@ def choose_set(
     *,
     price: float,
     zone: float,
-    ahead: float,
-    outside: float,
 ) -> Chosen:
     """Choose the set of good contestants; `_core.pyi` describes every part of it."""
-    chosen: Chosen = module().choose_set(
-        gain, cost, price=price, zone=zone, ahead=ahead, outside=outside
-    )
+    chosen: Chosen = module().choose_set(gain, cost, price=price, zone=zone)
     return chosen
 
 
-def paired_difference(
+def relative_change(
     ours: Sequence[float], theirs: Sequence[float]
 ) -> tuple[float, float | None, float | None] | None:
-    """The mean of `ours` - `theirs` over whole pairs, and its 95 % interval."""
-    found: tuple[float, float | None, float | None] | None = module().paired_difference(
-        ours, theirs
-    )
+    """Return by which share `ours` exceeds `theirs`, both logarithms, with a 95 % interval."""
+    found: tuple[float, float | None, float | None] | None = module().relative_change(ours, theirs)
+    return found
+
+
+def logarithms(values: Sequence[float]) -> list[float]:
+    """Natural logarithms, the same on every machine."""
+    found: list[float] = module().logarithms(values)
     return found
 
 
@@ -182,7 +184,7 @@ def check_scenario(scenario_json: str, traces: Mapping[str, bytes] | None = None
     """The scenario as the simulator understood it; with its traces, all that it names exists.
 
     Raises:
-        ValueError: it cannot be run; names the place.
+        ValueError: it cannot be run; the message names the place.
     """
     return str(module().check_scenario(scenario_json, traces and dict(traces)))
 
@@ -191,13 +193,13 @@ def parse_quantity(kind: str, value: object) -> int:
     """Read a rate, duration, size and so on as a whole number of its smallest unit.
 
     Raises:
-        QuantityError: it is none.
+        QuantityError: the text is not such a quantity.
     """
     return int(module().parse_quantity(kind, value))
 
 
 def format_quantity(kind: str, count: int) -> str:
-    """As `parse_quantity` reads it."""
+    """Return the quantity as text that `parse_quantity` reads as the same value."""
     return str(module().format_quantity(kind, count))
 
 
@@ -205,29 +207,29 @@ def parse_queue(value: object) -> tuple[QueueUnit, int]:
     """Read the limit of a queue.
 
     Raises:
-        QuantityError: it is none.
+        QuantityError: the text is not such a quantity.
     """
     limit: tuple[QueueUnit, int] = module().parse_queue(value)
     return limit
 
 
 def format_queue(unit: QueueUnit, count: int) -> str:
-    """As `parse_queue` reads it."""
+    """Return the limit as text that `parse_queue` reads as the same limit."""
     return str(module().format_queue(unit, count))
 
 
 def parse_link_line(text: str) -> dict[str, Any]:
-    """The table that a link in one line stands for.
+    """Return the table described by a link in one line.
 
     Raises:
-        QuantityError: it is none, or names a key twice or without a value.
+        QuantityError: the text is not a link, or names a key twice or without a value.
     """
     table: dict[str, Any] = module().parse_link_line(text)
     return table
 
 
 def check_link(written: object) -> tuple[dict[str, Any], Problems]:
-    """A link's table, each table in it in its one form, and what is wrong with it, by key."""
+    """Return a link's table in its canonical form, and its problems by key."""
     checked: tuple[dict[str, Any], Problems] = module().check_link(written)
     return checked
 
@@ -235,7 +237,7 @@ def check_link(written: object) -> tuple[dict[str, Any], Problems]:
 def expand_link(
     table: Mapping[str, Any], files: Files
 ) -> tuple[dict[str, Any], Mapping[str, int], Problems]:
-    """A checked link with its preset's keys, and each of its figures in its smallest unit."""
+    """Return a checked link with its preset's keys, and each figure in its smallest unit."""
     expanded, counts, problems = module().expand_link(table, files)
     return expanded, dict(counts), problems
 
@@ -243,7 +245,7 @@ def expand_link(
 def resolve_link(
     link: Mapping[str, Any] | None, reverse_link: Mapping[str, Any] | None, files: Files
 ) -> tuple[str | None, bool, int, Problems]:
-    """The path, whether its way back has a rate and a queue, the server's delay, what is wrong.
+    """Return the path, whether its reverse has a limit, the server's delay, and problems.
 
     The path is the scenario's JSON; the delay between link and server, one way, is in nanoseconds.
     """
@@ -254,15 +256,15 @@ def resolve_link(
 
 
 def read_preset(name: str, folder: str, text: str) -> dict[str, Any]:
-    """The document of a preset's file, its links' tables in their one form.
+    """Return the document of a preset's file, with its links' tables in canonical form.
 
     Args:
-        name: what errors call the file.
-        folder: to which paths of traces are relative.
-        text: of the file.
+        name: name of the file for messages.
+        folder: the folder to which paths of traces are relative.
+        text: content of the file.
 
     Raises:
-        ValueError: it is none; names file, line and key.
+        ValueError: it is not a preset; the message names file, line and key.
     """
     document: dict[str, Any] = module().read_preset(name, folder, text)
     return document
@@ -275,9 +277,9 @@ def queue_size(
 
     Args:
         stage_json: the wire.
-        rtt_ns: the delays of its whole path.
-        server_ns: the part of them, one way, that no default depends on.
-        mean_bits_per_sec: of the traces that it may name.
+        rtt_ns: delay of its whole path in both directions together.
+        server_ns: one-way part of that delay on which defaults do not depend.
+        mean_bits_per_sec: mean rates of the traces that the wire may name.
     """
     rates = dict(mean_bits_per_sec)
     size: QueueSize | None = module().queue_size(stage_json, rtt_ns, server_ns, rates)
@@ -285,34 +287,35 @@ def queue_size(
 
 
 def medium_figures(path_json: str) -> list[tuple[str, str]]:
-    """Each figure of a cell or a channel that differs from its default: its path and its text."""
+    """Return path and text of each figure of a cell or channel that differs from its default."""
     figures: list[tuple[str, str]] = module().medium_figures(path_json)
     return figures
 
 
 def run_seed(cell_json: str | None, repetition: int, study_seed: int) -> int:
-    """The seed of a repetition; `cell_json` is a JSON string of what may set the channel, as JSON.
+    """Return the seed of a repetition.
 
-    Without a cell, those of all cells of a study are the same.
+    `cell_json` is a string of JSON with everything that may influence the channel. Without it,
+    all cells of a study share the seed.
     """
     seed: int = module().run_seed(cell_json, repetition, study_seed)
     return seed
 
 
 def drawn_ns(seed: int, name: str, most_ns: int) -> int:
-    """A number of nanoseconds below `most_ns` that a run with this seed draws under a name."""
+    """Return a random number of nanoseconds below `most_ns`; seed and name determine it."""
     drawn: int = module().drawn_ns(seed, name, most_ns)
     return drawn
 
 
 def without_defaults(path_json: str) -> dict[str, Any]:
-    """A scenario's path without what is as it usually is, and without its kinds."""
+    """Return a scenario's path without default values and without its kinds."""
     rest: dict[str, Any] = module().without_defaults(path_json)
     return rest
 
 
 def link_definitions() -> dict[str, Any]:
-    """The JSON Schema's definitions of a link and of all that may stand in it, by name."""
+    """Return the JSON Schema's definitions of a link and of all its parts, by name."""
     definitions: dict[str, Any] = module().link_definitions()
     return definitions
 
@@ -358,7 +361,7 @@ def algorithm(name: str) -> Algorithm:
 
 
 def columns() -> list[Column]:
-    """Every column of every table that the core answers: name, table, unit and type."""
+    """Return every column of the core's tables: name, table, unit and type."""
     found: list[Column] = module().columns()
     return found
 

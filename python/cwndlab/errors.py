@@ -1,4 +1,4 @@
-"""Errors that users can cause and mend: one class per remedy; each message names the next step.
+"""Errors that users can cause and fix: one class per remedy; each message names the next step.
 
 The command line maps every one of them, in one place, to its exit status; none shows a traceback.
 """
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class CwndlabError(Exception):
-    """Anything that the user can mend; its text is for them."""
+    """An error that the user can fix; its text says how."""
 
     exit_status = 2
 
@@ -25,7 +25,7 @@ class QuantityError(CwndlabError, ValueError):
 
 
 class StudyError(CwndlabError):
-    """Something in a study does not hold; says where and what instead."""
+    """Something in a study is wrong; the message says where, and what to write instead."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         """Join `problems`, each of which names its place, what is wrong, and the remedy."""
@@ -42,7 +42,7 @@ class TraceError(CwndlabError):
 
 
 class AlgorithmError(CwndlabError):
-    """An algorithm's file is missing, or nothing is there to compile it with."""
+    """An algorithm's file is missing, or there is no compiler for it."""
 
 
 class BrokenAlgorithmError(AlgorithmError):
@@ -50,14 +50,14 @@ class BrokenAlgorithmError(AlgorithmError):
 
 
 class KernelError(CwndlabError):
-    """The running kernel, or this user of it, cannot do what was asked."""
+    """The running kernel does not support the request, or this user may not make it."""
 
 
 class ScenarioRefusedError(CwndlabError, ValueError):
     """A scenario that the simulator refuses to run."""
 
     def __init__(self, path: str, message: str) -> None:
-        """Keep the place in the scenario, such as `flows[0].sender.stack`, and what is wrong."""
+        """Store the place in the scenario, such as `flows[0].sender.stack`, and the problem."""
         super().__init__(path, message)
         self.path = path
         self.message = message
@@ -70,7 +70,7 @@ class UnknownNameError(CwndlabError, ValueError):
     """A name of an algorithm, stack, link or study that does not exist."""
 
     def __init__(self, name: str, known: Iterable[str], command: str, *, kind: str) -> None:
-        """Say which names come near, and which command lists them all."""
+        """Suggest similar names, and the command that lists them all."""
         near = nearest(name, known)
         hint = f"; did you mean {near}?" if near else ""
         super().__init__(f'unknown {kind} "{name}"{hint} ({command})')
@@ -86,14 +86,14 @@ class ResultsError(CwndlabError):
 
 
 class DamagedResultsError(ResultsError):
-    """Files of results are missing, or hold something else than was written."""
+    """Files of results are missing, or their content has changed."""
 
     def __init__(self, folder: Path, names: Sequence[str]) -> None:
-        """Name the files; the remedy is the same for all."""
+        """Make the error of the named files, which have a common remedy."""
         many = f" and {plural(len(names) - 1, 'other file')}" if len(names) > 1 else ""
         super().__init__(
-            f"{folder / names[0]}{many}: damaged, or changed by another program; "
-            "run the study again, which makes the lost runs once more"
+            f"{folder / names[0]}{many}: damaged, or changed by another program; run the study "
+            f"again to compute the lost runs anew"
         )
         self.names = tuple(names)
 
@@ -111,25 +111,25 @@ class DiskFullError(ResultsError):
 
 
 class CampaignEndedError(CwndlabError):
-    """A campaign on a real network gave up for now; what was measured is safe."""
+    """A campaign on a real network ended before all runs were made; finished runs are safe."""
 
     exit_status = 1
 
 
 class CoreMissingError(CwndlabError):
-    """The compiled part is not there."""
+    """The compiled part of cwndlab is missing."""
 
 
 class KernelRunError(CwndlabError):
-    """Something is not possible on the kernel of this machine."""
+    """A run is not possible on the kernel of this machine."""
 
 
 class ClusterError(CwndlabError):
-    """A cluster is not there, or its workers cannot do what was asked."""
+    """A cluster cannot be reached, or its workers cannot do the work."""
 
 
 class RunsFailedError(CwndlabError):
-    """Some runs of a study failed; the others are done."""
+    """Some runs of a study failed; the others are finished."""
 
     exit_status = 1
 
@@ -141,16 +141,16 @@ class InterruptedStudyError(CwndlabError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The one of `known` that `name` was probably meant to be."""
+    """Return the name in `known` that `name` was probably meant to be."""
     by_lower_case = {word.lower(): word for word in known}
     matches = difflib.get_close_matches(name.lower(), by_lower_case, n=1, cutoff=0.6)
     return by_lower_case[matches[0]] if matches else None
 
 
 def plural(count: int, noun: str) -> str:
-    """`count` and the noun, as in "1 run" and "1,280 runs"."""
+    """Return `count` with the noun, as in "1 run" and "1,280 runs"."""
     if count != 1:
-        noun = f"{noun[:-1]}ies" if noun.endswith("try") else f"{noun}s"
+        noun = f"{noun[:-1]}ies" if noun.endswith(("try", "udy")) else f"{noun}s"
     return f"{count:,} {noun}"
 
 
@@ -160,14 +160,14 @@ def read_failure(path: Path, error: OSError) -> str:
 
 
 def file_failure(error: OSError) -> str:
-    """Which file or folder could not be read or written, why, and what to do where it is known."""
+    """Return which file could not be read or written, why, and the remedy if it is known."""
     reason = (error.strerror or str(error)).lower()
     remedy = _FILE_REMEDIES.get(error.errno or 0, "")
     return f"{f'{error.filename}: ' if error.filename else ''}{reason}{remedy}"
 
 
-_NO_ROOM = "; make room on that disk"
-_NOT_ALLOWED = "; name another place, or change who may write there"
+_NO_ROOM = "; free some space on that disk"
+_NOT_ALLOWED = "; name another place, or change its permissions"
 _FILE_REMEDIES = {
     errno.ENOSPC: _NO_ROOM,
     errno.EDQUOT: _NO_ROOM,

@@ -15,11 +15,11 @@ from pathlib import Path
 
 PROGRAM = Path(__file__).with_name("ns3_wifi.cc")
 TABLE = Path(__file__).with_name("ns3.csv")
-MODULES = ("core", "network", "internet", "applications", "mobility", "wifi")
+MODULES = ("core", "network", "internet", "applications", "mobility", "traffic-control", "wifi")
 # The columns that are options of the program by the same name.
 OPTIONS = (
     *("standard", "channel", "short", "mcs", "ampdu", "traffic", "stations", "places"),
-    *("seconds", "run", "offered", "lifetime"),
+    *("warm_up", "seconds", "run", "offered", "lifetime", "disc"),
 )
 
 

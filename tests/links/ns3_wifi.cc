@@ -8,6 +8,7 @@
 #include "ns3/internet-module.h"
 #include "ns3/mobility-module.h"
 #include "ns3/network-module.h"
+#include "ns3/traffic-control-module.h"
 #include "ns3/wifi-module.h"
 
 #include <cmath>
@@ -33,14 +34,17 @@ struct Setting
     // circle: each 3 m away. line: 1 m, 2 m, 3 m and so on.
     std::string places = "circle";
     double seconds = 10;
+    // Time before that.
+    double warmUp = 2;
     uint32_t run = 1;
     // Bits a second of all datagrams together.
     double offered = 0;
     // Longest time of a packet in the queue of the card.
     double lifetimeMs = 500;
+    // FQ-CoDel above the card, ns-3's default.
+    bool queueDisc = true;
 };
 
-constexpr double WARM_UP_SECONDS = 2;
 constexpr uint16_t PORT = 9;
 constexpr uint32_t DATAGRAM_BYTES = 1472;
 constexpr uint32_t SEGMENT_BYTES = 1448;
@@ -145,10 +149,12 @@ main(int argc, char** argv)
     command.AddValue("traffic", "udp-down, udp-up, tcp-down, tcp-up", setting.traffic);
     command.AddValue("stations", "number of stations", setting.stations);
     command.AddValue("places", "circle or line", setting.places);
-    command.AddValue("seconds", "time measured, after a warm-up of 2 s", setting.seconds);
+    command.AddValue("warm_up", "time before that, s", setting.warmUp);
+    command.AddValue("seconds", "time measured, s", setting.seconds);
     command.AddValue("run", "run number", setting.run);
     command.AddValue("offered", "datagrams, bit/s of all stations", setting.offered);
     command.AddValue("lifetime", "longest time in the queue, ms", setting.lifetimeMs);
+    command.AddValue("disc", "FQ-CoDel above the card", setting.queueDisc);
     command.Parse(argc, argv);
     RngSeedManager::SetRun(setting.run);
     Config::SetDefault("ns3::WifiMacQueue::MaxDelay",
@@ -167,16 +173,20 @@ main(int argc, char** argv)
     internet.Install(NodeContainer(accessPoint, stations));
     Ipv4AddressHelper network("10.0.0.0", "255.255.255.0");
     const Ipv4InterfaceContainer addresses = network.Assign(devices);
+    if (!setting.queueDisc)
+    {
+        TrafficControlHelper().Uninstall(devices);
+    }
     const auto sinks = InstallTraffic(setting, accessPoint.Get(0), stations, addresses);
 
     std::vector<uint64_t> before;
-    Simulator::Schedule(Seconds(WARM_UP_SECONDS), [&] {
+    Simulator::Schedule(Seconds(setting.warmUp), [&] {
         for (const auto& sink : sinks)
         {
             before.push_back(sink->GetTotalRx());
         }
     });
-    Simulator::Stop(Seconds(WARM_UP_SECONDS + setting.seconds));
+    Simulator::Stop(Seconds(setting.warmUp + setting.seconds));
     Simulator::Run();
     double sum = 0;
     double squares = 0;

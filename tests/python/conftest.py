@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,7 +18,6 @@ from synthetic import one_run, results, two_flows_two_rates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
     from types import ModuleType
 
 # Drawn examples are the same in every run, and none fails for being slow. To look for others:
@@ -27,6 +27,20 @@ settings.register_profile("same", _UNTIMED, derandomize=True, database=None)
 settings.register_profile("search", _UNTIMED, max_examples=2_000)
 settings.load_profile("same")
 
+# What loads algorithms into the kernel, makes namespaces or measures in real time: one at a time.
+_ON_THIS_MACHINE = (
+    "backends",
+    "cli/test_interruption.py",
+    "cli/test_shell.py",
+    "kernel",
+    "measure",
+    "test_docs.py",
+    "validation",
+)
+# Files whose tests share what takes long to make.
+_TOGETHER = ("papers",)
+_HERE = Path(__file__).parent
+
 _CACHES = (
     core.module,
     core.algorithms,
@@ -34,6 +48,16 @@ _CACHES = (
     traces._read_trace,  # noqa: SLF001  to be emptied
     traces._read_folder,  # noqa: SLF001  as above
 )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Say which tests one of several processes runs (`make test-python`)."""
+    for item in items:
+        path = item.path.relative_to(_HERE).as_posix()
+        if path.startswith(_ON_THIS_MACHINE):
+            item.add_marker(pytest.mark.xdist_group("this machine"))
+        elif path.startswith(_TOGETHER):
+            item.add_marker(pytest.mark.xdist_group(path))
 
 
 @pytest.fixture

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 version = "0.0.0-fake"
 # What is decided of numbers is the real core's.
 choose_set = _core.choose_set
-paired_difference = _core.paired_difference
+relative_change = _core.relative_change
+logarithms = _core.logarithms
 robustness = _core.robustness
 columns = _core.columns
 drawn_ns = _core.drawn_ns

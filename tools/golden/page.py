@@ -3,8 +3,9 @@
 Every scenario of `scenarios.py` that a page can ask for is run by the WebAssembly module in
 Node.js, or in a browser, and compared with `hashes.txt`. Left out are saturated links and recorded
 calls of hooks, which the module does not offer. Then settings of the page are drawn by a seed, and
-the scenarios that it makes of them are compared with those of `cwndlab compare`. Exits 1 if one
-differs.
+the scenarios that it makes of them are compared with those of `cwndlab compare`; of some the tables
+of a run, too, and of some the decision over all repetitions, its numbers and its words. Exits 1 if
+one differs.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import random
 import shutil
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -30,7 +32,18 @@ import cwndlab as cw
 from cwndlab import core
 from cwndlab.api.repetitions import randomness, resolve_text
 from cwndlab.errors import StudyError
-from run import HASHES, SHOWN, analysed, differences, digest, is_chosen, read_hashes, tell
+from cwndlab.judge.sentences import certainty, headline, sentences
+from run import (
+    HASHES,
+    SHOWN,
+    analysed,
+    answer,
+    differences,
+    digest,
+    is_chosen,
+    read_hashes,
+    tell,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -67,6 +80,8 @@ def main() -> int:
         "--browser", metavar="PROGRAM", help="a Chromium or Firefox that runs it instead of Node.js"
     )
     parser.add_argument("--settings", type=int, default=400, help="how many settings to draw")
+    parser.add_argument("--runs", type=int, default=20, help="how many of settings to run")
+    parser.add_argument("--decisions", type=int, default=12, help="how many decisions to draw")
     parser.add_argument("--seed", type=int, default=1, help="by which they are drawn")
     options = parser.parse_args()
     program = program_of(options.browser)
@@ -86,7 +101,97 @@ def main() -> int:
     others = [line for setting in settings if (line := difference(*setting))]
     for line in (*others[:SHOWN], f"{len(others)} of {len(settings)} settings differ"):
         print(line)
-    return int(bool(lines or others))
+    drawn = drawn_runs(draw, options.runs)
+    native = {each.name: digests(answer(each)) for each in drawn}
+    wrong = differences(native, dict(answers(program, drawn)))
+    for line in (*wrong[:SHOWN], f"{len(wrong)} of {len(drawn)} drawn runs differ"):
+        print(line)
+    unlike = list(filter(None, decisions(program, draw, options.decisions)))
+    for line in (*unlike[:SHOWN], f"{len(unlike)} of {options.decisions} decisions differ"):
+        print(line)
+    return int(bool(lines or others or wrong or unlike))
+
+
+def drawn_runs(draw: random.Random, count: int) -> list[Golden]:
+    """Runs of settings that the page can have, by chance."""
+    page = json.loads((PAGE / "data.json").read_text())
+    found: list[Golden] = []
+    while len(found) < count:
+        setting = drawn_setting(draw, page) | {"duration_s": draw.randint(1, 20)}
+        if not is_refused(setting):
+            run = study_of(setting).matrix.runs[setting["repetition"] - 1]
+            name = f"{len(found)} {link_of(setting)} {setting['algorithms'][0]}"
+            found.append(Golden(name, json.loads(run.scenario_json), traces={}))
+    return found
+
+
+def digests(answers: dict[str, Any]) -> dict[str, str]:
+    """The hash of each table."""
+    return {table: digest(value) for table, value in answers.items()}
+
+
+def decisions(program: Program, draw: random.Random, count: int) -> Iterator[str | None]:
+    """A line about each drawn setting whose decision is not that of the command line."""
+    page = json.loads((PAGE / "data.json").read_text())
+    settings: list[Json] = []
+    while len(settings) < count:
+        setting = drawn_setting(draw, page)
+        names = [algorithm["name"] for algorithm in page["algorithms"]]
+        setting |= {
+            "algorithms": draw.sample(names, draw.randint(1, 4)),
+            "duration_s": draw.randint(2, 6),
+            "goal": draw.choice(page["goals"])["name"],
+            "beside": "",  # the page leaves that decision to the study
+        }
+        if not is_refused(setting):
+            settings.append(setting)
+    found = asked(program, [json.dumps({"decide": setting}) for setting in settings])
+    for setting, line in zip(settings, found, strict=True):
+        said, expected = json.loads(line), decided(setting)
+        wrong = [key for key, value in expected.items() if said.get(key) != value]
+        told = "; ".join(f"{key} {said.get(key)} for {expected[key]}" for key in wrong)
+        yield f"{setting}: {said.get('error', told)}" if wrong else None
+
+
+def decided(setting: Json) -> Json:
+    """The decision of `cwndlab compare` for a setting, and its words."""
+    with tempfile.TemporaryDirectory() as folder:
+        decision = (
+            study_of(setting).run(results=folder).answers(setting["goal"]).settings[0].decision
+        )
+    return {
+        "decision": json.loads(json.dumps(decision.to_json())),
+        "headline": headline(decision),
+        "sentences": sentences(decision),
+        "certainty": [[line.name, line.value, line.meaning] for line in certainty(decision)],
+    }
+
+
+def is_refused(setting: Json) -> bool:
+    """Whether the command line refuses a setting."""
+    try:
+        _ = study_of(setting).matrix
+    except StudyError:
+        return True
+    return False
+
+
+def link_of(setting: Json) -> str:
+    """The link of a setting in one line."""
+    return ",".join([setting["preset"], *(f"{key}={v}" for key, v in setting["keys"].items())])
+
+
+def study_of(setting: Json) -> cw.Study:
+    """The study that `cwndlab compare` makes of a setting."""
+    link = link_of(setting)
+    beside = [{"algorithm": setting["beside"]}] if setting["beside"] else []
+    return cw.Study(
+        link=link, algorithm=setting["algorithms"],
+        flow=[{"count": setting["flows"]}, *beside],
+        seed=setting["seed"], duration=f"{setting['duration_s']} s",
+        repetitions=setting["repetitions"],
+        **randomness(resolve_text(link)),
+    )  # fmt: skip
 
 
 def drawn_settings(program: Program, draw: random.Random) -> Iterator[tuple[Json, Json]]:
@@ -111,24 +216,21 @@ def drawn_setting(draw: random.Random, page: Json) -> Json:
         "repetition": draw.randint(1, 10),
         "repetitions": 10,
         "seed": draw.choice([0, 1, 7, 2**53 - 1]),
+        "beside": draw.choice(["", "", "cubic", "vegas"]),
+        "goal": page["goals"][0]["name"],
     }
 
 
-def difference(setting: Json, answer: Json) -> str | None:
+def difference(setting: Json, said: Json) -> str | None:
     """A line about a setting whose scenario is not that of the command line."""
-    link = ",".join([setting["preset"], *(f"{key}={v}" for key, v in setting["keys"].items())])
+    link = link_of(setting)
     try:
-        study = cw.Study(
-            link=link, algorithm=setting["algorithms"], flows=setting["flows"],
-            seed=setting["seed"], duration=f"{setting['duration_s']} s",
-            repetitions=setting["repetitions"],
-            **randomness(resolve_text(link)),
-        )  # fmt: skip
+        study = study_of(setting)
         expected = core.check_scenario(study.matrix.runs[setting["repetition"] - 1].scenario_json)
     except StudyError as error:
-        return None if "error" in answer else f"{link}: the page does not refuse it: {error}"
-    if "error" in answer or answer["scenario"] != expected:
-        return f"{link} {setting}: {answer.get('error', 'another scenario')}"
+        return None if "error" in said else f"{link}: the page does not refuse it: {error}"
+    if "error" in said or said["scenario"] != expected:
+        return f"{link} {setting}: {said.get('error', 'another scenario')}"
     return None
 
 
@@ -136,7 +238,7 @@ def answers(program: Program, goldens: list[Golden]) -> Iterable[tuple[str, dict
     """The hashes of the tables that the module gives, by the scenarios' names."""
     lines = asked(program, [question(golden) for golden in goldens])
     return [
-        (golden.name, {table: digest(value) for table, value in tables(golden, line).items()})
+        (golden.name, digests(tables(golden, line)))
         for golden, line in zip(goldens, lines, strict=True)
     ]
 
@@ -172,15 +274,15 @@ def question(golden: Golden) -> str:
 
 def tables(golden: Golden, line: str) -> dict[str, Any]:
     """The tables of an answer, as `run.answer` gives those of the core."""
-    answer = json.loads(line)
-    if "tables" not in answer:
-        return answer
-    pcap = base64.b64decode(answer["pcap"]) if answer["pcap"] is not None else None
+    said = json.loads(line)
+    if "tables" not in said:
+        return said
+    pcap = base64.b64decode(said["pcap"]) if said["pcap"] is not None else None
     if golden.call == "capture":
         return {"capture": analysed(pcap or b"")}
     found = {
         table: {name: column(values, is_listed=table in LISTED) for name, values in columns}
-        for table, columns in answer["tables"].items()
+        for table, columns in said["tables"].items()
     }
     return found if pcap is None else found | {"pcap": pcap}
 

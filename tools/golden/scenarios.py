@@ -170,6 +170,12 @@ def _wires() -> Iterator[Golden]:
     }
     both = [make_flow("linux-6.1", "cubic"), make_flow("linux-6.1", "reno", 1, direction="reverse")]
     yield Golden("wire/chain", make_scenario(chain, both))
+    for name, change in {
+        "filtered": {"ack_filter": "conservative"},
+        "thinned": {"ack_thinning": 4},
+    }.items():
+        path = make_wire(make_stage(), make_stage(60_000, **change))
+        yield Golden(f"wire/acks/{name}", make_scenario(path, [make_flow("linux-6.1", "cubic")], 8))
     for name, path in {
         "nothing": {"kind": "wire", "forward": [], "reverse": []},
         "delay": {"kind": "wire", "forward": [{"delay_ns": MS}], "reverse": []},
@@ -222,6 +228,29 @@ def _media() -> Iterator[Golden]:
             "aggregation": {},
             "radio": {"power_mdbm": 14_000},
             "access_point": _queue("airtime", aql={}),
+        },
+        "expiry": {
+            "standard": "802.11n",
+            "aggregation": {},
+            "rate_control": {"kind": "fixed", "index": 0},
+            "queue_time_ns": 100 * MS,
+            "asks_before_repeating": True,
+            "asks_after_expiry": True,
+        },
+        "ack-filter": {
+            "standard": "802.11n",
+            "aggregation": {},
+            "access_point": _queue("fq_codel") | {"ack_filter": "aggressive", "ack_thinning": 3},
+        },
+        "yans": {
+            "standard": "802.11n",
+            "aggregation": {},
+            "rate_control": {"kind": "minstrel"},
+            "radio": {
+                "power_mdbm": 14_000,
+                "error_curve": "yans",
+                "implementation_loss_mdb": 3_000,
+            },
         },
     }
     for name, change in changes.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cwndlab import _core
-from cwndlab.results.columns import all_columns, quantity
+from cwndlab.results.columns import Quantity, all_columns, kind_of, quantity
 from reference.markdown import code, heading, table
 
 HEAD = """# Columns of results
@@ -32,20 +32,25 @@ def page() -> str:
         for column in of_core:
             if column["table"] == name:
                 known = quantity(column["name"])
-                kind = TYPES[column["type"]]
-                meaning = (known.explanation, known.undefined)
-                rows.append((code(column["name"]), kind, column["unit"], *meaning))
-        parts.append(table(("column", "type", "unit", "meaning", "null if"), rows))
+                values = column["unit"] or TYPES[column["type"]]
+                rows.append((code(column["name"]), values, _meaning(known)))
+        parts.append(table(("column", "values", "meaning"), rows))
     names = {column["name"] for column in of_core}
     parts.append(heading(2, "Computed and measured"))
     parts.append(
         table(
-            ("column", "unit", "meaning", "null if"),
+            ("column", "values", "meaning"),
             (
-                (code(each.column), each.unit, each.explanation, each.undefined)
+                (code(each.column), each.unit or TYPES[kind_of(each.column).value], _meaning(each))
                 for each in all_columns()
                 if each.column not in names
             ),
         )
     )
     return "".join(parts)
+
+
+def _meaning(column: Quantity) -> str:
+    """What a column means, and when it has no value."""
+    null = f"Null if {column.undefined}." if column.undefined else ""
+    return f"{column.explanation} {null}".strip()

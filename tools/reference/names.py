@@ -126,9 +126,10 @@ def algorithms() -> str:
             parts.append(f" Also called {', '.join(map(code, entry.aliases))}.")
         parts.append("\n\n")
         rows = [
-            (code(p.name), p.default, p.min, p.max, p.unit, plain(p.doc)) for p in entry.parameters
+            (code(p.name), p.default, f"{p.min} to {p.max}", p.unit, plain(p.doc))
+            for p in entry.parameters
         ]
-        head = ("parameter", "default", "min", "max", "unit", "meaning")
+        head = ("parameter", "default", "range", "unit", "meaning")
         parts.append(table(head, rows) if rows else "It has no parameters.\n\n")
     parts.append(heading(2, "Loss recovery as an algorithm"))
     about = reno_variants.DESCRIPTIONS.items()

@@ -10,6 +10,8 @@ import cwndlab as cw
 from cwndlab import errors
 from cwndlab.api.plots import Plotter
 from cwndlab.backends.live import RealNetwork
+from cwndlab.inference.fitting import Fit
+from cwndlab.inference.posterior import Posterior
 from cwndlab.judge.answer import Answers
 from cwndlab.judge.decision import Decision
 from reference.markdown import block, code, heading, table
@@ -23,7 +25,7 @@ The names of `import cwndlab as cw`. Tables are [Polars](https://docs.pola.rs) f
 columns of [Columns of results](columns.md). Every error that you can mend is a `cw.CwndlabError`.
 
 """
-REACHED: tuple[type, ...] = (Plotter, Answers, Decision, RealNetwork)
+REACHED: tuple[type, ...] = (Plotter, Answers, Decision, RealNetwork, Fit, Posterior)
 """What the public names return or take."""
 _SECTION = re.compile(r"^(Args|Raises|Returns|Yields):$")
 _ITEM = re.compile(r"^(\w[\w.*]*):\s+(.*)$", re.DOTALL)

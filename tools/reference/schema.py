@@ -58,21 +58,24 @@ def _description(about: dict[str, Any]) -> str:
 
 def _keys(about: dict[str, Any], link: _Linker) -> str:
     rows = [
-        (code(name), link.kind(key), _default(key), sentence(key.get("description", "")))
+        (code(name), link.kind(key), f"{sentence(key.get('description', ''))} {_default(key)}")
         for name, key in about.get("properties", {}).items()
     ]
-    return table(("key", "value", "default", "meaning"), rows) if rows else ""
+    return table(("key", "value", "meaning"), rows) if rows else ""
 
 
 def _default(key: dict[str, Any]) -> str:
     default = key.get("default")
     if default is None or default in ([], {}, ""):
         return ""
-    if isinstance(default, bool):
-        return code(str(default).lower())
-    if isinstance(default, int) and "40 ms" in key.get("examples", ()):
-        return code(_time(default))
-    return code(json.dumps(default, ensure_ascii=False))
+    text = json.dumps(default, ensure_ascii=False)
+    if isinstance(default, int) and not isinstance(default, bool) and _is_time(key):
+        text = _time(default)
+    return f"Default: {code(text)}."
+
+
+def _is_time(key: dict[str, Any]) -> bool:
+    return "40 ms" in key.get("examples", ())
 
 
 def _time(time_ns: int) -> str:

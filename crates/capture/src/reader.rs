@@ -181,9 +181,10 @@ impl<R: Read> Reader<R> {
     fn begin_section(&mut self) -> Result<(), CaptureError> {
         match self.begin_section_or_end()? {
             true => Ok(()),
-            false => {
-                Err(CaptureError::Block { at: self.at, problem: "it ends in its first block" })
-            }
+            false => Err(CaptureError::Block {
+                at: self.at,
+                problem: "the file ends within its first block",
+            }),
         }
     }
 
@@ -213,7 +214,10 @@ impl<R: Read> Reader<R> {
     /// Notes the interface whose description is in the buffer.
     fn add_interface(&mut self, at: u64, body: usize) -> Result<(), CaptureError> {
         if body < 8 {
-            return Err(CaptureError::Block { at, problem: "a short interface description" });
+            return Err(CaptureError::Block {
+                at,
+                problem: "its interface description is too short",
+            });
         }
         let mut interface = Interface {
             link_type: self.half(&self.buffer, 0),
@@ -267,7 +271,7 @@ impl<R: Read> Reader<R> {
         body: usize,
     ) -> Result<Option<(u64, u16, u32, usize)>, CaptureError> {
         if body < 20 {
-            return Err(CaptureError::Block { at, problem: "a short packet block" });
+            return Err(CaptureError::Block { at, problem: "its packet block is too short" });
         }
         let number = match kind {
             ENHANCED_PACKET => self.word(&self.buffer, 0) as usize,

@@ -338,6 +338,7 @@ mod tests {
                 ("hystart_detect", 3),
                 ("hystart_low_window", 16),
                 ("hystart_ack_delta_us", 2000),
+                ("slow_start", 1),
             ]
         );
         assert_eq!(

@@ -341,8 +341,8 @@ mod tests {
     fn an_unknown_parameter_is_an_error_that_names_it() {
         let algorithm = Algorithm::by_name("reno").expect("reno is there");
         let error = Congestion::new(algorithm, &BTreeMap::from([("beta".to_owned(), 3)]))
-            .expect_err("reno has no parameters");
-        assert_eq!(error.to_string(), "reno has no parameter `beta`, it has none");
+            .expect_err("reno has no beta");
+        assert_eq!(error.to_string(), "reno has no parameter `beta`, it has slow_start");
     }
 
     #[test]

@@ -75,8 +75,11 @@ fn clang_has_nothing_to_say() {
 
 #[test]
 fn clang_has_nothing_to_say_of_32_bits() {
-    let target = ["--target=wasm32", "-ffreestanding", "-c"];
-    assert_builds("clang", &[&target[..], &STRICT[..]].concat(), "wasm32");
+    for name in ["wasm32", "i686-linux-gnu", "armv7-linux-gnueabihf"] {
+        let target = format!("--target={name}");
+        let target = [target.as_str(), "-ffreestanding", "-c"];
+        assert_builds("clang", &[&target[..], &STRICT[..]].concat(), name);
+    }
 }
 
 #[test]

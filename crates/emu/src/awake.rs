@@ -29,11 +29,16 @@ impl Awake {
     /// # Errors
     /// If the machine allows no more processes.
     pub(crate) fn begin() -> io::Result<Self> {
-        let mut awake = Self { processes: Vec::new(), is_resting: false };
+        let mut awake = Self::none();
         for processor in processors()? {
             awake.processes.push(fork(processor)?);
         }
         Ok(awake)
+    }
+
+    /// None: the processors may halt whenever they have no work.
+    pub(crate) fn none() -> Self {
+        Self { processes: Vec::new(), is_resting: false }
     }
 
     /// Lets the processors halt for a while, or no longer.

@@ -107,6 +107,7 @@ pub struct Emulator<L, T> {
     refused: u64,
     foreign: u64,
     last_arrival: Time,
+    keeps_awake: bool,
 }
 
 impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
@@ -124,7 +125,16 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
             refused: 0,
             foreign: 0,
             last_arrival: Time::ZERO,
+            keeps_awake: true,
         }
+    }
+
+    /// Lets the processors halt while it waits: where time is counted in instructions, a processor
+    /// that is kept awake costs time and gains nothing.
+    #[must_use]
+    pub fn letting_processors_halt(mut self) -> Self {
+        self.keeps_awake = false;
+        self
     }
 
     /// Runs on this thread, which it makes real-time, until `end` or a stop.
@@ -133,7 +143,7 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
     /// If the machine refuses to wait, or to tell of its rings.
     pub fn run(mut self, clock: Clock, end: Time, stop: &Stop) -> io::Result<(Report, T)> {
         // Before it is real-time, which its children are not to be.
-        let mut awake = Awake::begin()?;
+        let mut awake = if self.keeps_awake { Awake::begin()? } else { Awake::none() };
         let is_realtime = set_priority(Priority::Emulator).is_ok();
         let (began, cpu_before) = (clock.now(), cpu_time());
         let mut waits: Vec<libc::pollfd> = self

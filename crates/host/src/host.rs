@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use cwndlab_link::{Admission, Packet};
-use cwndlab_units::{Bytes, Duration, Rate, Stream, Time};
+use cwndlab_units::{Bytes, Duration, Output, Rate, Stream, Time};
 
 use crate::config::HostConfig;
 use crate::queue::Queue;
@@ -36,6 +36,10 @@ enum Device<P> {
     /// The link.
     Link,
 }
+
+/// A packet that the queue's management dropped after it was taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lost<P>(pub P);
 
 /// What a host counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -92,10 +96,10 @@ impl<P: Packet> Host<P> {
     }
 
     /// The next packet that the queue's management dropped after it was taken.
-    pub fn poll_lost(&mut self) -> Option<P> {
+    fn next_lost(&mut self) -> Option<Lost<P>> {
         let packet = self.queue.pop_lost()?;
         self.counters.lost += 1;
-        Some(packet)
+        Some(Lost(packet))
     }
 
     /// How many packets of 1500 bytes it would take now of this flow, one after the other.
@@ -107,8 +111,15 @@ impl<P: Packet> Host<P> {
         self.queue.room(flow, free)
     }
 
-    /// The next packet that has left until `now`, and when it did.
-    pub fn poll(&mut self, now: Time, held: Bytes) -> Option<(Time, P)> {
+    /// The next packet that has left until `now`, at port 0; when all have, what was lost in the queue.
+    pub fn poll(&mut self, now: Time, held: Bytes) -> Option<Output<P, Lost<P>>> {
+        if let Some((at, packet)) = self.next_departure(now, held) {
+            return Some(Output::Packet { at, port: 0, packet });
+        }
+        self.next_lost().map(|event| Output::Event { at: now, event })
+    }
+
+    fn next_departure(&mut self, now: Time, held: Bytes) -> Option<(Time, P)> {
         self.advance(now);
         let next = match &self.device {
             Device::Timed { .. } => self.departed.pop_front()?,
@@ -124,7 +135,7 @@ impl<P: Packet> Host<P> {
         Some(next)
     }
 
-    /// When [`Host::poll`] or [`Host::poll_lost`] has something to give; [`Time::NEVER`] if that is not before new input.
+    /// When [`Host::poll`] has something to give; [`Time::NEVER`] if that is not before new input.
     pub fn wake_time(&mut self, now: Time, held: Bytes) -> Time {
         let wake = self.packet_time(now, held);
         // Looking for the first packet may drop others.
@@ -241,6 +252,14 @@ mod tests {
         admissions.filter(|&admission| admission == Admission::Queued).count()
     }
 
+    /// The next packet that leaves, and when it does.
+    fn depart(host: &mut Host<Numbered>, now: Time, held: Bytes) -> Option<(Time, Numbered)> {
+        match host.poll(now, held)? {
+            Output::Packet { at, packet, .. } => Some((at, packet)),
+            Output::Event { event, .. } => panic!("{event:?}"),
+        }
+    }
+
     #[test]
     fn a_burst_is_cut_to_the_queue_and_the_buffer() {
         let mut host = timed(3, 4_500);
@@ -275,7 +294,7 @@ mod tests {
         let mut host = timed(10, 3_000);
         give(&mut host, NOTHING, 5);
         let late = Time::from_secs(1);
-        let left = std::iter::from_fn(|| host.poll(late, NOTHING)).map(|(at, _)| at);
+        let left = std::iter::from_fn(|| depart(&mut host, late, NOTHING)).map(|(at, _)| at);
         assert_eq!(left.collect::<Vec<_>>(), (1..=5).map(Time::from_millis).collect::<Vec<_>>());
         assert_eq!(host.wake_time(late, NOTHING), Time::NEVER);
     }
@@ -288,11 +307,14 @@ mod tests {
         let full = Bytes(4_500);
         assert_eq!(give(&mut host, full, 5), 3);
         assert_eq!(host.wake_time(Time::ZERO, full), Time::NEVER);
-        assert_eq!(host.poll(Time::ZERO, full), None);
+        assert_eq!(depart(&mut host, Time::ZERO, full), None);
         let later = Time::from_millis(7);
         let room_for_one = Bytes(2_999);
         assert_eq!(host.wake_time(later, room_for_one), later);
-        assert_eq!(host.poll(later, room_for_one).map(|(at, p)| (at, p.number)), Some((later, 0)));
+        assert_eq!(
+            depart(&mut host, later, room_for_one).map(|(at, p)| (at, p.number)),
+            Some((later, 0))
+        );
         assert_eq!(host.backlog_packets(), 2);
     }
 
@@ -318,7 +340,7 @@ mod tests {
             for (number, &(gap_ns, bytes)) in arrivals.iter().enumerate() {
                 now += Duration::from_nanos(gap_ns);
                 if polls[number] {
-                    left.extend(std::iter::from_fn(|| host.poll(now, NOTHING)));
+                    left.extend(std::iter::from_fn(|| depart(&mut host, now, NOTHING)));
                 }
                 let room = host.room(now, NOTHING, 0);
                 let admission = host.handle_packet(now, NOTHING, Numbered { flow: 0, number, bytes });
@@ -330,7 +352,7 @@ mod tests {
                     counters.departed + counters.dropped + inside
                 );
             }
-            left.extend(std::iter::from_fn(|| host.poll(Time::from_secs(100), NOTHING)));
+            left.extend(std::iter::from_fn(|| depart(&mut host, Time::from_secs(100), NOTHING)));
             prop_assert_eq!(left.len() as u64 + host.counters().dropped, arrivals.len() as u64);
             prop_assert!(left.is_sorted_by_key(|&(at, packet)| (at, packet.number)));
         }
@@ -348,12 +370,12 @@ mod tests {
                     now += Duration::from_nanos(gap_ns);
                     while !is_late && host.wake_time(now, NOTHING) <= now {
                         let at = host.wake_time(now, NOTHING);
-                        left.extend(host.poll(at, NOTHING));
+                        left.extend(depart(&mut host, at, NOTHING));
                     }
                     rooms.push(host.room(now, NOTHING, 0));
                     host.handle_packet(now, NOTHING, Numbered { flow: 0, number, bytes });
                 }
-                left.extend(std::iter::from_fn(|| host.poll(Time::from_secs(100), NOTHING)));
+                left.extend(std::iter::from_fn(|| depart(&mut host, Time::from_secs(100), NOTHING)));
                 (left, rooms, host.counters())
             };
             prop_assert_eq!(run(true), run(false));
@@ -372,7 +394,7 @@ mod tests {
                 let admission = host.handle_packet(now, held, Numbered { flow: 0, number, bytes });
                 prop_assert!(room == 0 || admission == Admission::Queued);
                 let is_due = host.wake_time(now, held) == now;
-                let packet = host.poll(now, held);
+                let packet = depart(&mut host, now, held);
                 prop_assert_eq!(packet.is_some(), is_due);
                 left.extend(packet);
                 let (counters, inside) = (host.counters(), u64::from(host.backlog_packets()));

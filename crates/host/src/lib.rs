@@ -28,5 +28,5 @@ mod receive;
 mod testing;
 
 pub use config::{HostConfig, Qdisc};
-pub use host::{Host, HostCounters};
+pub use host::{Host, HostCounters, Lost};
 pub use receive::{Merge, Receiver};

@@ -1,7 +1,10 @@
 //! The receiving side: packets that come close together are taken from the device together, and
 //! those of one flow that follow on each other become one (GRO), so that TCP answers once.
 
-use cwndlab_units::{Duration, Time};
+use core::convert::Infallible;
+use std::collections::VecDeque;
+
+use cwndlab_units::{Duration, Output, Time};
 
 /// A packet that can swallow the next one.
 pub trait Merge {
@@ -17,14 +20,18 @@ pub trait Merge {
 pub struct Receiver<P> {
     /// How long the device waits for more after a packet before it interrupts.
     interval: Duration,
-    batch: Vec<P>,
+    batch: VecDeque<P>,
     due: Time,
+    /// What the machine has begun to take, and since when.
+    taken: VecDeque<P>,
+    taken_at: Time,
 }
 
 impl<P: Merge> Receiver<P> {
     /// A device that waits so long for more.
     pub fn new(interval: Duration) -> Self {
-        Self { interval, batch: Vec::new(), due: Time::NEVER }
+        let (batch, taken) = (VecDeque::new(), VecDeque::new());
+        Self { interval, batch, due: Time::NEVER, taken, taken_at: Time::NEVER }
     }
 
     /// Takes a packet from the link.
@@ -34,22 +41,23 @@ impl<P: Merge> Receiver<P> {
         }
         let last = self.batch.iter_mut().rev().find(|held| held.is_of_same_flow(&packet));
         if !last.is_some_and(|held| held.merge(&packet)) {
-            self.batch.push(packet);
+            self.batch.push_back(packet);
         }
     }
 
-    /// What the machine gets, all at once, if it is time.
-    pub fn poll(&mut self, now: Time) -> Vec<P> {
-        if self.due > now {
-            return Vec::new();
+    /// The next of what the machine gets, which is all that came until the interrupt, at its port 0.
+    pub fn poll(&mut self, now: Time) -> Option<Output<P, Infallible>> {
+        if self.taken.is_empty() && self.due <= now {
+            core::mem::swap(&mut self.taken, &mut self.batch);
+            self.taken_at = core::mem::replace(&mut self.due, Time::NEVER);
         }
-        self.due = Time::NEVER;
-        core::mem::take(&mut self.batch)
+        let packet = self.taken.pop_front()?;
+        Some(Output::Packet { at: self.taken_at, port: 0, packet })
     }
 
     /// When [`Receiver::poll`] has something; [`Time::NEVER`] if nothing came.
     pub fn wake_time(&self) -> Time {
-        self.due
+        if self.taken.is_empty() { self.due } else { self.taken_at }
     }
 }
 
@@ -77,6 +85,15 @@ mod tests {
         }
     }
 
+    /// All that the machine gets at `now`.
+    fn all(receiver: &mut Receiver<Piece>, now: Time) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        while let Some(Output::Packet { packet, .. }) = receiver.poll(now) {
+            pieces.push(packet);
+        }
+        pieces
+    }
+
     #[test]
     fn what_comes_within_the_interval_comes_together() {
         let mut receiver = Receiver::new(Duration::from_micros(50));
@@ -85,11 +102,25 @@ mod tests {
         receiver.handle_packet(Time::from_micros(20), Piece(2, 0, 10));
         receiver.handle_packet(Time::from_micros(30), Piece(1, 10, 20));
         receiver.handle_packet(Time::from_micros(40), Piece(1, 30, 40));
-        assert_eq!(receiver.poll(Time::from_micros(59)), []);
+        assert_eq!(all(&mut receiver, Time::from_micros(59)), []);
         assert_eq!(receiver.wake_time(), Time::from_micros(60));
-        let all = [Piece(1, 0, 20), Piece(2, 0, 10), Piece(1, 30, 40)];
-        assert_eq!(receiver.poll(Time::from_micros(60)), all);
-        assert_eq!(receiver.poll(Time::from_micros(90)), []);
+        let merged = [Piece(1, 0, 20), Piece(2, 0, 10), Piece(1, 30, 40)];
+        assert_eq!(all(&mut receiver, Time::from_micros(60)), merged);
+        assert_eq!(all(&mut receiver, Time::from_micros(90)), []);
+    }
+
+    #[test]
+    fn what_comes_after_the_interrupt_waits_for_the_next() {
+        let mut receiver = Receiver::new(Duration::from_micros(50));
+        receiver.handle_packet(Time::ZERO, Piece(1, 0, 10));
+        receiver.handle_packet(Time::ZERO, Piece(2, 0, 10));
+        let now = Time::from_micros(70);
+        let first = Output::Packet { at: Time::from_micros(50), port: 0, packet: Piece(1, 0, 10) };
+        assert_eq!(receiver.poll(now), Some(first));
+        receiver.handle_packet(now, Piece(2, 10, 20));
+        assert_eq!(receiver.wake_time(), Time::from_micros(50));
+        assert_eq!(all(&mut receiver, now), [Piece(2, 0, 10)]);
+        assert_eq!(receiver.wake_time(), now + Duration::from_micros(50));
     }
 
     proptest! {
@@ -107,12 +138,12 @@ mod tests {
             };
             for (gap_us, flow, bytes) in arrivals {
                 now += Duration::from_micros(gap_us);
-                take(receiver.poll(now));
+                take(all(&mut receiver, now));
                 let start = next[usize::from(flow)];
                 next[usize::from(flow)] = start + bytes;
                 receiver.handle_packet(now, Piece(flow, start, start + bytes));
             }
-            take(receiver.poll(Time::from_secs(1)));
+            take(all(&mut receiver, Time::from_secs(1)));
             for (pieces, end) in seen.iter().zip(next) {
                 let mut at = 0;
                 for piece in pieces {

@@ -8,6 +8,7 @@
 //!                        |
 //!                        +-> repeat::predict(): would other random draws say the same?
 //! lines (gain, cost)  -> trade_off: for which price of delay does each algorithm lead?
+//! flows of a run      -> measures: what counts of it;  all of it together: decision::decide()
 //! draws of networks   -> population: is the choice good on networks like this?
 //! looks at growing n  -> sequence: may we stop?
 //! ```
@@ -16,6 +17,8 @@
 //! common random numbers (Gupta 1965; Nelson and Matejcik 1995), an indifference zone (Bechhofer
 //! 1954), and confidence sequences for looks (Lai 1976; Wang and Ramdas 2024).
 
+pub mod decision;
+pub mod measures;
 pub mod paired;
 pub mod population;
 pub mod repeat;
@@ -25,6 +28,8 @@ pub mod student;
 pub mod trade_off;
 pub mod utilities;
 
+pub use decision::{Bounds, Decision, decide, relative_change};
+pub use measures::{FlowFigures, RunFigures, logarithms};
 pub use paired::Difference;
 pub use select::{Choice, Rule, Score, choose};
 pub use trade_off::{Line, Span};

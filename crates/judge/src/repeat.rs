@@ -1,13 +1,16 @@
 //! Would other random draws on this very link say the same?
 //!
 //! Monte Carlo over what the runs leave open. Each trial draws a truth that the runs are compatible
-//! with, then as many fresh repetitions of it, and chooses anew. Repetitions are resampled whole,
-//! so that what contestants share stays shared; deviations are widened, since few pairs know their
-//! own spread badly, so that means scatter as Student's t says they do.
+//! with, then as many fresh repetitions of it, and chooses anew. The truth is the Bayesian bootstrap
+//! (Rubin, The Bayesian Bootstrap, 1981): the runs themselves with random weights, and fresh
+//! repetitions are drawn from them with these weights. So a truth in which a contestant collapses
+//! less often than in the runs has a higher mean and fresh runs with fewer collapses, both or
+//! neither. Repetitions are weighed whole, so that what contestants share stays shared; deviations
+//! are widened, so that means scatter by the standard error.
 //!
-//! The leader leads also by luck. Beforehand each contestant is as likely to be just as good as the
-//! leader as it is to differ from it; the runs' evidence then decides, contestant by contestant
-//! (a Bayes factor, [`crate::sequence::evidence`]). Those that a trial draws as equal
+//! The leader leads also by luck. Beforehand each contestant is just as good as the leader with a
+//! probability of a third, as `ODDS_OF_A_TIE` says; the runs' evidence then decides, contestant by
+//! contestant (a Bayes factor, [`crate::sequence::evidence`]). Those that a trial draws as equal
 //! have the leader's mean when fresh repetitions are drawn.
 
 use cwndlab_units::Stream;
@@ -18,6 +21,9 @@ use crate::sequence::evidence;
 use crate::utilities::Utilities;
 
 const TRIALS: usize = 800;
+
+/// How much more probable a tie with the leader is than a difference, before any run.
+const ODDS_OF_A_TIE: f64 = 0.5;
 
 /// How probable it is that as many fresh repetitions agree.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -48,11 +54,12 @@ pub fn predict(utilities: &Utilities, rule: Rule) -> Option<Prediction> {
     let mut draws = Stream::new(0, "judge.repeat");
     let (mut stays, mut same, mut good) = (0_u32, 0_u32, 0_u32);
     for _ in 0..TRIALS {
-        let mut truth = seen.possible_truth(&mut draws);
+        let weights = Weights::random(pairs.len(), &mut draws);
+        let truth = seen.means_with(&weights);
         let best = truth.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         good += u32::from(best - truth[0] <= rule.zone);
-        tie(&mut truth, &ties, &mut draws);
-        let fresh = seen.fresh_set(&truth, &mut draws, margin);
+        let shifts = shifts_of_ties(&truth, &ties, &mut draws);
+        let fresh = seen.fresh_set(&shifts, &weights, &mut draws, margin);
         stays += u32::from(fresh[0]);
         same += u32::from(fresh == is_good);
     }
@@ -67,17 +74,51 @@ pub fn predict(utilities: &Utilities, rule: Rule) -> Option<Prediction> {
 
 /// How probably each contestant, in order, is just as good as the leader, which is first.
 fn chances_of_a_tie(choice: &Choice) -> Vec<f64> {
-    let of =
-        |&each: &usize| choice.scores[each].map_or(0.0, |own| 1.0 / (1.0 + evidence(own.behind)));
+    let of = |&each: &usize| {
+        let chance = |behind| ODDS_OF_A_TIE / (ODDS_OF_A_TIE + evidence(behind));
+        choice.scores[each].map_or(0.0, |own| chance(own.behind))
+    };
     choice.order.iter().map(of).collect()
 }
 
-/// Gives contestants that are drawn as equally good the leader's mean.
-fn tie(truth: &mut [f64], ties: &[f64], draws: &mut Stream) {
+/// What gives contestants that are drawn as equally good the leader's mean.
+fn shifts_of_ties(truth: &[f64], ties: &[f64], draws: &mut Stream) -> Vec<f64> {
+    let mut shifts = vec![0.0; truth.len()];
     for each in 1..truth.len() {
         if draws.unit() < ties[each] {
-            truth[each] = truth[0];
+            shifts[each] = truth[0] - truth[each];
         }
+    }
+    shifts
+}
+
+/// Weights of the repetitions, which add up to 1.
+struct Weights {
+    of_each: Vec<f64>,
+    up_to: Vec<f64>,
+}
+
+impl Weights {
+    /// Uniformly drawn from all weights there are: exponential variables over their sum.
+    fn random(pairs: usize, draws: &mut Stream) -> Self {
+        let waits: Vec<f64> = (0..pairs).map(|_| -libm::log(1.0 - draws.unit())).collect();
+        let sum: f64 = waits.iter().sum();
+        let of_each: Vec<f64> = waits.iter().map(|wait| wait / sum).collect();
+        let mut reached = 0.0;
+        let up_to = of_each
+            .iter()
+            .map(|weight| {
+                reached += weight;
+                reached
+            })
+            .collect();
+        Self { of_each, up_to }
+    }
+
+    /// A repetition, by the weights.
+    fn draw(&self, draws: &mut Stream) -> usize {
+        let at = draws.unit();
+        self.up_to.partition_point(|&reached| reached <= at).min(self.up_to.len() - 1)
     }
 }
 
@@ -91,58 +132,84 @@ impl Centred {
     fn new(utilities: &Utilities, order: &[usize], pairs: &[usize]) -> Self {
         let means: Vec<f64> = order.iter().map(|&each| utilities.mean(each)).collect();
         let count = pairs.len() as f64;
+        // The variance of a mean with random weights is that of the runs over n + 1, and theirs is
+        // short by (n - 1) / n.
+        let widening = libm::sqrt((count + 1.0) / (count - 1.0));
         let deviations = order
             .iter()
             .map(|&each| {
                 let own: Vec<f64> = pairs.iter().map(|&at| utilities.of(each)[at]).collect();
                 let mean = own.iter().sum::<f64>() / count;
-                // Resampling draws from deviations whose variance is short by (n - 1) / n.
-                let widening = libm::sqrt(count / (count - 1.0));
                 own.iter().map(|value| (value - mean) * widening).collect()
             })
             .collect();
         Self { means, deviations }
     }
 
-    fn pairs(&self) -> usize {
-        self.deviations[0].len()
-    }
-
-    fn resample(&self, draws: &mut Stream) -> Vec<usize> {
-        let pairs = self.pairs();
-        (0..pairs).map(|_| ((draws.unit() * pairs as f64) as usize).min(pairs - 1)).collect()
-    }
-
-    fn mean_deviation(&self, contestant: usize, at: &[usize]) -> f64 {
-        at.iter().map(|&n| self.deviations[contestant][n]).sum::<f64>() / at.len() as f64
-    }
-
-    /// Means that the runs are compatible with.
-    fn possible_truth(&self, draws: &mut Stream) -> Vec<f64> {
-        let at = self.resample(draws);
-        // The spread itself is known from n - 1 degrees of freedom: t is normal over root chi-square.
-        let freedom = self.pairs() - 1;
-        let chi_square: f64 = (0..freedom).map(|_| libm::pow(draws.normal(), 2.0)).sum();
-        let scale = libm::sqrt(freedom as f64 / chi_square);
-        (0..self.means.len())
-            .map(|each| self.means[each] + scale * self.mean_deviation(each, &at))
-            .collect()
+    /// The contestants' means if the repetitions had these weights.
+    fn means_with(&self, weights: &Weights) -> Vec<f64> {
+        let deviation = |own: &Vec<f64>| -> f64 {
+            own.iter().zip(&weights.of_each).map(|(value, weight)| value * weight).sum()
+        };
+        self.means.iter().zip(&self.deviations).map(|(mean, own)| mean + deviation(own)).collect()
     }
 
     /// Whether the set of as many fresh repetitions holds each contestant.
-    fn fresh_set(&self, truth: &[f64], draws: &mut Stream, margin: Margin) -> Vec<bool> {
-        let at = self.resample(draws);
-        let value = |each: usize, n: usize| truth[each] + self.deviations[each][n];
-        let mean = |each: usize| truth[each] + self.mean_deviation(each, &at);
-        let leader = (0..truth.len())
+    fn fresh_set(
+        &self,
+        shifts: &[f64],
+        weights: &Weights,
+        draws: &mut Stream,
+        margin: Margin,
+    ) -> Vec<bool> {
+        let pairs = weights.of_each.len();
+        let at: Vec<usize> = (0..pairs).map(|_| weights.draw(draws)).collect();
+        let value =
+            |each: usize, n: usize| self.means[each] + shifts[each] + self.deviations[each][n];
+        let mean = |each: usize| at.iter().map(|&n| value(each, n)).sum::<f64>() / pairs as f64;
+        let leader = (0..shifts.len())
             .max_by(|&a, &b| mean(a).total_cmp(&mean(b)))
             .expect("there are contestants");
-        (0..truth.len())
+        (0..shifts.len())
             .map(|each| {
                 let apart = at.iter().map(|&n| value(leader, n) - value(each, n));
                 let behind = Difference::of(apart).expect("there are pairs");
                 each == leader || behind.mean <= margin.at(behind.error)
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_scatter_by_the_standard_error() {
+        let runs: Vec<f64> = (0..10_u8).map(|n| f64::from(n % 4)).collect();
+        let expected = Difference::of(runs.iter().copied()).expect("runs");
+        let utilities = Utilities::new(vec![runs]);
+        let seen = Centred::new(&utilities, &[0], &(0..10).collect::<Vec<_>>());
+        let mut draws = Stream::new(4, "means");
+        let means: Vec<f64> =
+            (0..4_000).map(|_| seen.means_with(&Weights::random(10, &mut draws))[0]).collect();
+        let found = Difference::of(means.into_iter()).expect("means");
+        assert!((found.mean - expected.mean).abs() < 0.03, "{found:?} {expected:?}");
+        let spread = found.error * libm::sqrt(4_000.0);
+        assert!((spread / expected.error - 1.0).abs() < 0.05, "{spread} {expected:?}");
+    }
+
+    #[test]
+    fn weights_add_up_and_draw_each_repetition_as_often_as_they_say() {
+        let mut draws = Stream::new(3, "weights");
+        let weights = Weights::random(5, &mut draws);
+        assert!((weights.of_each.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        let mut counts = [0_u32; 5];
+        for _ in 0..20_000 {
+            counts[weights.draw(&mut draws)] += 1;
+        }
+        for (count, weight) in counts.iter().zip(&weights.of_each) {
+            assert!((f64::from(*count) / 20_000.0 - weight).abs() < 0.015);
+        }
     }
 }

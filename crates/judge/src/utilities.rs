@@ -73,6 +73,15 @@ impl Utilities {
         sum / f64::from(count)
     }
 
+    /// Whether a contestant's runs differ from each other.
+    #[must_use]
+    pub fn differ(&self) -> bool {
+        self.rows.iter().any(|row| {
+            let mut finite = row.iter().filter(|value| value.is_finite());
+            finite.next().is_some_and(|first| finite.any(|value| value != first))
+        })
+    }
+
     /// The repetitions in which every one of these contestants has a run.
     pub(crate) fn complete(&self, contestants: &[usize]) -> Vec<usize> {
         (0..self.repetitions())

@@ -196,7 +196,7 @@ impl<P: Packet> AnyLink<P> {
     }
 
     #[inline(never)]
-    fn composed_wake_time(&self) -> Time {
+    fn other_wake_time(&self) -> Time {
         dispatch!(self, link => link.wake_time())
     }
 }
@@ -224,12 +224,7 @@ impl<P: Packet> Link<P> for AnyLink<P> {
 
     #[inline]
     fn wake_time(&self) -> Time {
-        match self {
-            Self::Wire(link) => link.wake_time(),
-            Self::Cell(link) => link.wake_time(),
-            Self::Wifi(link) => link.wake_time(),
-            composed => composed.composed_wake_time(),
-        }
+        if let Self::Wire(link) = self { link.wake_time() } else { self.other_wake_time() }
     }
 }
 

@@ -48,6 +48,9 @@ pub struct StageConfig {
     /// Which ACKs leave the queue where later ones say as much; none if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ack_filter: Option<AckFilter>,
+    /// Of the ACKs that only count on, one in so many passes; all if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_thinning: Option<NonZeroU32>,
     /// Which packets leave out of order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<ReorderConfig>,
@@ -394,6 +397,13 @@ pub enum JitterConfig {
         /// The average that the share follows from: nothing up to 1 ms, every packet from 91 ms.
         #[serde(rename = "mean_ns")]
         mean: Duration,
+    },
+    /// Packets arrive in bunches, at the multiples of a period: a receiver's card that interrupts
+    /// so often, or a radio that is awake so often.
+    Bunched {
+        /// From one bunch to the next.
+        #[serde(rename = "period_ns")]
+        period: Duration,
     },
 }
 

@@ -35,7 +35,7 @@ impl Delay {
     #[inline]
     pub(crate) fn arrival(&mut self, sent: Time) -> Time {
         self.delay.advance(sent);
-        let arrival = sent + self.sample();
+        let arrival = sent + self.sample(sent);
         self.previous = self.previous.max(arrival);
         self.previous
     }
@@ -61,7 +61,7 @@ impl Delay {
         if self.delay.advance(came) {
             self.previous = Time::ZERO;
         }
-        let arrival = sent + self.sample();
+        let arrival = sent + self.sample(sent);
         self.previous = self.previous.max(arrival);
         self.previous
     }
@@ -75,7 +75,7 @@ impl Delay {
         own_time: Duration,
     ) -> Time {
         self.delay.advance(came);
-        let begins = self.previous.max(came + self.sample());
+        let begins = self.previous.max(came + self.sample(came));
         self.previous = sent.max(begins + own_time);
         self.previous
     }
@@ -83,23 +83,23 @@ impl Delay {
     /// The delay of a packet that is sent at `sent`, whatever others have.
     pub(crate) fn sample_at(&mut self, sent: Time) -> Duration {
         self.delay.advance(sent);
-        self.sample()
+        self.sample(sent)
     }
 
     #[inline]
-    fn sample(&mut self) -> Duration {
+    fn sample(&mut self, from: Time) -> Duration {
         let delay = *self.delay.value();
         match &mut self.jitter {
             None => delay,
-            Some(jitter) => jitter.sample(delay),
+            Some(jitter) => jitter.sample(from, delay),
         }
     }
 }
 
 impl Jitter {
-    /// The delay of one packet.
+    /// The delay of one packet that begins then.
     #[inline(never)]
-    fn sample(&mut self, delay: Duration) -> Duration {
+    fn sample(&mut self, from: Time, delay: Duration) -> Duration {
         match self.config {
             JitterConfig::Uniform { max } => {
                 let limit = max.as_nanos().saturating_add(1);
@@ -114,6 +114,10 @@ impl Jitter {
                 }
             }
             JitterConfig::Wifi { mean } => delay + self.wifi_spike(mean),
+            JitterConfig::Bunched { period } => {
+                let (arrival_ns, period_ns) = ((from + delay).as_nanos(), period.as_nanos().max(1));
+                delay + Duration::from_nanos(arrival_ns.next_multiple_of(period_ns) - arrival_ns)
+            }
             JitterConfig::Exponential { mean } => {
                 let extra = libm::round(self.random.exponential(mean.as_nanos() as f64));
                 delay + Duration::from_nanos(extra as u64)
@@ -180,6 +184,16 @@ mod tests {
             previous = arrival;
         }
         assert!(waited_for_the_one_before > 1_000);
+    }
+
+    #[test]
+    fn bunches_arrive_at_the_multiples_of_their_period() {
+        let mut delay = jittery(JitterConfig::Bunched { period: MS * 5 });
+        let mut arrive = |sent_us: u64| {
+            let arrival = delay.arrival(Time::ZERO + Duration::from_micros(sent_us));
+            arrival.saturating_since(Time::ZERO).as_micros()
+        };
+        assert_eq!([1, 2_000, 5_000, 5_001].map(&mut arrive), [15_000, 15_000, 15_000, 20_000]);
     }
 
     #[test]

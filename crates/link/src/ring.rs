@@ -117,12 +117,12 @@ impl<P> Ring<P> {
             self.grow();
         }
         let place = self.place(self.tail);
+        self.tail = self.tail.wrapping_add(1);
+        self.pushed_bytes += u64::from(bytes);
         let slot = &mut self.slots[place];
         slot.arrival = arrival;
         slot.served = served;
         slot.bytes = bytes;
-        self.tail = self.tail.wrapping_add(1);
-        self.pushed_bytes += u64::from(bytes);
         put(&mut slot.packet);
     }
 
@@ -161,18 +161,23 @@ impl<P> Ring<P> {
         Some((arrival, first?))
     }
 
-    /// The same of a ring that is not empty, with `take` to take the packet out.
+    /// The same of a ring that is not empty, with `take` to take the packet out. Returns when the next
+    /// one arrives.
     #[inline(always)]
-    pub(crate) fn pop_with(&mut self, take: impl FnOnce(&mut Option<P>)) {
-        debug_assert_ne!(self.head, self.tail, "there is no packet");
-        let place = self.place(self.head);
-        let slot = &mut self.slots[place];
-        if self.cursor == self.head {
-            self.cursor = self.cursor.wrapping_add(1);
+    pub(crate) fn pop_with(&mut self, take: impl FnOnce(&mut Option<P>)) -> Time {
+        let (head, tail) = (self.head, self.tail);
+        debug_assert_ne!(head, tail, "there is no packet");
+        let next = head.wrapping_add(1);
+        let slots = self.slots.as_mut_slice();
+        let mask = slots.len() - 1;
+        let slot = &mut slots[head & mask];
+        if self.cursor == head {
+            self.cursor = next;
             self.passed_bytes += u64::from(slot.bytes);
         }
-        self.head = self.head.wrapping_add(1);
+        self.head = next;
         take(&mut slot.packet);
+        if next == tail { Time::NEVER } else { slots[next & mask].arrival }
     }
 
     /// All packets.

@@ -11,6 +11,7 @@
 
 mod build;
 mod dequeue;
+mod longest;
 mod on_dequeue;
 mod repeat;
 mod steady;
@@ -27,11 +28,12 @@ use crate::meter::{Counts, Meter};
 use crate::outage::Blackouts;
 use crate::packet::{Admission, Packet};
 use crate::policer::Policer;
-use crate::queue::{Arrival, Queue, Verdict};
+use crate::queue::{AckThinner, Arrival, Queue, Verdict};
 use crate::rate::Server;
 use crate::ring::Ring;
 use crate::schedule::Steps;
 use crate::{Link, Stages};
+use longest::LongestQueue;
 use on_dequeue::OnDequeue;
 use steady::Steady;
 
@@ -63,7 +65,7 @@ pub struct Wire<P> {
     scheduled: Vec<(Time, LinkEventKind)>,
     meter: Meter,
     /// The most packets in queue and service at one time since the window began.
-    queue_max: u32,
+    longest: LongestQueue,
 }
 
 /// How a packet's arrival follows from its service.
@@ -77,12 +79,13 @@ enum Timing {
     KeepRate,
 }
 
-/// Policer, loss and outages.
+/// Policer, loss, outages and the thinning of ACKs.
 #[derive(Clone, Debug)]
 struct IngressFilter {
     policer: Option<Policer>,
     blackouts: Blackouts,
     loss: Steps<Loss>,
+    thinner: Option<AckThinner>,
     random: Stream,
 }
 
@@ -92,7 +95,7 @@ impl<P: Packet> Link<P> for Wire<P> {
         debug_assert_eq!(port, 0, "a wire takes packets at port 0");
         let bytes = packet.wire_bytes() + self.framing_bytes;
         if self.has_ingress {
-            if let Some(reason) = self.ingress_drop(now, bytes) {
+            if let Some(reason) = self.ingress_drop(now, bytes, &packet) {
                 return self.drop_packet(now, packet.flow(), bytes, reason);
             }
             if self.on_dequeue.is_some() {
@@ -129,7 +132,7 @@ impl<P: Packet> Stages for Wire<P> {
         debug_assert_eq!(stage, 0, "a wire has one stage");
         let counts = self.settled_counts(now);
         let offered = self.offered(stage, now);
-        Counters { offered, ..self.meter.counters(counts, self.queue_max, now) }
+        Counters { offered, ..self.meter.counters(counts, self.longest.packets(), now) }
     }
 
     fn offered(&mut self, stage: usize, now: Time) -> Option<Bytes> {
@@ -148,7 +151,8 @@ impl<P: Packet> Stages for Wire<P> {
     }
 
     fn begin_window(&mut self, now: Time) {
-        self.queue_max = self.backlog(0, now).packets;
+        let backlog = self.backlog(0, now);
+        self.longest.set(backlog.packets);
         let counts = self.settled_counts(now);
         self.meter.begin_window(counts, now);
     }
@@ -176,8 +180,9 @@ impl<P: Packet> Wire<P> {
 
     /// Why a packet does not even come to the queue, if so.
     #[inline(never)]
-    fn ingress_drop(&mut self, now: Time, bytes: u32) -> Option<DropReason> {
-        let reason = self.ingress.as_mut().and_then(|filter| filter.drop_reason(now, bytes));
+    fn ingress_drop(&mut self, now: Time, bytes: u32, packet: &P) -> Option<DropReason> {
+        let reason =
+            self.ingress.as_mut().and_then(|filter| filter.drop_reason(now, bytes, packet));
         reason.or_else(|| (bytes > self.server.longest_bytes()).then_some(DropReason::TooLong))
     }
 
@@ -187,7 +192,7 @@ impl<P: Packet> Wire<P> {
         let Queue::DropTail(limits) = &self.queue else { return self.manage(now, bytes, packet) };
         // What left the server meanwhile is only counted out where that makes a difference.
         let mut backlog = self.ring.backlog();
-        if backlog.packets >= self.queue_max || !limits.have_room(backlog, bytes) {
+        if backlog.packets >= self.longest.packets() || !limits.have_room(backlog, bytes) {
             self.ring.pass(now);
             backlog = self.ring.backlog();
             if !limits.have_room(backlog, bytes) {
@@ -201,13 +206,14 @@ impl<P: Packet> Wire<P> {
     /// Works out when a packet that has room leaves and arrives.
     #[inline(always)]
     fn enqueue(&mut self, now: Time, backlog: Backlog, bytes: u32, packet: P) {
+        let begins = self.server.free_at().max(now);
         let served = self.server.serve(now, bytes);
         self.send(now, now, served, bytes, packet);
         if !self.has_ingress {
-            self.remember(bytes, served);
+            self.remember(bytes, begins, served);
         }
-        if backlog.packets >= self.queue_max && served > now {
-            self.queue_max = backlog.packets + 1;
+        if backlog.packets >= self.longest.packets() && served > now {
+            self.longest.set(backlog.packets + 1);
         }
     }
 
@@ -353,15 +359,18 @@ impl<P: Packet> Wire<P> {
 }
 
 impl IngressFilter {
-    fn drop_reason(&mut self, now: Time, bytes: u32) -> Option<DropReason> {
+    fn drop_reason(&mut self, now: Time, bytes: u32, packet: &impl Packet) -> Option<DropReason> {
         if self.policer.as_mut().is_some_and(|policer| !policer.passes(now, bytes)) {
             return Some(DropReason::Policed);
         }
         self.loss.advance(now);
         if self.blackouts.covers(now) {
             Some(DropReason::Outage)
+        } else if self.loss.value_mut().decide(&mut self.random) {
+            Some(DropReason::Loss)
         } else {
-            self.loss.value_mut().decide(&mut self.random).then_some(DropReason::Loss)
+            let is_thinned = self.thinner.as_mut().is_some_and(|acks| acks.drops(packet.ack()));
+            is_thinned.then_some(DropReason::AckFiltered)
         }
     }
 }

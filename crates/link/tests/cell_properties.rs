@@ -84,6 +84,8 @@ fn directions() -> impl Strategy<Value = DirectionConfig> {
                         |most| EarlyDiscard { at_packets: most / 2, spacing_packets: most % 7 + 1 },
                     ),
                     aqm,
+                    ack_filter: None,
+                    ack_thinning: None,
                     residual_loss: ppb(loss * 1_000_000),
                     rlc,
                     scheduler,

@@ -180,12 +180,12 @@ fn widths_that_no_standard_has_are_refused() {
     };
     assert_eq!(
         message(&|radio| radio.bandwidth_mhz = 55),
-        "nr: no bandwidth of 55 MHz at 30 kHz in TS 38.101: use 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, \
+        "NR has no bandwidth of 55 MHz at 30 kHz in TS 38.101: use 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, \
          60, 70, 80, 90, 100 MHz"
     );
     assert_eq!(
         message(&|radio| radio.subcarrier_khz = 240),
-        "nr: no subcarrier spacing of 240 kHz in this frequency range: use 15, 30 or 60 in fr1, 60 or \
+        "NR has no subcarrier spacing of 240 kHz in this frequency range: use 15, 30 or 60 in fr1, 60 or \
          120 in fr2"
     );
     let crowded = SlotConfig { downlink_symbols: 14, uplink_symbols: 15 };

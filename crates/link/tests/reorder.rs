@@ -6,13 +6,14 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 use cwndlab_link::{
-    Ack, AckFilter, AnyLink, JitterConfig, Link, LinkEventKind, Packet, QueueConfig, ReorderConfig,
-    StageConfig, StageError, Stages, Traces, Transition,
+    AckFilter, AnyLink, JitterConfig, Link, LinkEventKind, QueueConfig, ReorderConfig, StageConfig,
+    StageError, Stages, Traces, Transition,
 };
-use cwndlab_units::{Duration, Ecn, Output, Time};
+use cwndlab_units::{Duration, Output, Time};
 use proptest::prelude::*;
 
 use common::cell::ppb;
+use common::tcp::TcpFrame;
 use common::{Frame, Outcome, drain, fixed, ms, run, us, wire};
 
 const MS: Duration = Duration::from_millis(1);
@@ -136,42 +137,6 @@ proptest! {
     }
 }
 
-/// An ACK, or data, of a connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct TcpFrame {
-    number: u32,
-    connection: u32,
-    ack: u32,
-    is_pure: bool,
-}
-
-impl Packet for TcpFrame {
-    fn wire_bytes(&self) -> u32 {
-        if self.is_pure { 52 } else { 1500 }
-    }
-
-    fn flow(&self) -> u32 {
-        self.connection
-    }
-
-    fn ecn(&self) -> Ecn {
-        Ecn::NotEct
-    }
-
-    fn ack(&self) -> Option<Ack> {
-        Some(Ack {
-            connection: self.connection.into(),
-            number: self.ack,
-            sacks: [(0, 0); 4],
-            echo: 0,
-            timestamp: None,
-            is_pure: self.is_pure,
-        })
-    }
-
-    fn mark_ce(&mut self) {}
-}
-
 /// What left and what was filtered of these packets, which come so many microseconds apart.
 fn filtered(stage: &StageConfig, packets: &[(u64, TcpFrame)]) -> (Vec<(Time, TcpFrame)>, Vec<u32>) {
     let mut link: AnyLink<TcpFrame> =
@@ -236,6 +201,18 @@ fn a_filter_without_effect_leaves_every_time_as_it_is() {
         acks(200).into_iter().map(|(gap_us, ack)| (gap_us, TcpFrame { ack: 7, ..ack })).collect();
     let with = filtered(&filter(Some(AckFilter::Aggressive)), &duplicates);
     assert_eq!(with, filtered(&filter(None), &duplicates));
+}
+
+#[test]
+fn one_ack_in_so_many_passes_on_any_queue() {
+    let pie = serde_json::from_str(r#"{"kind": "pie", "packets": 2000}"#).expect("a queue");
+    let stage = StageConfig { ack_thinning: NonZeroU32::new(4), ..filter(None) };
+    for stage in [stage.clone(), StageConfig { queue: pie, ..stage }] {
+        let slowly: Vec<_> = acks(1_000).into_iter().map(|(_, ack)| (1_000, ack)).collect();
+        let (left, gone) = filtered(&stage, &slowly);
+        assert_eq!((left.len(), gone.len()), (250, 750));
+        assert!(left.iter().all(|(_, ack)| ack.number % 4 == 0));
+    }
 }
 
 #[test]

@@ -26,6 +26,8 @@ pub(crate) struct ReadTrace {
     pub(crate) content: Vec<u8>,
     /// Length of one lap.
     pub(crate) duration_s: f64,
+    /// The mean rate of a lap.
+    pub(crate) mean_bits_per_sec: u64,
 }
 
 impl PageFiles {
@@ -58,6 +60,7 @@ impl Files for PageFiles {
         self.read.borrow_mut().push(ReadTrace {
             name: recording.name.clone(),
             duration_s: reading.trace.period().as_secs_f64(),
+            mean_bits_per_sec: recording.mean_bits_per_sec,
             content: reading.content,
         });
         Ok(recording)

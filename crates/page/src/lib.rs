@@ -5,7 +5,9 @@
 //! The module imports nothing. A panic stores its message, see [`panic_message`], and ends the
 //! instance, which its owner then replaces.
 
+mod decision;
 mod files;
+mod queues;
 mod scenarios;
 mod session;
 mod tables;
@@ -136,6 +138,38 @@ pub unsafe extern "C" fn run(scenario: *const u8, length: usize) -> *const Answe
     // SAFETY: see above.
     let scenario = unsafe { bytes(scenario, length) };
     answer(|session| session.run(text(scenario)?))
+}
+
+/// The decision over runs, as JSON; the question is JSON, the figures are those that each answer of
+/// [`run`] has (`crates/page/src/decision.rs` describes both).
+///
+/// # Safety
+/// Both pairs are memory of [`allocate`] that has been written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn decide(
+    question: *const u8,
+    question_length: usize,
+    figures: *const u8,
+    figures_length: usize,
+) -> *const Answer {
+    // SAFETY: see above.
+    let (question, figures) =
+        unsafe { (bytes(question, question_length), bytes(figures, figures_length)) };
+    answer(|_| {
+        let question = serde_json::from_str(text(question)?).map_err(|error| error.to_string())?;
+        Ok(decision::decision(&question, figures)?.into_bytes())
+    })
+}
+
+/// The queue of a link in one line, as JSON (`crates/page/src/queues.rs` describes it).
+///
+/// # Safety
+/// The pair is memory of [`allocate`] that has been written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn queue(link: *const u8, length: usize) -> *const Answer {
+    // SAFETY: see above.
+    let link = unsafe { bytes(link, length) };
+    answer(|session| Ok(session.queue(text(link)?)?.into_bytes()))
 }
 
 /// Version and behaviour epoch, as JSON.

@@ -2,7 +2,7 @@
 //! algorithm, repetition and seed.
 
 use cwndlab_scenario::{Scenario, drawn_ns, run_seed};
-use cwndlab_texts::{Place, checked_link, resolve, without_defaults};
+use cwndlab_texts::{Place, Resolved, checked_link, resolve, without_defaults};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -38,8 +38,7 @@ pub(crate) fn scenario(
     files: &PageFiles,
 ) -> Result<(String, Vec<ReadTrace>), String> {
     let Request { link, mut cell, mut template, start_jitter_ns, repetition, study_seed } = request;
-    let path = path_of(&link, files)?;
-    let traces = files.take_read();
+    let (Resolved { path, .. }, traces) = resolved(&link, files)?;
     cell["path"] = without_defaults(&path);
     let cell_text = Value::String(cell.to_string()).to_string();
     let seed = run_seed(Some(&cell_text), repetition, study_seed);
@@ -61,13 +60,19 @@ pub(crate) fn scenario(
     Ok((scenario.to_json(), traces))
 }
 
-/// A link's path, both directions, as a scenario has it.
-fn path_of(link: &str, files: &PageFiles) -> Result<Value, String> {
+/// A link in one line, both directions, and the recordings that it names.
+///
+/// # Errors
+/// What is wrong with the link or its recordings.
+pub(crate) fn resolved(
+    link: &str,
+    files: &PageFiles,
+) -> Result<(Resolved, Vec<ReadTrace>), String> {
     let mut problems = Vec::new();
     let link = checked_link(&json!(link), &Place::of("link"), &mut problems);
     if problems.is_empty() {
         match resolve(Some(&link), None, files) {
-            Ok(resolved) => return Ok(resolved.path),
+            Ok(resolved) => return Ok((resolved, files.take_read())),
             Err(found) => problems = found,
         }
     }

@@ -10,7 +10,7 @@ use cwndlab_trace::ReadOptions;
 use serde_json::json;
 
 use crate::files::PageFiles;
-use crate::{scenarios, tables};
+use crate::{queues, scenarios, tables};
 
 /// What links and scenarios may name.
 #[derive(Default)]
@@ -60,6 +60,16 @@ impl Session {
             }
         }
         Ok(scenario)
+    }
+
+    /// The queue of a link in one line, as JSON.
+    ///
+    /// # Errors
+    /// What is wrong with the link or its recordings.
+    pub(crate) fn queue(&self, link: &str) -> Result<String, String> {
+        let (resolved, traces) = scenarios::resolved(link, &self.files)?;
+        let rates = traces.into_iter().map(|trace| (trace.name, trace.mean_bits_per_sec)).collect();
+        Ok(queues::narrowest_queue(&resolved, &rates).to_string())
     }
 
     /// Runs a scenario.

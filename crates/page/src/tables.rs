@@ -4,12 +4,15 @@
 //! next multiple of 8, the columns that the header places. In the header each table is a list of pairs,
 //! a column's name and its values: a list, `null` where undefined, or, where all are numbers of one
 //! type, `{"type": "f64", "offset": 16, "length": 300}`, with the offset in bytes from the first
-//! column, a multiple of 8, and `NaN` where undefined. A capture is a column of bytes, `pcap`, beside the tables.
+//! column, a multiple of 8, and `NaN` where undefined. A capture is a column of bytes, `pcap`, beside
+//! the tables, and so is what the decision takes of the run, `figures`.
 
 use cwndlab_scenario::{
     Acks, Column, Events, FlowSummary, LinkSummary, RunOutput, Samples, Values,
 };
 use serde_json::{Map, Value, json};
+
+use crate::decision::figures_of;
 
 const ALIGNMENT: usize = 8;
 
@@ -17,6 +20,7 @@ const ALIGNMENT: usize = 8;
 pub(crate) fn encode(output: RunOutput) -> Vec<u8> {
     let RunOutput { flows, links, samples, events, acks, pcap } = output;
     let mut blobs = Vec::new();
+    let figures = figures_of(&flows);
     let mut header = Map::new();
     let mut insert = |name: &str, names: &[Column], values: Vec<Values>| {
         header.insert(name.to_owned(), table(names, values, &mut blobs));
@@ -35,6 +39,10 @@ pub(crate) fn encode(output: RunOutput) -> Vec<u8> {
     if let Some(pcap) = pcap {
         header.insert("pcap".to_owned(), place("u8", pcap.len(), pcap, &mut blobs));
     }
+    header.insert(
+        "figures".to_owned(),
+        numbers("f64", &figures, |value| value.to_le_bytes(), &mut blobs),
+    );
     let mut header = Value::Object(header).to_string().into_bytes();
     let length = header.len() as u32;
     let padded = (size_of::<u32>() + header.len()).next_multiple_of(ALIGNMENT);

@@ -36,7 +36,7 @@ mod _core {
     #[pymodule_export]
     use super::columns::columns;
     #[pymodule_export]
-    use super::judge::{choose_set, paired_difference, robustness};
+    use super::judge::{choose_set, logarithms, relative_change, robustness};
     #[pymodule_export]
     use super::listing::{algorithms, stacks};
     #[pymodule_export]

@@ -68,6 +68,7 @@ enum Kind {
     Paced {
         bits_per_sec: u64,
         write_bytes: u64,
+        bulk_for: Duration,
         began: Time,
         writes: u64,
         to_write: u64,
@@ -92,9 +93,9 @@ impl Application {
                 let exchange = RequestResponse::new(request_bytes, response_bytes, think, count);
                 Kind::RequestResponse(exchange)
             }
-            ApplicationConfig::Paced { bits_per_sec, write_bytes } => {
+            ApplicationConfig::Paced { bits_per_sec, write_bytes, bulk_for } => {
                 let began = Time::NEVER;
-                Kind::Paced { bits_per_sec, write_bytes, began, writes: 0, to_write: 0 }
+                Kind::Paced { bits_per_sec, write_bytes, bulk_for, began, writes: 0, to_write: 0 }
             }
             ApplicationConfig::WindowedFile { request_bytes, outstanding, total_bytes } => {
                 let file_bytes = total_bytes.unwrap_or(u64::MAX);
@@ -230,9 +231,10 @@ impl Application {
                 *is_on = true;
                 self.wake = now + draw(*on, *distribution, stream);
             }
-            Kind::Paced { began, .. } => {
-                *began = now;
-                self.wake = now;
+            Kind::Paced { bulk_for, began, to_write, .. } => {
+                *began = now + *bulk_for;
+                *to_write = if *bulk_for > Duration::ZERO { u64::MAX } else { 0 };
+                self.wake = *began;
             }
             Kind::Datagrams(call) => {
                 call.begin(now);
@@ -262,8 +264,9 @@ impl Application {
                 let mean = if *is_on { *on } else { *off };
                 self.wake = now + draw(mean, *distribution, stream);
             }
-            Kind::Paced { bits_per_sec, write_bytes, began, writes, to_write } => {
-                *to_write += *write_bytes;
+            Kind::Paced { bits_per_sec, write_bytes, began, writes, to_write, bulk_for: _ } => {
+                // what was left of the bulk is not written any more
+                *to_write = if *writes == 0 { *write_bytes } else { *to_write + *write_bytes };
                 *writes += 1;
                 let bits = u128::from(*writes) * u128::from(*write_bytes) * 8;
                 let nanos = (bits * 1_000_000_000).div_ceil(u128::from(*bits_per_sec));

@@ -16,6 +16,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use cwndlab_host::Lost;
 use cwndlab_link::{AnyLink, Direction, Link};
 use cwndlab_scenario::Recording;
 use cwndlab_units::{Duration, Output, Time};
@@ -266,22 +267,27 @@ impl<'a> Engine<'a> {
 
     /// What has left a device goes on, and what it has received is handed over.
     fn poll_node(&mut self, number: usize, now: Time) {
-        for Frame(segment) in self.path.received(number, now) {
+        while let Some(segment) = self.path.poll_received(number, now) {
             let flow = &mut self.flows[segment.flow as usize];
             flow.handle_received(number, now, &segment, &mut self.path, &mut self.recorder);
         }
         let direction_behind = self.path.nodes.direction_behind(number);
-        while let Some(segment) = self.path.poll_node(number, now) {
-            let flow = &mut self.flows[segment.flow as usize];
+        while let Some(output) = self.path.poll_node(number, now) {
             let (path, recorder) = (&mut self.path, &mut self.recorder);
-            match direction_behind {
-                Some(direction) => flow.handle_segment(direction, now, &segment, path, recorder),
-                None => flow.handle_departed(number, now, &segment, path, recorder),
+            match output {
+                Output::Packet { packet: Frame(segment), .. } => {
+                    let flow = &mut self.flows[segment.flow as usize];
+                    if let Some(direction) = direction_behind {
+                        flow.handle_segment(direction, now, &segment, path, recorder);
+                    } else {
+                        flow.handle_departed(number, now, &segment, path, recorder);
+                    }
+                }
+                Output::Event { event: Lost(Frame(segment)), .. } => {
+                    let flow = &mut self.flows[segment.flow as usize];
+                    flow.release(number, now, &segment, path, recorder);
+                }
             }
-        }
-        while let Some(segment) = self.path.poll_lost(number) {
-            let flow = &mut self.flows[segment.flow as usize];
-            flow.release(number, now, &segment, &mut self.path, &mut self.recorder);
         }
         self.path.settle_node(number, now);
     }

@@ -302,7 +302,7 @@ impl Flow {
                         }
                     }
                     if self.attachment.is_direct {
-                        is_unsettled |= path.send(self.attachment.data_ingress, now, first, *count);
+                        is_unsettled |= path.send(self.attachment.data_ingress, now, train);
                         continue;
                     }
                     is_unsettled = true;
@@ -347,8 +347,10 @@ impl Flow {
             if let TcpOutput::Train(train) = output {
                 match self.attachment.nodes[RECEIVER] {
                     None => {
-                        let Train { first, count } = train;
-                        is_unsettled |= path.send(self.attachment.ack_ingress, now, first, *count);
+                        let ingress = self.attachment.ack_ingress;
+                        if train.count > 1 || !path.send_at_once(ingress, now, &train.first) {
+                            is_unsettled |= path.send_apart(ingress, now, train);
+                        }
                     }
                     Some(node) => {
                         for segment in train.segments() {

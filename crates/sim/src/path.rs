@@ -6,6 +6,7 @@ use core::ops::Range;
 
 use cwndlab_link::{AnyLink, Backlog, Direction, Link, Stages, Traces};
 use cwndlab_packet::Segment;
+use cwndlab_tcp::Train;
 use cwndlab_units::{Bytes, Time};
 
 use crate::frame::Frame;
@@ -61,28 +62,37 @@ impl Path {
     /// Gives a segment to a link, and sets when that acts next.
     #[inline(never)]
     pub(crate) fn send_alone(&mut self, ingress: Ingress, now: Time, segment: &Segment) {
-        if self.send(ingress, now, segment, 1) {
+        if self.send_apart(ingress, now, &Train { first: *segment, count: 1 }) {
             self.settle(ingress.link, now);
         }
     }
 
-    /// Gives segments to a link that differ in their sequence numbers alone, each of which begins where
-    /// the one before ends. Returns whether [`Path::settle`] must follow.
-    #[inline(never)]
-    pub(crate) fn send(
-        &mut self,
-        ingress: Ingress,
-        now: Time,
-        first: &Segment,
-        count: u32,
-    ) -> bool {
+    /// Gives a segment to a link that only delays it, as most links do that carry ACKs.
+    /// Returns false where more may become of it, which [`Path::send`] sees to.
+    #[inline(always)]
+    pub(crate) fn send_at_once(&mut self, ingress: Ingress, now: Time, segment: &Segment) -> bool {
+        let AnyLink::Wire(wire) = &mut self.links[ingress.link as usize] else { return false };
+        let put = |place: &mut Option<Frame>| *place = Some(Frame(*segment));
+        let is_taken = wire.take_at_once(now, segment.wire_bytes(), put);
+        if is_taken {
+            self.wakes.set_near(ingress.link as usize, wire.wake_time());
+        }
+        is_taken
+    }
+
+    /// Gives a train to a link. Returns whether [`Path::settle`] must follow.
+    #[inline(always)]
+    pub(crate) fn send(&mut self, ingress: Ingress, now: Time, train: &Train) -> bool {
+        let Train { ref first, count } = *train;
         let link = ingress.link;
         let mut taken = 0;
         if let AnyLink::Wire(wire) = &mut self.links[link as usize] {
             let put = |place: &mut Option<Frame>, index: u32| {
                 // Copied as a whole, which is faster than field by field.
                 let Frame(segment) = place.insert(Frame(*first));
-                segment.seq = segment.seq.wrapping_add(index.wrapping_mul(first.payload));
+                if index > 0 {
+                    segment.seq = segment.seq.wrapping_add(index.wrapping_mul(segment.payload));
+                }
             };
             taken = wire.take_like_the_last(now, first.wire_bytes(), count, put);
             self.wakes.set_near(link as usize, wire.wake_time());
@@ -92,6 +102,12 @@ impl Path {
             return true;
         }
         false
+    }
+
+    /// The same, where it is not worth its place in the caller.
+    #[inline(never)]
+    pub(crate) fn send_apart(&mut self, ingress: Ingress, now: Time, train: &Train) -> bool {
+        self.send(ingress, now, train)
     }
 
     #[inline(never)]

@@ -77,6 +77,7 @@ impl OnDemand {
     }
 
     /// A segment reached the data sender, which has not seen it yet.
+    #[inline(never)]
     pub(crate) fn handle_arrival_at_sender(
         &mut self,
         index: usize,
@@ -100,16 +101,19 @@ impl OnDemand {
     }
 
     /// The data sender sent a segment.
+    #[inline(never)]
     pub(crate) fn handle_departure_from_sender(&mut self, now: Time, segment: &Segment) {
         if let Some(pcap) = &mut self.pcap {
             pcap.push(now, segment, true);
         }
     }
 
+    #[inline(never)]
     pub(crate) fn handle_tcp_event(&mut self, index: usize, at: Time, event: &TcpEvent) {
         self.push_event(Some(index), at, event.name(), event.value().map(|value| value as f64));
     }
 
+    #[inline(never)]
     pub(crate) fn handle_link_event(&mut self, at: Time, event: &LinkEvent) {
         let flow = event.kind.flow().map(|index| index as usize);
         let value = event.kind.value().map(|value| value as f64);

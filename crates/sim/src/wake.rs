@@ -1,6 +1,6 @@
 //! Which component is due next: a tournament tree over wake times.
 //!
-//! The leaves hold one wake time per component, every inner node the earlier of its two children.
+//! The leaves hold one wake time per component, every inner node the earliest of its four children.
 //! The earliest component is found by walking down from the root, the left child first, so that
 //! ties go to the component with the lower index and the order of events is a function of the
 //! scenario alone.
@@ -21,9 +21,11 @@ pub(crate) struct WakeTree {
     near: [Time; NEAR],
     /// The earliest of the leaves.
     root: Time,
-    /// `nodes[1]` is the root, the children of `nodes[i]` are `2 * i` and `2 * i + 1`; where those
-    /// numbers go beyond the nodes, they go on in `leaves`.
-    nodes: Vec<Time>,
+    /// The children of each inner node, the root's first, then level by level: below child `i` of block
+    /// `b` are those of block `4 * b + 1 + i`. The last level repeats what is listed of the leaves.
+    blocks: Vec<[Time; WIDTH]>,
+    /// The first block of the last level.
+    first_last: usize,
     leaves: Vec<Leaf>,
 }
 
@@ -39,14 +41,25 @@ struct Leaf {
 /// How many components stand beside the root.
 pub(crate) const NEAR: usize = 2;
 
+/// Children of an inner node.
+const WIDTH: usize = 4;
+
 impl WakeTree {
     /// A tree of `components` components, none of which wants to be woken.
     pub(crate) fn new(components: usize) -> Self {
-        let leaves = components.saturating_sub(NEAR).next_power_of_two().max(2);
+        let leaves = components.saturating_sub(NEAR);
+        let (mut last_blocks, mut first_last) = (1, 0);
+        while last_blocks * WIDTH < leaves {
+            first_last += last_blocks;
+            last_blocks *= WIDTH;
+        }
+        // Of the last level, only blocks that have a leaf.
+        let last_blocks = leaves.div_ceil(WIDTH).max(1);
         Self {
             near: [Time::NEVER; NEAR],
             root: Time::NEVER,
-            nodes: vec![Time::NEVER; leaves],
+            blocks: vec![[Time::NEVER; WIDTH]; first_last + last_blocks],
+            first_last,
             leaves: vec![Leaf { listed: Time::NEVER, wake: Time::NEVER }; leaves],
         }
     }
@@ -105,36 +118,57 @@ impl WakeTree {
 
     /// The first of the leaves that are listed the earliest.
     fn first_leaf(&self) -> usize {
-        let mut node = 1;
-        while 2 * node < self.nodes.len() {
-            node *= 2;
-            node += usize::from(self.nodes[node] != self.root);
+        let mut number = 0;
+        loop {
+            let [first, second, third, _] = self.blocks[number];
+            let child = if first == self.root {
+                0
+            } else if second == self.root {
+                1
+            } else if third == self.root {
+                2
+            } else {
+                3
+            };
+            if number >= self.first_last {
+                return (number - self.first_last) * WIDTH + child;
+            }
+            number = number * WIDTH + 1 + child;
         }
-        let left = 2 * node - self.leaves.len();
-        left + usize::from(self.leaves[left].listed != self.root)
     }
 
     /// A leaf has moved to an earlier time.
     fn lower(&mut self, leaf: usize, listed: Time) {
-        let mut node = (self.leaves.len() + leaf) / 2;
-        while node > 0 && self.nodes[node] > listed {
-            self.nodes[node] = listed;
-            node /= 2;
+        let (mut number, mut child) = (self.first_last + leaf / WIDTH, leaf % WIDTH);
+        loop {
+            let time = &mut self.blocks[number][child];
+            if *time <= listed {
+                return;
+            }
+            *time = listed;
+            if number == 0 {
+                break;
+            }
+            (number, child) = ((number - 1) / WIDTH, (number - 1) % WIDTH);
         }
-        self.root = self.nodes[1];
+        self.root = self.root.min(listed);
     }
 
     /// The first leaf has moved to a later time.
     fn raise(&mut self, leaf: usize) {
-        let mut earlier = self.leaves[leaf].listed.min(self.leaves[leaf ^ 1].listed);
-        let mut node = (self.leaves.len() + leaf) / 2;
-        while node > 1 {
-            self.nodes[node] = earlier;
-            earlier = earlier.min(self.nodes[node ^ 1]);
-            node /= 2;
+        let mut earliest = self.leaves[leaf].listed;
+        let (mut number, mut child) = (self.first_last + leaf / WIDTH, leaf % WIDTH);
+        loop {
+            let block = &mut self.blocks[number];
+            block[child] = earliest;
+            let [first, second, third, fourth] = *block;
+            earliest = first.min(second).min(third.min(fourth));
+            if number == 0 {
+                break;
+            }
+            (number, child) = ((number - 1) / WIDTH, (number - 1) % WIDTH);
         }
-        self.nodes[1] = earlier;
-        self.root = earlier;
+        self.root = earliest;
     }
 }
 
@@ -180,19 +214,31 @@ mod tests {
         assert_eq!(tree.first(at(100)), Some((at(49), 2)));
     }
 
+    #[test]
+    fn trees_of_all_sizes_know_their_last_component() {
+        for components in 1..90 {
+            let mut tree = WakeTree::new(components);
+            for component in 0..components {
+                tree.set(component, at(1_000 - component as u64));
+            }
+            let last = components - 1;
+            assert_eq!(tree.first(at(1_000)), Some((at(1_000 - last as u64), last)));
+        }
+    }
+
     proptest! {
         #[test]
         fn first_is_the_minimum_of_a_plain_list(
-            sets in prop::collection::vec((0usize..11, 0u64..40), 1..200)
+            sets in prop::collection::vec((0usize..41, 0u64..40), 1..400)
         ) {
-            let mut tree = WakeTree::new(11);
-            let mut list = [u64::MAX; 11];
+            let mut tree = WakeTree::new(41);
+            let mut list = [u64::MAX; 41];
             for (component, nanos) in sets {
                 let nanos = if nanos == 39 { u64::MAX } else { nanos };
                 tree.set(component, at(nanos));
                 list[component] = nanos;
                 let expected = list.iter().copied().enumerate().min_by_key(|&(i, t)| (t, i));
-                let (index, time) = expected.expect("eleven components");
+                let (index, time) = expected.expect("forty-one components");
                 let first = tree.first(at(u64::MAX - 1));
                 prop_assert_eq!(first, (time != u64::MAX).then_some((at(time), index)));
             }

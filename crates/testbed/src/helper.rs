@@ -40,10 +40,18 @@ pub fn serve() -> io::Result<()> {
 
 fn answer(request: Request, held: &mut Option<StudyLock>) -> Answer {
     let waiting = |owner: &str| drop(tell(&Answer::Waiting { owner: owner.to_owned() }));
-    let (scenario, traces, kernel_names, capture, states, owner, is_held) = match request {
-        Request::Run { scenario, traces, kernel_names, capture, states, owner, is_held } => {
-            (scenario, traces, kernel_names, capture, states, owner, is_held)
-        }
+    let (scenario, traces, kernel_names, capture, states, owner, is_held, is_awake) = match request
+    {
+        Request::Run {
+            scenario,
+            traces,
+            kernel_names,
+            capture,
+            states,
+            owner,
+            is_held,
+            is_awake,
+        } => (scenario, traces, kernel_names, capture, states, owner, is_held, is_awake),
         Request::Hold { owner } => {
             return match StudyLock::acquire(&StudyLock::place(), &owner, waiting) {
                 Ok(lock) => {
@@ -60,8 +68,8 @@ fn answer(request: Request, held: &mut Option<StudyLock>) -> Answer {
     };
     let done = read_traces(&scenario.path, &traces).and_then(|traces| {
         let turn = if is_held { Turn::Held } else { Turn::Wait(&owner, Box::new(waiting)) };
-        let done =
-            run(&scenario, &traces, &kernel_names, turn).map_err(|error| error.to_string())?;
+        let done = run(&scenario, &traces, &kernel_names, turn, is_awake)
+            .map_err(|error| error.to_string())?;
         for (path, content) in [(&capture, &done.output.pcap), (&states, &done.states)] {
             if let (Some(path), Some(bytes)) = (path, content) {
                 fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))?;

@@ -1,5 +1,6 @@
 //! The helper process `cwndlab-testbed`: requests on standard input, answers on standard output; or
-//! `cwndlab-testbed shell DESCRIPTOR PROGRAM...`, a program behind a link.
+//! `cwndlab-testbed shell DESCRIPTOR PROGRAM...`, a program behind a link; or `cwndlab-testbed
+//! with-parent NUMBER PROGRAM...`, a program that ends with its parent.
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
@@ -8,6 +9,7 @@ fn main() -> std::process::ExitCode {
     let arguments: Vec<std::ffi::OsString> = std::env::args_os().skip(1).collect();
     let ended = match arguments.split_first() {
         Some((word, rest)) if word == "shell" => cwndlab_testbed::main_of_shell(rest),
+        Some((word, rest)) if word == "with-parent" => cwndlab_testbed::main_of_program(rest),
         _ => cwndlab_testbed::serve().map(|()| 0).map_err(|error| error.to_string()),
     };
     match ended {

@@ -37,6 +37,10 @@ pub enum Request {
         /// The machine is held for this run, by a helper that was asked to.
         #[serde(default)]
         is_held: bool,
+        /// The processors are kept from halting, so that waits end in time; not where a machine's time
+        /// is counted in instructions.
+        #[serde(default = "yes")]
+        is_awake: bool,
     },
     /// Keep other studies off the machine, so that several runs of one can be made at once.
     Hold {
@@ -45,6 +49,10 @@ pub enum Request {
     },
     /// Let the others go on.
     Release {},
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// An answer. Each request has one that is not `waiting`.

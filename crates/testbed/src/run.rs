@@ -48,7 +48,8 @@ pub enum Turn<'a> {
 
 /// Runs a scenario in real time, when it is its turn.
 ///
-/// Stacks are those of the kernel, whatever the scenario calls them.
+/// Stacks are those of the kernel, whatever the scenario calls them. With `is_awake`, the machine's
+/// processors do not halt meanwhile.
 ///
 /// # Errors
 /// [`RunError`].
@@ -57,6 +58,7 @@ pub fn run(
     traces: &Traces,
     names: &KernelNames,
     turn: Turn<'_>,
+    is_awake: bool,
 ) -> Result<KernelOutput, RunError> {
     scenario.check()?;
     refuse_impossible(scenario)?;
@@ -77,7 +79,10 @@ pub fn run(
     let mut all = AllEnds::new(scenario, &bed, names, ends.clone(), wake_up.clone())?;
     let end = Time::ZERO + scenario.duration;
     let (clock, stop) = (Clock::start(), Stop::new());
-    let emulator = Emulator::new(link, bed.tuns, Watch::new(scenario, ends, wake_up));
+    let mut emulator = Emulator::new(link, bed.tuns, Watch::new(scenario, ends, wake_up));
+    if !is_awake {
+        emulator = emulator.letting_processors_halt();
+    }
     let (acted, watched) = thread::scope(|scope| {
         let emulating = scope.spawn(|| emulator.run(clock, end, &stop));
         let acting = scope.spawn(|| {

@@ -47,9 +47,14 @@ fn run_here(changes: &Value) -> Option<(Scenario, KernelOutput)> {
         return None;
     }
     let scenario = scenario(changes);
-    let done =
-        run(&scenario, &Traces::new(), &KernelNames::new(), Turn::Wait("a test", Box::new(|_| {})))
-            .expect("a run");
+    let done = run(
+        &scenario,
+        &Traces::new(),
+        &KernelNames::new(),
+        Turn::Wait("a test", Box::new(|_| {})),
+        true,
+    )
+    .expect("a run");
     assert_eq!(done.report.ring_drops, 0);
     assert_eq!(done.report.refused, 0);
     Some((scenario, done))
@@ -165,6 +170,7 @@ fn what_the_kernel_cannot_do_is_refused_with_its_place() {
             &Traces::new(),
             &KernelNames::new(),
             Turn::Wait("a test", Box::new(|_| {})),
+            true,
         )
         .expect_err("no");
         assert!(error.to_string().contains(expected), "{error}");

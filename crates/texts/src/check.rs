@@ -54,7 +54,7 @@ fn unknown_key(name: &str, tables: &[&Table], place: &Place) -> Problem {
                 .filter(|(name, _)| *name == near)
                 .map(|(_, path)| &**path)
                 .collect();
-            format!("did you mean {}?", paths.join(" or "))
+            format!("did you mean {}?", paths[..paths.len().min(MOST_HINTS)].join(" or "))
         }
         None => format!("known here: {}", known.join(", ")),
     };
@@ -65,19 +65,33 @@ fn unknown_key(name: &str, tables: &[&Table], place: &Place) -> Problem {
 fn keys_within(table: &Table, depth: usize) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
     for key in table.keys {
-        let (Form::Table(inner) | Form::TableOrText(inner, _) | Form::OneOrList(inner)) = key.form
-        else {
-            continue;
+        let inner: &[&'static Table] = match &key.form {
+            Form::Table(inner) | Form::TableOrText(inner, _) | Form::OneOrList(inner) => &[*inner],
+            Form::Kinds(kinds, _) => kinds,
+            _ => continue,
         };
         let path = |within: &str| format!("{}.{within}", key.name);
-        found.extend(inner.names().into_iter().map(|name| (name, path(name))));
-        if depth > 1 {
-            let deeper = keys_within(inner, depth - 1);
-            found.extend(deeper.into_iter().map(|(name, within)| (name, path(&within))));
+        for inner in inner {
+            found.extend(inner.names().into_iter().map(|name| (name, path(name))));
+            if depth > 1 {
+                let deeper = keys_within(inner, depth - 1);
+                found.extend(deeper.into_iter().map(|(name, within)| (name, path(&within))));
+            }
         }
     }
+    // Kinds share keys.
+    let mut known = std::collections::BTreeSet::new();
+    found.retain(|(_, path)| known.insert(path.clone()));
     found
 }
+
+/// Where a key of this name stands in the tables in a table.
+pub(crate) fn paths_to(table: &Table, name: &str) -> Vec<String> {
+    let within = keys_within(table, DEEPEST_HINT).into_iter();
+    within.filter(|&(key, _)| key == name).map(|(_, path)| path).take(MOST_HINTS).collect()
+}
+
+const MOST_HINTS: usize = 3;
 
 const DEEPEST_HINT: usize = 2;
 
@@ -194,11 +208,12 @@ fn spelt_out(short: Short, value: &Value) -> Result<Value, String> {
     let pairs = match short {
         Short::Kind => vec![("kind", text.as_str())],
         Short::Key { kind, key } => vec![("kind", kind), (key, text)],
-        Short::Worded { word, word_key, kind, key } => {
-            match text.strip_prefix(word).and_then(|rest| rest.strip_prefix(' ')) {
-                Some(rest) => vec![("kind", word), (word_key, rest.trim())],
-                None => vec![("kind", kind), (key, text)],
-            }
+        Short::Worded { words, kind, key } => {
+            let behind = words.iter().find_map(|&(word, word_key)| {
+                let rest = text.strip_prefix(word)?.strip_prefix(' ')?;
+                Some(vec![("kind", word), (word_key, rest.trim())])
+            });
+            behind.unwrap_or_else(|| vec![("kind", kind), (key, text)])
         }
         Short::Pair { first, second, remedy } => {
             let (one, other) = text.split_once(',').ok_or(remedy)?;

@@ -111,7 +111,7 @@ pub(crate) fn lacking(link: &Value, place: &Place) -> Option<Problem> {
     for (stage, place) in wires(link, place).into_iter().filter(|(link, _)| !has(link, "preset")) {
         let told = ["column", "unit", "time_column", "time_unit"];
         if let Some(key) = told.into_iter().find(|key| has(stage, key) && !has(stage, "trace")) {
-            let message = format!("\"{key}\" needs a \"trace\", of which it tells");
+            let message = format!("\"{key}\" describes a \"trace\", and this link has none");
             return Some(Problem::new(&place.key(key), message));
         }
         if has(stage, "burst") && !has(stage, "rate") {

@@ -102,7 +102,7 @@ fn one_way(written: &Value, back: &Place, files: &dyn Files) -> Refused<Value> {
         return Err(one(back, &message));
     }
     if has(&reverse, "server") {
-        let message = "the server is as far away both ways; write it in the link";
+        let message = "the server's delay is the same in both directions; write it in the link";
         return Err(one(&back.key("server"), message));
     }
     match lacking_wire(&reverse, back) {

@@ -5,10 +5,10 @@
 
 use serde_json::{Map, Value};
 
-use crate::check::checked_table;
+use crate::check::{checked_table, paths_to};
 use crate::document::Document;
 use crate::files::{Files, PresetFile};
-use crate::keys::LINK;
+use crate::keys::{CELL_PATH, LINK, WIFI_PATH};
 use crate::link::{checked_link, exclusive};
 use crate::merge::merged;
 use crate::parts::medium;
@@ -141,8 +141,8 @@ pub(crate) fn expanded(
     let period = link.get("period").and_then(Value::as_str);
     let given = preset.at(period).map_err(|known| {
         let known = known.join(", ");
-        let hint = if known.is_empty() { known } else { format!("; it knows {known}") };
-        one(&place.key("period"), format!("{name} knows no such time{hint}"))
+        let hint = if known.is_empty() { known } else { format!("; it has {known}") };
+        one(&place.key("period"), format!("{name} has no figures for this time{hint}"))
     })?;
     // A table whose kind the preset says can be looked at only now.
     let mut problems = Vec::new();
@@ -163,8 +163,7 @@ pub(crate) fn expanded(
         let others =
             |key: &&&str| **key != medium && **key != "police" && !SHORT_KEYS.contains(key);
         if let Some(key) = own.iter().find(others) {
-            let message = format!("{name} is a {medium}; write {medium}.KEY");
-            return Err(one(&place.key(key), message));
+            return Err(one(&place.key(key), of_a_wire(name, medium, key)));
         }
     }
     if let Some(problem) = exclusive(&both, place) {
@@ -173,6 +172,26 @@ pub(crate) fn expanded(
     let link = spelt_out(&both, place).map_err(|problem| vec![problem])?;
     let reverse_link = preset.document.get("reverse_link").cloned();
     Ok(Expanded { link, reverse_link })
+}
+
+/// Why a medium does not have a wire's key, and the key of its own that does the same.
+fn of_a_wire(name: &str, medium: &str, key: &str) -> String {
+    let (what, table) = match medium {
+        "cell" => ("cell", &CELL_PATH),
+        _ => ("Wi-Fi channel", &WIFI_PATH),
+    };
+    let instead = match (medium, key) {
+        ("wifi", "queue" | "aqm") => vec!["access_point.queue".to_owned()],
+        (_, "delay") => vec![],
+        _ => paths_to(table, key),
+    };
+    let instead: Vec<String> = instead.iter().map(|path| format!("{medium}.{path}")).collect();
+    let instead = match (&instead[..], key) {
+        ([], "delay") => "write server".to_owned(),
+        ([], _) => format!("a wire before it may have it: write wire.{key}"),
+        (paths, _) => format!("write {}", paths.join(" or ")),
+    };
+    format!("this key is a wire's, and {name} is a {what}; {instead}")
 }
 
 /// The preset's keys and the link's own; a table of a kind that the link names is its own alone,

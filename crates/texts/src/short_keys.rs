@@ -24,10 +24,7 @@ type Change = fn(&Value, &Value) -> Result<Value, String>;
 const OF_CELL: [(&str, Change); 9] = [
     ("bandwidth", cell_bandwidth),
     ("layers", cell_layers),
-    ("mcs", |_, scheme| {
-        let fixed = json!({"adaptation": {"kind": "fixed", "scheme": scheme}});
-        Ok(json!({"downlink": fixed, "uplink": fixed}))
-    }),
+    ("mcs", cell_mcs),
     ("users", |_, users| Ok(json!({"users": users}))),
     ("coverage", cell_coverage),
     ("speed", cell_speed),
@@ -114,6 +111,16 @@ fn cell_layers(cell: &Value, layers: &Value) -> Result<Value, String> {
     }
 }
 
+/// One scheme both ways; of UMTS only HSDPA has several.
+fn cell_mcs(cell: &Value, scheme: &Value) -> Result<Value, String> {
+    let fixed = json!({"adaptation": {"kind": "fixed", "scheme": scheme}});
+    match (radio(cell), cell["radio"]["downlink"]["kind"].as_str()) {
+        ("umts", Some("hsdpa")) => Ok(json!({"downlink": fixed})),
+        ("umts", _) => Err("a dedicated channel has one scheme; leave this out".to_owned()),
+        _ => Ok(json!({"downlink": fixed, "uplink": fixed})),
+    }
+}
+
 fn one_user(cell: &Value) -> Result<&Map<String, Value>, String> {
     let one = cell["user"].as_object();
     one.ok_or_else(|| "the preset describes its users one by one; write cell.users".to_owned())
@@ -124,7 +131,10 @@ fn cell_coverage(cell: &Value, ratio: &Value) -> Result<Value, String> {
     let ratio_mdb = DECIBEL.read(ratio)?;
     let (down, up) = (known(&DECIBEL, user.get("downlink")), known(&DECIBEL, user.get("uplink")));
     let (Some(down_mdb), Some(up_mdb)) = (down, up) else {
-        return Err("the preset's users have no ratios to move; write cell.user".to_owned());
+        return Err(
+            "the preset gives its users no signal ratios that could be changed; write cell.user"
+                .to_owned(),
+        );
     };
     let uplink = DECIBEL.format(up_mdb + ratio_mdb - down_mdb);
     Ok(json!({"user": {"downlink": DECIBEL.format(ratio_mdb), "uplink": uplink}}))

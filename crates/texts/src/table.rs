@@ -80,9 +80,9 @@ pub(crate) enum Short {
     Kind,
     /// The one of this kind that has the text at this key.
     Key { kind: &'static str, key: &'static str },
-    /// Behind this word, the one of its kind that has the rest at this key; any other text is as
-    /// with `Key`.
-    Worded { word: &'static str, word_key: &'static str, kind: &'static str, key: &'static str },
+    /// Behind one of these words, the one of its kind that has the rest at the key beside it; any
+    /// other text is as with `Key`.
+    Worded { words: &'static [(&'static str, &'static str)], kind: &'static str, key: &'static str },
     /// The one with what stands before the comma and behind it; else this is to be written.
     Pair { first: &'static str, second: &'static str, remedy: &'static str },
     /// The one of the kind `word`, or of `kind` with what stands before the comma and behind it.
@@ -157,6 +157,7 @@ const fn figure(quantity: &'static Quantity, scale: i64, least: i64, most: i64) 
 pub(crate) const MOST_COUNT: i64 = u32::MAX as i64;
 
 pub(crate) const TIME: Form = figure(&DURATION, 1, 0, i64::MAX);
+pub(crate) const TIME_ABOVE_0: Form = figure(&DURATION, 1, 1, i64::MAX);
 pub(crate) const BITS_PER_SEC: Form = figure(&RATE, 1, 1, i64::MAX);
 pub(crate) const KILOBITS_PER_SEC: Form = figure(&RATE, 1000, 0, MOST_COUNT);
 pub(crate) const BYTES: Form = figure(&SIZE, 1, 0, i64::MAX);

@@ -159,16 +159,16 @@ impl<'a> Wire<'a> {
         let aqm = self.table["aqm"]["kind"].as_str().unwrap_or("drop_tail");
         if !stage["ack_filter"].is_null() && !FILTERS_ACKS.contains(&aqm) {
             let known = FILTERS_ACKS.join(", ");
-            let message = format!("works on the queues {known}, and the aqm is \"{aqm}\"");
+            let message = format!("works with the queues {known}, but the aqm is \"{aqm}\"");
             return Err(self.problem("ack_filter", message));
         }
         let message = match stage["reorder"]["kind"].as_str() {
             None => return Ok(()),
             Some(_) if stage["transition"] == "keep" => {
-                "transition = \"keep\" decides the order itself; leave one of them out"
+                "transition = \"keep\" decides the order of packets, too; leave one of the two out"
             }
             Some("early") if delay_ns == 0 => {
-                "without a delay nothing can be early; give the link one"
+                "packets cannot be early on a link without a delay; give it one"
             }
             Some("jitter") if stage["jitter"].is_null() => {
                 "there is no jitter that could change the order; add one, \"2 ms\""

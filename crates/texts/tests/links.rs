@@ -97,7 +97,9 @@ fn a_key_after_a_preset_changes_it_and_the_others_stay() {
     assert_eq!(changed["reverse"][0]["rate"]["bits_per_sec"], 1_000_000);
     let night = path(json!("wire,period=night"));
     assert_eq!(night["forward"][0]["rate"]["bits_per_sec"], 20_000_000);
-    assert!(refused(json!("wire,period=noon")).contains("knows no such time; it knows night"));
+    assert!(
+        refused(json!("wire,period=noon")).contains("has no figures for this time; it has night")
+    );
 }
 
 #[test]

@@ -400,3 +400,63 @@ fn a_log_replays_what_the_file_said() {
     assert_eq!(log.rate_at(Time::from_millis(500)).0.bits_per_sec(), 500_000);
     assert_eq!(log.rate_at(Time::from_millis(1_500)).0.bits_per_sec(), 1_500_000);
 }
+
+#[test]
+fn iperf_2_writes_columns_too() {
+    let row = |stream: i32, range: &str, mbit_s: u32| {
+        let (bytes, bit_s) = (mbit_s * 125_000, mbit_s * 1_000_000);
+        format!("20230501120000,10.0.0.2,4444,10.0.0.1,5001,{stream},{range},{bytes},{bit_s}\n")
+    };
+    let one = [row(3, "0.0-1.0", 12), row(3, "1.0-2.0", 8), row(3, "0.0-2.0", 10)].concat();
+    check(&one, "0,12.0 1,8.0", "iperf CSV: a sample a second, Mbit/s, 2 s");
+    let two = [row(3, "0.0-1.0", 7), row(4, "0.0-1.0", 5), row(-1, "0.0-1.0", 12)].concat();
+    assert_eq!(rows(&reading(&two)), "0,12.0");
+    let text = "Client connecting to 10.0.0.1, TCP port 5001\n\
+        [  3]  0.0- 1.0 sec  1.50 MBytes  12.6 Mbits/sec\n";
+    assert_eq!(reading(text).understood.form, "iperf report");
+}
+
+#[test]
+fn numbers_that_do_not_grow_before_rates_are_durations() {
+    check(
+        "1.0 12.5\n1.0 8.5\n1.0 9.0\n",
+        "0,12.5 1,8.5 2,9.0",
+        "table with blanks: a sample a second, Mbit/s, column 2, 3 s, Mbit/s assumed as none is \
+         said, column 1 taken as durations",
+    );
+    assert_eq!(
+        rows(&reading("500,8\n250,4\n500,6\n250,2\n")),
+        "0,8.0 0.5,4.0 0.75,6.0 1.25,2.0 1.375,2.0"
+    );
+    let unsorted: String =
+        (0..20).map(|at| format!("{} 5\n", if at == 9 { 3 } else { at })).collect();
+    assert_eq!(problem(&unsorted), "line 10: time 3 s comes after 8 s: sort the lines by time");
+}
+
+#[test]
+fn rows_without_a_rate_and_directions_are_named() {
+    check(
+        "time,mbps\n0,10\n1,nan\n2,11\n3,12\n",
+        "0,10.0 2,11.0 3,12.0",
+        "CSV: a sample a second, Mbit/s, column 2 \"mbps\", 4 s, 1 row without a rate, where the \
+         last one holds on",
+    );
+    let columns = reading("time,download,upload,ping\n0,10,1,45\n1,11,2,45\n");
+    assert_eq!(columns.understood.rates.expect("rates").column, Some((2, "download".to_owned())));
+    let prose = "this is no trace: none of its columns has numbers";
+    assert_eq!(problem("hello world\nthis is prose\n"), prose);
+}
+
+#[test]
+fn large_numbers_have_their_digits_in_groups() {
+    let wanted = "0,12.5 1,8.0";
+    for text in [
+        "time_ms,bps\n0,\"12,500,000\"\n1000,\"8,000,000\"\n2000,\"8,000,000\"\n",
+        "t;kbit/s\n0;12 500\n1;8 000\n2;8 000\n",
+        "t;kbit/s\n0;12\u{a0}500,0\n1;8\u{a0}000,0\n2;8\u{a0}000,0\n",
+        "t;bit/s\n0;12.500.000\n1;8.000.000\n2;8.000.000\n",
+    ] {
+        let rows = rows(&reading(text));
+        assert!(rows.starts_with(wanted), "{text}{rows}");
+    }
+}

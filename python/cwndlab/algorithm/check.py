@@ -1,4 +1,4 @@
-"""The conformance suite over one algorithm: what holds, what does not, and an example of it."""
+"""Running the conformance suite on an algorithm; each failure comes with an example."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _RUNS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class CheckFinding:
-    """One thing that was looked at."""
+    """The outcome of one check."""
 
     check: str
     state: CheckState
@@ -64,14 +64,14 @@ class CheckFinding:
 
 
 def check_algorithm(reference: str, folder: Path) -> Iterator[CheckFinding]:
-    """Look at everything, one after the other; what does not compile ends it.
+    """Run all checks in turn; stop if the file does not compile.
 
     Raises:
         AlgorithmError: there is no such file, or no compiler.
     """
     if not is_file_reference(reference):
         core.algorithm(reference)  # says what was meant
-        yield CheckFinding("built in", "ok", "cargo test runs this suite over it")
+        yield CheckFinding("built in", "ok", "cargo test runs this suite on it")
         return
     found = describe_file(reference, folder)
     if found.problem or found.program is None:
@@ -132,11 +132,11 @@ def _whole_runs(reference: str) -> Iterator[CheckFinding]:
 
 
 def _kernel(path: Path) -> CheckFinding:
-    """Whether it also compiles for the running kernel, as a BPF program."""
+    """Check that the algorithm also compiles for the running kernel, as a BPF program."""
     check = "compiles for the kernel (BPF)"
     clang = shutil.which("clang")
     if clang is None:
-        return CheckFinding(check, "skipped", "there is no clang here")
+        return CheckFinding(check, "skipped", "clang is not installed")
     try:
         compiler.warnings(path, (*_BPF, f"-I{contract_folder() / 'include'}"), (clang,))
     except BrokenAlgorithmError as error:

@@ -1,4 +1,4 @@
-"""The comment at the head of an algorithm's file: what it does, whose idea it was."""
+"""Read the comment at the head of an algorithm's file: its description and its papers."""
 
 from __future__ import annotations
 

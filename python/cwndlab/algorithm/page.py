@@ -1,4 +1,4 @@
-"""All that there is to say of one algorithm: its file's words, its parameters, its window."""
+"""An algorithm's page: the comment of its file, its parameters, and a plot of its window."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LINE_WIDTH = 64
 
 @dataclass(frozen=True)
 class Page:
-    """An algorithm and how its window went on one link."""
+    """An algorithm, and its window over time on one link."""
 
     algorithm: core.Algorithm
     link: str
@@ -66,7 +66,7 @@ class Page:
 
     @property
     def heading(self) -> str:
-        """The caption, wrapped to the picture's width: the algorithm, then the link."""
+        """The caption, wrapped to the picture's width, with the algorithm and the link."""
         what = f"{self.algorithm.name}: congestion window, and slow-start threshold (dashed)"
         spread = re.sub(",(?! )", ", ", self.link)
         return "\n".join((what, *textwrap.wrap(f"on {spread}", _LINE_WIDTH)))
@@ -77,16 +77,16 @@ class Page:
         return tuple(dict.fromkeys(self.algorithm.phases[1:]))
 
     def draw(self, out: Path) -> Path:
-        """Write a picture of window and threshold; its path.
+        """Plot window and threshold to a file, and return its path.
 
         Raises:
-            AlgorithmError: the picture cannot be of that kind.
+            AlgorithmError: the file name's extension is not known.
         """
         from cwndlab.figures.canvas import save_figure  # noqa: PLC0415  slow to load
         from cwndlab.figures.over_time import window_figure  # noqa: PLC0415  slow to load
 
         if out.suffix not in _ENDINGS:
-            msg = f"{out}: a picture ends in {', '.join(_ENDINGS)}"
+            msg = f"{out}: choose a file name that ends in {', '.join(_ENDINGS)}"
             raise AlgorithmError(msg)
         figure = window_figure(self.samples, events=self.events, heading=self.heading)
         (written,) = save_figure(figure, out.parent, out.stem, (out.suffix[1:],))
@@ -94,10 +94,10 @@ class Page:
 
 
 def read_page(reference: str, link: str, duration: str) -> Page:
-    """Look an algorithm up, and let it run on a link.
+    """Find an algorithm, and simulate it on a link.
 
     Raises:
-        UnknownNameError: there is none of this name.
+        UnknownNameError: there is no algorithm of this name.
         AlgorithmError: its file cannot be used.
     """
     algorithm = algorithm_of(reference, Path())
@@ -118,7 +118,7 @@ def read_page(reference: str, link: str, duration: str) -> Page:
 
 
 def parameter_rows(algorithm: core.Algorithm) -> list[dict[str, Any]]:
-    """A row a parameter."""
+    """Return one row for each parameter."""
     return [
         {
             "parameter": parameter.name,

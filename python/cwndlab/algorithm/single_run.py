@@ -1,4 +1,4 @@
-"""One run that is looked at and not kept."""
+"""A single run whose results are not stored."""
 
 from __future__ import annotations
 
@@ -9,21 +9,32 @@ import polars as pl
 
 from cwndlab.errors import RunsFailedError
 from cwndlab.run.campaign import tasks
-from cwndlab.run.executor import Batch, LocalExecutor
+from cwndlab.run.executor import Batch, LocalExecutor, Part, compute_apart
 
 if TYPE_CHECKING:
     from cwndlab.api.study import Study
+    from cwndlab.usercode.processes import WorkerProcess
 
 
-def run_once(study: Study) -> dict[str, pl.DataFrame]:
-    """The tables of the only run of a study.
+def run_once(study: Study, process: WorkerProcess | None = None) -> dict[str, pl.DataFrame]:
+    """Return the tables of a study that has one run.
+
+    Args:
+        study: the study.
+        process: runs algorithms that are files; one that ends with the run, if None.
 
     Raises:
-        RunsFailedError: it failed; says why.
+        RunsFailedError: the run failed; the message says why.
     """
     (run,) = study.matrix.runs
     frames: dict[str, list[pl.DataFrame]] = {}
-    for done in LocalExecutor(1).batches(tasks([run])):
+    pieces: list[Batch | Part] = []
+    (task,) = tasks([run])
+    if process is not None and task.is_apart:
+        pieces.append(compute_apart(task, process, pieces.append))
+    else:
+        pieces.extend(LocalExecutor(1).batches([task]))
+    for done in pieces:
         if isinstance(done, Batch) and (error := done.outcomes[0].error) is not None:
             raise RunsFailedError(error)
         for table, (content, _) in done.tables.items():

@@ -1,4 +1,4 @@
-"""The beginning of an algorithm of one's own."""
+"""A template for a new algorithm."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ _TEMPLATE = Path(__file__).parents[1] / "data" / "skeleton.c"
 
 
 def write_skeleton(name: str, folder: Path) -> Path:
-    """Write a file that compiles and explains itself; its path.
+    """Write a commented C file that compiles, and return its path.
 
     Raises:
-        AlgorithmError: the name does not do, or the file is there already.
+        AlgorithmError: the name is not valid, or the file already exists.
     """
     if not _NAME.fullmatch(name):
-        msg = f'"{name}" is not a name for a kernel: 1 to 15 of a-z, 0-9 and _, a letter first'
+        msg = (
+            f'"{name}" is not a valid kernel name: use 1 to 15 characters of a-z, 0-9 and _, '
+            "beginning with a letter"
+        )
         raise AlgorithmError(msg)
     if name in built_in_names():
         msg = f"{name} is built in; choose another name"
@@ -31,7 +34,7 @@ def write_skeleton(name: str, folder: Path) -> Path:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        msg = f"{path} is there already; it is not touched"
+        msg = f"{path} already exists and was not changed; choose another name"
         raise AlgorithmError(msg) from None
     except OSError as error:
         msg = f"{path}: {(error.strerror or str(error)).lower()}"

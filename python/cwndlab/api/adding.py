@@ -1,4 +1,4 @@
-"""Comparisons that add to what is there: more algorithms or repetitions on the same link."""
+"""Comparisons that extend earlier ones with more algorithms or repetitions on the same link."""
 
 from __future__ import annotations
 
@@ -32,15 +32,16 @@ def adding(
 ) -> tuple[Study, Path]:
     """The study of a comparison together with what was compared before, and its folder.
 
-    Comparisons share a folder if nothing but algorithms and repetitions differs, neither the
-    content of files and presets. What they share is named by a hash.
+    Comparisons share a folder if they differ only in algorithms and repetitions, and if the
+    content of files and presets is the same, too. A hash of everything that they share names the
+    folder.
 
     Args:
-        document: keys of a study.
-        title: what reports call it.
-        folder: of the results; None for one of its own.
-        backend: where it runs.
-        load: reads the study of an earlier comparison, whose C files may be anyone's.
+        document: the keys of the study.
+        title: title of the comparison in reports.
+        folder: the results folder; if None, one that the hash names.
+        backend: the backend on which it runs.
+        load: reads the study of an earlier comparison; its C files may come from anyone.
 
     Raises:
         ResultsError: `folder` holds an algorithm of the same name with another content.
@@ -68,7 +69,7 @@ def adding(
 
 
 def _together(earlier: Study, later: Study, folder: Path) -> Study:
-    """The later study with the algorithms and repetitions of the earlier one."""
+    """Return the later study, extended by the earlier one's algorithms and repetitions."""
     references = {label: _within(folder, own) for label, own in _files(earlier).items()}
     known = {label: references.get(label, label) for label in _labels(earlier)}
     known |= {
@@ -83,7 +84,7 @@ def _together(earlier: Study, later: Study, folder: Path) -> Study:
 
 
 def _within(folder: Path, reference: str) -> str:
-    """A file of a results folder, as it is named from outside."""
+    """Return the path of a file in a results folder, relative to the caller's folder."""
     path = reference.removeprefix(LINUX_PREFIX)
     prefix = LINUX_PREFIX if path != reference else ""
     return f"{prefix}{(folder / path).absolute()}"
@@ -98,7 +99,7 @@ def _labels(study: Study) -> list[str]:
 
 
 def _files(study: Study) -> dict[str, str]:
-    """By label: algorithms that are files."""
+    """Return the algorithms that are files, by label."""
     found = {}
     for cell in study.cells:
         for name, each in cell.resolved.algorithms.items():
@@ -107,7 +108,7 @@ def _files(study: Study) -> dict[str, str]:
 
 
 def _changed_algorithms(earlier: Study, later: Study) -> list[str]:
-    """Names that mean another file than before."""
+    """Return the algorithm names that now mean a different file."""
 
     def contents(study: Study) -> dict[str, str]:
         return {

@@ -1,11 +1,13 @@
-"""Advice for one network and one goal: run, decide, look again, for as long as the budget lasts.
+"""Advice for one network and one goal: run, decide and repeat for as long as the budget lasts.
 
-The link itself is repeated in looks of 10, 20 and 40 repetitions, until every algorithm is known to
-be in the set or not by an interval that holds at all looks (`cwndlab_judge::sequence`).  Beside it,
-networks like it are drawn from the declared ranges of everything that was assumed, each once.
+The decision is checked after 10, 20 and 40 repetitions on the link itself, until every algorithm
+is known to be inside or outside the set; the intervals stay valid over repeated checks
+(`cwndlab_judge::sequence`). Networks like the link are also tried, once each; they are drawn from
+the declared ranges of everything that was assumed.
 
-A recorded trace is one walk through a network.  Each repetition begins elsewhere in it, at the same
-place for all algorithms.  Where nothing is random, flows start up to 100 ms later, by chance.
+A recorded trace is a single recording of a network. Each repetition begins at another point of it,
+which is the same for all algorithms. Where nothing else is random, flows start later by a random
+time of up to 100 ms.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cwndlab.api.inquiry import inquire
+from cwndlab.api.spending import BUDGET_S, draws_within, has_time_for
 from cwndlab.judge.answer import BASELINE
 from cwndlab.judge.goals import goal_named
 from cwndlab.judge.uses import use_named
@@ -28,15 +31,10 @@ if TYPE_CHECKING:
     from cwndlab.judge.decision import Decision
 
 LOOKS = (10, 20, 40)
-"""Repetitions after which it is seen whether the goal is decided."""
+"""Numbers of repetitions after which the decision is checked."""
 
-BUDGET_S = 15.0
-"""Time for one network, and for each class of a population."""
 CANDIDATES = ("cubic", "reno", "bbr", "vegas", "westwood", "illinois")
 """The default candidates: those of Linux, one of each kind."""
-
-DRAWS_AT_MOST, DRAWS_AT_LEAST = 96, 24
-_SHARE_OF_NETWORKS = 0.85  # of the budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,26 +70,27 @@ def advise(  # noqa: PLR0913  each has its default
     """Say which congestion control to use on a link, and how sure that is.
 
     Args:
-        link: a preset, `trace:PATH`, a TOML file, or keys in one line; several are classes of users
-            that count the same.
+        link: a preset, `trace:PATH`, a TOML file, or keys in one line; several links are classes
+            of users with equal weights.
         goal: `balance`, `throughput`, `latency`, `short-transfers`, `fairness`,
             `fairness-to-cubic` or `stability`.
         users: a population instead: `mobile`, `home`, `train`, `satellite` or a TOML file.
         use: what the network is for: `bulk`, `web`, `video`, `rpc`, `upload` or `call`; all but
-            `bulk` and `upload` say themselves what counts, and `goal` does not.
-        algorithms: what is compared; the baseline is added.
+            `bulk` and `upload` have a measure of their own, which replaces `goal`.
+        algorithms: the algorithms to compare; the baseline is added.
         baseline: the algorithm that is run today.
-        direction: of the data: `downlink` or `uplink`.
-        budget_s: time for all of it; 15 s for one network, or for each class of a population.
-        folder: of the results; `results/advise-HASH` if None.
-        jobs: runs at once; one per core if None.
-        has_mixes: whether the recommended algorithm is run beside others in all mixes, for the
-            report: many flows, other round trips, queues and orders of starting.
-        on_first: is given the answer of the first look, before networks like it are tried.
+        direction: direction of the data, `downlink` or `uplink`.
+        budget_s: time for all runs; by default 15 s for one network, or for each class of a
+            population.
+        folder: the results folder; `results/advise-HASH` if None.
+        jobs: number of runs at once; one per core if None.
+        has_mixes: whether to run the recommended algorithm beside others in all mixes for the
+            report: many flows, other round-trip times, queues and orders of starting.
+        on_first: called with the first answer, before networks like the link are tried.
 
     Raises:
         CwndlabError: a link, the goal or an algorithm is not known, or a run failed.
-        ValueError: neither a link nor users, or both.
+        ValueError: neither links nor users are given, or both.
     """
     links = [link] if isinstance(link, str) else list(link)
     if bool(links) == (users is not None):
@@ -116,18 +115,15 @@ def advise(  # noqa: PLR0913  each has its default
     results, answers = inquiry.look(LOOKS[0])
     if on_first is not None:
         on_first(answers)
-    spent_s = time.monotonic() - began_s
-    per_repetition_s = spent_s / LOOKS[0]
-    draw_s = per_repetition_s * inquiry.cost_of_draw(DRAWS_AT_LEAST)
-    draws = int((budget - spent_s) * _SHARE_OF_NETWORKS / draw_s)
-    inquiry.try_networks(max(DRAWS_AT_LEAST, min(DRAWS_AT_MOST, draws)))
+    times = inquiry.times(results)
+    inquiry.try_networks(draws_within(budget, classes, LOOKS[0], times))
     inquiry.try_coexistence()
     done, is_late = LOOKS[0], False
     for count in LOOKS[1:]:
         if answers.together.is_settled or answers.together.pairs == 0:
             break
-        left_s = budget - (time.monotonic() - began_s)
-        if per_repetition_s * (count - done) > left_s:
+        spent_s = time.monotonic() - began_s
+        if not has_time_for(count - done, times, budget, spent_s):
             is_late = True
             break
         results, answers = inquiry.look(count)

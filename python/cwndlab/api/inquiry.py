@@ -1,4 +1,4 @@
-"""The studies behind advice: the network in question, networks like it, and coexistence."""
+"""The studies behind advice: the network in question, similar networks, and coexistence."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from cwndlab.api.repetitions import randomness, resolve_text
 from cwndlab.api.results import open_results
 from cwndlab.api.running import run_study
+from cwndlab.api.spending import DRAWS_AT_LEAST, Times
 from cwndlab.api.study import Study
 from cwndlab.errors import ResultsError
 from cwndlab.judge.answer import CLASS, Knowledge, answers
 from cwndlab.judge.encounters import document_of, encounters_of, network_of, report_mixes
 from cwndlab.judge.evidence import Draws, draws_of_link, draws_of_population, write_draws
-from cwndlab.judge.goals import GOALS_OF_USES, SHORT_TRANSFERS
+from cwndlab.judge.goals import GOALS_OF_USES, SHORT_TRANSFERS, STABILITY
 from cwndlab.judge.populations import expand, load_population, population_of_links
 from cwndlab.judge.question import COEXISTENCE, MIXES, NETWORKS, Question
 from cwndlab.judge.sampling import vary
@@ -22,6 +23,7 @@ from cwndlab.judge.uses import use_named
 from cwndlab.resolve.queues import rate_of
 from cwndlab.run.campaign import default_folder
 from cwndlab.run.cost import cost_of
+from cwndlab.run.executor import available_cores
 from cwndlab.schema.direction import Direction
 from cwndlab.schema.paths import has_medium, links_of, wire_stages
 from cwndlab.text.linkspec import short_spec
@@ -42,17 +44,20 @@ _MOST_PACKETS = 150_000  # of a run: more would not let ten of each fit into fiv
 _PACKET_BITS = 12_000
 _TRANSFER = "500 kB"
 _SEED = 1
+_NO_SERIES = {"samples": "none", "events": False}
+_OVERHEAD = 1.3  # time of a run in Python, as a share of that in the simulator
+_SHORTEST_TIME_S = 1e-3  # of a repetition
 _FEW = 3  # repetitions of a mix: a report shows them, nothing is decided by them
 
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """A question and the networks that it is about."""
+    """The studies that answer a question about one network or a population."""
 
     goal: Goal
     baseline: str
     document: Mapping[str, Any]
-    """The study of one network, or that of all classes, without repetitions."""
+    """The study of one network, or of all classes of a population, without repetitions."""
     link: str
     """Link of one network; empty for a population."""
     population: Population | None
@@ -60,7 +65,7 @@ class Inquiry:
     jobs: int | None
 
     def look(self, repetitions: int) -> tuple[Results, Answers]:
-        """Run as many repetitions, and decide from them alone.
+        """Run the given number of repetitions, and decide from these alone.
 
         Raises:
             ResultsError: no run has a result.
@@ -82,21 +87,31 @@ class Inquiry:
         is_invented = any(each.is_invented for each in self.population.classes)
         return Question(self.goal.name, self.baseline, weights, is_invented)
 
-    def cost_of_draw(self, draws: int) -> float:
-        """How many repetitions' computing a network like it needs: some of them run for longer."""
-        one = {"algorithm": self.document["algorithm"][:1]}
-        drawn, _ = self._networks(draws)
-        networks = cost_of(Study(**{**drawn, **one}).cells, 1).cpu_s / draws
-        return networks / cost_of(Study(**{**self.document, **one}).cells, 1).cpu_s
+    def times(self, results: Results) -> Times:
+        """Return the times of the answer's parts, from what the runs of these results took."""
+        runs = set(results.flows()["run"])
+        took_s = [e["duration_s"] for e in results.history if e["run"] in runs]
+        each_s = sum(took_s) / max(len(took_s), 1)
+        cores = self.jobs or available_cores()
+        cells = Study(**self.document, repetitions=1).cells
+        one = cost_of(cells, 1).cpu_s
+        drawn, _ = self._networks(DRAWS_AT_LEAST)
+        beside = Study(**self._coexistence())
+        repetition_s = max(_OVERHEAD * each_s * len(cells) / cores, _SHORTEST_TIME_S)
+        return Times(
+            repetition_s=repetition_s,
+            draw_s=repetition_s * cost_of(Study(**drawn).cells, 1).cpu_s / DRAWS_AT_LEAST / one,
+            coexistence_s=repetition_s * cost_of(beside.cells, beside.repetitions).cpu_s / one,
+        )
 
     def try_networks(self, draws: int) -> None:
-        """Run every algorithm once on networks like it, below the results."""
+        """Run every algorithm once on similar networks; the results go to a folder below."""
         document, kept = self._networks(draws)
         _run(Study(**document), self.folder / NETWORKS, self.jobs)
         write_draws(self.folder / NETWORKS, kept)
 
     def _networks(self, draws: int) -> tuple[dict[str, Any], Draws]:
-        """Return the study of networks like it, and what was drawn for each."""
+        """Return the study of similar networks, with the values drawn for each."""
         if self.population is None:
             sample = vary(self.link, draws, _SEED)
             levels = [draw.level() for draw in sample.draws]
@@ -114,20 +129,25 @@ class Inquiry:
         base = {key: value for key, value in self.document.items() if key not in changed}
         base |= {
             "id": f"{self.document['id']}-networks",
-            "title": f"{self.document['title']}: networks like it",
+            "title": f"{self.document['title']}: similar networks",
         }
+        if self.goal is not STABILITY:
+            base["record"] = _NO_SERIES
         return {**base, "factors": {"draw": levels}}, kept
 
     def try_coexistence(self) -> None:
-        """Run every algorithm beside a flow of CUBIC and beside its own kind, below the results.
+        """Run every algorithm beside a flow of CUBIC and beside its own kind.
 
-        Of a population on the network of its heaviest class.
+        The results go to a folder below. For a population, this is done on the network of the
+        class with the largest weight.
         """
-        study = Study(**document_of(self._keys(), encounters_of(self.document["algorithm"])))
-        _run(study, self.folder / COEXISTENCE, self.jobs)
+        _run(Study(**self._coexistence()), self.folder / COEXISTENCE, self.jobs)
+
+    def _coexistence(self) -> dict[str, Any]:
+        return document_of(self._keys(), encounters_of(self.document["algorithm"]))
 
     def try_mixes(self, candidate: str) -> None:
-        """Run the candidate in all mixes of a report, below the results of coexistence."""
+        """Run the candidate in all mixes of a report, in a folder below the results."""
         study = Study(**document_of(self._keys(), encounters_of([candidate])))
         path = study.matrix.runs[0].scenario.path
         flows = open_results(self.folder / COEXISTENCE).flows()
@@ -139,7 +159,7 @@ class Inquiry:
         _run(Study(**document), self.folder / MIXES, self.jobs)
 
     def _keys(self) -> dict[str, Any]:
-        """Return the keys of a study that say on which network flows meet."""
+        """Return the study keys that define the network on which flows meet."""
         link: str | Mapping[str, Any] = self.link
         if self.population is not None:
             link = max(self.population.classes, key=lambda each: each.weight).link
@@ -187,7 +207,7 @@ def inquire(  # noqa: PLR0913, PLR0917  what was asked
 
 
 def _of_goal(goal: Goal) -> dict[str, Any]:
-    """Return what a study needs so that the goal is measured."""
+    """Return the keys that a study needs to measure the goal."""
     match goal.name:
         case "short-transfers":
             return {"application": {"kind": "sized", "bytes": _TRANSFER}}
@@ -202,7 +222,7 @@ def _of_goal(goal: Goal) -> dict[str, Any]:
 
 
 def _times(link: str | Mapping[str, Any], direction: str) -> dict[str, str]:
-    """Return how long runs on a link are, and by what they differ."""
+    """Return the duration of runs on a link, and the settings by which repetitions differ."""
     resolved = resolve_text(link)
     return {"duration": f"{duration_s(resolved, direction)} s", **randomness(resolved)}
 
@@ -218,7 +238,7 @@ def _run(study: Study, folder: Path, jobs: int | None) -> Results:
 
 
 def duration_s(resolved: ResolvedLink, direction: str) -> int:
-    """Return how long a run is: by the packets it has, so that it is the same on every machine."""
+    """Return the duration of a run, chosen by packets: the same on every machine."""
     path = resolved.path
     if has_medium(path):
         is_fast = any(link.kind == "cell" and link.radio.kind == "nr" for link in links_of(path))

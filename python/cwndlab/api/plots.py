@@ -1,4 +1,4 @@
-"""`results.plot.cwnd(algorithm="cubic")`: one line a picture, and axes to change at will."""
+"""`results.plot.cwnd(algorithm="cubic")`: plots in one call, with axes to be changed at will."""
 
 from typing import Protocol
 
@@ -19,17 +19,17 @@ from cwndlab.judge.effects import effect
 
 
 class Plottable(Protocol):
-    """The part of results that plots read."""
+    """The methods of results that plots use."""
 
     @property
     def factors(self) -> tuple[str, ...]:
         """Names of the study's factors."""
 
     def runs(self) -> pl.DataFrame:
-        """Return one row a run."""
+        """Return one row for each run."""
 
     def flows(self) -> pl.DataFrame:
-        """Return one row a flow of a run."""
+        """Return one row for each flow of each run."""
 
     def samples(self, **where: object) -> pl.DataFrame:
         """Return the time series of the runs with these values."""
@@ -41,8 +41,8 @@ class Plottable(Protocol):
 class Plotter:
     """Pictures of results, drawn with pyplot so that a notebook shows them.
 
-    Keywords select runs by their factors, as in `algorithm="cubic"` or `rate="10 Mbit/s"`; over
-    time, the most representative run of what is left is drawn.
+    Keywords select runs by their factors, as in `algorithm="cubic"` or `rate="10 Mbit/s"`; plots
+    over time show the most representative of the selected runs.
     """
 
     def __init__(self, results: Plottable) -> None:
@@ -93,7 +93,7 @@ class Plotter:
         return where
 
     def bars(self, column: str, axes: Axes | None = None, **factors: object) -> Axes:
-        """Draw means with their intervals."""
+        """Draw the means of a quantity with their 95 % intervals."""
         where = self._axes(axes)
         plot_bars(where, self._comparison(factors), column)
         return where
@@ -146,7 +146,7 @@ class Plotter:
             raise ValueError(msg)
         if len(comparisons) > 1:
             cells = "; ".join(each.name for each in comparisons)
-            msg = f"these runs are several settings, choose one by its factors: {cells}"
+            msg = f"these runs cover several settings; choose one by its factors: {cells}"
             raise ValueError(msg)
         return comparisons[0]
 

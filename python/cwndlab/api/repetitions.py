@@ -1,4 +1,4 @@
-"""Sources of randomness for links that have none, so that repetitions differ."""
+"""Random starts for links on which nothing else is random, so that repetitions differ."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from cwndlab.resolve import ResolvedLink
 
 START_JITTER = "100 ms"
-"""By which flows start later, drawn anew in each repetition: the same for all algorithms."""
+"""Largest random delay of a flow's start, drawn in each repetition and equal for all algorithms."""
 
 
 def resolve_text(link: str | Mapping[str, Any]) -> ResolvedLink:
-    """Return the link that a line or table stands for; paths are relative to the current folder.
+    """Return the link described by a line or a table; paths are relative to the current folder.
 
     Raises:
-        StudyError: it is none; says what is wrong with it.
+        StudyError: it does not describe a link; the message says why.
     """
     if isinstance(link, str):
         return read_link(link)[1]

@@ -36,11 +36,11 @@ KEYS = ("run", "cell", "repetition", "seed")
 
 
 class Results:
-    """The results of a study: what its runs gave, row by row.
+    """The results of a study, as tables.
 
     Every table has the columns `run` (the key of its run), one for each factor of the study,
-    `repetition` and `seed`, and then its own. A factor that is called like a column of a table
-    becomes `factor_NAME` there.
+    `repetition` and `seed`, and then its own. A factor with the name of a table's own column is
+    called `factor_NAME` there.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -59,7 +59,7 @@ class Results:
 
     @cached_property
     def _matrix(self) -> pl.DataFrame:
-        """The runs of the study, read when they are needed."""
+        """The runs of the study; they are read when needed."""
         return pl.read_parquet(self._matrix_file, memory_map=False)
 
     @cached_property
@@ -67,7 +67,7 @@ class Results:
         """The study that was run.
 
         Raises:
-            ResultsError: none was: the results were imported.
+            ResultsError: there is no study: the results were imported.
         """
         if self.imported is not None:
             msg = f"{self.path}: was imported from {self.imported['folder']}; there is no study"
@@ -99,17 +99,17 @@ class Results:
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """When, where and in what time each run was made."""
+        """One row for each attempted run: when and where it ran, and how long it took."""
         return self._folder.history
 
     @property
     def manifest(self) -> Manifest:
-        """Which files belong to the folder, and their digests."""
+        """The files that belong to the folder, with their SHA-256."""
         return self._folder.manifest
 
     @property
     def is_written(self) -> bool:
-        """Whether the folder's tables have all finished runs, and a journal none of them."""
+        """Whether all finished runs are in the folder's tables, and none only in a journal."""
         return not self._folder.journals
 
     @property
@@ -123,7 +123,7 @@ class Results:
         return self._finished.height == self._matrix.height
 
     def runs(self, **where: object) -> pl.DataFrame:
-        """One row a run: sums and means over its flows, fairness, queue of the path."""
+        """One row for each run: sums and means over its flows, fairness, queue of the path."""
         metrics = run_metrics(self.scan("flows").collect(), self.scan("links").collect())
         matrix = self._finished.drop("cell")
         if "algorithm" in matrix.columns:
@@ -135,15 +135,15 @@ class Results:
         return _filtered(matrix.join(metrics, on="run", how="left", maintain_order="left"), where)
 
     def flows(self, **where: object) -> pl.DataFrame:
-        """One row a flow of a run; `where` keeps the rows with these values."""
+        """One row for each flow of each run; `where` keeps the rows with these values."""
         return _filtered(self._flows, where)
 
     def links(self, **where: object) -> pl.DataFrame:
-        """One row a link of a run's path."""
+        """One row for each link of each run's path."""
         return self._table("links", where)
 
     def samples(self, **where: object) -> pl.DataFrame:
-        """The time series: one row a flow and interval."""
+        """The time series: one row for each flow and interval."""
         return self._table("samples", where)
 
     def events(self, **where: object) -> pl.DataFrame:
@@ -151,7 +151,7 @@ class Results:
         return self._table("events", where)
 
     def acks(self, **where: object) -> pl.DataFrame:
-        """One row an ACK, where the study records them."""
+        """One row for each ACK, if the study records them."""
         return self._table("acks", where)
 
     def flags(self, **where: object) -> pl.DataFrame:
@@ -167,20 +167,20 @@ class Results:
         return self._table("datagrams", where)
 
     def tcp_info(self, **where: object) -> pl.DataFrame:
-        """TCP_INFO of both ends' kernels every 10 ms of a flow; the simulator has none."""
+        """TCP_INFO of both ends' kernels, every 10 ms of each flow; empty for simulations."""
         return self._table("tcp_info", where)
 
     def limits(self) -> pl.DataFrame:
-        """One row a flow: what limited it most of its time, and the share of each cause."""
+        """One row for each flow: what limited it most of the time, and each cause's share."""
         return limits(self)
 
     def beside(self, name: str) -> Results | None:
-        """Results in a folder below these, such as `networks`; None where there are none."""
+        """Results in a folder below these, such as `networks`; None if there are none."""
         folder = self.path / name
         return Results(folder) if (folder / "study.toml").exists() else None
 
     def scenario(self, cell: Mapping[str, object]) -> Mapping[str, Any] | None:
-        """The scenario of a cell, named by the labels of its factors; None of imported results."""
+        """The scenario of a cell with these factor labels; None for imported results."""
         if self.imported is not None:
             return None
         for each in self.study.cells:
@@ -192,7 +192,7 @@ class Results:
         return None
 
     def queue(self, cell: Mapping[str, object]) -> QueueSize | None:
-        """The queue of a cell's wire at its lowest rate; None where it has no size to tell."""
+        """Size of the queue of a cell's slowest wire; None if the queue has no size."""
         if self.imported is not None:
             return None
         for each in self.study.cells:
@@ -204,12 +204,12 @@ class Results:
         return None
 
     def verdict(self, goal: str | None = None, *, baseline: str = "cubic") -> Decision:
-        """The decision for a goal: over all settings of the study, if it has several.
+        """The decision for a goal, over all settings if the study has several.
 
         Args:
             goal: `balance`, `throughput`, `latency`, `short-transfers`, `fairness`,
-                `fairness-to-cubic` or `stability`; if None, the one that was asked for, or what
-                was measured decides.
+                `fairness-to-cubic` or `stability`; if None, the goal that was asked for, or else
+                one that fits what was measured.
             baseline: the algorithm that is run today.
 
         Raises:
@@ -221,7 +221,7 @@ class Results:
     def answers(self, goal: str | None = None, *, baseline: str = "cubic") -> Answers:
         """The decision for a goal in each setting and direction, and for all of them together.
 
-        Args and errors as of `verdict`.
+        Arguments and errors are those of `verdict`.
         """
         question = read_question(self.path)
         weights = None if question is None else question.weights_of_users()
@@ -247,16 +247,16 @@ class Results:
 
     @property
     def tables(self) -> list[str]:
-        """Names of the tables that there are."""
+        """Names of the tables in the folder."""
         logged = self._folder.logged.blocks.tables
         return sorted(logged.union(self._folder.tables()) - {"runs"})
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """A table, read when it is needed; without the factors' columns."""
+        """A table, read when it is needed, without the factors' columns."""
         return self._rows(table).filter(pl.col("run").is_in(self._finished["run"].implode()))
 
     def _rows(self, table: str) -> pl.LazyFrame:
-        """The rows of a table, those of runs that do not count any more included."""
+        """The rows of a table, including those of runs that no longer count."""
         labels = self._folder.label_columns(table)
         logged = self._folder.logged
         frames = []
@@ -274,7 +274,8 @@ class Results:
     def sql(self, query: str) -> pl.DataFrame:
         """Answer a query in SQL over `runs`, `flows`, `links`, `samples`, `events`, `acks`.
 
-        Kernels tell `tcp_info`; a real network has `probes`, `flags`, `radio` and `datagrams` too.
+        Runs on a kernel also have `tcp_info`; runs on a real network also have `probes`, `flags`,
+        `radio` and `datagrams`.
         """
         import duckdb  # noqa: PLC0415  seldom needed, slow to load
 
@@ -301,7 +302,7 @@ class Results:
             return pl.DataFrame(connection.sql(query).to_arrow_table())
 
     def _register(self, connection: Any, table: str) -> list[str]:  # noqa: ANN401  DuckDB is loaded late
-        """Let DuckDB know the rows of a table as `raw_TABLE`; their columns."""
+        """Register a table's rows with DuckDB as `raw_TABLE`, and return their columns."""
         rows = self._rows(table)
         own = rows.collect_schema().names()
         if self._folder.logged.done.any():
@@ -320,7 +321,7 @@ class Results:
 
     @cached_property
     def _finished(self) -> pl.DataFrame:
-        """The rows of the matrix whose run is finished."""
+        """The rows of the run matrix whose runs are finished."""
         return self._matrix.filter(pl.col("run").is_in(self._folder.committed().implode()))
 
     def _table(self, table: str, where: dict[str, object]) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Running and measuring studies, with the results opened when they are there."""
+"""Running and measuring studies, and opening their results."""
 
 from __future__ import annotations
 
@@ -38,16 +38,17 @@ def run_study(  # noqa: PLR0913  each has its default
 
     Args:
         study: the study.
-        folder: of the results; if None `results/ID`, and `results/ID-BACKEND` for other backends.
-        backend: where the runs happen.
-        jobs: how many runs at once, on this machine.
+        folder: the results folder; if None, `results/ID`, or `results/ID-BACKEND` for a backend
+            other than the simulator.
+        backend: the backend that makes the runs.
+        jobs: number of runs at once on this machine.
         cluster: address of a cluster that computes them, `dask://HOST:PORT`.
-        executor: what computes them; what the backend has if None.
-        report: makes the line of progress from title, total and number done.
-        again: what the user does to go on after an interruption.
+        executor: the executor of runs; if None, the backend's own.
+        report: makes the progress display from title, total and number done.
+        again: what the user has to do to continue after an interruption.
 
     Raises:
-        StudyError: it has no link, or a run of it would take longer than anyone waits.
+        StudyError: the study has no link, or one of its runs would take too long.
         RunsFailedError: some runs failed; the others are done.
         CampaignEndedError: a real network was out of reach for too long.
         InterruptedStudyError: the user stopped it.

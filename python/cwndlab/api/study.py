@@ -28,17 +28,17 @@ class Study(StudyDefinition):
         """Run what has not been run yet, and open the results.
 
         Args:
-            results: the folder for them; `results/ID` if None.
+            results: the results folder; `results/ID` if None.
             backend: `sim`; `kernel`, this machine's, as root and in real time; or a network
                 between this machine and a server, `cwndlab.backends.live.RealNetwork`.
-            jobs: how many runs at once; one per core if None.
+            jobs: number of runs at once; one per core if None.
             executor: `dask://HOST:PORT`, a cluster that simulates instead of this machine.
 
         Raises:
             RunsFailedError: some runs failed; the others are done.
             ResultsError: the folder cannot be used.
-            KernelRunError: the backend is not there.
-            ClusterError: the cluster is not there.
+            KernelRunError: this machine cannot run studies on its kernel.
+            ClusterError: the cluster cannot be reached.
         """
         folder = Path(results) if results else None
         return run_study(self, folder, backend=backend, jobs=jobs, cluster=executor)

@@ -1,7 +1,8 @@
-"""Backends: the simulator, the kernel of this machine, and a real network.
+"""Backends: the simulator, this machine's kernel, stock kernels, and a real network.
 
 All take the same scenarios and write the same tables. A result belongs to its backend: the key of
-a run on the kernel holds the kernel's release, so that nothing is taken for what it is not.
+a run on the kernel holds the kernel's release, so that results of different kernels are never
+mixed.
 """
 
 from __future__ import annotations
@@ -11,20 +12,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 from cwndlab.backends.kernel.executor import KernelExecutor
+from cwndlab.backends.kernel.names import require_algorithms
 from cwndlab.backends.kernel.process import require_runs
-from cwndlab.errors import ClusterError, StudyError
+from cwndlab.backends.vm.executor import VmExecutor
+from cwndlab.backends.vm.machine import require_machines
+from cwndlab.backends.vm.packages import find_kernel
+from cwndlab.errors import ClusterError, KernelRunError, StudyError
 from cwndlab.run.executor import LocalExecutor
 from cwndlab.study.keys import rekeyed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cwndlab.backends.vm.packages import StockKernel
     from cwndlab.results.blocks import Entry
     from cwndlab.run.backend import Backend
     from cwndlab.run.executor import Executor
     from cwndlab.study.matrix import Matrix
 
-BackendName = Literal["sim", "kernel", "live"]
+BackendName = Literal["sim", "kernel", "vm", "live"]
 BACKENDS: tuple[BackendName, ...] = get_args(BackendName)
 
 
@@ -43,14 +49,14 @@ class Simulator:
         return "sim"
 
     def keyed(self, matrix: Matrix) -> Matrix:
-        """The runs as they are: their keys are those of simulations."""
+        """Return the runs unchanged: simulations do not rename their keys."""
         return matrix
 
     def executor(self, _matrix: Matrix, _history: Callable[[], list[Entry]], /) -> Executor:
-        """Threads of this process, or a cluster's workers.
+        """Return an executor that uses threads of this process, or a cluster's workers.
 
         Raises:
-            ClusterError: there is no such cluster, or nothing that it could do.
+            ClusterError: the cluster cannot be reached, or cannot do this work.
         """
         if self.cluster is None:
             return LocalExecutor(self.jobs)
@@ -69,31 +75,77 @@ class ThisKernel:
         return "kernel"
 
     def keyed(self, matrix: Matrix) -> Matrix:
-        """The runs with keys that hold the kernel's release."""
+        """Return the runs with the kernel's release added to their keys."""
         return rekeyed(matrix, f"kernel/{platform.release()}")
 
-    def executor(self, _matrix: Matrix, _history: Callable[[], list[Entry]], /) -> Executor:
-        """Network namespaces of this machine.
+    def executor(self, matrix: Matrix, _history: Callable[[], list[Entry]], /) -> Executor:
+        """Return an executor that uses network namespaces of this machine.
 
         Raises:
-            KernelRunError: it has none, or this user may not make them.
+            KernelRunError: it has none, this user may not make them, or the kernel lacks an
+                algorithm.
         """
         require_runs()
+        require_algorithms(cell.resolved for cell in matrix.cells)
         return KernelExecutor()
 
 
-def backend_of(name: BackendName, jobs: int | None = None, cluster: str | None = None) -> Backend:
-    """The backend of this name, of those that this machine has.
+@dataclass(frozen=True, slots=True)
+class VirtualMachines:
+    """A stock kernel in virtual machines, whose time is counted in instructions."""
+
+    kernel: StockKernel
+    jobs: int | None = None
+    """Number of machines at once; one per core if None."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return "vm"
+
+    def keyed(self, matrix: Matrix) -> Matrix:
+        """The runs with keys that hold the kernel's release."""
+        return rekeyed(matrix, f"vm/{self.kernel.release}")
+
+    def executor(self, _matrix: Matrix, _history: Callable[[], list[Entry]], /) -> Executor:
+        """Return an executor that uses virtual machines on this machine.
+
+        Raises:
+            KernelRunError: a program for them is missing.
+        """
+        require_machines()
+        return VmExecutor(self.kernel, self.jobs)
+
+
+def backend_of(
+    name: BackendName,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    kernel: str | None = None,
+) -> Backend:
+    """Return the backend of this name, among those of this machine.
+
+    Args:
+        name: name of the backend.
+        jobs: number of runs at once.
+        cluster: address of a cluster that simulates.
+        kernel: release of the kernel in virtual machines, or the beginning of it; the newest if
+            None.
 
     Raises:
-        ClusterError: a cluster is to run on a kernel.
-        StudyError: a real network needs a server: `backends.live.RealNetwork` says which.
+        KernelRunError: no kernel was added for virtual machines.
+        UnknownNameError: no kernel of this name was added.
+        ClusterError: a cluster was given, but runs on a kernel need this machine.
+        StudyError: a real network needs a server, which `backends.live.RealNetwork` takes.
     """
+    if kernel is not None and name != "vm":
+        msg = "--kernel chooses the kernel of virtual machines; add --backend vm"
+        raise KernelRunError(msg)
     if name == "sim":
         return Simulator(jobs, cluster)
     if name == "live":
         raise StudyError(["a real network is measured between two machines; name the server"])
     if cluster is not None:
-        msg = "--executor: runs on the kernel happen on this machine; leave it out"
+        msg = "--executor: a cluster cannot use this machine's kernel; leave out this option"
         raise ClusterError(msg)
-    return ThisKernel()
+    return ThisKernel() if name == "kernel" else VirtualMachines(find_kernel(kernel), jobs)

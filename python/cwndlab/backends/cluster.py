@@ -1,7 +1,7 @@
-"""Runs on a Dask cluster, by the address of its scheduler.
+"""Runs on a Dask cluster, given by the address of its scheduler.
 
-A study on a cluster gives the same bytes as on this machine: workers are asked first whether they
-compute and write as this process does. Results are written here alone, as always.
+A study on a cluster gives the same bytes as on this machine: first, the versions of the workers
+are compared with this process. Only this process writes results.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class ClusterExecutor:
         """Use the cluster whose scheduler has this address.
 
         Args:
-            address: as the user writes it, `dask://HOST:PORT`.
+            address: the address as the user writes it, `dask://HOST:PORT`.
 
         Raises:
-            ClusterError: it is no such address, or Dask is not installed here.
+            ClusterError: the address is not of this form, or Dask is not installed here.
         """
         scheduler = address.removeprefix(SCHEME)
         if scheduler == address or not scheduler.rpartition(":")[2].isdigit():
@@ -53,11 +53,11 @@ class ClusterExecutor:
         self._scheduler = f"tcp://{scheduler}"
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch]:
-        """Compute all tasks. If the caller stops, what has not begun is taken back.
+        """Compute all tasks. If the caller stops, tasks that have not begun are withdrawn.
 
         Raises:
-            ClusterError: nobody answers there, the workers would give other results, or one was
-                lost again and again.
+            ClusterError: no scheduler answers, the workers would give other results, or workers
+                were lost repeatedly.
         """
         try:
             client = self._distributed.Client(
@@ -65,7 +65,7 @@ class ClusterExecutor:
             )
         except (OSError, TimeoutError) as error:
             msg = (
-                f"{self._address}: no scheduler answers there within {_CONNECT_S} s; "
+                f"{self._address}: no scheduler answered within {_CONNECT_S} s; "
                 "start one: dask scheduler, and workers: dask worker tcp://HOST:PORT"
             )
             raise ClusterError(msg) from error
@@ -76,7 +76,7 @@ class ClusterExecutor:
             size = 1.0
 
             def submit() -> list[Any]:
-                """One more future of Dask, for some tasks, if there are any left."""
+                """Submit the next batch to Dask; return None when no tasks are left."""
                 some = list(itertools.islice(waiting, int(size)))
                 for task in some:
                     for name in task.traces.keys() - traces.keys():
@@ -106,15 +106,15 @@ class ClusterExecutor:
                 running.clear()
 
     def _cores_of(self, client: Any) -> int:  # noqa: ANN401  Dask has no types
-        """Number of runs computed at once, if the cluster's workers are like this process."""
+        """Number of runs computed at once; workers must have the same versions as this process."""
         threads = client.nthreads()
         if not threads:
-            msg = f"{self._address}: no worker is there; start some: dask worker tcp://HOST:PORT"
+            msg = f"{self._address}: the cluster has no workers; start some: dask worker tcp://HOST:PORT"
             raise ClusterError(msg)
         here = identity()
         for worker, there in client.run(_identity_there, on_error="return").items():
             if not isinstance(there, dict):
-                msg = f"{worker}: cwndlab {here['cwndlab']} has to be installed there ({there!r})"
+                msg = f"{worker}: install cwndlab {here['cwndlab']} on it ({there!r})"
                 raise ClusterError(msg)
             for name, value in here.items():
                 if there[name] != value:
@@ -127,7 +127,7 @@ class ClusterExecutor:
 
 
 def identity() -> dict[str, str]:
-    """All that the bytes of a result hang on beside the task itself."""
+    """Return everything besides the task that determines the bytes of a result."""
     sources = sorted(each.source_sha256 for each in core.algorithms().values())
     profiles = sorted(each.sha256 for each in core.stacks().values())
     return {
@@ -140,19 +140,19 @@ def identity() -> dict[str, str]:
 
 
 def _identity_there() -> dict[str, str]:
-    """Run by each worker."""
+    """Report a worker's versions; each worker runs this."""
     return identity()
 
 
 def _next_size(size: float, batches: Sequence[Batch]) -> float:
-    """Size of the next batch: about a moment of work, so that few tasks are in flight."""
+    """Size of the next batch: a short time of work, so that few tasks are in flight."""
     outcomes = [outcome for batch in batches for outcome in batch.outcomes]
     spent_s = max(sum(outcome.duration_s for outcome in outcomes), 1e-6)
     return max(1.0, min(BATCH_S * len(outcomes) / spent_s, 4 * size, MOST_RUNS))
 
 
 def _compute(tasks: Sequence[Task], traces: Mapping[str, bytes]) -> list[Batch]:
-    """Run by a worker."""
+    """Compute a batch; a worker runs this."""
     left = [
         dataclasses.replace(task, traces={name: traces[name] for name in task.traces})
         for task in tasks

@@ -1,4 +1,4 @@
-"""Runs on a real network, over days, places and broken connections."""
+"""Runs on a real network, which may take days, several places and many reconnections."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class RealNetwork:
     is_waiting: bool = True
     """Whether to wait for the next period of the day."""
     is_proxy_accepted: bool = False
-    """Whether to measure although a proxy makes every comparison void."""
+    """Whether to measure even though a proxy makes comparisons meaningless."""
     outage_s: float = DEFAULT_OUTAGE_S
     """Shortest silence that counts as an outage."""
     retries: int = 0
@@ -77,13 +77,13 @@ class RealNetwork:
         return "live"
 
     def keyed(self, matrix: Matrix) -> Matrix:
-        """The runs; those by iperf3 are never taken for those with `cwndlab serve`.
+        """Return the runs; the keys of those with iperf3 differ from those with `cwndlab serve`.
 
         Raises:
-            StudyError: it has no real network, several places, or what cannot be measured.
+            StudyError: the study has no real network, has several places, or cannot be measured.
         """
         if not all(isinstance(cell.resolved.scenario.path, LivePath) for cell in matrix.cells):
-            msg = "a study of a link is measured as if it were on the real network: load it so"
+            msg = "this study has a simulated link; load it with is_live=True to measure it"
             raise StudyError([msg])
         if isinstance(self.address, Iperf3):
             matrix = runs_via(matrix)
@@ -103,7 +103,7 @@ class RealNetwork:
         if self.place is None and len(places) == 1:
             return places[0]
         if self.place not in places:
-            msg = f"the study is measured at {', '.join(places)}; say where this is with --place"
+            msg = f"the study has the places {', '.join(places)}; say which this is with --place"
             raise StudyError([msg])
         return self.place
 
@@ -118,26 +118,26 @@ def _refuse_impossible(run: Run) -> None:
             raise StudyError([msg])
         if flow.sender.parameters or flow.sender.stack_overrides:
             msg = (
-                f"{flow.sender.algorithm}: a kernel's algorithm has no parameters of a connection; "
-                "leave [parameters] and [stack_overrides] out to measure the study"
+                f"{flow.sender.algorithm}: parameters cannot be set for single connections of a "
+                f"kernel; leave out [parameters] and [stack_overrides] to measure the study"
             )
             raise StudyError([msg])
 
 
 class LiveExecutor:
-    """Measures one run at a time: the next that the schedule allows here and now.
+    """Measures one run at a time: the next one that the schedule allows at this place and time.
 
     A run that broke off is tried again later, for as long as patience lasts; runs of other places
-    and periods are left.
+    and periods are left for later.
     """
 
     def __init__(self, live: RealNetwork, runs: Sequence[Run], history: Iterable[Entry]) -> None:
-        """Measure at the place of `live` those of `runs`, in this order, that tasks name.
+        """Measure those of `runs` that the tasks name, at the place of `live`.
 
         Args:
-            live: where and how.
-            runs: all of the study, in their turn.
-            history: what was tried before.
+            live: where and how to measure.
+            runs: all runs of the study, in the order in which to measure them.
+            history: the earlier attempts.
         """
         self._live = live
         self._runs = runs
@@ -204,7 +204,7 @@ class LiveExecutor:
     def _batch(
         self, run: Run, began_s: float, found: MeasuredRun | None, error: str | None = None
     ) -> Batch:
-        """Outcome of an attempt."""
+        """The outcome of one attempted run."""
         address = self._live.address
         notes: dict[str, Any] = {
             "server": f"{address.host}:{address.port}",
@@ -230,7 +230,7 @@ class LiveExecutor:
         return Batch((outcome,), socket.gethostname(), tables, files)
 
     def _look(self) -> Iterator[Note]:
-        """Look at both ends and the path before the first run; keep what is found.
+        """Check both ends and the path before the first run, and store the findings.
 
         Raises:
             ProxyError: every comparison would be void.
@@ -246,7 +246,10 @@ class LiveExecutor:
         name = f"preflight/{found.facts['at'].replace(':', '-')}.json"
         yield Note("\n".join(found.lines(with_notes=False)), {name: content})
         if found.is_through_proxy and not self._live.is_proxy_accepted:
-            msg = "nothing was measured; --through-proxy measures all the same, and attributes none"
+            msg = (
+                "nothing was measured; --through-proxy measures anyway, but attributes no result "
+                "to an algorithm"
+            )
             raise ProxyError(msg)
         self._has_looked = True
         interface = found.facts["client"]["path"]["interface"]
@@ -292,7 +295,7 @@ class LiveExecutor:
         return found
 
     def _be_patient(self, error: CwndlabError) -> None:
-        """Wait a little longer each time, but not for ever."""
+        """Return the next pause, longer than the last up to a maximum."""
         now_s = time.monotonic()
         self._lost_since_s = self._lost_since_s or now_s
         if now_s - self._lost_since_s > self._live.patience_s:
@@ -302,7 +305,7 @@ class LiveExecutor:
 
 
 def _count_days(history: Iterable[Entry], runs: Sequence[Run]) -> Counter[tuple[int, date]]:
-    """Earlier runs, by cell and day."""
+    """Return the number of earlier runs by cell and day."""
     by_key = {run.key: run for run in runs}
     counts: Counter[tuple[int, date]] = Counter()
     for entry in history:
@@ -317,7 +320,7 @@ def _count_days(history: Iterable[Entry], runs: Sequence[Run]) -> Counter[tuple[
 
 
 def senders_of(runs: Iterable[Run]) -> list[Sender]:
-    """Which end sends what in a study's runs."""
+    """Return the algorithm of each end in a study's runs."""
     found: dict[Sender, None] = {}
     for run in runs:
         for flow in run.scenario.flows:
@@ -328,7 +331,7 @@ def senders_of(runs: Iterable[Run]) -> list[Sender]:
 
 
 def _algorithms(flow: ScenarioFlow, path: LivePath) -> tuple[str | None, str | None]:
-    """Algorithms of the near end (the client) and the far end (the server)."""
+    """Algorithms of the near end (the client) and of the far end (the server)."""
     sender_is_near = flow.direction == "reverse"
     named = flow.sender.algorithm
     match path.algorithm_on:

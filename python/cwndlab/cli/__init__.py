@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import sys
+import textwrap
 import threading
 
 import click
@@ -70,7 +72,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command line; its exit status."""
+    """Run the command line and return its exit status."""
     try:
         _refuse_undecoded(arguments)
         status = app.main(arguments, prog_name="cwndlab", standalone_mode=False)
@@ -88,12 +90,12 @@ def run(arguments: list[str]) -> int:
 
 
 def _status_of(error: BaseException) -> int | None:
-    """Print an error that a user can mend; its exit status, or None for any other."""
+    """Print an error that the user can fix, and return its exit status; None for other errors."""
     if isinstance(error, click.ClickException):
         error.show()
         return error.exit_code
     if isinstance(error, CwndlabError):
-        click.echo(str(error), err=True)
+        click.echo(_between_words(str(error)), err=True)
         return error.exit_status
     if isinstance(error, BrokenPipeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone
@@ -104,8 +106,26 @@ def _status_of(error: BaseException) -> int | None:
     return None
 
 
+def _between_words(message: str) -> str:
+    """Break the lines of a message between words if standard error is a terminal."""
+    if not sys.stderr.isatty():
+        return message
+    width = shutil.get_terminal_size().columns
+    lines = []
+    for line in message.splitlines():
+        indent = " " * (len(line) - len(line.lstrip()))
+        lines += textwrap.wrap(
+            line,
+            width,
+            subsequent_indent=indent or "  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [""]
+    return "\n".join(lines)
+
+
 def _refuse_undecoded(arguments: list[str]) -> None:
-    """Bytes that are not text could be opened as a path, but not be written into any result."""
+    """Refuse arguments that are not UTF-8, because results cannot store them."""
     for argument in arguments:
         try:
             argument.encode()

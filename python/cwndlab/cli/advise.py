@@ -1,4 +1,4 @@
-"""`cwndlab advise`: which congestion control for this network, how sure, and how to have it."""
+"""`cwndlab advise`: which congestion control to use on a network, and how sure that is."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 from rich.text import Text
 
 from cwndlab.api.advise import CANDIDATES, advise
 from cwndlab.api.results import open_results
-from cwndlab.cli.answers import goal_option, print_answers, use_option
+from cwndlab.cli.answers import baseline_option, goal_option, print_answers, use_option
 from cwndlab.cli.apply import apply_winner
+from cwndlab.cli.fitting import fitted_users
 from cwndlab.cli.options import jobs_option
 from cwndlab.cli.output import command_line, console, format_option, indented, say
 from cwndlab.cli.screens.comparison import terminal_table
@@ -29,7 +31,11 @@ _TRACE_DELAY = "20 ms"
 
 @click.command("advise")
 @study_option(
-    "link", "--link", "links", multiple=True, more="Repeat it for several classes of users."
+    "link",
+    "--link",
+    "links",
+    multiple=True,
+    more="Repeat this option for several classes of users.",
 )
 @click.option(
     "--users",
@@ -41,7 +47,18 @@ _TRACE_DELAY = "20 ms"
     type=click.Path(path_type=Path),
     help=f"A recorded trace; a one-way delay of {_TRACE_DELAY} is added.",
 )
-@click.option("--results", type=click.Path(path_type=Path), help="Existing results to answer from.")
+@click.option(
+    "--results",
+    type=click.Path(path_type=Path),
+    help="Answer from these results instead of new runs.",
+)
+@click.option(
+    "--from",
+    "measurements",
+    type=click.Path(path_type=Path, exists=True),
+    help="Measurements with one algorithm: the link is inferred. Results, JSON of iperf3 or a log "
+    "of ss -tin.",
+)
 @use_option
 @goal_option
 @study_option(
@@ -50,13 +67,7 @@ _TRACE_DELAY = "20 ms"
     "algorithms",
     more="One or more, separated by commas.  [default: six that Linux has]",
 )
-@click.option(
-    "--baseline",
-    metavar="NAME",
-    default="cubic",
-    show_default=True,
-    help="The algorithm in use today.",
-)
+@baseline_option
 @study_option("direction")
 @click.option(
     "--budget",
@@ -74,6 +85,7 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
     users: str | None,
     trace: Path | None,
     results: Path | None,
+    measurements: Path | None,
     use: str,
     goal: str,
     algorithms: str | None,
@@ -87,21 +99,27 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
 ) -> None:
     """Say which congestion control to use on a network.
 
-    Also say how sure that is, what changes from the one in use today, and when another is better.
+    Also say how sure that is, what changes from the algorithm in use today, and when another one
+    is better.
 
     \b
       cwndlab advise --link lte-typical --goal latency
       cwndlab advise --link wifi-typical --use video
       cwndlab advise --trace drive.down --goal throughput
       cwndlab advise --results results/mine --goal short-transfers
+      cwndlab advise --from cubic.json --goal throughput
 
-    The link is repeated until the goal is decided, and networks like it are tried, for as long as
-    the budget lasts. --apply asks before it loads the winner, changes no default of the machine,
-    and says how to undo it.
+    Runs on the link are repeated until the goal is decided, and networks like it are tried, for as
+    long as the budget lasts. --apply asks before it loads the winner, changes no default of the
+    machine, and says how to undo it.
     """  # noqa: D301  click's mark of lines that stay as they are
-    if sum(map(bool, (links, users, trace, results))) != 1:
-        msg = "name the network by one of --link, --users, --trace and --results"
+    if sum(map(bool, (links, users, trace, results, measurements))) != 1:
+        msg = "name the network by one of --link, --users, --trace, --results and --from"
         raise click.UsageError(msg)
+    if measurements is not None:
+        file, measured = fitted_users(measurements, jobs, output_format)
+        users = str(file)
+        baseline = baseline if _is_given("baseline") else measured
     if results is not None:
         opened = open_results(results)
         own = use_named(use).goal
@@ -128,6 +146,12 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
         print_answers(answers, output_format)
     if is_applied:
         apply_winner(answers.together)
+
+
+def _is_given(option: str) -> bool:
+    """Whether the user has set an option of the command."""
+    source = click.get_current_context().get_parameter_source(option)
+    return source is not ParameterSource.DEFAULT
 
 
 def _print(title: str, folder: Path, answers: Answers) -> None:

@@ -1,8 +1,9 @@
-"""`cwndlab algorithm`: what there is, what it does, and how to bring one's own."""
+"""`cwndlab algorithm`: list, describe, check and load algorithms."""
 
 from __future__ import annotations
 
 import json
+import textwrap
 from pathlib import Path
 
 import click
@@ -11,7 +12,15 @@ from cwndlab import core
 from cwndlab.algorithm.check import check_algorithm
 from cwndlab.algorithm.page import STANDARD_LINK, parameter_rows, read_page
 from cwndlab.algorithm.skeleton import write_skeleton
-from cwndlab.cli.output import command_line, format_option, print_rows, print_text, say
+from cwndlab.cli.output import (
+    command_line,
+    console,
+    format_option,
+    print_rows,
+    print_text,
+    prose,
+    say,
+)
 from cwndlab.cli.screens.algorithm import window_chart
 from cwndlab.kernel.helper import KernelHelper
 from cwndlab.kernel.loading import kernel_states, load, require_loading, unload
@@ -86,17 +95,22 @@ def algorithm_show(
         print_rows(parameters, output_format)
         return
     aliases = f" (also {', '.join(entry.aliases)})" if entry.aliases else ""
-    say(f"{entry.name}{aliases}", f"  {entry.description}", "")
-    say(*(f"  {line}".rstrip() for line in page.about.splitlines()), "")
+    say(f"{entry.name}{aliases}", prose(f"  {entry.description}"), "")
+    lines = page.about.splitlines()
+    # Comments in C are as wide as a terminal: in a narrow one they stand at the left.
+    if max(map(len, lines), default=0) + 2 > console().width:
+        say(*_broken(page.about, console().width), "")
+    else:
+        say(*(f"  {line}".rstrip() for line in lines), "")
     if parameters:
         print_rows(parameters, output_format)
         say("", f"  in a study: [parameters.{entry.name}], {parameters[0]['parameter']} = ...", "")
     else:
         say("  no parameters", "")
-    say(f"  hooks: {', '.join(entry.hooks)}")
+    say(prose(f"  hooks: {', '.join(entry.hooks)}"))
     if page.phases:
-        say(f"  phases: {', '.join(page.phases)}")
-    say(f"  source: sha256 {entry.source_sha256}", "", f"  its window on {page.link}:", "")
+        say(prose(f"  phases: {', '.join(page.phases)}"))
+    say(f"  sha256: {entry.source_sha256}", "", f"  its window on {page.link}:", "")
     say(*(f"  {line}" for line in window_chart(page)))
     if out is not None:
         say("", f"  drawn in {out}")
@@ -105,9 +119,9 @@ def algorithm_show(
 @algorithm_group.command("new")
 @click.argument("name")
 def algorithm_new(name: str) -> None:
-    """Write NAME.c, a working start for an algorithm of your own.
+    """Write NAME.c, a template for an algorithm of your own.
 
-    Prints its path.
+    Prints the path of the file, which compiles as it is.
     """
     path = write_skeleton(name, Path())
     print_text(str(path))
@@ -145,9 +159,9 @@ def algorithm_check(name: str, output_format: str) -> int:
 def algorithm_load(name: str, *, pin: bool) -> None:
     """Load NAME into the running kernel; needs root.
 
-    NAME may also be a file of your own: ./my_cc.c. Its name there is printed. It stays until this
-    command is stopped; with --pin, until `cwndlab algorithm unload` or the next boot. The kernel's
-    own algorithm of the same name, and the machine's default, stay as they are.
+    NAME may also be a file of your own: ./my_cc.c. Its name in the kernel is printed. It stays
+    loaded until this command is stopped; with --pin, until `cwndlab algorithm unload` or the next
+    boot. The kernel's own algorithm of the same name, and the machine's default, stay as they are.
     """
     require_loading(name)
     with KernelHelper() as helper:
@@ -166,7 +180,19 @@ def algorithm_load(name: str, *, pin: bool) -> None:
 def algorithm_unload(name: str) -> None:
     """Unload what was loaded with --pin; needs root.
 
-    NAME is as it was loaded (vegas, ./my_cc.c), or its name in the kernel.
+    NAME is the name or file that was loaded (vegas, ./my_cc.c), or the name in the kernel.
     """
     for pin in unload(name, Path()):
         say(f"unloaded {pin.label} ({pin.name}); connections that use it go on")
+
+
+def _broken(text: str, width: int) -> list[str]:
+    """Return the lines of a comment; paragraphs that are too wide are broken anew."""
+    found: list[str] = []
+    for paragraph in text.split("\n\n"):
+        lines = paragraph.splitlines()
+        is_prose = not any(line.startswith((" ", "\t")) for line in lines)
+        if is_prose and max(map(len, lines), default=0) > width:
+            lines = textwrap.wrap(" ".join(lines), width, break_on_hyphens=False)
+        found += [*lines, ""]
+    return found[:-1]

@@ -1,4 +1,4 @@
-"""The goal that `compare` and `advise` ask for, and their answers for programs."""
+"""Options for the goal of `compare` and `advise`, and output of their answers for programs."""
 
 from __future__ import annotations
 
@@ -29,19 +29,29 @@ use_option = click.option(
     type=click.Choice(USES),
     default=USES[0],
     show_default=True,
-    help="What the network is for; web, video, rpc and call say what counts instead of --goal.",
+    help="What the network is used for. web, video, rpc and call have a measure of their own, "
+    "which replaces --goal.",
 )
 goal_option = click.option(
     "--goal",
     type=click.Choice(GOALS),
+    metavar="GOAL",
     default=GOALS[0],
     show_default=True,
-    help="What matters most.",
+    help=f"What matters most: {', '.join(GOALS[:-1])} or {GOALS[-1]}.",
+)
+
+baseline_option = click.option(
+    "--baseline",
+    metavar="NAME",
+    default="cubic",
+    show_default=True,
+    help="The algorithm in use today.",
 )
 
 
 def print_answers(answers: Answers, output_format: str) -> None:
-    """Print decisions and the numbers behind them; several settings have an entry each."""
+    """Print decisions and the numbers behind them, with an entry for each setting."""
     rows = [row for answer in answers.settings for row in _rows(answer)]
     if output_format == "csv":
         print_rows(rows, output_format)

@@ -1,4 +1,4 @@
-"""`cwndlab advise --apply`: the winner into this machine's kernel."""
+"""`cwndlab advise --apply`: load the winner into this machine's kernel."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def apply_winner(decision: Decision) -> None:
-    """Load the winner into the kernel, if the user says yes; nothing else is changed.
+    """Load the winner into the kernel if the user agrees; nothing else is changed.
 
     Differences between this machine and the simulated one are printed first.
 
     Raises:
-        ResultsError: there is none.
+        ResultsError: there is no winner.
     """
     from cwndlab.kernel.capabilities import this_kernel  # noqa: PLC0415  Linux only
 
@@ -54,7 +54,7 @@ def apply_winner(decision: Decision) -> None:
 
 
 def _say_how_to_choose(name: str) -> None:
-    """Say how connections get it; the machine's default is the user's own business."""
+    """Print how connections can use the algorithm; the machine's default is not changed."""
     say(
         f"  for a route:   ip route change default via GATEWAY dev DEVICE congctl {name}",
         f"  for a program: the socket option TCP_CONGESTION, as in iperf3 -C {name}",

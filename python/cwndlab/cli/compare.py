@@ -1,4 +1,4 @@
-"""`cwndlab compare`: a study in one line, the answer as a table in the terminal."""
+"""`cwndlab compare`: a study in one command, with its answer as a table in the terminal."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from rich.text import Text
 
 from cwndlab.api.adding import adding
 from cwndlab.api.repetitions import randomness, resolve_text
+from cwndlab.api.study import Study
 from cwndlab.cli.answers import goal_option, print_answers, use_option
-from cwndlab.cli.options import Where, backend_option, jobs_option
+from cwndlab.cli.options import Where, backend_option, jobs_option, kernel_option
 from cwndlab.cli.output import command_line, console, format_option, indented, say
 from cwndlab.cli.received_code import load_study, trust_option, trust_own
 from cwndlab.cli.screens.comparison import terminal_table
 from cwndlab.cli.screens.decision import terminal_decision
 from cwndlab.cli.studies import completed
 from cwndlab.cli.study_options import study_option
-from cwndlab.errors import plural
+from cwndlab.errors import StudyError, plural
 from cwndlab.judge.limits import main_limits
 from cwndlab.judge.uses import use_named
 from cwndlab.schema.direction import Direction
@@ -27,7 +28,6 @@ from cwndlab.text.linkspec import short_spec
 
 if TYPE_CHECKING:
     from cwndlab.api.results import Results
-    from cwndlab.api.study import Study
     from cwndlab.backends import BackendName
     from cwndlab.judge.cell import Comparison
     from cwndlab.judge.uses import Use
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     help="Folder for the results.  [default: results/compare-HASH]",
 )
 @backend_option
+@kernel_option
 @jobs_option
 @trust_option
 @use_option
@@ -70,6 +71,7 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
     transfer: str | None,
     results: Path | None,
     backend: BackendName,
+    kernel: str | None,
     jobs: int | None,
     use: str,
     goal: str,
@@ -97,19 +99,23 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
         **given,
     }
     if repetitions > 1:
-        document |= randomness(resolve_text(link))
+        try:
+            document |= randomness(resolve_text(link))
+        except StudyError:
+            Study(**document)  # raises, too, with everything that is wrong
+            raise
     wanted = use_named(use)
     if use != "bulk":
         document = _used(document, wanted)
     load = partial(load_study, is_trusting=is_trusting)
     study, folder = adding(document, _title(document), results, backend, load)
     trust_own(study, folder)
-    with completed(study, folder, Where(backend, jobs), "the same command") as done:
+    with completed(study, folder, Where(backend, jobs, kernel=kernel), "the same command") as done:
         _print(study, done, wanted.goal.name if wanted.goal else goal, output_format)
 
 
 def _used(document: dict[str, Any], use: Use) -> dict[str, Any]:
-    """The comparison with the applications of a use, for as long as was asked."""
+    """Return the study of the comparison with the applications of a use."""
     if "application" in document:
         msg = "--bytes and --use both say what the flows do; give one of them"
         raise click.UsageError(msg)

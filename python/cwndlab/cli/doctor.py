@@ -15,6 +15,8 @@ import click
 
 from cwndlab import core
 from cwndlab.backends.kernel.process import obstacles_to_runs
+from cwndlab.backends.vm.machine import obstacles_to_machines
+from cwndlab.backends.vm.packages import kernels
 from cwndlab.cli.output import format_option, print_rows
 from cwndlab.errors import CwndlabError, plural
 from cwndlab.kernel.capabilities import obstacles, this_kernel
@@ -31,7 +33,7 @@ _WINDOWS = 1_000_000  # that the algorithm takes
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """One thing that was looked at."""
+    """The outcome of one check."""
 
     name: str
     state: ExaminedState
@@ -52,6 +54,7 @@ def checks() -> list[Examined]:
         _package("pandas", "frames for pandas: results.flows().to_pandas()"),
         *_kernel(),
         *_testbed(),
+        *_machines(),
     ]
 
 
@@ -69,7 +72,7 @@ def _core() -> Examined:
 
 
 def _confinement() -> Examined:
-    """Whether the kernel can confine algorithms of users."""
+    """Check that the kernel can confine users' own algorithms."""
     name = "own algorithms"
     missing = [each for each, is_there in core.module().protections() if not is_there]
     if not missing:
@@ -79,14 +82,26 @@ def _confinement() -> Examined:
 
 
 def _testbed() -> list[Examined]:
-    """Whether runs on the kernel and shells behind links are possible."""
+    """Check that runs on the kernel and shells behind links are possible."""
     name = "runs on the kernel"
     found = [Examined(name, "optional", what, remedy) for what, remedy in obstacles_to_runs()]
     return found or [Examined(name, "ok", "cwndlab run --backend kernel, shell, validate")]
 
 
+def _machines() -> list[Examined]:
+    """Check whether stock kernels can run in virtual machines, and list those that were added."""
+    name = "virtual machines"
+    missing = [Examined(name, "optional", *each) for each in obstacles_to_machines()]
+    if missing:
+        return missing
+    releases = ", ".join(each.release for each in kernels())
+    if not releases:
+        return [Examined(name, "optional", "no kernel was added", "cwndlab kernel add 6.1")]
+    return [Examined(name, "ok", f"cwndlab run --backend vm, with Linux {releases}")]
+
+
 def _kernel() -> list[Examined]:
-    """Whether algorithms of ours can be loaded into this kernel, by loading one."""
+    """Check that our algorithms can be loaded into this kernel, by loading one."""
     kernel = this_kernel()
     has = f"Linux {kernel.release} has {', '.join(kernel.own)}" if kernel.own else "no Linux"
     loadable = sorted(kernel.modules - kernel.available)
@@ -110,8 +125,8 @@ def _try_loading() -> Examined:
             # A value of its own makes a name of its own.
             load(helper, "fixed", Path.cwd(), {"window_pkts": 1 + os.getpid() % _WINDOWS})
     except CwndlabError as error:
-        return Examined(name, "optional", "fixed could not be loaded", str(error))
-    return Examined(name, "ok", "fixed was loaded and unloaded")
+        return Examined(name, "optional", "algorithm fixed could not be loaded", str(error))
+    return Examined(name, "ok", "algorithm fixed was loaded and unloaded")
 
 
 def _folder() -> Examined:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CommandEntry:
-    """A command: where it is written, and the first sentence of its help."""
+    """A command: the module that defines it, and the first sentence of its help."""
 
     module: str
     name: str
@@ -49,6 +49,11 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
             "cwndlab.cli.studies",
             "run_command",
             "Run STUDY. Finished runs are kept, so you can stop and resume.",
+        ),
+        "open": CommandEntry(
+            "cwndlab.cli.open_results",
+            "open_command",
+            "Look at RESULTS in a browser: all studies, as they run.",
         ),
         "report": CommandEntry(
             "cwndlab.cli.studies",
@@ -97,13 +102,23 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
             "live_command",
             "Measure STUDY between this machine and a server.",
         ),
+        "trial": CommandEntry(
+            "cwndlab.cli.trial",
+            "trial_command",
+            "Try advice on a real network, safely, and judge it.",
+        ),
+        "ledger": CommandEntry(
+            "cwndlab.cli.ledger",
+            "ledger_command",
+            "Show how often predictions came true; add those of other ledgers, FILE.",
+        ),
         "watch": CommandEntry(
             "cwndlab.cli.watch",
             "watch_command",
             "Plot throughput, RTT and cwnd of this machine's transfers.",
         ),
     },
-    "The kernel of this machine": {
+    "Linux kernels": {
         "shell": CommandEntry(
             "cwndlab.cli.shell",
             "shell_command",
@@ -112,7 +127,12 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "validate": CommandEntry(
             "cwndlab.cli.validate",
             "validate_command",
-            "Compare the simulator with this machine's kernel.",
+            "Compare the simulator with a Linux kernel.",
+        ),
+        "kernel": CommandEntry(
+            "cwndlab.cli.kernel",
+            "kernel_group",
+            "Keep stock Linux kernels for virtual machines.",
         ),
         "doctor": CommandEntry(
             "cwndlab.cli.doctor",
@@ -125,6 +145,11 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
             "cwndlab.cli.algorithm",
             "algorithm_group",
             "Congestion control: built in, your own, or the kernel's.",
+        ),
+        "conform": CommandEntry(
+            "cwndlab.cli.conform",
+            "conform_command",
+            "Run BBR's test cases on ALGORITHM: bbr3, or a file such as ./my_bbr.c.",
         ),
         "link": CommandEntry(
             "cwndlab.cli.link",
@@ -151,7 +176,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
 
 
 class SectionedGroup(click.Group):
-    """The commands of `SECTIONS`: listing them imports none of them."""
+    """The commands of `SECTIONS`; listing them does not import them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names in the order of the sections."""
@@ -159,7 +184,7 @@ class SectionedGroup(click.Group):
         return [name for section in SECTIONS.values() for name in section]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command, imported now; None if there is none of this name."""
+        """Return the command, importing it now; None if there is no such command."""
         del ctx
         for section in SECTIONS.values():
             if cmd_name in section:

@@ -1,4 +1,4 @@
-"""`cwndlab import`: measurements that others made, as results with a report and a verdict."""
+"""`cwndlab import`: turn measurements made with other tools into results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MOST_TOLD = 5
     "--pattern",
     metavar="PATTERN",
     required=True,
-    help='How the files are named: "{algorithm}_{direction}_{repetition}.json".',
+    help='Pattern of the file names: "{algorithm}_{direction}_{repetition}.json".',
 )
 @click.option(
     "--warm-up",
@@ -48,7 +48,7 @@ def import_command(
 
     JSON of iperf3, logs of ss -tin, pcap and pcapng, Web100 and other CSV. Fields of --pattern in
     braces become factors. {repetition} numbers runs that belong together, {side} (client, server)
-    joins both ends' files of a transfer, {} is anything.
+    joins the files of both ends of a transfer, {} matches anything.
     """
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", folder.resolve().name).strip("-._") or "import"
     request = ImportRequest(
@@ -71,7 +71,7 @@ def import_command(
 
 
 def _say_left_out(summary: ImportSummary) -> None:
-    """Which files are not in the results, and why."""
+    """List the files that were left out of the results, and why."""
     if not summary.left_out:
         return
     lines = [f"left out {plural(len(summary.left_out), 'file')}:"]

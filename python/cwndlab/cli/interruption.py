@@ -1,10 +1,10 @@
-"""Ctrl-C, which no library may swallow.
+"""Make sure that Ctrl-C ends the command, even if a library swallows the exception.
 
 Python raises `KeyboardInterrupt` wherever the main thread happens to be, also in a callback of
 compiled code. Some of that code clears the exception (pydantic-core, where it looks for attributes
-of a value) or puts another in its place (Matplotlib's converters, Polars' casts). Here an
-interruption knows whether it has reached the command line: one that is destroyed before is raised
-again.
+of a value) or puts another in its place (Matplotlib's converters, Polars' casts). An
+`Interruption` knows whether it has reached the command line; if it is destroyed before, it is
+raised again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ class Interruption(KeyboardInterrupt):
 
 
 def listen() -> None:
-    """Raise `Interruption` at Ctrl-C, again if it is swallowed, until `arrived` is called."""
+    """Raise `Interruption` at Ctrl-C.
+
+    If some code swallows the exception, it is raised again, until `arrived` is called.
+    """
     global _is_listening  # noqa: PLW0603  a process has one SIGINT, too
     _is_listening = True
     signal.signal(signal.SIGALRM, _interrupt)
@@ -39,7 +42,7 @@ def listen() -> None:
 
 
 def arrived() -> None:
-    """Raise nothing again: the command is ending, and another Ctrl-C ends the process."""
+    """Stop raising it again: the command is ending, and another Ctrl-C ends the process."""
     global _is_listening  # noqa: PLW0603  a process has one SIGINT, too
     if _is_listening:
         _is_listening = False
@@ -48,7 +51,7 @@ def arrived() -> None:
 
 
 def is_asked() -> bool:
-    """Whether there was a Ctrl-C, whatever exception it has become."""
+    """Whether there was a Ctrl-C, even if another exception has taken its place."""
     return _is_asked
 
 

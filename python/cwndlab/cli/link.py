@@ -1,4 +1,4 @@
-"""`cwndlab link`: presets, what a link stands for, and recording one."""
+"""`cwndlab link`: list presets, describe, export and record links."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cwndlab.cli.fitting import fit_command
 from cwndlab.cli.live_options import server_options
 from cwndlab.cli.output import (
     command_line,
@@ -34,6 +35,9 @@ def link_group() -> None:
     """Links: presets, traces, or keys in one line."""
 
 
+link_group.add_command(fit_command)
+
+
 @link_group.command("list")
 @format_option
 def link_list(output_format: str) -> None:
@@ -55,11 +59,11 @@ def link_list(output_format: str) -> None:
     help="File that --plot writes: SVG, PDF or PNG, by its extension.",
 )
 @click.option(
-    "--duration", metavar="TIME", default="60 s", show_default=True, help="How long to draw."
+    "--duration", metavar="TIME", default="60 s", show_default=True, help="Length of the plot."
 )
 @format_option
 def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration: str) -> None:
-    """Show what LINK stands for.
+    """Show LINK with every default filled in.
 
     A preset, trace:FILE, a TOML file, or keys in one line.
     """
@@ -83,7 +87,7 @@ def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration:
     metavar="TIME",
     default="60 s",
     show_default=True,
-    help="How long a trace to write.",
+    help="Duration of the trace.",
 )
 @direction_option
 @click.option(
@@ -115,7 +119,7 @@ def link_export(spec: str, out: Path, duration: str, direction: str, user: int) 
     default=Path("recorded"),
     show_default=True,
     metavar="NAME",
-    help="NAME.toml, the link, and its traces NAME-downlink.trace and NAME-uplink.trace.",
+    help="Name of the link NAME.toml and of its traces NAME-downlink.trace and NAME-uplink.trace.",
 )
 @format_option
 def link_record(address: Address, duration: str, most: str, out: Path, output_format: str) -> None:

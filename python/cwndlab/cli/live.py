@@ -83,7 +83,7 @@ def live_command(
 ) -> None:
     """Measure STUDY between this machine and a server.
 
-    This machine is the user, the server (`cwndlab serve`) the network. The same as
+    This machine is the user's end; `cwndlab serve` runs on the server. The same as
     `run --backend live`.
     """
     loaded = load_study(study, is_trusting=is_trusting, is_quick=is_quick, is_live=True)

@@ -1,4 +1,4 @@
-"""The options of a real network, which `run` and `live` have."""
+"""Options for measuring a real network, shared by `run` and `live`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LIVE_OPTIONS = (
         help="Measure against a plain `iperf3 --server` there, without a token.",
     ),
     click.option(
-        "--place", metavar="NAME", help="Where this machine is, if the study has several places."
+        "--place", metavar="NAME", help="Place of this machine, if the study has several places."
     ),
     click.option(
         "--label",
@@ -59,6 +59,7 @@ _LIVE_OPTIONS = (
     ),
     click.option(
         "--retries",
+        metavar="N",
         type=click.IntRange(min=0),
         default=0,
         show_default=True,
@@ -111,7 +112,7 @@ def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of a real network; it gets their values as a `LiveOptions`."""
+    """Give a command the options of a real network; it receives their values as `LiveOptions`."""
 
     @functools.wraps(command)
     def with_live(**values: Any) -> object:  # noqa: ANN401  of options
@@ -125,7 +126,7 @@ def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LiveOptions:
-    """The options of a real network, as a command was given them."""
+    """The values of the options for measuring a real network."""
 
     server: str | None
     token_file: Path
@@ -148,10 +149,10 @@ class LiveOptions:
         return folder.with_name(f"{folder.name}{via}{quick}")
 
     def backend(self) -> RealNetwork:
-        """The backend that they describe.
+        """Return the backend that the options describe.
 
         Raises:
-            UsageError: they do not say where the server is.
+            UsageError: no server is given.
         """
         if self.server is None:
             msg = "name the server with --server HOST"

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cwndlab.backends import BACKENDS
+from cwndlab.backends import BACKENDS, backend_of
 
 if TYPE_CHECKING:
     from cwndlab.backends import BackendName
+    from cwndlab.run.backend import Backend
 
 results_option = click.option(
     "--results",
@@ -20,6 +21,7 @@ results_option = click.option(
 )
 jobs_option = click.option(
     "--jobs",
+    metavar="N",
     type=click.IntRange(min=1, max=1024),
     help="Number of runs at once.  [default: one per core]",
 )
@@ -34,14 +36,20 @@ backend_option = click.option(
     type=click.Choice([name for name in BACKENDS if name != "live"]),
     default="sim",
     show_default=True,
-    help="The simulator, or this machine's kernel in real time (root).",
+    help="The simulator, this machine's kernel in real time (root), or stock Linux in a VM.",
 )
 any_backend_option = click.option(
     "--backend",
     type=click.Choice(BACKENDS),
     default="sim",
     show_default=True,
-    help="The simulator, this machine's kernel in real time (root), or a real network (--server).",
+    help="The simulator, this machine's kernel in real time (root), stock Linux in a virtual "
+    "machine, or a real network (--server).",
+)
+kernel_option = click.option(
+    "--kernel",
+    metavar="RELEASE",
+    help="With --backend vm: which kernel, 6.1 for example.  [default: the newest added]",
 )
 pcap_option = click.option(
     "--pcap",
@@ -58,11 +66,20 @@ class Where:
     backend: BackendName
     jobs: int | None = None
     cluster: str | None = None
+    kernel: str | None = None
+
+    def chosen(self) -> Backend:
+        """Return the backend.
+
+        Raises: CwndlabError: this machine lacks what it needs; the message says what.
+        """
+        return backend_of(self.backend, self.jobs, self.cluster, self.kernel)
 
     @property
     def options(self) -> list[str]:
-        """The options that say so again."""
+        """Return the options that select the same backend again."""
         return [
             *(["--backend", self.backend] if self.backend != "sim" else []),
+            *(["--kernel", self.kernel] if self.kernel else []),
             *(["--executor", self.cluster] if self.cluster else []),
         ]

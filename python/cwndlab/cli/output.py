@@ -38,7 +38,7 @@ _format_option = click.option(
     type=click.Choice(["table", "json", "csv"]),
     default="table",
     show_default=True,
-    help="How to print results.",
+    help="Format of the printed results.",
 )
 
 
@@ -54,12 +54,12 @@ direction_option = click.option(
 def format_option(
     command: Callable[CommandArguments, CommandAnswer],
 ) -> Callable[CommandArguments, CommandAnswer]:
-    """The option that every command with results has."""
+    """The option common to all commands that print results."""
     return functools.wraps(command)(_format_option(command))
 
 
 def console() -> Console:
-    """Standard output; as wide as it needs to be if it is not a terminal."""
+    """Return a console for standard output; lines are not broken if it is not a terminal."""
     plain = Console(highlight=False)
     if plain.is_terminal:
         return plain
@@ -67,14 +67,14 @@ def console() -> Console:
 
 
 def say(*lines: RenderableType) -> None:
-    """Print for people; a text is printed as it is."""
+    """Print for people; a string is printed unchanged."""
     to = console()
     for line in lines:
         to.print(Text(line) if isinstance(line, str) else line, soft_wrap=isinstance(line, str))
 
 
 def prose(text: str) -> RenderableType:
-    """A line: broken between words on a terminal, below its own text; whole elsewhere."""
+    """Return a line, which a terminal breaks between words with a hanging indent."""
     to = console()
     if not to.is_terminal or len(text) <= to.width:
         return text
@@ -93,7 +93,7 @@ def prose(text: str) -> RenderableType:
 
 
 def print_rows(rows: Iterable[Mapping[str, Any]], output_format: str) -> None:
-    """Print equal records, as one of the three formats."""
+    """Print records of the same form, in one of the three formats."""
     if output_format == "json":
         click.echo(json.dumps(list(rows), indent=2, ensure_ascii=False))
     elif output_format == "csv":
@@ -117,17 +117,17 @@ def print_frame(frame: pl.DataFrame, output_format: str) -> None:
 
 
 def print_text(text: str) -> None:
-    """Print a text as it is."""
+    """Print a string unchanged."""
     click.echo(text)
 
 
 def command_line(*parts: str | Path) -> str:
-    """A command as one types it."""
+    """Return a command as a user would type it."""
     return shlex.join(str(part) for part in parts)
 
 
 def _heading(name: str) -> str:
-    """A column's name, its unit as one writes it: goodput_mbit_s is goodput Mbit/s."""
+    """Return a column's name with its unit spelt out: goodput_mbit_s becomes goodput Mbit/s."""
     for suffix, unit in (("_mbit_s", "Mbit/s"), ("_pct", "%"), ("_pkts", "packets")):
         if name.endswith(suffix):
             name = f"{name.removesuffix(suffix)} {unit}"
@@ -147,7 +147,7 @@ def _cell(value: object) -> str:
 
 
 def _print_csv(rows: Iterable[Mapping[str, Any]]) -> None:
-    """Print rows one by one: there may be more than memory has room for."""
+    """Print rows one by one, as there may be more of them than fit into memory."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
     for number, row in enumerate(rows):
         if number == 0:
@@ -160,5 +160,5 @@ def _print_csv(rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def indented(drawn: RenderableType) -> Padding:
-    """Two columns from the left."""
+    """Print rows of two left-aligned columns."""
     return Padding(drawn, (0, 0, 0, 2), expand=False)

@@ -1,4 +1,4 @@
-"""`cwndlab pack`: results for others."""
+"""`cwndlab pack`: results as an archive for others."""
 
 from __future__ import annotations
 

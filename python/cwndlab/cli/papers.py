@@ -48,7 +48,7 @@ def papers_command(output_format: str) -> None:
 
 
 def _reproduced(paper_id: str) -> str:
-    """Which parts of a paper are compared with ours."""
+    """Return the parts of a paper that are compared with ours."""
     paper = load_paper(paper_id)
     claims = load_claims(paper_id).claims if paper_id in claimed_papers() else ()
     counts = [
@@ -61,7 +61,7 @@ def _reproduced(paper_id: str) -> str:
 
 
 def _state(paper_id: str) -> str:
-    """Progress of its runs in this folder."""
+    """Return how many of a study's runs are in its folder."""
     for name, how in ((paper_id, ""), (f"{paper_id}-quick", ", the short version")):
         try:
             results = Results(RESULTS_FOLDER / name)

@@ -17,7 +17,7 @@ _PPB = 10**9
 
 
 def _time(hours: float) -> str:
-    """In the unit that people would use."""
+    """Return a time in a suitable unit."""
     minutes = hours * 60
     if minutes < 1:
         return f"{minutes * 60:,.0f} s"
@@ -35,7 +35,7 @@ def _data(gigabytes: float | None) -> str:
 @click.option(
     "--pilot",
     type=click.Path(path_type=Path),
-    help="Results of a few repetitions, which give rate and variance.",
+    help="Results of a few repetitions, from which to take rate and variance.",
 )
 @click.option(
     "--effect",

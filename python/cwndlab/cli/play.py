@@ -1,4 +1,4 @@
-"""The simulator in a browser: a page that simulates in itself, served on this machine alone."""
+"""`cwndlab play`: the simulator in a browser, on a page served to this machine only."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _LOOPBACK = "127.0.0.1"
 
 
 @click.command("play")
-@click.option("--link", metavar="LINK", help="Begin with this link.")
-@click.option("--algorithm", metavar="NAMES", help="Begin with these, separated by commas.")
+@click.option("--link", metavar="LINK", help="Link to show first.")
+@click.option("--algorithm", metavar="NAMES", help="Algorithms to show first, separated by commas.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -34,8 +34,8 @@ def play_command(link: str | None, algorithm: str | None, port: int, *, no_brows
       cwndlab play
       cwndlab play --link nr-typical --algorithm cubic,bbr
 
-    Nothing leaves this machine: the page simulates in itself. Its numbers are those of `cwndlab
-    compare`, whose command it shows.
+    Nothing leaves this machine: the simulator runs inside the page. Its numbers are those of
+        `cwndlab compare`; the page shows the command.
     """  # noqa: D301  click's mark of lines that stay as they are
     with _server(port) as server:
         begin = {"link": link, "algorithm": algorithm}

@@ -1,4 +1,4 @@
-"""`cwndlab stack`, `host` and `schema`: what a study can name, and the form of its file."""
+"""`cwndlab stack`, `host` and `schema`: names that a study can use, and the schema of its file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""C files that a study brings along: nobody's code is compiled before its user has agreed."""
+"""C files that came with a study: nothing is compiled before the user has agreed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ trust_option = click.option(
     "--trust",
     "is_trusting",
     is_flag=True,
-    help="Compile and run the C files that came with a study without asking.",
+    help="Do not ask before compiling and running the C files that came with a study.",
 )
 
 
@@ -37,7 +37,7 @@ def load_study(
 
     Raises:
         UntrustedCodeError: the user has not agreed, or cannot be asked.
-        StudyError: there is something wrong with the study.
+        StudyError: the study has an error.
     """
     files = sorted(references_in(TomlSource.read(path).document).values())
     if files:
@@ -46,7 +46,7 @@ def load_study(
 
 
 def trust_own(study: Study, folder: Path) -> None:
-    """Trust the results of a study whose C files the user named just now."""
+    """Remember a results folder as trusted, as the user has just named its C files."""
     if references_in(study.document) and not is_trusted(folder.resolve()):
         trust(folder.resolve())
 

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from cwndlab.api.study import Study
-from cwndlab.cli.options import Where, backend_option, executor_option, jobs_option, results_option
+from cwndlab.cli.options import (
+    Where,
+    backend_option,
+    executor_option,
+    jobs_option,
+    kernel_option,
+    results_option,
+)
 from cwndlab.cli.output import command_line
 from cwndlab.cli.papers import print_claims
 from cwndlab.cli.studies import (
@@ -32,18 +39,20 @@ EVERY_PAPER = "all"
 @click.argument("study_id", metavar="ID|all")
 @results_option
 @backend_option
+@kernel_option
 @jobs_option
 @executor_option
 @click.option(
     "--quick",
     "is_quick",
     is_flag=True,
-    help="Use the short version of the study, and write the page alone.",
+    help="Use the short version of the study, and write the report without figure files.",
 )
-def reproduce_command(
+def reproduce_command(  # noqa: PLR0913  one argument per option
     study_id: str,
     results: Path | None,
     backend: BackendName,
+    kernel: str | None,
     jobs: int | None,
     cluster: str | None,
     *,
@@ -54,7 +63,7 @@ def reproduce_command(
     ID is one of `cwndlab papers`, or all. The last line is the path of the report. With `all`,
     --results is the folder of all results.
     """
-    where = Where(backend, jobs, cluster)
+    where = Where(backend, jobs, cluster, kernel)
     if study_id != EVERY_PAPER:
         _reproduce(study_id, results, where, is_quick=is_quick)
         return
@@ -90,7 +99,7 @@ def find_study(name: str) -> Path:
     """The file of a paper's study.
 
     Raises:
-        UnknownNameError: there is none of this name.
+        UnknownNameError: there is no study of this name.
     """
     found = paper_studies()
     if name not in found:

@@ -1,4 +1,7 @@
-"""`cwndlab serve`: the server of live measurements, which imports little as it runs for months."""
+"""`cwndlab serve`: the server of live measurements.
+
+It imports little, because it may run for months.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +34,10 @@ _SHORTEST_SILENCE_S, _LONGEST_SILENCE_S = 4, 3_600
 
 
 @click.command("serve")
-@secret_option("token", "File with the secret that clients must know; created if missing.")
-@secret_option("key", "File with the server's private key and certificate; created if missing.")
+@secret_option("token", "File with the secret that clients need; created if it does not exist.")
+@secret_option(
+    "key", "File with the server's private key and certificate; created if it does not exist."
+)
 @click.option(
     "--host",
     metavar="ADDRESS",
@@ -42,6 +47,7 @@ _SHORTEST_SILENCE_S, _LONGEST_SILENCE_S = 4, 3_600
 )
 @click.option(
     "--port",
+    metavar="PORT",
     type=click.IntRange(0, 65_535),
     default=_DEFAULT_PORT,
     show_default=True,
@@ -52,20 +58,20 @@ _SHORTEST_SILENCE_S, _LONGEST_SILENCE_S = 4, 3_600
     metavar="TIME",
     default="10 s",
     show_default=True,
-    help="Give up a client whose machine has answered nothing for this long.",
+    help="Disconnect a client whose machine has not answered for this long.",
 )
 @click.option(
     "--user",
     metavar="NAME",
-    help="User to become when root starts the server.  [default: the caller of sudo, or nobody]",
+    help="User to switch to if root starts the server.  [default: the caller of sudo, or nobody]",
 )
 def serve_command(
     token_file: Path, key_file: Path, host: str, port: int, silence: str, user: str | None
 ) -> None:
     """Run the measurement server. Clients need its token.
 
-    When root starts it, it opens its port and then becomes another user, who may still choose any
-    congestion control.
+    If root starts it, the server opens its port and then switches to another user, who may still
+    choose any congestion control.
     """
     if not token_file.exists():
         with token_file.open("x", encoding="ascii") as file:
@@ -88,7 +94,7 @@ def serve_command(
             load_methods()
             drop_root(becoming)
         if not may_choose_any_algorithm():
-            say("not root: only the algorithms that this machine allows every user can be chosen")
+            say("not root: only algorithms that this machine allows to all users can be chosen")
         user_name = "" if becoming is None else f", as {becoming.pw_name}"
         say(
             f"fingerprint {certificate.fingerprint}",

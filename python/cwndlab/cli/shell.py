@@ -36,7 +36,7 @@ _LEAST_MBIT_S = 0.1  # a full bar is at least this
 @click.option(
     "--link",
     metavar="LINK",
-    help='Link to the program: preset, trace:FILE, TOML file, "rate=10 Mbit/s,...".',
+    help='Link towards the program: preset, trace:FILE, TOML file, "rate=10 Mbit/s,...".',
 )
 @click.option(
     "--reverse-link",
@@ -47,7 +47,12 @@ _LEAST_MBIT_S = 0.1  # a full bar is at least this
     "--algorithm", metavar="NAME", help="Congestion control over the link, in both directions."
 )
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed."
+    "--seed",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    help="Random seed.",
 )
 @click.option(
     "--pcap",
@@ -75,8 +80,8 @@ def shell_command(  # noqa: PLR0913, PLR0917  one argument per option
       cwndlab shell --link "rate=2 Mbit/s,delay=300 ms" --algorithm bbr
       cwndlab shell --watch        in another terminal: rate, delay and queue
 
-    Needs root. COMMAND reaches this machine at the address in $CWNDLAB_HOST, and everything else by
-    the proxy that its environment names.
+    Needs root. COMMAND reaches this machine at the address in $CWNDLAB_HOST, and all other hosts
+    through the HTTP proxy that its environment variables name.
     """  # noqa: D301  click's mark of lines that stay as they are
     if is_watching:
         _watch()
@@ -120,10 +125,13 @@ def _become(
 
 
 def _in_kernel(algorithm: str) -> str:
-    """Return the kernel's name of an algorithm; ours and files stay loaded while the shell lasts.
+    """Return the name that the kernel uses for an algorithm.
+
+    Algorithms of cwndlab and C files stay loaded until the shell ends.
 
     Raises:
-        CwndlabError: there is none, or not here; says what to do.
+        CwndlabError: there is no such algorithm, or this kernel lacks it; the message says what to
+            do.
     """
     names = KernelNames()
     flow = {end: {"algorithm": algorithm} for end in ("sender", "receiver")}
@@ -142,7 +150,7 @@ def _in_kernel(algorithm: str) -> str:
 
 
 def _watch() -> None:
-    """Show what goes over the link until the shell ends: a view, or lines where there is none."""
+    """Show the link's traffic until the shell ends: a chart in a terminal, lines elsewhere."""
     statuses = _statuses()
     terminal = console()
     if not terminal.is_terminal:
@@ -183,7 +191,7 @@ def _view(status: dict[str, Any], rates: Mapping[str, Sequence[float]], width: i
 
 
 def _trail(rates: Sequence[float]) -> str:
-    """Rates as bars, the highest of them full."""
+    """Return rates as bars, relative to the highest one."""
     highest = max(*rates, _LEAST_MBIT_S)
     return "".join(_BARS[round(rate / highest * (len(_BARS) - 1))] for rate in rates)
 
@@ -212,7 +220,7 @@ def _statuses() -> Iterator[dict[str, Any]]:
 
 
 def _shells() -> list[str]:
-    """The sockets of this namespace's shells, the latest last."""
+    """Return the control sockets of this namespace's shells, the latest last."""
     try:
         with open("/proc/net/unix", encoding="utf-8") as table:  # noqa: PTH123  no file
             words = [line.split()[-1] for line in table]

@@ -17,6 +17,7 @@ from cwndlab.cli.options import (
     any_backend_option,
     executor_option,
     jobs_option,
+    kernel_option,
     pcap_option,
     results_option,
 )
@@ -52,18 +53,20 @@ if TYPE_CHECKING:
 @click.argument("study", type=click.Path(path_type=Path))
 @results_option
 @any_backend_option
+@kernel_option
 @jobs_option
 @executor_option
 @live_options
 @pcap_option
 @trust_option
 @click.option("--quick", "is_quick", is_flag=True, help="The study's short version.")
-@click.option("--dry-run", "is_dry", is_flag=True, help="Print what would run, and run nothing.")
+@click.option("--dry-run", "is_dry", is_flag=True, help="Print what would run, without running it.")
 @format_option
 def run_command(  # noqa: PLR0913  one argument per option
     study: Path,
     results: Path | None,
     backend: BackendName,
+    kernel: str | None,
     jobs: int | None,
     cluster: str | None,
     *,
@@ -88,7 +91,7 @@ def run_command(  # noqa: PLR0913  one argument per option
     if backend == "live":
         measure(loaded, results or live.default_folder(loaded, is_quick=is_quick), live)
         return
-    where = Where(backend, jobs, cluster)
+    where = Where(backend, jobs, cluster, kernel)
     again = command_line(
         "cwndlab",
         "run",
@@ -124,7 +127,7 @@ def _print_plan(study: Study, backend: BackendName, jobs: int | None, output_for
 
 
 def measure(study: Study, folder: Path, live: LiveOptions) -> None:
-    """Measure what `folder` lacks of a study on a real network, and print what was found."""
+    """Measure the missing runs of a study on a real network, and print the results."""
     report = each_run(lambda line: say(prose(line)))
     done = run_study(study, folder, backend=live.backend(), report=report)
     print_comparisons(done)
@@ -144,27 +147,26 @@ def report_command(results: Path, out: Path | None, *, is_opened: bool) -> None:
 
 
 def result_options(results: Path | None, *, is_quick: bool) -> list[str]:
-    """The options that say which results are meant."""
+    """Return the options that select the same results again."""
     return [*(["--quick"] if is_quick else []), *(["--results", str(results)] if results else [])]
 
 
 def folder_of(study: Study, backend: BackendName = "sim", *, is_quick: bool) -> Path:
-    """The short version of a study has results of its own."""
+    """Return the study's folder; its short version has a folder of its own."""
     folder = default_folder(study, backend)
     return folder.with_name(f"{folder.name}-quick") if is_quick and study.model.quick else folder
 
 
 @contextlib.contextmanager
 def completed(study: Study, folder: Path, where: Where, again: str) -> Iterator[Results]:
-    """Run a study; the results of what succeeded can be printed before a failure ends it."""
+    """Run a study; finished runs can be printed before a failure ends the command."""
     failure = None
     try:
         results = run_study(
             study,
             folder,
-            backend=where.backend,
+            backend=where.chosen(),
             jobs=where.jobs,
-            cluster=where.cluster,
             again=again,
         )
     except RunsFailedError as error:
@@ -176,7 +178,7 @@ def completed(study: Study, folder: Path, where: Where, again: str) -> Iterator[
 
 
 def reported(results: Results, out: Path | None, *, is_quick: bool = False) -> Path:
-    """Write the report; of a study's short version the page alone, without figures beside it."""
+    """Write the report; for a study's short version, only the page without figure files."""
     from cwndlab.report import FORMATS, write_report  # noqa: PLC0415  slow to load
 
     formats = () if is_quick else FORMATS
@@ -184,13 +186,13 @@ def reported(results: Results, out: Path | None, *, is_quick: bool = False) -> P
 
 
 def print_comparisons(results: Results) -> None:
-    """Print what a study found, cell by cell, as people read it."""
+    """Print a study's results, one table for each setting."""
     runs = results.runs()
     ran = f"{results.title}: {plural(runs.height, 'run')} in {results.path}"
     say("", indented(Text(ran)))
     disturbed = runs["flags"].count() if "flags" in runs.columns else 0
     if disturbed:
-        say(f"  ! {disturbed:,} of them were disturbed; the report says how")
+        say(f"  ! {disturbed:,} runs were disturbed; the report says by what")
     if results.flows().is_empty():
         return
     answers = results.answers()

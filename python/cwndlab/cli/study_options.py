@@ -1,4 +1,4 @@
-"""Options that stand for keys of a study: the schema says what they take and what they are."""
+"""Options that set keys of a study, with types and help from the schema."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _METAVARS = {
     quantity.parse_duration: "TIME",
     quantity.parse_size: "SIZE",
 }
-"""By key, or by what reads the quantity."""
+"""Placeholders by key, or by the function that reads the quantity."""
 
 
 def study_option(
@@ -36,12 +36,12 @@ def study_option(
     more: str = "",
     **changes: Any,  # noqa: ANN401  click's
 ) -> Callable[[Command], Command]:
-    """The option for a key of `[study]`, or of `[[flow]]` where the study has no such key.
+    """Return the option for a key of `[study]`, or of `[[flow]]` if `[study]` has no such key.
 
     Args:
-        key: of the schema, whose description is the option's help.
+        key: key of the schema; its description is the option's help.
         *names: flags and the name of the command's argument, if not those of the key.
-        more: sentences behind the help that are true of the option alone.
+        more: sentences to add to the help that hold only for the option.
         **changes: arguments of `click.option` where they differ from the schema.
     """
     field = StudyModel.model_fields.get(key) or Flow.model_fields[key]
@@ -55,6 +55,7 @@ def study_option(
         bounds: dict[type, Any] = {type(each): each for each in metadata}
         least, most = bounds.get(annotated_types.Ge), bounds.get(annotated_types.Le)
         settings["type"] = click.IntRange(least and least.ge, most and most.le)
+        settings["metavar"] = "N"
     else:
         settings["metavar"] = _METAVARS[key if key in _METAVARS else reader]
     if field.default is not None:
@@ -72,7 +73,7 @@ def help_of(field: FieldInfo, more: str = "") -> str:
 
 
 def _bare(annotation: Any) -> tuple[Any, list[Any]]:  # noqa: ANN401  types
-    """A type without None, and what is annotated on it."""
+    """Return a type without None, and its annotations."""
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         kinds = [kind for kind in typing.get_args(annotation) if kind is not types.NoneType]
         return _bare(kinds[0]) if len(kinds) == 1 else (annotation, [])

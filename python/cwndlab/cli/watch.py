@@ -1,4 +1,4 @@
-"""`cwndlab watch`: what the transfers of this machine do now."""
+"""`cwndlab watch`: a live view of this machine's transfers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def watch_command(interface: str | None, duration: str | None) -> None:
     window of downlink transfers. Needs no root.
     """
     if sys.platform != "linux":
-        msg = "watch reads the connections of Linux; run it on the Linux end"
+        msg = "watch needs Linux's connection statistics; run it on the end that runs Linux"
         raise CwndlabError(msg)
     until_s = None if duration is None else time.monotonic() + parse_duration(duration) / 1e9
     watch = Watch(interface)

@@ -1,4 +1,4 @@
-"""Figures to draw on and files to draw into, equal to the byte for equal input.
+"""Creating figures and writing them to files, with equal bytes for equal input.
 
 Figures are made without pyplot, so that nothing global changes and threads may draw.  Equal bytes
 need a fixed salt for the identifiers in SVG files and no dates in any file.
@@ -75,7 +75,7 @@ def new_figure(
 
 
 def title(axes: Axes, text: str) -> None:
-    """Write a panel's title; nothing if there is none."""
+    """Write a panel's title, if it has one."""
     if text:
         with house_style():
             axes.set_title(text)
@@ -100,7 +100,7 @@ def save_figure(
     """Write a figure as `folder/name.svg`, `.pdf` and `.png`, or as the formats asked for.
 
     Raises:
-        ValueError: A format is none of these three.
+        ValueError: A format is not one of these three.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written = []

@@ -1,4 +1,4 @@
-"""Fewer points for the same picture: per stretch of time the first, least, greatest and last value.
+"""Fewer points for the same picture: the first, lowest, highest and last of each interval.
 
 A screen has some thousand columns of pixels; a line through these four points of each column looks
 exactly like the line through all points, and no peak or cut is lost.
@@ -11,7 +11,7 @@ from cwndlab.stats.bootstrap import Floats
 
 
 def decimate(times: npt.ArrayLike, values: npt.ArrayLike, most: int) -> tuple[Floats, Floats]:
-    """Return at most about `most` of the points, every extreme among them, in their order."""
+    """Return about `most` of the points in order, including all extreme values."""
     t, v = np.asarray(times, dtype=np.float64), np.asarray(values, dtype=np.float64)
     kept = kept_points(t, [v], most)
     return t[kept], v[kept]

@@ -15,13 +15,13 @@ from cwndlab.stats import box_summary, empirical_cdf
 
 _FEWEST_FOR_BOX = 5  # fewer values are shown themselves: quartiles of four say nothing more
 _LEAST_SPAN = 0.06
-"""Least length of an axis, as a share of its values: what is below 3 % must look small."""
+"""Smallest length of an axis relative to its values, so that differences below 3 % look small."""
 
 
 def plot_cdf(
     axes: Axes, values: Mapping[str, npt.ArrayLike], column: str, *, of: str = "runs"
 ) -> None:
-    """Draw, per contestant, the share of values at or below each; `of` says whose they are."""
+    """Draw the cumulative distribution of each contestant's values; `of` names what is counted."""
     styles = styles_of(values)
     with house_style():
         for name, own in values.items():
@@ -54,7 +54,7 @@ def plot_box(
 ) -> None:
     """Draw a box per contestant: quartiles, whiskers to 1.5 IQR, the mean as a cross.
 
-    Below five values a box would pretend; then the values themselves are drawn.
+    With fewer than five values a box would be misleading, so the values themselves are drawn.
     """
     styles = styles_of(values)
     with house_style():
@@ -101,7 +101,7 @@ def plot_box(
 
 
 def _keep_small(axes: Axes, which: Literal["x", "y"]) -> None:
-    """Widen an axis on which runs that hardly differ would look as if they scattered."""
+    """Widen an axis that would make small differences between runs look large."""
     low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
     missing = _LEAST_SPAN * max(abs(low), abs(high)) - (high - low)
     if missing > 0:

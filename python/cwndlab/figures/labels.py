@@ -1,4 +1,4 @@
-"""Names written beside lines and points instead of a legend, moved apart where they would touch."""
+"""Names beside lines and points instead of a legend, moved apart so that they do not overlap."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 _FONT_SIZE = 8
 _LINE_HEIGHT_PT = 10.0
 _CHARACTER_PT = 5.0
-"""Width of a letter and its share of the gap to the next name."""
+"""Width of a letter relative to the font size, including a share of the gap to the next name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class PlacedLabel:
 
 
 def name_ticks(axes: Axes, names: Sequence[str]) -> None:
-    """Name the places 0, 1, ... of the x axis; names that would touch are turned."""
+    """Label the places 0, 1, ... of the x axis; labels that would overlap are rotated."""
     width_in = axes.get_position().width * axes.figure.figure.get_size_inches()[0]
     room_pt = 72 * width_in / max(1, len(names))
     longest = max((len(name) for name in names), default=0)

@@ -26,13 +26,13 @@ _PANELS = ("capacity (Mbit/s)", "delay, one way (ms)", "queue (packets)")
 
 
 def plot_link(spec: str, out: Path, duration: str) -> Path:
-    """Draw each direction that has a rate; the path of the picture.
+    """Plot each direction that has a rate, and return the path of the picture.
 
     Raises:
         LinkError: the picture cannot be of that kind, or the link has no rate to draw.
     """
     if out.suffix not in _ENDINGS:
-        msg = f"{out}: a picture ends in {', '.join(_ENDINGS)}"
+        msg = f"{out}: choose a file name that ends in {', '.join(_ENDINGS)}"
         raise LinkError(msg)
     duration_ns = parse_duration(duration)
     _, resolved = read_link(spec)
@@ -44,7 +44,7 @@ def plot_link(spec: str, out: Path, duration: str) -> Path:
         except LinkError as error:
             problem = str(error)
     if not found:
-        msg = f"{spec}: there is nothing to draw ({problem})"
+        msg = f"{spec}: nothing can be plotted ({problem})"
         raise LinkError(msg)
     figure = draw_link(
         spec, found, path_lines(describe_path(resolved.path, resolved.traces, resolved.server_ns))
@@ -55,7 +55,7 @@ def plot_link(spec: str, out: Path, duration: str) -> Path:
 
 
 def draw_link(title: str, found: dict[Direction, Saturated], lines: list[str]) -> Figure:
-    """The directions beside each other, each with axes of its own, and what the link is made of."""
+    """Plot the directions side by side, each with its own axes, and list the parts of the link."""
     # A ratio that never changes is one that decides nothing.
     has_ratio = any(np.ptp(each.block_sinr_db) > 0 for each in found.values() if each.has_blocks)
     panels = [*_PANELS, *(["SINR (dB)"] if has_ratio else [])]
@@ -82,7 +82,7 @@ def draw_link(title: str, found: dict[Direction, Saturated], lines: list[str]) -
 
 
 def _draw(axes: list[Axes], saturated: Saturated) -> None:
-    """The panels of one direction, from above."""
+    """Draw the panels of one direction, top to bottom."""
     rates_mbit_s = saturated.rates_mbit_s(_BIN_MS)
     times_s = np.arange(len(rates_mbit_s)) * _BIN_MS / 1000
     axes[0].step(times_s, rates_mbit_s, where="post", linewidth=0.8)

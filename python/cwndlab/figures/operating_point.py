@@ -1,8 +1,8 @@
-"""Delivery rate and round-trip time over data in flight: where on the path's curve a flow works.
+"""Delivery rate and round-trip time over data in flight: the operating point of a flow.
 
-Below the bandwidth-delay product (BDP) more data in flight means more delivery; from there to BDP
-plus queue it means only more delay; beyond that it means loss (N. Cardwell et al., "BBR:
-Congestion-based congestion control", ACM Queue 14 (2016), figure 1).
+Up to the bandwidth-delay product (BDP), more data in flight increase the delivery rate; from there
+to BDP plus queue they only increase the delay; beyond that, packets are lost (N. Cardwell et al.,
+"BBR: Congestion-based congestion control", ACM Queue 14 (2016), figure 1).
 """
 
 import numpy as np
@@ -39,7 +39,7 @@ def operating_point_figure(
 def plot_over_inflight(
     axes: Axes, samples: pl.DataFrame, column: str, *, contestant: str = "algorithm"
 ) -> None:
-    """Draw one dot a sample over the packets in flight."""
+    """Draw one dot for each sample over the packets in flight."""
     names = samples[contestant].unique(maintain_order=True).to_list()
     with house_style():
         for name, style in styles_of(names).items():
@@ -64,7 +64,7 @@ def plot_over_inflight(
 def mark_capacity(
     axes: Axes, *, bdp_pkts: float | None, queue_pkts: float | None, is_named: bool
 ) -> None:
-    """Mark where the pipe is full and where the queue is full too."""
+    """Mark the BDP, where the path is full, and BDP + queue, where the queue is full, too."""
     places = []
     if bdp_pkts is not None:
         places.append((bdp_pkts, "BDP"))

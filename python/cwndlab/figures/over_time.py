@@ -1,4 +1,4 @@
-"""Quantities over time: throughput, round-trip time, window and threshold, queue; losses marked."""
+"""Quantities over time, with losses marked: throughput, round-trip time, window, queue."""
 
 from collections.abc import Iterator, Sequence
 
@@ -27,7 +27,7 @@ def plot_over_time(
     contestant: str = "algorithm",
     events: pl.DataFrame | None = None,
 ) -> None:
-    """Draw one quantity of one run per contestant over time, a line a flow.
+    """Draw a quantity over time for one run of each contestant, with a line for each flow.
 
     Losses and timeouts of `events` are short strokes at the top edge, in the contestant's colour.
     """
@@ -59,7 +59,7 @@ def over_time_figure(
     events: pl.DataFrame | None = None,
     heading: str = "",
 ) -> Figure:
-    """Return a figure with one panel a quantity, over one axis of time."""
+    """Return a figure with one panel for each quantity, over one axis of time."""
     shown = [name for name in columns if name in samples.columns and samples[name].count() > 0]
     figure, axes = new_figure(max(1, len(shown)), height_in=0.5 + 1.55 * len(shown), share_x=True)
     for panel, column in zip(axes, shown, strict=False):
@@ -76,7 +76,7 @@ def window_figure(
     events: pl.DataFrame | None = None,
     heading: str = "",
 ) -> Figure:
-    """Return a figure of congestion window and slow-start threshold, one panel a contestant."""
+    """Return a figure of window and slow-start threshold, one panel for each contestant."""
     names = samples[contestant].unique(maintain_order=True).to_list()
     figure, axes = new_figure(
         max(1, len(names)), height_in=0.5 + 1.35 * len(names), share_x=True, share_y=True
@@ -134,7 +134,7 @@ def plot_window(
 
 
 def flow_lines(samples: pl.DataFrame, column: str) -> Iterator[tuple[Floats, Floats]]:
-    """Yield times and values of each flow, with no more points than a picture shows."""
+    """Yield times and values of each flow, thinned to what a picture can show."""
     flows = samples.partition_by("flow") if "flow" in samples.columns else [samples]
     for flow in flows:
         series = flow.sort("t_s")
@@ -143,9 +143,10 @@ def flow_lines(samples: pl.DataFrame, column: str) -> Iterator[tuple[Floats, Flo
 
 
 def is_loss(event: str) -> bool:
-    """Whether an event is a sender's noticing a loss: fast recovery begun, or a timeout.
+    """Whether an event shows that the sender noticed a loss: a fast recovery or a timeout.
 
-    The path's own events (`queue_overflow`, `link_loss`) name every packet; a sender reacts once.
+    The path's own events (`queue_overflow`, `link_loss`) are recorded for every packet, but a
+    sender reacts once to many of them.
     """
     return event in _NOTICED_LOSSES
 

@@ -1,4 +1,4 @@
-"""Several windows in one picture, and stretches of time enlarged beneath it."""
+"""Several windows in one picture, with enlarged time intervals below."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ PlottedLine = tuple[Floats, Floats]
 
 @dataclass(frozen=True, slots=True)
 class Zoom:
-    """A stretch of time to enlarge."""
+    """A time interval to enlarge."""
 
     title: str
     start_s: float
@@ -35,7 +35,7 @@ def overlay_figure(
     paper_label: str = "",
     heading: str = "",
 ) -> Figure:
-    """Plot the windows over the whole time, and below them each zoom in its own panel.
+    """Plot the windows over the whole time, and each enlarged interval in a panel below.
 
     `paper_label` names a second axis with the same numbers, for a paper whose axis has the wrong
     unit.

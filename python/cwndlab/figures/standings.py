@@ -1,4 +1,4 @@
-"""Contestants against each other: bars with intervals, throughput against delay."""
+"""Comparing contestants: bars with intervals, and throughput against delay."""
 
 from collections.abc import Mapping
 
@@ -82,7 +82,7 @@ def plot_throughput_delay(
 ) -> None:
     """Draw each contestant as a point with its intervals; better is up and left.
 
-    The grey line joins those that no other beats in both.
+    The grey line joins the points that no other point beats in both.
     """
     styles = styles_of(comparison.contestants)
     points = [
@@ -136,7 +136,7 @@ def plot_throughput_delay(
 
 
 def _show_what_matters(axes: Axes, least: float, most: float, effect: float) -> None:
-    """Shade what is as good as the best, and never enlarge small differences beyond that band."""
+    """Shade the range that counts as equal to the best, and do not magnify it."""
     span = max(most - least, 4 * effect * most)
     axes.set_ylim(max(0.0, most - 1.15 * span), most + 0.3 * span)
     axes.axhspan((1 - effect) * most, most, color="#eef2f0", zorder=0)

@@ -1,9 +1,10 @@
 """Colours, line styles and markers: fixed by algorithm, the same in every figure and report.
 
-The hues start from Okabe and Ito (2008) and Tol's "muted" set.  Lightness is moved until each is
-seen on white and on dark pages (contrast of at least 3:1, WCAG 2.1 section 1.4.11) and those often
-shown together differ for every colour vision; the tests compute both.  Dashes and markers repeat
-what colour says, for print in grey and for readers who see colours differently.
+The hues start from Okabe and Ito (2008) and Tol's "muted" set.  Their lightness is adjusted so
+that each is visible on white and on dark pages (contrast of at least 3:1, WCAG 2.1 section 1.4.11)
+and those often shown together can be told apart with every kind of colour vision; tests compute
+both.  Dashes and markers repeat what colour says, for print in grey and for readers who see
+colours differently.
 """
 
 import re
@@ -57,6 +58,7 @@ _STYLES = {
     "dctcp": Style("#a03c00", "#ffab80", _DOTTED, "s"),
     "bbr2": Style("#b03a10", "#ff9d66", _LONG, "s"),
     "bbr3": Style("#8f2d00", "#ffb48c", _SOLID, "s"),
+    "copa": Style("#006d77", "#5cc8d0", _DASH_DOT_DOT, "D"),
     "nv": Style("#8c3b73", "#f0b0d8", _DASHED, "v"),
     "cdg": Style("#4d6d1f", "#b0d27a", _DASH_DOT, "d"),
     "prague": Style("#5c3d99", "#c4a8ff", _DOTTED, "o"),
@@ -79,7 +81,7 @@ _SPARE_NAMES = ("hybla", "htcp", "bic", "illinois", "yeah", "veno", "scalable", 
 
 
 def style_of(name: str) -> Style:
-    """Return an algorithm's style; an unknown name gets one that follows from its letters."""
+    """Return an algorithm's style; an unknown name gets one derived from its letters."""
     known = _known(name)
     if known is not None:
         return known
@@ -87,9 +89,9 @@ def style_of(name: str) -> Style:
 
 
 def styles_of(names: Iterable[str]) -> dict[str, Style]:
-    """Return styles for what is drawn together: unknown names get ones that nothing else has.
+    """Return the styles of contestants that are drawn together; unknown names get unused styles.
 
-    Known algorithms keep their style whatever stands beside them.
+    Known algorithms always keep their own style.
     """
     wanted = list(dict.fromkeys(names))
     chosen = {name: known for name in wanted if (known := _known(name)) is not None}
@@ -115,7 +117,7 @@ def _known(name: str) -> Style | None:
 
 
 def _variation(name: str) -> Style | None:
-    """Return the style of "cubic, 2.6.24" or "HSTCP as printed": the colour of what it varies."""
+    """Return the style of a variant such as "cubic, 2.6.24", in its algorithm's colour."""
     base = _BASE.match(name)
     if base is None:
         return None

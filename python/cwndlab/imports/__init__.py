@@ -1,4 +1,4 @@
-"""Measurements that others made, as results: iperf3, `ss`, captures, logs of Web100 and CSV."""
+"""Measurements made with other tools, as results: iperf3, `ss`, captures, Web100 and CSV logs."""
 
 from cwndlab.imports.folder import ImportRequest, ImportSummary, import_folder
 

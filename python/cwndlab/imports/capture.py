@@ -1,4 +1,4 @@
-"""Captures: pcap and pcapng, from packets alone (`crates/capture`)."""
+"""Packet captures in pcap and pcapng format (`crates/capture`)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _MAGICS = (
 )
 _SMALLEST_SHARE = 0.01  # flows with less data than this share of the largest are control
 _BESIDE_RECEIVER = (
-    "Captured beside the data's receiver: round-trip times and timeouts cannot be seen, and "
+    "Captured at the data's receiver: round-trip times and timeouts cannot be seen, and "
     "packets that were lost on the way are not counted."
 )
 _NO_HANDSHAKE = (
-    "The handshake does not tell at which end a capture was made; it is taken as the data's sender."
+    "The handshake does not show at which end the capture was made; it is treated as the sender's."
 )
 
 
@@ -38,7 +38,7 @@ def is_capture(head: bytes) -> bool:
 
 
 def read_capture(path: Path, warm_up_s: float) -> Measurement:
-    """Read a capture; every direction of a connection with data in it is a flow.
+    """Read a capture; each direction of a connection that carries data is a flow.
 
     Raises:
         MeasurementError: it is damaged, or holds no TCP data.
@@ -51,7 +51,7 @@ def read_capture(path: Path, warm_up_s: float) -> Measurement:
     most = max((flow["delivered_bytes"] for flow in found), default=0)
     flows = [flow for flow in found if flow["delivered_bytes"] >= _SMALLEST_SHARE * most > 0]
     if not flows:
-        msg = "holds no TCP data that were acknowledged"
+        msg = "contains no acknowledged TCP data"
         raise MeasurementError(msg)
     began_ns = min(flow["begin_ns"] for flow in flows)
     measurement = Measurement([], began_unix_s=began_ns / 1e9)

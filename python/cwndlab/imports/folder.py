@@ -1,4 +1,4 @@
-"""A folder of measured files, as results: the same store, tables, report and verdict."""
+"""A folder of measured files as results: with the same store, tables, report and verdict."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cwndlab.imports.measurement import Measurement
 
 IMPORT_EPOCH = 1
-"""Grows when the same files may give other values than before."""
+"""Version of the import: raised whenever the same files may give different values."""
 
 _HEAD_BYTES = 1 << 16
 _MOST_TOLD = 10
@@ -67,14 +67,14 @@ class ImportSummary:
 
 @dataclass(slots=True)
 class _ImportedRun:
-    """A run, of one file or of one from each end."""
+    """A run, from one file or from one file of each end."""
 
     paths: list[Path]
     fields: Fields
     measurement: Measurement
     digest: str
     spooled: list[Path] = field(default_factory=list)
-    """Temporary files of its samples and events; None where the measurement holds them."""
+    """Temporary files with its samples and events; None if the measurement holds them itself."""
     repetition: int = 0
 
     @property
@@ -82,7 +82,7 @@ class _ImportedRun:
         return {name: value for name, value in self.fields.items() if name != REPETITION}
 
     def spool(self, folder: Path) -> None:
-        """Put samples and events into files of a folder, which is made."""
+        """Write samples and events to files in a new folder."""
         folder.mkdir()
         for n, part in enumerate(self.measurement.parts()):
             for table, columns in part.items():
@@ -92,7 +92,7 @@ class _ImportedRun:
         self.measurement = replace(self.measurement, samples=[], events=[], series=[])
 
     def keep(self, writer: Writer, key: str, entry: Mapping[str, Any]) -> None:
-        """Keep all tables of the run, part by part."""
+        """Store all tables of the run, part by part."""
         parts = [{path.suffix[1:]: path} for path in self.spooled] or self.measurement.parts()
         for part in parts:
             tables = {
@@ -110,12 +110,12 @@ class _ImportedRun:
 
 
 def import_folder(request: ImportRequest) -> ImportSummary:
-    """Read every file of a folder that follows the pattern, and keep it as results.
+    """Read every file of a folder whose name matches the pattern, and store it as results.
 
-    Files that hold no run are listed and left out; those of runs that failed are kept as failures.
+    Files without a run are listed and left out; failed runs are stored as failures.
 
     Raises:
-        MeasurementError: no file follows the pattern, or none holds a run.
+        MeasurementError: no file matches the pattern, or none contains a run.
         ResultsError: the results cannot be written.
     """
     with tempfile.TemporaryDirectory() as spool:
@@ -152,7 +152,7 @@ def _import(request: ImportRequest, spool: Path) -> ImportSummary:
 def _read_all(
     files: Mapping[Path, Fields], request: ImportRequest, spool: Path, left_out: list[str]
 ) -> Iterator[_ImportedRun]:
-    """The runs that files hold, one after the other; those that hold none are left out."""
+    """Yield the run in each file; files without one are left out."""
     for number, (path, fields) in enumerate(files.items()):
         try:
             measurement, digest = read_file(path, request.warm_up_ns / 1e9)
@@ -169,7 +169,7 @@ def _read_all(
 
 
 def read_file(path: Path, warm_up_s: float) -> tuple[Measurement, str]:
-    """Read a file, whose format shows in its content; return its measurements and SHA-256.
+    """Read a file in the format recognised from its content; return measurements and SHA-256.
 
     Raises:
         MeasurementError: it holds no measurement.
@@ -200,7 +200,7 @@ def _read(path: Path, head: bytes, warm_up_s: float) -> Measurement:
 
 
 def _merged(runs: Iterable[_ImportedRun]) -> list[_ImportedRun]:
-    """Files of both ends about the same transfer are one run."""
+    """Combine the files that both ends wrote about one transfer into one run."""
     found: dict[object, _ImportedRun] = {}
     for run in runs:
         side = run.fields.pop(SIDE, None)
@@ -220,10 +220,10 @@ def _merged(runs: Iterable[_ImportedRun]) -> list[_ImportedRun]:
 def _name_algorithms(
     runs: list[_ImportedRun], request: ImportRequest, left_out: list[str]
 ) -> list[str]:
-    """Name each run's algorithm by its file's name, unless its sender says that it ran another.
+    """Take each run's algorithm from its file name, unless its sender reports another one.
 
     Nothing is attributed to an algorithm in a direction in which it did not send. A run whose
-    algorithm nothing names is taken out of `runs`.
+    algorithm is not known is removed from `runs`.
     """
     notes = []
     for run in list(runs):
@@ -234,7 +234,7 @@ def _name_algorithms(
         if named is None and ran is None:
             runs.remove(run)
             left_out.append(
-                f"{run.paths[0]}: does not tell its algorithm; name it in the files' names: "
+                f"{run.paths[0]}: does not name its algorithm; put it into the file names: "
                 f'--pattern "{{algorithm}}..." instead of {request.pattern.text!r}'
             )
             continue
@@ -242,8 +242,8 @@ def _name_algorithms(
             run.fields = {_ALGORITHM: str(ran)} | run.fields
         elif ran is not None and _canonical(named) != _canonical(ran):
             notes.append(
-                f"{run.paths[0].name} is named {named}, but its data were sent by {ran}: "
-                f"nothing of it is attributed to {named}."
+                f"{run.paths[0].name} is named {named}, but its data were sent by {ran}, so "
+                f"nothing in it is attributed to {named}."
             )
         label = run.fields[_ALGORITHM]
         is_own = ran is not None and _canonical(label) == _canonical(ran)
@@ -255,7 +255,7 @@ def _name_algorithms(
 
 
 def _canonical(name: str) -> str:
-    """The same for all names of an algorithm."""
+    """Return one name for all aliases of an algorithm."""
     try:
         return core.algorithm(name.lower()).name
     except UnknownNameError:
@@ -284,7 +284,7 @@ def _number(runs: list[_ImportedRun]) -> None:
 
 
 def _matrix(runs: list[_ImportedRun], columns: list[str], request: ImportRequest) -> pl.DataFrame:
-    """The runs as a study's matrix has them; equal seeds mean that runs belong together."""
+    """Return the runs as in a study's matrix; runs with equal seeds belong together."""
     cells = {labels: at for at, labels in enumerate(dict.fromkeys(map(_cell, runs)))}
     frame: dict[str, Any] = {
         "run": [run.key(request) for run in runs],

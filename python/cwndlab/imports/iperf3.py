@@ -38,10 +38,10 @@ def is_iperf3(head: bytes) -> bool:
 
 
 def read_iperf3(file: IO[bytes], warm_up_s: float) -> Measurement:
-    """Read a run; of both ends, where the client was given the server's (`--get-server-output`).
+    """Read a run, of both ends if the file includes the server's report (`--get-server-output`).
 
     Raises:
-        MeasurementError: it is not JSON of iperf3, or of a test without TCP.
+        MeasurementError: the file is not JSON of iperf3, or its test did not use TCP.
     """
     intervals, theirs = _Intervals(), _Intervals()
     streamed = {("intervals",): intervals.add, (_SERVER, "intervals"): theirs.add}
@@ -70,7 +70,7 @@ def _not_iperf3(why: str) -> MeasurementError:
 
 
 def merge(client: Measurement, other: Measurement) -> Measurement:
-    """One run out of both ends' files: each value from the end that knows it."""
+    """Combine both ends' files into one run: each value comes from the end that knows it."""
     theirs = {(row["flow"], row["direction"]): row for row in other.flows}
     for row in client.flows:
         for name, value in theirs.get((row["flow"], row["direction"]), {}).items():
@@ -97,7 +97,7 @@ def _has_samples(end: Measurement) -> bool:
 
 
 class _Intervals:
-    """Interval reports of each stream, in arrays of eight bytes a value: a test may have many."""
+    """Interval reports of each stream, kept in compact arrays because a test may have many."""
 
     _NEEDED = ("start", "end", "seconds", "bytes")
     _ELSE_NAN = ("rtt", "snd_cwnd")
@@ -107,7 +107,7 @@ class _Intervals:
         self._problem: Exception | None = None
 
     def add(self, interval: Json) -> None:
-        """Add an interval; what is wrong with one is said when they are asked for."""
+        """Add an interval; an invalid one raises an error when the intervals are read."""
         try:
             for step in interval["streams"]:
                 columns = self._columns.setdefault(step["socket"], _no_steps())
@@ -122,7 +122,7 @@ class _Intervals:
             self._problem = self._problem or error
 
     def of(self, socket: Any) -> dict[str, Numbers]:  # noqa: ANN401  whatever the file says
-        """The intervals of a stream that count, by column."""
+        """Return the valid intervals of a stream, by column."""
         if self._problem is not None:
             raise self._problem
         found = self._columns.get(socket) or _no_steps()
@@ -235,7 +235,7 @@ class _Reader:
 
 
 def _after_warm_up(steps: Mapping[str, Numbers]) -> Json:
-    """Only what was read at this end has a time: the sender's intervals count its writes."""
+    """Return the window and goodput of this end's intervals; a sender's count what it wrote."""
     seconds = float(steps["seconds"].sum())
     row: Json = {"window_s": seconds or None}
     if seconds and not steps["sender"][0]:

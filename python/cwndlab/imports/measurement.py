@@ -1,6 +1,6 @@
 """One run read from a file: flows, time series and events in the columns of all results.
 
-What a source cannot tell is None, never 0, and its `notes` say why.
+A value that the source does not contain is None, never 0, and `notes` say why.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ FLOW_COLUMNS = (
     "datagram_loss_pct",
     "datagram_delay_p95_ms",
 )
-"""The columns of the `flows` of measurements: those of a simulation, and what sent."""
+"""The columns of the `flows` of measurements: those of a simulation, and `sent_by`."""
 
 SAMPLE_COLUMNS = (
     "flow",
@@ -101,34 +101,34 @@ SAMPLE_COLUMNS = (
 EVENT_COLUMNS = ("flow", "t_s", "event", "value")
 
 _BEYOND = 2.0**63
-"""No time, size or rate is as large, in whatever unit; what is written into Parquet is smaller."""
+"""Upper limit of every time, size and rate in its unit; larger values are refused."""
 _LONGEST_QUOTED = 60
 _LAST_UNIX_S = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
 
 @dataclass(slots=True)
 class Measurement:
-    """One run as a file tells it. Rows need only the columns that their source knows."""
+    """One run as read from a file. Rows have only the columns that their source knows."""
 
     flows: list[dict[str, Any]]
     samples: list[pl.DataFrame] = field(default_factory=list)
-    """Parts of the time series, each with some of `SAMPLE_COLUMNS`."""
+    """Parts of the time series, each of which has some of the columns in `SAMPLE_COLUMNS`."""
     events: list[dict[str, Any]] = field(default_factory=list)
     series: list[tuple[int, LongSeries]] = field(default_factory=list)
-    """More of both: of flows, by number, whose samples do not fit into memory together."""
+    """Samples and events, by flow number, that are too large to be kept in memory together."""
     began_unix_s: float | None = None
     host: str | None = None
     identity: str | None = None
-    """The same in every file about the same transfer."""
+    """Identifier of the transfer: equal in every file about it."""
     notes: list[str] = field(default_factory=list)
     error: str | None = None
-    """Why the run gave no result, where it failed."""
+    """Reason why the run failed; empty if it did not."""
 
     def check(self) -> None:
         """Make sure that every value is one that results can hold.
 
         Raises:
-            MeasurementError: one is not: it has another type, or is infinite or absurdly large.
+            MeasurementError: a value has the wrong type, or is infinite or absurdly large.
         """
         for name, value in (("host", self.host), ("identity", self.identity)):
             if not isinstance(value, str | None):
@@ -144,7 +144,7 @@ class Measurement:
                 _check_samples(part)
 
     def tables(self) -> dict[str, dict[str, Any]]:
-        """The tables of a run, as they are stored: a list or a series a column."""
+        """Return the tables of a run as stored: a list or a series for each column."""
         pieces = list(self._pieces())
         samples = [part for own, _ in pieces for part in own]
         return {
@@ -154,13 +154,13 @@ class Measurement:
         }
 
     def flow_table(self) -> dict[str, Any]:
-        """The flows as they are stored."""
+        """Return the flows as stored."""
         for row in self.flows:
             _derive(row)
         return _columns(FLOW_COLUMNS, self.flows)
 
     def parts(self) -> Iterator[dict[str, dict[str, Any]]]:
-        """The other tables in parts, as they are stored, one of which is in memory at once."""
+        """Yield the other tables as stored, in parts, of which one at a time is in memory."""
         for samples, events in self._pieces():
             yield {
                 "samples": _sample_table(samples),
@@ -198,7 +198,7 @@ def rtt_columns(rtts_ms: npt.ArrayLike, base_ms: float | None) -> dict[str, floa
 
 
 def smoothed_rtt_columns(srtts_ms: npt.ArrayLike, base_ms: float | None) -> dict[str, float | None]:
-    """Statistics from samples of the smoothed RTT: mean and median; smoothing hides the tail."""
+    """Return mean and median of samples of the smoothed RTT; smoothing hides the tail."""
     values = np.asarray(srtts_ms, dtype=np.float64)
     values = values[np.isfinite(values) & (values > 0)]
     row: dict[str, float | None] = {"rtt_base_ms": base_ms}
@@ -219,12 +219,12 @@ SMOOTHED = (
 
 
 def mbit_s(size_bytes: float, time_s: float) -> float | None:
-    """A rate; None where no time passed."""
+    """Return a rate; None if no time passed."""
     return 8e-6 * size_bytes / time_s if time_s > 0 else None
 
 
 def finite(text: str) -> float | None:
-    """The number that a text is; None if it is none, or larger than any measurement."""
+    """Return the number that a text holds; None if there is none, or it is too large."""
     try:
         value = float(text)
     except ValueError:
@@ -246,7 +246,7 @@ def _check_value(name: str, value: object) -> None:
             raise _no_such(name, value, "a text")
         return
     if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) < _BEYOND:
-        raise _no_such(name, value, "a number that can be")  # nor is NaN
+        raise _no_such(name, value, "a plausible number")  # nor is NaN
     if kind_of(name) is Kind.INTEGER and (value < 0 or value != int(value)):
         raise _no_such(name, value, "a count")
 
@@ -261,7 +261,7 @@ def _check_samples(part: pl.DataFrame) -> None:
         column = part.get_column(name).cast(pl.Float64)
         beyond = part.filter((column.abs() >= _BEYOND) & column.is_not_nan())
         if beyond.height:
-            raise _no_such(name, beyond.get_column(name)[0], "a number that can be")
+            raise _no_such(name, beyond.get_column(name)[0], "a plausible number")
 
 
 def _no_such(name: str, value: object, what: str) -> MeasurementError:
@@ -271,7 +271,7 @@ def _no_such(name: str, value: object, what: str) -> MeasurementError:
 
 
 def _derive(row: dict[str, Any]) -> None:
-    """Fill in what follows from the other columns."""
+    """Fill in the columns that can be computed from others."""
     sent, again = row.get("sent_pkts"), row.get("retransmitted_pkts")
     if sent and again is not None:
         row.setdefault("retransmitted_pct", 100 * again / sent)

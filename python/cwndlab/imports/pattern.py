@@ -41,7 +41,8 @@ class NamePattern:
         """Read a pattern.
 
         Raises:
-            MeasurementError: it has a field twice, one that cannot be, or two that nothing parts.
+            MeasurementError: a field is repeated or not allowed, or two fields have no text
+                between them.
         """
         expression, fields = "", []
         try:
@@ -63,7 +64,9 @@ class NamePattern:
                 msg = f'"{{{name}}}" in "{text}" is not a field name; write for example {{place}}'
                 raise MeasurementError(msg)
             if name in fields:
-                msg = f"{{{name}}} stands twice in {text!r}; write {{}} for what does not matter"
+                msg = (
+                    f"{{{name}}} appears twice in {text!r}; write {{}} for parts that do not matter"
+                )
                 raise MeasurementError(msg)
             fields.append(name)
             number = "[0-9]+" if name == REPETITION else "[^/]+?"
@@ -72,15 +75,15 @@ class NamePattern:
 
     @property
     def factors(self) -> tuple[str, ...]:
-        """The fields that tell runs apart, `repetition` and `side` aside."""
+        """The fields that distinguish runs, without `repetition` and `side`."""
         return tuple(name for name in self.fields if name not in (REPETITION, SIDE))
 
     def match(self, name: str) -> dict[str, str] | None:
-        """The fields of a name; None if it does not follow the pattern.
+        """Return the fields of a name; None if it does not match the pattern.
 
         Raises:
-            MeasurementError: a direction or a side that is none, a repetition of too many digits,
-                or a name that is not a text.
+            MeasurementError: a direction or side that is not known, a repetition with too many
+                digits, or a name that is not text.
         """
         found = self.expression.fullmatch(name)
         if found is None:
@@ -93,9 +96,9 @@ class NamePattern:
         return {field: _word(field, value, name) for field, value in found.groupdict().items()}
 
     def files(self, folder: Path) -> tuple[dict[Path, dict[str, str]], list[str]]:
-        """The files below a folder that follow the pattern, in the order of their names.
+        """Return the files below a folder that match the pattern, in the order of their names.
 
-        Beside them, a sentence about each whose name follows it but cannot be used.
+        Also return a sentence about each file whose name matches but cannot be used.
 
         Raises:
             MeasurementError: there is no such folder, or no such file in it.
@@ -126,7 +129,7 @@ class NamePattern:
 
 
 def label(value: str) -> str | int | float:
-    """A field's value as results call it: a number where it is one."""
+    """Return a field's value for results, as a number if possible."""
     number = re.fullmatch(rf"-?(0|[1-9][0-9]{{0,{_MOST_DIGITS - 1}}})(\.[0-9]+)?", value)
     if number is None:
         return value
@@ -144,5 +147,5 @@ def _word(field: str, value: str, name: str) -> str:
         if value.lower() in ways:
             return word
     known = ", ".join(way for ways in words.values() for way in ways)
-    msg = f"{name}: {value!r} is no {field}; known: {known}"
+    msg = f"{name}: {value!r} is not a {field}; known: {known}"
     raise MeasurementError(msg)

@@ -1,4 +1,4 @@
-"""A sender's counters and gauges over time, as TCP_INFO, Web100 and logs give them, to a flow."""
+"""A sender's counters and gauges over time, from TCP_INFO, Web100 or logs, turned into a flow."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _WHOLE = ("cwnd_pkts", "ssthresh_pkts", "inflight_pkts", "ca_state")
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Columns of one flow by name, one value a sample; NaN where a sample has none."""
+    """Columns of one flow by name, with one value for each sample; NaN if a sample has none."""
 
     t_s: Numbers
     columns: Mapping[str, Numbers]
 
     @classmethod
     def of(cls, rows: Sequence[Mapping[str, float | None]]) -> Series:
-        """Make columns of rows, each of which has a `t_s`."""
+        """Turn rows into columns; each row has a `t_s`."""
         names = dict.fromkeys(name for row in rows for name in row)
         columns: dict[str, Numbers] = {
             name: np.array([row.get(name) for row in rows], np.float64) for name in names
@@ -55,21 +55,21 @@ class Series:
         return cls(columns.pop("t_s"), columns).in_order()
 
     def in_order(self) -> Series:
-        """The same in the order of time."""
+        """Return the series sorted by time."""
         if (np.diff(self.t_s) >= 0).all():
             return self
         return self.at(np.argsort(self.t_s, kind="stable"))
 
     def at(self, rows: slice | npt.NDArray[np.intp]) -> Series:
-        """Some of its rows."""
+        """Return a series with some of the rows."""
         return Series(self.t_s[rows], {name: own[rows] for name, own in self.columns.items()})
 
     def flow(self, warm_up_s: float) -> dict[str, Any]:
-        """The row of a flow: rates and means after the warm-up, counts of the whole life."""
+        """Return the row of a flow: rates and means after the warm-up, counts over all of it."""
         return flow_row(lambda: iter([self]), warm_up_s)
 
     def samples(self, flow: int, begin_s: float | None = None) -> pl.DataFrame:
-        """The time series since `begin_s`, else its begin; rates are since the sample before."""
+        """Return the time series from `begin_s` on; rates are those since the previous sample."""
         begin_s = float(self.t_s[0]) if begin_s is None else begin_s
         rates = {
             "goodput_mbit_s": self._rate("acked_bytes"),
@@ -88,7 +88,7 @@ class Series:
         return pl.DataFrame(columns).select(number, pl.all().fill_nan(None))
 
     def events(self, flow: int, begin_s: float | None = None) -> list[dict[str, Any]]:
-        """Retransmissions, timeouts and reductions without either, at the first sample of each."""
+        """Return retransmissions, timeouts and other reductions when samples first show them."""
         begin_s = float(self.t_s[0]) if begin_s is None else begin_s
         found = []
         state = self.columns.get("ca_state")

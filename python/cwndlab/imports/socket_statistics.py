@@ -1,7 +1,7 @@
 """Logs of `ss -tin`: the kernel's own view of connections, read again and again.
 
-`ss` prints no time. A log tells it by a line before each reading: seconds since 1970
-(`date +%s.%N`) or a date (`date -Is`). A reading is what stands between two such lines.
+`ss` prints no time. A log states it on a line before each reading: seconds since 1970
+(`date +%s.%N`) or a date (`date -Is`). The lines between two such times are one reading.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ _FACTORS = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3, "T": 1e6}
 _SMALLEST_SHARE = 0.01  # connections with less data than this share of the largest are control
 _RECEIVED = "received_bytes"
 _AT_RECEIVER = (
-    "Logged at the data's receiver: only their goodput is known there; log at the sender too."
+    "This log is from the data's receiver, which knows only the goodput; make one at the sender, "
+    "too."
 )
 _NUMBERS = {
     "cwnd": "cwnd_pkts",
@@ -52,20 +53,27 @@ SsConnection = tuple[str, str]
 
 
 def is_socket_statistics(head: bytes) -> bool:
-    """Whether a file begins like such a log."""
+    """Whether a file begins like a log of `ss`."""
     text = head.decode("utf-8", "replace")
     return "cwnd:" in text and "rto:" in text
 
 
-def read_socket_statistics(file: IO[bytes], warm_up_s: float) -> Measurement:
+def read_socket_statistics(
+    file: IO[bytes], warm_up_s: float, smallest_share: float = _SMALLEST_SHARE
+) -> Measurement:
     """Read a log, line by line.
+
+    Args:
+        file: the log.
+        warm_up_s: left out of rates and means.
+        smallest_share: connections with less data than this share of the largest are left out.
 
     Raises:
         MeasurementError: it has no times, or no connection that sent data.
     """
     lines = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline=None)
     try:
-        return _measurement(_read(lines), warm_up_s)
+        return _measurement(_read(lines), warm_up_s, smallest_share)
     finally:
         lines.detach()  # the caller closes the file
 
@@ -100,7 +108,7 @@ def _read(lines: Iterable[str]) -> dict[SsConnection, _LoggedConnection]:
         if current is not None and "rto:" in text:
             if now_s is None:
                 msg = (
-                    "has no times; write one before each reading: "
+                    "has no timestamps; write one before each reading: "
                     "while sleep 0.1; do date +%s.%N; ss -tin; done > log"
                 )
                 raise MeasurementError(msg)
@@ -111,11 +119,11 @@ def _read(lines: Iterable[str]) -> dict[SsConnection, _LoggedConnection]:
     return logs
 
 
-def _measurement(logs: Mapping[SsConnection, _LoggedConnection], warm_up_s: float) -> Measurement:
+def _measurement(
+    logs: Mapping[SsConnection, _LoggedConnection], warm_up_s: float, smallest_share: float
+) -> Measurement:
     most = max((log.moved_bytes for log in logs.values()), default=0.0)
-    chosen = [
-        log for log in logs.values() if most > 0 and log.moved_bytes >= _SMALLEST_SHARE * most
-    ]
+    chosen = [log for log in logs.values() if most > 0 and log.moved_bytes >= smallest_share * most]
     if not chosen:
         msg = "has no connection with data; log with ss -tin at the data's sender"
         raise MeasurementError(msg)
@@ -149,7 +157,7 @@ def _time(text: str) -> float | None:
 
 
 def _information(text: str) -> tuple[dict[str, float | None], str | None]:
-    """The values of a line, and the algorithm: the word before the first `name:value`."""
+    """Return the values of a line, and its algorithm, the word before the first `name:value`."""
     row: dict[str, float | None] = {}
     words = text.split()
     first = next((at for at, word in enumerate(words) if ":" in word and at > 0), 0)

@@ -1,4 +1,4 @@
-"""Rows on disk while they are put together: of a log of any length some thousand are in memory."""
+"""Rows kept on disk while they are collected, so that a long log needs little memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Spool:
     """A temporary file for the rows of several flows."""
 
     def __init__(self) -> None:
-        """Begin with none; the file goes with the last that uses it."""
+        """Create an empty file, which is deleted when nothing uses it any more."""
         self._file, path = tempfile.mkstemp()
         Path(path).unlink()
         weakref.finalize(self, os.close, self._file)
@@ -42,13 +42,13 @@ class Spool:
         """Rows in memory."""
 
     def log(self) -> Log:
-        """Rows of one more flow."""
+        """Return a place for the rows of one more flow."""
         log = Log(self)
         self._logs.append(log)
         return log
 
     def write(self, values: bytes) -> int:
-        """Add bytes, and return where they begin."""
+        """Append bytes, and return their offset."""
         begin = self._end
         view = memoryview(values)
         while view:
@@ -58,7 +58,7 @@ class Spool:
         return begin
 
     def read(self, begin: int, count: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Some of its numbers."""
+        """Return some of the numbers."""
         return np.frombuffer(os.pread(self._file, count * _BYTES, begin))
 
     def make_room(self) -> None:
@@ -95,7 +95,7 @@ class Log:
         self._is_in_order = True
 
     def add(self, row: Mapping[str, float | None]) -> None:
-        """Add a row, which has a `t_s`; what it does not have is NaN."""
+        """Add a row with a `t_s`; its missing values become NaN."""
         for name, value in row.items():
             column = self._columns.get(name)
             if column is None:
@@ -128,7 +128,7 @@ class Log:
         self._columns, self._rows = {}, 0
 
     def last(self, name: str) -> float:
-        """The value of a column in the row that was added last; NaN if it has none."""
+        """Return the value of a column in the last row; NaN if it has none."""
         if self._rows:
             return self._columns[name][-1] if name in self._columns else math.nan
         piece = self._pieces[-1]
@@ -150,7 +150,7 @@ class Log:
         return ordered
 
     def renamed(self, names: Mapping[str, str]) -> LongSeries:
-        """The series of some columns under other names."""
+        """Return the series of some columns, under new names."""
         return LongSeries(self.in_order(), dict(names))
 
     def series(self) -> LongSeries:
@@ -158,7 +158,7 @@ class Log:
         return LongSeries(self.in_order(), {name: name for name in self.names if name != "t_s"})
 
     def pieces(self) -> Iterator[Series]:
-        """All rows, some thousand at a time."""
+        """Yield all rows, some thousand at a time."""
         for piece in self._pieces:
             yield self._read(piece, 0, piece.rows)
         if self._rows:
@@ -184,11 +184,11 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class LongSeries:
-    """A flow's series on disk; what `Series` tells, it tells in pieces."""
+    """A flow's series on disk, which gives the same results as `Series`, piece by piece."""
 
     log: Log
     names: Mapping[str, str]
-    """Our names of the columns, by the log's names."""
+    """Our names of the columns, by their names in the log."""
 
     def flow(self, warm_up_s: float) -> dict[str, Any]:
         """The row of a flow: rates and means after the warm-up, counts of the whole life."""
@@ -201,7 +201,7 @@ class LongSeries:
             yield piece.samples(flow, begin_s)[int(n > 0) :], piece.events(flow, begin_s)
 
     def _pieces(self) -> Iterator[Series]:
-        """Its rows in batches, each with the last row of the one before."""
+        """Yield the rows in batches, each beginning with the last row of the one before."""
         before: Series | None = None
         for each in self.log.pieces():
             nothing = np.full(each.t_s.size, math.nan)

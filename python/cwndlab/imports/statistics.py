@@ -1,4 +1,4 @@
-"""The row of a flow out of a long time series, which comes in pieces and more than once."""
+"""Computing a flow's row from a long time series, which is read piece by piece, several times."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ _DIGIT_BITS = 16
 
 
 def flow_row(pieces: Pieces, warm_up_s: float) -> dict[str, Any]:
-    """The row of a flow: rates and means after the warm-up, counts of the whole life.
+    """Return the row of a flow: rates and means after the warm-up, counts of its whole life.
 
     Args:
-        pieces: gives the series from its begin, each piece with the last sample of the one before.
-        warm_up_s: left out of rates and means.
+        pieces: returns the series from its beginning, in pieces that begin with the last sample of
+            the piece before.
+        warm_up_s: time at the beginning that rates and means leave out.
     """
     life = _Life()
     for piece in pieces():
@@ -87,10 +88,11 @@ class _Life:
 
     begin_s: float = math.nan
     end_s: float = math.nan
-    """Time of the last sample that saw data acknowledged, or of the last sample."""
+    """Time of the last sample with newly acknowledged data; if there is none, of the last
+    sample."""
     names: set[str] = field(default_factory=set)
     totals: dict[str, float] = field(default_factory=dict)
-    """The last values of counters: they count from the connection's begin."""
+    """Last values of the counters, which count from the start of the connection."""
     shortest_ms: float | None = None
     _has_grown: bool = False
 
@@ -139,7 +141,7 @@ class _Moments:
 
 @dataclass(slots=True)
 class _CounterAt:
-    """A counter at one time: on the line between the known samples before and after."""
+    """Return a counter at a time, interpolated between the known samples before and after."""
 
     at_s: float
     before: tuple[float, float] | None = None
@@ -188,7 +190,7 @@ class _Window:
         self.rtt.add(self.round_trips(piece))
 
     def round_trips(self, piece: Series) -> Numbers:
-        """Its valid round-trip times."""
+        """Return the valid round-trip times."""
         if self._smoothed not in piece.columns:
             return np.empty(0)
         in_window = (piece.t_s >= self.begin_s) & (piece.t_s <= self.end_s)
@@ -202,7 +204,7 @@ def _finite(values: Numbers) -> Numbers:
 
 
 def _median(values: Callable[[], Iterator[Numbers]], count: int) -> float:
-    """The median of positive numbers, which come in pieces as often as they are asked for."""
+    """Return the median of positive numbers, from an iterable that can be read several times."""
     if count <= _IN_MEMORY:
         return float(np.median(np.concatenate(list(values()))))
     low, high = (_ranked(values, rank) for rank in ((count - 1) // 2, count // 2))
@@ -210,7 +212,7 @@ def _median(values: Callable[[], Iterator[Numbers]], count: int) -> float:
 
 
 def _ranked(values: Callable[[], Iterator[Numbers]], rank: int) -> float:
-    """The number of this rank, from 0: positive numbers are in the order of their bits."""
+    """Return the number of this rank, from 0, by bisecting the bits of positive numbers."""
     prefix = 0
     for shift in range(64 - _DIGIT_BITS, -1, -_DIGIT_BITS):
         counts = np.zeros(1 << _DIGIT_BITS, np.int64)

@@ -1,4 +1,4 @@
-"""Logs as tables: those of Web100 and its successors, and plain CSV with a line of names.
+"""Logs as tables: those of Web100 and its successors, and plain CSV with a heading line.
 
 Names of Web100's variables (RFC 4898) and those of our own columns are known. The separator may be
 a comma, a semicolon, a tab or spaces.
@@ -23,7 +23,7 @@ class _Variable:
     column: str
     factor: float = 1.0
     is_per_mss: bool = False
-    """Counted in bytes, but wanted in segments."""
+    """Columns that are counted in bytes and converted to segments."""
 
 
 _OURS = {name: _Variable(name) for name in (*COUNTERS, *GAUGES, "t_s")}
@@ -65,7 +65,7 @@ _UNLIMITED_BYTES = 2.0**31 - 1
 
 
 def is_table(head: bytes) -> bool:
-    """Whether a file begins with a line of names that are known."""
+    """Return whether a file begins with a heading line of known names."""
     lines = io.StringIO(head.decode("utf-8", "replace"), newline=None)
     return len(_Heading.read(lines.readline()).known) > 1
 
@@ -80,7 +80,7 @@ def read_table(file: IO[bytes], warm_up_s: float) -> Measurement:
     lines = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline=None)
     heading = _Heading.read(lines.readline())
     if "t_s" not in {variable.column for variable in heading.known.values()}:
-        msg = f"has no column of times among {', '.join(heading.names[:8])}; name one t_s or time"
+        msg = f"has no column of times among {', '.join(heading.names[:8])}; call it t_s or time"
         raise MeasurementError(msg)
     log = Spool().log()
     try:
@@ -93,7 +93,7 @@ def read_table(file: IO[bytes], warm_up_s: float) -> Measurement:
         msg = "has fewer than two samples"
         raise MeasurementError(msg)
     if not log.names & _DATA:
-        msg = "has no column of data; name one acked_bytes, goodput_mbit_s or ThruBytesAcked"
+        msg = "has no column of data; call it acked_bytes, goodput_mbit_s or ThruBytesAcked"
         raise MeasurementError(msg)
     series = log.series()
     flow = {"flow": 0} | series.flow(warm_up_s)
@@ -109,7 +109,7 @@ def read_table(file: IO[bytes], warm_up_s: float) -> Measurement:
 
 @dataclass(frozen=True, slots=True)
 class _Heading:
-    """The line of names."""
+    """The heading line of a table."""
 
     names: list[str]
     separator: str
@@ -135,7 +135,7 @@ class _Heading:
         return cls(names, separator, known, mss_at)
 
     def row(self, line: str, number: int) -> dict[str, float | None]:
-        """The known values of a line.
+        """Return the values of a line's known columns.
 
         Raises:
             MeasurementError: one is not a number, or there is no time.
@@ -163,14 +163,14 @@ class _Heading:
 
 
 def _split(line: str, separator: str) -> list[str]:
-    """The fields of a line; one with a quotation mark is CSV, the others need no such reader."""
+    """Return the fields of a line; lines without quotation marks are split directly, for speed."""
     if separator == " ":
         return line.split()
     return csv_fields(line, separator) if '"' in line else line.split(separator)
 
 
 def _number(values: list[str], at: int) -> float | None:
-    """The number in a field; None if the line ends before, or there is nothing in it.
+    """Return the number in a field; None if the field is empty or missing.
 
     Raises:
         ValueError: it is not a number.

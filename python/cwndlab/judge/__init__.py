@@ -1,1 +1,1 @@
-"""Judging: which algorithm is better, by how much, and how sure that is."""
+"""Judging: which algorithm is better, by how much, and how certain that is."""

@@ -1,4 +1,4 @@
-"""The decisions of results, one for each setting and direction: the same wherever shown."""
+"""The decisions on results, one for each setting and direction."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Answerable(Measured, Protocol):
         """Return the scenario of a cell; None where it is not known."""
 
     def queue(self, cell: Mapping[str, object]) -> QueueSize | None:
-        """Return the size of a cell's queue; None where it has none to tell."""
+        """Return the size of a cell's queue; None if it has no size."""
 
 
 BASELINE = "cubic"
@@ -77,14 +77,14 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """Evidence beside the runs of a link."""
+    """Evidence in addition to the runs of a link."""
 
     networks: Measured | None = None
-    """Runs on networks like it."""
+    """Runs on networks like the link."""
     coexistence: Measured | None = None
     """Runs in which several flows share the link."""
     mixes: Measured | None = None
-    """Runs of the first beside others in all mixes."""
+    """Runs of the recommended algorithm beside others, in all mixes."""
     weights: Weights | None = None
     """Weights of the settings, where they are classes of users; equal if None."""
 
@@ -96,12 +96,11 @@ def answers(
     baseline: str = BASELINE,
     knowledge: Knowledge,
 ) -> Answers | None:
-    """Decide a goal in every setting and direction of results; None where no run has a result.
+    """Decide a goal in every setting and direction of results; None if no run has a result.
 
-    Without a goal, what was measured in the first setting decides which.
-
-    What is known beside the runs is part of each decision: networks like the link, where they were
-    tried, and the record of advice for its class of networks.  `known_of` finds it.
+    Without a goal, a default is chosen that fits what was measured in the first setting. Each
+    decision also contains the evidence that `known_of` finds: results on networks like the link,
+    if they were tried, and the record of advice for its class of networks.
     """
     directions = compare_directions(results, beside=measures_of_flows(results))
     if not directions:
@@ -134,7 +133,7 @@ def answers(
 
 
 def known_of(results: Answerable, weights: Weights | None) -> Knowledge:
-    """Return what lies in folders below results."""
+    """Return the evidence stored in folders below the results."""
     networks, coexistence, mixes = map(results.beside, (NETWORKS, COEXISTENCE, MIXES))
     return Knowledge(networks, coexistence, mixes, weights)
 
@@ -147,7 +146,7 @@ def answer(
     scenario: Mapping[str, Any] | None,
     knowledge: Knowledge,
 ) -> Decision:
-    """Decide a goal in one setting, with all that is known of it."""
+    """Decide a goal in one setting, with all available evidence."""
     decision = decide(comparison, goal, baseline=baseline)
     if scenario is None or scenario["path"]["kind"] == "live":
         decision = replace(decision, is_measured=True)
@@ -168,7 +167,7 @@ def answer_together(
 ) -> Decision | None:
     """Decide a goal for all settings together, as classes of users with weights.
 
-    None for a single setting, and where settings do not have the same algorithms.
+    None for a single setting, or if the settings have different algorithms.
     """
     names = settings[0][1].contestants
     if len(settings) == 1 or any(set(each.contestants) != set(names) for _, each in settings):
@@ -185,7 +184,7 @@ def answer_together(
 
 
 def class_name(comparison: Comparison, title: str) -> str:
-    """Return what a setting is called as a class of users."""
+    """Return a setting's name as a class of users."""
     return str(comparison.cell[CLASS]) if set(comparison.cell) == {CLASS} else title
 
 
@@ -198,7 +197,7 @@ def _in_order(comparison: Comparison, names: tuple[str, ...], goal: Goal) -> Gai
 def _with(
     knowledge: Knowledge, decision: Decision, names: tuple[str, ...], runs: GainsAndCosts
 ) -> Decision:
-    """Return the decision with what runs beside those of the network say."""
+    """Return the decision with the evidence from coexistence and from similar networks."""
     return replace(
         decision,
         networks=_networks(knowledge, decision, names, runs),
@@ -207,7 +206,7 @@ def _with(
 
 
 def _encounters(knowledge: Knowledge, decision: Decision) -> tuple[Coexistence, ...]:
-    """Return how the first of the decision gets on with CUBIC and with its own kind."""
+    """Return the encounters of the decision's first algorithm with CUBIC and with its own kind."""
     beside, first = knowledge.coexistence, decision.first
     if beside is None or first is None:
         return ()
@@ -217,7 +216,7 @@ def _encounters(knowledge: Knowledge, decision: Decision) -> tuple[Coexistence, 
 def _networks(
     knowledge: Knowledge, decision: Decision, names: tuple[str, ...], runs: GainsAndCosts
 ) -> Networks | None:
-    """Return what runs on networks like the link say of the decision."""
+    """Return the decision's result on networks like the link."""
     beside = knowledge.networks
     if beside is None or decision.first is None:
         return None
@@ -227,7 +226,7 @@ def _networks(
 
 
 def class_of(scenario: Mapping[str, Any]) -> str | None:
-    """Return the class of a scenario's network: a radio's kind, `wifi`; None of wires."""
+    """Return the class of a scenario's network: a radio technology or `wifi`; None for wires."""
     path = scenario["path"]
     if path["kind"] == "cell":
         return str(path["radio"]["kind"])
@@ -235,7 +234,7 @@ def class_of(scenario: Mapping[str, Any]) -> str | None:
 
 
 def goal_measured(comparison: Comparison) -> Goal:
-    """Return the goal that is answered where none was asked for, by what was measured."""
+    """Return the default goal, chosen by what was measured."""
     if comparison.has(SHORT_TRANSFERS.gain):
         return SHORT_TRANSFERS
     return BALANCE if comparison.has("log_queueing_delay") else THROUGHPUT

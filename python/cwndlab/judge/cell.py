@@ -11,10 +11,10 @@ from cwndlab.results.columns import Better, quantity
 from cwndlab.stats.bootstrap import Floats
 
 GEOMETRIC = frozenset({"completion_ms"})
-"""Columns whose average over runs is the geometric mean: what counts is how many times as long."""
+"""Columns that are averaged by the geometric mean, because their ratios matter."""
 
 CONTESTANT = "contestant"
-"""The column of flows that says whose result they are."""
+"""Column of flows with the contestant to whom the result belongs."""
 
 _NOT_RECORDED = {
     "run": pl.String,
@@ -27,10 +27,10 @@ _NOT_RECORDED = {
 
 @dataclass(frozen=True)
 class Comparison:
-    """The contestants of one cell: for each, one value of each quantity per repetition.
+    """The contestants of one cell, each with one value of every quantity per repetition.
 
-    All arrays of a comparison have one entry per repetition, in the same order; NaN where that
-    contestant has no such run or the run has no such value.
+    All arrays of a comparison have one entry per repetition, in the same order; NaN if the
+    contestant has no such run, or the run no such value.
     """
 
     cell: Mapping[str, object]
@@ -44,12 +44,12 @@ class Comparison:
     runs: Mapping[str, tuple[str | None, ...]]
     """Key of the run behind each value, by contestant."""
     flow_ids: Mapping[str, tuple[int, ...]]
-    """Numbers of each contestant's flows within its runs."""
+    """Flow numbers of each contestant within its runs."""
     flows_per_run: int
     not_sent: Mapping[str, str] = field(default_factory=dict)
-    """The algorithm that the study names, of the contestants whose flows another one sent."""
+    """For contestants whose data another algorithm sent: the algorithm that the study names."""
     is_per_flow: bool = False
-    """Whether values that add up are given per flow, as contestants had unequally many flows."""
+    """Whether sums are given per flow, because contestants have different numbers of flows."""
     smallest_effect: float = stats.SMALLEST_EFFECT
     confidence: float = stats.CONFIDENCE
     _intervals: dict[tuple[str, str], stats.Interval | None] = field(
@@ -60,7 +60,7 @@ class Comparison:
     )
 
     def named(self, contestant: str) -> str:
-        """The algorithm that the study names for a contestant, whatever sent its flows."""
+        """Return the algorithm that the study names for a contestant, even if another one sent."""
         return self.not_sent.get(contestant, contestant)
 
     @property
@@ -81,7 +81,7 @@ class Comparison:
 
     @property
     def is_deterministic(self) -> bool:
-        """Whether repetitions, of which there are several, all gave the same values."""
+        """Whether there are several repetitions and all gave the same values."""
         if self.is_one_run:
             return False
         intervals = [self.interval(name, "goodput_mbit_s") for name in self.contestants]
@@ -113,7 +113,7 @@ class Comparison:
         return stats.covering_mean(values, confidence=self.confidence)
 
     def best(self, column: str) -> str | None:
-        """Return the contestant whose mean is best; None if the quantity has no better way."""
+        """Return the contestant with the best mean; None if neither higher nor lower is better."""
         better = quantity(column).better
         if better is Better.NEITHER:
             return None
@@ -128,7 +128,7 @@ class Comparison:
         return choose(means, key=lambda name: means[name])
 
     def difference(self, contestant: str, other: str, column: str) -> stats.Difference | None:
-        """Compare two contestants pair by pair; None without pairs or against a mean of zero."""
+        """Compare two contestants pair by pair; None without pairs, or if the mean is zero."""
         key = (contestant, other, column)
         if key not in self._differences:
             self._differences[key] = self._compare(contestant, other, column)

@@ -1,13 +1,14 @@
-"""Coexistence: what an algorithm's flows do to flows beside them, and what those do to it.
+"""Coexistence: the effect of an algorithm's flows on flows beside them, and vice versa.
 
 *Harm* is that of Ware, Mukerjee, Seshan and Sherry, Beyond Jain's Fairness Index (HotNets 2019):
 how far a metric of a flow falls short of what it is when the flow runs alone, (alone - beside) /
-alone where more is better and (beside - alone) / beside where less is.  What a flow's own kind does
-to it is acceptable; what goes beyond that is *excess*.  A benefit, which the paper's formula leaves
-without a bound, is the same share with the other sign, so that all values lie between -1 and 1.
+alone where more is better and (beside - alone) / beside where less is.  Harm that another flow of
+the same algorithm would do is acceptable; harm beyond that is *excess*. For a benefit the paper's
+formula has no bound, so the same share is taken with the opposite sign: all values lie between -1
+and 1.
 
-Each encounter has the seeds of the runs alone with which it is compared, and every value is a mean
-over repetitions with its interval.
+Each encounter has the same seeds as the runs alone with which it is compared, and every value is a
+mean over repetitions with its interval.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ _CONFIDENCE_OF_ONE = 1 - 0.05 / len(Metric)  # Bonferroni's, of four intervals t
 
 @dataclass(frozen=True, slots=True)
 class Harm:
-    """Shares of what a flow has alone that it loses, between -1 and 1; None if not measured."""
+    """Harm to each metric, between -1 and 1, relative to the flow alone; None if not measured."""
 
     throughput: stats.Interval | None
     delay: stats.Interval | None
@@ -64,20 +65,20 @@ class Coexistence:
     neighbour: str
     mix: Mix
     share_pct: stats.Interval | None
-    """A candidate's flow's part of what it and a neighbour's flow got; 50 is equal."""
+    """Share that a candidate's flow gets beside a neighbour's flow, in per cent."""
     done: Harm
-    """To the neighbour, by the candidate."""
+    """Harm to the neighbour, done by the candidate."""
     accepted: Harm
-    """To the neighbour, by its own kind in the same mix."""
+    """Harm to the neighbour, done by its own kind in the same mix."""
     excess: Harm
     """Harm done minus harm accepted, pair by pair; simultaneous 95 % intervals."""
     suffered: Harm
-    """By the candidate, beside this neighbour."""
+    """Harm that the candidate suffers beside this neighbour."""
     starved: str | None
-    """The algorithm of the side whose flows got less than `STARVING_SHARE` of the fair share."""
+    """The starved side's algorithm: its flows got less than `STARVING_SHARE` of a fair share."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the encounter for programs."""
+        """Return the encounter as a dictionary, for JSON."""
         share = self.share_pct
         return {
             "candidate": self.candidate,
@@ -94,13 +95,13 @@ class Coexistence:
 
     @property
     def harmed(self) -> tuple[Metric, ...]:
-        """The metrics that surely suffer more than from the neighbour's own kind."""
+        """Metrics that the candidate certainly harms more than the neighbour's own kind does."""
         intervals = ((metric, getattr(self.excess, metric.value)) for metric in Metric)
         return tuple(m for m, each in intervals if each is not None and (each.low or 0.0) > 0)
 
 
 def _estimates(harm: Harm) -> dict[str, float | None]:
-    """Return the harm to each metric for programs."""
+    """Return the harm to each metric as a dictionary, for JSON."""
     found = {metric.value: getattr(harm, metric.value) for metric in Metric}
     return {name: None if each is None else each.estimate for name, each in found.items()}
 
@@ -111,14 +112,14 @@ def judge_coexistence(
     mixes: Iterable[Mix] = (PLAIN,),
     neighbour: str = NEIGHBOUR,
 ) -> tuple[Coexistence, ...]:
-    """Return how each candidate got on with the neighbour and with its own kind in each mix.
+    """Return the harm between each candidate and the neighbour, and its own kind, in each mix.
 
     Args:
-        flows: of the runs of `encounters_of` the same: one row a flow, with `encounter`,
-            `repetition` and the columns of results.
-        candidates: whose flows are judged.
-        mixes: that were run.
-        neighbour: beside whom they ran.
+        flows: the flows of the runs of `encounters_of` with the same arguments: one row for each
+            flow, with `encounter`, `repetition` and the columns of results.
+        candidates: the algorithms that are judged.
+        mixes: the mixes that were run.
+        neighbour: the algorithm beside which they ran.
     """
     measured = _MeasuredMix(flows)
     return tuple(
@@ -130,17 +131,17 @@ def judge_coexistence(
 
 
 def harm_where_more_is_better(alone: Floats, beside: Floats) -> Floats:
-    """Return what runs lose of a metric of which more is better, between -1 and 1."""
+    """Return the loss, between -1 and 1, in a metric of which more is better."""
     return _lost_share(alone, beside)
 
 
 def harm_where_less_is_better(alone: Floats, beside: Floats) -> Floats:
-    """Return what runs lose by a metric of which less is better, between -1 and 1."""
+    """Return the loss, between -1 and 1, in a metric of which less is better."""
     return _lost_share(beside, alone)
 
 
 def _lost_share(better: Floats, worse: Floats) -> Floats:
-    """The difference as a share of the larger: of what is above where something is lost."""
+    """Return the difference as a share of the larger value."""
     larger = np.maximum(np.abs(better), np.abs(worse))
     with np.errstate(invalid="ignore", divide="ignore"):
         share = (better - worse) / larger
@@ -149,7 +150,7 @@ def _lost_share(better: Floats, worse: Floats) -> Floats:
 
 
 class _MeasuredMix:
-    """Metrics of the sides of encounters, one value a repetition."""
+    """Metrics of both sides of encounters, with one value per repetition."""
 
     def __init__(self, flows: pl.DataFrame) -> None:
         self.repetitions = flows["repetition"].unique().sort().to_list()
@@ -175,7 +176,7 @@ class _MeasuredMix:
 
 
 def _expression(metric: Metric) -> pl.Expr:
-    """A metric of a flow; a transfer that did not end took as long as it had."""
+    """Return a metric of a flow; an unfinished transfer counts as long as the time it had."""
     match metric:
         case Metric.THROUGHPUT:
             return pl.col("goodput_mbit_s").fill_null(0.0)
@@ -213,7 +214,7 @@ def _coexistence(
 
 
 def _harms(measured: _MeasuredMix, both: Encounter, *, has_transfers: bool) -> dict[Metric, Floats]:
-    """The neighbour's harm in each metric, one value a repetition."""
+    """Return the harm to the neighbour in each metric, with one value per repetition."""
     neighbour = both.neighbour or NEIGHBOUR
     solo = alone(neighbour, both.mix)
     found = {
@@ -260,7 +261,7 @@ def _as_harm(values: Mapping[Metric, Floats], confidence: float = stats.CONFIDEN
 
 
 def _starved(both: Encounter, ours: Floats, theirs: Floats) -> str | None:
-    """The side whose flows get less than a part of what each would have if all had the same."""
+    """Return the side whose flows get less than a given part of an equal share."""
     flows = both.mix.candidates + both.mix.neighbours
     total = both.mix.candidates * ours + both.mix.neighbours * theirs
     known = np.isfinite(total) & (total > 0)

@@ -1,13 +1,13 @@
-"""Results as a comparison of algorithms: one cell of the study, values aligned run by run.
+"""Results as comparisons of algorithms: for each cell of the study, values aligned by run.
 
 A *cell* is one setting of everything the study varies except what is compared; within it, rows of
 equal repetition are pairs, and where their seeds are equal too they saw the same channel.  What is
 compared (the *contestants*) is normally the algorithm; a study may name its own, such as the
 variants of a paper, in a factor called `variant`.
 
-A contestant's value in a run is that of its own flows in the study's direction: goodput is theirs
-together, round-trip times are their mean, retransmissions their total.  Flows that send against
-that direction carry nobody's result.
+A contestant's value in a run comes from its own flows in the study's direction: goodput and
+retransmissions are summed over them, round-trip times averaged. Flows in the opposite direction do
+not count for any contestant.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,10 +32,10 @@ class ResultsLike(Protocol):
         """Names of the study's factors: columns of every table, `factor_NAME` where taken."""
 
     def runs(self) -> pl.DataFrame:
-        """Return one row a run."""
+        """Return one row for each run."""
 
     def flows(self) -> pl.DataFrame:
-        """Return one row a flow of a run."""
+        """Return one row for each flow of each run."""
 
 
 _KEYS = ("run", "seed", "repetition")
@@ -54,11 +54,11 @@ def compare(
     """Return one comparison per cell of the study, in the order in which the cells were run.
 
     Args:
-        results: what to compare.
-        smallest_effect: relative differences below this are too small to care about.
-        confidence: of the intervals.
-        direction: whose flows are compared: `forward` or `reverse`; the study's own if None.
-        beside: more columns of flows, by `run` and `flow`.
+        results: the results to compare.
+        smallest_effect: relative differences below this are too small to matter.
+        confidence: confidence level of the intervals.
+        direction: direction of the flows to compare, `forward` or `reverse`; the study's if None.
+        beside: additional columns of flows, by `run` and `flow`.
     """
     flows = results.flows()
     if beside is not None:
@@ -77,10 +77,10 @@ def compare(
 def flows_of(
     results: ResultsLike, flows: pl.DataFrame, direction: str | None = None
 ) -> pl.DataFrame:
-    """Return the flows that are under test, with a column `contestant`.
+    """Return the flows under test, with a column `contestant`.
 
-    A flow that did not send has no result: in a direction that is not the study's own, only flows
-    whose sender ran the algorithm under test are somebody's.
+    In a direction that is not the study's own, a flow counts for a contestant only if its sender
+    ran that algorithm.
     """
     if flows.is_empty():
         return flows
@@ -100,10 +100,11 @@ def flows_of(
 
 
 def cell_factors(results: ResultsLike) -> list[str]:
-    """Return the factors that tell the cells of a study apart: those that vary, contestant aside.
+    """Return the factors that distinguish the cells of a study, without the contestant.
 
-    What follows from the contestant (the stack that a paper's variant brings along) makes no cells,
-    nor does what follows from another factor, as the number of flows does from that of stations.
+    A factor that is determined by the contestant (such as the stack of a paper's variant) does not
+    make cells, nor does one that is determined by another factor (such as the number of flows by
+    the number of stations).
     """
     runs = results.runs()
     contestant = contestant_factor(results)
@@ -127,14 +128,14 @@ def contestants_of(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
 
 
 def _of_the_studys_direction(flows: pl.DataFrame) -> pl.DataFrame:
-    """Keep, of each run, the flows that send in the direction of its first."""
+    """Keep the flows of each run that send in the direction of its first flow."""
     return flows.filter(
         pl.col("direction") == pl.col("direction").sort_by("flow").first().over("run")
     )
 
 
 def _with_contestant(flows: pl.DataFrame, results: ResultsLike) -> pl.DataFrame:
-    """Name each flow's contestant, and leave out flows that run something else beside it."""
+    """Add each flow's contestant, and leave out flows that are not under test."""
     factor = contestant_factor(results)
     under_test = f"factor_{factor}" if f"factor_{factor}" in flows.columns else factor
     if "algorithm" not in flows.columns:

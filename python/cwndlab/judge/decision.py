@@ -1,15 +1,16 @@
-"""The decision: the set of good algorithms for a goal, and how sure that is.  Values, no words.
+"""The decision: the set of good algorithms for a goal, and how sure that is.
 
-How sure has three lines, which are never merged:
+This module holds values only; `cwndlab.judge.sentences` puts them into words. Three lines say how
+sure a decision is, and they are never merged:
 
-- *repeatable*: the probability that as many fresh random draws on this very link give a set that
-  holds the algorithm that is named first.  More computing drives it to 1, so that alone it is
-  never called sure.
+- *repeatable*: the probability that as many new random repetitions on this very link give a set
+that contains the algorithm named first. With more repetitions it approaches 1, so on this line
+alone no answer is called sure.
 - *robust*: the probability that the algorithm named first is within the zone of the best on
   networks like this one: over the declared ranges of everything that was assumed.
 - *reality*: how often advice for this class of network agreed with measurements of real ones.
 
-`sure` is the weakest of them; None while repeatable or robust is not known.
+`sure` is the lowest of the three; None while repeatable or robust is not known.
 """
 
 from __future__ import annotations
@@ -37,24 +38,18 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 ZONE = 0.03
-"""Differences of utility that nobody cares about."""
-
-AHEAD = 0.2
-"""Probability of being better than the first from which an algorithm is in the set."""
-
-OUTSIDE = 0.3
-"""Probability of being outside of the zone up to which an algorithm is in the set, too."""
+"""Differences of utility that are too small to matter."""
 
 SURE = 0.9
 """Least probability that is called sure."""
 
 LEAST_PAIRS = 6
-"""Random pairs below which nothing is said about other draws."""
+"""Least number of random pairs with which *repeatable* is stated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """An estimate with its 95 % interval; None where too few runs leave it open."""
+    """An estimate with its 95 % interval; the bounds are None if there are too few runs."""
 
     estimate: float
     low: float | None
@@ -69,17 +64,17 @@ class Entrant:
     score: Bounds
     """Mean utility."""
     behind: float
-    """Mean utility that it gives away to the first, pair by pair."""
+    """Mean utility by which it is behind the first, pair by pair."""
     is_good: bool
-    """Whether it is in the set."""
+    """Whether the algorithm is in the set."""
     prices: tuple[float, float] | None
-    """Prices of delay at which it is within the zone of the best; None at no price."""
+    """Prices of delay at which it is within the zone of the best; None if there are none."""
     is_undominated: bool
-    """Whether no other is at least as good in both gain and cost."""
+    """Whether no other algorithm is at least as good in both gain and cost."""
 
     @property
     def loss(self) -> float:
-        """By what share it is worth less than the first: `behind` is a logarithm."""
+        """Share by which it is worth less than the first algorithm; `behind` is the logarithm."""
         return -math.expm1(-self.behind)
 
 
@@ -90,7 +85,7 @@ class Replacement:
     old: str
     new: str
     changes: Mapping[str, Bounds]
-    """By column, in the order of the goal's `shown`; without those that were not measured."""
+    """Changes by column, in the order of the goal's `shown`, without columns not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,53 +94,54 @@ class Decision:
 
     goal: Goal
     setting: str
-    """In words; empty where there is one."""
+    """Reason, in words, why there is no decision; empty if there is one."""
     pairs: int
-    """Random pairs behind it: repetitions that differ."""
+    """Number of random pairs behind the decision, that is, of repetitions that differ."""
     best: tuple[str, ...]
-    """The set, its first the one to take; empty where nothing was measured."""
+    """The set, with the recommended algorithm first; empty if nothing was measured."""
     entrants: tuple[Entrant, ...]
     """Highest score first."""
     repeatable: float | None
     same_set: float | None
-    """Probability that as many fresh draws give the very same set."""
+    """Probability that as many new repetitions give exactly the same set."""
     good_selection: float | None
-    """Probability that the first is, on this very link, within the zone of the best."""
+    """Probability that the algorithm named first is within the zone of the best on this link."""
     is_settled: bool
-    """Whether everyone is known to be in the set or not, however often one looked."""
+    """Whether every algorithm is known to be inside or outside the set, even if checked
+    repeatedly."""
     step: Replacement | None = None
-    """From the baseline to the first of the set; None where that is the baseline."""
+    """Change from the baseline to the recommended algorithm; None if they are the same."""
     baseline: str | None = None
     networks: Networks | None = None
-    """Result on networks like this one; None if none was tried."""
+    """Result on networks like this one; None if they were not tried."""
     reality: Reality | None = None
     """Agreement with real networks; None where advice for this class was never checked."""
     host: SimulatedHost | None = None
     """The simulated host; None for measurements."""
     queue: QueueSize | None = None
-    """The queue of a wire at its lowest rate; None where it has no size to tell."""
+    """Size of the wire's queue at its lowest rate; None if the queue has no size."""
     encounters: tuple[Coexistence, ...] = ()
-    """Mixes of the first algorithm with CUBIC and with its own kind; empty if none was run."""
+    """Encounters of the first algorithm with CUBIC and its own kind; empty if not run."""
     population: PopulationView | None = None
     """The classes of users; None where the answer is for one network."""
     is_measured: bool = False
-    """Whether it is from a real network; else from a simulated or emulated one."""
+    """Whether the runs were measured on a real network, not simulated or emulated."""
     is_alone: bool = field(default=False)
     """Whether there is one algorithm, so that there is nothing to decide."""
 
     @property
     def first(self) -> str | None:
-        """The algorithm to take."""
+        """The recommended algorithm."""
         return self.best[0] if self.best else None
 
     @property
     def robust(self) -> float | None:
-        """Probability that the first is good on networks like this one."""
+        """Probability that the first algorithm is good on networks like this one."""
         return None if self.networks is None else self.networks.is_good
 
     @property
     def sure(self) -> float | None:
-        """The weakest of the three lines; None where repeatable or robust is not known."""
+        """The lowest of the three probabilities; None if repeatable or robust is not known."""
         if self.repeatable is None or self.robust is None:
             return None
         checked = [] if self.reality is None else [self.reality.share]
@@ -153,11 +149,11 @@ class Decision:
 
     @property
     def is_sure(self) -> bool:
-        """Whether it may be called sure."""
+        """Whether the answer is called sure."""
         return self.sure is not None and self.sure >= SURE
 
     def entrant(self, name: str) -> Entrant:
-        """Return how an algorithm stands.
+        """Return the standing of an algorithm.
 
         Raises:
             KeyError: it has no result.
@@ -168,7 +164,7 @@ class Decision:
         raise KeyError(name)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the decision for programs; docs/explanation/verdict.md has its keys."""
+        """Return the decision for JSON; docs/explanation/verdict.md has its keys."""
         return {
             "goal": self.goal.name,
             "setting": self.setting,
@@ -236,18 +232,18 @@ def decide(comparison: Comparison, goal: Goal, *, baseline: str | None = "cubic"
 
 @dataclass(frozen=True, slots=True)
 class GainsAndCosts:
-    """Logarithms of what is good and bad: a row an algorithm, a column a repetition."""
+    """Logarithms of gains and costs: a row for each algorithm, a column for each repetition."""
 
     gain: Floats
     cost: Floats
 
     def utilities(self, goal: Goal) -> Floats:
-        """Return gain less cost at the goal's price."""
+        """Return the gain minus the cost at the goal's price."""
         return self.gain if goal.price == 0 else self.gain - goal.price * self.cost
 
 
 def runs_of(comparison: Comparison, goal: Goal) -> GainsAndCosts:
-    """Return what counts of the runs of one setting."""
+    """Return the gains and costs of the runs of one setting."""
     gain = rows(comparison, goal.gain)
     return GainsAndCosts(gain, rows(comparison, goal.cost) if goal.cost else np.zeros_like(gain))
 
@@ -255,7 +251,7 @@ def runs_of(comparison: Comparison, goal: Goal) -> GainsAndCosts:
 def decide_runs(
     names: Sequence[str], runs: GainsAndCosts, goal: Goal, baseline: str | None
 ) -> Decision:
-    """Decide a goal from what counts of the runs of algorithms."""
+    """Decide a goal from the gains and costs of each algorithm's runs."""
     chosen = chosen_of(runs.gain, runs.cost, goal.price)
     entrants = tuple(
         Entrant(
@@ -269,17 +265,16 @@ def decide_runs(
         for at in chosen["order"]
         if (score := chosen["scores"][at]) is not None
     )
-    is_random = not (_is_constant(runs.gain) and _is_constant(runs.cost))
     return Decision(
         goal=goal,
         setting="",
-        pairs=runs.gain.shape[1] if is_random else 0,
+        pairs=runs.gain.shape[1] if chosen["is_random"] else 0,
         best=tuple(names[at] for at in chosen["good"]),
         entrants=entrants,
-        repeatable=chosen["leader_stays"] if is_random else None,
-        same_set=chosen["same_set"] if is_random else None,
-        good_selection=chosen["leader_is_good"] if is_random else None,
-        is_settled=chosen["is_settled"] and is_random,
+        repeatable=chosen["leader_stays"],
+        same_set=chosen["same_set"],
+        good_selection=chosen["leader_is_good"],
+        is_settled=chosen["is_settled"],
         baseline=baseline if baseline in {each.name for each in entrants} else None,
         is_alone=len(entrants) == 1,
     )
@@ -287,13 +282,11 @@ def decide_runs(
 
 def chosen_of(gain: Floats, cost: Floats, price: float) -> Chosen:
     """Choose the set of good algorithms: rows are algorithms, columns repetitions."""
-    return core.choose_set(
-        gain.tolist(), cost.tolist(), price=price, zone=ZONE, ahead=AHEAD, outside=OUTSIDE
-    )
+    return core.choose_set(gain.tolist(), cost.tolist(), price=price, zone=ZONE)
 
 
 def rows(comparison: Comparison, column: str) -> Floats:
-    """Return a column's values: a row a contestant, a column a repetition, NaN where missing."""
+    """Return a column's values by contestant (rows) and repetition; NaN where missing."""
     nothing = np.full(comparison.repetitions, np.nan)
     return np.array(
         [comparison.values[name].get(column, nothing) for name in comparison.contestants]
@@ -306,8 +299,7 @@ def step(comparison: Comparison, old: str, new: str, columns: Sequence[str]) -> 
     changes = {}
     for column in columns:
         if column in values[new] and column in values[old]:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                share = _share(np.log(values[new][column]), np.log(values[old][column]))
+            share = _share(_logarithms(values[new][column]), _logarithms(values[old][column]))
             if share is not None:
                 changes[column] = share
     return Replacement(old, new, changes)
@@ -318,33 +310,19 @@ def step_of_runs(
 ) -> Replacement:
     """Return what changes from one algorithm to another, by logarithms of goodput and delay."""
     at, before = names.index(new), names.index(old)
-    shares = {"goodput_mbit_s": _share(runs.gain[at], runs.gain[before])}
+    shares = {"goodput_mbit_s": _share(runs.gain[at].tolist(), runs.gain[before].tolist())}
     if goal.cost and goal.price:
-        shares[goal.cost] = _share(runs.cost[at], runs.cost[before])
+        shares[goal.cost] = _share(runs.cost[at].tolist(), runs.cost[before].tolist())
     return Replacement(
         old, new, {name: share for name, share in shares.items() if share is not None}
     )
 
 
-def _share(ours: Floats, theirs: Floats) -> Bounds | None:
-    """Return the mean of logarithms' differences as a share, with its interval."""
-    found = core.paired_difference(_finite(ours), _finite(theirs))
-    if found is None:
-        return None
-    estimate, low, high = found
-    return Bounds(
-        math.expm1(estimate),
-        None if low is None else math.expm1(low),
-        None if high is None else math.expm1(high),
-    )
+def _share(ours: Sequence[float], theirs: Sequence[float]) -> Bounds | None:
+    """Return a mean difference of logarithms as a relative change, with its interval."""
+    found = core.relative_change(ours, theirs)
+    return None if found is None else Bounds(*found)
 
 
-def _finite(values: Floats) -> list[float]:
-    finite: list[float] = np.where(np.isfinite(values), values, np.nan).tolist()
-    return finite
-
-
-def _is_constant(values: Floats) -> bool:
-    """Whether repetitions all gave the same: nothing in them is random."""
-    spread = [np.ptp(row[np.isfinite(row)]) for row in values if np.isfinite(row).any()]
-    return not any(each > 0 for each in spread)
+def _logarithms(values: Floats) -> list[float]:
+    return core.logarithms(values.tolist())

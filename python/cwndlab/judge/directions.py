@@ -1,4 +1,4 @@
-"""Directions of the data: what was measured in each, setting by setting and place by place."""
+"""The measurements in each direction of the data, by setting and place."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _GOODPUT = "goodput_mbit_s"
 
 @dataclass(frozen=True)
 class DirectionComparisons:
-    """One way of the data, and what was measured of it in every setting."""
+    """One direction of the data, with its measurements in every setting."""
 
     name: str
     """`forward` or `reverse`, as flows have it."""
@@ -37,9 +37,9 @@ def compare_directions(
     beside: pl.DataFrame,
     smallest_effect: float = stats.SMALLEST_EFFECT,
 ) -> tuple[DirectionComparisons, ...]:
-    """Return the comparisons of every direction in which something under test sent.
+    """Return the comparisons of every direction in which an algorithm under test sent.
 
-    `beside` are the measures that `cwndlab.judge.measures.measures_of_flows` gives.
+    `beside` has the measures of `cwndlab.judge.measures.measures_of_flows`.
     """
     flows = results.flows()
     if flows.is_empty():
@@ -58,9 +58,9 @@ def compare_directions(
 
 
 def between_places(comparison: Comparison, comparisons: Sequence[Comparison]) -> str:
-    """Return how far goodput is apart from place to place; empty where there is one place.
+    """Return how much goodput differs from place to place; empty if there is only one place.
 
-    Settings of `comparisons` count that differ from `comparison` in nothing but the place.
+    Only those settings of `comparisons` count that differ from `comparison` in the place alone.
     """
     rest = _but_place(comparison)
     places = [each for each in comparisons if _but_place(each) == rest]

@@ -1,7 +1,7 @@
-"""The answer for near, national and intercontinental servers: the draws, by how far theirs is.
+"""The answer for near, national and intercontinental servers, from the draws at each distance.
 
-The one-way delay decides: light takes a millisecond for 200 km of glass, so that 6 ms are at most
-1,200 km, and 30 ms 6,000 km.
+The classes are ranges of the one-way delay: light takes a millisecond for 200 km of glass fibre,
+so 6 ms are at most 1,200 km, and 30 ms at most 6,000 km.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 KEY = "server"
 PARTS = (("near", 0.0, 6.0), ("national", 6.0, 30.0), ("intercontinental", 30.0, math.inf))
-"""Name, and from which delay in ms up to which."""
+"""Name, and range of the delay in ms."""
 FEWEST_DRAWS = 8
 
 
@@ -30,11 +30,11 @@ def by_distance(
     names: Sequence[str],
     server_ms: Sequence[float],
 ) -> tuple[Distance, ...]:
-    """Return the set of good algorithms at each distance of which there are eight draws or more.
+    """Return the set of good algorithms at each distance with at least eight draws.
 
     Args:
-        utilities: of shape (algorithms, draws); NaN where a run is missing.
-        names: of the algorithms.
+        utilities: array of shape (algorithms, draws); NaN if a run is missing.
+        names: names of the algorithms.
         server_ms: one-way delay to the server in each draw.
     """
     delays_ms = np.asarray(server_ms, dtype=np.float64)

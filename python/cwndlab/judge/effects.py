@@ -1,9 +1,9 @@
 """Effect of a study's factor on each algorithm: means by level, over all other factors.
 
-A study over rates and delays has, for each rate, one setting a delay.  The *effect* of the rate is
-the mean over those delays that were run at every rate, taken repetition by repetition (repetitions
-of equal number saw the same random draws), with an interval over repetitions: the main effect of a
-factorial design.
+A study over rates and delays has, for each rate, one setting per delay. The *effect* of the rate
+is the mean over those delays that were run at every rate. It is computed in each repetition
+(repetitions of equal number saw the same random draws) and has an interval over repetitions: it is
+the main effect of a factorial design.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ EFFECTS = (
     "completion_ms",
     "jain_index",
 )
-"""Columns whose effects are drawn, where they were measured."""
+"""Columns whose effects are drawn if they were measured."""
 
 _LOGARITHMIC_FROM = 8.0  # levels whose largest is this many times the smallest are spread by ratio
 _READERS = (
@@ -44,7 +44,7 @@ _READERS = (
 )
 
 Means = Mapping[str, Sequence[stats.Interval | None]]
-"""For each algorithm, an estimate a level; None where it has no value."""
+"""For each algorithm, one estimate per level; None if it has no value."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Effect:
     positions: tuple[float, ...]
     """Positions of the levels on an axis from 0 to 1."""
     is_numeric: bool
-    """Whether levels are amounts, so that a line between them means something."""
+    """Whether levels are amounts, so that a line between them has a meaning."""
     means: Mapping[str, Means]
     """By column."""
 
@@ -70,7 +70,7 @@ def effects(comparisons: Sequence[Comparison]) -> list[Effect]:
 
 
 def effect(comparisons: Sequence[Comparison], factor: str) -> Effect | None:
-    """Return the effect of a factor; None where no two levels can be compared like with like."""
+    """Return the effect of a factor; None if no two levels can be compared fairly."""
     values = list(dict.fromkeys(each.cell.get(factor) for each in comparisons))
     amounts = _amounts(values)
     if amounts is not None:
@@ -109,7 +109,7 @@ def _balanced(
 
 
 def _mean(cells: Sequence[Comparison], name: str, column: str) -> stats.Interval | None:
-    """The mean over settings in each repetition, then over repetitions."""
+    """Return the mean over settings in each repetition, then the mean over repetitions."""
     own = [each.values[name].get(column) for each in cells if name in each.contestants]
     found = [values for values in own if values is not None and np.isfinite(values).any()]
     if len(found) < len(cells):
@@ -128,12 +128,12 @@ def _mean(cells: Sequence[Comparison], name: str, column: str) -> stats.Interval
 
 
 def _is_measured(means: Means) -> bool:
-    """Whether anything but zero was measured."""
+    """Whether any measured value is not zero."""
     return any(each is not None and each.estimate != 0 for own in means.values() for each in own)
 
 
 def _amounts(values: Sequence[object]) -> list[float] | None:
-    """Levels as numbers of one unit; None if they are names."""
+    """Return levels as numbers in one unit; None if they are names."""
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         return [float(str(value)) for value in values]
     for reader in _READERS:

@@ -1,9 +1,9 @@
-"""Encounters: which runs tell how an algorithm's flows get on with others and with their own kind.
+"""Encounters: the runs that show how an algorithm's flows and other flows affect each other.
 
-A candidate's flows and a neighbour's meet at the bottleneck in a *mix*: so many of each, with the
-same or another round-trip time, at the link's own queue or another, in some order of starting, in
-one user's queue or in two.  Beside these, each side runs alone on the same link, as what it loses
-can only be judged against that.
+A candidate's flows and a neighbour's share the bottleneck in a *mix*: a number of flows of each,
+with equal or different round-trip times, with the link's own queue or another, in some order of
+starting, in one user's queue or in two. Each side also runs alone on the same link, because its
+losses can only be judged against that.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ class Mix:
     candidates: int = 1
     neighbours: int = 1
     rtt_ratio: float = 1.0
-    """The neighbours' round-trip time without queues over the candidate's."""
+    """Ratio of the neighbours' round-trip time to the candidate's, both without queues."""
     queue_bdp: float | None = None
     """The bottleneck's queue; the link's own if None."""
     order: Order = Order.TOGETHER
     is_across_users: bool = False
-    """Whether the neighbours are another user of the medium, with a queue of its own."""
+    """Whether the neighbours belong to another user of the medium, with a separate queue."""
 
 
 PLAIN = Mix()
@@ -71,11 +71,11 @@ class Encounter:
     neighbour: str | None
     mix: Mix = PLAIN
     is_transfer: bool = False
-    """Whether the neighbour moves short files, one after the other, instead of one without end."""
+    """Whether the neighbour transfers consecutive short files instead of endless data."""
 
     @property
     def name(self) -> str:
-        """The encounter as one level of a factor: two that differ have different names."""
+        """Name of the encounter as a level of a factor, unique to it."""
         mix = self.mix
         parts = [f"{self.candidate or 'nothing'} and {self.neighbour or 'nothing'}"]
         parts += ["short"] if self.is_transfer else []
@@ -87,7 +87,7 @@ class Encounter:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """Figures of a link that mixes need."""
+    """Figures of a link that are needed for mixes."""
 
     path: PathPart | LivePath
     direction: str
@@ -101,7 +101,7 @@ class Network:
 
     @property
     def has_queue_key(self) -> bool:
-        """Whether one key says how much its queue holds; a chain with a medium has several."""
+        """Whether one key sets the size of the link's queue; a chain with a medium has several."""
         return self.path.kind != "chain"
 
 
@@ -110,7 +110,7 @@ def report_mixes(*, is_shared: bool, has_queue_key: bool) -> tuple[Mix, ...]:
 
     Args:
         is_shared: whether users of the link have queues of their own.
-        has_queue_key: whether one key says how much the link's queue holds.
+        has_queue_key: whether one key sets the size of the link's queue.
     """
     mixes = [
         PLAIN,
@@ -128,9 +128,9 @@ def report_mixes(*, is_shared: bool, has_queue_key: bool) -> tuple[Mix, ...]:
 def encounters_of(
     candidates: Sequence[str], mixes: Iterable[Mix] = (PLAIN,), neighbour: str = NEIGHBOUR
 ) -> tuple[Encounter, ...]:
-    """Return the kinds of runs that tell how candidates get on with a neighbour and their own kind.
+    """Return the encounters of candidates with a neighbour and with their own kind.
 
-    Short transfers are those of the plain mix.
+    Short transfers are tested in the plain mix only.
     """
     found: dict[Encounter, None] = {}
     for mix in mixes:
@@ -154,14 +154,14 @@ def document_of(
     repetitions: int = REPETITIONS,
     duration_s: int = DURATION_S,
 ) -> dict[str, Any]:
-    """Return the study whose runs are these encounters, each of a repetition with the same seed.
+    """Return the study of these encounters; all encounters of a repetition have the same seed.
 
     Args:
-        network_keys: keys of a study that say what the network is: `link`, `direction`, ...
-        encounters: its cells; they are the levels of its factor `encounter`.
+        network_keys: study keys that define the network: `link`, `direction`, ...
+        encounters: the cells of the study, which are levels of its factor `encounter`.
         network: needed for mixes of round-trip times, queues and users.
-        repetitions: of each encounter.
-        duration_s: of a run; the first seconds are left out of what is measured.
+        repetitions: number of repetitions of each encounter.
+        duration_s: duration of a run; measurements leave out the first seconds.
     """
     levels = [
         {"name": each.name, "flow": _flows(each, network), **_link_keys(each.mix, network)}
@@ -185,13 +185,11 @@ def document_of(
 def network_of(
     path: PathPart | LivePath, direction: str, flows: pl.DataFrame, neighbour: str = NEIGHBOUR
 ) -> Network:
-    """Return what the runs of a neighbour alone tell of a link.
+    """Return the figures of a link that follow from a neighbour's runs alone.
 
-    Args:
-        path: the scenario's.
-        direction: the data's, `forward` or `reverse`.
-        flows: of runs of the plain mix, one row a flow, with `encounter`.
-        neighbour: whose runs alone are looked at.
+    Args: path: the path of the scenario. direction: direction of the data, `forward` or `reverse`.
+    flows: one row for each flow of the runs of the plain mix, with `encounter`. neighbour: the
+    algorithm whose runs alone are used.
     """
     rows = flows.filter(pl.col("encounter") == alone(neighbour, PLAIN).name)
     base_rtt_ms = _minimum(rows["rtt_base_ms"])
@@ -201,7 +199,7 @@ def network_of(
 
 
 def meeting(candidate: str, neighbour: str, mix: Mix) -> Encounter:
-    """Return the run of both; of one kind, a few beside many are many beside a few."""
+    """Return the run of both sides; of one kind, few beside many equals many beside few."""
     is_symmetric = mix.order is Order.TOGETHER and mix.rtt_ratio == 1
     if candidate == neighbour and is_symmetric:
         few, many = sorted((mix.candidates, mix.neighbours))
@@ -210,13 +208,13 @@ def meeting(candidate: str, neighbour: str, mix: Mix) -> Encounter:
 
 
 def alone(algorithm: str, mix: Mix) -> Encounter:
-    """Return the run of one flow on the mix's link, from the beginning, as a neighbour's."""
+    """Return the run of one flow alone on the mix's link, as a neighbour's flow has it."""
     quiet = replace(mix, candidates=0, neighbours=1, order=Order.TOGETHER)
     return Encounter(None, algorithm, quiet)
 
 
 def _flows(encounter: Encounter, network: Network | None) -> list[dict[str, Any]]:
-    """The `[[flow]]` tables: the candidate's first."""
+    """The `[[flow]]` tables, with the candidate's first."""
     mix, tables = encounter.mix, []
     late = f"{WARM_UP_S} s"
     if encounter.candidate is not None:
@@ -242,7 +240,7 @@ def _transfers(table: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _link_keys(mix: Mix, network: Network | None) -> dict[str, Any]:
-    """Settings of the link that a mix changes."""
+    """Link settings that a mix changes."""
     if network is None:
         return {}
     keys: dict[str, Any] = {}

@@ -35,7 +35,7 @@ _TURNS = 2  # keys that are named: more would be read by nobody
 
 @dataclass(frozen=True, slots=True)
 class DrawnKey:
-    """One thing that was assumed and is otherwise on other networks."""
+    """One assumption about the network that differs between networks."""
 
     name: str
     unit: str
@@ -47,7 +47,7 @@ class DrawnNetwork:
     """One network, or one of each class of a population."""
 
     keys: Mapping[str, float | str]
-    """By name; empty of a population."""
+    """Keys of the network by name; empty for a population."""
     levels: Mapping[str, float]
     """Names of the settings that were run, with the weight of each."""
 
@@ -68,19 +68,19 @@ def networks(
     measured: pl.DataFrame,
     folder: Path,
 ) -> Networks | None:
-    """Return how good a choice is on networks like the link; None where none has a result.
+    """Return how good a choice is on networks like the link; None if none has a result.
 
     Args:
-        names: of the algorithms.
-        runs: of the link itself; their scatter is what chance does to one run.
+        names: names of the algorithms.
+        runs: runs on the link itself; their scatter shows the effect of chance on one run.
         choice: the algorithm that is judged.
-        goal: what counts.
-        measured: flows of the runs on other networks, with the goal's gain and cost; the columns
-            `draw` and `algorithm` say which.
-        folder: of those runs.
+        goal: the goal that is decided.
+        measured: flows of the runs on other networks, with the goal's gain and cost, and with
+            columns `draw` and `algorithm`.
+        folder: folder of those runs.
     """
     draws = read_draws(folder)
-    utilities = _by_draw(measured, goal, names, draws)
+    utilities = utilities_by_draw(measured, goal, names, draws)
     found = core.robustness(
         utilities.tolist(),
         [1.0] * len(draws.drawn),
@@ -102,7 +102,7 @@ def networks(
 
 
 def _distances(utilities: Floats, names: Sequence[str], draws: Draws) -> tuple[Distance, ...]:
-    """Return the answer by how far the server is; nothing where that was not drawn."""
+    """Return the answers by distance of the server; empty if the distance was not drawn."""
     units = {key.name: key.unit for key in draws.keys}
     if units.get(distances.KEY) not in _MS_PER_UNIT:
         return ()
@@ -112,7 +112,7 @@ def _distances(utilities: Floats, names: Sequence[str], draws: Draws) -> tuple[D
 
 
 def _turns(utilities: Floats, names: Sequence[str], choice: str, draws: Draws) -> tuple[Turn, ...]:
-    """Return the keys that turn the answer, the most decisive first."""
+    """Return the keys that change the answer, the most decisive first."""
     columns: Mapping[str, Any] = {  # of each key all numbers or all texts
         key.name: [each.keys[key.name] for each in draws.drawn] for key in draws.keys
     }
@@ -140,7 +140,9 @@ def _value(value: float | str, unit: str) -> str:
     return value if isinstance(value, str) else f"{format_number(value, 2)} {unit}".rstrip()
 
 
-def _by_draw(measured: pl.DataFrame, goal: Goal, names: Sequence[str], draws: Draws) -> Floats:
+def utilities_by_draw(
+    measured: pl.DataFrame, goal: Goal, names: Sequence[str], draws: Draws
+) -> Floats:
     """Return the mean utility of each algorithm (rows) in each draw (columns)."""
     utility = pl.col(goal.gain)
     if goal.cost and goal.price:
@@ -162,7 +164,7 @@ def _by_draw(measured: pl.DataFrame, goal: Goal, names: Sequence[str], draws: Dr
 
 
 def _noise(utilities: Floats, choice: int) -> Floats:
-    """Return how far chance moves each algorithm's distance to the choice in one run."""
+    """Return the standard deviation of each algorithm's distance to the choice in a run."""
     apart = utilities - utilities[choice]
     whole = apart[:, np.isfinite(apart).all(axis=0)]
     spread: Floats = whole.std(axis=1, ddof=1) if whole.shape[1] > 1 else np.zeros(len(apart))
@@ -176,12 +178,12 @@ def draws_of_link(sample: Sample) -> Draws:
 
 
 def draws_of_population(levels: Sequence[Mapping[str, float]]) -> Draws:
-    """Return the networks of a population: of each draw the settings with their weights."""
+    """Return the networks of a population: for each draw, its settings with their weights."""
     return Draws((), tuple(DrawnNetwork({}, dict(each)) for each in levels))
 
 
 def write_draws(folder: Path, draws: Draws) -> None:
-    """Keep the values of the keys of each draw beside the runs."""
+    """Store the drawn values of the keys beside the runs."""
     text = json.dumps(asdict(draws), indent=1) + "\n"
     (folder / DRAWS).write_text(text, encoding="utf-8")
 
@@ -200,5 +202,5 @@ def read_draws(folder: Path) -> Draws:
             tuple(DrawnNetwork(**each) for each in document["drawn"]),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
-        msg = f"{path}: damaged ({error}); ask again"
+        msg = f"{path}: damaged ({error}); run `cwndlab advise` again"
         raise ResultsError(msg) from None

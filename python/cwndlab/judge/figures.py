@@ -1,8 +1,8 @@
-"""The figures of a link by their paths, and how a study writes other values at them.
+"""The figures of a link by their paths, and how to set other values in a study.
 
-A study changes a key of a preset by its path, but not one inside a list (`background.0.users`) or
-inside a table of a kind (`interference.share`): those it has to write whole. `Figures` knows which
-table or list that is.
+A study can change a key of a preset by its path, except inside a list (`background.0.users`) or
+inside a table with a kind (`interference.share`): such a list or table has to be written whole.
+`Figures` knows which one that is.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _KINDS: tuple[tuple[Mapping[str, int], Callable[[int], str]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit in which a figure is written; the unit of a plain number has no name."""
+    """A unit in which a figure is written; plain numbers have a unit without a name."""
 
     name: str
     smallest: int = 1  # how many of the figure's smallest units it is
@@ -43,7 +43,7 @@ class Unit:
         """The unit of this name.
 
         Raises:
-            ValueError: there is none.
+            ValueError: there is no unit of this name.
         """
         if not name:
             return cls("")
@@ -55,7 +55,7 @@ class Unit:
         raise ValueError(msg)
 
     def text(self, count: int) -> str | int:
-        """So many of the smallest unit as a study writes them."""
+        """Return a number of smallest units as a study writes it."""
         for units, format_count in _KINDS:
             if self.name in units:
                 return format_count(count)
@@ -63,10 +63,10 @@ class Unit:
 
 
 def read_number(value: str | float) -> tuple[float, Unit]:
-    """A number and its unit, of a text such as "150 kB" or a plain number.
+    """Return the number and unit of a text such as "150 kB", or of a plain number.
 
     Raises:
-        ValueError: it is none of them.
+        ValueError: it is not of this form.
     """
     if not isinstance(value, str):
         return float(value), Unit("")
@@ -75,10 +75,10 @@ def read_number(value: str | float) -> tuple[float, Unit]:
 
 
 class Figures:
-    """The figures of one link, whose preset has been put in."""
+    """The figures of one link, after its preset has been filled in."""
 
     def __init__(self, table: Mapping[str, Any], counts: Mapping[str, int]) -> None:
-        """Look at what `expand_link` has given."""
+        """Index the figures that `expand_link` returned."""
         self.table = table
         self._counts = counts
 
@@ -95,7 +95,7 @@ class Figures:
 
     @property
     def medium(self) -> str | None:
-        """The key of the medium that the link is, if it is one."""
+        """Return the key of the link's medium, if it is a medium."""
         return next((key for key in ("cell", "wifi") if self.table.get(key)), None)
 
     def changes(self, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,7 +115,7 @@ class Figures:
         return changes
 
     def _depth_of_whole(self, parts: list[str]) -> int:
-        """Length of the part of a path that leads to a value written whole."""
+        """Number of path parts that lead to a value that has to be written whole."""
         if parts[0] != "link":
             return len(parts)
         value: Any = self.table

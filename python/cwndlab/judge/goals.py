@@ -1,13 +1,15 @@
-"""Goals: what a user may want of a network, and the utility that says it in one number.
+"""Goals: what a user may want from a network, and the utility that expresses it as a number.
 
 The utility of a run is U = gain - price x cost, in natural logarithms, averaged over the flows of
-the run: a difference of 0.03 is 3 %.  Of bulk data the gain is the logarithm of goodput and the
-cost that of the 95th percentile of queueing delay plus a floor, below which shorter is no better.
-A price d says what delay is worth: half the delay is worth a share 1 - 2^-d of the throughput.
+the run: a difference of 0.03 is 3 %.  For bulk data, the gain is the logarithm of the goodput, and
+    the cost is the logarithm of the 95th percentile of the queueing delay plus a floor; far below
+    the floor, a shorter delay is hardly better. The price d sets the value of delay: half the
+    delay is worth a share 1 - 2^-d of the throughput.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DELAY_FLOOR_MS = 20.0
-"""Queueing delay below which shorter is hardly better: a frame of a 50 Hz call."""
+"""Queueing delay far below which a shorter one is hardly better: one frame of a call."""
 
 STARVED_MBIT_S = 0.01
 """Goodput attributed to a starved flow, as 0 has no logarithm."""
@@ -28,22 +30,26 @@ class Goal:
     """A goal: the measured quantities and their weights."""
 
     name: str
-    """As the command line and JSON have it."""
+    """Name on the command line and in JSON."""
     title: str
     gain: str
-    """Column of the logarithm of what is good; see `cwndlab.judge.measures`."""
+    """Column with the logarithm of the gain; see `cwndlab.judge.measures`."""
     cost: str | None
-    """Column of the logarithm of what is bad."""
+    """Column with the logarithm of the cost."""
     price: float
     """Weight of cost, in units of gain; 0 where cost does not count."""
     missing: str
     """Message for a study that did not measure the gain, with the remedy."""
     shown: tuple[str, ...] = ("goodput_mbit_s", "rtt_p95_ms")
-    """Columns that show what a change of algorithm brings."""
+    """Columns that show the effect of a change of algorithm."""
+
+    def utility_of_flow(self, goodput_mbit_s: float, queueing_delay_ms: float) -> float:
+        """Return the utility of a flow, from its 95th percentile of the queueing delay."""
+        return math.log(goodput_mbit_s) - self.price * math.log(queueing_delay_ms + DELAY_FLOOR_MS)
 
     @property
     def given_for_half(self) -> float:
-        """The share of the gain that half the cost is worth."""
+        """Return the share of the gain that half the cost is worth."""
         return share_given(self.price)
 
 
@@ -82,7 +88,7 @@ SHORT_TRANSFERS = Goal(
     "log_completion_speed",
     None,
     0.0,
-    "no flow has an end; add flows of a size (compare --bytes 500kB)",
+    "no flow transfers a fixed size; add one (compare --bytes 500kB)",
     ("completion_ms", "rtt_p95_ms"),
 )
 FAIRNESS = Goal(
@@ -99,7 +105,7 @@ FAIRNESS_TO_CUBIC = Goal(
     "log_jain_index_beside_cubic",
     None,
     0.0,
-    'none ran beside CUBIC; add a [[flow]] with algorithm = "cubic"',
+    'no algorithm ran beside CUBIC; add a [[flow]] with algorithm = "cubic"',
 )
 STABILITY = Goal(
     "stability",
@@ -122,7 +128,7 @@ GOALS: Mapping[str, Goal] = {
         STABILITY,
     )
 }
-"""All goals by name; the first is what is answered unless the user says otherwise."""
+"""All goals by name; the first is the default."""
 
 WEB = Goal(
     "web",
@@ -148,7 +154,7 @@ RPC = Goal(
     "log_answer_speed",
     None,
     0.0,
-    "nothing was asked and answered (advise --use rpc)",
+    "no requests were answered (advise --use rpc)",
     ("response_p99_ms", "response_p50_ms"),
 )
 CALL = Goal(
@@ -169,7 +175,7 @@ def goal_named(name: str) -> Goal:
     """Return the goal of this name, also one of a use.
 
     Raises:
-        UnknownNameError: there is none.
+        UnknownNameError: there is no goal of this name.
     """
     known = {**GOALS, **GOALS_OF_USES}
     if name not in known:

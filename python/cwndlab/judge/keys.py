@@ -1,7 +1,8 @@
-"""The keys of a network that may be otherwise than its link says, with their ranges.
+"""The keys of a network that may differ from its link's description, with their ranges.
 
-A preset has ranges of its own for what it assumes. Any other link has those of `data/ranges.toml`.
-The ends have theirs there too: the length of a run, stacks, queueing disciplines.
+A preset has ranges of its own for its assumed figures; any other link has those of
+`data/ranges.toml`. That file also has ranges for both ends: the length of a run, stacks and
+queueing disciplines.
 """
 
 from __future__ import annotations
@@ -37,14 +38,14 @@ _NO_RANGES_OF_ITS_OWN = ("name", "preset", "period")
 
 
 class Relative(Basis):
-    """A range as multiples of what the link says."""
+    """A range given as multiples of the link's own value."""
 
     low_times: float
     high_times: float
 
 
 class RangesFile(Model):
-    """`data/ranges.toml`: what may be otherwise on any link, and at the ends of any study."""
+    """The file `data/ranges.toml`: keys that may vary on any link, and at both ends."""
 
     any_link: dict[str, Range | Relative]
     ends: dict[str, Range]
@@ -52,7 +53,7 @@ class RangesFile(Model):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A path that a key changes, with what the link has there."""
+    """A path that a key changes, with the link's own value."""
 
     path: str
     unit: Unit
@@ -61,7 +62,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One thing that may be otherwise: a number of `unit` between `low` and `high`, or a choice."""
+    """One key that may vary: a number of `unit` between `low` and `high`, or a choice."""
 
     name: str
     basis: str
@@ -75,7 +76,7 @@ class Key:
     targets: tuple[Target, ...] = ()
 
     def value_at(self, share: float) -> float | str:
-        """The value at `share` of the range, 0 to 1: evenly spread, or so in its logarithm."""
+        """Return the value at a fraction of the range, on its linear or logarithmic scale."""
         if self.choices:
             return self.choices[min(int(share * len(self.choices)), len(self.choices) - 1)].name
         if self.is_whole and not self.is_log:
@@ -99,7 +100,7 @@ class Key:
         }
 
     def _along(self, target: Target, count: int, usual: int | None) -> int:
-        """The count of a further path: the first one's ratio or distance to its usual one."""
+        """Return the value of a further path at the same ratio or distance to the first."""
         if not usual or target.count is None:
             return count
         if self.is_log:
@@ -113,13 +114,13 @@ def keys_of(
     """Return the assumed keys of a link, and the link's figures.
 
     Args:
-        link: as a study has it. What it says beside its preset is known and not assumed.
-        folder: what paths of files are relative to.
-        given: further paths of the study that are known: `duration`, `stack`.
+        link: the link as in a study. Keys that it sets besides its preset are known, not assumed.
+        folder: the folder to which paths of files are relative.
+        given: further paths of the study whose values are known, such as `duration` or `stack`.
 
     Raises:
         FieldError: there is no such preset, or the link cannot be resolved.
-        LinkError: a range cannot be read; names the preset.
+        LinkError: a range cannot be read; the message names the preset.
     """
     try:
         preset = load_preset(link.preset, folder) if link.preset else None
@@ -143,7 +144,7 @@ def keys_of(
 
 
 def _paths_given(link: Link) -> Iterator[str]:
-    """The paths that a study itself sets in its link; a cell's core is the way to the server."""
+    """Return the paths that a study itself sets in its link; a cell's core counts as `server`."""
     for path in _leaves(link.table, "link"):
         yield path
         if path.rpartition(".")[2] in _DISTANCES:
@@ -160,7 +161,7 @@ def _leaves(value: object, path: str) -> Iterator[str]:
 
 
 def _overlap(one: str, other: str) -> bool:
-    """Whether one of two paths is the other or leads into it."""
+    """Return whether two paths are equal or one leads into the other."""
     return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
 
 
@@ -176,8 +177,8 @@ def _key(name: str, span: Range, figures: Figures, place: str) -> Key:
         msg = f"{place}: ranges.{name}: {error}"
         raise LinkError(msg) from None
     if unit != same or not low < high or (span.scale == "log" and low <= 0):
-        above = "above 0" if span.scale == "log" else "below the high one"
-        msg = f"{place}: ranges.{name}: the ends need the same unit, and the low one is {above}"
+        above = "above 0 and below high" if span.scale == "log" else "below high"
+        msg = f"{place}: ranges.{name}: low and high need the same unit, and low has to be {above}"
         raise LinkError(msg)
     return Key(
         name,
@@ -197,7 +198,7 @@ def _keys_of_any(
     path: PathPart,
     known: set[str],
 ) -> Iterator[Key]:
-    """The ranges of a link that has none of its own: of its server, its queues and its loss."""
+    """Return ranges for a link without its own: of its server, its queues and its loss."""
     for name, span in common.items():
         if isinstance(span, Range):
             if not known.intersection(span.paths):
@@ -248,7 +249,7 @@ def _queues(figures: Figures, path: PathPart) -> Iterator[Target]:
 
 
 def _forward_wires(figures: Figures, path: PathPart) -> Iterator[tuple[str, PathPart]]:
-    """The wires of the way down, each with the path of its keys."""
+    """Return the downlink's wires, each with the path of its keys."""
     if path.kind == "wire":
         yield from zip(_wires(figures), path.forward, strict=True)
         return

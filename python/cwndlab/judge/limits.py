@@ -1,25 +1,27 @@
-"""Limits of a flow: the share of its time by cause, from its own record.
+"""Limits of a flow: the share of its time for which each cause limited it, from its own record.
 
 Receive window, send buffer and idle application are clocks of the endpoint (`tcp_info` has the same
 in Linux), exact to the nanosecond.  The rest of the time is divided sample by sample:
 
 - *pacing*: less is in flight than the window allows, and what is sent is what the pacing rate lets
   pass;
-- *application*: less is in flight than the window allows, and nothing else holds it back.  One that
-  always has data cannot be the cause: it waits for room, so that this is *send buffer*.  The clock
-  misses that where segments leave one by one as they are written, as without offload;
-- *cwnd by delay*: the window is full and has not grown for long without a loss, so that
-  something else than loss holds it;
+- *application*: less is in flight than the window allows, and nothing else holds the flow back. An
+application that always has data cannot be the cause: it waits for buffer space, so this counts as
+*send buffer*. The endpoint's clock misses such times if segments leave one by one as they are
+written, as without offload;
+- *cwnd by delay*: the window is full and has not grown for a long time although nothing was lost,
+so something other than loss limits it;
 - *host queue*: the window is full and its growth ends where the sender's own host refuses a
-  segment; or packets wait in the host, more than at the link, or while less is in flight than the
-  window allows, as TCP holds back what its host has not sent (Small Queues);
-- *link queue*: the window is full and packets wait at the link, which sends all the time;
+  segment; or more packets wait in the host than at the link; or packets wait in the host while
+  less is in flight than the window allows, because TCP waits for its host to send (Small Queues);
+- *link queue*: the window is full, and packets wait at the link, which is always busy;
 - *cwnd after loss*: the window is full, nothing waits, and a loss is what made it so small;
 - *slow start*: the same before the first loss.
 
-Measured flows do not tell what waits in their host: there it counts as one of the others.  What
-their host refuses shows in `TCP_INFO`: a window that is reduced (CWR) though the network marked
-nothing, no probe of the tail may have found a loss, and nothing was repeated just before.
+Records of measured flows do not show packets that wait in their host, so such times count as
+another cause. A refusal by the host can be inferred from `TCP_INFO`: the window was reduced (CWR)
+although just before there was no congestion mark, no tail loss probe that could have found a loss,
+and no retransmission.
 """
 
 from collections.abc import Mapping, Sequence
@@ -61,7 +63,7 @@ READ_OF_FLOWS = (
     "rtt_mean_ms",
     "rtt_base_ms",
 )
-"""Columns without which nothing is known."""
+"""Columns that the analysis needs."""
 
 Bools = npt.NDArray[np.bool_]
 
@@ -84,7 +86,7 @@ class Recorded(Protocol):
     """The part of results that this module reads."""
 
     def flows(self) -> pl.DataFrame:
-        """Return one row a flow of a run."""
+        """Return one row for each flow of each run."""
 
     def samples(self, **where: object) -> pl.DataFrame:
         """Return the time series of the runs with these values."""
@@ -94,10 +96,10 @@ class Recorded(Protocol):
 
 
 def limits(results: Recorded, runs: Sequence[str] | None = None) -> pl.DataFrame:
-    """Return one row a flow: its run, the label that takes most of its time, and every share.
+    """Return one row for each flow: its run, the label with most of its time, and all shares.
 
-    Of all runs unless some are named.  Flows without a time series, or without the clocks of their
-    sender, are left out.
+    All runs are included unless some are named. Flows without a time series, or without the clocks
+    of their sender, are left out.
     """
     flows = results.flows()
     if runs is not None:
@@ -121,7 +123,7 @@ def limits(results: Recorded, runs: Sequence[str] | None = None) -> pl.DataFrame
 def main_limits(results: Recorded, runs: Mapping[str, str]) -> dict[str, str]:
     """Return what limited each contestant's flows most in its run, as in "link queue 97 %".
 
-    Of several flows the shares are averaged.  Contestants whose record is too thin are left out.
+    Shares are averaged over flows. Contestants with too few samples are left out.
     """
     if not set(READ_OF_FLOWS) <= set(results.flows().columns):
         return {}
@@ -145,7 +147,7 @@ def _by_flow(frame: pl.DataFrame) -> Mapping[tuple[object, ...], pl.DataFrame]:
 def shares_of(
     flow: Mapping[str, object], samples: pl.DataFrame, events: pl.DataFrame
 ) -> dict[Limit, float] | None:
-    """Return the share of a flow's time by what limited it; None where its record is too thin."""
+    """Return the share of a flow's time for each limit; None if it has too few samples."""
     clocks = [_seconds(flow, name) for name in ("busy_s", "rwnd_limited_s", "sndbuf_limited_s")]
     start, end = _seconds(flow, "start_s"), _seconds(flow, "end_s")
     alive = samples.sort("t_s").filter((pl.col("t_s") > start) & (pl.col("t_s") <= end))
@@ -205,9 +207,9 @@ def _by_sample(
 
 
 def _with_refusals(flow: Mapping[str, object], events: pl.DataFrame) -> pl.DataFrame:
-    """Return the events, with a refusal for each reduction that nothing else than a host explains.
+    """Return the events, plus a refusal for each reduction that only the host can explain.
 
-    A record that counts its host's refusals is left as it is.
+    A record that already counts its host's refusals is returned unchanged.
     """
     others = (flow.get(name) for name in ("host_refusals", "ecn_marked_pkts", "tail_loss_probes"))
     is_told, *causes = others
@@ -223,9 +225,9 @@ def _with_refusals(flow: Mapping[str, object], events: pl.DataFrame) -> pl.DataF
 
 
 def _is_held(times: Floats, window: Floats, losses: Floats, round_trip: float) -> Bools:
-    """Return where the window has not grown for long since the last of `losses`.
+    """Return the samples at which the window has not grown for long since the last of `losses`.
 
-    Where that, or the start, is not so long ago, the time ahead is looked at.
+    If the loss or the start was recent, the following samples are considered instead.
     """
     span = max(_HELD_S, _HELD_ROUND_TRIPS * (0.0 if np.isnan(round_trip) else round_trip))
     epoch = np.searchsorted(losses, times, side="right")
@@ -251,7 +253,7 @@ def _is_reduced(samples: pl.DataFrame) -> Bools:
 def _is_in_host(
     samples: pl.DataFrame, events: pl.DataFrame, *, is_full: Bools, is_at_link: Bools
 ) -> Bools:
-    """Return where the sender's own host is what holds the flow back."""
+    """Return the samples in which the sender's own host limits the flow."""
     times = _floats(samples, "t_s")
     is_refusal = pl.col("event") == _REFUSAL
     reductions = (

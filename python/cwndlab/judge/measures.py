@@ -1,7 +1,7 @@
-"""Measures of flows that no table of results has, and the logarithms that utilities are made of.
+"""Measures of flows that are not in the tables, and the logarithms that make up utilities.
 
-Logarithms are taken flow by flow, before flows and runs are averaged, so that a starved flow weighs
-as much as it hurts.  Starvation has a floor of 10 kbit/s.
+Logarithms are taken for each flow before flows and runs are averaged, so that a starved flow has
+its full effect. A starved flow counts as if it had 10 kbit/s.
 """
 
 from typing import Protocol
@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
-from cwndlab import stats
+from cwndlab import core, stats
 from cwndlab.judge.comparison import ResultsLike, contestant_factor
 from cwndlab.judge.goals import DELAY_FLOOR_MS, STARVED_MBIT_S
 from cwndlab.judge.uses import gains_of_uses
@@ -33,9 +33,9 @@ class WithSeries(ResultsLike, Protocol):
 
 
 def measures_of_flows(results: WithSeries, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.DataFrame:
-    """Return the measures that no table has: one row a flow, by `run` and `flow`.
+    """Return the measures that are not in the tables: one row for each `run` and `flow`.
 
-    `floor_ms` is the queueing delay below which shorter is no better.
+    `floor_ms` is added to the queueing delay; far below it, a shorter delay is hardly better.
     """
     flows = results.flows()
     measured = (
@@ -51,36 +51,48 @@ def measures_of_flows(results: WithSeries, *, floor_ms: float = DELAY_FLOOR_MS) 
 
 
 def logarithms(flows: pl.DataFrame, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.DataFrame:
-    """Add the gains and costs of goals whose measures the flows have."""
+    """Add the gains and costs of all goals whose measures the flows have."""
     return flows.with_columns(
-        *[
-            column.alias(name)
-            for name, column in _logarithms(floor_ms).items()
+        [
+            sign * _logarithm(flows.select(column.alias(name)).to_series())
+            for name, (sign, column) in _measures(floor_ms).items()
             if set(column.meta.root_names()) <= set(flows.columns)
         ]
     )
 
 
-def _logarithms(floor_ms: float) -> dict[str, pl.Expr]:
-    """Return the gains and costs of goals (`cwndlab.judge.goals`), by column."""
+def _logarithm(values: pl.Series) -> pl.Series:
+    """Return natural logarithms that are equal to the bit in all parts of the decision."""
+    found = core.logarithms(values.fill_null(np.nan).to_list())
+    known = values.is_not_null().to_list()
+    logs = [log if is_known else None for log, is_known in zip(found, known, strict=True)]
+    return pl.Series(values.name, logs, dtype=pl.Float64)
+
+
+def _measures(floor_ms: float) -> dict[str, tuple[int, pl.Expr]]:
+    """Return the measures of goals (`cwndlab.judge.goals`) by the column of their logarithm.
+
+    The sign is -1 for a gain of which less is better.
+    """
 
     def number(column: str) -> pl.Expr:
         return pl.col(column).cast(pl.Float64)  # a column without a value has no type
 
     return {
-        "log_goodput": number("goodput_mbit_s").clip(STARVED_MBIT_S).log(),
-        "log_queueing_delay": (number(QUEUEING_DELAY) + floor_ms).log(),
-        "log_completion_speed": -number("completion_ms").log(),
-        "log_steadiness": -(100 + number(VARIATION)).log(),
-        "log_jain_index_beside_cubic": number(BESIDE_CUBIC).log(),
+        "log_goodput": (1, number("goodput_mbit_s").clip(STARVED_MBIT_S)),
+        "log_queueing_delay": (1, number(QUEUEING_DELAY) + floor_ms),
+        "log_completion_speed": (-1, number("completion_ms")),
+        "log_steadiness": (-1, 100 + number(VARIATION)),
+        "log_jain_index_beside_cubic": (1, number(BESIDE_CUBIC)),
     }
 
 
 def _queueing_delay(flows: pl.DataFrame) -> pl.DataFrame:
     """Return the 95th percentile of each flow's queueing delay.
 
-    It is that of the round trip over the shortest one of the run between the same two hosts: a
-    flow that comes late may never see the path empty.  One that carried nothing waited all along.
+    Queueing delay is the round-trip time minus the shortest one in the run between the same two
+    hosts, because a late flow may never see the path empty. A flow that carried nothing counts as
+    if it had waited for its whole duration.
     """
     needed = {"rtt_p95_ms", "rtt_base_ms", "goodput_mbit_s", "window_s"}
     if not needed <= set(flows.columns):
@@ -139,7 +151,8 @@ def _beside_cubic(results: ResultsLike) -> pl.DataFrame:
         return pl.DataFrame(schema=schema)
     rows: list[dict[str, object]] = []
     only_cubic = []
-    for (run, _), group in flows.group_by(["run", "direction"], maintain_order=True):
+    beside_others = flows.filter(pl.len().over("run", "direction") >= _SEVERAL)
+    for (run, _), group in beside_others.group_by(["run", "direction"], maintain_order=True):
         names = group["algorithm"].cast(pl.String)
         cubic = _goodputs(group.filter(names == _CUBIC))
         others = [name for name in names.unique(maintain_order=True) if name != _CUBIC]

@@ -1,14 +1,15 @@
-"""Transfer methods side by side: what the method does to goodput, and what the algorithm does.
+"""Transfer methods compared: the effect of the method and of the algorithm on goodput.
 
-Settings whose scenarios differ in nothing but the applications of their flows are one table, a row
-a method.  In run r, goodput of method m by algorithm a is taken as a product,
+Settings whose scenarios differ only in the applications of their flows form one table, with a row
+for each method. In run r, the goodput of method m with algorithm a is modelled as a product,
 
     goodput(r, m, a) = level(r) x method(r, m) x algorithm(r, a) x own(r, m, a),
 
-whose factors are geometric means over the others: the method's effect is its mean over algorithms
-against that of the table's first method, the algorithm's the same the other way round, and what is
-left is the pair's own.  Each is a ratio run by run, so it has an interval over runs.  The k-th runs
-of two methods are a pair: a cycle of a campaign; in a simulation their channels are drawn apart.
+whose factors are geometric means: the method's effect is its mean over algorithms relative to that
+    of the table's first method, the algorithm's effect is the same with the roles exchanged, and
+    the remaining factor belongs to the pair.  Each effect is a ratio in every run, so it has an
+    interval over runs. The k-th runs of two methods are a pair, because they belong to the same
+    cycle of a campaign; in a simulation their channels are drawn separately.
 """
 
 import json
@@ -28,11 +29,11 @@ _PLAIN = ("sized", "bulk")
 
 @dataclass(frozen=True)
 class Transfers:
-    """One setting: what came out, and the scenarios that it came out of."""
+    """One setting, with its results and its scenarios."""
 
     comparison: Comparison
     scenarios: Mapping[str, Mapping[str, Any]]
-    """By contestant, as the study names it."""
+    """Values by contestant, as named by the study."""
 
 
 @dataclass(frozen=True)
@@ -49,13 +50,13 @@ class MethodTable:
     """Mean goodput of each method with each algorithm."""
     of_methods: Mapping[str, Difference]
     of_algorithms: Mapping[str, Difference]
-    """Effects of the algorithms that sent; nothing is attributed to others."""
+    """Effects of the algorithms that sent data; nothing is attributed to others."""
     own: Mapping[tuple[str, str], Difference]
-    """Interaction of a pair: deviation from the sum of its method's and its algorithm's effects."""
+    """Interaction of a pair: its deviation from both effects combined."""
 
     @property
     def peculiar(self) -> list[tuple[str, str]]:
-        """Pairs that surely and noticeably differ from what both effects together would give."""
+        """Pairs that clearly deviate from the combined effects."""
         return [
             pair for pair, own in self.own.items() if own.direction != 0 and not own.is_negligible
         ]
@@ -118,18 +119,18 @@ def _table(settings: Sequence[Transfers], names: Sequence[str]) -> MethodTable |
 
 
 def _conditions(scenario: Mapping[str, Any]) -> str:
-    """Everything about a scenario but what its flows carry."""
+    """Return a scenario without the applications of its flows."""
     flows = [{k: v for k, v in flow.items() if k != "application"} for flow in scenario["flows"]]
     return json.dumps({**scenario, "flows": flows}, sort_keys=True)
 
 
 def _is_plain(scenario: Mapping[str, Any]) -> bool:
-    """Whether nothing but TCP moves the data: what the other methods are held against."""
+    """Whether TCP alone moves the data; the other methods are compared with this."""
     return all(flow["application"]["kind"] in _PLAIN for flow in scenario["flows"])
 
 
 def _titles(cells: Sequence[Mapping[str, object]]) -> tuple[str, tuple[str, ...]]:
-    """Return what the settings have in common, and the name of each: by one factor, if it can."""
+    """Return what the settings have in common, and the name of each, by one factor if possible."""
     first = cells[0]
     common = [key for key in first if all(cell[key] == first[key] for cell in cells)]
     others = [key for key in first if key not in common]
@@ -140,7 +141,7 @@ def _titles(cells: Sequence[Mapping[str, object]]) -> tuple[str, tuple[str, ...]
 
 
 def _geometric(grid: Floats, axis: int | tuple[int, int]) -> Floats:
-    """Return the geometric mean over an axis, which stays."""
+    """Return the geometric mean over an axis, which is kept with length 1."""
     means: Floats = np.exp(np.log(grid).mean(axis=axis, keepdims=True))
     return means
 

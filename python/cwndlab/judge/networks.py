@@ -1,4 +1,4 @@
-"""Networks like the one that is asked about: is the choice good on them, and where does it turn?"""
+"""Networks like the given one: how often the choice is good there, and where it changes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class Turn:
     """Name of the key, such as `server`."""
     side: Literal["above", "below", "is"]
     value: str
-    """With its unit, as a study file has it; a choice's name."""
+    """The value with its unit, as in a study file, or the name of a choice."""
     instead: str
-    """The better algorithm there."""
+    """Algorithm that is better beyond that value."""
     share: float
-    """Share of the tried networks that lie there."""
+    """Share of the tried networks beyond that value."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the turn for programs."""
+        """Return this value as a dictionary, for JSON."""
         return {
             "key": self.key,
             "side": self.side,
@@ -37,20 +37,20 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """The answer for networks whose server is about so far away."""
+    """The answer for networks whose server is in a certain range of distances."""
 
     name: str
     """`near`, `national` or `intercontinental`."""
     least_ms: float
-    """One-way delay to the server from which on it is called so,"""
+    """Lowest one-way delay to the server in this class."""
     most_ms: float
-    """and below which; infinite for the last."""
+    """Delay at which the next class begins; infinite for the last class."""
     draws: int
     best: tuple[str, ...]
-    """The set, its first the one to take."""
+    """The set, with the recommended algorithm first."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the distance for programs."""
+        """Return the distance as a dictionary, for JSON."""
         return {
             "name": self.name,
             "least_ms": self.least_ms,
@@ -62,25 +62,25 @@ class Distance:
 
 @dataclass(frozen=True, slots=True)
 class Networks:
-    """A choice over draws of everything that was assumed."""
+    """Quality of a choice over draws of everything that was assumed."""
 
     draws: int
     is_good: float
     """Probability that the choice is within the zone of the best."""
     regrets: Mapping[str, float]
-    """Mean utility that each algorithm gives away to the best of each draw."""
+    """Mean utility by which each algorithm is behind the best one of each draw."""
     turns: tuple[Turn, ...]
-    """Most decisive first; empty where no single key turns the answer."""
+    """Keys that change the answer, the most decisive first; empty if no single key does."""
     distances: tuple[Distance, ...] = ()
-    """By how far the server is, nearest first; empty where that is known, or few were tried."""
+    """Answers by the server's distance, nearest first; empty if it is known, or few were tried."""
 
     @property
     def safest(self) -> str:
-        """The algorithm that gives away least."""
+        """Algorithm with the smallest mean loss."""
         return min(self.regrets, key=lambda name: self.regrets[name])
 
     def to_json(self) -> dict[str, Any]:
-        """Return the networks for programs."""
+        """Return the networks as a dictionary, for JSON."""
         return {
             "draws": self.draws,
             "is_good": self.is_good,

@@ -1,9 +1,10 @@
 """Cost of a campaign, and the repetitions needed to see a difference that matters.
 
-Repetitions of a paired comparison: the smallest n whose two-sided t test, at a level of 5 % shared
-out among all pairs of a setting (Bonferroni, which Holm's correction is never harder than), finds a
-true difference of the stated effect with a power of 80 %: (t(1 - level/2, n - 1) + t(power, n - 1))
-s / sqrt(n) <= effect, with s the standard deviation of the pilot's relative paired differences.
+Repetitions of a paired comparison: the smallest n whose two-sided t test, at a level of 5 %
+divided by the number of pairs of a setting (Bonferroni, which is at least as strict as Holm's
+correction), finds a true difference of the stated effect with a power of 80 %: (t(1 - level/2, n -
+1) + t(power, n - 1)) s / sqrt(n) <= effect, with s the standard deviation of the pilot's relative
+paired differences.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class Plan:
 
     @property
     def needed_repetitions(self) -> int | None:
-        """Repetitions that are enough for every pair; None if that is not known."""
+        """Repetitions that are sufficient for every pair; None if that is not known."""
         counts = [need.repetitions for need in self.needs]
         known = [count for count in counts if count is not None]
         return max(known) if known and len(known) == len(counts) else None
@@ -73,10 +74,10 @@ def plan_study(
     """Estimate a study's cost and the repetitions that it needs.
 
     Args:
-        study: to be measured.
-        pilot: results of the same kind, for rates and variance.
+        study: the study to be measured.
+        pilot: results of a few repetitions, which give rates and variance.
         effect: the smallest relative difference of goodput that matters.
-        bits_per_sec: of each flow, where it is not known otherwise.
+        bits_per_sec: rate of each flow, if it is not known otherwise.
     """
     runs = study.matrix.runs
     rate = _pilot_rate(pilot) if pilot is not None else None
@@ -99,12 +100,12 @@ def plan_study(
 
 
 def needed_repetitions(spread: float, effect: float, comparisons: int = 1) -> int | None:
-    """The smallest number of pairs that is enough; None beyond what is feasible.
+    """Return the smallest sufficient number of pairs; None if it is not feasible.
 
     Args:
         spread: standard deviation of the relative paired differences.
-        effect: the relative difference to be seen.
-        comparisons: how many are made at once.
+        effect: the relative difference to be detected.
+        comparisons: number of comparisons made together.
     """
     if _sees(MOST_REPETITIONS, spread, effect, comparisons):
         few, enough = 1, MOST_REPETITIONS
@@ -164,7 +165,7 @@ def _flow_bytes(
     match flow.application:
         case apps.Sized() as sized:
             return float(sized.bytes)
-        case apps.Paced() as paced:
+        case apps.Paced(bulk_for_ns=0) as paced:
             return paced.bits_per_sec * seconds / 8
         case apps.RequestResponse(count=int(count), response_bytes=size):
             return float(count * size)
@@ -177,7 +178,7 @@ def _flow_bytes(
 
 
 def _run_s(scenario: si.Scenario, bits_per_sec: float | None) -> float:
-    """Time of a run: its duration, or the time of its files at that rate."""
+    """Return the time of a run: its duration, or the time that its files take at a rate."""
     longest_s = scenario.duration_ns / 1e9
     if not bits_per_sec or any(isinstance(flow.application, _ENDLESS) for flow in scenario.flows):
         return longest_s
@@ -186,7 +187,7 @@ def _run_s(scenario: si.Scenario, bits_per_sec: float | None) -> float:
 
 
 def _overhead_s(pilot: Results | None) -> float:
-    """Time of a run beyond its duration, from the pilot if there was one."""
+    """Return the time that a run takes beyond its duration, from the pilot if there is one."""
     entries: list[dict[str, Any]] = [] if pilot is None else pilot.history
     spent = [float(e["duration_s"]) for e in entries if e.get("backend") == "live"]
     if pilot is None or not spent or pilot.imported is not None:

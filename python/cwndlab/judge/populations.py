@@ -1,8 +1,9 @@
 """Populations: users whose networks differ, in classes with weights.
 
 A population is one of the package (`data/users`), a file of the same form, several links, or the
-settings of a study. An answer for it is the best weighted mean, together with the class that loses
-by it and the weights at which it turns (`cwndlab.judge.sensitivity.weigh`).
+settings of a study. The answer for a population is the algorithm with the best weighted mean,
+together with the class that it serves badly and the weights at which the answer changes
+(`cwndlab.judge.sensitivity.weigh`).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 _FOLDER = Path(__file__).parents[1] / "data" / "users"
 _FILES_OF_LINKS = ("trace", "log")
-_EQUAL = "invented: every one counts the same"
+_EQUAL = "invented: equal weights"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Class:
     changes: Mapping[str, Any]
     """Further settings of the study for this class, by path."""
     is_invented: bool = True
-    """Whether the weight has no source, or not for all of it."""
+    """Whether the weight has no source, or only for a part of it."""
 
     def level(self) -> dict[str, Any]:
         """The class as a level of a factor with a name of its own."""
@@ -55,7 +56,7 @@ class Class:
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """Classes of users, the heaviest as the file has them."""
+    """Classes of users, in the order of the file."""
 
     title: str
     classes: tuple[Class, ...]
@@ -92,7 +93,8 @@ def load_population(name: str, folder: Path | None = None) -> Population:
 
     Raises:
         UnknownNameError: there is no such population.
-        StudyError: the file is not one of users; names file, line and key of each problem.
+        StudyError: the file is not one of users; the message names file, line and key of each
+            problem.
     """
     if name.endswith(".toml"):
         return _read((folder or Path()) / Path(name).expanduser())
@@ -118,11 +120,11 @@ def population_of_settings(links: Mapping[str, str | Mapping[str, Any]]) -> Popu
 def expand(
     population: Population, draws: int, seed: int, *, given: Collection[str] = ()
 ) -> tuple[DrawnClass, ...]:
-    """Draw as many networks of each class; draw n of all has the same share of every range.
+    """Draw the same number of networks for each class, with common random numbers.
 
-    That the classes share their random numbers leaves what tells them apart to the classes.
-
-    Args and errors as of `vary`. What a class sets is not drawn.
+    Draw n lies at the same fraction of every range in all classes, so differences between classes
+    are not due to the draws. Arguments and errors are those of `vary`. Keys that a class sets are
+    not drawn.
     """
     return tuple(
         DrawnClass(each, vary(each.link, draws, seed, given=(*given, *each.changes)))
@@ -141,7 +143,7 @@ def _read(path: Path) -> Population:
     classes: list[Class] = []
     for n, each in enumerate(written.users):
         if any(each.name == other.name for other in classes):
-            message = "another class has this name; write another one"
+            message = "two classes have this name; rename one"
             raise StudyError([source.problem(("users", n, "name"), message)])
         link = _with_absolute_paths(source.document["users"][n]["link"], path.parent)
         is_invented = each.invented is not None
@@ -152,10 +154,10 @@ def _read(path: Path) -> Population:
 
 
 def _check(users: Class, key: KeyPath, source: TomlSource) -> None:
-    """A class can be run, and networks of it can be drawn.
+    """Check that a class can be run, and that networks of it can be drawn.
 
     Raises:
-        StudyError: it cannot; names its place.
+        StudyError: it cannot; the message names its place.
     """
     document = {"algorithm": "reno", "link": users.link}
     if users.changes:

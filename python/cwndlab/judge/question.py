@@ -1,4 +1,4 @@
-"""The question that results answer, kept beside them."""
+"""The question that a folder of results answers, stored with the results."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 FILE = "question.json"
 NETWORKS = "networks"
-"""Folder, below the results, of the runs on networks like the one that is asked about."""
+"""Folder, below the results, of the runs on networks like the one in question."""
 COEXISTENCE = "coexistence"
-"""Folder, below the results, of the runs of flows beside flows."""
+"""Folder, below the results, of the runs in which several flows share the link."""
 MIXES = "mixes"
-"""Folder, below the results, of the runs of many flows beside flows in all mixes."""
+"""Folder, below the results, of the runs with many flows, in all mixes."""
 DRAWS = "draws.json"
 """File in that folder: the values of the keys of each draw."""
 
@@ -36,11 +36,11 @@ class Question:
     """Whether a weight has no source."""
 
     def weights_of_users(self) -> Weights | None:
-        """Return how much each class counts; None of one network."""
+        """Return the weight of each class; None for a single network."""
         return Weights(self.weights, is_invented=self.is_invented) if self.weights else None
 
     def write(self, folder: Path) -> None:
-        """Keep it beside results."""
+        """Store the question with the results."""
         (folder / FILE).write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
 
 
@@ -56,5 +56,5 @@ def read_question(folder: Path) -> Question | None:
     try:
         return Question(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
-        msg = f"{path}: damaged ({error}); remove the file, or ask again"
+        msg = f"{path}: damaged ({error}); remove the file, or run `cwndlab advise` again"
         raise ResultsError(msg) from None

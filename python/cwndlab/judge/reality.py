@@ -1,7 +1,8 @@
 """Agreement of advice for a class of networks with measurements of real ones.
 
 The record is `data/reality.toml`, made by `tools/make_reality.py` from the claims of papers that
-measured real networks: a claim that our runs decide agrees or does not.
+measured real networks: a claim that our runs decide agrees or does not.  The user's own trials
+(`cwndlab.judge.ledger`) count, too: advice agrees if it named the side that was better.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from cwndlab.judge.ledger import ledger_of_user, read_ledger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +37,7 @@ class Reality:
         return self.agreed / self.checked
 
     def to_json(self) -> dict[str, Any]:
-        """Return the record for programs."""
+        """Return the record as a dictionary, for JSON."""
         return {
             "class": self.kind,
             "agreed": self.agreed,
@@ -45,8 +48,35 @@ class Reality:
 
 
 def reality_of(radio: str | None) -> Reality | None:
-    """Return the record of a class of networks (`lte`, `hspa`, `nr`, `wifi`); None without one."""
-    return _records().get(radio or "")
+    """Return the record of a class of networks (`lte`, `hspa`, `nr`, `wifi`); None without one.
+
+    Raises:
+        ResultsError: the user's ledger is damaged.
+    """
+    shipped = _records().get(radio or "")
+    tried = _of_trials(radio or "wire", shipped.kind if shipped else "")
+    if shipped is None or tried is None:
+        return shipped or tried
+    return Reality(
+        shipped.kind,
+        shipped.agreed + tried.agreed,
+        shipped.checked + tried.checked,
+        f"{shipped.source}, {tried.source}",
+    )
+
+
+def _of_trials(network_class: str, kind: str) -> Reality | None:
+    """The record of the user's own trials that decided; None without one."""
+    likely = 0.5
+    agreements = [
+        (each.prediction.probability > likely) == each.has_gained
+        for each in read_ledger(ledger_of_user())
+        if each.prediction.network_class == network_class and each.has_gained is not None
+    ]
+    if not agreements:
+        return None
+    named = kind or {"wire": "wires", "wifi": "Wi-Fi"}.get(network_class, network_class)
+    return Reality(named, sum(agreements), len(agreements), "trials in the ledger")
 
 
 def pooled(records: Iterable[Reality | None]) -> Reality | None:

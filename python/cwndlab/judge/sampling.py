@@ -2,8 +2,9 @@
 
 A Latin hypercube (McKay, Beckman and Conover, Technometrics 21, 1979): with n draws, each key's
 range is cut into n parts of equal probability and each part is drawn from once, so that few draws
-cover every key. Which parts meet, and where in its part a value lies, follows from the seed and the
-key's name by SHA-256: the same on every machine, whatever other keys there are.
+cover every key. How parts are combined, and where in its part a value lies, follows from the
+SHA-256 of the seed and the key's name: it is the same on every machine and does not depend on
+other keys.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """One network: what a study has to change, and the value of each key."""
+    """One drawn network: the study's changed keys, and the value of each."""
 
     name: str
     changes: Mapping[str, Any]
-    """By path, as a study writes it: `{"link.server": "23.1 ms"}`."""
+    """Changed settings by path, as in a study: `{"link.server": "23.1 ms"}`."""
     keys: Mapping[str, float | str]
-    """By name, in the key's unit; the name of a choice."""
+    """Drawn values by key, in the key's unit, or the name of a choice."""
 
     def level(self) -> dict[str, Any]:
         """The draw as a level of a factor with a name of its own."""
@@ -40,7 +41,7 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Draws, and the keys that they are of."""
+    """Draws, and the keys that were drawn."""
 
     keys: tuple[Key, ...]
     draws: tuple[Draw, ...]
@@ -57,17 +58,18 @@ def vary(
     """Draw networks over the ranges of a link.
 
     Args:
-        link: in one line, as a table of a study's keys, or read.
-        draws: how many; fewer come back where keys that count whole things coincide in all.
-        seed: the same one gives the same draws; draw n of two links has the same share of the
+        link: the link in one line, as a table of study keys, or as a `Link`.
+        draws: number of draws; fewer are returned if draws coincide, as they may with whole
+            numbers.
+        seed: random seed; with equal seeds, draw n of two links lies at the same fraction of the
             range of every key that both have.
-        given: paths beside the link's own that the user has set, and that therefore stay:
-            `duration`, `stack`, `server_host`.
-        folder: what paths of files are relative to; the current one if absent.
+        given: further paths that the user has set and that are therefore not drawn, such as
+            `duration`, `stack` or `server_host`.
+        folder: the folder to which paths of files are relative; the current one if absent.
 
     Raises:
         QuantityError: the line is not a link.
-        FieldError: there is no such preset, or its keys and the link's own do not go together.
+        FieldError: there is no such preset, or its keys contradict the link's own.
         LinkError: a range cannot be read.
     """
     keys, figures = keys_of(_read(link), folder or Path(), given)
@@ -93,9 +95,9 @@ def ends(
     given: Collection[str] = (),
     folder: Path | None = None,
 ) -> Sample:
-    """Both ends of every range and every other choice, one key at a time, the rest as it is.
+    """Return both ends of every range and every other choice, changing one key at a time.
 
-    Args and errors as of `vary`.
+    Arguments and errors are those of `vary`.
     """
     keys, figures = keys_of(_read(link), folder or Path(), given)
     drawn = []
@@ -120,7 +122,7 @@ def _read(link: str | Mapping[str, Any] | Link) -> Link:
 
 
 def _shares(draws: int, seed: int, name: str) -> list[float]:
-    """One column of the hypercube: a share of each of `draws` parts, in a drawn order."""
+    """Return one column of the hypercube: a point in each of `draws` parts, in random order."""
     digests = [hashlib.sha256(f"{seed}/{name}/{n}".encode()).digest() for n in range(draws)]
     order = sorted(range(draws), key=lambda n: digests[n][8:])
     shares = [0.0] * draws

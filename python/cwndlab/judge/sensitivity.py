@@ -1,18 +1,19 @@
-"""Which keys of a network, and which classes of a population, turn the answer, and where.
+"""Which keys of a network, and which classes of a population, change the answer, and where.
 
 Utilities are natural logarithms, so that a difference of 0.03 is 3 %. In a matrix of them a row is
 an algorithm and a column a draw; NaN where a run is missing.
 
-*Flips.* For a key, the best rule of one threshold says: the present answer on one side of it, one
-other algorithm on the other side. Beyond the threshold the other's lead over the answer has the
-greatest possible sum, which is where the isotonic regression of the lead on the key crosses zero
-(Barlow and others, "Statistical Inference under Order Restrictions", 1972). Such a rule exists for
-pure noise too. So it is found again without each tenth of the draws and applied to that tenth: a
-flip is real if there, too, the other leads by more than the indifference zone, and by more than
-chance (a one-sided t test at 10 %, shared out among the keys with such a rule).
+*Flips.* For each key, the best rule with one threshold is found: on one side of the threshold it
+takes the present answer, on the other side one other algorithm. The threshold maximizes the sum of
+the other algorithm's lead beyond it, which is where the isotonic regression of the lead on the key
+crosses zero (Barlow and others, "Statistical Inference under Order Restrictions", 1972). Such a
+rule exists even for pure noise. So it is cross-validated: it is fitted without a tenth of the
+draws and applied to that tenth, for each tenth. A flip counts if the other algorithm leads there,
+too, by more than the indifference zone and by more than chance (a one-sided t test at 10 %,
+divided by the number of keys with such a rule).
 
-*Turns.* The mean of a population is linear in the weight of one class while the others keep their
-proportions; where another algorithm's mean crosses that of the best, the answer turns.
+*Turns.* The mean of a population is linear in the weight of one class if the other classes keep
+their proportions. The answer changes where another algorithm's mean crosses that of the best.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _SEED = 20_120_112
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """One key that turns the answer, and from where on."""
+    """A key that changes the answer, and its break-even value."""
 
     key: str
     other: int
@@ -51,17 +52,20 @@ class Flip:
     side: Side
     """`above` or `below` the break-even; `is`: where the key is this choice."""
     break_even: float | str
-    """In the key's unit; a choice's name."""
+    """Break-even in the key's unit, or the name of a choice."""
     low: float | None
     high: float | None
-    """The middle 90 % of the break-even over resampled draws; None for a choice. It holds the true
-    one in about 85 of 100 cases: resampling a threshold is a little too sure."""
+    """The middle 90 % of the break-even over resampled draws; None for a choice.
+
+    It contains the true one in about 85 of 100 cases: resampling thresholds gives intervals that
+    are slightly too narrow.
+    """
     lead: float
-    """Mean utility by which the other leads beyond it, in draws that did not choose it."""
+    """Mean lead of the other algorithm beyond the break-even, in draws not used to find it."""
     share: float
-    """Share of all draws beyond it."""
+    """Share of all draws beyond the break-even."""
     p_value: float
-    """p value of a t test in draws that did not choose the rule, times the number of keys tried."""
+    """p value of a t test on draws not used to choose the rule, times the number of keys tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +86,18 @@ def flips(
     zone: float,
     logarithmic: Sequence[str] = (),
 ) -> tuple[Flip, ...]:
-    """The keys that turn the answer, the one that would gain most first.
+    """Return the keys that change the answer, the one with the largest gain first.
 
     Args:
-        utilities: of shape (algorithms, draws).
-        answer: the row of the present answer, which has the highest mean: only then is a flip by
-            chance as rare as the test says.
-        keys: by name, the value of each draw; texts are choices.
-        zone: differences of utility that nobody cares about.
-        logarithmic: keys whose break-even is halfway between two draws in their logarithm.
+        utilities: array of shape (algorithms, draws).
+        answer: the row of the present answer. It must have the highest mean, or flips by chance
+            are more frequent than the test says.
+        keys: values of each draw, by name of the key; strings are choices.
+        zone: differences of utility that are too small to matter.
+        logarithmic: keys whose break-even lies between two draws on a logarithmic scale.
 
     Raises:
-        ValueError: a key has not as many values as there are draws.
+        ValueError: a key does not have one value for each draw.
     """
     leads, kept = _leads(utilities, answer)
     tried: list[tuple[str, _Rule, Floats]] = []
@@ -124,11 +128,11 @@ def flips(
 def variance_shares(
     utilities: npt.ArrayLike, answer: int, other: int, keys: Mapping[str, Values]
 ) -> dict[str, float]:
-    """Shares of keys in the variance of the other's lead over the answer; `rest` is no key's.
+    """Return the share of each key in the variance of the other's lead; `rest` is unexplained.
 
-    The share of a key is the correlation ratio of the draws in equally full parts of its range,
-    less what chance would give (epsilon squared, Kelley 1935). What keys do only together is in
-    the rest, as is the luck of seeds.
+    The share of a key is the correlation ratio over parts of its range with equal numbers of
+    draws, minus the share expected by chance (epsilon squared, Kelley 1935). Interactions of keys
+    and the effect of seeds are in the rest.
     """
     leads, kept = _leads(utilities, answer)
     lead = leads[other]
@@ -142,30 +146,30 @@ def variance_shares(
 
 @dataclass(frozen=True, slots=True)
 class ShareTurn:
-    """The weight of one class at which the answer turns, the other classes' proportions kept."""
+    """The weight of one class at which the answer changes; the others keep their proportions."""
 
     class_name: str
     weight: float
-    """As it is, 0 to 1."""
+    """Present weight of the class, 0 to 1."""
     at: float
-    """Value at which the answer changes."""
+    """Weight at which the answer changes."""
     side: Literal["above", "below"]
     other: int
-    """The row of the algorithm that is best beyond it."""
+    """Row of the algorithm that is best beyond that weight."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weighing:
-    """An answer for a whole population."""
+    """The answer for a whole population of networks."""
 
     best: int
     """The row with the highest weighted mean."""
     means: tuple[float, ...]
     """Weighted mean utility of each algorithm."""
     regrets: tuple[tuple[float, ...], ...]
-    """By algorithm and class: how far behind the class's own best it is."""
+    """Distance to the class's own best, by algorithm and class."""
     loser: str | None
-    """The class that the best one serves worst, if by more than the zone."""
+    """Class that is farthest from its own best with this answer, if by more than the zone."""
     turns: tuple[ShareTurn, ...]
     """The nearest weight of each class that changes the answer; nearest first."""
 
@@ -177,20 +181,22 @@ def weigh(
 
     Args:
         utilities: mean utility of shape (algorithms, classes), without gaps.
-        classes: their names.
-        weights: of each class, of any sum.
-        zone: differences of utility that nobody cares about.
+        classes: names of the classes.
+        weights: weight of each class; their sum can be any number.
+        zone: differences of utility that are too small to matter.
 
     Raises:
-        ValueError: a gap in the utilities, or weights that do not fit.
+        ValueError: the utilities have gaps, or the weights do not fit.
     """
     by_class = np.asarray(utilities, dtype=np.float64)
     shares = np.asarray(weights, dtype=np.float64)
     if by_class.shape[1:] != (len(classes),) or shares.shape != (len(classes),):
-        msg = f"{len(classes)} classes, {shares.size} weights, utilities of {by_class.shape}"
+        msg = f"{len(classes)} classes and {shares.size} weights do not fit {by_class.shape}"
         raise ValueError(msg)
     if not np.isfinite(by_class).all() or (shares < 0).any() or not shares.sum() > 0:
-        msg = "a population needs a utility of every algorithm in every class, and weights above 0"
+        msg = (
+            "a population needs the utility of every algorithm in every class, and weights above 0"
+        )
         raise ValueError(msg)
     shares = shares / shares.sum()
     means = by_class @ shares
@@ -233,7 +239,7 @@ def _nearest_turn(
 
 
 def _leads(utilities: npt.ArrayLike, answer: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """By how much each algorithm leads the answer, in the draws of which nothing is missing."""
+    """Return each algorithm's lead over the answer, in those draws that have all values."""
     matrix = np.asarray(utilities, dtype=np.float64)
     kept = np.asarray(np.isfinite(matrix).all(axis=0))
     whole = matrix[:, kept]
@@ -241,7 +247,7 @@ def _leads(utilities: npt.ArrayLike, answer: int) -> tuple[Floats, npt.NDArray[n
 
 
 def _best_rule(leads: Floats, column: npt.NDArray[np.generic], *, is_log: bool) -> _Rule | None:
-    """The rule whose draws beyond have the greatest sum of the other's lead."""
+    """Return the rule whose draws give the other algorithm the largest total lead."""
     rules = (
         _rules_of_choices(leads, column)
         if column.dtype.kind == "U"
@@ -293,7 +299,7 @@ def _beyond(column: npt.NDArray[np.generic], rule: _Rule) -> npt.NDArray[np.bool
 
 
 def _held_out(leads: Floats, column: npt.NDArray[np.generic], *, is_log: bool) -> Floats:
-    """The leads where a rule that did not see the draw says the other one."""
+    """Return the leads in held-out draws for which the fitted rule chooses the other algorithm."""
     folds = np.arange(leads.shape[1]) % FOLDS
     found = []
     for fold in range(FOLDS):
@@ -305,7 +311,7 @@ def _held_out(leads: Floats, column: npt.NDArray[np.generic], *, is_log: bool) -
 
 
 def _p_of_gain(gains: Floats) -> float:
-    """Probability of as high a mean by chance, if the true one were 0."""
+    """Return the probability of a mean at least as high if the true mean were 0."""
     if len(gains) < FEWEST_BEYOND:
         return 1.0
     spread = float(gains.std(ddof=1)) / math.sqrt(len(gains))
@@ -317,7 +323,7 @@ def _p_of_gain(gains: Floats) -> float:
 def _interval(
     leads: Floats, column: npt.NDArray[np.generic], rule: _Rule, *, is_log: bool
 ) -> tuple[float | None, float | None]:
-    """The middle of the thresholds of the same rule over resampled draws."""
+    """Return the middle 90 % of the rule's thresholds over resampled draws."""
     if isinstance(rule.threshold, str):
         return None, None
     values = column.astype(np.float64)
@@ -336,7 +342,7 @@ def _interval(
 
 
 def _parts(column: npt.NDArray[np.generic]) -> npt.NDArray[np.intp]:
-    """The part of its range in which each draw lies: a choice, or one of equally full parts."""
+    """Return the part of the range of each draw: a choice, or one of equally full parts."""
     values, ranks = np.unique(column, return_inverse=True)
     most = max(2, round(math.sqrt(len(column)) / 2))
     if column.dtype.kind == "U" or len(values) <= most:

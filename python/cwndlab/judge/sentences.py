@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from cwndlab.judge.networks import Turn
     from cwndlab.stats import Interval
 
+_LEAST_PRICE = -math.log2(1 - 0.0005)  # below it, half the delay is worth 0.0 % of the throughput
 _UNEVEN_PCT = 35.0
-"""Share of two flows' total below which a flow gets less than its users would expect."""
+"""Share of two flows' total below which a flow is reported to get little."""
 
 _HALF = 0.5
-"""Share of the networks like this below which another algorithm is named beside the first."""
+"""Share of networks like this below which another algorithm is also named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def step_sentence(decision: Decision) -> str:
 
 
 def condition(decision: Decision) -> str:
-    """Return one condition under which the answer is another; empty where none is known."""
+    """Return a condition under which another answer is right; empty if none is known."""
     if decision.networks is not None and decision.networks.turns:
         turns = decision.networks.turns
         return " ".join(
@@ -102,20 +103,19 @@ def _condition(turn: Turn) -> str:
 
 
 def price_sentence(decision: Decision) -> str:
-    """Return for which price of delay the first is right, and which algorithm beyond it."""
+    """Return for which prices of delay the first is right, and which one is for others."""
     first = decision.first
     if first is None or decision.is_alone or not decision.goal.cost:
         return ""
     own = decision.entrant(first).prices
     if own is None:
         return ""
-    low, high = own
+    low, high = (0.0 if own[0] < _LEAST_PRICE else own[0]), own[1]
     others = ""
     if low > 0 and (name := _leader_beyond(decision.entrants, first, low, is_above=False)):
         others += _say("price other", name=quoted(name), side="less")
-    if math.isfinite(high) and (
-        name := _leader_beyond(decision.entrants, first, high, is_above=True)
-    ):
+    name = _leader_beyond(decision.entrants, first, high, is_above=True)
+    if name and math.isfinite(high):
         others += _say("price other", name=quoted(name), side="more")
     if not others:
         return _say("no turn")
@@ -123,7 +123,7 @@ def price_sentence(decision: Decision) -> str:
 
 
 def certainty(decision: Decision) -> tuple[Line, ...]:
-    """Return the three lines."""
+    """Return the three lines of certainty."""
     first = quoted(decision.first or "")
     if decision.repeatable is None:
         meaning = _say("repeatable unknown", runs=_runs(decision))
@@ -146,7 +146,7 @@ def certainty(decision: Decision) -> tuple[Line, ...]:
 
 
 def sentences(decision: Decision) -> list[str]:
-    """Return what follows the headline, a sentence each."""
+    """Return the sentences that follow the headline."""
     found = [
         step_sentence(decision),
         condition(decision),
@@ -160,7 +160,7 @@ def sentences(decision: Decision) -> list[str]:
 
 
 def _queue(decision: Decision) -> str:
-    """Return how much the queue holds where nobody said it; empty elsewhere."""
+    """Return the default size of the queue in words; empty if the user gave the size."""
     if decision.queue is None or not decision.queue.is_default or not decision.best:
         return ""
     return _say("default queue", queue=decision.queue)
@@ -192,7 +192,7 @@ def _range_ms(least_ms: float, most_ms: float) -> str:
 
 
 def _safest(decision: Decision) -> str:
-    """Return which algorithm is safer over networks like this; empty where the first is."""
+    """Return the algorithm that is safer on networks like this; empty if it is the first."""
     networks, first = decision.networks, decision.first
     if networks is None or first is None or not _is_safer_elsewhere(decision):
         return ""
@@ -206,7 +206,7 @@ def _safest(decision: Decision) -> str:
 
 
 def _is_safer_elsewhere(decision: Decision) -> bool:
-    """Whether over networks like this another algorithm gives away less than the first."""
+    """Whether another algorithm loses less than the first, averaged over networks like this."""
     networks, first = decision.networks, decision.first
     if networks is None or first is None:
         return False
@@ -214,7 +214,7 @@ def _is_safer_elsewhere(decision: Decision) -> bool:
 
 
 def _beside(decision: Decision) -> str:
-    """Return in the headline who starves or is starved; empty where flows share."""
+    """Return the headline's words about starvation; empty if flows share the link well."""
     for each in decision.encounters:
         share = each.share_pct
         if share is None:
@@ -249,7 +249,7 @@ def _beside(decision: Decision) -> str:
 
 
 def _harms(decision: Decision) -> str:
-    """Return what a flow beside the first loses more than beside its own kind."""
+    """Return what a flow beside the first loses in addition to beside its own kind."""
     for each in decision.encounters:
         if each.neighbour == each.candidate or not each.harmed:
             continue
@@ -283,7 +283,7 @@ def _title(algorithm: str) -> str:
 
 
 def _worth(utility: float) -> str:
-    """Return a difference of utility as what it is worth in throughput: "12 % more than"."""
+    """Return a difference of utility as the throughput that it is worth: "12 % more than"."""
     share = math.expm1(utility)
     if share >= 1:
         return _say("times", times=f"{share + 1:.2g}")
@@ -291,7 +291,7 @@ def _worth(utility: float) -> str:
 
 
 def _population(decision: Decision) -> list[str]:
-    """Return which class of users loses by the answer, and the weight at which it turns."""
+    """Return which class of users is served badly, and the weight at which the answer changes."""
     population, first = decision.population, decision.first
     if population is None or first is None:
         return []
@@ -325,7 +325,7 @@ def _population(decision: Decision) -> list[str]:
 
 
 def first_look(decision: Decision) -> str:
-    """Return what the first look at a link says, while networks like it are still to be tried."""
+    """Return the first answer for a link, before networks like it are tried."""
     names = join_words([quoted(name) for name in decision.best], "or")
     return _say("first look", pairs=decision.pairs, names=names)
 
@@ -379,7 +379,7 @@ def _change(bounds: Bounds) -> str:
 
 
 def _given(low: float, high: float) -> str:
-    """Return the shares of throughput that half the delay is worth between two prices."""
+    """Return a range of prices as the shares of throughput that half the delay is worth."""
     if not math.isfinite(high):
         return f"at least {percent(share_given(low))}"
     if low == 0:

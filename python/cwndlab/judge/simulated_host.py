@@ -1,4 +1,4 @@
-"""The host that an answer was simulated for: what its sender has between TCP and the wire."""
+"""The simulated sending host: everything between its TCP and the wire."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class SimulatedHost:
 
     stack: str
     qdisc: str | None
-    """Queueing discipline of its device; None where nothing stands between TCP and the link."""
+    """Queueing discipline of the device; None if TCP sends directly to the link."""
     is_paced: bool
-    """Whether every algorithm is paced; BBR is in any case."""
+    """Whether all algorithms are paced; BBR always is."""
     has_offload: bool
     """Whether the device splits large segments."""
     send_buffer_max_bytes: int | None
     receive_buffer_max_bytes: int | None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the host for programs."""
+        """Return the host as a dictionary, for JSON."""
         return {
             "stack": self.stack,
             "qdisc": self.qdisc,
@@ -59,7 +59,7 @@ def simulated_host(scenario: Mapping[str, Any]) -> SimulatedHost:
 
 @dataclass(frozen=True, slots=True)
 class HostDifference:
-    """A setting of this machine that is not as it was simulated."""
+    """A setting of this machine that differs from the simulated host."""
 
     setting: str
     """The sysctl's name."""

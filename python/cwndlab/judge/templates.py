@@ -1,4 +1,4 @@
-"""All words of the answer: sentences with places for values, and keys of ranges in words."""
+"""All text of the answer: sentence templates, and names for the keys of ranges."""
 
 TEMPLATES = {
     "no result": "No run has a result.",
@@ -27,7 +27,7 @@ TEMPLATES = {
     "not real": "advice for {kind} agreed with {agreed} of {checked} measurements of real networks",
     "this link only": "in simulation of exactly this network; networks like it were not tried",
     "measured only": "as measured on exactly this network; networks like it were not tried",
-    "nothing differs": "from runs that are all the same, which say nothing about other runs",
+    "nothing differs": "from identical runs, which say nothing about chance",
     "too few": "from {runs}, too few to say how sure",
     "nothing random": "in simulation of exactly this network, in which nothing is random",
     # The step from what the user runs.
@@ -104,7 +104,7 @@ KEYS = {
     "distance": "the distance to the access point",
     "power": "the transmit power",
     "bursts": "the mean burst of the network nearby",
-    "grants": "the period of requests to send",
+    "grants": "the interval between scheduling requests",
     "recovery": "the time to recover a block",
     "block_errors": "the share of lost blocks",
     "rate": "the rate",
@@ -112,5 +112,5 @@ KEYS = {
 }
 """Keys of ranges in words."""
 
-SHARES = KEYS | {"load": "the share of the air that others take"}
+SHARES = KEYS | {"load": "the share of airtime that others take"}
 """Keys of ranges in words where their values are percentages."""

@@ -1,9 +1,9 @@
 """Uses of a network: the applications that run and the measures that count.
 
-A use has the keys of the study that runs it and, where throughput and delay are not what counts, a
-goal of its own.  The gains of those goals are in logarithms, so that a difference of 0.03 is 3 %.
-Where a run has no value because nothing arrived, it gets the worst that its length allows instead
-of being left out.
+A use has the study keys that run it and, if throughput and delay are not the right measure, a goal
+of its own.  The gains of those goals are in logarithms, so that a difference of 0.03 is 3 %. If a
+run has no value because nothing arrived, it gets the worst value that its length allows instead of
+being left out.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from cwndlab.judge.goals import Goal
 
 STANDSTILL_PRICE = 4 * 2.66
-"""Weight of standstill, in log of bitrate: 2.66 a second in each chunk of 4 s, as in the
-logarithmic quality of experience of Mao, Netravali and Alizadeh, Neural Adaptive Video Streaming
-with Pensieve (SIGCOMM 2017)."""
+"""Weight of stalls, in units of the logarithm of the bitrate: 2.66 for a second in each chunk of 4
+s, as in the logarithmic quality of experience of Mao, Netravali and Alizadeh, Neural Adaptive
+Video Streaming with Pensieve (SIGCOMM 2017)."""
 
 TRANSFER_WEIGHT = 0.1
-"""Weight of the transfer beside a call: 1 % of the call's quality for 10 % of speed. Ours."""
+"""Weight of the transfer beside a call, our choice: 10 % of speed is worth 1 % of call quality."""
 
 _LONGEST_STANDSTILL = 1.0  # as long as the playing: nobody watches on
 _FRAME_MS = 20.0  # of speech, before it can be sent
@@ -45,9 +45,9 @@ class Use:
     keys: Mapping[str, Any]
     """Settings of the study: application, direction, duration."""
     goal: Goal | None
-    """Measure of the use; None where the user chooses between throughput and delay."""
+    """Measure of the use; None if the goal decides between throughput and delay."""
     columns: tuple[str, ...]
-    """The columns of flows that tell of it, the first one most."""
+    """Columns of flows that describe it, the most important first."""
     source: str
     """Source of the sizes, rates and weights."""
     beside: tuple[Mapping[str, Any], ...] = ()
@@ -56,7 +56,7 @@ class Use:
     def document(self, flow: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return the keys of a study, to be joined with those of the network and the algorithms.
 
-        `flow` has what the flow under test has from elsewhere, such as its jitter of starting.
+        `flow` has further keys of the flow under test, such as its start jitter.
         """
         tables = [dict(flow or {}), *map(dict, self.beside)]
         return {**self.keys, **({"flow": tables} if flow or self.beside else {})}
@@ -76,7 +76,7 @@ USES: Mapping[str, Use] = MappingProxyType(
         for use in (
             Use(
                 "bulk",
-                "a transfer without end",
+                "an endless transfer",
                 {"application": "bulk"},
                 None,
                 _BULK_COLUMNS,
@@ -110,7 +110,7 @@ USES: Mapping[str, Use] = MappingProxyType(
             ),
             Use(
                 "upload",
-                "an upload without end",
+                "an endless upload",
                 {"application": "bulk", "direction": "uplink"},
                 None,
                 _BULK_COLUMNS,
@@ -143,7 +143,7 @@ def use_named(name: str) -> Use:
     """Return the use of this name.
 
     Raises:
-        UnknownNameError: there is none.
+        UnknownNameError: there is no use of this name.
     """
     if name not in USES:
         raise UnknownNameError(name, USES, "cwndlab advise --help", kind="use")
@@ -151,7 +151,7 @@ def use_named(name: str) -> Use:
 
 
 def gains_of_uses(flows: pl.DataFrame) -> pl.DataFrame:
-    """Return the gains of the uses' goals: one row a flow, by `run` and `flow`, null elsewhere.
+    """Return the gains of the uses' goals by `run` and `flow`; null for other flows.
 
     Flows beside a call have its `call_delay_p95_ms` and `call_loss_pct` too.
     """
@@ -191,7 +191,7 @@ def _page_gain() -> pl.Expr:
 
 
 def _time(column: str) -> pl.Expr:
-    """A response time; of a flow that asked in vain, as long as it waited."""
+    """Return a response time; if no response arrived, the time spent waiting for it."""
     waited_ms = 1000 * (_number("end_s") - _number("start_s"))
     return pl.when(pl.col("responses").is_not_null()).then(pl.coalesce(_number(column), waited_ms))
 
@@ -204,12 +204,12 @@ def _video_gain() -> pl.Expr:
 
 
 def _call_gain() -> pl.Expr:
-    """Gain of a call: its quality, and with a small weight the rate of flows beside it."""
+    """Return the gain of a call: its quality, plus a little for the rate of flows beside it."""
     return _of_call(call_rating()).log() + TRANSFER_WEIGHT * _log_rate("goodput_mbit_s")
 
 
 def _of_call(value: pl.Expr) -> pl.Expr:
-    """A value of the call in a run, at the flows beside it."""
+    """Return a value of the call in a run as a column of the flows beside the call."""
     is_call = pl.col("application") == _DATAGRAMS
     return pl.when(~is_call).then(pl.when(is_call).then(value).max().over("run"))
 

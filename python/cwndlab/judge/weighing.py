@@ -1,4 +1,4 @@
-"""An answer for classes of users: the best weighted mean, who loses by it, and where it turns."""
+"""An answer for classes of users: the best weighted mean, and the class that it serves badly."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class ClassView:
     weight: float
     """Share of the population."""
     regret: float
-    """Utility that the class loses with the answer instead of its own best algorithm."""
+    """Utility that the class loses with this answer compared with its own best algorithm."""
     best: str
     """The class's own best algorithm."""
     is_loser: bool
-    """Whether this is the class that loses most, and by more than the zone."""
+    """Whether this class loses most, and more than the zone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class PopulationView:
 
     @property
     def loser(self) -> ClassView | None:
-        """The class that loses by the answer, if one does by more than the zone."""
+        """The class that loses most with this answer, if by more than the zone."""
         return next((each for each in self.classes if each.is_loser), None)
 
     def to_json(self) -> dict[str, Any]:
@@ -88,15 +88,15 @@ class PopulationView:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Weight of each class."""
+    """The weight of each class of users."""
 
     shares: Mapping[str, float]
-    """By the name of the class; together 1."""
+    """Weights by the name of the class; their sum is 1."""
     is_invented: bool
 
 
 def equal_weights(names: Sequence[str]) -> Weights:
-    """Return weights of which nothing is known."""
+    """Return equal weights, for classes whose weights are not known."""
     return Weights(dict.fromkeys(names, 1 / len(names)), is_invented=True)
 
 
@@ -109,7 +109,7 @@ def decide_population(
 ) -> Decision:
     """Decide a goal for all classes together: by the weighted mean of their utilities.
 
-    Repetitions of equal number are combined; a class's further repetitions do not count.
+    Repetitions of equal number are combined; additional repetitions of a class do not count.
     """
     together = weighted(by_class, weights)
     decision = decide_runs(names, together, goal, baseline)

@@ -1,4 +1,4 @@
-"""Algorithms in the running Linux kernel: what it can do, and how ours get there and out again.
+"""Loading algorithms into the running Linux kernel, and unloading them.
 
-What needs privileges happens in a helper process, a program of its own (`crates/kernel`).
+Everything that needs privileges happens in a helper process (`crates/kernel`).
 """

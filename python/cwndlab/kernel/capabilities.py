@@ -1,4 +1,4 @@
-"""Congestion control in the running kernel, as far as an unprivileged user can see."""
+"""Congestion control in the running kernel, as far as an unprivileged user can see it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Kernel:
         return frozenset(name for name in self.available if name.startswith(OUR_PREFIX))
 
     def state_of(self, name: str) -> str | None:
-        """Tell whether an algorithm is built in or a module; None if the kernel has none."""
+        """Return whether an algorithm is built in or a module; None if it is neither."""
         if name in self.available:
             return "module, loaded" if name in self.loaded_modules else "built in"
         return f"module: modprobe tcp_{name}" if name in self.modules else None
@@ -70,14 +70,14 @@ def this_kernel() -> Kernel:
 def obstacles() -> list[Obstacle]:
     """Why our algorithms cannot be loaded here; empty if they can."""
     if sys.platform != "linux":
-        return [Obstacle("this is not a Linux", "use the simulator")]
+        return [Obstacle("this is not Linux", "use the simulator")]
     found = []
     release = platform.release()
     version = tuple(int(part) for part in re.findall(r"\d+", release)[:2])
     if version < _OLDEST:
         found.append(Obstacle(f"Linux {release} is too old", "run Linux 6.4 or later"))
     if not _TYPES.exists():
-        remedy = "run a kernel with CONFIG_DEBUG_INFO_BTF, as those of distributions are"
+        remedy = "run a kernel built with CONFIG_DEBUG_INFO_BTF, as distributions build theirs"
         found.append(Obstacle(f"this kernel has no {_TYPES}", remedy))
     if helper_path() is None:
         found.append(Obstacle("the helper was not built", HELPER_REMEDY))
@@ -87,12 +87,12 @@ def obstacles() -> list[Obstacle]:
         found.append(Obstacle("clang is missing", f"sudo {CLANG_PACKAGES}"))
     if not _is_privileged():
         remedy = "sudo cwndlab algorithm load NAME"
-        found.append(Obstacle("only root loads algorithms", remedy, is_root=True))
+        found.append(Obstacle("only root can load algorithms", remedy, is_root=True))
     return found
 
 
 def _is_privileged() -> bool:
-    """Whether this process may load: root, and not only root of a container."""
+    """Return whether this process may load algorithms: as root, and not only in a container."""
     match = re.search(r"^CapEff:\s*(\w+)$", _read(Path("/proc/self/status")), re.MULTILINE)
     bits = int(match[1], 16) if match else 0
     may_program = bits >> _CAP_SYS_ADMIN & 1 or bits >> _CAP_BPF & bits >> _CAP_PERFMON & 1

@@ -18,7 +18,7 @@ def clang() -> tuple[str, ...]:
     """The command of clang: CLANG, or the newest of this machine.
 
     Raises:
-        AlgorithmError: there is none.
+        AlgorithmError: clang is not installed.
     """
     wanted = shlex.split(environ.get("CLANG", ""))
     if wanted and shutil.which(wanted[0]):
@@ -27,5 +27,5 @@ def clang() -> tuple[str, ...]:
     for name in ("clang", *(f"clang-{version}" for version in versions)):
         if shutil.which(name):
             return (name,)
-    msg = f"the kernel's objects are made by clang, which is not here ({CLANG_PACKAGES})"
+    msg = f"clang compiles algorithms for the kernel, and is not installed ({CLANG_PACKAGES})"
     raise AlgorithmError(msg)

@@ -1,6 +1,7 @@
-"""The helper process: asked in lines of JSON, it does what needs privileges.
+"""The helper process, which takes requests as lines of JSON and does what needs privileges.
 
-What it loads is gone when it ends, and it ends when this process does, unless it was pinned.
+Algorithms that it loads are unloaded when it ends, unless they are pinned. It ends with this
+process.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 from cwndlab.errors import BrokenAlgorithmError, KernelError
 
 HELPER_REMEDY = (
-    "no wheel has it; in a clone: "
+    "wheels do not contain it; in a clone, run: "
     "sudo apt-get install clang libelf-dev zlib1g-dev pkg-config make; make setup"
 )
 _NAME = "cwndlab-kernel"
@@ -35,7 +36,7 @@ class KernelHelper(AbstractContextManager["KernelHelper"]):
     """A running helper."""
 
     def __init__(self) -> None:
-        """Start it.
+        """Start the process.
 
         Raises:
             KernelError: it was not built.
@@ -49,10 +50,10 @@ class KernelHelper(AbstractContextManager["KernelHelper"]):
         )
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a request.
+        """Send a request and return the answer.
 
         Raises:
-            BrokenAlgorithmError: the kernel does not take the algorithm; says why.
+            BrokenAlgorithmError: the kernel refuses the algorithm; the message says why.
             KernelError: it cannot be done here.
         """
         process = self._process
@@ -66,7 +67,7 @@ class KernelHelper(AbstractContextManager["KernelHelper"]):
         except BrokenPipeError:
             line = ""
         if not line:
-            msg = f"the helper ended unasked (exit status {process.wait()})"
+            msg = f"the helper process exited unexpectedly (status {process.wait()})"
             raise KernelError(msg)
         answer: dict[str, Any] = json.loads(line)
         if answer["answer"] == "refused":
@@ -77,7 +78,7 @@ class KernelHelper(AbstractContextManager["KernelHelper"]):
         return answer
 
     def wait(self) -> None:
-        """Wait until it ends or somebody interrupts."""
+        """Wait until the process ends or the user interrupts."""
         # Polars' handler of SIGINT lets system calls go on, so one that waits for ever never ends.
         while True:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -85,12 +86,12 @@ class KernelHelper(AbstractContextManager["KernelHelper"]):
                 return
 
     def pass_on(self) -> None:
-        """Let it live as long as the program that this process becomes."""
+        """Keep the helper running for as long as the program that will replace this process."""
         if self._process.stdin is not None:
             os.set_inheritable(self._process.stdin.fileno(), True)  # noqa: FBT003  its only argument
 
     def close(self) -> None:
-        """End it, and with it what it loaded."""
+        """End the process, which unloads what it loaded."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         self._process.wait()

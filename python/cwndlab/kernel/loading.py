@@ -1,4 +1,4 @@
-"""Algorithms of ours into the running kernel and out again."""
+"""Loading our algorithms into the running kernel, and unloading them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Pin:
 
     @property
     def entry(self) -> str:
-        """Its file name in the folder of pins."""
+        """File name of the algorithm in the folder of pins."""
         return f"{self.label}-{self.name}"
 
 
@@ -40,10 +40,10 @@ def load(
     *,
     stays: bool = False,
 ) -> KernelProgram:
-    """Load the algorithm of a name or a file; without `stays`, for as long as the helper lives.
+    """Load an algorithm by name or file; without `stays`, only for as long as the helper runs.
 
     Raises:
-        AlgorithmError: it cannot be compiled, or the kernel does not take it; says why.
+        AlgorithmError: it cannot be compiled, or the kernel does not take it; the message says why.
         KernelError: this kernel or user cannot load it.
     """
     program = kernel_program(reference, folder, parameters)
@@ -59,10 +59,10 @@ def load(
 
 
 def require_loading(reference: str) -> None:
-    """Say what is in the way of loading an algorithm.
+    """Raise an error if the algorithm cannot be loaded into this kernel.
 
     Raises:
-        KernelError: something is.
+        KernelError: it cannot; the message says why.
     """
     found = obstacles()
     if not found:
@@ -91,7 +91,7 @@ def unload(reference: str, folder: Path) -> list[Pin]:
     """Unload the pinned algorithms of a name, a file, or a name in the kernel.
 
     Raises:
-        KernelError: there is none, or it needs root.
+        KernelError: no such algorithm is pinned, or unloading needs root.
     """
     if any(obstacle.is_root for obstacle in obstacles()):
         msg = f"unloading needs root: sudo cwndlab algorithm unload {reference}"
@@ -104,7 +104,7 @@ def unload(reference: str, folder: Path) -> list[Pin]:
         label = program.pin.removesuffix(f"-{name}")
         found = [pin for pin in pins() if pin.label == label]
     if not found and name in this_kernel().ours:
-        msg = f"{name} is held by a command that still runs; end that"
+        msg = f"{name} was loaded by a command that is still running; stop that command"
         raise KernelError(msg)
     if not found:
         msg = f"{reference} is not loaded (cwndlab algorithm list)"

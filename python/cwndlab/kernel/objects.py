@@ -1,4 +1,4 @@
-"""From an algorithm's file to an object that the kernel can load: the same file, another target."""
+"""Compiling an algorithm's file, unchanged, into an object that the kernel can load."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class KernelProgram:
 
     @property
     def pin(self) -> str:
-        """Its file name in the folder of pins, where names have no dots."""
+        """File name of the algorithm in the folder of pins, where names have no dots."""
         return f"{re.sub('[^A-Za-z0-9_-]', '_', self.label)[:40]}-{self.name}"
 
 
@@ -58,7 +58,7 @@ def kernel_program(
 ) -> KernelProgram:
     """The program of a name or a file, for the kernel.
 
-    One that is recording takes down every call of its hooks, and has another name.
+    A recording program records every call of its hooks, and has a name of its own.
 
     Raises:
         AlgorithmError: the file cannot be read, or clang is missing.
@@ -76,7 +76,7 @@ def kernel_program(
 
 
 def replay_program(reference: str, folder: Path) -> Program:
-    """The native program that makes recorded calls of the algorithm again.
+    """Return the native program that repeats recorded calls of the algorithm.
 
     Raises:
         AlgorithmError: the file cannot be read.
@@ -90,7 +90,7 @@ def replay_program(reference: str, folder: Path) -> Program:
 
 
 def tracing_program() -> Program:
-    """The program that takes down what TCP does by itself.
+    """Return the program that records TCP's events.
 
     Raises:
         AlgorithmError: clang is missing.
@@ -104,7 +104,7 @@ def kernel_object(program: Program) -> Path:
     """The compiled program, from the cache if it is there.
 
     Raises:
-        BrokenAlgorithmError: it does not compile; names the lines.
+        BrokenAlgorithmError: it does not compile; the message names the lines.
     """
     key = hashlib.sha256(f"{program} {_version()}".encode()).hexdigest()
     target = cache_folder() / "algorithms" / f"{key[:32]}.bpf.o"
@@ -121,14 +121,14 @@ def kernel_object(program: Program) -> Path:
 
 
 def _source(reference: str, folder: Path) -> tuple[Path, Path]:
-    """The file of an algorithm, and the folder of what it is compiled with."""
+    """Return an algorithm's file, and the folder of headers to compile it with."""
     if reference.startswith(LINUX_PREFIX):
         module = Path(reference.removeprefix(LINUX_PREFIX)).stem
-        msg = f"{reference} is a module of a kernel, which loads it by itself: modprobe {module}"
+        msg = f"{reference} is a kernel module; load it with: modprobe {module}"
         raise AlgorithmError(msg)
     if reference in DESCRIPTIONS:
         reno = algorithm_named(reference)
-        why = "the recovery is the kernel's affair"
+        why = "loss recovery is part of the kernel"
         msg = f"{reference} is {reno} with a recovery of its own; {why}, so load {reno}"
         raise AlgorithmError(msg)
     contract = contract_folder()
@@ -138,7 +138,7 @@ def _source(reference: str, folder: Path) -> tuple[Path, Path]:
 
 
 def _built_in_file(algorithm: core.Algorithm, contract: Path) -> Path:
-    """The algorithm's own file, written beside what it includes."""
+    """Write the algorithm's file beside the headers that it includes."""
     path = contract / f"{algorithm.name}.c"
     content = algorithm.source_text.encode()
     if not path.exists() or path.read_bytes() != content:

@@ -1,4 +1,4 @@
-"""Calls that the kernel made of an algorithm's hooks, made again in the native build."""
+"""Replay of the kernel's calls of an algorithm's hooks, in the native build."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Outcome of the native build on the kernel's calls."""
+    """Outcome of repeating the kernel's calls in the native build."""
 
     calls: Mapping[str, int]  # by program, cubic_cong_avoid
     mismatches: int
@@ -32,7 +32,7 @@ class Replay:
 
 
 class CallRecorder:
-    """An algorithm in the kernel that takes down every call of its hooks."""
+    """An algorithm in the kernel that records every call of its hooks."""
 
     def __init__(
         self,
@@ -41,10 +41,11 @@ class CallRecorder:
         recording: Path,
         parameters: Mapping[str, int] | None = None,
     ) -> None:
-        """Load it, and begin.
+        """Load the algorithm and start recording.
 
         Raises:
-            AlgorithmError: it cannot be compiled, or the kernel does not take it; says why.
+            AlgorithmError: it cannot be compiled, or the kernel does not take it; the message says
+                why.
             KernelError: this kernel or user cannot load it, or the file cannot be written.
         """
         self.program: KernelProgram = kernel_program(
@@ -66,7 +67,7 @@ class CallRecorder:
             raise
 
     def finish(self) -> int:
-        """End the recording and unload; how many calls there are."""
+        """Stop recording, unload the algorithm, and return the number of calls."""
         try:
             answer = self._helper.ask({"do": "stop_recording", "name": self.program.name})
         finally:
@@ -77,11 +78,11 @@ class CallRecorder:
 def replay(
     reference: str, folder: Path, recording: Path, parameters: Mapping[str, int] | None = None
 ) -> Replay:
-    """Make recorded calls again in the native build of the same algorithm.
+    """Replay recorded calls in the native build of the same algorithm.
 
     Raises:
         AlgorithmError: it cannot be compiled.
-        BrokenAlgorithmError: the calls cannot be made; says why.
+        BrokenAlgorithmError: the calls cannot be repeated; the message says why.
     """
     program = executable(replay_program(reference, folder))
     settings = [f"{name}={value}" for name, value in (parameters or {}).items()]

@@ -22,7 +22,7 @@ _SHORTEST_NS = _NS_PER_S // 5
 
 
 class DatagramsBeside:
-    """Datagrams at a rate while a run is measured: what a call beside it would have."""
+    """Datagrams sent at a fixed rate during a run, like a call beside it."""
 
     def __init__(
         self,
@@ -32,14 +32,11 @@ class DatagramsBeside:
         duration_ns: int,
         directions: Sequence[str],
     ) -> None:
-        """Send some in each direction, `forward` or `reverse`, until the run's end.
+        """Prepare to send datagrams in each direction until the run ends.
 
-        Args:
-            address: of the server.
-            session: the `id` of the run's session.
-            bits_per_sec: of the datagrams' content.
-            duration_ns: of the run.
-            directions: one or two.
+        Args: address: address of the server. session: the `id` of the run's session. bits_per_sec:
+        rate of the datagrams' content. duration_ns: duration of the run. directions: one or both
+        of `forward` and `reverse`.
         """
         self.rows: list[dict[str, Any]] = []
         self._address = address
@@ -69,12 +66,12 @@ class DatagramsBeside:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Wait for their end."""
+        """Wait until both directions have finished."""
         for thread in self._threads:
             thread.join()
 
     def frame(self, key: str) -> pl.DataFrame:
-        """A row a direction."""
+        """Return one row for each direction."""
         schema = {
             "run": pl.String,
             "direction": pl.String,

@@ -30,28 +30,28 @@ _SCHEMA = {
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """Something that disturbed a run, which a reader of its results must know."""
+    """A disturbance of a run, recorded with its results."""
 
     kind: FlagKind
     t_s: float
     what: str
     duration_s: float | None = None
     flow: int | None = None
-    """The flow that it concerns; None for all."""
+    """The flow that was disturbed; None for all flows."""
 
     @property
     def is_outage(self) -> bool:
-        """Whether the network was away, so that a run may be measured again."""
+        """Whether the network was unreachable, so that the run may be repeated."""
         return self.kind != "technology"
 
 
 def flags_of(flow: int, series: Series, outage_s: float) -> list[Flag]:
-    """Times in which nothing was acknowledged although something was on its way.
+    """Return the times in which nothing was acknowledged although data were under way.
 
     Args:
-        flow: its number.
-        series: of its sender.
-        outage_s: how long that must last.
+        flow: the flow's number.
+        series: the time series of its sender.
+        outage_s: shortest silence that counts.
     """
     found = []
     for begin_s, end_s, backoff in _stalls(series):
@@ -73,7 +73,7 @@ def flag_frame(key: str, flags: Sequence[Flag]) -> pl.DataFrame:
 
 
 def _stalls(series: Series) -> list[tuple[float, float, int]]:
-    """Begin and end of each time between two acknowledgements, and the most doublings in it."""
+    """Return begin, end and timeout doublings of each time without an acknowledgement."""
     acked, in_flight = series.columns.get("acked_bytes"), series.columns.get("unacked_pkts")
     if acked is None or in_flight is None or len(series.t_s) < 2:  # noqa: PLR2004  a time between
         return []

@@ -1,8 +1,8 @@
-"""`cwndlab live --via iperf3`: the far end is a plain `iperf3 --server`, nothing of ours.
+"""`cwndlab live --via iperf3`: the far end is a plain `iperf3 --server`, without cwndlab.
 
-Each run is one test of iperf3's client; what it tells is read as `cwndlab import` reads it. iperf3
-gives both ends the algorithm, so it is left to its default where the study does not set it on the
-data's sender. Left out: probes, the receiver's TCP state, and applications that iperf3 has not got.
+Each run is one test of iperf3's client; its output is read as by `cwndlab import`. iperf3 sets the
+algorithm at both ends, so no algorithm is set if the study does not set one for the data's sender.
+Not available: probes, the receiver's TCP state, and applications that iperf3 does not have.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ _SHORTEST_INTERVAL_S, _LONGEST_INTERVAL_S = 0.1, 60.0
 
 
 def runs_via(matrix: Matrix) -> Matrix:
-    """A study's runs; their results are never taken for those with `cwndlab serve`."""
+    """Return a study's runs, with keys that differ from those with `cwndlab serve`."""
     return rekeyed(matrix, _PROGRAM)
 
 
 @dataclass(frozen=True, slots=True)
 class Iperf3:
-    """A plain server of iperf3."""
+    """A plain iperf3 server."""
 
     host: str
     port: int = DEFAULT_PORT
@@ -62,15 +62,15 @@ class Iperf3:
         if not colon or (":" in host and not host.endswith("]")):
             return cls(text.strip("[]"))
         if not port.isdigit() or not 0 < int(port) < 1 << 16:
-            msg = f"{text!r} is no HOST or HOST:PORT"
+            msg = f"{text!r} is not HOST or HOST:PORT"
             raise ServerUnreachableError(msg)
         return cls(host.strip("[]"), int(port))
 
     def check(self, runs: Iterable[Run]) -> None:
-        """Make sure that it can do all runs, before the first.
+        """Check, before the first run, that iperf3 can do all of them.
 
         Raises:
-            StudyError: it cannot; says what can.
+            StudyError: it cannot; the message says what can.
             TransferFailedError: iperf3 is not installed here.
         """
         if shutil.which(_PROGRAM) is None:
@@ -83,14 +83,14 @@ class Iperf3:
                 raise StudyError([msg])
 
     def measure(self, run: Run, sender_algorithm: str | None) -> MeasuredRun:
-        """Make a run.
+        """Measure one run.
 
         Args:
-            run: to be made.
-            sender_algorithm: of the data's sender; None leaves its machine's default.
+            run: the run to make.
+            sender_algorithm: algorithm of the data's sender; None leaves its machine's default.
 
         Raises:
-            AlgorithmMissingError: an end has not got it.
+            AlgorithmMissingError: an end does not have the algorithm.
             ServerUnreachableError: no server of iperf3 answers.
             TransferFailedError: the test failed.
         """
@@ -104,7 +104,7 @@ class Iperf3:
         return _measured(run, measurement, content)
 
     def command(self, scenario: Scenario, sender_algorithm: str | None) -> list[str]:
-        """The test of a scenario, as one would type it."""
+        """Return the iperf3 command for a scenario."""
         flow = scenario.flows[0]
         omit_s = scenario.warm_up_ns // _NS_PER_S
         words = [_PROGRAM, "--client", self.host, "--port", str(self.port), "--json"]
@@ -135,7 +135,7 @@ class Iperf3:
                 timeout=scenario.duration_ns / _NS_PER_S + _PATIENCE_S,
             )
         except subprocess.TimeoutExpired:
-            msg = "the transfer broke off: iperf3 did not end; is the path still there?"
+            msg = "the transfer broke off: iperf3 did not finish in time; check the connection"
             raise TransferFailedError(msg) from None
         if not done.stdout.strip():
             reason = done.stderr.decode(errors="replace").strip() or f"status {done.returncode}"
@@ -157,7 +157,7 @@ class Iperf3:
 
 
 def _obstacle(scenario: Scenario) -> str | None:
-    """Why iperf3 cannot do this."""
+    """Return why iperf3 cannot run a scenario; None if it can."""
     flows, path = scenario.flows, scenario.path
     application = flows[0].application
     obstacles = (
@@ -166,24 +166,28 @@ def _obstacle(scenario: Scenario) -> str | None:
             f"iperf3 has no application {application.kind}",
         ),
         (
+            isinstance(application, apps.Paced) and application.bulk_for_ns > 0,
+            "iperf3 cannot change from bulk to paced data",
+        ),
+        (
             any(_nature(flow) != _nature(flows[0]) for flow in flows),
-            "flows of a test of iperf3 are alike: direction, algorithm, application",
+            "all flows of an iperf3 test need the same direction, algorithm and application",
         ),
         (
             isinstance(application, apps.Sized) and len(flows) > 1,
-            "iperf3 shares a size out among its flows",
+            "iperf3 divides a transfer's size among its flows",
         ),
         (
             any(flow.start_ns or flow.stop_ns is not None for flow in flows),
-            "flows of iperf3 begin and end together",
+            "all flows of an iperf3 test start and end together",
         ),
         (
             isinstance(path, LivePath) and path.udp_bits_per_sec is not None,
-            "iperf3 sends no datagrams beside the data",
+            "iperf3 cannot send datagrams beside the data",
         ),
         (
             scenario.duration_ns % _NS_PER_S > 0 or scenario.warm_up_ns % _NS_PER_S > 0,
-            "iperf3 counts whole seconds of duration and warm_up",
+            "iperf3 needs whole seconds for duration and warm_up",
         ),
     )
     return next((reason for is_so, reason in obstacles if is_so), None)

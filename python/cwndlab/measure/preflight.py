@@ -36,19 +36,19 @@ _WINDOW_SHARE = 0.5
 
 
 class ProxyError(CwndlabError):
-    """Something ends TCP connections between the ends: what is measured would mean nothing."""
+    """A proxy ends TCP connections between the ends, so measurements would be meaningless."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """An end that is given an algorithm, and the direction in which it sends."""
+    """One end with its algorithm, and the direction in which it sends."""
 
     algorithm: str | None
     """Algorithm; None for its machine's default."""
     direction: str
     """`forward`: the server sends."""
     is_named: bool = True
-    """Whether what sends is what the study names."""
+    """Whether the study sets the algorithm at the sending end."""
 
     @property
     def end(self) -> str:
@@ -58,27 +58,27 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
-    """Facts for the record, and what stands out of them."""
+    """Facts about both ends and the path, and the findings among them."""
 
     facts: Mapping[str, Any]
     findings: tuple[PathFinding, ...]
 
     @property
     def is_through_proxy(self) -> bool:
-        """Whether a comparison of algorithms would be void."""
+        """Whether a proxy makes comparisons of algorithms meaningless."""
         return any(finding.kind == "proxy" for finding in self.findings)
 
     def record(self) -> dict[str, Any]:
-        """For the results' folder."""
+        """Return the facts as stored in the results folder."""
         return {**self.facts, "findings": [asdict(finding) for finding in self.findings]}
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row a fact, with what each end has of it."""
+        """Return one row for each fact, with its value at each end."""
         client, server = (_facts(self.facts[end]) for end in ("client", "server"))
         return [{"end": name, "client": client[name], "server": server[name]} for name in client]
 
     def lines(self, *, with_notes: bool = True) -> list[str]:
-        """The path, and what stands out."""
+        """Return lines that describe the path and the findings."""
         facts = self.facts
         path = f"round trip {facts['round_trip_ms']:.3g} ms"
         if facts["clock_offset_ms"] is not None:
@@ -99,7 +99,8 @@ def look(session: Session, senders: Sequence[Sender] = ()) -> Preflight:
 
     Raises:
         TransferFailedError: the server is gone.
-        AlgorithmMissingError: an end has not got what a sender needs; says how to load it.
+        AlgorithmMissingError: an end has not got what a sender needs; the message says how to load
+            it.
     """
     _try_algorithms(session, senders)
     round_trip_ms = _round_trip_ms(session)
@@ -118,7 +119,7 @@ def look(session: Session, senders: Sequence[Sender] = ()) -> Preflight:
 
 
 def measure_datagrams(session: Session, bits_per_sec: int) -> list[dict[str, Any]]:
-    """Loss and jitter of datagrams at a rate, a row for each direction.
+    """Measure loss and jitter of datagrams at a rate; return a row for each direction.
 
     Raises:
         TransferFailedError: the server refuses the rate, or UDP does not get through.
@@ -147,7 +148,7 @@ def measure_datagrams(session: Session, bits_per_sec: int) -> list[dict[str, Any
 
 
 def _try_algorithms(session: Session, senders: Sequence[Sender]) -> None:
-    """Check that each end can send as the study asks; report all that it cannot, at once."""
+    """Check that each end can send as the study requires; report all problems together."""
     missing = []
     for end, name in sorted({(sender.end, sender.algorithm or "") for sender in senders}):
         if not name:
@@ -165,10 +166,10 @@ def _try_algorithms(session: Session, senders: Sequence[Sender]) -> None:
 
 
 def _round_trip_ms(session: Session) -> float:
-    """The quickest way from application to application and back, over TCP.
+    """Measure the shortest round trip from application to application, over TCP.
 
-    What looks like a proxy is tried again for some seconds: a cell's grants and a busy machine may
-    delay ten answers, but hardly all.
+    If the result looks like a proxy, the measurement is repeated for some seconds: a cell's grants
+    or a busy machine may delay ten answers, but hardly all of them.
     """
     quickest_ms = min(_ask_ms(session)[0] for _ in range(_ROUND_TRIPS))
     until_s = time.monotonic() + _DOUBT_S
@@ -188,7 +189,7 @@ def _ask_ms(session: Session) -> tuple[float, dict[str, Any]]:
 
 
 def _quiet_ends(session: Session) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Both ends, and what passed their interfaces while nothing was measured."""
+    """Return both ends' facts, with the traffic on their interfaces while nothing is measured."""
     before = {"client": session.view(), "server": session.ask(protocol.Describe())["path"]}
     time.sleep(_QUIET_S)
     answer = session.ask(protocol.Describe())
@@ -256,9 +257,10 @@ def _of_direction(
         found.append(
             PathFinding(
                 "warning",
-                f"{name}: what the study names is set on the {far}, which does not send there; "
-                f"the {end}'s {default} does all the work",
-                'nothing will be attributed; or measure with algorithm_on = "sender"',
+                f"{name}: the study sets the algorithm on the {far}, but here the {end} sends, "
+                f"using {default}",
+                "its results will not be attributed to an algorithm; to change that, set "
+                'algorithm_on = "sender"',
             )
         )
     for what, holder, key in (
@@ -281,7 +283,7 @@ def _of_direction(
 
 
 def _limit_mbit_s(setting: str | None, round_trip_ms: float) -> float | None:
-    """Return the rate that a buffer's largest size allows, per round trip."""
+    """Return the rate that a buffer's largest size allows: its size per round trip."""
     if not setting:
         return None
     return int(setting.split()[-1]) * _WINDOW_SHARE * 8 / (round_trip_ms * 1e3)
@@ -302,8 +304,8 @@ def _of_interface(end: str, facts: Mapping[str, Any], *, sends: bool) -> list[Pa
         found.append(
             PathFinding(
                 "warning",
-                f"the queue of {name} on the {end} holds {queue} packets; it, not the network, "
-                "will limit what is sent",
+                f"the queue of {name} on the {end} holds {queue} packets; it "
+                "will limit the sender before the network does",
                 f"unless that is what you study: sudo ip link set {name} txqueuelen 1000",
             )
         )
@@ -314,7 +316,7 @@ def _of_interface(end: str, facts: Mapping[str, Any], *, sends: bool) -> list[Pa
             PathFinding(
                 "warning",
                 f"other traffic on {name} of the {end} ({rates} Mbit/s)",
-                "it is measured with yours; stop updates, synchronisation, other users",
+                "it disturbs your measurement; stop updates, synchronisation and other users",
             )
         )
     return found

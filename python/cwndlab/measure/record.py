@@ -1,4 +1,4 @@
-"""`cwndlab link record`: a real link as traces of Mahimahi, one a direction."""
+"""`cwndlab link record`: record a real link as Mahimahi traces, one for each direction."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class RecordedDirection:
 
     @property
     def rate_mbit_s(self) -> float:
-        """Mean of the whole time."""
+        """Mean rate over the whole time."""
         return float(self.per_ms.sum()) * 8e-3 / max(1, self.per_ms.size)
 
     @property
     def lost_pct(self) -> float:
-        """Share of lost datagrams; with a short buffer, most that exceed the link's rate."""
+        """Share of lost datagrams; with a short buffer, mostly those above the link's rate."""
         return 100 * (1 - self.received / self.sent) if self.sent else 0.0
 
     @property
@@ -53,7 +53,7 @@ class RecordedDirection:
         return self.lost_pct > 1 or self.highest_queueing_ms > _SHALLOW_MS
 
     def mahimahi(self) -> str:
-        """A line for each opportunity to deliver 1500 bytes: its millisecond.
+        """Return the trace: a line with the millisecond of each opportunity for 1500 bytes.
 
         Raises:
             LinkError: nothing arrived.
@@ -62,14 +62,14 @@ class RecordedDirection:
         counts = np.diff(opportunities, prepend=0)
         stamps = np.repeat(np.arange(1, counts.size + 1), counts)
         if stamps.size == 0:
-            msg = f"{self.direction.title}: nothing arrived, so there is nothing to record"
+            msg = f"{self.direction.title}: nothing arrived, so nothing was recorded"
             raise LinkError(msg)
         return "".join(f"{stamp}\n" for stamp in stamps)
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """Both directions, and the way between them when it is empty."""
+    """Both directions, and the round-trip time of the empty path."""
 
     directions: tuple[RecordedDirection, ...]
     round_trip_ms: float | None
@@ -83,7 +83,7 @@ class Recording:
         delay = "0 ms" if self.round_trip_ms is None else f"{self.round_trip_ms / 2:.3f} ms"
         document: dict[str, object] = {
             "title": f"recorded link {name.name}",
-            "description": "By cwndlab link record; each delay is half of the quickest round trip.",
+            "description": "From cwndlab link record; delays are half of the shortest round trip.",
         }
         written = []
         for recorded in self.directions:
@@ -100,10 +100,8 @@ class Recording:
 def record(session: Session, duration_ns: int, most_bits_per_sec: int) -> Recording:
     """Saturate each direction for a time, one after the other, in the session's turn.
 
-    Args:
-        session: with the server.
-        duration_ns: of each direction, without the start that is left out.
-        most_bits_per_sec: never send faster.
+    Args: session: session with the server. duration_ns: duration of each direction, without the
+    start, which is left out. most_bits_per_sec: highest sending rate.
 
     Raises:
         TransferFailedError: the server refuses, or UDP does not get through.

@@ -1,4 +1,4 @@
-"""Which run comes next, and when: places, periods of the day, and turns."""
+"""The order of runs: places, periods of the day, and turns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DAYS_AHEAD = 8
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A part of certain days; past midnight where it ends before it begins."""
+    """A period of certain days; past midnight if its end is earlier than its beginning."""
 
     begin: time
     end: time
@@ -35,7 +35,7 @@ class Period:
         return cls(time.fromisoformat(begin), time.fromisoformat(end), path.days)
 
     def day_of(self, now: datetime) -> date | None:
-        """The day on which the period that holds `now` began; None outside of it."""
+        """Return the day on which the present period began; None outside of the period."""
         for day in (now.date(), now.date() - timedelta(days=1)):
             begin, end = self.on(day)
             if self._is_day(day) and begin <= now < end:
@@ -58,7 +58,7 @@ class Period:
 
 
 def path_of(run: Run) -> LivePath:
-    """Place and time of a run."""
+    """The place and time of a run."""
     path = run.scenario.path
     if not isinstance(path, LivePath):
         msg = "only studies of a real network are scheduled"
@@ -67,10 +67,10 @@ def path_of(run: Run) -> LivePath:
 
 
 def in_turn(runs: Iterable[Run]) -> list[Run]:
-    """All runs, cycle by cycle; who is first moves on with each cycle.
+    """All runs, cycle by cycle; each cycle starts with another variant.
 
-    A network changes over minutes: within a cycle every variant is measured once, and none has
-    always the same neighbour before it.
+    A network changes over minutes, so each cycle measures every variant once, and the order
+    changes so that no variant always follows the same one.
     """
     cycles: dict[int, list[Run]] = {}
     for run in runs:
@@ -92,7 +92,7 @@ def _without_contestant(labels: Mapping[str, object]) -> tuple[tuple[str, object
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """A run that may begin now, or when the next one may; neither if nothing is left here."""
+    """A run that may begin now, or the time of the next one; neither if no run is left here."""
 
     run: Run | None = None
     at: datetime | None = None
@@ -103,11 +103,8 @@ def next_run(
 ) -> Next:
     """Return the next step.
 
-    Args:
-        missing: runs that are not done, in their turn.
-        place: where this machine is.
-        now: by its clock.
-        done_on: how many runs of each cell began in the period of a day.
+    Args: missing: runs that are not done, in order. place: the place of this machine. now: the
+    time by its clock. done_on: number of runs of each cell that began in the same period of a day.
     """
     waits = []
     for run in missing:

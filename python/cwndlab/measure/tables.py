@@ -30,7 +30,7 @@ _COMPLETE = ("sized", "windowed_file", "request_response", "http", "sftp")
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRun:
-    """The files of a run, and what its manifest says of it."""
+    """The files of a run, and its entry in the manifest."""
 
     files: dict[str, bytes]
     facts: dict[str, Any]
@@ -48,13 +48,10 @@ def measured(
 ) -> MeasuredRun:
     """Make a run's tables.
 
-    Args:
-        key: of the run.
-        scenario: what was to be run.
-        transfer: what both ends saw.
-        names: what the study calls the algorithm of each flow.
-        around: what went on beside the data.
-        outage_s: how long nothing must arrive to be called an outage.
+    Args: key: key of the run. scenario: the scenario that was to be run. transfer: the records of
+    both ends. names: the study's name for the algorithm of each flow. around: records of
+    interface, radio and datagrams during the run. outage_s: shortest silence that counts as an
+    outage.
     """
     flags = [] if around is None else around.flags(transfer.began_ns)
     measurement = Measurement([], began_unix_s=transfer.began_ns / _NS_PER_S)
@@ -140,7 +137,7 @@ def _flow(
 def _first_to_act(
     flow: ScenarioFlow, sender: Mapping[str, Any], receiver: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """The end whose first byte begins a transfer: who asks for the data, else who sends them."""
+    """Return the end that starts a transfer: the one that requests data, else the sender."""
     match flow.application.kind:
         case "request_response":
             return receiver
@@ -151,7 +148,7 @@ def _first_to_act(
 
 
 def _is_whole(flow: ScenarioFlow, receiver: Mapping[str, Any]) -> bool:
-    """Whether everything that was to be sent was read."""
+    """Return whether the receiver has read all the data that was to be sent."""
     application: Any = flow.application
     match application.kind:
         case "sized" | "http" | "sftp":
@@ -190,14 +187,14 @@ def _rows(end: Mapping[str, Any], began_ns: int) -> list[dict[str, float | None]
 
 
 def _state(key: str, flow: int, end: str, result: Mapping[str, Any], began_ns: int) -> pl.DataFrame:
-    """The TCP state of one end, as its kernel told it."""
+    """Return the TCP state of one end, as reported by its kernel."""
     t_s = (np.asarray(result["at_ns"], dtype=np.int64) - began_ns) / _NS_PER_S
     told = {"application_bytes": result["application_bytes"], **result["info"]}
     return state_frame(key, flow, end, t_s, told)
 
 
 def _probes(key: str, transfer: Transfer, offset_ns: int) -> pl.DataFrame:
-    """Ping under load, and each way by itself as far as the clocks' offset is known."""
+    """Return round-trip times under load, and one-way delays if the clocks' offset is known."""
     probes = transfer.probes
     there = [probe.received_there_ns - offset_ns - probe.sent_ns for probe in probes]
     back = [probe.received_ns - (probe.answered_there_ns - offset_ns) for probe in probes]

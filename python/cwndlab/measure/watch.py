@@ -42,20 +42,20 @@ class Moment:
 
 @dataclass(slots=True)
 class Track:
-    """Moments of one connection, or of the interface."""
+    """Samples of a connection, or of the interface."""
 
     name: str
     algorithm: str = ""
     moments: deque[Moment] = field(default_factory=lambda: deque(maxlen=_KEPT))
 
     def recent_mbit_s(self, now_s: float) -> float:
-        """The highest rate of the last seconds."""
+        """Return the highest rate of the last seconds."""
         recent = (m.mbit_s for m in self.moments if m.at_s >= now_s - _RECENT_S)
         return max(recent, default=0.0)
 
     @property
     def is_upward(self) -> bool:
-        """Whether it mostly sends."""
+        """Whether the connection mostly sends."""
         return sum(m.up_mbit_s - m.down_mbit_s for m in self.moments) > 0
 
 
@@ -114,7 +114,7 @@ class Watch:
         return max(tracks, key=_moved, default=None)
 
     def running(self, most: int) -> list[Track]:
-        """The connections that moved data within the span, those of now first."""
+        """Return the connections that moved data within the shown time, the present ones first."""
         tracks = [track for track in self.tracks.values() if _peak(track) >= _LEAST_MBIT_S]
         busiest = sorted(tracks, key=lambda track: -track.recent_mbit_s(self.now_s))[:most]
         return sorted(busiest, key=lambda track: track.moments[0].at_s)

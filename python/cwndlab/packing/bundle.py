@@ -1,6 +1,6 @@
-"""A study's folder, its report, the words beside it and the scripts of its figures, in one archive.
+"""Packing a study's folder, report, methods, citations and figure scripts into an archive.
 
-The same results give the same bytes: files stand in order of their names and have no times.
+The same results give the same bytes: files are sorted by name and have no times.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ def pack(results: Results, out: Path, *, is_anonymous: bool = False) -> Path:
     """Write results, report and all that is needed to check them into one archive.
 
     Args:
-        results: what to pack.
+        results: the results to pack.
         out: the archive, a ZIP file.
-        is_anonymous: whether names of machines, addresses, cells and operators become numbers, and
-            captures are left out.
+        is_anonymous: whether to replace names of machines, addresses, cells and operators by
+            numbers, and to leave out captures.
 
     Raises:
         ResultsError: the archive cannot be written.
@@ -70,7 +70,7 @@ def pack(results: Results, out: Path, *, is_anonymous: bool = False) -> Path:
 def _fill(
     archive: zipfile.ZipFile, stem: str, results: Results, report: Path, hidden: Pseudonyms | None
 ) -> None:
-    """Write every file of the pack; one that is copied is never in memory as a whole."""
+    """Write every file of the pack; copied files are never in memory as a whole."""
     for name, content in sorted(_own_files(results, report)):
         shown = content if hidden is None else _hide(hidden, name, content)
         if shown is not None:
@@ -97,7 +97,7 @@ def _fill(
 
 
 def _own_files(results: Results, report: Path) -> Iterator[tuple[str, bytes]]:
-    """Every file of the pack but for the results themselves."""
+    """Yield every file of the pack except for the results themselves."""
     origin = origin_of(results)
     yield "README.md", words.readme(results).encode()
     yield "methods.md", words.methods(results, origin).encode()
@@ -118,7 +118,7 @@ def _below(folder: Path) -> list[Path]:
 
 
 def _hide(hidden: Pseudonyms, name: str, content: bytes) -> bytes | None:
-    """A file without what tells who measured; None if it is left out."""
+    """Return a file's content without names of machines; None if the file is not packed."""
     suffix = Path(name).suffix
     if suffix in LEFT_OUT:
         return None

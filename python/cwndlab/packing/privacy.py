@@ -1,4 +1,4 @@
-"""Names of machines, addresses and cells, replaced by numbers: the same name, the same number."""
+"""Replacing names of machines, addresses and cells by numbers, equal names by equal numbers."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ LEFT_OUT = (".pcap", ".pcapng")
 
 
 class Pseudonyms:
-    """Replaces what would tell who measured, and where."""
+    """Replaces whatever would reveal who measured, and where."""
 
     def __init__(self, hosts: Iterable[str]) -> None:
-        """Know the names of the machines beforehand, so that they are found in any text."""
+        """Collect the names of the machines first, so that they are found in any text."""
         self._numbers: dict[tuple[str, str], int] = {}
         self._hosts = sorted({host for host in hosts if host}, key=len, reverse=True)
         names = "|".join(re.escape(host) for host in self._hosts)
         self._named = re.compile(rf"(?<![\w-])(?:{names})(?![\w-])") if names else None
 
     def text(self, text: str) -> str:
-        """A text without names of machines and addresses."""
+        """Return a text without names of machines and addresses."""
         if self._named is not None:
             text = self._named.sub(lambda found: self._name("host", found[0]), text)
         return _PERHAPS_ADDRESS.sub(self._address, text)
 
     def json(self, text: str, indent: int | None = None) -> str:
-        """JSON without them; keys that name a machine are replaced whole."""
+        """Return JSON without names; values that are a machine's name are replaced."""
         return json.dumps(self._value(json.loads(text)), indent=indent, ensure_ascii=False)
 
     def table(self, content: bytes) -> bytes:
-        """A table without names of cells; it is rewritten only if it has such columns."""
+        """Return a table without names of cells, rewritten only if it has such columns."""
         found = pl.read_parquet(io.BytesIO(content))
         columns = [name for name in _CELL_COLUMNS if found.schema.get(name) == pl.String]
         if not columns:
@@ -58,7 +58,7 @@ class Pseudonyms:
         return to_parquet(found.with_columns(replaced))
 
     def history(self, content: bytes) -> bytes:
-        """The history of runs without names of machines and addresses."""
+        """Return the history of runs without names of machines and addresses."""
         entries = history_entries(pl.read_parquet(io.BytesIO(content)))
         return to_parquet(history_frame([self._value(entry) for entry in entries]))
 

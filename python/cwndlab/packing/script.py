@@ -1,7 +1,7 @@
 """A figure as a script that needs Matplotlib alone, and the numbers of its lines as CSV.
 
-The script holds what was drawn, artist by artist, where the layout had put it: whoever writes a
-paper changes sizes, colours and words in it and draws again, without this package.
+The script contains every drawn element at its final place. Authors of a paper can change sizes,
+colours and words in it and run it again without this package.
 """
 
 from __future__ import annotations
@@ -71,19 +71,19 @@ _STYLE_KEYS = ("axes.", "figure.dpi", "font.", "grid.", "legend.", "lines.", "pd
 
 @dataclass
 class _Script:
-    """The script of a figure, as it is written."""
+    """The script of a figure while it is being written."""
 
     code: list[str] = field(default_factory=list)
     rows: list[tuple[int, int, str, float, float]] = field(default_factory=list)
 
     def call(self, name: str, *positional: str, **named: object) -> None:
-        """Write a call; None is left out."""
+        """Write a call; arguments that are None are left out."""
         given = [f"{key}={_literal(value)}" for key, value in named.items() if value is not None]
         self.code.append(f"{name}({', '.join([*positional, *given])})")
 
 
 class _Code(str):
-    """An expression, which stands in the script as it is."""
+    """An expression, written into the script unchanged."""
 
     __slots__ = ()
 
@@ -92,9 +92,9 @@ def script_of(figure: Figure, name: str, title: str) -> tuple[str, str]:
     """Return a script that draws a figure again, and the CSV file that it reads.
 
     Args:
-        figure: what is drawn, not yet laid out.
-        name: of both files, without suffix.
-        title: what the script says that it draws.
+        figure: the figure, before its layout.
+        name: name of both files, without suffix.
+        title: description of the figure for the script.
 
     Raises:
         TypeError: something in the figure cannot be written as code.
@@ -232,7 +232,7 @@ def _collection(
 
 
 def _patch(script: _Script, axes: Axes, patch: Patch) -> None:
-    """A bar, a box or a band: its outline, in the coordinates that it is drawn in."""
+    """Write a bar, box or band as its outline, in its own coordinates."""
     base, code = _coordinates(axes, patch)
     path = (patch.get_transform() - base).transform_path(patch.get_path())
     codes = None if path.codes is None else np.asarray(path.codes, dtype=int).tolist()
@@ -337,7 +337,7 @@ def _legend(script: _Script, axes: Axes) -> None:
 
 
 def _handle(shown: object, label: str) -> str:
-    """The sign of a legend's entry: a piece of the line, or a box of the bar's colour."""
+    """Write the symbol of a legend's entry: a piece of the line, or a box in the bar's colour."""
     first = shown.lines[0] if isinstance(shown, ErrorbarContainer) else shown
     first = first.patches[0] if isinstance(first, BarContainer) else first
     if isinstance(first, Line2D):
@@ -361,7 +361,7 @@ def _arguments(style: dict[str, object]) -> str:
 
 
 def _coordinates(axes: Axes, artist: Artist) -> tuple[Transform, _Code]:
-    """The coordinates that an artist is placed in, and how a script names them."""
+    """Return the coordinates of an artist, and their name in the script."""
     transform = artist.get_transform()
     x_data, y_data = transform.contains_branch_seperately(axes.transData)
     if x_data and y_data:

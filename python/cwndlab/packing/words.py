@@ -1,4 +1,4 @@
-"""Texts beside the data of a pack: methods, citations and credits."""
+"""The texts of a pack: methods, citations and credits."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 _BIBLIOGRAPHY = Path(__file__).parents[1] / "data" / "citations.bib"
 _PACKAGES = ("polars", "pyarrow", "numpy", "matplotlib", "duckdb", "pydantic")
 _BACKENDS = {
-    "sim": "in cwndlab's simulator, whose TCP endpoint behaves as the stack profiles below say",
+    "sim": "in cwndlab's simulator, whose TCP endpoint follows the stack profiles below",
     "kernel": "on the TCP stack of a running Linux kernel, over links emulated in real time",
+    "vm": "on the TCP stack of a stock Linux kernel in a virtual machine, in virtual time",
     "live": "on a real network, between two machines, with the state of both ends' TCP",
 }
 
@@ -36,11 +37,11 @@ def readme(results: Results) -> str:
 | | |
 |---|---|
 | `methods.md` | how the runs were made, for the methods section of a paper |
-| `citations.md`, `citations.bib` | whose algorithms, stacks, links and study this rests on |
+| `citations.md`, `citations.bib` | the works behind the algorithms, stacks, links and the study |
 | `data/` | the results: the study, every run's tables (Parquet), when and where each was made |
 | `report/` | the report; open `report.html`, no network is needed |
 | `figures/` | a script for each figure, which needs Matplotlib alone, and its data |
-| `versions.json` | what made the runs and this pack |
+| `versions.json` | versions of the programs that made the runs and this pack |
 
 `cwndlab run data/study.toml` makes the same runs again; a simulation gives the same bytes. `cwndlab
 report data` writes the report again. The tables open with anything that reads Parquet.
@@ -48,7 +49,7 @@ report data` writes the report again. The tables open with anything that reads P
 
 
 def methods(results: Results, origin: Origin) -> str:
-    """A paragraph on how the runs were made, each figure of it from the study itself."""
+    """Return a paragraph on how the runs were made; its figures come from the study itself."""
     entries = [each for each in results.history if each.get("status") == "done"]
     backends = list(dict.fromkeys(str(each.get("backend", "sim")) for each in entries))
     kernels = list(dict.fromkeys(str(each["kernel"]) for each in entries if each.get("kernel")))

@@ -1,6 +1,6 @@
-"""A paper's claims as data: what each says, and the parts of the test that decides it.
+"""A paper's claims as data: the statement of each, and the parts of the test that decides it.
 
-They are our own files, `data/papers/ID/claims.toml`; what is wrong in one is said with its line.
+They are our own files, `data/papers/ID/claims.toml`; errors in a file name the line.
 """
 
 import itertools
@@ -22,36 +22,43 @@ Test = Literal["bounds", "equality", "sign"]
 
 
 class _PartSettings(Model):
-    """Measurement and condition of a part of a claim."""
+    """The quantity that a part of a claim measures, and the condition for it to hold."""
 
     metric: str
-    """Column of the flows' results; of their samples if `of_samples` is set; a measure of
-    `cwndlab.papers.reading` if `at` is."""
+    """Column of the flows' results.
+
+    If `of_samples` is set, it is a column of the samples; if `at` is set, a measure of
+    `cwndlab.papers.reading`.
+    """
     direction: Way
     at_least: float = -math.inf
     at_most: float = math.inf
     is_open: bool = False
-    """Whether the bounds themselves lie outside, as for "is higher than"."""
+    """Whether the bounds are exclusive, as for "is higher than"."""
     test: Test = "bounds"
-    """`bounds` by the interval; `equality` by two one-sided tests; `sign` pair by pair."""
+    """How the part is decided:
+
+    `bounds` by the interval, `equality` by two one-sided tests, `sign` by the sign test over
+    pairs.
+    """
     at: float | None = None
     """Parameters of the measure of a window."""
     of_samples: str = ""
-    """Which number of a flow's time series, such as `p95`."""
+    """The statistic of a flow's time series, such as `p95`."""
     is_total: bool = False
-    """Whether the flows of a run are added up, and only repetitions averaged."""
+    """Whether flows of a run are summed, so that only repetitions are averaged."""
     is_median: bool = False
     """Whether medians are taken over flows and repetitions instead of means."""
     rests_on: str = ""
-    """The figure of the study's link that decides it; if that is calibrated, so is this."""
+    """Figure of the study's link on which the claim depends; it may be calibrated."""
     is_beside: bool = False
-    """Whether it is shown without deciding the claim."""
+    """Whether the part is shown without deciding the claim."""
     row_factor: str | None = None
-    """The factor whose levels are the rows of its cells; the study's own if None."""
+    """Factor whose levels are the rows of the cells; the study's own if None."""
     column_factor: str | None = None
-    """The factor whose levels the names of its cells are; the study's variants if None."""
+    """Factor whose levels are the names of the cells; the study's variants if None."""
     is_by_sender: bool = False
-    """Whether the sender ran the variant in these runs, though the paper's did not."""
+    """Whether the sender ran the variant in our runs, although the paper's sender did not."""
     where: dict[str, LevelText] = Field(default={})
     """Levels of further factors: only runs with all of them count."""
     what: str = ""
@@ -59,7 +66,7 @@ class _PartSettings(Model):
 
 
 class _WrittenPart(_PartSettings):
-    """Parts as a file has them: one for each combination of what `each` lists."""
+    """Parts as written in a file: one for each combination of the values in `each`."""
 
     value: str
     each: dict[str, tuple[str | int, ...]] = Field(default={})
@@ -72,7 +79,7 @@ class ClaimPart(_PartSettings):
 
     @property
     def is_of_variants(self) -> bool:
-        """Whether it says something of variants, and not only of rows that have the same ones."""
+        """Whether the part compares variants, and not only rows of the same variant."""
         if self.column_factor is not None:
             return False
         rows: dict[tuple[str | None, str | None], set[str]] = {}
@@ -83,14 +90,14 @@ class ClaimPart(_PartSettings):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The least and the largest value that hold."""
+        """The lowest and the highest value with which it holds."""
         if not self.is_open:
             return self.at_least, self.at_most
         return math.nextafter(self.at_least, math.inf), math.nextafter(self.at_most, -math.inf)
 
     @property
     def directions(self) -> set[str]:
-        """The directions whose flows it looks at."""
+        """The directions of the flows that it uses."""
         return {name.direction or self.direction for name in self.value.names}
 
     @property
@@ -119,18 +126,18 @@ class _ClaimFacts(Model):
     own_data: str
     """Place of the paper's own numbers if they are not in its tables."""
     lacks: str = ""
-    """Parts that the study does not run; a claim without parts is not run at all."""
+    """Description of parts that the study does not run; without any parts, a claim is not run."""
 
 
 class _WrittenClaim(_ClaimFacts):
-    """A claim as a file has it."""
+    """A claim as written in a file."""
 
     part: tuple[_WrittenPart, ...] = ()
 
     @model_validator(mode="after")
     def _is_decided_or_lacks(self) -> Self:
         if not self.part and not self.lacks:
-            msg = f"{self.id}: a claim without a part says what the study lacks"
+            msg = f"{self.id}: a claim without parts needs `lacks`, which says what the study lacks"
             raise ValueError(msg)
         return self
 
@@ -148,39 +155,41 @@ class Experiment(Model):
     claims: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     levels: dict[str, LevelText] = Field(default={})
-    """Levels of factors that its runs have in place of a claim's own."""
+    """Levels of factors that replace a claim's own in the experiment's runs."""
     among: dict[str, LevelText] = Field(default={})
-    """Levels that both sides are kept to, where the experiment does not run all of them."""
+    """Levels to which both sides are restricted, if the experiment does not run all."""
     variants: dict[str, str] = Field(default={})
-    """Variants that stand in the place of others."""
+    """Variants that replace others."""
 
     @model_validator(mode="after")
     def _explains(self) -> Self:
         if not (self.levels or self.variants) or not (self.claims or self.tables):
-            msg = f"{self.changed}: an experiment says what it runs, and what that may explain"
+            msg = f"{self.changed}: an experiment needs levels or variants, and claims or tables"
             raise ValueError(msg)
         return self
 
 
 class _StudyOfClaims(Model):
-    """The study's names of the things that claims mention."""
+    """The names in a study of the factors and variants that claims mention."""
 
     preset: str
     variants: tuple[str, ...]
     variant_factor: str
     row_factor: str | None = None
     varied_by_sender: tuple[Way, ...]
-    """Directions in which the paper's sender ran the variant.  Elsewhere a difference between
-    variants is nobody's."""
+    """Directions in which the paper's sender ran the variant.
+
+    In other directions, differences between variants are not attributed to an algorithm.
+    """
     is_deterministic: bool = False
-    """Whether nothing in the study is drawn: one run says all."""
+    """Whether the study has no random draws, so that one run is enough."""
 
 
 class _WrittenStudy(_StudyOfClaims):
-    """The same as a file has it."""
+    """The names as written in a file."""
 
     where: dict[str, LevelText] = Field(default={})
-    """Levels that every part asks for that names none."""
+    """Levels that select the runs of every part that names none."""
 
 
 class _ClaimsFile(Model):
@@ -192,7 +201,7 @@ class _ClaimsFile(Model):
 
 
 class Claims(_StudyOfClaims):
-    """The claims of a paper, and where a study has what they speak of."""
+    """The claims of a paper, and the study's names of the factors and variants in them."""
 
     paper: str
     claims: tuple[Claim, ...]
@@ -203,8 +212,8 @@ def load_claims(paper_id: str) -> Claims:
     """Return a paper's claims.
 
     Raises:
-        UnknownNameError: there are none of such a paper.
-        CwndlabError: its file is wrong; names the line.
+        UnknownNameError: there are no claims of a paper of this name.
+        CwndlabError: its file is wrong; the message names the line.
     """
     return parse_claims(claims_file(paper_id), paper_id)
 
@@ -214,13 +223,14 @@ def parse_claims(source: TomlSource, paper_id: str) -> Claims:
 
     Raises:
         CwndlabError: a key is missing, unknown or of another type, or a test is not an expression;
-            names the line.
+            the message names the line.
     """
     written = checked(source, _ClaimsFile)
     known = {claim.id for claim in written.claim}
     strangers = [
         FieldError(
-            ("experiment", n, "claims"), f"explains {', '.join(unknown)}, which are not claims"
+            ("experiment", n, "claims"),
+            f"explains {', '.join(unknown)}, which the paper does not claim",
         )
         for n, experiment in enumerate(written.experiment)
         if (unknown := sorted(set(experiment.claims) - known))
@@ -248,13 +258,13 @@ def parse_claims(source: TomlSource, paper_id: str) -> Claims:
 def _parts(
     written: _WrittenPart, study: _WrittenStudy, key: tuple[str | int, ...]
 ) -> Iterator[ClaimPart]:
-    """Return the parts that are written at a key: one for each combination of what `each` lists.
+    """Return the parts at a key: one for each combination of the values in `each`.
 
-    A part that has a factor for its rows is asked for none of its levels by `where`, nor is one
-    that says "any" of a factor that the study's own `where` asks for.
+    If a part uses a factor for its rows, `where` does not restrict that factor; nor does the
+    study's own `where` if the part says "any".
 
     Raises:
-        FieldError: the value is not an expression, or the words name what `each` does not list.
+        FieldError: the value is not an expression, or a name is not listed by `each`.
     """
     settings = {name: getattr(written, name) for name in _PartSettings.model_fields}
     asked = {**study.where, **written.where}
@@ -271,6 +281,6 @@ def _parts(
         try:
             what = written.what.format(**given)
         except (ValueError, LookupError, AttributeError) as error:
-            message = f"{error} is none of what `each` lists: {', '.join(given) or 'nothing'}"
+            message = f"{error} is not listed by `each`: {', '.join(given) or 'nothing'}"
             raise FieldError((*key, "what"), message) from None
         yield ClaimPart(**{**settings, "value": value, "where": levels, "what": what})

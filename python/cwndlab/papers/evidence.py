@@ -17,7 +17,7 @@ from cwndlab.papers.tables import is_level, of_levels
 from cwndlab.stats.bootstrap import Floats
 
 AFTER_LOSSES = "after losses over the path"
-"""The number of a flow's time series that is not a statistic of one column."""
+"""Name of the only number of a flow's time series that is not a statistic of one column."""
 _PAYLOAD_BYTES = 1448  # of a packet of 1500 bytes with timestamps
 
 _WAYS = {"downlink": "forward", "uplink": "reverse"}
@@ -27,28 +27,28 @@ class FlowResults(Protocol):
     """The part of results that this module reads."""
 
     def flows(self) -> pl.DataFrame:
-        """Return one row a flow of a run."""
+        """Return one row for each flow of each run."""
 
     def samples(self, **where: object) -> pl.DataFrame:
         """Return the time series of the runs with these values."""
 
 
 class Evidence(Protocol):
-    """A source of numbers for cells."""
+    """A source of the numbers in cells."""
 
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
         """Return the numbers of a cell; None where there are none."""
 
 
 class PaperTables:
-    """The paper's own tables: one number a cell, and no spread."""
+    """The paper's own tables, with one number in each cell and no spread."""
 
     def __init__(self, paper: Paper) -> None:
-        """Look into a paper's tables."""
+        """Use a paper's tables."""
         self._paper = paper
 
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
-        """Return the number of a cell; None where the paper prints none, or a range."""
+        """Return the number of a cell; None if the paper prints no number or a range."""
         if part.at is not None or part.of_samples or part.is_median:
             return None
         for table in self._paper.tables:
@@ -68,10 +68,10 @@ class PaperTables:
 
 
 class PaperRuns:
-    """Our runs: one number a cell and repetition, in the order of the repetitions."""
+    """Our runs, with one number for each cell and repetition."""
 
     def __init__(self, claims: Claims, results: FlowResults) -> None:
-        """Look into a study's results."""
+        """Use a study's results."""
         self._claims = claims
         self._results = results
 
@@ -153,9 +153,9 @@ class PaperRuns:
 
 
 def _after_losses(samples: GroupBy, flows: pl.DataFrame) -> pl.DataFrame:
-    """Return, for each flow, the median threshold that a loss left, in parts of the empty path.
+    """Return each flow's median threshold after a loss, relative to a full path.
 
-    A threshold changes at losses alone; the path holds the shortest round trip times the goodput.
+    The threshold changes only at losses; the path holds goodput times the shortest round trip.
     """
     threshold = pl.col("ssthresh_pkts").cast(pl.Float64)
     is_new = threshold.is_not_null() & (threshold != threshold.shift(1)).fill_null(value=False)
@@ -182,7 +182,7 @@ def _quantile(share: float) -> Callable[[pl.Expr], pl.Expr]:
 
 
 def _peaks(value: pl.Expr) -> pl.Expr:
-    """Number of rises to twice its mean."""
+    """Return how often a series rises to twice its mean."""
     is_high = value >= 2 * value.mean()
     return (is_high & ~is_high.shift(1, fill_value=False)).sum().cast(pl.Float64)
 

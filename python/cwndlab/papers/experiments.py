@@ -1,16 +1,16 @@
-"""Why ours and theirs differ, as far as an experiment tells: one thing changed, the claim again.
+"""Why our results differ from the paper's: the claim is tested again with one thing changed.
 
-An experiment of a study has other levels of a factor, or another variant, where a claim that does
-not hold has its own.  The same values are computed from its runs and decided by the same bounds,
-each at 5 %:
+An experiment replaces levels of a factor, or a variant, in the runs of a claim that does not hold.
+The same values are computed from its runs and decided by the same bounds, each at 5 %:
 
 - it *explains* the difference if all of them are run and hold then;
-- it is *part* of it if one that did not hold comes nearer to its bounds, or within them;
-- it *does not move it* if the intervals with and without the change overlap;
+- it is *part* of it if a value that did not hold comes nearer to its bounds, or within them;
+- it *has no effect on it* if the intervals with and without the change overlap;
 - it moves it *the other way* if they lie apart and the value is farther off.
 
-Of a table it is the mean difference to the paper over the cells that the experiment has: all of
-them within the table's tolerance (10 % if it has none), or nearer by a fifth.
+For a table, the cells that the experiment has are compared with the paper: it explains the
+    difference if all are within the table's tolerance (10 % by default), and is part of it if
+    their mean difference shrinks by a fifth.
 """
 
 from collections.abc import Callable, Sequence
@@ -44,14 +44,14 @@ class TrialEffect(StrEnum):
 
     EXPLAINS = "explains it"
     PART = "part of it"
-    NONE = "does not move it"
+    NONE = "has no effect on it"
     AWAY = "the other way"
     OPEN = "open"
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A value as the study has it, and with the change."""
+    """A value without and with the change."""
 
     before: PartFinding
     after: PartFinding
@@ -74,7 +74,7 @@ class ClaimTrial:
 
     @property
     def shown(self) -> Change:
-        """The value that the change does most to: one that holds with it, if there is any."""
+        """The value that the change affects most, preferably one that then holds."""
         return min(self.changes, key=lambda each: (not _holds(each), _move(each)))
 
     @property
@@ -92,10 +92,10 @@ class TableTrial:
     effect: TrialEffect
     cells: int
     before: float
-    """Mean of the relative differences to the paper, without their sign."""
+    """Mean of the absolute relative differences to the paper."""
     after: float
     within: float
-    """The same mean that is asked of the table."""
+    """Largest mean difference that counts as agreement."""
 
     @property
     def subject(self) -> str:
@@ -104,7 +104,7 @@ class TableTrial:
 
 
 class _Renamed:
-    """Runs in which some variants stand for others."""
+    """Runs in which some variants replace others."""
 
     def __init__(self, runs: Evidence, experiment: Experiment) -> None:
         self._runs = runs
@@ -118,7 +118,7 @@ class _Renamed:
 def try_paper(
     paper: Paper, results: FlowResults, judged: Sequence[Judgement]
 ) -> list[ClaimTrial | TableTrial]:
-    """Return what the experiments of a paper's study say, claims first."""
+    """Return the results of the experiments of a paper's study, claims first."""
     claims = load_claims(paper.id)
     return [
         *try_claims(claims, judged, PaperRuns(claims, results), calibration_of(claims)),
@@ -132,7 +132,7 @@ def try_claims(
     runs: Evidence,
     is_calibrated: Callable[[str], bool],
 ) -> list[ClaimTrial]:
-    """Return what each experiment does to the claims that do not hold."""
+    """Return the effect of each experiment on the claims that do not hold."""
 
     def decided(part: ClaimPart, evidence: Evidence) -> PartFinding:
         return decide_part(part, evidence, claims, is_calibrated)
@@ -199,7 +199,7 @@ def _is_thin(change: Change) -> bool:
 
 
 def _move(change: Change) -> float:
-    """Return by how much the change takes a value away from its bounds; 0 if that may be chance."""
+    """Return how much farther a change moves a value from its bounds; 0 if by chance."""
     before, after = change.before.ours, change.after.ours
     if before is None or after is None:
         return 0.0
@@ -220,7 +220,7 @@ def _ends(interval: Interval) -> tuple[float, float]:
 def try_tables(
     experiments: Sequence[Experiment], tables: Sequence[PaperTable], flows: pl.DataFrame
 ) -> list[TableTrial]:
-    """Return what each experiment does to the tables that it is about."""
+    """Return the effect of each experiment on its tables."""
     tried = [
         _try_table(experiment, table, flows)
         for table in tables

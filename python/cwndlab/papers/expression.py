@@ -1,10 +1,10 @@
 """The small language in which a claim names the values it compares: `min(bic[n]) / max(reno[n])`.
 
-A name is a variant, `uplink.reno` one in a direction, `reno[2]` its second row of the paper's table
-(two flows, two stations), `reno['50 kB']` the row of that name, `reno[3:7]` rows three to seven,
-`all` every variant.  Numbers, the four
-operations and the functions of `FUNCTIONS` work on means over runs.  The same expression is read
-from the paper's own table and from our runs, so that neither is judged more kindly.
+A name is a variant, `uplink.reno` a variant in one direction, `reno[2]` its second row in the
+paper's table (two flows, two stations), `reno['50 kB']` the row of that name, `reno[3:7]` rows
+three to seven, `all` every variant.  Numbers, the four operations and the functions of `FUNCTIONS`
+work on means over runs.  The same expression is evaluated for the paper's own table and for our
+runs, so both are judged in the same way.
 """
 
 import ast
@@ -42,7 +42,7 @@ class Expression:
         variants: tuple[str, ...] = (),
         given: Mapping[str, str | int] | None = None,
     ) -> None:
-        """Parse; `given` puts values in the place of names, as `n = 2` in `reno[n]`.
+        """Parse an expression; `given` replaces names by values, such as `n = 2` in `reno[n]`.
 
         Raises:
             ValueError: It is not an expression of the language.
@@ -53,19 +53,18 @@ class Expression:
         self.names: tuple[Name, ...] = tuple(dict.fromkeys(self._named(self._tree)))
 
     def __str__(self) -> str:
-        """The expression as it is read."""
+        """The syntax tree of the expression."""
         return ast.unparse(self._tree)
 
     def evaluate(self, values: Mapping[Name, Floats]) -> Floats:
-        """Return its value, given that of each of its names; they are of equal shape.
+        """Return its value from the values of its names, which have equal shapes.
 
-        Raises:
-            ValueError: It is several values, or a function is given too few.
+        Raises: ValueError: It has several values, or a function gets too few.
         """
         with np.errstate(all="ignore"):  # what is undefined is NaN or infinite
             found = self._values(self._tree, values)
         if len(found) != 1:
-            msg = f'"{self}" is {len(found)} values; say which by min, max or mean'
+            msg = f'"{self}" has {len(found)} values; choose one with min, max or mean'
             raise ValueError(msg)
         return found[0]
 
@@ -114,7 +113,7 @@ class Expression:
     def _one(self, node: ast.expr, values: Mapping[Name, Floats]) -> Floats:
         found = self._values(node, values)
         if len(found) != 1:
-            msg = f'"{ast.unparse(node)}" is {len(found)} values; say which by min, max or mean'
+            msg = f'"{ast.unparse(node)}" has {len(found)} values; choose one with min, max or mean'
             raise ValueError(msg)
         return found[0]
 

@@ -1,6 +1,6 @@
-"""A paper's facts as data: what it is, its figures, and numbers to set ours beside.
+"""A paper's facts as data: its description, its figures, and numbers to compare with ours.
 
-They are our own files, `data/papers/ID/paper.toml`; what is wrong in one is said with its line.
+They are our own files, `data/papers/ID/paper.toml`; errors in a file name the line.
 """
 
 from typing import Annotated, Literal, Self
@@ -14,7 +14,7 @@ from cwndlab.schema.checking import checked
 from cwndlab.text.toml import TomlSource
 
 Way = Literal["downlink", "uplink"]
-"""Which way the data ran."""
+"""Direction of the data."""
 
 
 def _as_range(value: object) -> object:
@@ -30,21 +30,21 @@ def _as_number(value: object) -> object:
         return value
     written = Expression(str(value))
     if written.names:
-        msg = "numbers are written out here, without names"
+        msg = "only numbers are allowed here, not names"
         raise ValueError(msg)
     return written
 
 
 LevelText = Annotated[str, BeforeValidator(_as_level)]
-"""A level of a factor; a number stands for its text."""
+"""A level of a factor; a number is read as its text."""
 ReadRange = Annotated[tuple[float, float], BeforeValidator(_as_range)]
-"""A reading; one number is a range of equal bounds."""
+"""A number read from a figure, or a range of two."""
 WrittenOut = Annotated[InstanceOf[Expression], BeforeValidator(_as_number)]
 """A calculation with the paper's numbers."""
 
 
 class PaperFigure(Model):
-    """A figure of the paper: whose windows it shows, and when."""
+    """A figure of the paper: the variants whose windows it shows, and the time range."""
 
     name: str
     title: str
@@ -54,17 +54,17 @@ class PaperFigure(Model):
 
 
 class PaperPlot(Model):
-    """A figure of the paper that shows how runs lie: the same is drawn of ours."""
+    """A figure of the paper that shows a distribution over runs; ours is drawn in the same way."""
 
     name: str
     title: str
     kind: Literal["cdf", "box", "bars"]
-    """Cumulative shares; quartiles, whiskers and mean; means with their intervals."""
+    """Kind: cumulative distribution, box plot, or means with intervals."""
     metric: str
     """Column of the flows' results."""
     direction: Way
     panel_factor: str | None = None
-    """The factor whose levels are panels; for bars, the levels that stand side by side."""
+    """The factor whose levels are the panels or the groups of bars."""
     panels: tuple[LevelText, ...] = ("",)
     where: dict[str, LevelText] = Field(default={})
     """Levels of further factors: only runs with all of them count."""
@@ -74,7 +74,7 @@ class PaperPlot(Model):
 
 
 class PaperNumber(Model):
-    """One number of the paper's reading: what it says, and how ours is measured."""
+    """One number of the paper, and how ours is measured."""
 
     variant: str
     says: str
@@ -83,18 +83,18 @@ class PaperNumber(Model):
     unit: str
     value: ReadRange
     at: float = 0.0
-    """Parameters of the measure: a level, the number of an episode, a time."""
+    """Parameter of the measure: a level, the number of an episode, or a time."""
     is_calibrated: bool = False
-    """Whether our link was calibrated to it; what is not is predicted."""
+    """Whether our link was calibrated to the number; if not, ours is a prediction."""
 
     @property
     def low(self) -> float:
-        """The least that is read."""
+        """The lowest value of the reading."""
         return self.value[0]
 
     @property
     def high(self) -> float:
-        """The most that is read."""
+        """The highest value of the reading."""
         return self.value[1]
 
     @property
@@ -111,7 +111,7 @@ class PaperTable(Model):
     metric: str
     """Column of the flows' results, whose mean over flows and repetitions is compared."""
     scale: float = 1.0
-    """Ours times this is in the paper's unit."""
+    """Factor that converts our values to the paper's unit."""
     unit: str
     direction: Way
     column_factor: str
@@ -122,14 +122,16 @@ class PaperTable(Model):
     values: tuple[tuple[ReadRange, ...], ...]
     """Row by row."""
     within: float | None = None
-    """Relative tolerance beside the range; None if the table is only shown."""
+    """Relative tolerance beyond the range; None if the table is only shown."""
     total: bool = False
-    """Whether the flows of a run are added up, and only repetitions averaged."""
+    """Whether the flows of a run are summed, so that only repetitions are averaged."""
     where: dict[str, LevelText] = Field(default={})
     """Levels of further factors: only runs with all of them count."""
     calibrated: tuple[LevelText, ...] = ()
-    """Rows and columns that our link or host was calibrated to; `*`: all of it. The others are
-    predicted."""
+    """Rows and columns to which our link or host was calibrated; `*` means all.
+
+    The others are predictions.
+    """
     note: str = ""
 
     @model_validator(mode="after")
@@ -137,7 +139,7 @@ class PaperTable(Model):
         if len(self.values) != len(self.rows) or any(
             len(row) != len(self.columns) for row in self.values
         ):
-            msg = f"{self.name}: its values are not as many as its rows and columns"
+            msg = f"{self.name}: the number of values does not match its rows and columns"
             raise ValueError(msg)
         if unknown := set(self.calibrated) - {"*", *self.rows, *self.columns}:
             which = ", ".join(sorted(unknown))
@@ -147,16 +149,16 @@ class PaperTable(Model):
 
 
 class Plausibility(Model):
-    """Two ways to one number of the paper, which have to agree if its figures are right."""
+    """A check of the paper's numbers: two ways to compute one of them, which must agree."""
 
     says: str
     value: WrittenOut
     """Expression over the paper's numbers."""
     stated: WrittenOut
-    """The number that the paper states, or another way to the same."""
+    """The number that the paper states, or another way to compute it."""
     unit: str
     within: float
-    """Relative difference that the paper's own precision allows."""
+    """Relative difference within the precision of the paper's numbers."""
     note: str = ""
 
     @property
@@ -176,7 +178,7 @@ class Plausibility(Model):
 
     @property
     def holds(self) -> bool:
-        """Whether the two agree."""
+        """Whether the stated and the computed value agree."""
         return abs(self.difference) <= self.within
 
 
@@ -227,7 +229,7 @@ def load_paper(paper_id: str) -> Paper:
 
     Raises:
         UnknownNameError: there is no such paper.
-        CwndlabError: its file is wrong; names the line.
+        CwndlabError: its file is wrong; the message names the line.
     """
     return parse_paper(facts_file(paper_id), paper_id)
 
@@ -236,7 +238,7 @@ def parse_paper(source: TomlSource, paper_id: str) -> Paper:
     """Return the facts that a file holds.
 
     Raises:
-        CwndlabError: a key is missing, unknown or of another type; names the line.
+        CwndlabError: a key is missing, unknown or of another type; the message names the line.
     """
     facts = checked(source, Facts)
     return Paper(

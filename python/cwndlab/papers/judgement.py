@@ -1,14 +1,15 @@
-"""Every claim of a paper decided: by its own tables, and by our runs.
+"""Deciding the claims of a paper, by its own tables and by our runs.
 
 A part *holds*, *fails* or is *undecided* as the 95 % interval of its value over repetitions lies
-inside, outside or across its bounds.  A claim holds if all of its parts do, fails if one does, and
-Holm's correction runs over the claims of the paper: with k still open, one is decided at 1 - 5 %/k,
-and then k - 1 are open.  Fewer than ten repetitions decide nothing, but where nothing is drawn one
-run says all.  The paper's own numbers have no spread and are compared as they are.
+inside, outside or across its bounds.  A claim holds if all of its parts hold, and fails if one
+fails. Holm's correction is applied over the claims of the paper: while k are open, each is decided
+at a confidence of 1 - 5 %/k. Fewer than ten repetitions decide nothing, unless nothing in the
+study is random: then one run is enough.  The paper's own numbers have no spread and are compared
+as they are.
 
-Three things are not the outcome of a test.  A part that rests on a calibrated figure of the link is
-*input*: ours agrees because it was made to.  Where the paper's sender did not run the variant, the
-difference is *not attributable* to it.  What the study does not run is *not run*.
+Three things are not the outcome of a test.  A part that depends on a calibrated figure of the link
+is *input*: ours agrees by construction. If the paper's sender did not run the variant, the
+difference is *not attributable* to it. A part without runs in the study is *not run*.
 """
 
 import math
@@ -53,7 +54,7 @@ class PartFinding:
 
     part: ClaimPart
     theirs: float | None
-    """By the paper's own table; None where it prints no such numbers."""
+    """Verdict by the paper's own table; None if the paper prints no such numbers."""
     theirs_holds: bool | None
     ours: Interval | None
     verdict: ClaimVerdict
@@ -65,7 +66,7 @@ class Judgement:
 
     claim: Claim
     theirs: ClaimVerdict | None
-    """By the paper's own tables, as far as they have its values; None where they have none."""
+    """Verdict by those values that the paper's own tables have; None if they have none."""
     verdict: ClaimVerdict
     findings: tuple[PartFinding, ...]
     why: str
@@ -79,20 +80,20 @@ class Judgement:
 
     @property
     def deciding(self) -> PartFinding | None:
-        """The first of the parts that made the verdict; None if none was tested."""
+        """The first part that determined the verdict; None if none was tested."""
         own = (each for each in self.findings if not each.part.is_beside)
         return next((each for each in own if each.verdict is self.verdict), None)
 
 
 def judge_paper(paper_id: str, results: FlowResults) -> list[Judgement]:
-    """Return every claim of a paper, decided by the runs of its study."""
+    """Decide every claim of a paper by the runs of its study."""
     claims = load_claims(paper_id)
     tables = PaperTables(load_paper(paper_id))
     return judge(claims, tables, PaperRuns(claims, results), calibration_of(claims))
 
 
 def calibration_of(claims: Claims) -> Callable[[str], bool]:
-    """Return what tells whether a figure of the study's link is calibrated."""
+    """Return a function that says whether a figure of the study's link is calibrated."""
     preset = load_preset(claims.preset, Path())
 
     def is_calibrated(figure: str) -> bool:
@@ -111,7 +112,7 @@ def judge(
     runs: Evidence,
     is_calibrated: Callable[[str], bool],
 ) -> list[Judgement]:
-    """Return every claim, decided; `is_calibrated` tells of a figure of the link."""
+    """Decide every claim; `is_calibrated` says whether a figure of the link is calibrated."""
     opened = [
         [_Open(part, tables, runs, claims, is_calibrated) for part in claim.parts]
         for claim in claims.claims
@@ -126,7 +127,7 @@ def judge(
 def decide_part(
     part: ClaimPart, runs: Evidence, claims: Claims, is_calibrated: Callable[[str], bool]
 ) -> PartFinding:
-    """Return what runs say of a part by itself, at 5 %."""
+    """Return a single part's verdict from our runs, at 5 %."""
     return _Open(part, _Nothing(), runs, claims, is_calibrated).finding(_ERROR)
 
 
@@ -138,7 +139,7 @@ class _Nothing:
 
 
 class _Open:
-    """A part whose evidence is gathered, to be decided at any level."""
+    """A part with its evidence, ready to be decided at any level."""
 
     def __init__(
         self,
@@ -164,15 +165,15 @@ class _Open:
 
     @property
     def counts(self) -> bool:
-        """Whether it decides its claim."""
+        """Whether the part decides its claim."""
         return self.fixed is None and not self.part.is_beside
 
     def verdict(self, error: float) -> ClaimVerdict:
-        """Return what it says at this level."""
+        """Return the part's verdict at this level."""
         return self.fixed or self._decided(error)[1]
 
     def finding(self, error: float) -> PartFinding:
-        """Return everything that is shown of it."""
+        """Return the part's verdict with everything that the report shows."""
         theirs = None if self._theirs is None else float(self._statistic(self._theirs[None])[0])
         low, high = self.part.bounds
         inside = None if theirs is None else low <= theirs <= high
@@ -211,7 +212,7 @@ class _Open:
         return shown, ClaimVerdict(decision)
 
     def _by_sign(self, runs: Floats, error: float) -> ClaimVerdict:
-        """Decide by how many repetitions lie inside the bounds."""
+        """Decide by the number of repetitions inside the bounds."""
         each = self._statistic(runs[:, None])
         bound = self.part.at_least if math.isinf(self.part.at_most) else self.part.at_most
         inside = (each >= self.part.at_least) & (each <= self.part.at_most) & (each != bound)
@@ -230,7 +231,7 @@ class _Open:
 
 
 def _matrix(part: ClaimPart, evidence: Evidence) -> Floats | None:
-    """Return one row a repetition and one column a cell; None if a cell is missing."""
+    """Return one row per repetition and one column per cell; None if a cell is missing."""
     columns = []
     for name in part.value.names:
         values = evidence.values(part, replace(name, direction=name.direction or part.direction))
@@ -244,7 +245,7 @@ def _matrix(part: ClaimPart, evidence: Evidence) -> Floats | None:
 
 
 def _holm_levels(opened: Sequence[Sequence[_Open]]) -> list[float]:
-    """Return the level at which each claim is decided, by Holm's steps."""
+    """Return the significance level for each claim, by Holm's step-down procedure."""
     left = {at for at, parts in enumerate(opened) if any(part.counts for part in parts)}
     levels = [_ERROR] * len(opened)
     while left:
@@ -265,7 +266,7 @@ def _claim_verdict(parts: Sequence[_Open], level: float) -> ClaimVerdict:
 
 
 def _together(verdicts: Sequence[ClaimVerdict], *, lacks: str = "") -> ClaimVerdict:
-    """Return what parts say together: one failure decides; without all of it nothing holds."""
+    """Combine the parts' verdicts: a claim fails if one part does, and holds if all parts do."""
     found = set(verdicts)
     for one in (ClaimVerdict.FAILS, ClaimVerdict.NOT_ATTRIBUTABLE, ClaimVerdict.UNDECIDED):
         if one in found:
@@ -288,7 +289,7 @@ def _judgement(claim: Claim, findings: Sequence[PartFinding]) -> Judgement:
 
 
 def _why(claim: Claim, deciding: Sequence[PartFinding], verdict: ClaimVerdict) -> str:
-    """Return which parts decided, counted."""
+    """Return how many parts hold, fail and so on."""
     counts = [
         f"{number} {_OF_SEVERAL.get(each, each.value) if number > 1 else each.value}"
         for each in ClaimVerdict
@@ -298,5 +299,5 @@ def _why(claim: Claim, deciding: Sequence[PartFinding], verdict: ClaimVerdict) -
     if verdict in _TESTED and any(
         each.ours is not None and 1 < each.ours.runs < FEWEST_REPETITIONS for each in deciding
     ):
-        parts += f"; fewer than {FEWEST_REPETITIONS} repetitions decide nothing"
+        parts += f"; fewer than {FEWEST_REPETITIONS} repetitions cannot decide a claim"
     return "; ".join(text for text in (parts, claim.lacks) if text)

@@ -15,7 +15,7 @@ def paper_ids() -> list[str]:
 
 
 def claimed_papers() -> list[str]:
-    """Return the papers whose claims are here."""
+    """Return the papers whose claims come with cwndlab."""
     return sorted(path.parent.name for path in _FOLDER.glob(f"*/{_CLAIMS}.toml"))
 
 

@@ -1,11 +1,11 @@
 """The phases of a congestion window: peaks, cuts, recoveries, the period of the saw-tooth.
 
-A *cut* is a fall of the window by at least a fifth.  What a sender does to recover from one loss
-may be several cuts: Reno's window falls by half, is inflated by a packet per duplicate ACK to well
-above the peak, and falls again; a failed recovery ends in a timeout.  Cuts that follow each other
+A *cut* is a fall of the window by at least a fifth.  The recovery from one loss may consist of
+several cuts: Reno's window falls by half, is inflated by a packet per duplicate ACK to well above
+the peak, and falls again; a failed recovery ends in a timeout.  Cuts that follow each other
 closely are therefore one *episode*, whose peak is the window before the first and whose floor is
-the window after the last.  Nothing is smoothed: a window is a step function, and its corners are
-the data.
+the window after the last.  Nothing is smoothed: a window is a step function, and its steps are
+used as they are.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from cwndlab.stats.bootstrap import Floats
 
 LEAST_FALL = 0.2
-"""Share of the window that a cut takes at least: below the 30 % of CUBIC, the mildest built in."""
+"""Smallest share of the window that counts as a cut: below CUBIC's 30 %."""
 LONGEST_RECOVERY_S = 0.6
 """Cuts closer than this belong to one episode: a recovery takes a round trip, a timeout 200 ms."""
 _LONGEST_PAUSE_S = 0.1  # between two steps of one gradual fall
@@ -48,7 +48,7 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class Sawtooth:
-    """The regular part of a window: episodes of the same kind, one after the other."""
+    """The regular part of a window: consecutive episodes of the same kind."""
 
     period_s: float
     variation: float
@@ -98,7 +98,7 @@ def find_episodes(
 
 
 def sawtooth(episodes: list[Episode], *, after_s: float = 0.0) -> Sawtooth | None:
-    """Return the saw-tooth of the episodes from a time on; None if they are less than two."""
+    """Return the saw-tooth of the episodes after a time; None if there are fewer than two."""
     regular = [episode for episode in episodes if episode.start_s >= after_s]
     starts = np.array([episode.start_s for episode in regular])
     periods = np.diff(starts)
@@ -120,14 +120,14 @@ def sawtooth(episodes: list[Episode], *, after_s: float = 0.0) -> Sawtooth | Non
 def first_reached(
     times_s: npt.ArrayLike, windows_pkts: npt.ArrayLike, level_pkts: float
 ) -> float | None:
-    """Return when the window first was at least `level_pkts`; None if it never was."""
+    """Return when the window first reached `level_pkts`; None if it never did."""
     times, windows = _steps(times_s, windows_pkts)
     reached = np.flatnonzero(windows >= level_pkts)
     return float(times[reached[0]]) if len(reached) else None
 
 
 def value_at(times_s: npt.ArrayLike, values: npt.ArrayLike, at_s: float) -> float | None:
-    """Return the value that held at a time; None before the first."""
+    """Return the value at a time; None before the first value."""
     times, steps = _steps(times_s, values)
     index = int(np.searchsorted(times, at_s, side="right")) - 1
     return float(steps[index]) if index >= 0 else None
@@ -136,11 +136,11 @@ def value_at(times_s: npt.ArrayLike, values: npt.ArrayLike, at_s: float) -> floa
 def slow_start_end(
     times_s: npt.ArrayLike, windows_pkts: npt.ArrayLike, start_s: float, *, stop_s: float
 ) -> tuple[float, float] | None:
-    """Return when and at which window doubling ended, between two times.
+    """Return the time and the window at which doubling ended, between two times.
 
     In slow start the window grows by about the packets acknowledged, in congestion avoidance by one
-    packet a round trip.  The end is the corner: the point farthest above the straight line between
-    both ends of the stretch.  None where the window does not grow.
+    packet a round trip.  The end is the point farthest above the straight line between both ends
+    of the interval. None if the window does not grow.
     """
     times, windows = _steps(times_s, windows_pkts)
     first = max(0, int(np.searchsorted(times, start_s, side="right")) - 1)
@@ -163,7 +163,7 @@ def _steps(times_s: npt.ArrayLike, values: npt.ArrayLike) -> tuple[Floats, Float
 
 
 def _cuts(times: Floats, windows: Floats, least_fall: float) -> list[tuple[int, int]]:
-    """Return places before and after each cut.
+    """Return the positions before and after each cut.
 
     Rate halving and PRR take a round trip to bring the window down packet by packet, so falls that
     follow each other within a tenth of a second are one.

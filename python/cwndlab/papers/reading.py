@@ -1,4 +1,4 @@
-"""Our number beside the paper's: measures of a window series by name, compared with a tolerance."""
+"""Our numbers and the paper's: named measures of a window, compared with a tolerance."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from cwndlab.stats.bootstrap import Floats
 
 @dataclass(frozen=True)
 class WindowSeries:
-    """A variant's window, and its threshold where it was recorded."""
+    """A variant's congestion window and, if recorded, its slow-start threshold."""
 
     times_s: Floats
     windows_pkts: Floats
@@ -28,18 +28,18 @@ class WindowSeries:
 
     @property
     def episodes(self) -> list[Episode]:
-        """Its losses and recoveries."""
+        """The losses and recoveries of the window."""
         return find_episodes(self.times_s, self.windows_pkts)
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A number of the paper, ours, and whether they agree."""
+    """A number of the paper beside ours, and whether they agree."""
 
     check: PaperNumber
     ours: float | None
     difference: float | None
-    """Ours less the paper's range (0 inside it): relative for times, in packets for windows."""
+    """Distance of ours from the paper's range: relative for times, in packets for windows."""
     tolerance: float
 
     @property
@@ -49,7 +49,7 @@ class Reading:
 
     @property
     def holds(self) -> bool:
-        """Whether our value is close enough to the paper's; one that is missing is not."""
+        """Whether our value is close enough to the paper's; a missing value is not."""
         return self.difference is not None and abs(self.difference) <= self.tolerance
 
 
@@ -61,7 +61,7 @@ def read_check(check: PaperNumber, series: WindowSeries, paper: Paper) -> Readin
     """
     measure = MEASURES.get(check.measure)
     if measure is None:
-        msg = f'no measure is called "{check.measure}"; there are {", ".join(MEASURES)}'
+        msg = f'unknown measure "{check.measure}"; known are {", ".join(MEASURES)}'
         raise ValueError(msg)
     ours = measure(series, check.at)
     is_window = check.unit == "packets"

@@ -1,8 +1,8 @@
 """Differences between variants of a study, and the measured effect of each.
 
-A variant is an algorithm plus a stack profile plus changes to it.  Where two variants of a study
-differ in exactly one setting, their curves show what that setting does; that is how a report
-decides whether curves differ by congestion control or by something else.
+A variant is an algorithm plus a stack profile plus changes to it.  If two variants of a study
+differ in exactly one setting, their curves show the effect of that setting. In this way a report
+decides whether curves differ because of congestion control or because of something else.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -37,7 +37,7 @@ def settings_of(
 ) -> dict[str, object]:
     """Return every setting of the first flow: algorithm, its parameters, both stacks' values.
 
-    `profile` gives a stack profile's values by name; changes to it are put in.
+    `profile` returns a stack profile's values by name; changes to the profile are applied.
     """
     flow = scenario["flows"][0]
     settings: dict[str, object] = {}
@@ -73,7 +73,7 @@ def difference_of(
 def single_changes(
     variants: Mapping[str, Mapping[str, object]],
 ) -> Iterator[tuple[str, str, list[VariantSetting]]]:
-    """Yield pairs of variants that differ in one setting, at whichever end it is set.
+    """Yield pairs of variants that differ in one setting, at either end.
 
     Equal names at sender and receiver count as one setting: segment size is set at both.
     """

@@ -13,7 +13,7 @@ _WAYS = {"downlink": "forward", "uplink": "reverse"}
 
 @dataclass(frozen=True, slots=True)
 class PaperCell:
-    """A number of the paper, ours, and how far it is off."""
+    """A number of the paper beside ours, with their difference."""
 
     row: str
     column: str
@@ -28,7 +28,7 @@ class PaperCell:
 
     @property
     def holds(self) -> bool | None:
-        """Whether ours is near enough; None if it is only shown."""
+        """Whether our value is within the tolerance; None if the table is only shown."""
         if self.within is None:
             return None
         return self.away is not None and abs(self.away) <= self.within
@@ -60,9 +60,9 @@ def read_table(table: PaperTable, flows: pl.DataFrame) -> list[PaperCell]:
 def read_plot(
     plot: PaperPlot, flows: pl.DataFrame, variant_factor: str, variants: Sequence[str]
 ) -> list[dict[str, Floats]]:
-    """Return what a plot shows: for each panel and variant, a value a flow.
+    """Return the values of a plot: for each panel and variant, one value per flow.
 
-    Bars and totals have a value a run.
+    Bars and totals have one value per run.
     """
     own = flows.filter(pl.col("direction") == _WAYS[plot.direction])
     own = own.filter(of_levels(own, plot.where))
@@ -90,7 +90,7 @@ def is_level(flows: pl.DataFrame, factor: str, level: str) -> pl.Expr:
 
 
 def of_levels(flows: pl.DataFrame, levels: Mapping[str, str]) -> pl.Expr:
-    """Whether a flow's run has each of these levels, by factor; one that no run varies is had."""
+    """Whether a flow's run has each of these levels; factors that no run varies are ignored."""
     known = [
         is_level(flows, factor, level)
         for factor, level in levels.items()

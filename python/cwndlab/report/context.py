@@ -1,4 +1,4 @@
-"""The input of a report's sections: results, comparisons, verdicts and the study's origin."""
+"""The input of a report's sections: results, comparisons, decisions and the study's origin."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from cwndlab.judge.reality import pooled
 from cwndlab.report.origin import Origin, SetUp
 
 MOST_TIMELINES = 12
-"""Settings whose time series are put into the page; more would make it heavy."""
+"""Number of settings whose time series are included in the page; more would make it large."""
 
 
 class Reportable(ResultsLike, Protocol):
@@ -33,7 +33,7 @@ class Reportable(ResultsLike, Protocol):
         """Return losses, recoveries and timeouts of the runs with these values."""
 
     def links(self, **where: object) -> pl.DataFrame:
-        """Return one row a link of a run's path."""
+        """Return one row for each link of each run's path."""
 
     def scan(self, table: str) -> pl.LazyFrame:
         """Return a table that is read when it is needed."""
@@ -54,11 +54,12 @@ class Context:
         """Compare the results.
 
         Args:
-            results: what is reported.
-            origin: where the study is from.
-            smallest_effect: relative differences below this are too small to care about.
-            question: what the results answer; what was measured decides if None.
-            knowledge: what is known beside the runs.
+            results: the results to report.
+            origin: origin of the study.
+            smallest_effect: relative differences below this are too small to matter.
+            question: the question that the results answer; if None, it follows from what was
+                measured.
+            knowledge: evidence in addition to the runs.
         """
         self.results = results
         self.question = question
@@ -79,14 +80,14 @@ class Context:
 
     @cached_property
     def directions(self) -> Sequence[DirectionComparisons]:
-        """The comparisons of each direction in which something under test sent."""
+        """The comparisons of each direction in which an algorithm under test sent data."""
         return compare_directions(
             self.results, smallest_effect=self.smallest_effect, beside=self.measures
         )
 
     @cached_property
     def together(self) -> Decision | None:
-        """The answer for all settings, as classes of users; None of a single one."""
+        """The answer for all settings, as classes of users; None if there is only one setting."""
         if len(self.settings) == 1 or not self.settings:
             return None
         question = self.question
@@ -103,12 +104,12 @@ class Context:
 
     @cached_property
     def contestants(self) -> tuple[str, ...]:
-        """Everyone who is compared anywhere in the study."""
+        """Every contestant that the study compares."""
         return contestants_of(self.comparisons)
 
     @cached_property
     def styles(self) -> Mapping[str, Style]:
-        """How each of them is drawn."""
+        """The style of each contestant in figures."""
         return styles_of(self.contestants)
 
     @property
@@ -127,13 +128,13 @@ class Setting:
 
     @cached_property
     def decision(self) -> Decision:
-        """The answer for this setting: to the question asked, or to what was measured."""
+        """The answer for this setting, for the goal asked for, or else for the default goal."""
         question = self.context.question
         goal = goal_measured(self.comparison) if question is None else goal_named(question.goal)
         return self.decide(goal, self.comparison)
 
     def decide(self, goal: Goal, comparison: Comparison) -> Decision:
-        """Decide a goal in one direction of this setting."""
+        """Return the decision for a goal, from one direction of the data in this setting."""
         question = self.context.question
         return answer(
             comparison,
@@ -145,7 +146,7 @@ class Setting:
 
     @cached_property
     def directions(self) -> Sequence[tuple[DirectionComparisons, Comparison]]:
-        """Each direction of this setting in which something under test sent."""
+        """Each direction of this setting in which an algorithm under test sent data."""
         return [
             (direction, comparison)
             for direction in self.context.directions

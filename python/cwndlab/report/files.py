@@ -1,4 +1,4 @@
-"""Figures and tables as files beside the page, for papers and slides."""
+"""Figures and tables as separate files, for papers and slides."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

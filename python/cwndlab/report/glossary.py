@@ -1,17 +1,19 @@
-"""The field's words in a sentence each, for readers who meet them here first."""
+"""The terms of the field, explained in a sentence each."""
 
 from markupsafe import Markup, escape
 
 GLOSSARY = {
     "congestion control": (
         "The part of TCP that decides how fast to send, so that the network is used but not "
-        "flooded. Several algorithms for it exist; this report compares some."
+        "overloaded. There are several algorithms for it; this report compares some."
     ),
-    "goodput": "What the application received in order: the useful part of the throughput.",
+    "goodput": (
+        "Rate at which the application received data in order: the useful part of the throughput."
+    ),
     "throughput": "Rate of the sender's data on the wire, retransmissions included.",
     "RTT": (
-        "Round-trip time: from sending a packet until its acknowledgement is back. What exceeds "
-        "the empty path's RTT was spent waiting in queues."
+        "Round-trip time: from sending a packet until its acknowledgement is back. Any time "
+        "beyond the RTT of the empty path was spent in queues."
     ),
     "median": "Half of the values are below it.",
     "95th percentile": "One value in twenty is above it.",
@@ -23,19 +25,21 @@ GLOSSARY = {
     "slow start": "The first phase of a connection, in which the window doubles every round trip.",
     "retransmitted": "Packets sent again because they were lost, or seemed to be.",
     "timeout": (
-        "No acknowledgement came for so long that the sender started again with one packet. A "
+        "No acknowledgement arrived for so long that the sender started again with one packet. A "
         "user sees a stall."
     ),
     "queue": "Packets waiting before the slowest link of the path.",
     "in flight": "Sent, and not yet acknowledged or lost.",
     "BDP": (
-        "Bandwidth-delay product: as much data as fills the path without any queue, rate times "
-        "empty RTT."
+        "Bandwidth-delay product: the amount of data that fills the path without a queue, rate "
+        "times RTT of the empty path."
     ),
-    "fairness": "Whether flows that share a link get equal shares of it.",
-    "Jain's index": "Fairness in one number: 1 if all got the same, 1/n if one of n got all.",
+    "fairness": "How equally flows share a link.",
+    "Jain's index": (
+        "Fairness as one number: 1 if all flows got the same, 1/n if one of n flows got everything."
+    ),
     "95 % interval": (
-        "If the study were repeated many times, such an interval would contain the true mean in "
+        "If the study were repeated many times, the interval would contain the true mean in "
         "95 of 100 cases. BCa bootstrap over runs, 10,000 draws, widened for few runs."
     ),
     "pair": (
@@ -45,7 +49,7 @@ GLOSSARY = {
     "most representative run": (
         "The run nearest to the average of all runs in goodput, RTT and timeouts."
     ),
-    "seed": "The number from which all of a run's randomness follows; it makes runs repeatable.",
+    "seed": "The number that determines all random draws of a run, so that it can be repeated.",
     "utilisation": "Share of the link's capacity that carried the data.",
 }
 

@@ -21,13 +21,13 @@ class SetUp:
     """The scenario that one combination of the study's factors resolved to."""
 
     labels: Mapping[str, object]
-    """Levels of the factors."""
+    """The level of each factor."""
     scenario: Mapping[str, Any]
-    """The canonical scenario, as the simulator was given it."""
+    """The canonical scenario that the simulator ran."""
     path: Sequence[Fact] = ()
-    """Each stage of the path."""
+    """The stages of the path."""
     flows: Sequence[Fact] = ()
-    """Each kind of flow."""
+    """The kinds of flows."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,14 @@ class Origin:
     title: str
     description: str = ""
     command: str = ""
-    """Makes these results again."""
+    """Command that makes these results again."""
     study_toml: str = ""
     seed: int | None = None
     set_ups: Sequence[SetUp] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     is_complete: bool = True
     is_short: bool = False
-    """Whether it is the short version of the study."""
+    """Whether the results are of the study's short version."""
 
     def set_ups_of(self, cell: Mapping[str, object]) -> list[SetUp]:
         """Return the combinations whose factors have these values."""
@@ -56,7 +56,7 @@ class Origin:
 
 
 def origin_of(results: "Results") -> Origin:
-    """Read where results come from out of their folder."""
+    """Read the origin of results from their folder."""
     if results.imported is not None:
         return _origin_of_import(results, results.imported)
     study = results.study
@@ -86,7 +86,7 @@ def origin_of(results: "Results") -> Origin:
 
 
 def _origin_of_import(results: "Results", imported: Mapping[str, Any]) -> Origin:
-    """Say what was imported, what its files could not tell, and which of them were left out."""
+    """Describe an import: its source, values that its files lack, and files that were left out."""
     left_out = [f"Left out: {each}." for each in imported["left_out"]]
     command = ["cwndlab", "import", imported["folder"], "--pattern", imported["pattern"]]
     if imported["warm_up"] != _NO_WARM_UP:
@@ -101,7 +101,7 @@ def _origin_of_import(results: "Results", imported: Mapping[str, Any]) -> Origin
 
 
 def _versions(manifest: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return what the runs were made with and when, from the manifest."""
+    """Return the versions with which the runs were made, and the dates, from the manifest."""
     versions = {"report written by": f"cwndlab {core.version()}"}
     for title, key in (
         ("runs made by cwndlab", "cwndlab"),

@@ -1,4 +1,4 @@
-"""The page: sections, styles, scripts and data in one file that needs nothing else."""
+"""The page: sections, styles, scripts and data in one self-contained file."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -27,16 +27,16 @@ _SCRIPTS = (
 
 @dataclass(frozen=True)
 class PagePart:
-    """A section as it stands in the page: its heading, and its HTML by setting."""
+    """A section of the page: its heading, and its HTML for each setting."""
 
     anchor: str
     title: str
     html: tuple[tuple[int | None, Markup], ...]
-    """Setting (None: all of them) and HTML."""
+    """Setting and HTML; None stands for all settings."""
 
 
 def render(template: str, **values: object) -> Markup:
-    """Return a template's HTML; what is put in is escaped."""
+    """Return a template's HTML; inserted values are escaped."""
     return Markup(_environment().get_template(template).render(**values))  # noqa: S704  escaped
 
 
@@ -80,7 +80,7 @@ def assemble(
 
 
 def script_json(value: object) -> Markup:
-    """Return JSON that may stand in a script element: no "<" in it ends the element."""
+    """Return JSON that is safe inside a script element: it contains no "<"."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     safe = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     return Markup(safe)  # noqa: S704  as said

@@ -1,4 +1,4 @@
-"""Numbers on their way into the page: few digits, None for what does not exist."""
+"""Numbers for the page: few digits, and None for missing values."""
 
 import math
 

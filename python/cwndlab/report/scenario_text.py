@@ -1,4 +1,4 @@
-"""A set-up in the words of a report: one line for its head, a list for its end."""
+"""Descriptions of a set-up for a report: one line for its head, a list for its end."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from cwndlab.text.wording import join_words
 
 
 def facts(set_up: SetUp) -> str:
-    """Return one line that says what was run: the path of the data, the flows, how long."""
+    """Return one line that describes the runs: path, flows and duration."""
     scenario = set_up.scenario
     forward = [fact.text for fact in set_up.path if fact.name.startswith("forward")]
     if medium := _medium(scenario["path"]):
@@ -28,14 +28,14 @@ _RADIOS = {"lte": "LTE cell", "nr": "5G NR cell", "umts": "HSPA cell"}
 
 
 def _medium(path: Mapping[str, Any]) -> str:
-    """Return the radio of a path in words; empty of wires."""
+    """Return a description of a path's radio; empty for wires."""
     if path["kind"] == "wifi":
         return "Wi-Fi"
     return _RADIOS.get(path["radio"]["kind"], "cell") if path["kind"] == "cell" else ""
 
 
 def details(set_ups: Sequence[SetUp]) -> list[tuple[str, str]]:
-    """Return titles and texts of what determines the runs of a setting."""
+    """Return titles and descriptions of everything that determines a setting's runs."""
     rows: dict[tuple[str, str], None] = {}
     for set_up in set_ups:
         rows |= {(fact.name, fact.text): None for fact in set_up.path}
@@ -64,8 +64,8 @@ def flows_text(flows: Sequence[Mapping[str, Any]]) -> str:
 def bdp_pkts(scenario: Mapping[str, Any]) -> tuple[float, float | None] | None:
     """Return bandwidth-delay product and queue limit in packets of 1500 bytes on the wire.
 
-    None where the slowest link has no fixed rate, or several flows share it: then there is no one
-    such product to set a flow's data in flight against.
+    None if the slowest link has no fixed rate, or if several flows share it: then a flow's data in
+        flight cannot be compared with a single such product.
     """
     path = scenario["path"]
     if len(scenario["flows"]) > 1:

@@ -1,6 +1,6 @@
-"""Sections, of which a report consists; other modules add their own.
+"""The sections of a report; other modules can add their own.
 
-A section is a title and a function that makes its content, or None where it has nothing to say.  A
+A section is a title and a function that makes its content, or returns None if there is none.  A
 `SettingSection` is made once per setting (cell) of the study, a `PageSection` once.  To add one,
 write a module with such a constant and put it into `cwndlab.report.SECTIONS`, or pass a changed
 tuple to `write_report`.
@@ -28,7 +28,7 @@ class Content:
 
 @dataclass(frozen=True)
 class SettingSection:
-    """A section about one setting of the study; the page shows that of the chosen setting."""
+    """A section about one setting; the page shows the section of the chosen setting."""
 
     anchor: str
     title: str

@@ -56,10 +56,10 @@ SECTIONS: Sections = (
 """The sections of a report, top to bottom."""
 
 Built = tuple[SettingSection | PageSection, list[tuple[int | None, Content]]]
-"""A section and what it says, by setting (None: about the whole study)."""
+"""A section and its content by setting; None stands for the whole study."""
 
 FORMATS = ("svg",)
-"""Formats of the figures beside the page, unless others are asked for."""
+"""Default formats of the figures beside the page."""
 
 
 def write_report(
@@ -73,13 +73,13 @@ def write_report(
     """Write the report of results and return the path of its page.
 
     Args:
-        results: what to report.
-        out_dir: folder for `report.html`, `figures/` and `tables/`; `report` in the results' own
-            folder if None.
-        formats: of the figures beside the page: svg, pdf, png, or none of them.
-        sections: what the page consists of; if None, `SECTIONS`, and before them those of the paper
-            that the study reproduces.
-        smallest_effect: relative differences below this are too small to care about.
+        results: the results to report.
+        out_dir: folder for `report.html`, `figures/` and `tables/`; if None, `report` in the
+            results' own folder.
+        formats: formats of the figures beside the page: svg, pdf, png, or none.
+        sections: sections of the page; if None, `SECTIONS`, preceded by those of the paper that the
+            study reproduces.
+        smallest_effect: relative differences below this are too small to matter.
     """
     folder = results.path / "report" if out_dir is None else Path(out_dir)
     context = context_of(results, smallest_effect=smallest_effect)
@@ -87,7 +87,7 @@ def write_report(
 
 
 def context_of(results: "Results", *, smallest_effect: float = ZONE) -> Context:
-    """Return what a report on results is made from: they, and what lies in folders beside them."""
+    """Return a report's input: the results, and the evidence in folders below them."""
     question = read_question(results.path)
     weights = None if question is None else question.weights_of_users()
     return Context(
@@ -135,7 +135,7 @@ def write_page(
 
 
 def _linked(written: Sequence[Path], folder: Path) -> dict[str, list[str]]:
-    """Group files by what they show, as the page links them: path without suffix to suffixes."""
+    """Group files with the same path except for the suffix, as the page links them."""
     found: dict[str, list[str]] = {}
     in_order = sorted(
         written, key=lambda path: re.sub(r"\d+", lambda number: number[0].zfill(9), str(path))
@@ -152,7 +152,7 @@ def make_page(context: Context, sections: Sections = SECTIONS) -> str:
 
 
 def _build(context: Context, sections: Sections) -> list[Built]:
-    """Return the sections that have something to say, with what they say."""
+    """Return the sections that are not empty, with their content."""
     built = [(section, _contents(section, context)) for section in sections]
     return [(section, contents) for section, contents in built if contents]
 

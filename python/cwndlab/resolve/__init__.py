@@ -1,9 +1,9 @@
-"""From what a study says to what runs: a canonical scenario in whole SI units.
+"""Resolving a study to a canonical scenario in whole SI units.
 
-Defaults are filled in here and, of links, by the core: the delay holds for both directions unless
-`[reverse_link]` has its own, a queue holds 1 BDP: at least the initial window behind a rate, at
-least 250 packets behind a trace, whose mean rate counts. A Mahimahi trace counts 4 bytes of framing
-a packet.
+Defaults are filled in here, and those of links by the core. The delay holds for both directions
+unless `[reverse_link]` has its own. A queue holds 1 BDP, but at least the initial window behind a
+rate, and at least 250 packets behind a trace, whose mean rate is used. A Mahimahi trace has 4
+bytes of framing per packet.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from pydantic import ValidationError
 from cwndlab.resolve.algorithms import AlgorithmReader
 from cwndlab.resolve.flows import resolve_flows
 from cwndlab.resolve.path import LinkFiles, resolve_path
+from cwndlab.resolve.unknown_names import unknown_names
 from cwndlab.schema import scenario as si
 from cwndlab.schema.live import LivePath
-from cwndlab.schema.problems import FieldError, plain_message
+from cwndlab.schema.problems import DocumentError, FieldError, plain_message
 from cwndlab.schema.written import to_si
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ CAPTURE_FILE = "capture.pcap"
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A scenario whose seed is still 0, and what it needs beside itself."""
+    """A scenario with seed 0, and the traces and algorithms that it needs."""
 
     scenario: si.Scenario
     traces: Mapping[str, Trace]
@@ -54,14 +55,20 @@ def resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> R
 
     Args:
         study: the study.
-        folder: what paths of traces and algorithms are relative to.
-        references: files that the whole study names as algorithms, by name.
+        folder: the folder to which paths of traces and algorithms are relative.
+        references: the files that the study names as algorithms, by name.
 
     Raises:
-        FieldError: something is missing, unknown or out of range; names the key.
+        DocumentError: something is missing, unknown or out of range; the error lists all
+            unknown names.
     """
-    with _naming_bounds():
-        return _resolve(study, folder, references)
+    try:
+        with _naming_bounds():
+            return _resolve(study, folder, references)
+    except FieldError as error:
+        others = unknown_names(study, AlgorithmReader(folder, references))
+        problems = {each.key: each for each in (*others, error)}
+        raise DocumentError(list(problems.values())) from None
 
 
 def _resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> Resolved:
@@ -74,14 +81,16 @@ def _resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> 
     algorithms = AlgorithmReader(folder, references)
     flows, jitter = resolve_flows(study, algorithms)
     if not has_reverse_link and any(flow.direction == "reverse" for flow in flows):
-        message = "data that go up need a [reverse_link]; here it has neither rate nor queue"
+        message = "uplink data need a [reverse_link]; here it has neither rate nor queue"
         raise FieldError(("direction",), message)
     if path.kind in ("wire", "chain"):
         _check_devices_on_wire(flows)
     if study.warm_up >= study.duration:
-        raise FieldError(("warm_up",), "the warm-up leaves nothing of the duration")
+        raise FieldError(("warm_up",), "the warm-up is as long as the duration or longer")
     if study.begin_within and study.live is not None:
-        raise FieldError(("begin_within",), "a real network cannot be begun later; leave this out")
+        raise FieldError(
+            ("begin_within",), "runs on a real network cannot begin later; leave this out"
+        )
     scenario = si.Scenario(
         seed=0,
         duration_ns=study.duration,
@@ -101,7 +110,7 @@ def _resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> 
 
 @contextlib.contextmanager
 def _naming_bounds() -> Iterator[None]:
-    """Say which value the scenario cannot hold, where no check before has."""
+    """Name the value that the scenario refuses, if no earlier check has."""
     try:
         yield
     except ValidationError as error:
@@ -113,19 +122,19 @@ def _naming_bounds() -> Iterator[None]:
 def _before(
     study: StudyModel, algorithms: AlgorithmReader
 ) -> tuple[tuple[si.ScenarioFlow, ...], ...]:
-    """The turns of the other algorithms, the last one's last."""
+    """Return the other algorithms in the order of their turns, the most recent last."""
     turns = study.rotation
     if not turns:
         return ()
     for n, name in enumerate(turns):
         algorithms.find(name, ("rotation", n))
         if name in turns[:n]:
-            raise FieldError(("rotation", n), f"{name} has its turn already; leave it out here")
+            raise FieldError(("rotation", n), f"{name} appears twice in the rotation; remove one")
     if study.algorithm is None:
-        message = 'it is the study\'s "algorithm" that takes turns, and there is none'
+        message = 'a rotation needs the study\'s "algorithm", and there is none'
         raise FieldError(("rotation",), message)
     if study.algorithm not in turns:
-        message = f"{study.algorithm} has no turn; add it, or leave the rotation out"
+        message = f"the rotation lacks {study.algorithm}; add it, or leave the rotation out"
         raise FieldError(("rotation",), message)
     own = turns.index(study.algorithm)
     others = (*turns[own + 1 :], *turns[:own])
@@ -140,12 +149,16 @@ def _check_devices_on_wire(flows: tuple[si.ScenarioFlow, ...]) -> None:
             ends.reverse()
         for place, end in zip(("user_host", "server_host"), ends, strict=True):
             if end.host is not None and end.host.bits_per_sec is None:
-                raise FieldError((place,), "a wire grants nothing to a device: it needs a rate")
+                raise FieldError(
+                    (place,),
+                    "a device on a wire needs a rate, because only cells and Wi-Fi channels grant "
+                    "transmissions",
+                )
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedLink:
-    """A link by itself."""
+    """A link that is resolved without a study."""
 
     path: PathPart
     traces: Mapping[str, Trace]
@@ -157,7 +170,7 @@ class ResolvedLink:
         return {name: trace.content for name, trace in self.traces.items()}
 
     def scenario(self, duration_ns: int, seed: int = 1) -> si.Scenario:
-        """One flow of Reno on the link, for what asks about the link alone."""
+        """A scenario with one flow of Reno on the link, for questions about the link alone."""
         end = si.End(stack="linux-6.1", algorithm="reno")
         flow = si.ScenarioFlow(id=0, sender=end, receiver=end)
         return si.Scenario(seed=seed, duration_ns=duration_ns, path=self.path, flows=(flow,))
@@ -167,7 +180,7 @@ def resolve_link(link: Link, folder: Path) -> ResolvedLink:
     """Resolve `link`, with its preset's reverse link if that has one.
 
     Raises:
-        FieldError: something is missing, unknown or out of range; names the key.
+        FieldError: something is missing, unknown or out of range; the message names the key.
     """
     files = LinkFiles(folder)
     with _naming_bounds():

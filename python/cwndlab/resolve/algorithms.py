@@ -1,7 +1,7 @@
 """Every algorithm that a study may name: the built-in ones, and those that are files.
 
 `./my_cc.c` is a user's own file, `linux:PATH/net/ipv4/tcp_westwood.c` an unmodified one of a
-kernel. Both are compiled here and asked what they are, in a process of their own.
+kernel. Both are compiled here and described by a process of their own.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _DESCRIPTION_LIMIT_S = 20.0
 
 @dataclass(frozen=True, slots=True)
 class FileAlgorithm:
-    """An algorithm that is a file, as its process described it; or why it cannot run."""
+    """An algorithm in a file, as its own process described it, or the reason why it cannot run."""
 
     reference: str  # as the study has it
     algorithm: core.Algorithm
@@ -56,7 +56,7 @@ class AlgorithmReader:
         """The algorithm that the study names at `key`.
 
         Raises:
-            FieldError: there is none.
+            FieldError: there is no such algorithm.
         """
         try:
             if not is_file_reference(name):
@@ -66,15 +66,15 @@ class AlgorithmReader:
             raise FieldError(key, str(error)) from None
         known = self.files.setdefault(found.algorithm.name, found)
         if known.algorithm.source_sha256 != found.algorithm.source_sha256:
-            message = f"another file of this study is called {found.algorithm.name}; rename one"
+            message = f"two files of this study are called {found.algorithm.name}; rename one"
             raise FieldError(key, message)
         return known.algorithm
 
     def find_by_name(self, name: str, key: KeyPath) -> core.Algorithm:
-        """The algorithm of this name, which may be short for a file that the study names elsewhere.
+        """Return the algorithm of this name, which may be the short name of a file in the study.
 
         Raises:
-            FieldError: there is none.
+            FieldError: there is no such algorithm.
         """
         return self.find(self.references.get(name, name), key)
 
@@ -87,7 +87,7 @@ def label_of(name: str) -> str:
     """Return the name of an algorithm, or of an algorithm's file, in results.
 
     Raises:
-        UnknownNameError: there is none of this name.
+        UnknownNameError: there is no algorithm of this name.
     """
     if is_file_reference(name):
         return name_of(name, built_in_names())
@@ -95,7 +95,7 @@ def label_of(name: str) -> str:
 
 
 def references_in(document: object) -> dict[str, str]:
-    """The files that a study names as algorithms, anywhere, by the names that results give them."""
+    """Return all files that a study names as algorithms, by their names in results."""
     return {name_of(text, built_in_names()): text for text in _texts(document)}
 
 
@@ -111,7 +111,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def built_in_names() -> frozenset[str]:
-    """Names and aliases of the built-in algorithms, and those of recoveries."""
+    """Return names and aliases of the built-in algorithms and of the reno variants."""
     algorithms = core.algorithms().values()
     return frozenset(name for entry in algorithms for name in (entry.name, *entry.aliases)).union(
         DESCRIPTIONS
@@ -155,8 +155,8 @@ def algorithm_of(reference: str, folder: Path) -> core.Algorithm:
     """The algorithm of a name or file.
 
     Raises:
-        UnknownNameError: there is none of this name.
-        AlgorithmError: the file cannot be used; says why.
+        UnknownNameError: there is no algorithm of this name.
+        AlgorithmError: the file cannot be used; the message says why.
     """
     if not is_file_reference(reference):
         return core.algorithm(algorithm_named(reference))

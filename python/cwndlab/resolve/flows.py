@@ -1,4 +1,4 @@
-"""The flows of a scenario: which ends they have, and what their applications do."""
+"""The flows of a scenario: their ends and their applications."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ DEFAULT_ALGORITHM = "cubic"  # Linux's since 2.6.19: what a machine runs that no
 def resolve_flows(
     study: plan.StudyModel, algorithms: AlgorithmReader
 ) -> tuple[tuple[si.ScenarioFlow, ...], tuple[int, ...]]:
-    """All flows, and by how much the start of each may be later.
+    """Return all flows, and the largest random delay of each one's start.
 
     Raises:
-        FieldError: something is missing, unknown or out of range; names the key.
+        FieldError: something is missing, unknown or out of range; the message names the key.
     """
     if study.flow and study.flows is not None:
-        message = '[[flow]] tables say which flows there are; give them a "count" instead'
+        message = 'the study has [[flow]] tables; give each a "count" instead'
         raise FieldError(("flows",), message)
     tables = _parameter_tables(study, algorithms)
     written = study.flow or (plan.Flow(count=study.flows or 1),)
@@ -70,7 +70,7 @@ class _Named:
 
 @dataclass(frozen=True, slots=True)
 class _Ends:
-    """Makes the ends of flows: what a flow does not say itself stands at the study's own key."""
+    """Makes the ends of flows; keys that a flow does not set are taken from the study."""
 
     study: plan.StudyModel
     algorithms: AlgorithmReader
@@ -80,7 +80,9 @@ class _Ends:
         """The sender and the receiver."""
         name = flow.algorithm or self.study.algorithm
         if name is None:
-            message = 'no algorithm; write for example algorithm = "cubic" (cwndlab algorithm list)'
+            message = (
+                'no algorithm is given; write, say, algorithm = "cubic" (cwndlab algorithm list)'
+            )
             raise FieldError(("algorithm",), message)
         place: KeyPath = (*(key if flow.algorithm else ()), "algorithm")
         given = _Named(self.algorithms.find(name, place), name, place, flow.parameters)
@@ -103,7 +105,7 @@ class _Ends:
 
     @property
     def _untouched(self) -> Machine | None:
-        """The machine that keeps its default, as the other one was given the algorithm."""
+        """Return the machine that keeps its default; the other uses the study's algorithm."""
         if self.study.live is None or self.study.link is None:
             return None
         others: dict[AlgorithmOn, Machine] = {"client": "server", "server": "user"}
@@ -138,7 +140,7 @@ class _Ends:
 
 
 def _machines(direction: WireDirection) -> tuple[Machine, Machine]:
-    """The sender's and the receiver's."""
+    """Return the machines of the sender and of the receiver."""
     return ("user", "server") if direction == "reverse" else ("server", "user")
 
 
@@ -150,7 +152,9 @@ def _flow(ends: _Ends, flow: plan.Flow, flow_id: int, user: int, key: KeyPath) -
     if flow.stop is not None and flow.stop <= latest_start_ns:
         raise FieldError((*key, "stop"), "the flow stops before it starts")
     if flow.bytes is not None and flow.application is not None:
-        raise FieldError((*key, "bytes"), '"application" says already what the flow sends')
+        raise FieldError(
+            (*key, "bytes"), '"application" already says what the flow sends; remove one of them'
+        )
     direction = Direction.of(flow.direction or study.direction).wire
     ends_of_flow = ends.of(flow, direction, key)
     sender, receiver = _with_hosts(ends_of_flow, study, flow, direction, key)
@@ -174,7 +178,7 @@ def _with_hosts(
     direction: WireDirection,
     key: KeyPath,
 ) -> tuple[si.End, si.End]:
-    """The sender and the receiver with the devices of their machines."""
+    """Return the sender and the receiver with the devices of their machines."""
     places = [f"{machine}_host" for machine in _machines(direction)]
     found = []
     for end, place in zip(ends, places, strict=True):
@@ -203,7 +207,7 @@ def _stack(name: str, key: KeyPath) -> core.Stack:
 def _parameter_tables(
     study: plan.StudyModel, algorithms: AlgorithmReader
 ) -> dict[str, dict[str, int]]:
-    """[parameters.NAME] by the algorithm's own name."""
+    """Return `[parameters]` by the algorithms' own names instead of aliases."""
     tables: dict[str, dict[str, int]] = {}
     for name, table in study.parameters.items():
         algorithm = algorithms.find_by_name(name, ("parameters", name))
@@ -246,7 +250,7 @@ def _application(
 
 
 def _client(name: str, key: KeyPath) -> dict[str, int]:
-    """How an SFTP client asks."""
+    """Return the request size and window of an SFTP client."""
     client = sftp_clients().get(name)
     if client is None:
         raise FieldError(key, f"no such client; known: {', '.join(sftp_clients())}")

@@ -1,7 +1,7 @@
-"""Hosts with names: what stands between sockets and link on machines that were measured.
+"""Named hosts: the devices between sockets and link on machines that were measured.
 
-A file has a title, a `[host]`, and under `[sources]` for each of its figures where it comes from,
-as a link's preset has.
+A file has a title, a table `[host]`, and under `[sources]` the origin of each figure, as a link's
+preset has.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FOLDER = Path(__file__).parents[1] / "data" / "hosts"
 
 
 class HostPreset(Model):
-    """A host with a name."""
+    """A named host."""
 
     title: str
     description: str = ""
@@ -49,8 +49,8 @@ def load_host(name: str) -> HostPreset:
     """The host of this name.
 
     Raises:
-        UnknownNameError: there is none.
-        CwndlabError: its file is wrong; names the line.
+        UnknownNameError: there is no host of this name.
+        CwndlabError: its file is wrong; the message names the line.
     """
     if name not in hosts():
         raise UnknownNameError(name, (*hosts(), NO_HOST), "cwndlab host list", kind="host")
@@ -58,7 +58,7 @@ def load_host(name: str) -> HostPreset:
 
 
 def resolve_host(written: Model | None, key: KeyPath) -> Host | None:
-    """The device that is written at `key`, if there is one.
+    """Return the device at `key`, if there is one.
 
     Raises:
         FieldError: the name is unknown, or something is missing.

@@ -1,6 +1,6 @@
-"""The path of a scenario, which the core makes of links, presets and recordings.
+"""The path of a scenario, which the core makes from links, presets and recordings.
 
-The core opens no file: `LinkFiles` does, and remembers which recordings there were.
+The core opens no files: `LinkFiles` does that, and remembers the recordings.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class LinkFiles:
-    """Opens what links name: presets, files of links, and recordings."""
+    """Opens the files that links name: presets, link files and recordings."""
 
     folder: Path
-    """To which paths are relative."""
+    """Folder that paths are relative to."""
     traces: dict[str, Trace] = field(default_factory=dict)
-    """The recordings that were read, by the name that scenarios have for them."""
+    """The recordings that were read, by their names in scenarios."""
 
     def preset(self, name: str) -> tuple[str, str, str]:
-        """The file of a preset, its folder, and what it says.
+        """Return a preset's file, its folder, and its content.
 
         Raises:
-            CwndlabError: there is none, or it cannot be read.
+            CwndlabError: there is no such preset, or it cannot be read.
         """
         path = preset_file(name, self.folder)
         return str(path), str(path.parent.absolute()), read_link_file(path)
@@ -52,7 +52,7 @@ class LinkFiles:
         """A recorded link; of a folder, that of one direction.
 
         Raises:
-            TraceError: it cannot be read, or is none.
+            TraceError: it cannot be read, or is not a recorded link.
         """
         place = self.folder / Path(path).expanduser()
         delay_ns = None
@@ -70,12 +70,12 @@ class LinkFiles:
 def resolve_path(
     link: Link | None, reverse_link: Link | None, files: LinkFiles
 ) -> tuple[PathPart, bool, int]:
-    """Both directions, whether the reverse one has a rate and a queue, and the server's delay.
+    """Return the path, whether its reverse direction is limited, and the server's delay.
 
     That is the delay between the link and the server, one way, in nanoseconds.
 
     Raises:
-        FieldError: something is missing, unknown or out of range; names the key.
+        FieldError: something is missing, unknown or out of range; the message names the key.
     """
     forward, reverse = (None if each is None else each.table for each in (link, reverse_link))
     path_json, has_reverse_link, server_ns, problems = core.resolve_link(forward, reverse, files)
@@ -85,10 +85,10 @@ def resolve_path(
 
 
 def expand_link(link: Link, folder: Path) -> tuple[dict[str, Any], Mapping[str, int]]:
-    """The keys of `link` with its preset's where it has none itself, and its figures.
+    """Return the keys of `link`, completed by those of its preset, and its figures.
 
-    Short keys have become what they stand for. Figures are in their smallest unit, by their path,
-    such as `link.cell.user.downlink`.
+    Short keys are expanded. Figures are in their smallest unit, by their path, such as
+    `link.cell.user.downlink`.
 
     Raises:
         FieldError: there is no such preset, or its keys and those of `link` do not go together.

@@ -1,10 +1,10 @@
-"""Links with names: preset files of the package, and TOML files of the user in the same form.
+"""Named links: preset files of the package, and TOML files of the user in the same form.
 
-A preset has a title, a `[link]`, perhaps a `[reverse_link]`, perhaps a `[period.NAME]` for times of
-the day with what is different then, and under `[sources]` for each of its figures where it comes
-from: a `source`, `assumed`, or `calibrated_to` a named published figure. What is assumed has a
-range under `[ranges]`, or under `[fixed]` a reason why it has none. The keys of its links are the
-core's to read; the rest is read here.
+A preset has a title, a `[link]`, perhaps a `[reverse_link]`, perhaps tables `[period.NAME]` with
+the keys that differ at times of the day, and under `[sources]` the origin of each figure: a
+`source`, `assumed`, or `calibrated_to` a named published figure. An assumed figure has a range
+under `[ranges]`, or a reason under `[fixed]` why it has none. The core reads the keys of links;
+the rest is read here.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ MarkKind = Literal["source", "assumed", "calibrated_to"]
 
 
 class Mark(Model):
-    """Origin of a figure: one of three."""
+    """Origin of a figure: a source, an assumption, or a calibration."""
 
     source: str | None = Field(default=None, description="where it stands")
-    assumed: str | None = Field(default=None, description="why this and no other")
+    assumed: str | None = Field(default=None, description="reason for the assumed value")
     calibrated_to: str | None = Field(
-        default=None, description="the published figure it was fitted to"
+        default=None, description="the published figure that the value was fitted to"
     )
 
     @model_validator(mode="after")
@@ -52,7 +52,7 @@ class Mark(Model):
 
     @property
     def kind(self) -> MarkKind:
-        """Which of the three."""
+        """Return the kind of the origin: "source", "assumed" or "calibrated_to"."""
         if self.source is not None:
             return "source"
         return "assumed" if self.assumed is not None else "calibrated_to"
@@ -64,21 +64,21 @@ class Mark(Model):
 
 
 class Preset(Model):
-    """A link with a name."""
+    """A named link."""
 
     title: str
     description: str = ""
     link: dict[str, Any]
     reverse_link: dict[str, Any] | None = None
     period: dict[str, dict[str, Any]] = Field(
-        default={}, description="what of the link is different at a time of the day"
+        default={}, description="keys of the link that differ at a time of the day"
     )
     sources: dict[str, Mark] = Field(default={})
     ranges: dict[str, Range] = Field(
-        default={}, description="between which values what is assumed may lie, by a key's name"
+        default={}, description="ranges of the assumed figures, by a key's name"
     )
     fixed: dict[str, str] = Field(
-        default={}, description="of what is assumed and has no range: why; by path, as sources"
+        default={}, description="reasons why an assumed figure has no range, by path as in sources"
     )
 
     def figures(self) -> list[str]:
@@ -93,7 +93,7 @@ class Preset(Model):
         ]
 
     def mark_of(self, figure: str) -> Mark | None:
-        """Origin of a figure: the mark of its path, of a table, of a key on it, or of all."""
+        """Return the origin of a figure, given for its path, its table, a key on it, or all."""
         return _of_figure(self.sources, figure)
 
     def without_range(self) -> list[str]:
@@ -122,7 +122,7 @@ def load_preset(name: str, folder: Path) -> Preset:
 
     Raises:
         UnknownNameError: there is no such preset.
-        LinkError: the file is not one of a link; names file, line and key.
+        LinkError: the file is not one of a link; the message names file, line and key.
     """
     return _read(preset_file(name, folder))
 
@@ -132,9 +132,18 @@ def preset_file(name: str, folder: Path) -> Path:
 
     Raises:
         UnknownNameError: there is no such preset.
+        LinkError: it is a sentence and not a name.
     """
     if name.endswith(".toml"):
         return folder / Path(name).expanduser()
+    if "," in name:
+        begin, *_ = name.split(",")
+        begin = begin if begin in presets() else "nr-typical"
+        msg = (
+            f'"{name}" is not a link: after the name of a preset come keys with "=", '
+            f'such as "{begin},users=3,police=20 Mbit/s, 100 kB"'
+        )
+        raise LinkError(msg)
     if name not in presets():
         raise UnknownNameError(name, presets(), "cwndlab link list", kind="link")
     return presets()[name]
@@ -165,7 +174,7 @@ T = TypeVar("T")
 
 
 def _of_figure(marks: Mapping[str, T], figure: str) -> T | None:
-    """Return the entry of a figure: of its path, a table, a key on the path, or `*` for all."""
+    """Return the entry for a figure: that of its path, its table, a key on its path, or `*`."""
     parts = figure.split(".")
     tables = (".".join(parts[:n]) for n in range(len(parts), 1, -1))
     for name in (*tables, *reversed(parts), "*"):

@@ -31,10 +31,10 @@ class QueueSize:
     rtt_ns: int
     is_trace: bool
     is_default: bool
-    """Whether it is as large as if nobody had named its size."""
+    """Whether the queue has its default size."""
 
     def __str__(self) -> str:
-        """As in "1,097 packets, 1 BDP of 330 Mbit/s on average and 40 ms, by default"."""
+        """Return a text such as "250 packets, 1 BDP of 30 Mbit/s and 100 ms, by default"."""
         mean = " on average" if self.is_trace else ""
         default = ", by default" if self.is_default else ""
         rate, rtt = format_rate(round(self.rate_bits_per_sec, -4)), format_duration(self.rtt_ns)
@@ -44,7 +44,7 @@ class QueueSize:
 
 
 def rate_of(stage: PathPart, traces: Mapping[str, Trace]) -> int | None:
-    """Bits a second of a wire, the mean of a trace; None where nothing limits it."""
+    """Return a wire's rate, or a trace's mean rate, in bits per second; None if unlimited."""
     if stage.rate.path is not None:
         return mean_rate_bits_per_sec(traces[stage.rate.path])
     rate_bits_per_sec: int | None = stage.rate.bits_per_sec
@@ -54,9 +54,10 @@ def rate_of(stage: PathPart, traces: Mapping[str, Trace]) -> int | None:
 def size_of(
     stage: PathPart, path: PathPart | LivePath, traces: Mapping[str, Trace], server_ns: int
 ) -> QueueSize | None:
-    """The size of a wire's queue; None if it is managed, endless, in bytes or without a rate.
+    """Return the size of a wire's queue in packets; None if it has no such size.
 
-    `server_ns` is the part of the path's delay, one way, that no default depends on.
+    It has none if it is managed, unlimited, counted in bytes, or without a rate. `server_ns` is
+    the one-way part of the path's delay that default sizes ignore.
     """
     rates = {name: mean_rate_bits_per_sec(trace) for name, trace in traces.items()}
     size = core.queue_size(json.dumps(stage), base_rtt_ns(path), server_ns, rates)
@@ -69,7 +70,7 @@ def narrowest_queue(
     server_ns: int,
     direction: str = "forward",
 ) -> QueueSize | None:
-    """The wire's queue behind the lowest rate of a direction; None where there is none to tell."""
+    """Return the queue of the slowest wire in a direction; None if no queue has a size."""
     stages = wire_stages(path, Direction.of(direction))
     sizes = [
         size for stage in stages if (size := size_of(stage, path, traces, server_ns)) is not None

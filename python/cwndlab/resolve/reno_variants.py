@@ -1,7 +1,7 @@
-"""Names of old TCPs that are reno's window with one way to repair losses.
+"""Names of old TCPs that combine reno's window with one way to repair losses.
 
-Which of them a stack can be is the stack's affair: those of the RFCs and simulators (`classic`) are
-each of them, Linux is NewReno without SACK, and never Tahoe.
+The stack decides which of them are possible: the stacks of the RFCs and simulators (`classic`)
+support all of them; Linux can be NewReno (without SACK) or SACK, but not Tahoe.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _CHOICES: Mapping[str, Mapping[str, Mapping[str, str | bool]]] = {
 }
 
 DESCRIPTIONS: Mapping[str, str] = {
-    "tahoe": "reno that starts over at every loss (Jacobson, 1988); on classic stacks",
-    "newreno": "reno that repairs one hole a round trip, without SACK (RFC 6582)",
-    "sack": "reno that repairs the holes that SACK shows (RFC 2018)",
+    "tahoe": "reno that returns to slow start at every loss (Jacobson, 1988); on classic stacks",
+    "newreno": "reno that repairs one hole per round trip, without SACK (RFC 6582)",
+    "sack": "reno that repairs the holes that SACK reports (RFC 2018)",
 }
 
 # Settings that say how losses are repaired, and not what the path is like.
@@ -37,15 +37,14 @@ SETTINGS = frozenset(
 
 
 def algorithm_named(name: str) -> str:
-    """The algorithm of the window that a name stands for."""
+    """Return the algorithm behind a name: reno for these variants."""
     return ALGORITHM if name in _CHOICES else name
 
 
 def changes_of(name: str, stack: Stack) -> Mapping[str, str | bool]:
     """Return the stack settings that this name changes; empty for an algorithm's name.
 
-    Raises:
-        CwndlabError: the stack cannot be that.
+    Raises: CwndlabError: the stack does not support it.
     """
     if name not in _CHOICES:
         return {}

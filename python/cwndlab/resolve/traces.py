@@ -1,4 +1,4 @@
-"""Recorded links: files of any form that the core knows, and folders of CellReplay."""
+"""Recorded links: files in any format that the core knows, and folders of CellReplay."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_FILE_BYTES = 2**30
 
 
 class Told(NamedTuple):
-    """Settings of a trace that its file does not hold; each is a key of a link."""
+    """Settings of a trace that its file does not contain; each is a key of a link."""
 
     column: str | None = None
     unit: str | None = None
@@ -29,7 +29,7 @@ class Told(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A trace file, and the name of its content by which scenarios call it."""
+    """A trace file, and the name that scenarios use for its content."""
 
     path: Path
     original: bytes  # the file
@@ -40,7 +40,7 @@ class Trace:
 
     @property
     def content_name(self) -> str:
-        """The same wherever the file lies."""
+        """Name derived from the content, not from the file's path."""
         return f"sha256:{self.sha256}"
 
 
@@ -56,14 +56,12 @@ NOTHING_TOLD = Told()
 
 
 def read_trace(path: Path, told: Told = NOTHING_TOLD) -> Trace:
-    """Read and check a trace; what it is, is seen from its content.
+    """Read and check a trace; its format is recognised from its content.
 
-    Args:
-        path: the file.
-        told: what it does not say itself.
+    Args: path: the file. told: settings that the file does not contain.
 
     Raises:
-        TraceError: it cannot be read, or is no trace; names the line.
+        TraceError: the file cannot be read, or is not a trace; the message names the line.
     """
     return _read_trace(path, told, _state(path))
 
@@ -72,7 +70,7 @@ def read_folder(path: Path) -> Mapping[str, FolderTrace]:
     """Read a folder of CellReplay: its directions `down` and `up`.
 
     Raises:
-        TraceError: it cannot be read, or is no such folder.
+        TraceError: the folder cannot be read, or is not one of CellReplay.
     """
     return _read_folder(path, _state(path))
 
@@ -129,7 +127,7 @@ def _trace(path: Path, original: bytes, read: Mapping[str, Any]) -> Trace:
 
 
 def mean_rate_bits_per_sec(trace: Trace) -> int:
-    """The mean rate over one lap of a trace."""
+    """Return a trace's mean rate over its whole length."""
     mean_rate_mbit_s: float = trace.info["mean_rate_mbit_s"]
     return max(1, round(mean_rate_mbit_s * 1e6))
 

@@ -1,1 +1,1 @@
-"""Results: their columns, their tables on disk, and what is computed from them."""
+"""Results: their columns, their tables on disk, and metrics computed from them."""

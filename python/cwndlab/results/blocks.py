@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from cwndlab.results.numbering import Numbering
 
 DONE, LOST, FAILED, SET_ASIDE = "done", "lost", "failed", "set aside"
-"""Status of a run: finished; finished, but its rows were damaged since; failed; or disturbed, so
-that its rows do not count."""
+"""Status of a run: finished; finished, but with damaged rows; failed; or disturbed, so its rows do
+not count."""
 
 _HISTORY_COLUMNS = {
     "run": pl.String,
@@ -53,11 +53,11 @@ class Block:
     table: str
     path: Path
     at: int | None = None
-    """Offset in a journal; None for a file of its own."""
+    """Offset in the journal; None if the block is a whole file."""
     length: int = 0
 
     def read(self) -> pl.DataFrame:
-        """All rows of the block, those that do not count included."""
+        """All rows of the block, including those that do not count."""
         if self.at is None:
             return pl.read_parquet(self.path, memory_map=False)
         with self.path.open("rb") as file:
@@ -76,11 +76,11 @@ class Blocks:
 
     @property
     def tables(self) -> set[str]:
-        """The tables of which some rows count."""
+        """The tables that have rows that count."""
         return {self.files[n].table for n in self.runs["block"].unique()}
 
     def of(self, table: str) -> pl.DataFrame:
-        """Those of `runs` that are of a table."""
+        """Return the rows of `runs` that belong to a table."""
         own = [n for n, block in enumerate(self.files) if block.table == table]
         return self.runs.filter(pl.col("block").is_in(own))
 
@@ -91,17 +91,17 @@ class Blocks:
             yield self.files[cast("int", n)].read().filter(pl.col("run").is_in(keys.implode()))
 
     def where(self, does_count: NDArray[np.bool_]) -> Blocks:
-        """The same blocks, where the rows of other runs do not count."""
+        """Return the same blocks, with only the rows of some runs."""
         return replace(self, runs=self.runs.filter(does_count[self.runs["number"].to_numpy()]))
 
     def and_then(self, more: Blocks) -> Blocks:
-        """These blocks and others."""
+        """Return these blocks together with others."""
         behind = more.runs.with_columns(pl.col("block") + len(self.files))
         return Blocks(self.files + more.files, pl.concat([self.runs, behind]))
 
 
 def parts_of(table: str, paths: Iterable[Path], numbering: Numbering) -> Blocks:
-    """The blocks that are files of their own, parts of a table."""
+    """Return the blocks that are files of their own, which are parts of a table."""
     files = tuple(Block(table, path) for path in paths)
     rows = _RunRows()
     for n, block in enumerate(files):
@@ -112,13 +112,13 @@ def parts_of(table: str, paths: Iterable[Path], numbering: Numbering) -> Blocks:
 
 
 class _RunRows:
-    """Becomes the rows of `Blocks.runs`."""
+    """Collects the rows of `Blocks.runs`."""
 
     def __init__(self) -> None:
         self._columns = {name: array("I") for name in ("block", "number", "start", "rows")}
 
     def add(self, block: int, numbers: NDArray[np.uint32], lengths: Sequence[int]) -> None:
-        """The rows of a block: of a run this many, of the next run as many, and so on."""
+        """The rows of a block: the number of rows of each run, in their order."""
         starts = itertools.accumulate(lengths, initial=0)
         for own in zip(itertools.repeat(block), numbers, starts, lengths, strict=False):
             for values, value in zip(self._columns.values(), own, strict=True):
@@ -132,12 +132,12 @@ class _RunRows:
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """The content of journals but for the history: work since the tables were last written."""
+    """The content of the journals since the tables were last written, without the history."""
 
     done: NDArray[np.bool_]
-    """By a run's number, whether its rows are here, and nowhere else that counts."""
+    """For each run number, whether its valid rows are in this journal."""
     lost: NDArray[np.bool_]
-    """By a run's number, whether its rows, wherever they are, do not count."""
+    """For each run number, whether its rows are invalid."""
     blocks: Blocks
     """The rows of the runs that are done."""
     files: dict[str, str]
@@ -147,7 +147,8 @@ class Logged:
 def read_journals(paths: Sequence[Path], numbering: Numbering) -> Logged:
     """The runs that journals say are finished, with their rows.
 
-    Rows of a run that was never finished do not count, and of one that was made again the last.
+    Rows of a run that was never finished do not count; of a run that was repeated, the last rows
+    count.
     """
     blocks: list[Block] = []
     journal_of = array("i")
@@ -192,7 +193,7 @@ def read_history(paths: Iterable[Path]) -> Iterator[pl.DataFrame]:
 
 
 def history_frame(entries: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    """Entries as a table; what has no column of its own is JSON in `facts`."""
+    """Return entries as a table; facts without a column of their own are JSON in `facts`."""
     columns: dict[str, list[Any]] = {name: [] for name in _HISTORY_COLUMNS}
     for entry in entries:
         facts = {name: value for name, value in entry.items() if name not in columns}

@@ -1,9 +1,10 @@
 """Columns of results: title, unit, direction of improvement, explanation.
 
 Column names end in their unit, so the unit is read from the name and cannot disagree with it. Name,
-unit and type of what the simulator returns are the core's (`core.columns`); what it does not know,
-and the columns that are computed or measured elsewhere, stand in `data/columns.toml`. A test joins
-both. Figures, tables and the report take every title, unit and explanation from here.
+unit and type of what the simulator returns are the core's (`core.columns`); titles and
+explanations, and the columns that are computed or measured elsewhere, are in `data/columns.toml`.
+A test checks that both fit together. Figures, tables and the report take every title, unit and
+explanation from here.
 """
 
 import functools
@@ -28,7 +29,7 @@ class Together(Enum):
 
 
 class Better(Enum):
-    """Which way a quantity is better."""
+    """Whether higher or lower values of a quantity are better."""
 
     HIGHER = "higher"
     LOWER = "lower"
@@ -56,7 +57,7 @@ _UNITS = {  # suffix of a column name -> what is printed
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A column of results, as a reader should know it."""
+    """The description of a column of results for readers."""
 
     column: str
     title: str
@@ -86,7 +87,7 @@ def unit_of(column: str) -> str:
 
 
 def quantity(column: str) -> Quantity:
-    """Return what is known about a column; a new column gets a title made of its name."""
+    """Return the description of a column; an unknown column gets a title made from its name."""
     known = _by_column().get(column)
     if known is not None:
         return known
@@ -99,12 +100,12 @@ def quantity(column: str) -> Quantity:
 
 
 def kind_of(column: str) -> Kind:
-    """Return what a column's values are in files; a column that nobody knows holds numbers."""
+    """Return the type of a column's values in files; unknown columns hold numbers."""
     return _kinds().get(column, Kind.REAL)
 
 
 def all_columns() -> Iterator[Quantity]:
-    """Every column that a reader meets, the core's and those that are computed from them."""
+    """Return every column of results: the core's, and those computed from them."""
     yield from _by_column().values()
 
 
@@ -117,7 +118,7 @@ def _document() -> Mapping[str, Mapping[str, str]]:
 
 @functools.cache
 def _kinds() -> Mapping[str, Kind]:
-    """The core's kinds, and those of the file, which knows what the core gives as NaN or not."""
+    """Return the columns' types: the core's, and those given in the file."""
     of_core = {each["name"]: Kind(each["type"]) for each in core.columns()}
     of_file = {name: Kind(row["type"]) for name, row in _document().items() if "type" in row}
     return of_core | of_file | {"run": Kind.TEXT}

@@ -1,7 +1,7 @@
 """Writing the tables of a study: all rows of all finished runs, in the order of the study's runs.
 
-Whatever order runs were finished in, on however many machines and in however many sessions, the
-same runs give the same bytes. Rows are read and written in pieces, so that the memory that this
+The same runs give the same bytes, in whatever order, on however many machines and in however many
+sessions they were finished. Rows are read and written in pieces, so that the memory that this
 needs does not grow with the study.
 """
 
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from cwndlab.results.blocks import Blocks
 
 PART_VALUES = 1 << 19
-"""About as many are in a file of a table: some megabytes of memory."""
+"""Approximate number of rows in a file of a table: some megabytes of memory."""
 
 _RUNS_AT_ONCE = 1 << 12
 _NOWHERE = -1
 
 Write = Callable[[str, bytes], None]
-"""Is given the name of a file and its content."""
+"""Function called with the name of a file and its content."""
 
 
 class Rows:
-    """The rows of one table, wherever they are, in the order of some runs."""
+    """The rows of one table from all blocks, in the order of the given runs."""
 
     def __init__(self, table: str, order: NDArray[np.integer], blocks: Blocks) -> None:
         """Find the rows of each of the runs with the numbers `order`."""
@@ -81,7 +81,7 @@ class Rows:
 
 
 class _Parts:
-    """Cuts rows into files of a table, each row with the columns of the matrix."""
+    """Splits rows into files of a table, and adds the columns of the matrix to each row."""
 
     def __init__(self, table: str, write: Write) -> None:
         self._table = table
@@ -128,13 +128,11 @@ def write_tables(
 
     Args:
         matrix: the file of the runs, with their factors, repetition and seed.
-        order: the numbers of the finished ones, which are their places in it.
-        blocks: where their rows are.
-        labels: by table: columns of its blocks that are copied from an earlier matrix.
-        write: is given each file's name and content.
-
-    Returns:
-        By table: the columns that are copied from the matrix.
+        order: the numbers of the finished runs, which are their positions in the matrix.
+        blocks: the blocks that hold their rows.
+        labels: for each table, the columns of its blocks that are copies from an earlier matrix.
+        write: called with each file's name and content. Returns: For each table, the columns that
+            are copied from the matrix.
     """
     tables = sorted(blocks.tables)
     written = {}
@@ -166,7 +164,7 @@ def write_tables(
 
 
 def _steps(matrix: Path, order: NDArray[np.integer]) -> Iterator[tuple[int, int, pl.DataFrame]]:
-    """Some of the runs `order` after the other: from which to before which, and their rows."""
+    """Yield pieces of the runs in `order`: first run, end, and rows."""
     lazy = pl.scan_parquet(matrix)
     for first, last in pairwise([*range(0, order.size, _RUNS_AT_ONCE), order.size]):
         begin, end = int(order[first]), int(order[last - 1]) + 1
@@ -192,7 +190,7 @@ def write_unused(
 
 
 def labelled(matrix: pl.DataFrame, own: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Rows with the columns of the matrix in front, and how those are called there."""
+    """Return rows with the matrix's columns in front, and the names of these columns."""
     names = shown_labels(matrix.columns, own.columns)
     shown = list(names.values())
     matrix = matrix.filter(pl.col("run").is_in(own["run"].unique().implode()))
@@ -207,7 +205,7 @@ def shown_labels(labels: Sequence[str], own: Sequence[str]) -> dict[str, str]:
 
 
 def joined(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Frames below each other; a column that one has not is null there."""
+    """Concatenate frames; a column that a frame lacks is null in its rows."""
     whole = [frame for frame in frames if not frame.is_empty()]
     if not whole:
         return frames[0] if frames else pl.DataFrame(schema={"run": pl.String})

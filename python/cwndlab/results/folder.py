@@ -1,4 +1,4 @@
-"""A folder of results, to be read. `Writer` says what is in it."""
+"""Reading a folder of results; `Writer` describes its content."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ if TYPE_CHECKING:
 HISTORY = "history.parquet"
 MATRIX = "matrix.parquet"
 IMPORT_FILE = "import.toml"
-"""Stands instead of a study where results were measured elsewhere."""
+"""File with the origin of imported results, in place of a study."""
 
 JOURNALS = "journal"
 FILES = "files"
 UNUSED = "unused"
 RUNS = "runs"
-"""The table that is computed from flows and links: one row a run."""
+"""The table that is computed from flows and links: one row for each run."""
 NO_TABLES = frozenset({FILES, JOURNALS, UNUSED, "set-aside"})
 """Folders that hold no parts of tables."""
 
 
 class Folder:
-    """A folder of results as it was when it was opened."""
+    """A folder of results, in the state in which it was opened."""
 
     def __init__(self, path: Path, manifest: Manifest) -> None:
-        """Use `manifest`, which the caller has read there."""
+        """Open the folder with its manifest, which the caller has read."""
         self.path = path
         self.study = manifest.study
         self.manifest = manifest
@@ -69,13 +69,13 @@ class Folder:
 
         Raises:
             ResultsError: it does not exist, or holds something else.
-            DamagedResultsError: a file is missing or holds something else than was written.
+            DamagedResultsError: a file is missing or has changed.
             NewerResultsError: a later version has written it.
         """
         manifest = read_manifest(path)
         if manifest is None:
             near = _results_within(path)
-            hint = f"; did you mean {near}?" if near else "; cwndlab run STUDY makes some"
+            hint = f"; did you mean {near}?" if near else "; `cwndlab run STUDY` creates results"
             what = "holds no results" if path.is_dir() else "there is no such folder"
             msg = f"{path}: {what}{hint}"
             raise ResultsError(msg)
@@ -85,7 +85,7 @@ class Folder:
         return folder
 
     def damaged(self) -> list[str]:
-        """Names of the files that are missing or hold something else than was written."""
+        """Names of the files that are missing or have changed since they were written."""
         return damaged_files(self.path, self.digests.items())
 
     @property
@@ -99,12 +99,12 @@ class Folder:
         return journals_of(self.path, self.manifest.first_journal)
 
     def file(self, name: str) -> Path | None:
-        """A file of the folder; None if there is none of this name."""
+        """Return the path of a file in the folder; None if it does not exist."""
         path = located(self.path, name)
         return path if path.exists() else None
 
     def _pieces(self, name: str, columns: list[str] | None = None) -> Iterator[pl.DataFrame]:
-        """A table that is one file, some thousand rows at a time; nothing if there is none."""
+        """Yield a table that is one file, some thousand rows at a time."""
         for _ in range(2):  # a writer may just have moved it to its place
             with contextlib.suppress(FileNotFoundError):
                 yield from read_pieces(located(self.path, name), columns)
@@ -148,7 +148,7 @@ class Folder:
 
     @cached_property
     def numbering(self) -> Numbering:
-        """Numbers of the runs: their places in the matrix, and more for others."""
+        """Numbers of the runs: positions in the matrix, and further ones for other runs."""
         if self._is_damaged(MATRIX):
             return Numbering([])
         numbering = Numbering(frame["run"] for frame in self._pieces(MATRIX, ["run"]))
@@ -161,26 +161,26 @@ class Folder:
 
     @cached_property
     def history(self) -> list[Entry]:
-        """Records of each attempted run, in order of time."""
+        """Records of all attempted runs, in order of time."""
         return history_entries(self.history_table())
 
     def history_table(self) -> pl.DataFrame:
-        """The same as a table."""
+        """Return the records as a table."""
         return pl.concat(self.history_pieces())
 
     def history_pieces(self) -> Iterator[pl.DataFrame]:
-        """The same in pieces, one of which is in memory at once."""
+        """Yield the records in pieces, one of which is in memory at a time."""
         yield history_frame([])
         for frame in self._pieces(HISTORY):
             yield frame.cast(history_frame([]).schema)
         yield from read_history(self.journals)
 
     def committed(self) -> pl.Series:
-        """Keys of the runs that are finished."""
+        """Keys of the finished runs."""
         return self.numbering.keys(np.flatnonzero(self.is_done()))
 
     def is_done(self) -> NDArray[np.bool_]:
-        """By a run's number, whether it is finished."""
+        """Return whether each run is finished, by its number."""
         logged = self.logged
         done = np.zeros(len(self.numbering), np.bool_)
         for tried in self._pieces(HISTORY, ["run", "status"]):
@@ -199,9 +199,10 @@ class Folder:
 
 
 def is_part(name: str) -> bool:
-    """Whether a file of a folder is a part of a table: `flows/00003.parquet`.
+    """Return whether a file of a folder is a part of a table, such as `flows/00003.parquet`.
 
-    Other results may lie below these ("networks/history.parquet" of an answer); they are not ours.
+    Other results may be in folders below (such as `networks/history.parquet`); they do not belong
+    to these.
     """
     table, _, part = name.partition("/")
     stem, _, ending = part.partition(".")
@@ -214,7 +215,7 @@ def journals_of(path: Path, first: int) -> list[Path]:
 
 
 def _results_within(path: Path) -> Path | None:
-    """A folder below `path` that holds results."""
+    """Return a folder of results below `path`."""
     try:
         return next(
             (child for child in sorted(path.iterdir()) if (child / MANIFEST).exists()), None

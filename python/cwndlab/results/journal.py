@@ -1,13 +1,13 @@
-"""An append-only log of finished work: each record is written whole, or it is not there.
+"""An append-only log of finished work, in which each record is either complete or absent.
 
 ```
 record = "CWNJ"  length of head (u32)  length of body (u64)  SHA-256 of head and body  head  body
 ```
 
 The head is JSON, the body is the bytes of the record's blocks one after the other. A process that
-is killed may leave a torn record at the end, which counts as never written. What was appended
-outlives the process at once, and a failure of the machine after a second: the log is synced to disk
-at most once a second.
+is killed may leave an incomplete record at the end, which is ignored. Records survive the end of
+the process at once, and a failure of the machine after a second, because the log is synced to disk
+once a second.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PIECE_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class JournalRecord:
-    """A record, without its body."""
+    """The head of a record."""
 
     head: Mapping[str, Any]
     body_at: int
@@ -41,7 +41,7 @@ class JournalRecord:
 
 
 class Journal:
-    """A log that is being written. A context manager; one process writes it."""
+    """A log while one process writes it. A context manager."""
 
     def __init__(self, path: Path) -> None:
         """Begin a log at `path`, which must not exist."""
@@ -53,11 +53,11 @@ class Journal:
         self._failure: OSError | None = None
 
     def __enter__(self) -> Self:
-        """Nothing more to do."""
+        """Return the open journal."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close it; what is not synced yet is left to the system."""
+        """Close the log; the system writes whatever is not synced yet."""
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
@@ -72,7 +72,7 @@ class Journal:
         """Add a record and return where its body begins.
 
         Raises:
-            OSError: it could not be written, of which nothing is left; or an earlier record could
+            OSError: it could not be written, and no part of it is left; or an earlier record could
                 not be synced.
         """
         text = json.dumps(head, ensure_ascii=False, separators=(",", ":")).encode()
@@ -101,7 +101,7 @@ class Journal:
         return begin + _PREFIX.size + len(text)
 
     def sync(self) -> None:
-        """Make sure that everything appended outlives a failure of the machine."""
+        """Sync everything appended to the disk."""
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
@@ -121,9 +121,10 @@ class Journal:
                 self._failure = error
 
 
-def read_records(path: Path) -> Iterator[JournalRecord]:
-    """The records of a log, up to the first that is torn or damaged."""
+def read_records(path: Path, begin: int = 0) -> Iterator[JournalRecord]:
+    """Yield the records of a log from an offset on, up to the first incomplete or damaged one."""
     with path.open("rb") as file:
+        file.seek(begin)
         while len(prefix := file.read(_PREFIX.size)) == _PREFIX.size:
             magic, head_bytes, body_bytes, wanted = _PREFIX.unpack(prefix)
             if magic != _MAGIC:

@@ -16,25 +16,25 @@ from cwndlab.results.staging import ASIDE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_LOCK = ".lock"
+LOCK = ".lock"
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class Lock:
-    """Held by the one process that writes into a folder."""
+    """The lock of the one process that writes into a folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Nothing is held yet."""
+        """Prepare the lock without taking it."""
         self._folder = folder
         self._file: IO[str] | None = None
 
     def take(self) -> None:
-        """Hold it.
+        """Take the lock.
 
         Raises:
             ResultsInUseError: another process holds it.
         """
-        lock = (self._folder / _LOCK).open("a+", encoding="utf-8")
+        lock = (self._folder / LOCK).open("a+", encoding="utf-8")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -62,21 +62,21 @@ class Lock:
 
 @contextlib.contextmanager
 def naming_failures(path: Path) -> Iterator[None]:
-    """Say what to do when the disk is full or the folder cannot be written."""
+    """Turn errors of a full disk or a read-only folder into messages with a remedy."""
     try:
         yield
     except OSError as error:
         if error.errno in _NO_ROOM:
-            msg = f"{path}: {(error.strerror or str(error)).lower()}; make room on that disk"
+            msg = f"{path}: {(error.strerror or str(error)).lower()}; free some space on that disk"
             raise DiskFullError(msg) from error
         raise ResultsError(read_failure(Path(str(error.filename or path)), error)) from error
 
 
 def refuse_foreign(path: Path) -> None:
-    """A folder with something else in it is not ours to write into.
+    """Refuse a folder that contains other files than results.
 
     Raises:
-        ResultsError: it is one, or holds results of an older format.
+        ResultsError: it contains other files, or results of an older format.
     """
     ours = {MANIFEST, COPY, OLD_MANIFEST}
     if any((path / name).exists() for name in ours) or (path / COMMIT).exists():
@@ -84,8 +84,8 @@ def refuse_foreign(path: Path) -> None:
     if not path.exists():
         return
     if not path.is_dir():
-        msg = f"{path}: is a file; name a folder for the results"
+        msg = f"{path}: is a file; name a folder instead"
         raise ResultsError(msg)
-    if foreign := sorted({entry.name for entry in path.iterdir()} - {_LOCK, ASIDE}):
+    if foreign := sorted({entry.name for entry in path.iterdir()} - {LOCK, ASIDE}):
         msg = f"{path}: holds {foreign[0]}, which is not a result; name another folder"
         raise ResultsError(msg)

@@ -1,7 +1,7 @@
 """The manifest of a results folder: the SHA-256 of every file that belongs to it.
 
-It stands there twice, as `manifest.json` and as a hidden copy, each with a digest of its own, so
-that a damaged one is noticed and can be restored.
+There are two copies, `manifest.json` and a hidden one, each with a digest of its own, so that
+damage is detected and can be repaired.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT = 2
-"""Grows when an older version could not read what this one writes."""
+"""Version of the format; raised whenever older versions cannot read what this one writes."""
 
 MANIFEST = "manifest.json"
 COPY = ".manifest.json"
 COMMIT = ".commit"
-"""A folder of files that replace those of the same name, but for a process that was killed."""
+"""Folder of a commit that has been decided; its files replace those of the same name, even if the
+process was killed."""
 
 OLD_MANIFEST = "manifest.jsonl"
 _KIND = "cwndlab results"
@@ -34,15 +35,16 @@ _PIECE_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Which files belong to a results folder, and what they hold."""
+    """The files that belong to a results folder, with their SHA-256."""
 
     study: str
     files: dict[str, str] = field(default_factory=dict)
     """SHA-256 by name, relative to the folder."""
     labels: dict[str, list[str]] = field(default_factory=dict)
-    """By table: its columns that are copied from the matrix, for those who read a table alone."""
+    """For each table, its columns that are copied from the matrix, for programs that read a table
+    alone."""
     first_journal: int = 0
-    """Journals with smaller numbers are in the tables already."""
+    """Number of the first journal that is not in the tables yet."""
 
     def to_json(self) -> bytes:
         """The file's content."""
@@ -89,7 +91,7 @@ def restored_manifest(folder: Path) -> Manifest | None:
 
 
 def damaged_files(folder: Path, names_and_digests: Iterable[tuple[str, str]]) -> list[str]:
-    """Those of the files that are missing or hold something else than their digest says."""
+    """Return the files that are missing or do not match their digest."""
     wanted = list(names_and_digests)
     with ThreadPoolExecutor() as pool:
         found = pool.map(lambda each: file_digest(located(folder, each[0])), wanted)
@@ -97,7 +99,7 @@ def damaged_files(folder: Path, names_and_digests: Iterable[tuple[str, str]]) ->
 
 
 def located(folder: Path, name: str) -> Path:
-    """Return the path of a file; a commit that was decided but not carried out comes first."""
+    """Return the path of a file; a decided commit that was not carried out has priority."""
     committed = folder / COMMIT / name
     return committed if committed.exists() else folder / name
 

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def lost_runs(folder: Folder, damaged: Collection[str], done: Collection[str]) -> set[str]:
-    """Keys of the finished runs of which `damaged` holds something that nothing else does.
+    """Return the keys of the finished runs whose data were in the damaged files.
 
-    A table's file holds rows of consecutive runs, so what a damaged one held is between its
-    neighbours; without the matrix, which says the order, everything counts as lost.
+    A table's file holds rows of consecutive runs, so the lost runs lie between those of the
+    neighbouring files; if the matrix, which has the order, is damaged, all runs count as lost.
     """
     lost = {name.split("/")[1] for name in damaged if name.startswith(f"{FILES}/")}
     tables = {name.split("/")[0] for name in damaged if is_part(name)} - {RUNS}

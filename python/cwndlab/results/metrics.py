@@ -1,6 +1,6 @@
 """Metrics of a run, computed from its flows and links.
 
-Totals and means are over all flows of the run, whichever way they send. Jain's index and the choice
+Totals and means are over all flows of the run, in both directions. Jain's index and the choice
 of the most representative run are those of `cwndlab.stats`.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _COUNTS = frozenset(each.column for each in all_columns() if each.together is Together.SUM)
 TOTALS = _COUNTS | {each.column for each in all_columns() if each.together is Together.RATE}
-"""Columns of flows that are more for more flows; of the others flows together have the mean."""
+"""Columns of flows that add up over flows; the others are averaged."""
 
 _OF_RUNS = (
     "goodput_mbit_s",
@@ -39,7 +39,7 @@ _OF_RUNS = (
 
 
 def run_metrics(flows: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
-    """One row a run, in the order of `flows`; undefined where no flow has a value."""
+    """Return one row for each run, in the order of `flows`; null if no flow has a value."""
     if flows.is_empty():
         return pl.DataFrame(schema={"run": pl.String, "algorithm": pl.String})
     per_run = flows.group_by("run", maintain_order=True).agg(
@@ -78,25 +78,25 @@ def most_representative_run(
 ) -> str:
     """Key of the run that is nearest to the mean of `runs` in all measures.
 
-    The definition of the HSDPA paper (2010, section V): Euclidean distance between the vectors of
-    goodput, RTT and number of timeouts, as they are; `is_scaled` counts each in its own standard
-    deviations instead.
+    The definition is that of the HSDPA paper (2010, section V): the Euclidean distance between the
+    vectors of goodput, RTT and number of timeouts, without scaling; with `is_scaled`, each is
+    divided by its standard deviation.
     """
     table = runs.select(pl.col(name).cast(pl.Float64) for name in measures).to_numpy()
     return str(runs["run"][stats.most_representative(table, is_scaled=is_scaled)])
 
 
 def together(name: str, columns: Collection[str]) -> pl.Expr:
-    """A column's value for all flows of a group: an aggregation of the column's name.
+    """Return an expression for a column's value over all flows of a group.
 
-    Counts add up. A rate is what the flows carried over the time in which any of them was measured:
-    rates of flows that ran at the same time add up, those of flows that ran one after the other do
-    not. (A flow's window of `window_s` ends at its `end_s`; where one has none, all are taken to
-    have run at the same time.) Of everything else it is the mean.
+    Counts add up. A rate is the data of all flows divided by the time in which any of them was
+    measured, so the rates of simultaneous flows add up, and those of consecutive flows do not. (A
+    flow's window of `window_s` ends at its `end_s`; if a flow has none, all are assumed to be
+    simultaneous.) Everything else is averaged.
 
     Args:
         name: a column of flows.
-        columns: those that there are.
+        columns: the columns of the table.
     """
     if name not in TOTALS:
         return pl.col(name).mean()
@@ -119,5 +119,5 @@ def together(name: str, columns: Collection[str]) -> pl.Expr:
 
 
 def _sum(name: str) -> pl.Expr:
-    """A sum of nothing is nothing, not zero."""
+    """Return a sum that is null, not zero, if no flow has a value."""
     return pl.when(pl.col(name).count() > 0).then(pl.col(name).sum()).alias(name)

@@ -1,4 +1,4 @@
-"""Numbers for the keys of runs: of a large study, keys themselves would fill the memory."""
+"""Numbers for the keys of runs, because the keys of a large study would fill the memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PACKED = f"S{_KEY_BYTES}"
 
 
 class Numbering:
-    """The runs of a matrix by their position in it; other runs have the numbers behind.
+    """Numbers of runs: those of the matrix by their position, then those of other runs.
 
     A key is 32 hexadecimal digits, and takes 20 bytes of memory: itself and its place in an order.
     """
@@ -37,7 +37,7 @@ class Numbering:
         return self.of_matrix + len(self._others)
 
     def numbers(self, keys: Sequence[str]) -> NDArray[np.uint32]:
-        """The number of each key; one that has none gets the next."""
+        """Return the number of each key; a new key gets the next number."""
         wanted = np.frombuffer(_packed(keys), _PACKED)
         at = np.searchsorted(self._keys, wanted, sorter=self._order)
         found = np.zeros(len(keys), np.uint32)
@@ -59,7 +59,7 @@ class Numbering:
 
 
 def _packed(keys: Sequence[str]) -> bytes:
-    """The bytes that keys stand for.
+    """Convert keys from hexadecimal digits to bytes.
 
     Raises:
         ValueError: one is not 32 hexadecimal digits.

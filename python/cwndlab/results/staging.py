@@ -1,8 +1,8 @@
-"""Replacing several files of a folder at once, whatever happens meanwhile.
+"""Replacing several files of a folder atomically.
 
-New files are written into `.aside` and synced; renaming that folder to `.commit` decides. Then they
-are moved to their places, which a later process does if this one is killed. Readers look into
-`.commit` first, so that they see all of the change or nothing.
+New files are written into `.aside` and synced; renaming that folder to `.commit` decides. Then
+they are moved to their places; if this process is killed, a later one does that. Readers look into
+`.commit` first, so they see either the complete change or nothing of it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FileContent = bytes | Callable[[Path], None]
 
 
 class Staging:
-    """Files that wait to be put into a folder together."""
+    """Files that are put into a folder together, in one commit."""
 
     def __init__(self, folder: Path) -> None:
         """Begin with none."""
@@ -37,7 +37,7 @@ class Staging:
         shutil.rmtree(self._aside, ignore_errors=True)
 
     def add(self, name: str, content: FileContent) -> None:
-        """Let a file wait."""
+        """Add a file to the next commit."""
         path = self._aside / name
         path.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(content, bytes):
@@ -50,12 +50,12 @@ class Staging:
             os.fsync(file.fileno())
 
     def withdraw(self, name: str) -> None:
-        """Let a file not wait any more."""
+        """Leave a file out of the next commit, and delete it."""
         (self._aside / name).unlink()
         del self.digests[name]
 
     def publish(self, manifest: Manifest) -> None:
-        """Put the files that wait, and the manifest, into the folder."""
+        """Put the waiting files and the manifest into the folder."""
         text = manifest.to_json()
         for name in (COPY, MANIFEST):
             self.add(name, text)
@@ -66,12 +66,12 @@ class Staging:
         carry_out(self._folder)
 
     def drop(self) -> None:
-        """Forget the files that wait."""
+        """Discard the waiting files."""
         shutil.rmtree(self._aside, ignore_errors=True)
 
 
 def carry_out(folder: Path) -> None:
-    """Do what is left of a change that was decided."""
+    """Finish a commit that was interrupted."""
     commit = folder / COMMIT
     if not (commit / MANIFEST).exists():
         shutil.rmtree(commit, ignore_errors=True)  # all of it was done
@@ -100,7 +100,7 @@ def write_synced(path: Path, content: bytes) -> None:
 
 
 def sync_folder(folder: str | Path) -> None:
-    """Wait until the names in a folder are on the disk."""
+    """Sync a folder's list of names to the disk."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,4 +1,4 @@
-"""Tables of a run as Parquet bytes that depend on nothing but their content.
+"""Tables of a run as Parquet bytes that depend only on their content.
 
 Column types are those of `columns`, so that a column without a single value has the type that it
 has elsewhere, and every file of a table can be read together with the others.
@@ -24,10 +24,10 @@ LIVE_TABLES = ("tcp_info", "probes", "flags", "radio", "datagrams")
 """Tables that only runs on a real network have."""
 
 ROWS_AT_ONCE = 1 << 14
-"""Rows in memory of a file that grows with a study."""
+"""Most rows held in memory while a file whose size depends on the study is read or written."""
 
 Table = tuple[bytes, "Sequence[tuple[str, int]]"]
-"""Parquet, and whose the rows are: keys of runs, each with its number of rows."""
+"""Parquet bytes, and the owners of the rows: keys of runs, each with its number of rows."""
 
 _TYPES = {Kind.TEXT: pl.String, Kind.INTEGER: pl.Int64, Kind.REAL: pl.Float64}
 
@@ -48,8 +48,8 @@ def encode_batch(keys: Sequence[str], result: Mapping[str, Any]) -> dict[str, Ta
     """The tables of several runs, each with the runs' keys and their numbers of rows.
 
     Args:
-        keys: of the runs.
-        result: of `core.run_many`, whose column `run` is a position in `keys`.
+        keys: keys of the runs.
+        result: result of `core.run_many`, whose column `run` is a position in `keys`.
     """
     named = pl.Series("run", keys, dtype=pl.String)
     tables: dict[str, Table] = {}
@@ -84,7 +84,7 @@ def to_parquet(frame: pl.DataFrame, rows_at_once: int | None = None) -> bytes:
 
     Args:
         frame: the table.
-        rows_at_once: of a row group, which is in memory at once; all if None.
+        rows_at_once: number of rows in a row group, which is in memory at once; all if None.
     """
     file = io.BytesIO()
     frame.write_parquet(
@@ -98,9 +98,9 @@ def to_parquet(frame: pl.DataFrame, rows_at_once: int | None = None) -> bytes:
 
 
 def write_pieces(path: Path, frames: Iterable[pl.DataFrame]) -> None:
-    """Write frames of the same columns below each other; some thousand rows are in memory at once.
+    """Write frames with equal columns, one after the other, a few thousand rows at a time.
 
-    Their bytes depend on the rows alone, not on how these are divided into frames.
+    The bytes depend only on the rows, not on how they are divided into frames.
     """
     left = iter(frames)
     first: list[pl.DataFrame] = []
@@ -145,7 +145,7 @@ def _frame(key: str, columns: Mapping[str, Any]) -> pl.DataFrame:
 
 
 def _typed(columns: Mapping[str, Any], run: pl.Expr | pl.Series) -> pl.DataFrame:
-    """Columns with their types; NaN, which stands for undefined, becomes null."""
+    """Return columns with their types; NaN, which stands for undefined, becomes null."""
     raw = pl.DataFrame(dict(columns))
     typed = []
     for name, kind in raw.schema.items():

@@ -1,8 +1,8 @@
-"""`struct tcp_info` of Linux: what the kernel tells of a connection (tcp(7), linux/tcp.h).
+"""`struct tcp_info` of Linux: the kernel's view of a connection (tcp(7), linux/tcp.h).
 
-The kernel appends fields with its releases and answers as many bytes as it knows; a field that it
-does not know is absent, never 0. The backends that run on kernels, live and kernel, both write the
-table `tcp_info` in this way: a row each 10 ms and end of a flow.
+Newer kernels append fields, and each kernel returns as many bytes as it knows; a field that it
+does not know is absent, never 0. The backends that run on kernels write the table `tcp_info` from
+it, with a row for each 10 ms and each end of a flow.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def read(connection: socket.socket) -> bytes:
 
 
 def columns(answers: Sequence[bytes]) -> dict[str, list[int]]:
-    """The fields that every one of the kernel's answers has, by their names."""
+    """Return the fields that all of the kernel's answers contain, by name."""
     if not answers:
         return {}
     length = min(map(len, answers))
@@ -91,7 +91,7 @@ def _layout(fields: Sequence[_Field]) -> struct.Struct:
 
 
 def decode(answer: bytes) -> Info:
-    """The fields that one of the kernel's answers has."""
+    """Return the fields that one of the kernel's answers contains."""
     return {name: values[0] for name, values in columns([answer]).items()}
 
 

@@ -1,4 +1,4 @@
-"""Results on disk, safe against being killed at any point.
+"""Writing results to disk, safely even if the process is killed.
 
 ```
 results/ID/
@@ -6,7 +6,7 @@ results/ID/
   study.toml         the study, with paths that lead into this folder
   scenarios.parquet  what each combination of its factors was resolved to
   matrix.parquet     its runs: key, cell, factors, repetition, seed
-  traces/ presets/ algorithms/  the files that it needs
+  traces/ presets/ algorithms/  the files that the study names
   runs/ flows/ links/ ...       the tables: parts of some megabytes, in the order of the matrix
   files/KEY/         what a run has beside tables, such as a capture
   failed/KEY.json    a run that failed, and why
@@ -72,10 +72,10 @@ if TYPE_CHECKING:
 
 
 class Writer:
-    """The one process that writes into a folder of results. A context manager."""
+    """Writes a folder of results, to which one process has access. A context manager."""
 
     def __init__(self, path: Path, study_id: str) -> None:
-        """Nothing is touched before the context is entered."""
+        """Prepare a writer; entering its context locks and opens the folder."""
         self.path = path
         self._study_id = study_id
         self._lock = Lock(path)
@@ -85,10 +85,10 @@ class Writer:
         self._growing: dict[str, hashlib._Hash] = {}
         self._has_new_matrix = False
         self.damaged: list[str] = []
-        """Files that were found damaged, whose runs do not count as finished."""
+        """Files that were found damaged; their runs do not count as finished."""
 
     def __enter__(self) -> Self:
-        """Lock the folder, make it if it is not there, and mend what a killed process left.
+        """Lock the folder, creating it if necessary, and repair what a killed process left.
 
         Raises:
             ResultsInUseError: another process is writing.
@@ -107,7 +107,7 @@ class Writer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Make sure that all that was committed is on the disk, and let others write."""
+        """Sync all commits to the disk, and release the lock."""
         try:
             with naming_failures(self.path):
                 self._close_journal()
@@ -124,7 +124,7 @@ class Writer:
         return Folder(self.path, self._manifest).committed()
 
     def is_done(self) -> NDArray[np.bool_]:
-        """Mask over the runs of the matrix: finished ones."""
+        """Mask over the runs of the matrix that selects the finished ones."""
         folder = Folder(self.path, self._manifest)
         return folder.is_done()[: folder.numbering.of_matrix]
 
@@ -133,7 +133,7 @@ class Writer:
         return Folder(self.path, self._manifest).history
 
     def replace(self, files: Mapping[str, FileContent]) -> None:
-        """Put files into the folder, all or none of them; equal ones are left alone."""
+        """Put files into the folder, all or none of them; unchanged files are not written."""
 
         def is_there(name: str, digest: str) -> bool:
             known = self._manifest.files.get(name)
@@ -162,7 +162,7 @@ class Writer:
                 raise
 
     def commit(self, key: str, files: Mapping[str, bytes], entry: Mapping[str, Any]) -> None:
-        """Keep a finished run for good: its tables, and files that it has beside them.
+        """Store a finished run: its tables, and its other files.
 
         Raises:
             DiskFullError: there was no room; nothing of this run is kept.
@@ -176,12 +176,11 @@ class Writer:
         tables: Mapping[str, Table],
         files: Mapping[str, bytes] | None = None,
     ) -> None:
-        """Keep runs that were tried together.
+        """Store runs that were computed together.
 
-        Args:
-            entries: what the history says of each; those that are `done` count as finished.
-            tables: their rows, and earlier ones that `commit_part` has kept.
-            files: by KEY/NAME, what they have beside tables.
+        Args: entries: history entries of the runs; those that are `done` count as finished.
+        tables: rows of the runs, and blocks that `commit_part` has stored. files: other files of
+        the runs, by KEY/NAME.
 
         Raises:
             DiskFullError: there was no room; nothing of these runs is kept.
@@ -198,7 +197,7 @@ class Writer:
     def commit_part(
         self, key: str, tables: Mapping[str, Table], files: Mapping[str, bytes]
     ) -> None:
-        """Keep rows of a run that goes on; they count once `commit_all` says that it is done."""
+        """Store rows of an unfinished run; they count once `commit_all` marks it as done."""
         with naming_failures(self.path):
             for name, content in files.items():
                 self._add_to(f"{FILES}/{key}/{name}", content)
@@ -208,7 +207,7 @@ class Writer:
             self._log().append(head, [content for content, _ in tables.values()])
 
     def note_failure(self, key: str, reason: Mapping[str, Any], entry: Mapping[str, Any]) -> None:
-        """Keep why a run failed, beside those that did not."""
+        """Store why a run failed."""
         with naming_failures(self.path):
             path = self.path / "failed" / f"{key}.json"
             path.parent.mkdir(exist_ok=True)
@@ -219,7 +218,7 @@ class Writer:
     def set_aside(
         self, key: str, attempt: int, files: Mapping[str, bytes], entry: Mapping[str, Any]
     ) -> None:
-        """Keep the files of a run that will be made again, as `set-aside/KEY-ATTEMPT`."""
+        """Store the files of a run that will be repeated as `set-aside/KEY-ATTEMPT`."""
         entry = {"run": key, "status": SET_ASIDE, "attempt": attempt, **entry}
         with naming_failures(self.path):
             names = {f"set-aside/{key}-{attempt}/{name}": own for name, own in files.items()}
@@ -228,9 +227,10 @@ class Writer:
             self._beside |= digests
 
     def finish(self) -> None:
-        """Write the tables of all finished runs, which the matrix orders, and drop the journals.
+        """Write the tables of all finished runs in the matrix's order, and remove journals.
 
-        Runs that the study no longer has are kept apart, for the day on which it has them again.
+        Runs that the study no longer contains are stored separately, in case it contains
+        them again.
         """
         with naming_failures(self.path):
             self._close_journal()
@@ -254,7 +254,7 @@ class Writer:
         except DamagedResultsError as error:
             manifest = restored_manifest(self.path)
             if manifest is None:
-                msg = f"{error}; nothing here can be trusted without it: name another folder"
+                msg = f"{error}; without this file the folder cannot be checked; name another one"
                 raise ResultsError(msg) from None
             self.damaged = list(error.names)
         if manifest is None:
@@ -275,7 +275,7 @@ class Writer:
         self._tidy(folder)
 
     def _mend(self, folder: Folder) -> None:
-        """Let runs whose rows are damaged count as not finished."""
+        """Mark runs with damaged rows as not finished."""
         entries = []
         if HISTORY in self.damaged:
             flows = [part for part in folder.parts("flows") if part.name not in self.damaged]
@@ -310,7 +310,7 @@ class Writer:
         return self._journal
 
     def _close_journal(self) -> None:
-        """Sync this session's journal, and let the manifest know it."""
+        """Sync this session's journal, and list it in the manifest."""
         if self._journal is None:
             return
         journal, self._journal = self._journal, None
@@ -342,7 +342,7 @@ class Writer:
         return Manifest(self._study_id, kept | staging.digests, labels, first)
 
     def _tidy(self, folder: Folder) -> None:
-        """Remove what the manifest no longer has: old parts, journals, captures of no run."""
+        """Remove files that the manifest no longer lists: old parts, journals, captures."""
         known = folder.digests
         for path in journals_of(self.path, 0):
             if int(path.stem) < self._manifest.first_journal:
@@ -365,7 +365,7 @@ class Writer:
         return path.relative_to(self.path).as_posix()
 
     def _add_to(self, name: str, content: bytes) -> None:
-        """Let a file grow."""
+        """Append to a file."""
         path = self.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("ab" if name in self._growing else "wb") as file:
@@ -373,7 +373,7 @@ class Writer:
         self._growing.setdefault(name, hashlib.sha256()).update(content)
 
     def _end_of(self, name: str, content: bytes) -> str:
-        """Write the end of a file, which may have grown before, and return its SHA-256."""
+        """Finish a file, which may have been appended to before, and return its SHA-256."""
         self._add_to(name, content)
         with (self.path / name).open("rb+") as file:
             os.fsync(file.fileno())

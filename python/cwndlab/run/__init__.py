@@ -1,1 +1,1 @@
-"""Running: tasks, the campaign that works them off, its progress."""
+"""Running studies: tasks, the campaign that runs them, and its progress."""

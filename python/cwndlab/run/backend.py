@@ -20,7 +20,7 @@ class Backend(Protocol):
         """Name in the history of a results folder."""
 
     def keyed(self, matrix: Matrix) -> Matrix:
-        """The runs with the names that their results have here.
+        """Return the runs with the keys that their results have on this backend.
 
         Raises:
             StudyError: the study cannot be run here.
@@ -30,9 +30,7 @@ class Backend(Protocol):
         """Return the executor of runs.
 
         Args:
-            matrix: all runs, as `keyed` gave them.
-            history: gives what was tried before.
-
-        Raises:
-            CwndlabError: nothing does; says what is missing.
+            matrix: all runs, as `keyed` returned them.
+            history: returns the earlier attempts. Raises: CwndlabError: there is no executor; the
+                message says what is missing.
         """

@@ -1,4 +1,4 @@
-"""Running a study: what is missing is computed and kept, run by run, until all is there."""
+"""Running a study: missing runs are computed and stored one by one until all are done."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ def run_study(
 
     Args:
         study: the study.
-        folder: of the results.
-        backend: where the runs happen.
-        cores: on how many the cost of a simulation is estimated.
-        report: makes the line of progress from title, total and number done.
-        again: what the user does to go on after an interruption.
+        folder: the results folder.
+        backend: the backend that makes the runs.
+        cores: number of cores for which the cost of a simulation is estimated.
+        report: makes the progress display from title, total and number done.
+        again: what the user has to do to continue after an interruption.
 
     Raises:
-        StudyError: it has no link, or a run of it would take longer than anyone waits.
+        StudyError: the study has no link, or one of its runs would take too long.
         RunsFailedError: some runs failed; the others are done.
         InterruptedStudyError: the user stopped it.
         CampaignEndedError: a real network was out of reach for too long.
@@ -84,7 +84,7 @@ def run_study(
     matrix = backend.keyed(study.matrix)
     is_live = any(isinstance(cell.resolved.scenario.path, LivePath) for cell in matrix.cells)
     if is_live and backend.name != "live":
-        message = "there is no [link] to run it on; measure it: cwndlab live STUDY --server HOST"
+        message = "the study has no [link]; measure a real one: cwndlab live STUDY --server HOST"
         raise StudyError([message])
     cost = cost_of(matrix.cells, study.repetitions) if backend.name == "sim" else Cost()
     with Writer(folder, study.id) as writer:
@@ -110,13 +110,13 @@ def run_study(
     if session.failures:
         message = (
             f"{session.failures:,} of {plural(count, 'run')} failed, {session.safe()}; "
-            f"why is in {folder / 'failed'}, the first: {session.first_failure}"
+            f"reasons are in {folder / 'failed'}; the first: {session.first_failure}"
         )
         raise RunsFailedError(message)
 
 
 class _Campaign:
-    """Computes runs of a study and keeps them."""
+    """Computes runs of a study and stores them."""
 
     def __init__(self, writer: Writer, matrix: Matrix, backend: str) -> None:
         self._writer = writer
@@ -132,7 +132,7 @@ class _Campaign:
         self.first_failure = ""
 
     def safe(self) -> str:
-        """Say how many runs are stored."""
+        """Return a sentence on how many runs are stored."""
         is_done = self._writer.is_done()
         verb = "is" if is_done.size == 1 else "are"
         return f"{is_done.sum():,} of {plural(is_done.size, 'run')} {verb} safe"
@@ -173,18 +173,18 @@ class _Campaign:
         reporter.advance(f"{_named(run)}{remark and f'  ! {remark}'}", len(batch.outcomes))
 
     def _keep_beside(self, batch: Batch, reporter: Reporter) -> None:
-        """Keep what there is of a run that is tried again."""
+        """Store the files of a run that will be tried again."""
         (outcome,) = batch.outcomes
         run = self._at_work[outcome.key]
         made = self._entry(outcome, batch.host)
         if outcome.error is not None:
             self._note_failure(run, outcome.error, made)
-            reporter.note(f"failed: {_named(run)}: {outcome.error}; it is tried again")
+            reporter.note(f"failed: {_named(run)}: {outcome.error}; it will be tried again")
             return
         files = {f"{table}.parquet": content for table, (content, _) in batch.tables.items()}
         files |= {name.partition("/")[2]: content for name, content in batch.files.items()}
         self._writer.set_aside(run.key, outcome.notes["attempt"], files, made)
-        reporter.note(f"set aside: {_named(run)}: {outcome.remark}; it is measured again")
+        reporter.note(f"set aside: {_named(run)}: {outcome.remark}; it will be measured again")
 
     def _entry(self, outcome: Outcome, host: str) -> dict[str, Any]:
         """Return the history's record of an attempt."""
@@ -219,7 +219,7 @@ def tasks(runs: Iterable[Run]) -> Iterator[Task]:
 
 
 def keep_study(study: StudyDefinition, matrix: Matrix, writer: Writer) -> None:
-    """Keep all that determines the study's runs, so that the folder tells all by itself."""
+    """Store everything that determines the study's runs in its folder."""
     copies, names = _algorithm_files(study)
     files: dict[str, FileContent] = {**copies}
     for cell in matrix.cells:
@@ -238,10 +238,10 @@ def keep_study(study: StudyDefinition, matrix: Matrix, writer: Writer) -> None:
 
 
 def _link_files(document: object, folder: Path, names: dict[str, str]) -> dict[str, bytes]:
-    """Copies of the files of links, presets included; adds to `names` what cannot keep its name.
+    """Return copies of the link files, including presets; renamed files are added to `names`.
 
-    A file below the study's folder has the same place in the results folder. They are for people:
-    what ran is in the scenarios.
+    A file below the study's folder has the same place in the results folder. The copies are for
+    readers; the scenarios contain what actually ran.
     """
     copies: dict[str, bytes] = {}
     is_kept = (folder / SCENARIOS).exists()
@@ -265,7 +265,7 @@ def _link_files(document: object, folder: Path, names: dict[str, str]) -> dict[s
 
 
 def _algorithm_files(study: StudyDefinition) -> tuple[dict[str, bytes], dict[str, str]]:
-    """Copies of the algorithms that are files; and by what the study calls each, its copy."""
+    """Return copies of the algorithms that are files, and the path of each copy by its name."""
     names: dict[str, str] = {}
     contents: dict[str, bytes] = {}
     found = {
@@ -297,7 +297,7 @@ def matrix_frames(matrix: Matrix) -> Iterator[pl.DataFrame]:
 
 
 def _with_copies(value: Any, folder: Path, names: Mapping[str, str], key: str = "") -> Any:  # noqa: ANN401  part of a document
-    """The document with the names that traces and algorithms have within the results folder."""
+    """Return the study's document with the names of its files within the results folder."""
     if isinstance(value, dict):
         return {
             names.get(name, name): _with_copies(inner, folder, names, name)

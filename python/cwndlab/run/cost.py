@@ -1,7 +1,7 @@
 """Cost of a study, estimated before it runs: computing time, memory and disk space.
 
-The figures are those of one core of a common machine of 2023 (`make bench`), good for a factor of
-three or so: enough to decide whether to wait, and to refuse what would never end.
+The figures are for one core of a common machine of 2023 (`make bench`), and are right within a
+factor of about three: enough to decide whether to wait, and to refuse endless runs.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ class Cost:
     size_bytes: float = 0.0
 
     def times(self, count: float) -> Cost:
-        """The cost of that many runs."""
+        """Return the cost of a number of runs."""
         return Cost(self.cpu_s * count, self.size_bytes * count)
 
     @property
     def is_worth_saying(self) -> bool:
-        """Whether one would want to know it before."""
+        """Whether the cost is large enough to be printed before the run."""
         return self.cpu_s > WORTH_SAYING_S or self.size_bytes > WORTH_SAYING_BYTES
 
     def sentence(self, cores: int) -> str:
-        """It in words, on this many cores."""
+        """Return the cost in words, on this many cores."""
         cores_text = "one core" if cores == 1 else f"{cores} cores"
         time = _time(self.cpu_s / cores)
         return f"about {time} on {cores_text}, {_size(self.size_bytes)} of results"
@@ -109,7 +109,7 @@ def cost_of_run(resolved: Resolved) -> Cost:
 
 
 def _packets(resolved: Resolved, length_s: float) -> float:
-    """Packets with data that a run's flows send, at most."""
+    """Return the largest number of data packets that a run's flows can send."""
     path = resolved.scenario.path
     if has_medium(path) or isinstance(path, LivePath):
         return 0.0  # a medium's own figure holds them
@@ -122,11 +122,11 @@ def _packets(resolved: Resolved, length_s: float) -> float:
 
 
 def _wanted(flow: si.ScenarioFlow, length_s: float) -> float:
-    """Packets that a flow's application has to send; infinite if it always has."""
+    """Return the packets that a flow's application has to send; infinite if it never ends."""
     match flow.application:
         case apps.Sized() | apps.Http() | apps.Sftp():
             return flow.application.bytes * 8 / _PACKET_BITS
-        case apps.Paced():
+        case apps.Paced(bulk_for_ns=0):
             return flow.application.bits_per_sec * length_s / _PACKET_BITS
         case _:
             return float("inf")

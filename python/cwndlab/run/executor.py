@@ -1,8 +1,8 @@
 """Executors compute runs: they take tasks and give batches of outcomes.
 
-A task is small and can be sent anywhere; a batch holds the finished tables of some runs, which only
-the process that started the study writes. So other executors (worker processes, a cluster) differ
-in nothing but this.
+A task is small and can be sent anywhere; a batch holds the finished tables of some runs, which are
+written only by the process that started the study. Executors (threads, worker processes, a
+cluster) differ only in where they compute.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _LOOK_AGAIN_S = 0.1
 _AHEAD = 2  # finished batches that may wait for the disk, per worker
 BATCH_S = 0.1
-"""Target duration of a batch: longer saves nothing, and would be lost with a process."""
+"""Target duration of a batch: longer ones save no time, and more work is lost with a process."""
 
 MOST_RUNS = 512
 """Largest number of runs in a batch."""
@@ -40,21 +40,21 @@ _CAPTURE = "capture.pcap"
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One run: all that determines it, and the name of its result."""
+    """One run: everything that determines it, and the key of its result."""
 
     key: str
     scenario_json: str
     traces: Mapping[str, bytes] = field(repr=False)
     programs: Mapping[str, Program] = field(default_factory=dict, repr=False)
-    """Algorithms that are files; the task is for a process of its own then."""
+    """Algorithms that are files; such a task runs in a process of its own."""
     problem: str = ""
-    """Why it cannot run: an algorithm that does not compile, for example."""
+    """Reason why it cannot run, such as an algorithm that does not compile."""
     weight: float = 1.0
-    """Size of a task, to compare tasks by: simulated seconds of all its flows."""
+    """Size of a task relative to others: simulated seconds of all its flows."""
 
     @property
     def is_apart(self) -> bool:
-        """Whether it is for a process of its own."""
+        """Whether the task needs a process of its own."""
         return bool(self.programs or self.problem)
 
 
@@ -67,11 +67,11 @@ class Outcome:
     began_unix_s: float
     duration_s: float
     notes: Mapping[str, Any] = field(default_factory=dict)
-    """More for the history: how well a machine kept up, for example."""
+    """Further facts for the history, such as how well the machine kept up with real time."""
     remark: str = ""
     """A remark for people: what disturbed the run, for example."""
     is_final: bool = True
-    """False if the run will be tried again: its files are kept beside the results."""
+    """False if the run will be tried again; its files are then set aside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Part:
     key: str
     tables: Mapping[str, Table] = field(repr=False)
     files: Mapping[str, bytes] = field(repr=False)
-    """By NAME: how these files go on."""
+    """The next part of each file, by NAME."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +101,14 @@ class Note:
 
     text: str
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    """By their names in the folder of results."""
+    """Files by their names in the folder of results."""
 
 
 class Executor(Protocol):
     """Computes tasks."""
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch | Part | Note]:
-        """Compute all tasks; give each batch as soon as it is there."""
+        """Compute all tasks; yield each batch as soon as it is finished."""
 
 
 def compute(
@@ -117,15 +117,15 @@ def compute(
     stop: Stop | None = None,
     take: Callable[[Part], None] | None = None,
 ) -> Batch:
-    """Run tasks, as many as make a batch: at least the first.
+    """Run the first tasks, as many as make a batch.
 
-    Any error becomes part of the outcome, and the others go on.
+    An error becomes part of a task's outcome and does not stop the others.
 
     Args:
         tasks: the tasks.
         objects: shared objects of their programs and their sources, by name.
-        stop: breaks it off once it is set; what was finished before is in the batch.
-        take: is given what a long run has recorded so far, so that it can be written early.
+        stop: cancels the batch once it is set; runs finished before are in the batch.
+        take: called with what a long run has recorded so far, so that it can be written early.
     """
     keys = [task.key for task in tasks]
     traces = {name: content for task in tasks for name, content in task.traces.items()}
@@ -178,7 +178,7 @@ def batch_of(
     files: Callable[[], Mapping[str, bytes]],
     notes: Mapping[str, Any] | None = None,
 ) -> Batch:
-    """The outcome of a task whose files are made by `files`, which may add to `notes`."""
+    """Return the outcome of a task; `files` makes its files and may add to `notes`."""
     began_unix_s, began_s = time.time(), time.perf_counter()
     done: Mapping[str, bytes] = {}
     error = None
@@ -194,7 +194,7 @@ def batch_of(
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """Run a task. Answered by its batch, after what a long run has recorded by then."""
+    """Run a task. The answer is its batch, preceded by parts of long recordings."""
 
     task: Task
     objects: Mapping[str, tuple[str, str]]
@@ -202,7 +202,7 @@ class Compute:
 
     @property
     def files(self) -> str:
-        """Files of algorithms to blame if the process dies."""
+        """Files of the algorithms in use, named if the process dies."""
         return ", ".join(program.file for program in self.task.programs.values())
 
     def answer(self, send: Send) -> object:
@@ -211,10 +211,11 @@ class Compute:
 
 
 class LocalExecutor:
-    """Threads of this process: the simulator lets the others go on while it computes.
+    """Threads of this process, which compute in parallel.
 
-    A task with algorithms of the user is handed by its thread to a process of the thread's own, so
-    that a crash or a loop without end fails that one run.
+    The simulator releases the interpreter while it computes. A task with the user's algorithms
+    runs in a process of its own, so that a crash or
+    an endless loop fails only that run.
     """
 
     def __init__(self, jobs: int | None = None) -> None:
@@ -222,7 +223,7 @@ class LocalExecutor:
         self.jobs = jobs or available_cores()
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch | Part]:
-        """Compute all tasks. If the caller stops, what has begun is broken off."""
+        """Compute all tasks. If the caller stops, runs in progress are cancelled."""
         crew = _Crew(tasks, self.jobs)
         try:
             yield from crew.batches()
@@ -233,8 +234,8 @@ class LocalExecutor:
 class _Crew:
     """Threads that take tasks from one iterator and put their outcomes into one queue.
 
-    None of them may be left when the process ends: the interpreter ends threads that come back from
-    compiled code then, and the process by that.
+    No thread may be left when the process ends, because the interpreter would then kill threads
+    that return from compiled code, and with them the process.
     """
 
     def __init__(self, tasks: Iterable[Task], size: int) -> None:

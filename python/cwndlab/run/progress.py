@@ -19,16 +19,16 @@ _MINUTES_PER_HOUR = 60
 
 
 class Reporter(Protocol):
-    """Shows how far a study is. A context manager."""
+    """Shows the progress of a study. A context manager."""
 
     def __enter__(self) -> Self:
         """Begin."""
 
     def __exit__(self, *_: object) -> None:
-        """End, whether or not everything is done."""
+        """Stop showing progress, whether or not all runs are done."""
 
     def advance(self, what: str, runs: int = 1) -> None:
-        """So many more runs are finished, the last of which was of `what`."""
+        """Count `runs` more as finished; `what` describes the last one."""
 
     def note(self, text: str) -> None:
         """Something else happened."""
@@ -52,10 +52,10 @@ class Silent:
 
 
 class EachRun:
-    """A line for each run, which takes its time."""
+    """Progress as a line for each run, for runs in real time."""
 
     def __init__(self, total: int, done: int, say: Callable[[str], object]) -> None:
-        """Say lines by `say`."""
+        """Print each line with `say`."""
         self._total = total
         self._done = done
         self._say = say
@@ -65,7 +65,7 @@ class EachRun:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Say nothing: the caller tells how it ended."""
+        """Print nothing: the caller reports the outcome."""
 
     def advance(self, what: str, runs: int = 1) -> None:
         """Show how many runs are done."""
@@ -79,7 +79,7 @@ class EachRun:
 
 
 class Bar:
-    """A bar on a terminal, which goes away when it is done."""
+    """A bar on a terminal, which disappears at the end."""
 
     def __init__(self, title: str, total: int, done: int, console: Console) -> None:
         self._progress = Progress(
@@ -105,7 +105,7 @@ class Bar:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         self._progress.stop()
 
     def advance(self, what: str, runs: int = 1) -> None:
@@ -132,14 +132,14 @@ class Lines:
         self._began_s = self._said_s = time.monotonic()
 
     def __enter__(self) -> Self:
-        """Say nothing yet: most studies are done before the first line."""
+        """Print nothing yet: most studies finish before the first line is due."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Say nothing: the caller tells how it ended."""
+        """Print nothing: the caller reports the outcome."""
 
     def advance(self, what: str, runs: int = 1) -> None:
-        """Count runs, and say so if the last line is old."""
+        """Count runs, and print a line if the last line is ten seconds old."""
         self._done += runs
         now_s = time.monotonic()
         if now_s - self._said_s < self._interval_s:
@@ -159,7 +159,7 @@ class Lines:
 
 
 def tell(text: str) -> None:
-    """Say something beside the progress; on standard error."""
+    """Print a message beside the progress, on standard error."""
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
 
@@ -173,12 +173,12 @@ def reporter(title: str, total: int, done: int) -> Reporter:
 
 
 def each_run(say: Callable[[str], object]) -> Callable[[str, int, int], Reporter]:
-    """A line for each run, by `say`: what runs in real time takes long enough."""
+    """Show a line for each run with `say`, for runs in real time."""
     return lambda _title, total, done: EachRun(total, done, say)
 
 
 def format_eta(left_s: float) -> str:
-    """A time that one can plan by."""
+    """Return a rounded duration in words."""
     if left_s < 2 * _SECONDS_PER_MINUTE:
         return f"{left_s:.0f} s"
     minutes = left_s / _SECONDS_PER_MINUTE

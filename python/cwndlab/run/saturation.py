@@ -1,7 +1,7 @@
 """Saturate a link to find its capacity, longest delay and queue.
 
 The picture of `cwndlab link show --plot` and the Mahimahi trace of `cwndlab link export` are made
-of it.
+from it.
 """
 
 from __future__ import annotations
@@ -62,14 +62,14 @@ class Saturated:
         return np.asarray(counts * (PACKET_BYTES * 8 / (bin_ms * 1000)), dtype=np.float64)
 
     def mahimahi(self) -> str:
-        """The trace of Mahimahi that gives as much at the same times, without the propagation.
+        """Return the Mahimahi trace with the same deliveries, without the propagation delay.
 
         Raises:
             LinkError: nothing passed.
         """
         left_ms = (self.at_ns - np.uint64(self.propagation_ns)) // np.uint64(_NS_PER_MS)
         if not len(left_ms):
-            msg = "nothing passed in this time, so there is no delivery opportunity to write"
+            msg = "no packet passed in this time, so the trace would be empty; use a longer time"
             raise LinkError(msg)
         return "".join(f"{stamp}\n" for stamp in left_ms)
 
@@ -77,7 +77,7 @@ class Saturated:
 def saturate(
     resolved: ResolvedLink, direction: Direction, duration_ns: int, *, user: int = 1, seed: int = 1
 ) -> Saturated:
-    """Let a source send as much as one direction of a link takes.
+    """Simulate a source that sends as much as one direction of a link can carry.
 
     Raises:
         LinkError: nothing limits the rate in this direction, or there is no such user.
@@ -104,7 +104,7 @@ def export_mahimahi(
     """Write a link's direction as a trace of Mahimahi.
 
     Raises:
-        LinkError: nothing limits the rate, or nothing passed.
+        LinkError: the rate is unlimited, or no packet passed.
     """
     saturated = saturate(resolved, direction, duration_ns, user=user)
     out.write_text(saturated.mahimahi(), encoding="ascii")

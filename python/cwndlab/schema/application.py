@@ -36,7 +36,7 @@ _Whole = Annotated[_Positive, Written(SizeText, "")]
 
 
 class Bulk(Model):
-    """As much as the connection takes, until the end."""
+    """As much data as the connection can carry, until the flow ends."""
 
     kind: Literal["bulk"] = "bulk"
 
@@ -49,74 +49,81 @@ class Sized(Model):
 
 
 class OnOff(Model):
-    """Bulk for a time, then silence for a time, in turn."""
+    """Bulk data and pauses, in turn."""
 
     kind: Literal["on_off"] = "on_off"
     on_ns: _Time = Field(description="time of sending")
     off_ns: _Time = Field(description="time of silence")
-    distribution: Distribution = Field(default="fixed", description="how both times are drawn")
+    distribution: Distribution = Field(default="fixed", description="distribution of both times")
 
 
 class RequestResponse(Model):
-    """The receiver of the data asks, their sender answers, the receiver thinks."""
+    """The receiver requests data, the sender responds, and the receiver pauses."""
 
     kind: Literal["request_response"] = "request_response"
     request_bytes: _Size = Field(description="size of a request")
     response_bytes: _Size = Field(description="size of a response")
     think_ns: _Pause = Field(default=0, description="pause between a response and the next request")
     count: _Positive | None = Field(
-        default=None, description="number of requests; as many as fit if absent"
+        default=None, description="number of requests; as many as fit into the run if absent"
     )
 
 
 class Paced(Model):
-    """A write of the same size at equal intervals."""
+    """Writes of equal size at equal intervals, after a time of bulk data."""
 
     kind: Literal["paced"] = "paced"
-    bits_per_sec: _Rate = Field(description="rate of the writes together")
+    bits_per_sec: _Rate = Field(description="mean rate of the writes")
     write_bytes: _Size = Field(description="size of a write")
+    bulk_for_ns: _Pause = Field(
+        default=0, description="how long the flow carries bulk data before the first write"
+    )
 
 
 class WindowedFile(Model):
-    """Blocks of a file, each acknowledged by the application, a limited number outstanding."""
+    """A file in blocks that the application acknowledges, with a limited number outstanding."""
 
     kind: Literal["windowed_file"] = "windowed_file"
     request_bytes: _Size = Field(description="size of a block")
-    outstanding: _Positive = Field(description="blocks that may be unanswered at once")
+    outstanding: _Positive = Field(description="number of blocks that may be outstanding at once")
     total_bytes: _Size | None = Field(
-        default=None, description="size of the file; without end if absent"
+        default=None, description="size of the file; unlimited if absent"
     )
 
 
 class Http(Model):
-    """One file over HTTP: the client is at the user's end, and uploads what goes up."""
+    """One file over HTTP by a client at the user's end; with direction uplink an upload."""
 
     kind: Literal["http"] = "http"
     bytes: _Whole = Field(description="size of the file")
     chunk_bytes: _Size | None = Field(
         default=None,
-        description="of an upload, each answered before the next; all at once if absent",
+        description="size of an upload's chunks, each answered before the next; one if absent",
     )
-    is_upload: Annotated[bool, Inferred()] = Field(description="whether the client sends the file")
+    is_upload: Annotated[bool, Inferred()] = Field(
+        description="true for an upload, in which the client sends the file"
+    )
 
 
 class Sftp(Model):
-    """One file over SFTP: the client is at the user's end, and uploads what goes up."""
+    """One file over SFTP by a client at the user's end; with direction uplink an upload."""
 
     kind: Literal["sftp"] = "sftp"
     bytes: _Whole = Field(description="size of the file")
     request_bytes: Annotated[_Positive, Inferred()] = Field(description="size of a block")
     outstanding: Annotated[_Positive, Inferred()] = Field(
-        description="blocks that may be unanswered at once"
+        description="number of blocks that may be outstanding at once"
     )
-    is_upload: Annotated[bool, Inferred()] = Field(description="whether the client sends the file")
+    is_upload: Annotated[bool, Inferred()] = Field(
+        description="true for an upload, in which the client sends the file"
+    )
 
 
 class Web(Model):
     """Web pages over one connection: a document, then all its objects at once.
 
     The default is the median page on a phone: 18 kB of HTML, 66 requests and 2,311 kB in all
-    (HTTP Archive, Web Almanac 2024, chapter Page Weight). The times are ours.
+    (HTTP Archive, Web Almanac 2024, chapter Page Weight). The times are assumptions of ours.
     """
 
     kind: Literal["web"] = "web"
@@ -128,20 +135,22 @@ class Web(Model):
     )
     object_bytes: Annotated[_Size, IfAbsent(35_000)] = Field(description="size of each object")
     parse_ns: Annotated[_Pause, IfAbsent(50_000_000)] = Field(
-        default=0, description="from the document's end to the requests for its objects"
+        default=0, description="time from the end of the document to the requests for its objects"
     )
     think_ns: Annotated[_Pause, IfAbsent(2_000_000_000)] = Field(
-        default=0, description="from a page's end to the next"
+        default=0, description="pause between the end of a page and the next"
     )
-    count: _Positive | None = Field(default=None, description="pages; without end if absent")
+    count: _Positive | None = Field(
+        default=None, description="number of pages; unlimited if absent"
+    )
 
 
 class Video(Model):
-    """A video in chunks, whose client chooses the rate of each by what it has buffered.
+    """A video in chunks, whose client chooses each chunk's rate by the amount of buffered video.
 
-    The default ladder is that of Apple's HLS Authoring Specification for H.264. Chunks of 2 s and a
-    buffer of 24 s keep the reservoir's and the cushion's shares of the 240 s that Huang and others
-    (SIGCOMM 2014) have, in a tenth of the time.
+    The default ladder is that of Apple's HLS Authoring Specification for H.264. The buffer of 24 s
+    is a tenth of that of Huang and others (SIGCOMM 2014); reservoir and cushion have the same
+    shares of it.
     """
 
     kind: Literal["video"] = "video"
@@ -161,19 +170,19 @@ class Video(Model):
                 7_800_000,
             )
         ),
-    ] = Field(description="rates at which it is encoded, the lowest first")
+    ] = Field(description="encoding rates of the video, lowest first")
     chunk_ns: Annotated[_Time, IfAbsent(2_000_000_000)] = Field(
-        description="playing time of a chunk"
+        description="playing time of one chunk"
     )
     buffer_ns: Annotated[_Time, IfAbsent(24_000_000_000)] = Field(
-        description="playing time that is buffered at most: ten chunks or more"
+        description="largest buffer, in playing time: at least ten chunks"
     )
 
     @field_validator("rungs_bits_per_sec")
     @classmethod
     def _rises(cls, rates: tuple[int, ...]) -> tuple[int, ...]:
         if list(rates) != sorted(rates):
-            msg = "the rates must rise"
+            msg = "the rates must be in rising order"
             raise ValueError(msg)
         return rates
 
@@ -181,7 +190,7 @@ class Video(Model):
     @classmethod
     def _holds_chunks(cls, buffer_ns: int, info: ValidationInfo) -> int:
         if buffer_ns < _LEAST_CHUNKS_BUFFERED * info.data.get("chunk_ns", 0):
-            msg = "it must hold ten chunks or more"
+            msg = "the buffer must hold at least ten chunks"
             raise ValueError(msg)
         return buffer_ns
 
@@ -195,10 +204,10 @@ class Datagrams(Model):
 
     kind: Literal["datagrams"] = "datagrams"
     bytes: Annotated[_Whole, IfAbsent(172)] = Field(
-        description="payload of each, at most 1,472 bytes"
+        description="payload of each datagram, at most 1,472 bytes"
     )
     interval_ns: Annotated[_Time, IfAbsent(20_000_000)] = Field(
-        description="time from one to the next"
+        description="time from one datagram to the next"
     )
 
     @field_validator("bytes")

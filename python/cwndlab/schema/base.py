@@ -19,5 +19,5 @@ class Model(BaseModel):
 
 
 def canonical_json(value: object) -> str:
-    """One text for equal values, whatever the order of their keys."""
+    """Return the canonical JSON: equal values give equal text."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""A whole TOML file as a model: what is wrong with it is said with file, line, key and remedy."""
+"""Reading a TOML file as a model; errors name file, line, key and remedy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def checked(source: TomlSource, model: type[Checked]) -> Checked:
     """Read a file's content.
 
     Raises:
-        CwndlabError: a key is missing, unknown or of another type; names each with its line.
+        CwndlabError: a key is missing, unknown or of another type; the message names each with its
+            line.
     """
     try:
         return model.model_validate(source.document)

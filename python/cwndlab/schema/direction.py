@@ -31,7 +31,7 @@ class Direction(Enum):
         """The direction that either word means.
 
         Raises:
-            ValueError: it is none of the four.
+            ValueError: it is not one of the four.
         """
         by_wire = {direction.wire: direction for direction in cls}
         return by_wire[name] if name in by_wire else cls(name)

@@ -11,51 +11,57 @@ from cwndlab.schema.types import DurationText, RateText, SizeText
 from cwndlab.schema.written import Written, written_form
 
 NO_HOST = "none"
-"""The preset that stands for nothing between the sockets and the link."""
+"""The preset without any device between the sockets and the link."""
 
 
 class Host(Model):
     """A device: its queue, its own buffer and its rate."""
 
-    queue_packets: Packets = Field(description="of the device's queue: txqueuelen")
+    queue_packets: Packets = Field(description="limit of the device's queue (txqueuelen)")
     qdisc: Literal["pfifo", "fq", "fq_codel", "pie"] = Field(
         default="pfifo",
-        description="the queue's discipline; fq serves flows in turn, and paces; fq_codel and pie "
+        description="queueing discipline: fq serves flows in turn and paces them; fq_codel and pie "
         "drop early, with Linux's defaults",
     )
     buffer_bytes: Annotated[Count, Written(SizeText, "_bytes")] = Field(
-        default=0, description="of the device itself; it always takes one packet"
+        default=0, description="limit of the device's own buffer; it always takes one packet"
     )
     bits_per_sec: Annotated[Count, Written(RateText, "bits_per_sec", "rate")] | None = Field(
-        default=None, description="of the device; without one the link empties its buffer"
+        default=None,
+        description="sending rate of the device; if absent the link empties its buffer",
     )
     packet_ns: Annotated[Count, Written(DurationText, "ns", "time")] = Field(
-        default=0, description="that it takes for each packet, beside the rate"
+        default=0, description="time that the device takes for each packet, in addition to the rate"
     )
     gso_packets: Annotated[int, Field(ge=1, le=2**16)] = Field(
-        default=1, description="segments that TCP hands over at once, at most; 1: no offload"
+        default=1, description="most segments that TCP hands over at once; 1: no offload"
     )
     orphans: bool = Field(
         default=False,
-        description="what the device has no longer counts as the socket's: no Small Queues",
+        description="packets in the device do not count against the socket (no TCP Small Queues)",
     )
     gro_ns: Annotated[Count, Written(DurationText, "_ns")] | None = Field(
-        default=None, description="what is received within this time is merged; absent: nothing"
+        default=None,
+        description="segments received within this time are merged; none are if absent",
     )
     wake_ns: Annotated[Count, Written(DurationText, "ns", "time")] = Field(
-        default=0, description="after which who waits for data reads what has come"
+        default=0, description="delay until a waiting application reads the data that have arrived"
     )
     read_ns: Annotated[Count, Written(DurationText, "ns", "time")] = Field(
-        default=0, description="that reading takes; what has come by then is read right after"
+        default=0, description="duration of a read; data that arrive during it are read right after"
     )
     receive_bits_per_sec: Annotated[Count, Written(RateText, "bits_per_sec", "rate")] | None = (
-        Field(default=None, description="at which it takes what the link brings, else at once")
+        Field(
+            default=None,
+            description="rate at which the host takes packets from the link; at once if absent",
+        )
     )
     receive_packet_ns: Annotated[Count, Written(DurationText, "ns", "time")] = Field(
-        default=0, description="that it takes for each of these packets, beside that rate"
+        default=0,
+        description="time that the host takes for each received packet, in addition to that rate",
     )
     receive_buffer_bytes: Annotated[Count, Written(SizeText, "_bytes")] = Field(
-        default=0, description="what waits for that at most; the rest is lost"
+        default=0, description="limit of the queue of received packets; packets beyond it are lost"
     )
 
 
@@ -70,7 +76,10 @@ else:
         "Host",
         __base__=written_form(Host),
         __doc__=Host.__doc__,
-        preset=(str | None, Field(default=None, description="a host by name; its keys may change")),
+        preset=(
+            str | None,
+            Field(default=None, description="name of a host, which the other keys modify"),
+        ),
     )
 
 HostOrText = Annotated[WrittenHost, BeforeValidator(_text_as_preset)]

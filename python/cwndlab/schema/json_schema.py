@@ -25,7 +25,7 @@ def study_schema() -> dict[str, Any]:
     tables |= {key: _link(properties[key]) for key in ("link", "reverse_link")}
     study = {
         "type": "object",
-        "description": "what the study is called, and everything that is no table",
+        "description": "name of the study, and all keys that are not tables",
         "properties": scalars,
         "additionalProperties": False,
     }
@@ -61,9 +61,9 @@ def schema_text(of: Literal["study", "users"]) -> str:
 
 
 def _definitions(own: dict[str, Any]) -> dict[str, Any]:
-    """The models' definitions, with the core's of links; a kind means its table.
+    """Return the definitions of the models and of the core's links; a kind alone means its table.
 
-    A text may stand for an application, `application = "bulk"`.
+    A string can stand for an application, as in `application = "bulk"`.
     """
     for definition in own.values():
         for name, value in definition.get("properties", {}).items():
@@ -77,5 +77,5 @@ def _definitions(own: dict[str, Any]) -> dict[str, Any]:
 
 
 def _link(field: dict[str, Any]) -> dict[str, Any]:
-    """The property of a link's table, in place of what stands for it."""
+    """Replace the placeholder of a link by the property of its table."""
     return {"$ref": "#/$defs/Link", "description": field["description"]}

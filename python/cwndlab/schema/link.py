@@ -1,7 +1,7 @@
 """A link as a study has it: `[link]`, `[reverse_link]`, or a line that is short for one.
 
-Which keys it may have, and what they become, is the core's (`crates/texts`). Here it is one value
-of a study, whose keys the core has seen.
+The core (`crates/texts`) defines its keys and their meaning. Here a link is a single value of a
+study, whose keys the core has checked.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class Link:
     """One direction of a path: a wire, a chain of stages, a medium, or a preset with changes."""
 
     table: Mapping[str, Any] = field(default_factory=dict)
-    """Its keys as written, each table in its one form: `{ kind = "iid" }`."""
+    """The keys as written, each table in its canonical form: `{ kind = "iid" }`."""
 
     @classmethod
     def read(cls, written: object) -> Link:
-        """The link that a table or a line stands for.
+        """Read a link from a table or a line.
 
         Raises:
-            DocumentError: it is none; names each key.
+            DocumentError: it is not a link; the message names each key.
         """
         if isinstance(written, Link):
             return written
@@ -51,7 +51,7 @@ class Link:
     def __get_pydantic_core_schema__(
         cls, _source: object, _handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
-        """A model reads it as `read` does, and writes its table."""
+        """Make pydantic read a link with `read`, and write it as its table."""
         return core_schema.no_info_plain_validator_function(
             cls.read,
             serialization=core_schema.plain_serializer_function_ser_schema(lambda link: link.table),
@@ -61,5 +61,5 @@ class Link:
     def __get_pydantic_json_schema__(
         cls, _schema: core_schema.CoreSchema, _handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """A place that `cwndlab.schema.json_schema` fills with what the core defines."""
+        """Return a placeholder that `cwndlab.schema.json_schema` replaces."""
         return {"type": "object", "title": "Link"}

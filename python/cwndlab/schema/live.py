@@ -20,24 +20,28 @@ class LivePath(Model):
     """Where and when a study is measured on a real network (`cwndlab live`)."""
 
     kind: Annotated[Literal["live"], Inferred()] = "live"
-    place: str = Field(default="here", description="a name; measured where --place says the same")
-    period: Annotated[str, Field(pattern=PERIOD)] | None = Field(
-        default=None, description='of the day, by this machine\'s clock: "06:00-07:30"'
+    place: str = Field(
+        default="here",
+        description="name of the place; runs are measured when --place gives the same name",
     )
-    days: Days = Field(default="all", description="days of the week on which it is measured")
+    period: Annotated[str, Field(pattern=PERIOD)] | None = Field(
+        default=None, description='period of the day, by this machine\'s clock: "06:00-07:30"'
+    )
+    days: Days = Field(default="all", description="days of the week on which runs are measured")
     at_most: _Positive | None = Field(
-        default=None, description="runs of one combination in a period of a day"
+        default=None, description="most runs of one combination in one period of a day"
     )
     pause_ns: Annotated[Count, Written(DurationText, "_ns"), IfAbsent(2 * 10**9)] = Field(
-        default=0, description="between two runs"
+        default=0, description="pause between two runs"
     )
     algorithm_on: AlgorithmOn = Field(
         default="sender",
-        description="which end is given the algorithm; the other keeps its machine's default, "
-        "in a simulation cubic",
+        description="end that uses the study's algorithm; the other one keeps its machine's "
+        "default, which is cubic in simulations",
     )
     udp_bits_per_sec: Annotated[_Positive, Written(RateText, "_bits_per_sec")] | None = Field(
-        default=None, description="datagrams beside the data: what a call would lose of them"
+        default=None,
+        description="rate of datagrams sent beside the data, to record their loss and jitter",
     )
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def links_of(path: PathPart | LivePath) -> list[PathPart]:
-    """The links of a chain; any other path is one, and a real network none that is known."""
+    """Return the links of a chain; other paths are a single link, and a real network has none."""
     if isinstance(path, LivePath):
         return []
     return list(path.links) if path.kind == "chain" else [path]
@@ -32,7 +32,7 @@ def wire_stages(path: PathPart | LivePath, direction: Direction) -> list[PathPar
 
 
 def propagation_ns(path: PathPart | LivePath, direction: Direction) -> int:
-    """The delay that every packet has in a direction, whatever it waits for."""
+    """Return the delay of every packet in a direction, without waiting times."""
     return sum(_propagation_ns(link, direction) for link in links_of(path))
 
 

@@ -1,4 +1,4 @@
-"""Validation errors in the words of the user: which key, what is wrong with it, what to write."""
+"""Validation errors for the user: the key, what is wrong with it, and what to write."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def field_errors(
 
 
 def _told(details: ErrorDetails, model: type[BaseModel], document: object) -> list[FieldError]:
-    """The problems of one error: of a link's, each of its keys."""
+    """Return the problems of one error; for a link, one problem for each wrong key."""
     refused = details.get("ctx", {}).get("error")
     whole = _field_error(details, model, document)
     if not isinstance(refused, DocumentError):
@@ -138,7 +138,7 @@ def _models_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[
 
 
 def _step(annotation: object, part: int | str) -> list[Any]:
-    """Return the annotation of `part` inside this annotation."""
+    """Return the type annotations that `part`, a key or a position, has within this one."""
     found: list[Any] = []
     for model in _models([annotation]):
         if isinstance(part, str) and part in model.model_fields:

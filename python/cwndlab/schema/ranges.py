@@ -26,13 +26,13 @@ class Basis(Model):
 
     source: str | None = Field(default=None, description="where it stands")
     invented: str | None = Field(
-        default=None, description="what nobody has measured, and why it is as it is"
+        default=None, description="what has no source, and why the value was chosen"
     )
 
     @model_validator(mode="after")
     def _has_one(self) -> Self:
         if self.source is None and self.invented is None:
-            msg = 'write a "source", or what is "invented"'
+            msg = 'give a "source", or say under "invented" what has none'
             raise ValueError(msg)
         return self
 
@@ -46,27 +46,33 @@ class Basis(Model):
 class Choice(Model):
     """One value of a key that is not a number."""
 
-    name: str = Field(description="what it is called")
-    set: dict[str, Any] = Field(default={}, description="by path; nothing: as the link has it")
+    name: str = Field(description="name of the choice")
+    set: dict[str, Any] = Field(
+        default={}, description="settings by path; without any, the link is unchanged"
+    )
 
 
 class Range(Basis):
     """The range of one key of a network: between two numbers, or one of several choices.
 
-    All paths of a number move together: the first one takes its values, the others keep their
-    ratio to it (`log`) or their distance from it (`linear`).
+    All paths of a number vary together: the first one takes the value, the others keep their ratio
+        to it (`log`) or their distance from it (`linear`).
     """
 
-    paths: tuple[str, ...] = Field(default=(), description="of the study: link.server")
+    paths: tuple[str, ...] = Field(
+        default=(), description="paths in the study, such as link.server"
+    )
     low: str | int | None = Field(default=None, description="smallest value")
     high: str | int | None = Field(default=None, description="largest value")
-    unit: str = Field(default="", description="of numbers that are written without one: users")
+    unit: str = Field(
+        default="", description="unit of numbers that are written without one, such as users"
+    )
     scale: Literal["linear", "log"] = Field(
         default="linear",
-        description="how it is drawn; other paths keep their ratio (log) or distance (linear)",
+        description="distribution; other paths keep their ratio (log) or distance (linear)",
     )
     choices: tuple[Choice, ...] = Field(
-        default=(), description="values of a key that is no number, one of which is drawn"
+        default=(), description="values of a key that is not a number, one of which is drawn"
     )
 
     @model_validator(mode="after")

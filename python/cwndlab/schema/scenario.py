@@ -1,8 +1,8 @@
 """The canonical scenario: everything that determines a run, in whole SI units.
 
 The simulator, and later the kernel helper and the live server, take its JSON. A field that is
-absent has its default; an unknown one is an error on both sides, but in the path, whose keys are
-the core's alone. The types that Rust reads the rest into are checked against these by a test.
+absent has its default; an unknown one is an error on both sides, except in the path, whose keys
+only the core knows. A test checks that Rust's types for the rest match these.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class ScenarioFlow(Model):
 
 
 class ScenarioRecord(Model):
-    """The recordings of a run beside its summary."""
+    """The recordings of a run in addition to its summary."""
 
     sample_interval_ns: Count | None = None
     events: bool = False
@@ -54,7 +54,7 @@ class ScenarioRecord(Model):
 
 
 class Scenario(Model):
-    """Everything that determines a run, but the contents of traces."""
+    """Everything that determines a run, except for the contents of traces."""
 
     version: Literal[1] = SCENARIO_VERSION
     seed: Annotated[int, Field(ge=0, le=2**64 - 1)]

@@ -1,4 +1,4 @@
-"""How SFTP clients ask: sizes of requests, how many wait for an answer, and where that stands."""
+"""SFTP clients: the size of requests and how many are outstanding, with sources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SftpClient:
-    """A client, both ways alike."""
+    """A client with equal settings in both directions."""
 
     title: str
     request_bytes: int

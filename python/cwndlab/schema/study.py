@@ -21,7 +21,7 @@ User = Annotated[int, Field(ge=1, le=2**16 - 1)] | Literal["each"]
 
 
 class Flow(Model):
-    """One connection, or several alike; what it does not say it has from the study."""
+    """One or more equal connections; keys that are absent are taken from the study."""
 
     algorithm: str | None = Field(
         default=None, description="congestion control of the sender; the study's if absent"
@@ -29,30 +29,38 @@ class Flow(Model):
     stack: str | None = Field(
         default=None, description="stack profile of the sender; the study's if absent"
     )
-    receiver_algorithm: str | None = Field(default=None, description="the sender's, if absent")
-    receiver_stack: str | None = Field(default=None, description="the sender's, if absent")
+    receiver_algorithm: str | None = Field(
+        default=None, description="congestion control of the receiver; the sender's if absent"
+    )
+    receiver_stack: str | None = Field(
+        default=None, description="stack profile of the receiver; the sender's if absent"
+    )
     direction: DirectionWord | None = Field(
-        default=None, description="which way its data go; the study's if absent"
+        default=None, description="direction of the data; the study's if absent"
     )
     user: User | None = Field(
-        default=None, description='of a shared medium, from 1; "each": one after the other'
+        default=None, description='user of a shared medium, from 1; "each": one user for each flow'
     )
     application: WrittenApplication | None = Field(
-        default=None, description="what it carries; the study's if absent"
+        default=None, description="application of the flow; the study's if absent"
     )
     bytes: SizeText | None = Field(
         default=None, description="size of a transfer; short for a sized application"
     )
-    start: DurationText = Field(default=0, description="when it connects")
+    start: DurationText = Field(default=0, description="time at which the flow connects")
     start_jitter: DurationText | None = Field(
         default=None,
-        description="the start is later by up to this, drawn anew in each repetition; the study's, "
-        "if absent",
+        description="largest random start delay, drawn anew in each repetition; the study's if "
+        "absent",
     )
     stop: DurationText | None = Field(
-        default=None, description="when it is stopped; at its own end or the run's if absent"
+        default=None,
+        description="time at which the flow is stopped; if absent, the flow ends by itself or with "
+        "the run",
     )
-    access_delay: DurationText = Field(default=0, description="its own, one way, beside the link")
+    access_delay: DurationText = Field(
+        default=0, description="additional one-way delay of this flow"
+    )
     user_host: HostOrText | None = Field(
         default=None, description="the user's device and its queue; the study's if absent"
     )
@@ -60,7 +68,7 @@ class Flow(Model):
         default=None, description="the server's device and its queue; the study's if absent"
     )
     count: Annotated[int, Field(ge=1, le=MOST_FLOWS)] = Field(
-        default=1, description="how many of them"
+        default=1, description="number of equal connections"
     )
     parameters: dict[str, int] = Field(default={}, description="of its algorithm")
     stack_overrides: dict[str, Any] = Field(
@@ -69,37 +77,37 @@ class Flow(Model):
 
 
 class Record(Model):
-    """The recordings of each run beside its summary."""
+    """Recordings of each run in addition to its summary."""
 
     samples: SamplesText = Field(default=100_000_000, description="interval of the time series")
     events: bool = Field(
-        default=True, description="losses, recoveries, timeouts and the like, as they happen"
+        default=True, description="record losses, recoveries, timeouts and the like"
     )
-    ack_trace: bool = Field(default=False, description="a row for each ACK")
-    pcap: bool = Field(default=False, description="a capture at the data senders")
+    ack_trace: bool = Field(default=False, description="record a row for each ACK")
+    pcap: bool = Field(default=False, description="capture packets at the senders of the data")
 
 
 class StudyModel(Model):
-    """Everything that a study file may say."""
+    """The content of a study file."""
 
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = Field(
-        default="study", description="names the results folder"
+        default="study", description="name of the study and of its results folder"
     )
-    title: str = Field(default="", description="what reports call it; its id if empty")
-    description: str = Field(default="", description="what it is for, in a few sentences")
+    title: str = Field(default="", description="title in reports; the id if empty")
+    description: str = Field(default="", description="purpose of the study, in a few sentences")
     duration: DurationText = Field(default=60 * 10**9, description="simulated time of a run")
     warm_up: DurationText = Field(
         default=0, description="time at the beginning of each flow that its statistics leave out"
     )
     begin_within: DurationText = Field(
         default=0,
-        description="a run begins later by up to this, drawn anew in each repetition: another part "
-        "of a trace; the time before is not counted as duration",
+        description="largest random delay of a run's beginning, so that each repetition has "
+        "another part of a trace; the time before is not counted as duration",
     )
     start_jitter: DurationText = Field(
         default=0,
-        description="each flow that has none itself starts later by up to this, drawn anew in each "
-        "repetition: what repeats alike where nothing else is random does not",
+        description="largest random start delay of flows that set none themselves, drawn anew in "
+        "each repetition, so that repetitions differ even if nothing else is random",
     )
     repetitions: Annotated[int, Field(ge=1, le=100_000)] = Field(
         default=1, description="runs of each combination, each with random draws of its own"
@@ -113,22 +121,24 @@ class StudyModel(Model):
         "algorithm, such as a flow alone and a flow beside others",
     )
     algorithm: str | None = Field(
-        default=None, description="congestion control of every flow that names none itself"
+        default=None, description="congestion control of all flows that do not name one"
     )
     rotation: tuple[str, ...] = Field(
         default=(),
-        description="algorithms that took turns: a run comes after one of each of the others, in "
-        "this order, as far as hosts remember of them",
+        description="algorithms that took turns between the same hosts: before each run, hosts "
+        "have seen one run of each other algorithm, in this order",
     )
     stack: str = Field(
         default=DEFAULT_STACK,
-        description="stack profile of every flow that names none itself (cwndlab stack list)",
+        description="stack profile of all flows that do not name one (cwndlab stack list)",
     )
     user_stack: str | None = Field(
-        default=None, description="of the user's end, whichever way data go, if not the study's"
+        default=None,
+        description="stack profile of the user's end, in both directions; the study's if absent",
     )
     server_stack: str | None = Field(
-        default=None, description="of the far end, whichever way data go, if not the study's"
+        default=None,
+        description="stack profile of the server's end, in both directions; the study's if absent",
     )
     direction: DirectionWord = Field(
         default="downlink",
@@ -136,15 +146,16 @@ class StudyModel(Model):
         "reverse link (uplink, reverse)",
     )
     user: User = Field(
-        default=1, description='of a shared medium, from 1; "each": every flow has its own'
+        default=1,
+        description='user of a shared medium, from 1; "each": every flow has a user of its own',
     )
     application: WrittenApplication = Field(
         default="bulk",
         validate_default=True,
-        description="what every flow carries that has none itself",
+        description="application of all flows that do not have one",
     )
     flows: Annotated[int, Field(ge=1, le=MOST_FLOWS)] | None = Field(
-        default=None, description="number of flows alike, where no [[flow]] says more; 1 if absent"
+        default=None, description="number of equal flows, without [[flow]] tables; 1 if absent"
     )
     link: Link | None = Field(
         default=None,
@@ -152,30 +163,35 @@ class StudyModel(Model):
         'TOML file, keys as in "rate=10 Mbit/s,delay=20 ms", or in a file a table',
     )
     reverse_link: Link | None = Field(
-        default=None, description="path back; as long as the link and without limits if absent"
+        default=None,
+        description="path from the user to the server; same delay and no limits if absent",
     )
     user_host: HostOrText | None = Field(
-        default=None, description="between the user's sockets and the link: a name or a table"
+        default=None,
+        description="host of the user, between its sockets and the link: a name or a table",
     )
-    server_host: HostOrText | None = Field(default=None, description="the same of the server")
+    server_host: HostOrText | None = Field(
+        default=None, description="host of the server: a name or a table"
+    )
     live: Live | None = Field(
-        default=None, description="where and when it is measured on a real network"
+        default=None, description="where and when the study is measured on a real network"
     )
-    flow: tuple[Flow, ...] = Field(default=(), description="its flows, where they differ")
+    flow: tuple[Flow, ...] = Field(default=(), description="the flows, if they are not all equal")
     parameters: dict[str, dict[str, int]] = Field(
-        default={}, description="[parameters.ALGORITHM]: of every flow that runs it"
+        default={}, description="[parameters.ALGORITHM]: parameters of all flows that run it"
     )
     stack_overrides: dict[str, Any] = Field(
         default={}, description="settings of the stack profile that are different, by name"
     )
     record: Record = Field(
-        default=Record(), description="what is kept of each run beside its summary"
+        default=Record(), description="recordings of each run beside its summary"
     )
     factors: dict[str, Any] = Field(
-        default={}, description='what varies: "link.rate" = ["1 Mbit/s", "2 Mbit/s"]'
+        default={},
+        description='factors, each with its levels: "link.rate" = ["1 Mbit/s", "2 Mbit/s"]',
     )
     quick: dict[str, Any] = Field(
-        default={}, description="what --quick changes, written like the rest of the file"
+        default={}, description="keys that --quick changes, written like the rest of the file"
     )
 
     @field_validator("factors", mode="before")
@@ -198,7 +214,7 @@ TABLES = (
     "factors",
     "quick",
 )
-"""Keys that are tables of their own in a file; the others stand in [study]."""
+"""Keys that are tables of their own in a file; the others are in [study]."""
 
 RESERVED_FACTORS = ("zip", "include", "exclude")
 

@@ -1,4 +1,4 @@
-"""Quantities as fields of a model: written by people, held as whole numbers."""
+"""Quantities as fields of a model: written with units, stored as whole numbers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ DecibelText = Annotated[
     int,
     BeforeValidator(quantity.parse_decibel),
     PlainSerializer(quantity.format_decibel),
-    _schema("a ratio of powers", "16.5 dB"),
+    _schema("a ratio of powers in dB", "16.5 dB"),
 ]
 PowerText = Annotated[
     int,

@@ -35,21 +35,26 @@ def _filled(value: Filled) -> Filled:
 class WrittenClass(Basis):
     """Users whose networks are alike; `source` or `invented` say where the weight comes from."""
 
-    name: Annotated[str, AfterValidator(_filled)] = Field(description="what results call it")
-    link: Link = Field(description="their link: a table, or a line such as lte-typical")
+    name: Annotated[str, AfterValidator(_filled)] = Field(
+        description="name of the class in results"
+    )
+    link: Link = Field(description="link of these users: a table, or a line such as lte-typical")
     weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
-        description="how much the class counts, against the others' weights"
+        description="weight of the class, relative to the others'"
     )
     set: dict[str, Any] = Field(
-        default={}, description='what else of a study holds for it: "link.server" = "40 ms"'
+        default={},
+        description='further settings of the study for this class: "link.server" = "40 ms"',
     )
 
 
 class WrittenPopulation(Model):
-    """Everything that a file of users may say."""
+    """A file of users: a population of networks."""
 
-    title: str = Field(default="", description="what reports call it")
-    description: str = Field(default="", description="whom it stands for, in a few sentences")
+    title: str = Field(default="", description="title of the population in reports")
+    description: str = Field(
+        default="", description="the users that the population stands for, in a few sentences"
+    )
     users: Annotated[tuple[WrittenClass, ...], AfterValidator(_filled)] = Field(
         description="the classes of users"
     )

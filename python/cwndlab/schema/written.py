@@ -1,10 +1,10 @@
-"""How a model in whole SI units is written by people.
+"""How people write a model that has whole SI units.
 
-Hosts, applications and live networks have too many figures to define each twice. The SI model is
-the only definition: a field says with `Written` which quantity people write for it, and
-`written_form` makes the model that a study file is read into. Every key of it may be absent, so
-that a preset's keys and those of a study go together, unless the form is whole: then what the SI
-model needs must be written. `to_si` makes the SI model of it.
+Hosts, applications and live networks have too many figures to define each of them twice, so the SI
+model is the only definition. `Written` says which quantity people write for a field, and
+`written_form` makes the model into which a study file is read. Every key of that form may be
+absent, so that the keys of a preset and of a study can be combined, unless the form is whole: then
+all keys that the SI model needs are required. `to_si` makes the SI model of it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Written:
         return name.removesuffix(self.unit) + self.instead
 
     def to_si(self, value: Any, key: KeyPath) -> Any:  # noqa: ANN401  a number or several
-        """The field's value for what the text was read as."""
+        """Return the field's value from the parsed text."""
         if isinstance(value, tuple):
             return [self.to_si(item, (*key, n)) for n, item in enumerate(value)]
         if value % self.scale:
@@ -57,7 +57,7 @@ class Written:
         return value // self.scale
 
     def to_text(self, value: int) -> str:
-        """As people write it."""
+        """Return the value as people write it."""
         serializer = next(
             item for item in self.text.__metadata__ if isinstance(item, PlainSerializer)
         )
@@ -74,11 +74,11 @@ class IfAbsent:
 
 @dataclass(frozen=True, slots=True)
 class Inferred:
-    """A field that follows from the rest of the study: people do not write it."""
+    """Marks a field that follows from the rest of the study, so people do not write it."""
 
 
 def written_key(field: FieldInfo, name: str) -> str:
-    """Return the name in files of a field of an SI model."""
+    """Return the key that stands in files for a field of an SI model."""
     written = _mark(field, Written)
     return written.key(name) if written else name
 
@@ -88,8 +88,8 @@ def written_form(model: type[Model], *, is_whole: bool = False) -> type[Model]:
     """The model that people's keys are read into.
 
     Args:
-        model: in whole SI units.
-        is_whole: what has no default must be written; else every key may be absent.
+        model: the model in whole SI units.
+        is_whole: whether keys without a default are required; otherwise every key may be absent.
     """
     fields: dict[str, Any] = {}
     for name, field in model.model_fields.items():
@@ -113,7 +113,7 @@ def written_form(model: type[Model], *, is_whole: bool = False) -> type[Model]:
 
 
 def _whole_field(field: FieldInfo, annotation: Any) -> tuple[Any, Any]:  # noqa: ANN401  types
-    """A field of a form that must say what has no default."""
+    """Return the field of a form in which keys without a default are required."""
     if not _mark(field, Written):
         constraints = [item for item in field.metadata if not isinstance(item, IfAbsent)]
         bare = field.annotation
@@ -156,13 +156,10 @@ SI = TypeVar("SI", bound=Model)
 
 
 def to_si(value: Model, model: type[SI], key: KeyPath, **inferred: object) -> SI:
-    """The SI model of what people wrote at `key`.
+    """Return the SI model of the value at `key`.
 
-    Args:
-        value: what was written.
-        model: of the thing.
-        key: where it was written.
-        **inferred: the fields that people do not write.
+    Args: value: the value as written. model: the SI model. key: the key of the value. **inferred:
+    the fields that people do not write.
 
     Raises:
         FieldError: something is missing, or does not fit.
@@ -196,7 +193,7 @@ def _document(value: Model, model: type[Model], key: KeyPath) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _WrittenField:
-    """A field of an SI model: the key that people write, and what is annotated on it."""
+    """A field of an SI model: the key that people write, and its annotations."""
 
     key: str
     annotation: Any
@@ -206,7 +203,7 @@ class _WrittenField:
 
 @functools.cache
 def _written_fields(model: type[Model]) -> Mapping[str, _WrittenField]:
-    """By name; found once, as looking through annotations takes most of the time of `to_si`."""
+    """Return the fields by name; cached, because inspecting annotations takes most of the time."""
     return {
         name: _WrittenField(
             written_key(field, name),
@@ -235,7 +232,7 @@ def _plain(given: Any, annotation: Any, key: KeyPath) -> Any:  # noqa: ANN401  t
 
 
 def merged(base: Any, own: Any) -> Any:  # noqa: ANN401  values of a model
-    """`own`, with what only `base` says added; tables of another kind are not mixed."""
+    """Return `own` with the keys that only `base` has; kinds of tables are not mixed."""
     if not isinstance(base, Model) or type(base) is not type(own):
         return own
     values = {name: getattr(base, name) for name in base.model_fields_set}
@@ -245,7 +242,7 @@ def merged(base: Any, own: Any) -> Any:  # noqa: ANN401  values of a model
 
 
 def _written_path(model: type[Model], location: tuple[int | str, ...]) -> KeyPath:
-    """Where people wrote what the SI model has at `location`."""
+    """Return the key as written of the SI model's field at `location`."""
     path: KeyPath = ()
     models = [model]
     for part in location:
@@ -301,7 +298,7 @@ def models_in(annotation: Any) -> list[type[Model]]:  # noqa: ANN401  types
 
 
 def _bare(annotation: Any) -> Any:  # noqa: ANN401  types
-    """A type without what is annotated on it, and without None."""
+    """Return a type without its annotations and without None."""
     origin = typing.get_origin(annotation)
     if origin is Annotated:
         return _bare(typing.get_args(annotation)[0])

@@ -1,4 +1,4 @@
-"""Intervals that cover: what verdicts are made of, where ten skewed runs are all there is.
+"""Intervals that cover the true value even with ten skewed runs; decisions use them.
 
 Simulated at 10 to 40 runs, the BCa interval of a mean or of a ratio of means covers 91 to 94 %
 instead of 95 % where runs are skewed (a radio channel that varies by half of its mean), Student's t
@@ -18,13 +18,20 @@ import numpy as np
 import numpy.typing as npt
 
 from cwndlab.stats import students_t
-from cwndlab.stats.bootstrap import CONFIDENCE, DRAWS, Floats, Interval, bca_interval, mean_interval
+from cwndlab.stats.bootstrap import (
+    CONFIDENCE,
+    DRAWS,
+    Floats,
+    Interval,
+    interval_of_means,
+    mean_interval,
+)
 
 
 def covering_mean(
     values: npt.ArrayLike, *, confidence: float = CONFIDENCE, draws: int = DRAWS
 ) -> Interval:
-    """Return the mean over runs with an interval that covers even where runs are skewed."""
+    """Return the mean over runs with an interval that has its coverage even for skewed runs."""
     runs = np.asarray(values, dtype=np.float64)
     interval = mean_interval(runs, confidence=confidence, draws=draws)
     reach = _students_reach(runs, confidence)
@@ -34,11 +41,11 @@ def covering_mean(
 def covering_ratio(
     ours: Floats, theirs: Floats, *, confidence: float = CONFIDENCE, draws: int = DRAWS
 ) -> Interval:
-    """Return (mean of ours / mean of theirs - 1) over pairs with an interval that covers.
+    """Return (mean of ours / mean of theirs - 1) over pairs, with a covering interval.
 
-    Student's t is that of the ratio's logarithm, its spread by the delta method.
+    Student's t is applied to the ratio's logarithm, whose variance comes from the delta method.
     """
-    interval = bca_interval(
+    interval = interval_of_means(
         np.column_stack([ours, theirs]), _ratio_minus_one, confidence=confidence, draws=draws
     )
     if not interval.estimate > -1:  # a ratio of zero has no logarithm
@@ -85,7 +92,7 @@ def _students_reach(values: Floats, confidence: float) -> float:
 
 
 _ROUNDING = 1e-12
-"""Relative differences below this are the arithmetic's, not the runs'."""
+"""Relative differences below this come from rounding, not from the runs."""
 
 
 def _hull(interval: Interval, low: float, high: float) -> Interval:

@@ -2,7 +2,7 @@
 
 Equal seeds mean an equal channel, so run i of one algorithm is compared with run i of the other.
 A difference is relative to the other's mean, because "2 % less" is what a reader can judge; the
-smallest effect of interest says when it is too small to care about.
+smallest effect of interest defines when it is too small to matter.
 """
 
 import math
@@ -17,7 +17,7 @@ from cwndlab.stats.bootstrap import CONFIDENCE, DRAWS, Floats, Interval
 from cwndlab.stats.covering import covering_ratio, geometric_ratio
 
 SMALLEST_EFFECT = 0.05
-"""Relative differences below this are too small to care about, unless a study says otherwise."""
+"""Relative differences below this are too small to matter, unless a study says otherwise."""
 
 _EXACT_SIGN_FLIPS = 14  # 2^14 = 16,384 sign patterns; beyond that, DRAWS random ones
 _EXACT_RANKS = 25  # exact distribution of the rank sum up to here, normal approximation beyond
@@ -46,10 +46,10 @@ class Difference:
     """How one algorithm's runs differ from another's, pair by pair.
 
     `relative` is (average of ours / average of theirs - 1) with its interval; it is the effect size
-    that verdicts use, and `dominance` says in how many pairs it shows.  Cohen's d does not measure
-    it here: pairs of simulated runs hardly scatter, so that it is enormous for differences that
-    nobody would feel.  `is_negligible` is the outcome of two one-sided tests at 5 %: the 90 %
-    interval lies within the smallest effect.
+    that verdicts use, and `dominance` says in how many pairs it shows.  Cohen's d is not suitable:
+    paired simulated runs vary so little that it is enormous even for irrelevant differences.
+    `is_negligible` is the outcome of two one-sided tests at 5 %: the 90 % interval lies within the
+    smallest effect.
     """
 
     relative: Interval
@@ -62,7 +62,7 @@ class Difference:
 
     @property
     def is_settled(self) -> bool:
-        """Whether it is known on which side of the smallest effect it lies; one run knows it."""
+        """Whether the difference is known to be above or below the smallest effect."""
         if self.is_negligible or self.relative.low is None or self.relative.high is None:
             return True
         nearest = max(self.relative.low, -self.relative.high)
@@ -103,7 +103,7 @@ def relative_difference(
     a, b = _as_pairs(ours, theirs).T
     if average is Average.GEOMETRIC:
         if not ((a > 0).all() and (b > 0).all()):
-            msg = "geometric means are of positive values"
+            msg = "geometric means need positive values"
             raise ValueError(msg)
         return geometric_ratio(a, b, confidence=confidence)
     if not b.mean() > 0:
@@ -146,7 +146,7 @@ def compare_pairs(
 def decide(
     interval: Interval, *, at_least: float = -math.inf, at_most: float = math.inf
 ) -> BoundDecision:
-    """Return whether a value is surely within bounds, surely outside, or neither.
+    """Return whether an interval lies within bounds, outside of them, or neither.
 
     One run has no interval, so it decides nothing.
     """
@@ -169,7 +169,7 @@ def sign_test(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> PairedTest:
 
 
 def wilcoxon_signed_rank_test(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> PairedTest:
-    """Wilcoxon's signed-rank test: exact, ties too, up to 25 pairs; beyond that the normal limit.
+    """Wilcoxon's signed-rank test: exact up to 25 pairs, also with ties; beyond, the normal limit.
 
     Pairs without a difference are left out, equal differences share the mean of their ranks.
     """
@@ -197,7 +197,7 @@ def wilcoxon_signed_rank_test(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> Pai
 def paired_permutation_test(
     ours: npt.ArrayLike, theirs: npt.ArrayLike, *, draws: int = DRAWS
 ) -> PairedTest:
-    """Test the mean difference by flipping signs of pairs: exact to 14 pairs, else seeded draws."""
+    """Test the mean difference by flipping signs: exact up to 14 pairs, else with seeded draws."""
     deltas = _deltas(ours, theirs)
     count = len(deltas)
     if count == 0:
@@ -226,7 +226,7 @@ def holm(p_values: npt.ArrayLike) -> Floats:
 def _as_pairs(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> Floats:
     a, b = np.asarray(ours, dtype=np.float64), np.asarray(theirs, dtype=np.float64)
     if a.shape != b.shape or a.ndim != 1:
-        msg = f"pairs need two equally long lists of runs, not {a.shape} and {b.shape}"
+        msg = f"pairs need two lists of runs of equal length, not {a.shape} and {b.shape}"
         raise ValueError(msg)
     return np.column_stack([a, b])
 

@@ -67,8 +67,8 @@ def most_representative(measures: npt.ArrayLike, *, is_scaled: bool = True) -> i
     """Return the row nearest to the mean of all rows (Euclidean): the most representative run.
 
     The HSDPA paper (2010, section V) takes goodput, RTT and number of timeouts as printed, so that
-    the largest unit decides (`is_scaled=False`).  By default each column counts in its own standard
-    deviations.  The first of equally near rows is taken.
+    the quantity with the largest numbers dominates (`is_scaled=False`).  By default each column
+    counts in its own standard deviations.  The first of equally near rows is taken.
     """
     rows = np.atleast_2d(np.asarray(measures, dtype=np.float64))
     with np.errstate(invalid="ignore"):

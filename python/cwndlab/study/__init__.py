@@ -1,1 +1,1 @@
-"""A study: its document, the combinations of its factors, and what it says of itself."""
+"""A study: its document, the combinations of its factors, and its description."""

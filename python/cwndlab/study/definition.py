@@ -96,7 +96,7 @@ class StudyDefinition:
         """Make a study of the keys of a study file; a list of values becomes a factor.
 
         Raises:
-            StudyError: something in it does not hold.
+            StudyError: the study has an error.
         """
         given = {key: value for key, value in locals().items() if key != "self"}
         given["common_seeds"] = common_seeds or None
@@ -111,7 +111,7 @@ class StudyDefinition:
 
     @classmethod
     def load(cls, path: str | Path, *, is_quick: bool = False, is_live: bool = False) -> Self:
-        """Read a study file; one in a results folder is the study that ran, whatever changed since.
+        """Read a study file; in a results folder, it is the study as it ran.
 
         Args:
             path: the file.
@@ -119,7 +119,7 @@ class StudyDefinition:
             is_live: whether it is measured on a real network instead of on its `[link]`.
 
         Raises:
-            StudyError: it is not a study; names file, line and key of each problem.
+            StudyError: it is not a study; the message names file, line and key of each problem.
         """
         path = Path(path)
         source = TomlSource.read(path)
@@ -174,7 +174,7 @@ class StudyDefinition:
 
     @property
     def is_short(self) -> bool:
-        """Whether this is the short version, in which `[quick]` has nothing left to change."""
+        """Whether this is the short version, to which `[quick]` has been applied."""
         short = self.document.get("quick", {})
         return bool(short) and _merge(self.document, short) == self.document
 
@@ -189,19 +189,19 @@ class StudyDefinition:
         return matrix.expand(self.model, self.columns, self.cells)
 
     def changed(self, document: dict[str, Any]) -> Self:
-        """The study that `document` describes, where this one is."""
+        """Return the study that `document` describes, located where this one is."""
         study = type(self).__new__(type(self))
         study._prepare(document, Arguments(document), self.folder)  # noqa: SLF001  its own class
         return study
 
     def with_captures(self) -> Self:
-        """The same study, with a capture of each run."""
+        """Return the same study, with a capture of each run."""
         document = copy.deepcopy(self.document)
         document.setdefault("record", {})["pcap"] = True
         return self.changed(document)
 
     def repeated(self, repetitions: int, is_meant: Callable[[Mapping[str, Any]], bool]) -> Self:
-        """The same study, but with so many repetitions of the cells whose labels are meant."""
+        """Return the same study with other repetitions of the cells with these labels."""
         study = copy.copy(self)
         model = self.model.model_copy(update={"repetitions": repetitions})
         runs = matrix.expand(model, self.columns, self.cells).runs
@@ -210,11 +210,11 @@ class StudyDefinition:
         return study
 
     def to_toml(self) -> str:
-        """A study file that says the same."""
+        """Return the study as the text of a study file."""
         return write_toml(self.in_file_form(self.document))
 
     def in_file_form(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """`document` as a study file has it: what is not a table stands in [study]."""
+        """Return `document` as in a study file: keys that are not tables are in [study]."""
         scalars = {key: value for key, value in document.items() if not _is_table(key, value)}
         tables = {key: value for key, value in document.items() if _is_table(key, value)}
         return {"study": {"id": self.id, **scalars}, **tables}
@@ -240,7 +240,7 @@ class StudyDefinition:
 
 
 def _plain(value: object) -> Any:  # noqa: ANN401  a value of a document
-    """Tuples and other collections as TOML would give them."""
+    """Return tuples and other collections in the types of TOML."""
     if isinstance(value, Mapping):
         return {str(key): _plain(inner) for key, inner in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -253,7 +253,7 @@ def _is_table(key: str, value: object) -> bool:
 
 
 def _from_file_form(source: TomlSource) -> dict[str, Any]:
-    """The document of a file: what stands in `[study]` belongs beside the tables."""
+    """Return a file's document with the keys of `[study]` moved to the top level."""
     document = dict(source.document)
     scalars = document.pop("study", {})
     problems = []
@@ -271,7 +271,7 @@ def _from_file_form(source: TomlSource) -> dict[str, Any]:
         if _is_table(key, value) and isinstance(value, dict)
     ]
     problems += [
-        source.problem(("study", key), f"[{key}] says it too; keep one of them")
+        source.problem(("study", key), f"the table [{key}] sets it, too; keep one of the two")
         for key in scalars
         if key in document
     ]
@@ -281,10 +281,12 @@ def _from_file_form(source: TomlSource) -> dict[str, Any]:
 
 
 def _on_a_network(document: dict[str, Any], source: TomlSource) -> dict[str, Any]:
-    """The study without its link: the network is what it is."""
+    """Return the study without its link, for the real network."""
     factors = [name for name in document.get("factors", {}) if name.startswith(_LINK_KEYS)]
     if factors:
-        message = "a real link cannot be varied; leave this factor out to measure the study"
+        message = (
+            "a real network's link cannot be varied; leave this factor out to measure the study"
+        )
         raise StudyError([source.problem(("factors", name), message) for name in factors])
     if "link" not in document:
         return {"live": {}} | document
@@ -297,7 +299,7 @@ def _id_of(path: Path) -> str:
 
 
 def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """`base` with `changes` in it, table by table."""
+    """Return `base` with `changes` merged in, table by table."""
     merged = dict(base)
     for key, value in changes.items():
         if key == "factors":

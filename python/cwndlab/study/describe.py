@@ -38,20 +38,20 @@ _NS_PER_S = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A part of a set-up: a stage of its path, or flows alike; and all that it is."""
+    """A part of a set-up, with its settings: a stage of the path, or equal flows."""
 
     name: str
     text: str
 
 
 def path_lines(facts: Sequence[Fact]) -> list[str]:
-    """Facts of a path as lines, their texts below each other."""
+    """Return facts of a path as lines, with their texts aligned."""
     width = max(len(fact.name) for fact in facts)
     return [f"{fact.name:{width}}  {fact.text}" for fact in facts]
 
 
 def describe_study(study: StudyDefinition) -> list[str]:
-    """The cells of a study and what each of them runs, without repeating what is the same."""
+    """The cells of a study and what each of them runs, listing common settings once."""
     model = study.model
     runs = len(study.cells) * study.repetitions
     combinations = plural(len(study.cells), "combination")
@@ -95,7 +95,7 @@ def _grouped(study: StudyDefinition, describe: Callable[[Cell], list[str]]) -> l
 
 
 def describe_link(spec: str) -> list[str]:
-    """A link in one line, spelt out."""
+    """Return a link in one line with all of its defaults."""
     link, resolved = read_link(spec)
     preset = load_preset(link.preset, Path()) if link.preset else None
     lines = [preset.title if preset else spec]
@@ -106,18 +106,18 @@ def describe_link(spec: str) -> list[str]:
     for trace in resolved.traces.values():
         lines += ["", f"  {trace.path}: {_describe_trace(trace)}"]
     if preset and preset.sources:
-        lines += ["", "  where the figures come from"]
+        lines += ["", "  origin of the figures"]
         lines += [
             f"    {key}: {mark.kind.replace('_', ' ')}: {mark.text}"
             for key, mark in preset.sources.items()
         ]
     if preset and preset.ranges:
-        lines += ["", "  what networks like this one may have instead"]
+        lines += ["", "  values that similar networks may have instead"]
         lines += [
             f"    {name}: {_describe_range(span)}: {span.basis}"
             for name, span in preset.ranges.items()
         ]
-        lines += [f"    {key}: as it is: {reason}" for key, reason in preset.fixed.items()]
+        lines += [f"    {key}: fixed: {reason}" for key, reason in preset.fixed.items()]
     return lines
 
 
@@ -149,10 +149,10 @@ def link_facts(spec: str) -> list[dict[str, Any]]:
 
 
 def read_link(spec: str) -> tuple[Link, ResolvedLink]:
-    """The link that a line stands for; its paths are relative to the current folder.
+    """Return the link described by a line; its paths are relative to the current folder.
 
     Raises:
-        StudyError: it is none; says what is wrong with it.
+        StudyError: it is not a link; the message says what is wrong.
     """
     source = Arguments({"link": spec})
     try:
@@ -170,7 +170,7 @@ def read_link(spec: str) -> tuple[Link, ResolvedLink]:
 
 
 def _check(resolved: ResolvedLink, source: Arguments, spec: str) -> None:
-    """Have the simulator look at the link, with one flow on it."""
+    """Let the simulator check the link, with one flow on it."""
     scenario = resolved.scenario(_NS_PER_S)
     try:
         core.check_scenario(scenario.to_json(), resolved.contents)
@@ -182,7 +182,7 @@ def _check(resolved: ResolvedLink, source: Arguments, spec: str) -> None:
 def describe_path(
     path: PathPart | LivePath, traces: Mapping[str, Trace], server_ns: int = 0
 ) -> list[Fact]:
-    """Each stage of both directions, of a medium each table, of a chain both of each link."""
+    """Return each stage of both directions; for a medium, each of its tables."""
     if isinstance(path, LivePath):
         return [Fact("live", _describe_live(path))]
     if path.kind != "chain":
@@ -197,7 +197,7 @@ def describe_path(
 def _describe_part(
     link: PathPart, path: PathPart, traces: Mapping[str, Trace], server_ns: int
 ) -> list[Fact]:
-    """The stages of both directions of wires; of a medium each table of its figures."""
+    """Return the stages of wires in both directions, or the tables of a medium's figures."""
     if link.kind != "wire":
         return _describe_medium(link)
     return [
@@ -250,6 +250,8 @@ def _describe_stage(
         parts.append(f"jitter {stage.jitter.kind} {format_duration(value)}")
     if stage.ack_filter is not None:
         parts.append(f"{stage.ack_filter} ACK filter")
+    if stage.ack_thinning is not None:
+        parts.append(f"one ACK in {stage.ack_thinning}")
     if stage.reorder is not None:
         parts.append(_reorder(stage.reorder))
     if stage.police is not None:
@@ -312,7 +314,7 @@ def _loss(loss: PathPart) -> str:
 
 
 def describe_flows(scenario: si.Scenario) -> list[Fact]:
-    """Each kind of flow."""
+    """Return a description of each kind of flow."""
     counted: dict[str, int] = {}
     for flow in scenario.flows:
         text = f"{flow.sender.algorithm} on {flow.sender.stack}, {flow.application.kind}"

@@ -1,4 +1,4 @@
-"""The document of one combination: a study's own, with the levels put in."""
+"""The document of one combination: the study's document with the factors' levels inserted."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _HOST_KEYS = ("user_host", "server_host")
 
 @dataclass(slots=True)
 class Draft:
-    """A study's document while the levels of one cell are put into it."""
+    """A study's document into which the levels of one cell are inserted."""
 
     document: dict[str, Any]
     origins: dict[tuple[str, ...], KeyPath] = field(default_factory=dict)
 
     def set(self, path: str, value: object, origin: KeyPath) -> None:
-        """Put a value at a dotted path; `origin` is where the user wrote it.
+        """Set a value at a dotted path; `origin` is the place where the user wrote it.
 
         Raises:
             FieldError: the path leads nowhere.
@@ -43,7 +43,7 @@ class Draft:
             case ("algorithm", "parameters", name):
                 algorithm = self.document.get("algorithm")
                 if algorithm is None:
-                    message = "the study has no algorithm of its own; name a flow's parameters"
+                    message = "the study itself has no algorithm; vary a flow's parameters instead"
                     raise FieldError(origin, message)
                 return ("parameters", algorithm, name)
             case ("flow", number, "algorithm", "parameters", name):
@@ -62,7 +62,7 @@ class Draft:
         elif child is None:
             child = [{}] if path == ("flow",) else {}  # the one flow that need not be written
         elif not isinstance(child, dict | list):
-            raise FieldError(origin, f"{'.'.join(path)} is one value and has nothing inside")
+            raise FieldError(origin, f"{'.'.join(path)} is a single value, without keys inside")
         if isinstance(node, dict):
             node[part] = child
         else:
@@ -70,7 +70,7 @@ class Draft:
         return child
 
     def origin_of(self, key: KeyPath) -> KeyPath:
-        """The place where the user wrote the value of `key`: in a factor, or there."""
+        """Return where the user wrote the value of `key`: in a factor, or at the key."""
         parts = tuple(str(part) for part in key)
         for n in range(len(parts), 0, -1):
             if parts[:n] in self.origins:

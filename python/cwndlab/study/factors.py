@@ -25,7 +25,7 @@ _COLUMNS_OF_RUNS = ("run", "cell", "repetition", "seed")
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """One value of a factor: what results call it, and what it sets."""
+    """One level of a factor: its label in results, and the values that it sets."""
 
     label: Label
     sets: tuple[tuple[str, Any], ...]
@@ -33,7 +33,7 @@ class Level:
 
 
 def groups_of(study: StudyModel) -> list[list[dict[str, Level]]]:
-    """The factors that multiply; each is a list of levels, by path where several are zipped."""
+    """Return the factors to combine, each as a list of levels; zipped factors are one."""
     factors = {
         path: levels_of(path, values)
         for path, values in study.factors.items()
@@ -47,12 +47,14 @@ def groups_of(study: StudyModel) -> list[list[dict[str, Level]]]:
             if name not in factors:
                 raise FieldError(key, f'there is no factor "{name}"{_hint(name, factors)}')
             if name in zipped:
-                raise FieldError(key, f'"{name}" stands in two lists')
+                raise FieldError(key, f'"{name}" appears in two lists')
             zipped.add(name)
         lengths = {name: len(factors[name]) for name in names}
         if len(set(lengths.values())) > 1:
             counts = ", ".join(f"{name} has {count}" for name, count in lengths.items())
-            raise FieldError(key, f"these advance together and need equally many values: {counts}")
+            raise FieldError(
+                key, f"these factors vary together and need the same number of values: {counts}"
+            )
         rows = zip(*(factors[name] for name in names), strict=True)
         groups.append([dict(zip(names, row, strict=True)) for row in rows])
     groups += [[{path: level} for level in factors[path]] for path in factors if path not in zipped]
@@ -132,7 +134,7 @@ def _label(path: str, value: object) -> Label:
 
 
 def columns_of(paths: Sequence[str]) -> dict[str, str]:
-    """The column of each factor: the last part of its path where that is unique."""
+    """Return the column of each factor: the last part of its path if that is unique."""
     paths = [path for path in paths if path not in RESERVED_FACTORS]
     lasts = [path.rpartition(".")[2] for path in paths]
     return {
@@ -146,7 +148,7 @@ def columns_of(paths: Sequence[str]) -> dict[str, str]:
 def rules_of(
     study: StudyModel, columns: Mapping[str, str], which: Literal["include", "exclude"]
 ) -> list[dict[str, list[Any]]]:
-    """Combinations to keep or to leave out: by column the levels, of which one must occur."""
+    """Return rules of combinations; each has, by column, levels of which one must occur."""
     rules = study.factors.get(which, [])
     if not isinstance(rules, list) or not all(isinstance(rule, dict) and rule for rule in rules):
         message = 'a list of combinations, for example [{ algorithm = "bbr", flows = [3, 4] }]'

@@ -1,8 +1,8 @@
 """The scenarios that a study was run with, as its results folder keeps them.
 
 Presets, hosts and defaults may change after a study has run. A `study.toml` in a results folder is
-therefore resolved by what is kept beside it: reports, packs and runs of it again are about the
-scenarios that ran.
+therefore resolved by what is kept beside it: reports, packs and repeated runs use the scenarios
+    that ran.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SCENARIOS = "scenarios.parquet"
 STUDY = "study.toml"
 TRACES = "traces"
-_COLUMNS = ("cell", "scenario", "start_jitter_ns", "begin_within_ns")
+_COLUMNS = ("cell", "scenario", "start_jitter_ns", "begin_within_ns", "server_ns")
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class KeptScenarios:
 
     @classmethod
     def beside(cls, study_file: Path) -> KeptScenarios | None:
-        """Those beside a study's file; None if it is not in a results folder."""
+        """Return the scenarios beside a study's file; None if it is not in a results folder."""
         is_kept = study_file.name == STUDY and (study_file.parent / SCENARIOS).exists()
         return cls(study_file.parent) if is_kept else None
 
@@ -51,14 +51,14 @@ class KeptScenarios:
         """Return the scenario that a cell was resolved to.
 
         Args:
-            cell: its number.
-            document: of the cell, which names the algorithms that are files.
+            cell: number of the cell.
+            document: document of the cell, which names the algorithms that are files.
 
         Raises:
             StudyError: there is no such cell, or another version of cwndlab has written it.
         """
         try:
-            _, text, jitter_ns, begin_within_ns = self._rows[cell]
+            _, text, jitter_ns, begin_within_ns, server_ns = self._rows[cell]
             scenario = Scenario.model_validate_json(text)
         except (IndexError, ValidationError) as error:
             reason = str(error).partition("\n")[0]
@@ -68,7 +68,7 @@ class KeptScenarios:
         flows = chain(scenario.flows, *scenario.before)
         named = {end.algorithm for flow in flows for end in (flow.sender, flow.receiver)}
         files = {name: own for name, own in self._files_of(document).items() if name in named}
-        return Resolved(scenario, traces, files, tuple(jitter_ns), begin_within_ns)
+        return Resolved(scenario, traces, files, tuple(jitter_ns), begin_within_ns, server_ns)
 
     def _files_of(self, document: Mapping[str, Any]) -> dict[str, FileAlgorithm]:
         found = (describe_file(each, self.folder) for each in references_in(document).values())
@@ -79,6 +79,8 @@ class KeptScenarios:
         import polars as pl  # noqa: PLC0415  a study that is not kept needs none
 
         frame = pl.read_parquet(self.folder / SCENARIOS, memory_map=False)
+        if "server_ns" not in frame.columns:  # older folders do not keep it
+            frame = frame.with_columns(pl.lit(0).alias("server_ns"))
         return frame.select(_COLUMNS).rows()
 
     @cached_property
@@ -104,8 +106,9 @@ def scenario_frame(cells: Iterable[Cell]) -> pl.DataFrame:
             cell.resolved.scenario.to_json(),
             list(cell.resolved.start_jitter_ns),
             cell.resolved.begin_within_ns,
+            cell.resolved.server_ns,
         )
         for n, cell in enumerate(cells)
     ]
-    types = (pl.Int64, pl.String, pl.List(pl.Int64), pl.Int64)
+    types = (pl.Int64, pl.String, pl.List(pl.Int64), pl.Int64, pl.Int64)
     return pl.DataFrame(rows, schema=dict(zip(_COLUMNS, types, strict=True)), orient="row")

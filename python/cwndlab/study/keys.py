@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def rekeyed(matrix: Matrix, way: str) -> Matrix:
-    """The same runs, whose results are of another way to get them."""
+    """Return the same runs with other keys, for results that another backend makes."""
 
     def key(name: str) -> str:
         return hashlib.sha256(f"{name}/{way}".encode()).hexdigest()[: len(name)]

@@ -2,8 +2,9 @@
 
 A factor is a dotted path of the study (`link.rate`, `flow.0.algorithm`) with a list of values, or a
 name of its own whose levels are tables: a `name` and the paths that it sets, such as the variants
-of a paper. Factors multiply, but those named together in `zip` advance together; `include` keeps
-only the combinations that one of its rules describes, `exclude` takes combinations out.
+of a paper. All combinations of levels are run, but factors named together in `zip` advance
+together; `include` keeps only the combinations that one of its rules describes, `exclude` takes
+combinations out.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from cwndlab.resolve import Resolved, resolve
 from cwndlab.resolve.algorithms import references_in
 from cwndlab.schema import StudyModel
 from cwndlab.schema.live import LivePath
-from cwndlab.schema.problems import FieldError, field_errors
+from cwndlab.schema.problems import DocumentError, FieldError, field_errors
 from cwndlab.study.draft import Draft
 from cwndlab.study.factors import Level, columns_of, groups_of, is_match, levels_of, rules_of
 from cwndlab.study.refusals import place_in_study
@@ -62,13 +63,11 @@ def build(
     """The study of a document, the names of its factors' columns, and its cells.
 
     Args:
-        document: what the study says.
-        source: where it says so.
-        folder: to which its paths are relative.
-        kept: the scenarios of its cells, if it has been run before and must stay as it was.
-
-    Raises:
-        StudyError: something does not hold; names the place of each problem.
+        document: the study's document.
+        source: the source of the document, for messages.
+        folder: the folder to which its paths are relative.
+        kept: the scenarios of its cells, if the study was run before and must not change. Raises:
+            StudyError: the study has errors; the message names the place of each problem.
     """
     base = _validate(Draft(dict(document)), source)
     try:
@@ -93,7 +92,9 @@ def build(
     cells = _cells(wanted, document, source, folder, kept)
     if not cells:
         which = "exclude" if excluded else "include"
-        raise StudyError([source.problem(("factors", which), "this excludes every combination")])
+        raise StudyError(
+            [source.problem(("factors", which), "this rule excludes every combination")]
+        )
     _check_distinct(cells, columns, source)
     return base, tuple(columns.values()), tuple(cells)
 
@@ -108,7 +109,7 @@ def _cells(
     """The cells of these labels and levels.
 
     Raises:
-        StudyError: with the problems of all of them, each once.
+        StudyError: some cells are wrong; it has the problems of all of them, each once.
     """
     bare = {key: value for key, value in document.items() if key not in ("factors", "quick")}
     base = _Base(bare, source, folder, references_in(document))
@@ -143,7 +144,7 @@ def factor_labels(study: StudyModel, cells: Sequence[Cell]) -> dict[str, list[La
 
 
 def expand(study: StudyModel, columns: tuple[str, ...], cells: tuple[Cell, ...]) -> Matrix:
-    """Every run of the cells: all cells once, then all again, so that time favours no algorithm."""
+    """Return the runs of the cells: all cells once, then all again, so time favours none."""
     own_seeds = not study.common_seeds
     runs = Runs(cells, study.repetitions, study.seed, has_own_seeds=own_seeds)
     return Matrix(columns, runs, cells)
@@ -177,9 +178,11 @@ def _cell(base: _Base, levels: Mapping[str, Level]) -> Resolved:
         for path, value, origin in sorted(assignments, key=lambda item: item[0].count(".")):
             draft.set(path, value, origin)
         resolved = resolve(_validate(draft, source), base.folder, base.references)
-    except FieldError as error:
-        key = draft.origin_of(error.key)
-        raise StudyError([source.problem(key, error.message)]) from None
+    except (DocumentError, FieldError) as error:
+        wrong = [error] if isinstance(error, FieldError) else error.problems
+        raise StudyError(
+            [source.problem(draft.origin_of(each.key), each.message) for each in wrong]
+        ) from None
     except QuantityError as error:  # a line that is not a link, into which a path leads
         raise StudyError([source.problem((), str(error))]) from None
     if isinstance(resolved.scenario.path, LivePath):
@@ -196,7 +199,7 @@ def _cell(base: _Base, levels: Mapping[str, Level]) -> Resolved:
 
 
 def _with_stand_ins(resolved: Resolved) -> Scenario:
-    """The scenario with a built-in algorithm for each that is a file, which is loaded elsewhere."""
+    """Return the scenario with a built-in algorithm in place of each that is a file."""
     if not resolved.algorithms:
         return resolved.scenario
     stand_in = next(iter(core.algorithms()))
@@ -220,7 +223,7 @@ def _with_stand_ins(resolved: Resolved) -> Scenario:
 
 
 def _check_distinct(cells: Sequence[Cell], columns: Mapping[str, str], source: Source) -> None:
-    """Two cells that run the very same would be compared with themselves."""
+    """Refuse a study in which two cells describe the same run: it would be compared with itself."""
     seen: dict[str, Cell] = {}
     for cell in cells:
         text = cell.resolved.scenario.to_json()
@@ -228,6 +231,6 @@ def _check_distinct(cells: Sequence[Cell], columns: Mapping[str, str], source: S
             differing = [c for c in columns.values() if seen[text].labels[c] != cell.labels[c]]
             values = " and ".join(str(each.labels[differing[0]]) for each in (seen[text], cell))
             path = next(path for path, column in columns.items() if column == differing[0])
-            message = f"{values} are the same here; keep one of them"
+            message = f"{values} give the same run; keep one of them"
             raise StudyError([source.problem(("factors", path), message)])
         seen[text] = cell

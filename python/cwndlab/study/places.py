@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class Source(Protocol):
-    """Knows how to name a place of a study to the one who wrote it."""
+    """Describes a place in a study in the terms of its source."""
 
     def problem(self, key: KeyPath, message: str) -> str:
-        """The place and what stands there, then what is wrong with it."""
+        """Return the place and its value, followed by the problem."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Arguments:
     document: Mapping[str, Any]
 
     def problem(self, key: KeyPath, message: str) -> str:
-        """The argument, then what is wrong with it."""
+        """Return the argument, followed by the problem."""
         if not key or (message.startswith("unknown ") and '"' in message.partition(";")[0]):
             return message  # tells by itself what was written
         if key[0] == "factors" and key[1:2] not in (("zip",), ("include",), ("exclude",)):
@@ -52,11 +52,11 @@ class StudyFile:
     toml: TomlSource
 
     def problem(self, key: KeyPath, message: str) -> str:
-        """File, line, key and value, then what is wrong with it."""
+        """Return file, line, key and value, followed by the problem."""
         return self.toml.problem(self._written(key), message)
 
     def _written(self, key: KeyPath) -> KeyPath:
-        """The key as the file has it."""
+        """Return the key as written in the file."""
         lines = self.toml.lines
         if key[:1] not in lines and ("study", *key[:1]) in lines:
             return ("study", *key)

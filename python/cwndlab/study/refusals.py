@@ -1,4 +1,4 @@
-"""A scenario's place, where the simulator refuses it, as a key of the study that it came from."""
+"""Mapping places in a scenario that the simulator refuses to keys of the study."""
 
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from cwndlab.schema.path import PathPart
     from cwndlab.text.toml import KeyPath
 
-_SHORT = {"adaptation": "mcs", "rate_control": "mcs"}
+_SHORT = {
+    **dict.fromkeys(("adaptation", "rate_control"), "mcs"),
+    **dict.fromkeys(("bandwidth", "resource_blocks", "channel"), "bandwidth"),
+    **dict.fromkeys(("layers", "downlink_layers", "spatial_streams"), "layers"),
+    **dict.fromkeys(("users", "stations"), "users"),
+}
 """The short key (`crates/texts/src/short_keys.rs`) that sets what the core refuses by this name."""
 _PART = re.compile(r"[^.\[\]]+")
 
@@ -24,13 +29,14 @@ _PART = re.compile(r"[^.\[\]]+")
 def place_in_study(
     refused: ScenarioRefusedError, scenario: Scenario, document: Mapping[str, Any]
 ) -> tuple[KeyPath, str]:
-    """The key of the study that is to blame, `()` where none is known, and what is wrong there."""
+    """Return the key of the study that is wrong (`()` if not known), and the problem."""
     head, *inner = _PART.findall(refused.path)
     kind = scenario.path.kind
     if head == "path" and kind in ("cell", "wifi"):
-        return _written(document, ("link", kind, *inner)), refused.message
+        return _with_key(document, ("link", kind, *inner), refused.message)
     if head == "path" and kind == "chain" and not isinstance(scenario.path, LivePath):
-        return _written(document, _in_chain(scenario.path, document, inner)), refused.message
+        key = _in_chain(scenario.path, document, inner)
+        return _with_key(document, key, refused.message)
     if head in ("flows", "before") and inner[-1] == "stack_overrides":
         flows = document.get("flow", [])
         own = [("flow", n, inner[-1]) for n, flow in enumerate(flows) if inner[-1] in flow]
@@ -39,7 +45,7 @@ def place_in_study(
 
 
 def _in_chain(path: PathPart, document: Mapping[str, Any], inner: Sequence[str]) -> KeyPath:
-    """The key of a chain's link, or of what is in it if that is a medium."""
+    """Return the key of a chain's link, or of the medium in it."""
     if len(inner) < 2:  # noqa: PLR2004  `links` and a number
         return ("link",)
     number, rest = int(inner[1]), inner[2:]
@@ -51,9 +57,18 @@ def _in_chain(path: PathPart, document: Mapping[str, Any], inner: Sequence[str])
     return ("link", "wire") if kind == "wire" else ("link", kind, *rest)
 
 
+def _with_key(document: Mapping[str, Any], key: KeyPath, message: str) -> tuple[KeyPath, str]:
+    """Return the part of the key that the document has; the message names the rest."""
+    found = _written(document, key)
+    is_short = found != key[: len(found)]
+    rest = () if is_short else key[1:] if len(found) < len(key) else ()
+    return found, f"{'.'.join(map(str, rest))}: {message}" if rest else message
+
+
 def _written(document: Mapping[str, Any], key: KeyPath) -> KeyPath:
-    """As much of the key as the document has, or the short key that stands for it."""
+    """Return the part of the key that the document has, or the short key for it."""
     value: Any = document
+    around: list[object] = []
     for depth, part in enumerate(key):
         if isinstance(value, str):
             value = parse_spec(value)
@@ -61,8 +76,12 @@ def _written(document: Mapping[str, Any], key: KeyPath) -> KeyPath:
             isinstance(value, list | tuple) and isinstance(part, int) and part < len(value)
         ) or (isinstance(value, dict) and part in value)
         if not has_part:
-            short = _short_key(value, key[depth:])
-            return (*key[:depth], short) if short else key[:depth]
+            around.append(value)
+            for outside, table in reversed(tuple(enumerate(around))):
+                if short := _short_key(table, key[outside:]):
+                    return (*key[:outside], short)
+            return key[:depth]
+        around.append(value)
         value = value[part]
     return key
 

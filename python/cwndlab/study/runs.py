@@ -1,7 +1,7 @@
 """The runs of a study: each repetition of each cell, with its seed and the name of its result.
 
-A study may have more runs than there should be scenarios in memory, so a scenario is made when it
-is asked for. Runs of a cell differ in a few numbers alone, which are put into the cell's JSON.
+A study may have too many runs to keep all scenarios in memory, so each scenario is made when it is
+needed. The runs of a cell differ only in a few numbers, which are inserted into the cell's JSON.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One repetition of one cell: what the simulator is given, and the name of its result."""
+    """One repetition of one cell: the simulator's input, and the key of its result."""
 
     key: str
     cell: int
@@ -54,22 +54,22 @@ class Run:
 
     @property
     def scenario(self) -> Scenario:
-        """Everything that determines it, but the contents of traces and algorithms."""
+        """Everything that determines the run, except for the contents of traces and algorithms."""
         return Scenario.model_validate_json(self.scenario_json)
 
     @property
     def traces(self) -> Mapping[str, Trace]:
-        """Its traces, by their names in the scenario."""
+        """The run's traces, by their names in the scenario."""
         return self.resolved.traces
 
     @property
     def algorithms(self) -> Mapping[str, FileAlgorithm]:
-        """Its algorithms from files, by name."""
+        """The run's algorithms that are files, by name."""
         return self.resolved.algorithms
 
 
 class Runs(Sequence[Run]):
-    """All cells once, then all again, so that time favours no algorithm; as often as repeated."""
+    """Yield all cells once, then all again, and so on, so time favours no algorithm."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Runs(Sequence[Run]):
         *,
         has_own_seeds: bool = True,
     ) -> None:
-        """Runs of these cells, whose seeds derive from the study's, and of a cell if it has own."""
+        """Prepare the runs of these cells; seeds derive from the study's or the cell's."""
         self._cells = [
             _Template(cell, n, study_seed, has_own_seeds=has_own_seeds)
             for n, cell in enumerate(cells)

@@ -1,4 +1,4 @@
-"""The comparison table: algorithms down, quantities across, the difference to the best beside."""
+"""The comparison table: one row per algorithm, one column per quantity."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ class TableCell:
     interval: Interval | None
     difference: Difference | None
     is_leader: bool = False
-    """Whether it has the best mean, which the others are compared with."""
+    """Whether the algorithm has the best mean, with which the others are compared."""
     is_best: bool = False
-    """Whether it leads, and no other is within the smallest effect."""
+    """Whether the algorithm leads, and no other is within the smallest effect."""
 
     @property
     def text(self) -> str:
@@ -65,7 +65,7 @@ class TableRow:
 
 @dataclass(frozen=True)
 class ComparisonTable:
-    """A comparison as rows and columns; renderers turn it into files."""
+    """A comparison as rows and columns, which renderers turn into files."""
 
     title: str
     columns: tuple[Quantity, ...]
@@ -76,7 +76,7 @@ class ComparisonTable:
 def comparison_table(
     comparison: Comparison, columns: Sequence[str] | None = None, title: str = ""
 ) -> ComparisonTable:
-    """Make the table of a comparison; without `columns`, of what was measured."""
+    """Make the table of a comparison; without `columns`, it has those that were measured."""
     wanted = list(STANDARD_COLUMNS if columns is None else columns)
     if columns is None and comparison.flows_per_run > 1:
         wanted.append("jain_index")
@@ -99,9 +99,9 @@ def comparison_table(
 
 
 def uncertainty_note(comparison: Comparison) -> str:
-    """Return what the reader must know of the numbers' uncertainty."""
+    """Return a note on the numbers' uncertainty."""
     if comparison.is_one_run:
-        return "One run each: nothing is known about how much chance there is in these numbers."
+        return "One run each: how far these numbers vary by chance is not known."
     if comparison.is_deterministic:
         return (
             f"All {comparison.repetitions} repetitions gave the same numbers: nothing here is "
@@ -121,7 +121,7 @@ def _best(comparison: Comparison, column: str) -> str | None:
 
 
 def _is_alone(comparison: Comparison, column: str, best: str) -> bool:
-    """Whether no other is within the smallest effect of the best, where "best" says something."""
+    """Whether no other is within the smallest effect of the best, so that it deserves "best"."""
     estimates = _estimates(comparison, column)
     leader = estimates.pop(best)
     near = comparison.smallest_effect * abs(leader)

@@ -1,1 +1,1 @@
-"""Text that people write and read: quantities, TOML with places, links in one line."""
+"""Text for people: quantities, TOML with line numbers, links in one line."""

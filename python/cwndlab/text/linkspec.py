@@ -16,7 +16,7 @@ _HEADS = ("trace", "log")  # a log is a trace, too: the word is older
 
 
 def parse_spec(text: str) -> dict[str, Any]:
-    """The `[link]` table that `text` stands for; its values are not looked at.
+    """Return the `[link]` table that `text` describes, without checking its values.
 
     Raises:
         QuantityError: `text` is empty, or names a key twice or without a value.
@@ -25,7 +25,7 @@ def parse_spec(text: str) -> dict[str, Any]:
 
 
 def short_spec(text: str) -> str:
-    """The line as a title has it: a file by its name alone."""
+    """Return the line for a title, in which files have no folders."""
     head, comma, rest = text.partition(",")
     kind, colon, path = head.partition(":")
     if colon and kind in _HEADS:

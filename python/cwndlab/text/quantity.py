@@ -1,8 +1,8 @@
 """Quantities as people write them ("10 Mbit/s", "40 ms", "64 KiB", "1 %"), read exactly.
 
 A quantity becomes a whole number of its smallest unit: bits per second, nanoseconds, bytes, parts
-per billion. What is finer than that is an error, as is a number without a unit. `format_*` writes
-the shortest text that reads back as the same number. Units and sentences are the core's.
+per billion. A finer value is an error, and so is a number without a unit. `format_*` writes
+the shortest text that reads back as the same number. The core defines units and messages.
 """
 
 from __future__ import annotations
@@ -29,67 +29,67 @@ def parse_size(value: object) -> int:
 
 
 def parse_share(value: object) -> int:
-    """Parts per billion, at most all of them."""
+    """Parse a share and return it in parts per billion, at most 1,000,000,000."""
     return core.parse_quantity("share", value)
 
 
 def parse_decibel(value: object) -> int:
-    """Thousandths of a decibel, which may be less than 0."""
+    """Read a ratio as thousandths of a decibel, which may be negative."""
     return core.parse_quantity("decibel", value)
 
 
 def parse_power(value: object) -> int:
-    """Thousandths of a dBm, which may be less than 0."""
+    """Read a power as thousandths of a dBm, which may be negative."""
     return core.parse_quantity("power", value)
 
 
 def parse_length(value: object) -> int:
-    """Millimetres, which may be less than 0."""
+    """Read a length as millimetres, which may be negative."""
     return core.parse_quantity("length", value)
 
 
 def parse_frequency(value: object) -> int:
-    """Thousandths of a hertz."""
+    """Read a frequency as thousandths of a hertz."""
     return core.parse_quantity("frequency", value)
 
 
 def format_decibel(ratio_mdb: int) -> str:
-    """As `parse_decibel` reads it."""
+    """Return the ratio as text that `parse_decibel` reads as the same value."""
     return core.format_quantity("decibel", ratio_mdb)
 
 
 def format_power(power_mdbm: int) -> str:
-    """As `parse_power` reads it."""
+    """Return the power as text that `parse_power` reads as the same value."""
     return core.format_quantity("power", power_mdbm)
 
 
 def format_length(length_mm: int) -> str:
-    """As `parse_length` reads it."""
+    """Return the length as text that `parse_length` reads as the same value."""
     return core.format_quantity("length", length_mm)
 
 
 def format_frequency(frequency_mhz: int) -> str:
-    """As `parse_frequency` reads it, which takes thousandths of a hertz."""
+    """Return thousandths of a hertz as text that `parse_frequency` reads as the same value."""
     return core.format_quantity("frequency", frequency_mhz)
 
 
 def format_rate(rate_bits_per_sec: int) -> str:
-    """As `parse_rate` reads it."""
+    """Return the rate as text that `parse_rate` reads as the same value."""
     return core.format_quantity("rate", rate_bits_per_sec)
 
 
 def format_duration(duration_ns: int) -> str:
-    """As `parse_duration` reads it."""
+    """Return the duration as text that `parse_duration` reads as the same value."""
     return core.format_quantity("duration", duration_ns)
 
 
 def format_size(size_bytes: int) -> str:
-    """As `parse_size` reads it."""
+    """Return the size as text that `parse_size` reads as the same value."""
     return core.format_quantity("size", size_bytes)
 
 
 def format_share(share_ppb: int) -> str:
-    """As `parse_share` reads it."""
+    """Return the share as text that `parse_share` reads as the same value."""
     return core.format_quantity("share", share_ppb)
 
 
@@ -101,7 +101,7 @@ class QueueLimit:
     count: int = 0
 
     def __str__(self) -> str:
-        """As `parse_queue` reads it."""
+        """Return the limit as text that `parse_queue` reads as the same value."""
         return core.format_queue(self.unit, self.count)
 
 

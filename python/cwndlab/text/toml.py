@@ -34,7 +34,7 @@ _SAID_TWICE = {
     re.compile("Cannot overwrite a value"): "this key is there twice; keep one of them",
     re.compile("Cannot declare .* twice"): "this table is there twice; keep one of them",
 }
-"""Messages of `tomllib` on a repeated key or table, and plainer ones."""
+"""Messages of `tomllib` about a repeated key or table, with plainer ones."""
 
 
 class TomlSource:
@@ -44,7 +44,7 @@ class TomlSource:
         """Parse `text`, which errors call `name`.
 
         Raises:
-            StudyError: the text is not TOML; names line and column.
+            StudyError: the text is not TOML; the message names line and column.
         """
         self.name = name
         try:
@@ -67,7 +67,7 @@ class TomlSource:
         return cls(str(path), text.replace("\r\n", "\n"))
 
     def problem(self, key: KeyPath, message: str) -> str:
-        """Two lines: place, key and value as the file has them, then what is wrong with it."""
+        """Return two lines: place, key and value as written in the file, then the problem."""
         line = next(
             (self.lines[key[:n]] for n in range(len(key), 0, -1) if key[:n] in self.lines), 0
         )
@@ -80,7 +80,7 @@ def read_toml(text: str) -> dict[str, Any]:
     """The document that a text is.
 
     Raises:
-        ValueError: it is not TOML, or nested more deeply than any file of ours.
+        ValueError: it is not TOML, or nested too deeply.
     """
     too_deep = f"nested more than {_MOST_NESTED} deep"
     try:
@@ -96,7 +96,7 @@ def read_toml(text: str) -> dict[str, Any]:
     for _ in range(_MOST_NESTED):
         level = [inner for value in level for inner in _inside(value)]
         if any(isinstance(value, str) and "\0" in value for value in level):
-            msg = "a text holds the character NUL, which no name of a file can"
+            msg = "a text contains the character NUL, which file names cannot contain"
             raise ValueError(msg)
     if level:
         raise ValueError(too_deep)
@@ -113,7 +113,7 @@ def _inside(value: object) -> Iterable[object]:
 
 
 def describe(document: object, key: KeyPath) -> str:
-    """The key as one writes it, and its value if that is short."""
+    """Return the key as written in a file, and its value if that is short."""
     value = document
     for n, part in enumerate(key):
         if isinstance(value, str):
@@ -129,7 +129,7 @@ def describe(document: object, key: KeyPath) -> str:
 
 
 def inside_text(document: object, key: KeyPath, message: str) -> str:
-    """The message; where a text stands for a table, after the keys in it that lead to the place."""
+    """Return the message; within a link in one line, it begins with the keys of the place."""
     value = document
     for n, part in enumerate(key):
         if isinstance(value, str):
@@ -174,7 +174,7 @@ def inline(value: object) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A basic string of TOML, which escapes what JSON does, and DEL."""
+    """Return a basic string of TOML, which escapes the same characters as JSON, and DEL."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -250,7 +250,7 @@ class _Scanner:
                 parts.append(tomllib.loads(f"k = {self._text[begin : self._at]}")["k"])
             else:
                 match = _BARE_KEY.match(self._text, self._at)
-                assert match is not None, "valid TOML has a key here"  # noqa: S101  an invariant
+                assert match is not None, "expected a key of valid TOML here"  # noqa: S101  an invariant
                 parts.append(match[0])
                 self._at = match.end()
             self._skip_space()

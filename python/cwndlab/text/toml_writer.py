@@ -1,4 +1,4 @@
-"""Writes documents as TOML that people like to read: scalars first, tables below."""
+"""Writing documents as readable TOML: scalars first, tables below."""
 
 from __future__ import annotations
 

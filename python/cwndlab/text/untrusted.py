@@ -1,4 +1,4 @@
-"""JSON and CSV from files that cwndlab did not write: values, or one `ValueError`."""
+"""Reading JSON and CSV that cwndlab did not write; every error is a `ValueError`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     _Streamed = Mapping[tuple[str, ...], Callable[[Any], None]]
 
 _JSON_BYTES = 1 << 16
-"""So many are read at once."""
+"""Number of characters read at once."""
 
 
 def read_json(content: bytes | str) -> Any:  # noqa: ANN401  whatever stands in the file
@@ -35,11 +35,11 @@ def read_json_object(file: IO[bytes], streamed: _Streamed) -> dict[str, Any]:
 
     Args:
         file: the document.
-        streamed: by the keys that lead to a list, a function that is given its items one after the
-            other; they are not kept.
+        streamed: for the path of a list, a function that is called with each of its items, which
+            are not kept.
 
     Raises:
-        ValueError: as `read_json`, or it is no object.
+        ValueError: as for `read_json`, or the document is not an object.
     """
     text = _JsonText(file)
     try:
@@ -50,7 +50,7 @@ def read_json_object(file: IO[bytes], streamed: _Streamed) -> dict[str, Any]:
 
 
 class _JsonText:
-    """JSON that is read as far as it is needed."""
+    """A JSON document that is read only as far as needed."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -63,7 +63,7 @@ class _JsonText:
     def whole_object(self, streamed: _Streamed) -> dict[str, Any]:
         found = self._object(streamed)
         if self._next():
-            self._refuse("there is text after its end")
+            self._refuse("there is text after the end of the JSON value")
         return found
 
     def _object(self, streamed: _Streamed) -> dict[str, Any]:
@@ -71,7 +71,7 @@ class _JsonText:
         for _ in self._items("{", "}"):
             key = self._value()
             if not isinstance(key, str):
-                self._refuse("a key is not text")
+                self._refuse("a key is not a string")
             self._expect(":")
             take = streamed.get((key,))
             below = {path[1:]: each for path, each in streamed.items() if path[0] == key}
@@ -86,7 +86,7 @@ class _JsonText:
         return found
 
     def _items(self, begin: str, end: str) -> Iterator[None]:
-        """Stop before each item of a list or an object."""
+        """Yield once before each item of a list or an object, which the caller then reads."""
         self._expect(begin)
         if self._next() == end:
             self._at += 1
@@ -114,7 +114,7 @@ class _JsonText:
             self._read_more()
 
     def _next(self) -> str:
-        """The next character that is no space; empty at the end."""
+        """Return the next character that is not a space; empty at the end."""
         while True:
             while self._at < len(self._text):
                 if self._text[self._at] not in " \t\r\n":
@@ -126,7 +126,7 @@ class _JsonText:
 
     def _expect(self, character: str) -> None:
         if self._next() != character:
-            self._refuse(f"there is no {character!r} where one is needed")
+            self._refuse(f"expected {character!r} here")
         self._at += 1
 
     def _read_more(self) -> None:
@@ -144,7 +144,7 @@ def csv_rows(lines: Iterable[str], separator: str = ",") -> Iterator[tuple[int, 
     """The rows of a CSV, each with the number of its (last) line, counted from 1.
 
     Raises:
-        ValueError: a line is not CSV; names the line.
+        ValueError: a line is not CSV; the message names the line.
     """
     reader = csv.reader(lines, delimiter=separator)
     try:
@@ -156,7 +156,7 @@ def csv_rows(lines: Iterable[str], separator: str = ",") -> Iterator[tuple[int, 
 
 
 def csv_fields(line: str, separator: str = ",") -> list[str]:
-    """The fields of one line of CSV; a field goes on in no other line.
+    """Return the fields of one line of CSV; fields cannot contain line breaks.
 
     Raises:
         ValueError: it is not CSV.

@@ -1,4 +1,4 @@
-"""Numbers as a reader wants them: as many digits as are known, and no more."""
+"""Formatting numbers for readers, with as many digits as are significant."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def format_number(value: float, digits: int = 3) -> str:
 def format_estimate(interval: Interval) -> str:
     """Return "31.2 ±0.3", with as many digits as the interval supports.
 
-    The half width has one significant digit, two if the first is a 1; the value has two at the
-    least, however wide that is.  One run, runs without any difference, and a width that four digits
-    of the value do not show have no "±".
+    The half width has one significant digit, or two if the first is a 1; the value has at least
+    two. There is no "±" for one run, for equal runs, or for a width that is not visible in four
+    digits of the value.
     """
     half = interval.half_width
     if (half is None or half == 0) and interval.estimate.is_integer():
@@ -45,7 +45,7 @@ def format_bounds(interval: Interval) -> str:
     if interval.low is None or interval.high is None:
         return "one run"
     if interval.is_constant:
-        return f"same in all {interval.runs} runs"
+        return f"the same in all {interval.runs} runs"
     half = (interval.high - interval.low) / 2
     decimals = min(_decimals(half, 2), _decimals(interval.estimate, _MOST_DIGITS))
     return f"{_fixed(interval.low, decimals)} to {_fixed(interval.high, decimals)}"
@@ -79,7 +79,7 @@ def join_words(words: list[str], last: str = "and") -> str:
 
 
 def _decimals(value: float, digits: int) -> int:
-    """Return how many decimals show `digits` significant digits; negative left of the point."""
+    """Return the number of decimals for `digits` significant digits; -1 rounds to tens."""
     if value == 0:
         return 0
     # Rounding may add a digit (9.96 -> 10.0), so it comes before counting.
@@ -93,18 +93,18 @@ def _fixed(value: float, decimals: int) -> str:
 
 
 def quoted(name: str) -> str:
-    """Return a name of several words in quotes, so that it stays one in a sentence."""
+    """Return a name in quotes if it has several words."""
     return f'"{name}"' if " " in name or "," in name else name
 
 
 def spreadsheet_safe(value: object) -> object:
-    """A value of a table as CSV: a text that spreadsheets would compute gets an apostrophe."""
+    """Return a table's value for CSV; an apostrophe keeps spreadsheets from executing it."""
     is_formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@"))
     return f"'{value}" if is_formula else value
 
 
 def probability(value: float) -> str:
-    """Return "0.93"; what rounds to 1 and is not is "> 0.99"."""
+    """Return "0.93"; a probability below 1 that would be rounded to 1 is "> 0.99"."""
     if value > 0.995 and value < 1:  # noqa: PLR2004  what two decimals round to 1
         return "> 0.99"
     return f"{value:.2f}"

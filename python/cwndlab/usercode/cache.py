@@ -1,4 +1,4 @@
-"""The folder of compiled algorithms, and of all that they are compiled with."""
+"""The folder of compiled algorithms and of the headers that they are compiled with."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def cache_folder() -> Path:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file at once, so that nobody sees half of it.
+    """Write a file atomically, so that no process sees half of it.
 
     Raises:
         AlgorithmError: the folder cannot be written.

@@ -1,4 +1,4 @@
-"""The C compiler of this machine: what it is, what is asked of it, and what it answers."""
+"""The C compiler of this machine: finding it, running it, and reading its messages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def compiler() -> tuple[str, ...]:
     """The command of the C compiler: CC, or what the machine has.
 
     Raises:
-        AlgorithmError: there is none.
+        AlgorithmError: no C compiler is installed.
     """
     wanted = shlex.split(os.environ.get("CC", ""))
     if wanted and shutil.which(wanted[0]):
@@ -49,11 +49,11 @@ def compiler() -> tuple[str, ...]:
 def preprocess(path: Path, flags: Sequence[str], command: Sequence[str] = ()) -> str:
     """The text of a file with all that it includes, by `command` or the machine's compiler.
 
-    It may include what is below its own folder, below the current one, and our headers; a file of a
-    kernel what is in that kernel.
+    It may include files below its own folder and the current one, and our headers; a file of a
+    kernel may include files of that kernel.
 
     Raises:
-        BrokenAlgorithmError: the preprocessor refuses it; names the line.
+        BrokenAlgorithmError: the preprocessor refuses it; the message names the line.
     """
     own = path.resolve().parent
     is_kernel = own.parts[-2:] == ("net", "ipv4")
@@ -75,10 +75,10 @@ def warnings(path: Path, flags: Sequence[str], command: Sequence[str] = ()) -> s
 
 
 def shared_object(program: Program) -> Path:
-    """The compiled program as a library, from the cache if it is there.
+    """Return the compiled program as a library, from the cache if possible.
 
     Raises:
-        BrokenAlgorithmError: it does not compile or link; names the lines.
+        BrokenAlgorithmError: it does not compile or link; the message names the lines.
     """
     return _linked(program, "so", ("-shared", "-Wl,-z,defs", *program.link_flags))
 
@@ -87,16 +87,16 @@ def shared_objects(programs: Mapping[str, Program]) -> dict[str, tuple[str, str]
     """Programs as the core takes them: shared object and source, by name.
 
     Raises:
-        BrokenAlgorithmError: one does not compile or link; names the lines.
+        BrokenAlgorithmError: one does not compile or link; the message names the lines.
     """
     return {name: (str(shared_object(program)), program.file) for name, program in programs.items()}
 
 
 def executable(program: Program) -> Path:
-    """The compiled program as one to be started, from the cache if it is there.
+    """Return the compiled program as an executable, from the cache if possible.
 
     Raises:
-        BrokenAlgorithmError: it does not compile or link; names the lines.
+        BrokenAlgorithmError: it does not compile or link; the message names the lines.
     """
     path = _linked(program, "run", program.link_flags)
     path.chmod(0o755)
@@ -128,12 +128,12 @@ def _linked(program: Program, ending: str, link: Sequence[str]) -> Path:
 
 
 def is_compiled_here(library: str) -> bool:
-    """Whether a shared object is an algorithm's, and not one of the system's."""
+    """Whether a shared object is an algorithm, and not a system library."""
     return Path(library).parent == objects_folder()
 
 
 def source_line(library: str, offset: str) -> tuple[str, int] | None:
-    """File and line of a place in a shared object, where the machine can tell."""
+    """Return file and line of an address in a shared object, if addr2line is installed."""
     tool = shutil.which("addr2line") or shutil.which("llvm-addr2line")
     if tool is None:
         return None
@@ -171,7 +171,7 @@ def run(
     and output are limited (`crates/sandbox`).
 
     Raises:
-        BrokenAlgorithmError: it refuses the file, or has not ended in time.
+        BrokenAlgorithmError: the compiler refuses the file, or does not end in time.
     """
     readable = [*_SYSTEM, str(_prefix(command[0])), str(cache_folder()), *map(str, sources)]
     with tempfile.TemporaryDirectory() as temporary:
@@ -203,7 +203,7 @@ def _prefix(program: str) -> Path:
 
 
 def _refusal(file: Path | str, messages: str) -> str:
-    """The compiler's errors without its context, the first few."""
+    """Return the compiler's first few errors, without their context."""
     found = [line.strip() for line in _ERROR.findall(messages) if "ld returned" not in line]
     errors = found or messages.strip().splitlines()
     more = len(errors) - _MOST_ERRORS

@@ -1,4 +1,4 @@
-"""Processes for algorithms of a user: started where needed, and understood when they end."""
+"""Processes that run users' algorithms, and messages about how they ended."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _MAIN = "import cwndlab.usercode.worker as worker; worker.main"
 
 
 class WorkerProcess(AbstractContextManager["WorkerProcess"]):
-    """One process. It is started by the first request, and again by the one after its end."""
+    """A process. The first request starts it, and so does the first request after its end."""
 
     def __init__(self) -> None:
-        """Nothing is started yet."""
+        """Prepare a process without starting it."""
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._messages: IO[bytes] | None = None
@@ -46,14 +46,15 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
         """The answer to a request; `take` is given parts of it that come early.
 
         Raises:
-            BrokenAlgorithmError: the algorithm cannot be used, or has ended the process; says why.
+            BrokenAlgorithmError: the algorithm cannot be used, or has ended the process; the
+                message says why.
         """
         connection = self._connection or self._start()
         try:
             connection.send(request)
             if not connection.poll(time_limit_s):
                 self.close()
-                msg = f"{request.files}: its process gave no answer within {time_limit_s:.0f} s"
+                msg = f"{request.files}: its process did not answer within {time_limit_s:.0f} s"
                 raise BrokenAlgorithmError(msg)
             while isinstance(answer := connection.recv(), Early):
                 if take is not None:
@@ -65,7 +66,7 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
         return answer
 
     def close(self) -> None:
-        """End the process, whatever it is doing; another thread may be waiting for its answer."""
+        """End the process, even while another thread waits for its answer."""
         process = self._process
         if process is not None:
             process.kill()
@@ -91,7 +92,7 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
         return self._connection
 
     def _end(self, request: WorkerRequest) -> BrokenAlgorithmError:
-        """Why the process ended."""
+        """Return why the process ended, in words."""
         if self._process is None or self._messages is None:
             return BrokenAlgorithmError(f"{request.files}: stopped")  # by another thread
         try:
@@ -122,7 +123,7 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
 
 
 def explain(line: str) -> str:
-    """Put the guard's last line into words: file and line if known, hook, and what happened."""
+    """Return a sentence from the guard's last line: file and line if known, hook, and fault."""
     _, source, hook, what, file, number, library, offset, example = line.split("\t")
     place = (file, int(number)) if number else None
     if place is None and is_compiled_here(library) and os.access(library, os.R_OK):

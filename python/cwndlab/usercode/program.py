@@ -1,7 +1,8 @@
 """From an algorithm's file to a program: translation units that need no other file.
 
-A unit is C text after the preprocessor. So a program can be sent to another machine, its hash names
-all that it was made of, and what the compiler says still names the lines of the user's file.
+A unit is C text after the preprocessor. So a program can be sent to another machine, its hash
+covers everything that it was made from, and the compiler's messages still name the lines of the
+user's file.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class TranslationUnit:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """All that a shared object is made of."""
+    """The translation units and flags of a shared object."""
 
     file: str  # what messages call it
     units: tuple[TranslationUnit, ...]
@@ -57,7 +58,7 @@ class Program:
 
     @property
     def sha256(self) -> str:
-        """Hash of the text and flags, wherever the files lie."""
+        """Hash of the text and flags, independent of the files' paths."""
         digest = hashlib.sha256()
         for unit in self.units:
             for part in (_LINE_MARKER.sub("", unit.text), *unit.flags):
@@ -74,7 +75,7 @@ def is_file_reference(name: str) -> bool:
 def name_of(reference: str, built_in: Collection[str] = ()) -> str:
     """Return the name in results of an algorithm's file: `my_cc`, `linux:westwood`.
 
-    Its file's name keeps the ending where a built-in algorithm is called the same without it.
+    The name keeps the ending `.c` if a built-in algorithm has the same name.
     """
     if reference.startswith(LINUX_PREFIX):
         return f"{LINUX_PREFIX}{file_of(reference).stem.removeprefix('tcp_')}"
@@ -102,23 +103,26 @@ def existing_file(reference: str, folder: Path) -> Path:
     """The file of a reference.
 
     Raises:
-        AlgorithmError: there is none.
+        AlgorithmError: there is no such file.
     """
     path = folder / file_of(reference)
     if not path.is_file():
         why = "is not a file" if path.exists() else "no such file"
-        hint = "" if path.suffix == ".c" else " (a C file is meant: ./my_cc.c, linux:PATH/tcp_x.c)"
+        hint = (
+            ""
+            if path.suffix == ".c"
+            else " (write the path of a C file: ./my_cc.c, linux:PATH/tcp_x.c)"
+        )
         msg = f"{path}: {why}{hint}"
         raise AlgorithmError(msg)
     return path
 
 
 def copies_of(reference: str, folder: Path, program: Program | None) -> tuple[str, dict[str, Path]]:
-    """Find the files to keep of an algorithm with its results.
+    """Find the files of an algorithm to store with results.
 
-    Returns:
-        The path of the file among its copies, and every file that goes along: those that it
-        includes from its own folder or kernel, by their paths among the copies.
+    Returns: The path of the algorithm's copy, and the copies to make, by their paths: the file
+    itself, and files that it includes from its own folder or kernel.
     """
     main = folder / file_of(reference)
     is_linux = reference.startswith(LINUX_PREFIX)
@@ -135,7 +139,7 @@ def copies_of(reference: str, folder: Path, program: Program | None) -> tuple[st
 
 
 def contract_folder() -> Path:
-    """The folder of cc.h and of all that algorithms are compiled with, written anew if need be."""
+    """Return the folder of cc.h and the other headers, writing it if necessary."""
     files: dict[str, str] = core.module().contract_files()
     digest = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:16]
     folder = cache_folder() / "contract" / digest
@@ -147,7 +151,7 @@ def contract_folder() -> Path:
 
 
 def with_every_check(program: Program) -> Program:
-    """The program with all that the compiler can look at while an algorithm of ours runs."""
+    """Return the program with all checks that the compiler can add for run time."""
     own, *others = program.units
     flags = (*(flag for flag in own.flags if flag not in ("-fwrapv", _CHECKS)), _EVERY_CHECK)
     return replace(program, units=(replace(own, flags=flags), *others))
@@ -179,7 +183,7 @@ _CONG_CONTROL = re.compile(r"\.cong_control\s*=\s*(\w+)")
 
 
 def _linux_program(path: Path) -> Program:
-    """The file, those of its kernel whose functions it calls, and what stands in for the rest."""
+    """Return its file, the kernel files whose functions it calls, and stand-ins for the rest."""
     folder = contract_folder()
     main = _read(path)
     companions = _companions(path, main)
@@ -208,7 +212,7 @@ def _read(path: Path) -> str:
 
 
 def _companions(path: Path, text: str) -> list[tuple[Path, str]]:
-    """Files beside `path` that export what it uses, and what those use: the latter first."""
+    """Return files beside `path` that export functions that it uses, dependencies first."""
     filters = path.parent / "../../lib/win_minmax.c"
     candidates = {
         file: _read(file)
@@ -234,7 +238,7 @@ def _companions(path: Path, text: str) -> list[tuple[Path, str]]:
 
 
 def _stand_ins(text: str) -> Path:
-    """A folder in which every header that `text` includes leads to ours."""
+    """Return a folder in which every header that `text` includes refers to ours."""
     folder = cache_folder() / "linux-headers"
     for name in _INCLUDE.findall(text):
         path = folder / name
@@ -244,7 +248,7 @@ def _stand_ins(text: str) -> Path:
 
 
 def _takes_ack_and_flag(text: str) -> bool:
-    """Whether its cong_control is that of Linux 6.10 and later."""
+    """Return whether its cong_control has the arguments of Linux 6.10 and later."""
     hook = _CONG_CONTROL.search(text)
     if hook is None:
         return False

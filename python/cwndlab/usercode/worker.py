@@ -1,10 +1,10 @@
-"""A process in which algorithms of a user are loaded, and the requests that it answers.
+"""The process in which a user's algorithms are loaded, and the requests that it answers.
 
-Before the first request it gives up what an algorithm does not need (`crates/sandbox`): it may read
-the folders of Python and of compiled algorithms, and compute; it opens no other file and no
-connection, and starts no process. A crash, a trap or a loop without end ends it, after a line on
-standard error that `cwndlab.usercode.processes` reads; it ends by itself when the process that
-started it has gone.
+Before the first request it gives up all rights that an algorithm does not need (`crates/sandbox`):
+it can compute, and read the folders of Python and of compiled algorithms, but it cannot open other
+files or connections or start processes. A crash, a trap or a loop without end ends it, after a
+line on standard error that `cwndlab.usercode.processes` reads; it ends by itself when the process
+that started it has gone.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SYSTEM = (
 )
 
 Send = Callable[[object], None]
-"""Sends a part of an answer early."""
+"""Function that sends a part of an answer early."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +49,21 @@ class DescribeProgram:
     library: str
     """Path of the shared object."""
     files: str
-    """The source, to blame if the process dies."""
+    """Path of the source, named if the process dies."""
 
     def answer(self, _send: Send) -> dict[str, Any]:
-        """Load it and ask it."""
+        """Load the algorithm and return its description."""
         return dict(core.module().describe_object(self.library, self.files))
 
 
 @dataclass(frozen=True, slots=True)
 class CheckProgram:
-    """Run the conformance suite. Answered by the first rule that the program breaks, or None."""
+    """Run the conformance suite. The answer is the first rule that the program breaks, or None."""
 
     library: str
     """Path of the shared object."""
     files: str
-    """The source, to blame if the process dies."""
+    """Path of the source, named if the process dies."""
     examples: int
     seed: int
     is_module: bool
@@ -76,32 +76,32 @@ class CheckProgram:
 
 
 class WorkerRequest(Protocol):
-    """A request to a process; it is sent there and answers itself."""
+    """A request to a process, which carries it out there."""
 
     @property
     def files(self) -> str:
-        """Files of algorithms to blame if the process dies."""
+        """Files of the algorithms in use; the error names them if the process dies."""
 
     def answer(self, send: Send, /) -> object:
-        """Do it; what is known early is sent before."""
+        """Carry out the request; early parts of the answer are sent first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Early:
-    """A part of an answer, which goes on."""
+    """A part of an answer; more parts follow."""
 
     content: object
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The answer to a request whose algorithm cannot be used; its text."""
+    """The text that answers a request whose algorithm cannot be used."""
 
     reason: str
 
 
 def is_confining() -> bool:
-    """Whether the kernel has all that a process is confined with."""
+    """Return whether the kernel can confine a process completely."""
     return all(is_there for _, is_there in core.module().protections())
 
 

@@ -1,4 +1,4 @@
-"""Does the simulator do what the kernel does? The same study on both, judged run for run."""
+"""Validation: the same study on the simulator and on the kernel, compared run by run."""
 
 from pathlib import Path
 
@@ -21,4 +21,4 @@ __all__ = [
 ]
 
 OWN_STUDY = Path(__file__).parents[1] / "data" / "validation" / "study.toml"
-"""Six algorithms on three links: what is run unless another study is named."""
+"""Default study: six algorithms on three links."""

@@ -1,10 +1,10 @@
 """Compare two backends, cell by cell of a study.
 
-Goodput and median RTT are compared by the medians of their repetitions. Where these are further
-apart than the bounds, chance may still explain it: with a link near a threshold, a first loss a
-little earlier makes another run. Such a cell is run with ten seeds, and its distributions are
-compared: if the ranges of both backends overlap, it is said so, and how many of all runs lie in
-the common range; without an overlap they differ.
+Goodput and median RTT are compared by the medians of their repetitions. If these are further apart
+than the bounds, chance may still be the reason: on a link near a threshold, a slightly earlier
+first loss changes the whole run. Such a cell is run with ten seeds, and its distributions are
+compared. If the ranges of both backends overlap, the judgement is "overlap", with the share of
+runs in the common range; otherwise it is "differ".
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Pair:
 
     @property
     def common(self) -> float:
-        """The part of all repetitions that lies in the range that both have in common."""
+        """Share of all repetitions in the common range of both backends."""
         if not self.simulated or not self.measured:
             return 0.0
         values = (*self.simulated, *self.measured)
@@ -80,7 +80,7 @@ class Pair:
 
     @property
     def overlaps(self) -> bool:
-        """Whether the ranges of the repetitions have anything in common."""
+        """Whether the ranges of the repetitions overlap."""
         return self.common > 0
 
 
@@ -91,8 +91,7 @@ class CellAgreement:
     cell: Mapping[str, object]
     pairs: Mapping[str, Pair]
     cwnd_distance: float
-    """Mean distance of the windows at the same times, in parts of the kernel's mean window; of
-    each repetition with its own, NaN without samples."""
+    """Mean distance of the windows at equal times, relative to the kernel's mean window."""
 
     @property
     def seeds(self) -> int:
@@ -102,12 +101,12 @@ class CellAgreement:
 
     @property
     def common(self) -> float:
-        """The least part of the runs in a common range, of what is judged."""
+        """Return the smallest share of runs in the common range, over the quantities judged."""
         return min(self.pairs[name].common for name in _BOUNDS)
 
     @property
     def verdict(self) -> Agreement:
-        """By goodput and median RTT."""
+        """The verdict by goodput and median RTT."""
         verdict = Agreement.AGREES
         for name, bound in _BOUNDS.items():
             pair = self.pairs[name]
@@ -119,7 +118,7 @@ class CellAgreement:
 
 
 def judge(simulated: Results, measured: Results) -> list[CellAgreement]:
-    """Every cell that both have, in the study's order."""
+    """Return every cell that both backends have, in the study's order."""
     factors = list(simulated.factors)
     frames = [_per_run(results, factors) for results in (simulated, measured)]
     judgements = []
@@ -140,7 +139,7 @@ def judge(simulated: Results, measured: Results) -> list[CellAgreement]:
 
 
 def _per_run(results: Results, factors: list[str]) -> pl.DataFrame:
-    """One row a run: rates and counts of its flows together, means of the others."""
+    """Return one row for each run: sums of rates and counts over its flows, means of the rest."""
     flows = results.flows()
     columns = [together(name, flows.columns) for name in COMPARED]
     return flows.group_by(["run", "repetition", *factors], maintain_order=True).agg(

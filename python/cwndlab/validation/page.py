@@ -30,7 +30,7 @@ _DRAWN = ("goodput_mbit_s", "rtt_p50_ms")
 def write_page(
     done: Validation, replays: Sequence[Replayed], path: Path, why_not: str = ""
 ) -> Path:
-    """Write the page to `path`; `why_not` says why there are no replays."""
+    """Write the page to `path`; `why_not` is the reason if there are no replays."""
     environment = Environment(
         loader=PackageLoader("cwndlab.validation"), autoescape=True, undefined=StrictUndefined
     )
@@ -79,7 +79,7 @@ def write_page(
 
 
 def percent(part: float) -> str:
-    """A part of one, with its sign; nothing if it is undefined."""
+    """Return a share in per cent with its sign; empty if undefined."""
     if math.isnan(part):
         return ""
     rounded = round(100 * part, 1)
@@ -87,14 +87,14 @@ def percent(part: float) -> str:
 
 
 def number(value: float) -> str:
-    """Three digits that count; a dash if there is none."""
+    """Return three significant digits; a dash if there is no value."""
     if math.isnan(value):
         return "-"
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"  # noqa: PLR2004  three digits
 
 
 def verdict_of(judgement: CellAgreement) -> str:
-    """The verdict, and on how much an overlap rests."""
+    """Return the verdict, with the share of runs behind an overlap."""
     if judgement.verdict is not Agreement.OVERLAPS:
         return str(judgement.verdict.value)
     return f"overlaps ({100 * judgement.common:.0f} % of {2 * judgement.seeds} runs)"
@@ -113,7 +113,7 @@ def _lateness(measured: Results) -> str:
 
 
 def _strip(pair: Pair) -> dict[str, object]:
-    """A dot for each run, both backends on one axis, which spans at least the bounds."""
+    """Draw a dot for each run of both backends on one axis, which spans at least the bounds."""
     values = [*pair.simulated, *pair.measured]
     if not values:
         return {"dots": [], "low": "-", "high": "-"}

@@ -1,7 +1,7 @@
-"""Calls that the kernel made of our algorithms, made again in the native build.
+"""Replay of the kernel's calls of our algorithms in the native build.
 
-That both builds of an algorithm do the same is the ground on which the simulator stands beside the
-kernel: what then differs is the stack, the timers or the link.
+Comparing simulator and kernel only makes sense if both builds of an algorithm do the same: then
+    differences come from the stack, the timers or the link.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class Replayed:
 
     algorithm: str
     program: str
-    """Its name in the kernel, derived from its source: a changed source is recorded again."""
+    """Name in the kernel, derived from the source, so that a changed source is recorded again."""
     calls: int
     mismatches: int
 
     @property
     def is_same(self) -> bool:
-        """Whether there were enough calls, and the native build did the same at each."""
+        """Whether there were enough calls, and the native build agreed on all of them."""
         return self.calls >= LEAST_CALLS and self.mismatches == 0
 
 
@@ -52,11 +52,11 @@ def replayed(
 ) -> list[Replayed]:
     """Record and replay each of the study's algorithms once, on the first of its links.
 
-    What `folder` has of it already is not made again.
+    Replays that `folder` already has are not repeated.
 
     Raises:
         KernelRunError: there are no runs on this kernel.
-        AlgorithmError: the kernel does not take one; says why.
+        AlgorithmError: the kernel does not take one; the message says why.
     """
     path = folder / _FILE
     known = {each.program: each for each in _read(path)}
@@ -70,7 +70,7 @@ def replayed(
         if program in known:
             found.append(known[program])
             continue
-        say(f"{algorithm}: its calls in the kernel are recorded and made again")
+        say(f"{algorithm}: recording its calls in the kernel and replaying them")
         with tempfile.TemporaryDirectory(prefix="cwndlab-") as place:
             calls = Path(place) / "calls"
             recorder = CallRecorder(algorithm, Path(), calls, sender.parameters)

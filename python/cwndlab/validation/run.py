@@ -1,4 +1,4 @@
-"""Both backends on one study, and more of it where chance has a say."""
+"""Running a study on both backends, with more repetitions where chance matters."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cwndlab.api.running import run_study
+from cwndlab.backends import ThisKernel
 from cwndlab.backends.kernel.executor import KernelExecutor
 from cwndlab.backends.kernel.process import require_runs
 from cwndlab.errors import StudyError
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from cwndlab.api.results import Results
     from cwndlab.api.study import Study
+    from cwndlab.run.backend import Backend
 
 SEEDS_OF_CONTESTED = 10
 """Repetitions of a cell whose medians are further apart than the bounds."""
@@ -40,28 +42,34 @@ def validate(
     jobs: int | None = None,
     at_once: int = 1,
     again: str = "the same again",
+    where: Backend | None = None,
 ) -> Validation:
-    """Run what the two folders `sim` and `kernel` within `folder` lack.
+    """Make the runs that the folders `sim` and `kernel` (or `vm`) within `folder` lack.
 
     A cell whose medians are further apart than the bounds is run again with further seeds, ten in
     all, so that its distributions can be compared. An algorithm that the kernel lacks is ours
     there, loaded for its runs. In the simulator the sockets are behind the host `linux-tun`, unless
     the study names another. `at_once` runs are made on the kernel at the same time, `jobs` in
-    the simulator.
+    the simulator. `where` is the backend with a kernel, this machine's if None; stock
+    kernels in virtual machines have only their own algorithms.
 
     Raises:
         RunsFailedError: some runs failed; the others are done.
         KernelRunError: there are no runs on this kernel.
     """
-    require_runs()
+    beside = where or ThisKernel()
+    executor = None
+    if where is None:
+        require_runs()
+        executor = KernelExecutor(may_fall_back=True, at_once=at_once)
 
     def both(simulation: Study, wanted: Study) -> Validation:
         simulated = run_study(simulation, folder / "sim", jobs=jobs, again=again)
         measured = run_study(
             wanted,
-            folder / "kernel",
-            backend="kernel",
-            executor=KernelExecutor(may_fall_back=True, at_once=at_once),
+            folder / beside.name,
+            backend=beside,
+            executor=executor,
             again=again,
         )
         return Validation(simulated, measured, judge(simulated, measured))
@@ -80,7 +88,7 @@ def validate(
 
 
 def behind_interfaces(study: Study) -> Study:
-    """The study with what a kernel study has between sockets and link, unless it says itself."""
+    """Return the study with the host of a kernel run, unless it names a host itself."""
     document = copy.deepcopy(study.document)
     for key in ("user_host", "server_host"):
         document.setdefault(key, _HOST)
@@ -88,7 +96,7 @@ def behind_interfaces(study: Study) -> Study:
 
 
 def with_traces(study: Study, down: Path, up: Path) -> Study:
-    """The study with a recording of yours where it has a trace.
+    """Return the study with the user's recordings in place of its traces.
 
     Raises:
         StudyError: it has no trace.
@@ -102,7 +110,7 @@ def with_traces(study: Study, down: Path, up: Path) -> Study:
 
 
 def _levels(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """The study itself, and the levels of its factors that are tables."""
+    """Return the study's document, and the levels of its factors that are tables."""
     factors = document.get("factors", {}).values()
     return [document, *(v for values in factors for v in values if isinstance(v, dict))]
 

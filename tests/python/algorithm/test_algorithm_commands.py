@@ -48,10 +48,16 @@ def test_new_writes_a_file_that_passes_its_check(tmp_path: Path) -> None:
     [
         ("cubic", "cubic is built in; choose another name\n"),
         ("hstcp", "hstcp is built in; choose another name\n"),
-        ("Big", '"Big" is not a name for a kernel: 1 to 15 of a-z, 0-9 and _, a letter first\n'),
-        ("a_very_long_name_", '"a_very_long_name_" is not a name for a kernel'),
-        ("../up", '"../up" is not a name for a kernel'),
-        ("taken", "taken.c is there already; it is not touched\n"),
+        (
+            "Big",
+            (
+                '"Big" is not a valid kernel name: use 1 to 15 characters of a-z, 0-9 and _, '
+                "beginning with a letter\n"
+            ),
+        ),
+        ("a_very_long_name_", '"a_very_long_name_" is not a valid kernel name'),
+        ("../up", '"../up" is not a valid kernel name'),
+        ("taken", "taken.c already exists and was not changed; choose another name\n"),
     ],
 )
 def test_new_refuses(tmp_path: Path, name: str, message: str) -> None:
@@ -72,12 +78,12 @@ def test_new_refuses(tmp_path: Path, name: str, message: str) -> None:
         (
             ("return max((u32)(cwnd * cc_params(sk)->kept >> 10), 2u);", "return (u32)cwnd / 2;"),
             "keeps to the contract",
-            r"mine\.c: ssthresh answers a threshold of [01]; at least 2 packets .*\n  a w.*, a ",
+            r"mine\.c: ssthresh returns a threshold of [01] packets; the least .*\n  a w.*, a ",
         ),
         (
             ("return tcp_reno_undo_cwnd(sk);", "return 1;"),
             "keeps to the contract",
-            r"mine\.c: undo_cwnd answers a window of 1, less than the \d+ that there are\n",
+            r"mine\.c: undo_cwnd returns a window of 1, less than the present \d+\n",
         ),
         (
             ("tcp_reno_undo_cwnd(sk);", "tcp_sk(sk)->prior_cwnd / tcp_sk(sk)->snd_cwnd_cnt;"),
@@ -139,7 +145,7 @@ def test_show_tells_all_of_a_users_file(tmp_path: Path) -> None:
     assert facts["papers"] == "nobody's."
     assert len(facts["window"]["t_s"]) == len(facts["window"]["cwnd_pkts"]) > 500
     _, err = run(tmp_path, "algorithm", "show", "./mine.c", "--out", "w.gif", status=2)
-    assert err == "w.gif: a picture ends in .svg, .pdf, .png\n"
+    assert err == "w.gif: choose a file name that ends in .svg, .pdf, .png\n"
     mine(tmp_path, "int x = ;\n", "bad.c")
     _, err = run(tmp_path, "algorithm", "show", "./bad.c", status=2)
     assert err.startswith("bad.c does not compile\n  bad.c:1:9: error:")

@@ -12,7 +12,7 @@ import pytest
 from cwndlab.api.running import run_study
 from cwndlab.api.study import Study
 from cwndlab.cli import run as run_cli
-from cwndlab.errors import RunsFailedError
+from cwndlab.errors import KernelRunError, RunsFailedError
 from cwndlab.kernel.capabilities import obstacles
 from cwndlab.run.progress import Silent
 from this_machine import is_gone_soon, needs_kernel
@@ -175,17 +175,23 @@ def refusal(tmp_path: Path, **keys: Any) -> str:  # noqa: ANN401  keys of a stud
 @pytest.mark.parametrize(
     ("keys", "why"),
     [
-        ({"algorithm": "nv"}, "nv is not in this kernel; `ours:nv` is cwndlab's own"),
         ({"record": {"ack_trace": True}}, "a row for each ACK is not possible"),
         ({"flow": [{"access_delay": "5 ms"}]}, "a delay of a flow's own is not possible"),
         (
             {"algorithm": "cubic", "parameters": {"cubic": {"beta": 700}}},
-            "cubic is the kernel's own, without beta: ours:cubic has parameters",
+            "cubic is the kernel's own, without beta; ours:cubic has parameters",
         ),
     ],
 )
 def test_what_is_refused_says_so(tmp_path: Path, keys: dict[str, Any], why: str) -> None:
     assert why in refusal(tmp_path, **keys)
+
+
+def test_algorithms_that_the_kernel_lacks_are_named_before_the_first_run(tmp_path: Path) -> None:
+    study = Study(link="rate=10 Mbit/s,delay=5 ms", algorithm=["nv", "reno", "bic"], duration="1 s")
+    with pytest.raises(KernelRunError, match=r"not in this kernel: bic, nv; .* ours:bic, ours:nv"):
+        run(study, tmp_path / "refused")
+    assert not list((tmp_path / "refused").glob("failed/*"))
 
 
 def test_a_file_that_the_kernel_does_not_take_fails_its_runs_alone(

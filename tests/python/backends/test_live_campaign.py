@@ -131,7 +131,7 @@ def test_a_killed_server_is_waited_for_and_the_failure_stays_on_record(tmp_path:
         process, _ = server_apart(tmp_path, port)
         out, _ = client.communicate(timeout=PATIENCE_S)
         assert client.returncode == 0, out
-        assert "it is tried again" in out
+        assert "it will be tried again" in out
         statuses = [
             row["status"] for row in open_results(tmp_path / "results" / "mine-live").history
         ]
@@ -153,5 +153,5 @@ def test_a_study_of_several_places_asks_where_it_is(tmp_path: Path) -> None:
     study = written(tmp_path)
     text = study.read_text(encoding="utf-8")
     study.write_text(f'{text}"live.place" = ["home", "campus"]\n', encoding="utf-8")
-    with pytest.raises(StudyError, match="home, campus; say where this is with --place"):
+    with pytest.raises(StudyError, match="home, campus; say which this is with --place"):
         measured(study, tmp_path / "r", Address(HOST, 9, TOKEN))

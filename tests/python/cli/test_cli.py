@@ -188,7 +188,7 @@ def test_compare_gives_numbers_with_their_bounds_to_programs(
         (("run", "none.toml"), "none.toml: no such file or directory\n"),
         (
             ("report", "nothing"),
-            "nothing: there is no such folder; cwndlab run STUDY makes some\n",
+            "nothing: there is no such folder; `cwndlab run STUDY` creates results\n",
         ),
         (
             ("algorithm", "show", "renno"),
@@ -296,7 +296,7 @@ def test_failed_runs_end_with_status_1_after_the_results_of_the_others(
     assert status == 1
     assert "My study: 16 runs" in out
     assert err == (
-        "8 of 24 runs failed, 16 of 24 runs are safe; why is in results/mine/failed, "
+        "8 of 24 runs failed, 16 of 24 runs are safe; reasons are in results/mine/failed; "
         "the first: the window of flow 0 became 0\n"
     )
 
@@ -502,3 +502,14 @@ def test_without_the_compiled_part_it_says_how_to_get_it(tmp_path: Path) -> None
     assert asked.returncode == 2
     assert asked.stderr.startswith("the compiled part of cwndlab is missing")
     assert asked.stderr.endswith("in a clone, run: make setup\n")
+
+
+def test_errors_break_between_words_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert cli.run(["compare", "--link", "no-such-preset", "--algorithm", "reno"]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) > 1
+    assert max(map(len, lines)) <= 40

@@ -75,10 +75,10 @@ def test_link_plot_shows_all_of_both_directions(link: str, panels: int) -> None:
 
 def test_link_plot_refuses_what_cannot_be_drawn(run: Callable[..., tuple[int, str, str]]) -> None:
     assert run("link", "show", "lossy", "--plot", "--out", "x.bmp")[2] == (
-        "x.bmp: a picture ends in .svg, .pdf, .png\n"
+        "x.bmp: choose a file name that ends in .svg, .pdf, .png\n"
     )
     told = run("link", "show", "delay=1 ms", "--plot")[2]
-    assert told == "delay=1 ms: there is nothing to draw (path: nothing limits the rate reverse)\n"
+    assert told == "delay=1 ms: nothing can be plotted (path: nothing limits the rate reverse)\n"
 
 
 def test_link_export_writes_the_delivery_opportunities(
@@ -105,7 +105,7 @@ def test_link_export_writes_the_delivery_opportunities(
             f"wifi-good,{_QUEUE}.kind=airtime,{_QUEUE}.aql.low=9 ms,{_QUEUE}.aql.high=5 ms",
             "wifi.access_point.queue: aql: low must be above 0 s and at most high",
         ),
-        ("umts-2007,mcs=3", "mcs: scheme 3: the highest is 0"),
+        ("umts-2007,mcs=3", "mcs: a dedicated channel has one scheme"),
         ("wifi-good,mcs=12", "mcs: 802.11n has no rate 12 on this channel"),
     ],
 )

@@ -119,7 +119,7 @@ def test_what_was_not_measured_says_how_to_measure_it() -> None:
     decision = decide(FAST_OR_SHORT, SHORT_TRANSFERS)
     assert decision.best == ()
     assert headline(decision) == (
-        "Short transfers: not measured; no flow has an end; add flows of a size "
+        "Short transfers: not measured; no flow transfers a fixed size; add one "
         "(compare --bytes 500kB)."
     )
 

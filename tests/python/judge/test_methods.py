@@ -139,10 +139,10 @@ def test_a_simulated_study_of_methods_reports_them_apart(tmp_path: Path) -> None
     results = cw.Study.load(path).run(tmp_path / "r")
     page = write_report(results, formats=()).read_text(encoding="utf-8")
     section = page.split('id="methods"')[1].split("</section>")[0]
-    assert "The method and the algorithm apart" in section
+    assert "The effects of the method and of the algorithm" in section
     assert section.index(">raw TCP<") < section.index(">one block at a time<")
     assert "algorithm's effect" not in section, "there is one algorithm"
-    assert "The method counts for most with one block at a time" in section
+    assert "The method matters most with one block at a time" in section
 
 
 def test_a_study_of_one_method_has_no_such_section(tmp_path: Path) -> None:

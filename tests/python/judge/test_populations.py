@@ -137,10 +137,10 @@ def test_mistakes_in_a_file_name_their_place() -> None:
     assert "users.toml:6: users[0].weight = -3" in complaint(FILE.replace("= 3", "= -3"))
     said = complaint(FILE.replace('source = "our logs"\n', ""))
     assert "users.toml:3: users[0]\n" in said
-    assert 'write a "source", or what is "invented"' in said
+    assert 'give a "source", or say under "invented" what has none' in said
     said = complaint(FILE.replace('"far"', '"phones"'))
     assert said.startswith("there/users.toml:9: users[1].name")
-    assert "another class has this name" in said
+    assert "two classes have this name" in said
     said = complaint(FILE.replace('"lte-typical"', '"lte-typicl"'))
     assert "there/users.toml:5: users[0].link" in said
     assert "lte-typical" in said

@@ -197,7 +197,7 @@ def test_weights_of_any_sum_and_swapped_classes_say_the_same() -> None:
     assert other.means == pytest.approx(one.means)
     assert (other.loser, other.best) == (one.loser, one.best)
     assert [turn.at for turn in other.turns] == pytest.approx([turn.at for turn in one.turns])
-    with pytest.raises(ValueError, match="a utility of every algorithm"):
+    with pytest.raises(ValueError, match="the utility of every algorithm"):
         weigh([[1.0, math.nan]], ("a", "b"), [1, 1], zone=ZONE)
-    with pytest.raises(ValueError, match="2 classes, 1 weights"):
+    with pytest.raises(ValueError, match="2 classes and 1 weights do not fit"):
         weigh([[1.0, 1.0]], ("a", "b"), [1], zone=ZONE)

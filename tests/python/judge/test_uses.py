@@ -127,7 +127,10 @@ def test_a_call_is_rated_by_the_e_model(
 @pytest.mark.parametrize(
     ("application", "message"),
     [
-        ({"kind": "video", "ladder": ["2 Mbit/s", "1 Mbit/s"]}, "the rates must rise"),
+        (
+            {"kind": "video", "ladder": ["2 Mbit/s", "1 Mbit/s"]},
+            "the rates must be in rising order",
+        ),
         ({"kind": "video", "buffer": "19 s"}, "ten chunks"),
         ({"kind": "datagrams", "bytes": "1473 bytes"}, "1,472 bytes at most"),
         ({"kind": "web", "objects": -1}, "greater than or equal to 0"),

@@ -166,7 +166,7 @@ def test_without_clang_one_is_told_how_to_get_it(
 
 
 def test_a_user_is_told_the_command_that_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    root = Obstacle("only root loads algorithms", "sudo", is_root=True)
+    root = Obstacle("only root can load algorithms", "sudo", is_root=True)
     monkeypatch.setattr(loading, "obstacles", lambda: [root])
     monkeypatch.setattr(loading, "this_kernel", lambda: DEBIAN)
     with pytest.raises(KernelError) as told:
@@ -223,7 +223,7 @@ def test_the_doctor_says_what_is_in_the_way(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_unloading_needs_root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    root = Obstacle("only root loads algorithms", "sudo", is_root=True)
+    root = Obstacle("only root can load algorithms", "sudo", is_root=True)
     monkeypatch.setattr(loading, "obstacles", lambda: [root])
     with pytest.raises(KernelError, match="sudo cwndlab algorithm unload vegas"):
         unload("vegas", tmp_path)
@@ -232,7 +232,7 @@ def test_unloading_needs_root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 @needs_kernel
 def test_the_doctor_loads_one_to_see() -> None:
     row = next(check for check in doctor.checks() if check.name.startswith("algorithms into"))
-    assert (row.state, row.found) == ("ok", "fixed was loaded and unloaded")
+    assert (row.state, row.found) == ("ok", "algorithm fixed was loaded and unloaded")
 
 
 @needs_kernel
@@ -242,7 +242,9 @@ def test_it_stays_while_the_helper_lives(tmp_path: Path) -> None:
         assert program.name in this_kernel().ours
         with KernelHelper() as other, pytest.raises(KernelError, match=f"{program.name} already"):
             load(other, "cubic", tmp_path, {"beta": 600})
-        with pytest.raises(KernelError, match=f"{program.name} is held by a command"):
+        with pytest.raises(
+            KernelError, match=f"{program.name} was loaded by a command that is still"
+        ):
             unload(program.name, tmp_path)
     assert is_gone_soon(program.name)
 
@@ -258,9 +260,8 @@ def test_the_algorithms_of_the_documentation_are_loaded(tmp_path: Path) -> None:
 @needs_kernel
 def test_what_the_verifier_says_is_told(tmp_path: Path) -> None:
     reno = core.algorithm("reno").source_text
-    text = reno.replace(
-        "	tcp_reno_cong_avoid(", "	tcp_sk(sk)->snd_cwnd_clamp = 9;\n	tcp_reno_cong_avoid("
-    )
+    text = reno.replace("	(void)ack;", "	(void)ack;\n	tcp_sk(sk)->snd_cwnd_clamp = 9;")
+    assert text != reno
     (tmp_path / "mine.c").write_text(text, encoding="utf-8")
     with KernelHelper() as running, pytest.raises(BrokenAlgorithmError, match="no write support"):
         load(running, "./mine.c", tmp_path)

@@ -86,7 +86,10 @@ def test_the_command_is_what_one_would_type(tmp_path: Path) -> None:
     [
         ({"application": 'kind = "on_off"\non = "1 s"\noff = "1 s"'}, "no application on_off"),
         ({"warm_up": "500 ms"}, "whole seconds"),
-        ({"application": 'kind = "sized"\nbytes = "1 MB"', "flows": "2"}, "shares a size"),
+        (
+            {"application": 'kind = "sized"\nbytes = "1 MB"', "flows": "2"},
+            "divides a transfer's size",
+        ),
     ],
 )
 def test_what_iperf3_cannot_is_refused_before_the_first_run(

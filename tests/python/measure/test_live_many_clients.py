@@ -76,7 +76,7 @@ def test_who_waits_is_told_how_many_are_ahead_and_comes_in_the_order_of_asking()
         assert list(second.turn()) == []
         second.__exit__()
         assert list(waiting) == []
-    assert waiting_for(1) == "waiting for 1 other client: the server measures for one at a time"
+    assert waiting_for(1) == "waiting for 1 other client: the server serves one at a time"
 
 
 def test_without_its_turn_nothing_is_measured(address: Address) -> None:
@@ -89,7 +89,7 @@ def test_without_its_turn_nothing_is_measured(address: Address) -> None:
     )  # fmt: skip
     with Session(address) as session:
         for request in (protocol.Start(), datagrams, saturate):
-            with pytest.raises(TransferFailedError, match="ask for a turn first"):
+            with pytest.raises(TransferFailedError, match="request a turn first"):
                 session.ask(request)
 
 

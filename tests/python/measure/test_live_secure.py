@@ -134,7 +134,7 @@ def test_who_stands_in_between_cannot_pass_the_proof_of_the_token_on(
     known = KnownServers(tmp_path / "known")
     with (
         in_between(address.port, tmp_path / "its.key") as port,
-        pytest.raises(ProtocolError, match="answers in the server's place"),
+        pytest.raises(ProtocolError, match="a proxy answers instead of the server"),
         Session(Address(HOST, port, TOKEN, known=known)),
     ):
         pass
@@ -180,7 +180,7 @@ def test_a_key_is_made_once_for_its_user_alone(tmp_path: Path) -> None:
     with pytest.raises(CertificateError, match="chmod 600"):
         read_certificate(path)
     path.write_text("no key", encoding="ascii")
-    with pytest.raises(CertificateError, match="delete it, and `cwndlab serve` makes one"):
+    with pytest.raises(CertificateError, match="delete it, and `cwndlab serve` creates one"):
         read_certificate(path)
     with pytest.raises(CertificateError, match="no such file"):
         read_certificate(tmp_path / "none")

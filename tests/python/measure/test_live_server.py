@@ -158,7 +158,7 @@ def test_limits_are_told(address: Address) -> None:
             session.ask(prepare.model_copy(update={"flow": number}))
         with pytest.raises(TransferFailedError, match="at most 2 flows"):
             session.ask(prepare.model_copy(update={"flow": 2}))
-        with pytest.raises(TransferFailedError, match="ask for a turn first"):
+        with pytest.raises(TransferFailedError, match="request a turn first"):
             session.ask(protocol.Start())
         assert list(session.turn()) == []
         with pytest.raises(TransferFailedError, match="no data connection"):
@@ -396,5 +396,5 @@ def test_a_name_without_an_address_is_asked_for_its_spelling(
 
     monkeypatch.setattr(socket, "create_connection", unknown)
     wrong = Address("sever.example", 5209, TOKEN)
-    with pytest.raises(ServerUnreachableError, match=r"sever\.example .*; is it spelt as meant\?"):
+    with pytest.raises(ServerUnreachableError, match=r"sever\.example .*; check the spelling"):
         Session(wrong).__enter__()

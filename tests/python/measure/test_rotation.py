@@ -68,9 +68,9 @@ def test_hosts_that_remember_spare_themselves_the_overshoot(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"rotation": ["westwood", "cubic", "westwood"]}, "westwood has its turn already"),
+        ({"rotation": ["westwood", "cubic", "westwood"]}, "westwood appears twice in the rotation"),
         ({"rotation": ["westwood", "cubic", "cubick"]}, "cubick.*did you mean cubic"),
-        ({"rotation": ["cubic", "bic"]}, "westwood has no turn; add it"),
+        ({"rotation": ["cubic", "bic"]}, "the rotation lacks westwood; add it"),
         (
             {
                 "rotation": ["cubic"],
@@ -78,7 +78,7 @@ def test_hosts_that_remember_spare_themselves_the_overshoot(tmp_path: Path) -> N
                 "flows": None,
                 "flow": [{"algorithm": "cubic"}],
             },
-            'the study\'s "algorithm" that takes turns, and there is none',
+            'a rotation needs the study\'s "algorithm", and there is none',
         ),
     ],
 )

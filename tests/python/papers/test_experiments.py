@@ -157,7 +157,7 @@ def test_another_variant_may_stand_in_the_place_of_one() -> None:
 
 @pytest.mark.parametrize(
     ("experiment", "message"),
-    [("", "says what it runs"), ('levels = { part = "a" }\nwhy = "b"', "unknown key")],
+    [("", "needs levels or variants"), ('levels = { part = "a" }\nwhy = "b"', "unknown key")],
 )
 def test_a_wrong_experiment_is_refused(experiment: str, message: str) -> None:
     with pytest.raises(CwndlabError, match=message):
@@ -170,7 +170,7 @@ def test_an_experiment_on_no_claim_is_refused() -> None:
         "claim": [],
         "experiment": [{"changed": "x", "claims": ["d"], "levels": {"part": "a"}}],
     }
-    with pytest.raises(CwndlabError, match="explains d, which are not claims"):
+    with pytest.raises(CwndlabError, match="explains d, which the paper does not claim"):
         parse_claims(toml(document), "x")
 
 

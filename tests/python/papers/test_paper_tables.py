@@ -114,7 +114,9 @@ def test_a_table_whose_values_do_not_fill_it_is_refused() -> None:
         columns = ["reno", "cubic"]
         values = [[1]]
     """
-    with pytest.raises(CwndlabError, match=r"x\.toml:7: table\[0\](?s:.)*values are not as many"):
+    with pytest.raises(
+        CwndlabError, match=r"x\.toml:7: table\[0\](?s:.)*the number of values does not match"
+    ):
         parse_paper(TomlSource("x.toml", textwrap.dedent(text)), "x")
 
 
@@ -218,7 +220,7 @@ def test_a_papers_numbers_are_set_against_each_other() -> None:
 
 def test_a_row_of_plausibility_is_made_of_numbers() -> None:
     row = {"says": "s", "value": "2 * reno", "stated": "1", "unit": "", "within": 0.1}
-    with pytest.raises(CwndlabError, match="numbers are written out here, without names"):
+    with pytest.raises(CwndlabError, match="only numbers are allowed here, not names"):
         parse_paper(toml({"paper": {}, "plausibility": [row]}), "x")
 
 

@@ -193,7 +193,7 @@ def test_what_cannot_be_measured_does_not_hold() -> None:
     reading = papers.read_check(number("period", "s", (5, 5)), flat, paper)
     assert reading.ours is None
     assert not reading.holds
-    with pytest.raises(ValueError, match='no measure is called "perod"'):
+    with pytest.raises(ValueError, match='unknown measure "perod"'):
         papers.read_check(number("perod", "s", (5, 5)), flat, paper)
 
 

@@ -154,7 +154,11 @@ def test_stages_of_wires_say_their_other_direction_themselves_or_in_a_reverse_li
     ("link", "keys", "said"),
     [
         ({"stage": [DSL, {"preset": "wifi-god"}]}, {}, "did you mean wifi-good"),
-        ({"stage": [DSL, {"preset": "wifi-good", "rate": "1 Mbit/s"}]}, {}, "write wifi.KEY"),
+        (
+            {"stage": [DSL, {"preset": "wifi-good", "rate": "1 Mbit/s"}]},
+            {},
+            "wifi-good is a Wi-Fi channel; a wire before it may have it: write wire.rate",
+        ),
         ({"stage": [DSL, {"preset": "lte-ns2-2011"}]}, {}, "is a chain itself"),
         ({"stage": [DSL, {"wifi": {"standard": "802.11n"}, "reverse": {}}]}, {}, "both directions"),
         (

@@ -138,7 +138,7 @@ def test_mistakes_name_the_key_as_it_was_written() -> None:
     assert '"rate" is a wire\'s' in complaint(
         link={"rate": "1 Mbit/s", "wifi": {"standard": "802.11n"}}
     )
-    assert "cell.toml is a cell; write cell.KEY" in complaint(link="cell.toml,delay=5 ms")
+    assert "cell.toml is a cell; write server" in complaint(link="cell.toml,delay=5 ms")
 
 
 def test_the_core_refuses_what_no_cell_can_be() -> None:
@@ -158,7 +158,7 @@ def test_the_core_refuses_what_no_cell_can_be() -> None:
             {"radio": {"kind": "lte", "resource_blocks": 51}},
             "51 resource blocks: use 6,",
         ),
-        ("lte-good", {"radio": {"kind": "lte", "layers": 3}}, "has 1, 2, 4 or 8, at most 2"),
+        ("lte-good", {"radio": {"kind": "lte", "layers": 3}}, "use 1, 2, 4 or 8, at most 2"),
         ("lte-good", {"radio": {"kind": "lte", "category": 17}}, "no category 17: use 1 to 16"),
         ("lte-good", {"downlink": {"adaptation": {"kind": "fixed", "scheme": 29}}}, "is 28"),
         ("nr-good", {"radio": {"kind": "nr", "bandwidth": "55 MHz"}}, "no bandwidth of 55 MHz"),
@@ -285,4 +285,6 @@ def test_a_refusal_stands_at_the_nearest_key_that_is_written(tmp_path: Path) -> 
     place = place_of(f"[link.cell.uplink]\nearly_discard = {discard}\n")
     assert place == "x.toml:6: link.cell.uplink.early_discard"
     radio = '{ kind = "lte", resource_blocks = 51 }'
-    assert place_of(f"[link.cell]\nradio = {radio}\n") == "x.toml:6: link.cell.radio"
+    assert (
+        place_of(f"[link.cell]\nradio = {radio}\n") == "x.toml:6: link.cell.radio.resource_blocks"
+    )

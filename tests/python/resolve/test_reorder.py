@@ -62,6 +62,8 @@ def test_which_packets_are_out_of_order_is_said_in_a_word_or_a_table(
 
 def test_the_jitter_of_a_bad_wifi_channel_is_a_word_or_a_table() -> None:
     assert stage(f"{PLAIN},jitter=wifi 7 ms").jitter == {"kind": "wifi", "mean_ns": 7 * MS}
+    bunched = stage(f"{PLAIN},jitter=bunched 5 ms").jitter
+    assert bunched == {"kind": "bunched", "period_ns": 5 * MS}
     table = {"rate": "1 Mbit/s", "delay": "1 ms", "jitter": {"kind": "wifi", "mean": "7 ms"}}
     assert stage(table).jitter == {"kind": "wifi", "mean_ns": 7 * MS}
 
@@ -71,11 +73,12 @@ def test_the_jitter_of_a_bad_wifi_channel_is_a_word_or_a_table() -> None:
     [
         ("reorder=1 %", '"1 %, 5 ms"; or "jitter"'),
         ("reorder=jitter", "there is no jitter"),
-        ("reorder=1 %, 5 ms,transition=keep", "decides the order itself"),
+        ("reorder=1 %, 5 ms,transition=keep", "decides the order of packets, too"),
         ("reorder.kind=lat,reorder.share=1 %", "did you mean late?"),
         ("jitter=wifi 7", "jitter"),
         ("ack_filter=fierce", 'must be "conservative" or "aggressive"'),
         ("ack_filter=aggressive,aqm=pie", 'the aqm is "pie"'),
+        ("ack_thinning=1", "ack_thinning: must be at least 2"),
     ],
 )
 def test_what_cannot_be_is_refused_at_its_key(text: str, said: str) -> None:
@@ -85,10 +88,9 @@ def test_what_cannot_be_is_refused_at_its_key(text: str, said: str) -> None:
 
 
 def test_all_are_described() -> None:
-    described = "\n".join(
-        describe_link(f"{PLAIN},jitter=wifi 7 ms,reorder=1 %, 5 ms,ack_filter=aggressive")
-    )
-    assert "aggressive ACK filter" in described
+    acks = "ack_filter=aggressive,ack_thinning=4"
+    described = "\n".join(describe_link(f"{PLAIN},jitter=wifi 7 ms,reorder=1 %, 5 ms,{acks}"))
+    assert "aggressive ACK filter, one ACK in 4" in described
     assert "jitter wifi 7 ms" in described
     assert "1 % later by 5 ms, at most one in 1" in described
 

@@ -263,7 +263,7 @@ def test_a_host_by_name_may_be_changed_or_left_out() -> None:
     [
         ({"buffer": "4 kB"}, "this key is needed here and is missing"),
         ("linux-pp", "did you mean linux-ppp?"),
-        ({"queue_packets": 3}, "a wire grants nothing to a device: it needs a rate"),
+        ({"queue_packets": 3}, "a device on a wire needs a rate"),
         ({"queue_pakets": 3}, "unknown key; did you mean queue_packets?"),
     ],
 )
@@ -342,9 +342,9 @@ def test_a_preset_may_know_times_of_the_day(tmp_path: Path) -> None:
 
     assert users("x.toml") == users("x.toml,period=night") == [2]
     assert users("x.toml,period=rush hour") == [9]
-    with pytest.raises(StudyError, match="knows no such time; it knows night, rush hour"):
+    with pytest.raises(StudyError, match="has no figures for this time; it has night, rush hour"):
         scenario(link=f"{tmp_path}/x.toml,period=noon")
-    with pytest.raises(StudyError, match="lossy knows no such time"):
+    with pytest.raises(StudyError, match="lossy has no figures for this time"):
         scenario(link="lossy,period=night")
     marks = load_preset("x.toml", tmp_path)
     assert marks.mark_of("period.rush hour.cell.background.0.off") == marks.sources["background"]

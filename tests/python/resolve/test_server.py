@@ -129,7 +129,7 @@ def test_it_can_be_a_factor_and_a_key_of_a_file(tmp_path: Path) -> None:
 
 
 def test_a_reverse_link_has_none() -> None:
-    with pytest.raises(StudyError, match="both ways; write it in the link"):
+    with pytest.raises(StudyError, match="same in both directions; write it in the link"):
         scenario("wired-50", reverse_link="rate=5 Mbit/s,server=3 ms")
 
 
@@ -137,7 +137,7 @@ def test_a_link_shows_what_else_it_might_be() -> None:
     text = "\n".join(describe_link("lte-good"))
     assert "    server: 3 ms to 80 ms: light in glass" in text
     assert "    load: nobody else or one other user: invented: " in text
-    assert "    link.cell.radio: as it is: another carrier" in text
+    assert "    link.cell.radio: fixed: another carrier" in text
 
 
 def test_a_link_shows_it() -> None:

@@ -90,10 +90,22 @@ def test_a_wi_fi_channel_in_a_line() -> None:
         ("lte-typical,drx=after 1, every 2 ms", "drx: a number without a unit; write for example"),
         ("nr-typical,sped=3 km/h", "sped: unknown key; did you mean speed?"),
         ("wifi.stations=3", "wifi.standard: this key is needed here and is missing: amendment of"),
-        ("cell.users=2", "cell.radio: this key is needed here and is missing: technology and its"),
+        ("cell.users=2", "cell.radio: this key is needed here and is missing: radio technology"),
+        ("nr-typical,bandwidth=61 MHz", "bandwidth: NR has no bandwidth of 61 MHz at 30 kHz"),
+        ("lte-typical,layers=4", "layers: a handset of LTE category 4 has no 4 layers: use"),
+        ("umts-2007,mcs=3", "mcs: a dedicated channel has one scheme"),
+        ("wifi-typical,bandwidth=80 MHz", "bandwidth: 802.11n has no channel of this width: it"),
+        ("wifi-typical,layers=7", "layers: 802.11n has no channel with so many spatial streams"),
+        ("wifi-typical,wifi.channel=80 MHz", "wifi.channel: 802.11n has no channel of this"),
+        ("lte-typical,category=9", "category: unknown key; did you mean cell.radio.category?"),
+        ("nr-typical,aqm=pie", "aqm: this key is a wire's, and nr-typical is a cell; write cell."),
+        ("nr-typical, layers 4", 'preset: "nr-typical, layers 4" is not a link: after the name'),
         (
             "rate=1 Mbit/s,loss.kind=gilbert_elliott,loss.p=1 %",
-            "loss.r: this key is needed here and is missing: from bad to good",
+            (
+                "loss.r: this key is needed here and is missing: "
+                "probability of changing from bad to good"
+            ),
         ),
     ],
 )

@@ -84,7 +84,7 @@ def test_what_is_ambiguous_names_the_key_that_settles_it(
     with pytest.raises(StudyError) as refused:
         read_link("trace:two.csv,delay=20 ms")
     assert told in str(refused.value)
-    with pytest.raises(StudyError, match='"unit" needs a "trace", of which it tells'):
+    with pytest.raises(StudyError, match='"unit" describes a "trace", and this link has none'):
         read_link("rate=10 Mbit/s,unit=Mbit/s")
     with pytest.raises(TraceError, match=r"x\.txt: the trace is empty"):
         read_trace(write(tmp_path, "x.txt", "once upon a time\n"))

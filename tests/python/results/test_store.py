@@ -202,7 +202,7 @@ def test_a_folder_without_results_says_where_some_are(tmp_path: Path) -> None:
         pass
     with pytest.raises(ResultsError, match=r"holds no results; did you mean .*results/x"):
         Folder.open(tmp_path / "results")
-    with pytest.raises(ResultsError, match="there is no such folder; cwndlab run STUDY"):
+    with pytest.raises(ResultsError, match="there is no such folder; `cwndlab run STUDY`"):
         Folder.open(tmp_path / "none")
 
 

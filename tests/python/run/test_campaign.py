@@ -96,7 +96,7 @@ def test_a_run_that_fails_is_recorded_and_the_others_go_on(tmp_path: Path) -> No
         run(study(algorithm=["reno", "fails"]), folder)
     assert caught.value.exit_status == 1
     assert str(caught.value) == (
-        f"3 of 6 runs failed, 3 of 6 runs are safe; why is in {folder / 'failed'}, "
+        f"3 of 6 runs failed, 3 of 6 runs are safe; reasons are in {folder / 'failed'}; "
         "the first: the window of flow 0 became 0"
     )
     results = open_results(folder)

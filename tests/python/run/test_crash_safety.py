@@ -154,7 +154,7 @@ def test_a_file_that_cannot_grow_is_a_full_disk_and_loses_nothing(
         timeout=PATIENCE_S,
     )
     assert stopped.returncode == 2, stopped.stderr
-    assert stopped.stderr.startswith(f"{folder}: file too large; make room on that disk\n")
+    assert stopped.stderr.startswith(f"{folder}: file too large; free some space on that disk\n")
     safe = finished(folder)
     assert 0 < len(safe) < RUNS
     assert f"{len(safe)} of {RUNS} runs are safe" in stopped.stderr
@@ -184,7 +184,7 @@ def test_a_full_disk_stops_the_campaign_and_loses_nothing(
             timeout=PATIENCE_S,
         )
         assert stopped.returncode == 2, stopped.stderr
-        assert "no space left on device; make room on that disk" in stopped.stderr
+        assert "no space left on device; free some space on that disk" in stopped.stderr
         safe = finished(folder)
         assert 0 < len(safe) < RUNS
         grow = ["mount", "-o", "remount,size=50m", str(disk)]

@@ -9,7 +9,7 @@ import pytest
 
 from cwndlab import stats
 from cwndlab.stats import students_t
-from cwndlab.stats.bootstrap import Floats
+from cwndlab.stats.bootstrap import Floats, mean_interval
 
 # Depression scores before and after treatment: Hollander and Wolfe, Nonparametric Statistical
 # Methods, table 3.1, the example whose exact two-sided signed-rank p-value is 0.0390625.
@@ -211,7 +211,7 @@ def test_noisy_difference_is_neither_sure_nor_negligible() -> None:
 
 
 def test_pairs_must_have_equal_lengths() -> None:
-    with pytest.raises(ValueError, match="equally long"):
+    with pytest.raises(ValueError, match="equal length"):
         stats.compare_pairs([1, 2, 3], [1, 2])
     with pytest.raises(ValueError, match="not positive"):
         stats.relative_difference([1, 2], [0, 0])
@@ -264,3 +264,15 @@ def test_scale_decides_which_run_is_representative() -> None:
 def test_pareto_front_keeps_what_nothing_beats_in_both() -> None:
     goodput, delay = [31.9, 31.2, 31.4, 28.7, 25.0], [241, 58, 112, 49, 60]
     assert stats.pareto_front(goodput, delay) == [3, 1, 2, 0]
+
+
+def test_the_interval_of_many_runs_is_as_wide_as_the_runs_spread() -> None:
+    runs = np.random.default_rng(5).exponential(1.0, 60_000)
+    interval = mean_interval(runs)
+    assert interval.runs == len(runs)
+    assert interval.estimate == pytest.approx(runs.mean(), rel=1e-12)
+    assert interval.low is not None
+    assert interval.high is not None
+    reach = 1.96 * runs.std() / np.sqrt(len(runs))
+    assert interval.high - interval.estimate == pytest.approx(reach, rel=0.15)
+    assert interval.estimate - interval.low == pytest.approx(reach, rel=0.15)

@@ -145,7 +145,7 @@ def test_the_good_study_is_good(folder: Path) -> None:
             'direction = "reverse"',
             (
                 "mine.toml: direction\n"
-                "  data that go up need a [reverse_link]; here it has neither rate nor queue"
+                "  uplink data need a [reverse_link]; here it has neither rate nor queue"
             ),
         ),
         (
@@ -156,7 +156,10 @@ def test_the_good_study_is_good(folder: Path) -> None:
         (
             'id = "mine"',
             'id = "mine"\nwarm_up = "10 s"',
-            'mine.toml:3: study.warm_up = "10 s"\n  the warm-up leaves nothing of the duration',
+            (
+                'mine.toml:3: study.warm_up = "10 s"\n  '
+                "the warm-up is as long as the duration or longer"
+            ),
         ),
         (
             'id = "mine"',
@@ -272,7 +275,7 @@ def test_each_mistake_has_its_place_and_remedy(old: str, new: str, message: str 
             'duration.x = ["1 s"]',
             (
                 'mine.toml:17: factors.duration.x[0] = "1 s"\n'
-                "  duration is one value and has nothing inside"
+                "  duration is a single value, without keys inside"
             ),
         ),
         (
@@ -286,13 +289,13 @@ def test_each_mistake_has_its_place_and_remedy(old: str, new: str, message: str 
             ),
             (
                 "mine.toml:19: factors.zip[0]\n"
-                "  these advance together and need equally many values: "
+                "  these factors vary together and need the same number of values: "
                 "algorithm has 2, link.delay has 1"
             ),
         ),
         (
             'algorithm = ["reno"]\nexclude = [{ algorithm = "reno" }]',
-            "mine.toml:18: factors.exclude\n  this excludes every combination",
+            "mine.toml:18: factors.exclude\n  this rule excludes every combination",
         ),
         (
             'algorithm = ["reno"]\nexclude = [{ algoritm = "reno" }]',
@@ -305,7 +308,7 @@ def test_each_mistake_has_its_place_and_remedy(old: str, new: str, message: str 
             'link.queue = ["67 packets", "1 BDP"]',
             (
                 "mine.toml:17: factors.link.queue\n"
-                "  67 packets and 1 BDP are the same here; keep one of them"
+                "  67 packets and 1 BDP give the same run; keep one of them"
             ),
         ),
     ],
@@ -321,7 +324,7 @@ def test_keys_in_the_wrong_part_of_a_file_are_told_where_they_belong() -> None:
     )
     doubled = GOOD.replace("[study]", '[study]\nlink = "lossy"')
     assert complaint(doubled) == (
-        'mine.toml:2: study.link = "lossy"\n  [link] says it too; keep one of them'
+        'mine.toml:2: study.link = "lossy"\n  the table [link] sets it, too; keep one of the two'
     )
 
 
@@ -362,7 +365,7 @@ def test_arguments_of_a_call_are_named_like_those_of_a_file() -> None:
     assert str(caught.value) == (
         'duration[1] = "2 sec"\n  not a time; write for example "40 ms", "60 s"'
     )
-    with pytest.raises(StudyError, match="no algorithm; write for example"):
+    with pytest.raises(StudyError, match="no algorithm is given; write, say,"):
         Study(link="rate=10 Mbit/s")
     with pytest.raises(StudyError) as caught:
         Study(link="rate=10 Mbit/s", algorithm=["reno", "westwod"])
@@ -406,6 +409,35 @@ def test_a_delay_alone_is_a_link() -> None:
 def test_a_line_that_is_no_link_is_refused(link: str) -> None:
     with pytest.raises(StudyError, match=r"^link = "):
         Study(link=link, algorithm="reno")
+
+
+@pytest.mark.usefixtures("folder")
+def test_unknown_links_stacks_hosts_and_algorithms_are_told_together() -> None:
+    said = complaint(
+        """
+[study]
+id = "mine"
+stack = "linux-99"
+
+[factors]
+link = ["losy", "lossy"]
+
+[[flow]]
+algorithm = "cubci"
+user_host = "linux-pp"
+
+[[flow]]
+algorithm = "reno"
+receiver_stack = "linux-6"
+"""
+    )
+    assert sorted(re.findall(r'unknown (\w+) "([\w.-]+)"', said)) == [
+        ("algorithm", "cubci"),
+        ("host", "linux-pp"),
+        ("link", "losy"),
+        ("stack", "linux-6"),
+        ("stack", "linux-99"),
+    ]
 
 
 @pytest.mark.usefixtures("folder")

@@ -58,7 +58,7 @@ def test_uncertainty_decides_the_digits(estimate: float, half: float, text: str)
 
 def test_one_run_and_equal_runs_get_words_instead_of_bounds() -> None:
     assert format_bounds(Interval(3.0, None, None, 1)) == "one run"
-    assert format_bounds(Interval(3.0, 3.0, 3.0, 8)) == "same in all 8 runs"
+    assert format_bounds(Interval(3.0, 3.0, 3.0, 8)) == "the same in all 8 runs"
     assert format_bounds(Interval(31.2, 30.91, 31.52, 8)) == "30.91 to 31.52"
     assert format_estimate(Interval(3.14159, None, None, 1)) == "3.14"
     assert format_estimate(Interval(2.13, -8.0, 12.0, 2)) == "2.1 ±10", "wide, and still a value"

@@ -106,7 +106,7 @@ def test_a_problem_names_place_key_value_and_what_is_wrong() -> None:
         (f"a = {'[' * 20_000}{']' * 20_000}", "x.toml: cannot be read\n  nested more than 50 deep"),
         (f"{'.'.join('a' * 60)} = 1", "x.toml: cannot be read\n  nested more than 50 deep"),
         (f"{'a = {' * 51}{'}' * 51}", "x.toml: cannot be read\n  nested more than 50 deep"),
-        ('a = ["\\u0000"]', "x.toml: cannot be read\n  a text holds the character NUL"),
+        ('a = ["\\u0000"]', "x.toml: cannot be read\n  a text contains the character NUL"),
         (f"a = {'9' * 5_000}", "x.toml: cannot be read\n  a number has too many digits"),
     ],
 )

@@ -135,7 +135,7 @@ def test_a_study_that_is_not_there_or_cannot_be_compiled_here_is_refused(tmp_pat
     assert err == 'algorithm[1] = "./absent.c"\n  absent.c: no such file\n'
     (tmp_path / "folder.c").mkdir()
     assert "folder.c: is not a file" in compared(tmp_path, "./folder.c", status=2)[1]
-    assert "(a C file is meant: ./my_cc.c" in compared(tmp_path, "./mine", status=2)[1]
+    assert "(write the path of a C file: ./my_cc.c" in compared(tmp_path, "./mine", status=2)[1]
     assert "tcp_x.c: no such file" in compared(tmp_path, "linux:net/ipv4/tcp_x.c", status=2)[1]
     assert not (tmp_path / "r").exists()
 
@@ -209,7 +209,7 @@ def test_a_wrong_parameter_is_told_with_its_place(
 
 
 def test_a_parameter_path_needs_an_algorithm(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="the study has no algorithm of its own"):
+    with pytest.raises(StudyError, match="the study itself has no algorithm"):
         cw.Study(
             link=LINK,
             flow=[{"algorithm": "cubic"}],
@@ -251,7 +251,7 @@ def test_two_files_of_one_name_are_told_apart_or_refused(tmp_path: Path) -> None
         (tmp_path / folder).mkdir()
         mine(tmp_path / folder, text)
     flows = [{"algorithm": str(tmp_path / folder / "mine.c")} for folder in ("a", "b")]
-    with pytest.raises(StudyError, match="another file of this study is called mine; rename one"):
+    with pytest.raises(StudyError, match="two files of this study are called mine; rename one"):
         cw.Study(link=LINK, flow=flows)
 
 

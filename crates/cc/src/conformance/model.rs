@@ -42,10 +42,10 @@ pub enum Rule {
     #[error("made the threshold {0} packets, above TCP_INFINITE_SSTHRESH: an overflow?")]
     Overflow(u32),
     /// RFC 5681 section 3.1, equation 4.
-    #[error("answers a threshold of {0}; at least 2 packets are left (RFC 5681 section 3.1)")]
+    #[error("returns a threshold of {0} packets; the least is 2 (RFC 5681 section 3.1)")]
     LowThreshold(u32),
     /// A loss is a sign of congestion.
-    #[error("answers a threshold of {answer} after a loss at a window of {window}")]
+    #[error("returns a threshold of {answer} after a loss at a window of {window}")]
     RaisedThreshold {
         /// The answer.
         answer: u32,
@@ -53,7 +53,7 @@ pub enum Rule {
         window: u32,
     },
     /// To undo a reduction never reduces.
-    #[error("answers a window of {answer}, less than the {window} that there are")]
+    #[error("returns a window of {answer}, less than the present {window}")]
     LoweredByUndo {
         /// The answer.
         answer: u32,

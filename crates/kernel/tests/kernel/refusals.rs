@@ -21,8 +21,8 @@ fn refusal_of(source: &std::path::Path) -> (RefusalKind, String) {
 
 /// An algorithm with this body of cong_avoid.
 fn with_cong_avoid(body: &str) -> std::path::PathBuf {
-    let old = "	tcp_reno_cong_avoid(sk, ack, acked);\n";
-    changed(&folder().join("reno.c"), old, &format!("{body}{old}"))
+    let old = "	(void)ack;\n";
+    changed(&folder().join("reno.c"), old, &format!("{old}{body}"))
 }
 
 #[test]

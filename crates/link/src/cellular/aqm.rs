@@ -18,7 +18,7 @@ pub(crate) struct Aqm<P> {
 }
 
 impl<P: Packet> Aqm<P> {
-    /// The queue of a user in a direction, if it is managed. `name` names its stream.
+    /// The queue of a user in a direction, if it is managed or drops ACKs. `name` names its stream.
     pub(crate) fn new(
         config: &DirectionConfig,
         processing: Duration,
@@ -27,7 +27,13 @@ impl<P: Packet> Aqm<P> {
     ) -> Option<Self> {
         let random = Stream::new(run_seed, name);
         let (packets, bytes) = (config.queue_packets, config.queue_bytes);
-        let discipline = Discipline::new(config.aqm?, packets, bytes, random);
+        let (filter, thinning) = (config.ack_filter, config.ack_thinning);
+        let discipline = match config.aqm {
+            Some(aqm) => Discipline::new(aqm, packets, bytes, random),
+            None if filter.is_none() && thinning.is_none() => return None,
+            None => Discipline::drop_tail(packets, bytes),
+        };
+        let discipline = discipline.with_fewer_acks(filter, thinning);
         Some(Self { discipline, processing, ready_at: Time::NEVER })
     }
 

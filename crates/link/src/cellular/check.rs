@@ -79,6 +79,14 @@ pub(crate) fn check_direction(
     if config.aqm.is_some() && (config.discard.is_some() || config.early_discard.is_some()) {
         return Err(CellError::Aqm(direction));
     }
+    let has_fewer_acks = config.ack_filter.is_some() || config.ack_thinning.is_some();
+    if has_fewer_acks && (config.discard.is_some() || config.early_discard.is_some()) {
+        let key = if config.ack_filter.is_some() { "ack_filter" } else { "ack_thinning" };
+        return Err(CellError::FewerAcks(direction, key));
+    }
+    if config.ack_filter.is_some() && matches!(config.aqm, Some(AqmConfig::Pie { .. })) {
+        return Err(CellError::AckFilterPie(direction));
+    }
     if let Some(AqmConfig::Codel { interval, .. } | AqmConfig::FqCodel { interval, .. }) =
         config.aqm
         && interval == Duration::ZERO

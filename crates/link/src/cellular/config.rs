@@ -3,12 +3,14 @@
 //! Times are nanoseconds, rates bits per second and ratios thousandths of a decibel there; here
 //! they have their types. A key that is absent has its default, an unknown key is an error.
 
+use core::num::NonZeroU32;
+
 use cwndlab_units::{Bytes, Duration};
 use serde::{Deserialize, Serialize};
 
 use super::radio::RadioConfig;
 use crate::channel::{AdaptationConfig, Decibel, DriftConfig, FadingConfig};
-use crate::config::{AqmConfig, PoliceConfig};
+use crate::config::{AckFilter, AqmConfig, PoliceConfig};
 use crate::{Direction, EarlyDiscard, Probability};
 
 /// A cell with its users, and what lies between it and the network's end of the link.
@@ -70,6 +72,14 @@ pub struct DirectionConfig {
     /// How the queue is managed; drop-tail if absent. Not beside `discard_ns` and `early_discard`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aqm: Option<AqmConfig>,
+    /// Which ACKs leave the queue where later ones say as much; none if absent. Not with PIE, and not
+    /// beside `discard_ns` and `early_discard`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_filter: Option<AckFilter>,
+    /// Of the ACKs that only count on, one in so many passes; all if absent. Not beside `discard_ns`
+    /// and `early_discard`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_thinning: Option<NonZeroU32>,
     /// What is lost before the queue, such as by a serial line: no radio loss.
     #[serde(rename = "residual_loss_ppb", default)]
     pub residual_loss: Probability,

@@ -16,7 +16,10 @@ pub enum CellError {
     #[error("{0} layers: use from 1 to {1}")]
     Layers(u8, u8),
     /// Layers that a handset of LTE does not have.
-    #[error("lte: {layers} layers: category {category} has 1, 2, 4 or 8, at most {most}")]
+    #[error(
+        "a handset of LTE category {category} has no {layers} layers: use 1, 2, 4 or 8, at most \
+         {most}, or another `category`"
+    )]
     LteLayers {
         /// How many.
         layers: u8,
@@ -94,6 +97,12 @@ pub enum CellError {
     /// Two ways to drop packets early.
     #[error("a queue with aqm has neither discard_ns nor early_discard")]
     Aqm(Direction),
+    /// Fewer ACKs in a queue that drops packets early.
+    #[error("a queue that drops ACKs has neither discard_ns nor early_discard")]
+    FewerAcks(Direction, &'static str),
+    /// A filter in a queue that decides when a packet comes.
+    #[error("works on drop-tail, codel and fq_codel, and the aqm is pie")]
+    AckFilterPie(Direction),
     /// CoDel without an interval.
     #[error("interval_ns must be more than 0")]
     AqmInterval(Direction),
@@ -145,21 +154,24 @@ impl CellError {
     /// The key of a cell's configuration that is wrong, such as `downlink.adaptation`.
     pub fn place(&self) -> String {
         let (direction, key) = match self {
-            Self::LteBandwidth(_)
-            | Self::Layers(..)
-            | Self::LteLayers { .. }
-            | Self::No256Qam(_)
+            Self::LteBandwidth(_) => (None, "radio.resource_blocks"),
+            Self::LteLayers { .. } => (None, "radio.layers"),
+            Self::NrBandwidth { known, .. } if known.is_empty() => (None, "radio.subcarrier"),
+            Self::NrBandwidth { .. } => (None, "radio.bandwidth"),
+            Self::Category { technology: "lte", .. } => (None, "radio.category"),
+            Self::Symbols { .. } | Self::EmptyPattern(_) => (None, "radio.pattern"),
+            Self::No256Qam(_)
             | Self::Carriers(_)
+            | Self::Layers(..)
             | Self::Category { .. }
-            | Self::NrBandwidth { .. }
-            | Self::Symbols { .. }
-            | Self::EmptyPattern(_)
             | Self::DedicatedRate(_) => (None, "radio"),
             Self::Scheme { direction, .. }
             | Self::ReportPeriod(direction)
             | Self::OuterLoopTarget(direction) => (Some(direction), "adaptation"),
             Self::EarlyDiscard(direction) => (Some(direction), "early_discard"),
             Self::Aqm(direction) | Self::AqmInterval(direction) => (Some(direction), "aqm"),
+            Self::FewerAcks(direction, key) => (Some(direction), *key),
+            Self::AckFilterPie(direction) => (Some(direction), "ack_filter"),
             Self::NoTransmission(direction) => (Some(direction), "transmissions"),
             Self::NoErrorRate(direction)
             | Self::HopelessErrors(direction)
@@ -184,13 +196,13 @@ impl CellError {
 fn no_bandwidth(subcarrier_khz: u32, bandwidth_mhz: u32, known: &[u32]) -> String {
     if known.is_empty() {
         return format!(
-            "nr: no subcarrier spacing of {subcarrier_khz} kHz in this frequency range: use 15, 30 or 60 in \
+            "NR has no subcarrier spacing of {subcarrier_khz} kHz in this frequency range: use 15, 30 or 60 in \
              fr1, 60 or 120 in fr2"
         );
     }
     let known: Vec<String> = known.iter().map(u32::to_string).collect();
     format!(
-        "nr: no bandwidth of {bandwidth_mhz} MHz at {subcarrier_khz} kHz in TS 38.101: use {} MHz",
+        "NR has no bandwidth of {bandwidth_mhz} MHz at {subcarrier_khz} kHz in TS 38.101: use {} MHz",
         known.join(", ")
     )
 }

@@ -213,3 +213,6 @@ impl ControlLaw {
         time + Duration::from_nanos(nanos as u64)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,14 +1,15 @@
 //! A managed queue that something else than a wire's server empties: a radio's blocks, or a device.
 
+use core::num::NonZeroU32;
 use std::collections::VecDeque;
 
 use cwndlab_units::{Bytes, Stream, Time};
 
 use super::{
-    Arrival, Codel, CodelSettings, DequeueAqm, FlowQueueSettings, FlowQueues, Limits, Pie, Verdict,
-    Waiting,
+    AckThinner, Arrival, Codel, CodelSettings, DequeueAqm, Fifo, FlowQueueSettings, FlowQueues,
+    Limits, Pie, Verdict, Waiting,
 };
-use crate::config::{AqmConfig, PieConfig};
+use crate::config::{AckFilter, AqmConfig, PieConfig};
 use crate::packet::{Admission, Packet};
 use crate::{Backlog, DropReason};
 
@@ -16,13 +17,15 @@ use crate::{Backlog, DropReason};
 #[derive(Clone, Debug)]
 pub struct Discipline<P> {
     queue: Managed<P>,
+    ack_filter: Option<AckFilter>,
+    thinner: Option<AckThinner>,
 }
 
 #[derive(Clone, Debug)]
 enum Managed<P> {
     /// Decides when a packet comes.
     OnEnqueue { pie: Pie, waiting: VecDeque<Waiting<P>>, backlog: Backlog },
-    /// Decides when a packet is dequeued.
+    /// Decides when a packet is dequeued, or lets all pass.
     OnDequeue { queue: DequeueAqm<P>, limits: Limits },
 }
 
@@ -51,7 +54,7 @@ impl<P: Packet> Discipline<P> {
             AqmConfig::Pie { target, burst, ecn } => {
                 let pie = Pie::new(&PieConfig { target, burst, ecn, packets, bytes }, random);
                 let (waiting, backlog) = (VecDeque::new(), Backlog::default());
-                return Self { queue: Managed::OnEnqueue { pie, waiting, backlog } };
+                return Self::of(Managed::OnEnqueue { pie, waiting, backlog });
             }
             AqmConfig::Codel { target, interval, ecn } => {
                 DequeueAqm::Codel(Codel::new(CodelSettings { target, interval, ecn }))
@@ -65,7 +68,26 @@ impl<P: Packet> Discipline<P> {
                 }))
             }
         };
-        Self { queue: Managed::OnDequeue { queue, limits } }
+        Self::of(Managed::OnDequeue { queue, limits })
+    }
+
+    /// An empty queue that drops only what finds no room.
+    pub(crate) fn drop_tail(packets: Option<u32>, bytes: Option<Bytes>) -> Self {
+        let limits = Limits::new(packets, bytes);
+        Self::of(Managed::OnDequeue { queue: DequeueAqm::None(Fifo::new()), limits })
+    }
+
+    /// The same with ACKs dropped where others say as much; PIE has no filter.
+    pub(crate) fn with_fewer_acks(
+        self,
+        ack_filter: Option<AckFilter>,
+        thinning: Option<NonZeroU32>,
+    ) -> Self {
+        Self { ack_filter, thinner: thinning.map(AckThinner::new), ..self }
+    }
+
+    fn of(queue: Managed<P>) -> Self {
+        Self { queue, ack_filter: None, thinner: None }
     }
 
     /// What waits.
@@ -84,6 +106,16 @@ impl<P: Packet> Discipline<P> {
         mut gone: impl FnMut(P, DropReason),
     ) -> Admission {
         let bytes = packet.wire_bytes();
+        if self.thinner.as_mut().is_some_and(|acks| acks.drops(packet.ack())) {
+            gone(packet, DropReason::AckFiltered);
+            return Admission::Dropped;
+        }
+        if let Some(filter) = self.ack_filter
+            && let Managed::OnDequeue { queue, .. } = &mut self.queue
+            && let Some(older) = queue.take_superseded(filter, &packet)
+        {
+            gone(older.packet, DropReason::AckFiltered);
+        }
         match &mut self.queue {
             Managed::OnEnqueue { pie, waiting, backlog } => {
                 let is_ecn_capable = packet.ecn().is_capable();
@@ -110,8 +142,13 @@ impl<P: Packet> Discipline<P> {
                 codel.push(Waiting { packet, bytes, arrived: now });
                 Admission::Queued
             }
-            Managed::OnDequeue { queue: DequeueAqm::None(_), .. } => {
-                unreachable!("a discipline manages its queue")
+            Managed::OnDequeue { queue: DequeueAqm::None(fifo), limits } => {
+                if !limits.have_room(fifo.backlog(), bytes) {
+                    gone(packet, DropReason::Overflow);
+                    return Admission::Dropped;
+                }
+                fifo.push(Waiting { packet, bytes, arrived: now });
+                Admission::Queued
             }
             Managed::OnDequeue { queue: DequeueAqm::Flows(flows), limits } => {
                 flows.push(Waiting { packet, bytes, arrived: now });

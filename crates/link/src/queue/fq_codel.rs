@@ -9,8 +9,9 @@
 //! A flow's packets go to one of so many queues by a hash that the run's seed salts; flows whose
 //! hashes meet share one (RFC 8290 section 4.1). Deficit round robin chooses the queue, CoDel what
 //! of it is sent. Where the limit is passed, the longest queue loses its first packets, until it is
-//! half as long or has lost a batch of 64 (section 4.1). The mark above a threshold of delay
-//! (section 5.2.7) is left out.
+//! half as long or has lost a batch of 64 (section 4.1). A queue with no credits left has had its
+//! turn, as in Linux; the words of section 4.2 are "a negative number of credits". The mark above a
+//! threshold of delay (section 5.2.7) is left out.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,6 +1,7 @@
 //! Queues: what waits, what is dropped and what is marked.
 
 mod ack_filter;
+mod ack_thinner;
 mod codel;
 mod discipline;
 mod drop_tail;
@@ -12,6 +13,7 @@ mod spaced;
 mod step;
 mod verdict;
 
+pub(crate) use ack_thinner::AckThinner;
 pub(crate) use codel::{Codel, CodelSettings, Waiting};
 pub use discipline::{Dequeued, Discipline};
 pub(crate) use drop_tail::Limits;

@@ -13,7 +13,8 @@
 //! are independent of each other (no section 5.4).
 //!
 //! No timer runs: an arrival makes up for the updates that were due before it, which comes to the
-//! same, as nobody else asks for the probability.
+//! same, as nobody else asks for the probability; but for the queues of cells and hosts, where an
+//! update that was due before a packet was dequeued, and is made up for after, knows its wait already.
 
 use std::collections::VecDeque;
 

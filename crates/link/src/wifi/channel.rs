@@ -103,7 +103,15 @@ impl<P: Packet> WifiChannel<P> {
     }
 
     /// Lets everything happen until `now`.
+    #[inline]
     fn advance(&mut self, now: Time) {
+        if self.due <= now {
+            self.act_until(now);
+        }
+    }
+
+    #[inline(never)]
+    fn act_until(&mut self, now: Time) {
         while self.due <= now {
             let at = self.due;
             match self.phase {
@@ -123,6 +131,18 @@ impl<P: Packet> WifiChannel<P> {
     fn keep_busy(&mut self, phase: Phase, until: Time) {
         self.phase = phase;
         self.due = until;
+    }
+
+    /// A node that had nothing to send has got something.
+    #[inline(never)]
+    fn begin(&mut self, now: Time, node: usize) {
+        let contender = &mut self.exchange.nodes[node].contender;
+        if let Phase::Idle { since } = self.phase {
+            contender.begin(now, false);
+            self.due = self.due.min(contender.sends_at(since, self.timing));
+        } else {
+            contender.begin(now, true);
+        }
     }
 
     /// The channel has been idle and something begins.
@@ -211,7 +231,8 @@ impl<P: Packet> WifiChannel<P> {
     fn end_rest(&mut self, at: Time) {
         for index in 0..self.under_way {
             let transmission = &self.transmissions[index];
-            let (node, is_answered) = (transmission.from, transmission.is_answered);
+            let (node, lane) = (transmission.from, transmission.lane);
+            let (is_answered, waited_until) = (transmission.is_answered, transmission.rest_ends);
             let left = transmission.txop.saturating_sub(at - transmission.begins);
             let left = left.saturating_sub(self.timing.sifs);
             if is_answered && self.under_way == 1 && left > Duration::ZERO {
@@ -223,8 +244,16 @@ impl<P: Packet> WifiChannel<P> {
                     return self.send(begins);
                 }
             }
+            if is_answered && self.under_way == 1 && self.exchange.tells_of_expiry(node, at) {
+                self.under_way = 0;
+                let begins = at + self.timing.sifs;
+                self.prepare(node, begins, Duration::ZERO);
+                return self.send(begins);
+            }
+            let begins_anew =
+                is_answered || self.exchange.has_nothing_to_repeat(lane, waited_until);
             let contender = &mut self.exchange.nodes[node].contender;
-            if is_answered {
+            if begins_anew {
                 contender.succeed();
             } else {
                 contender.fail(self.exchange.rules.failures);
@@ -240,12 +269,7 @@ impl<P: Packet> Link<P> for WifiChannel<P> {
         self.advance(now);
         let (admission, begins) = self.exchange.enqueue(now, port, packet);
         if let Some(node) = begins {
-            if let Phase::Idle { since } = self.phase {
-                node.contender.begin(now, false);
-                self.due = self.due.min(node.contender.sends_at(since, self.timing));
-            } else {
-                node.contender.begin(now, true);
-            }
+            self.begin(now, node);
         }
         admission
     }

@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use super::downlink::DownlinkConfig;
 use crate::Probability;
+use crate::config::AckFilter;
 
 /// One channel with an access point, which is port 0, and its stations, the ports from 1 on.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -44,6 +45,10 @@ pub struct WifiConfig {
     /// request, before it repeats anything: ns-3 does, most hardware does not.
     #[serde(default)]
     pub asks_before_repeating: bool,
+    /// Whether a sender tells the receiver, with such a request, of packets whose time was over after
+    /// they had been sent, or while their frame was on the air: as ns-3 does.
+    #[serde(default)]
+    pub asks_after_expiry: bool,
     /// Whether the channel rests after a collision for as long as a response would have taken, as
     /// stations do that could not decode a frame (EIFS). Bianchi's analysis has it either way.
     #[serde(default = "yes")]
@@ -208,6 +213,12 @@ pub struct AccessPointConfig {
     /// whose packet has waited longest is served, with all that the queue holds for it: ns-3's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<DownlinkConfig>,
+    /// Which ACKs leave `queue` where later ones say as much; none if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_filter: Option<AckFilter>,
+    /// Of the ACKs that only count on, one in so many comes into `queue`; all if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_thinning: Option<NonZeroU32>,
 }
 
 /// A priority for the channel (802.11-2012 table 8-105).
@@ -288,12 +299,16 @@ pub enum InterferenceKind {
 #[non_exhaustive]
 pub enum WifiError {
     /// The standard has no such channel.
-    #[error("{standard} has no channel {what}")]
+    #[error("{standard} has no channel {what}: it has {there_are}")]
     NoSuchChannel {
         /// The standard.
         standard: Standard,
+        /// The key that asks for it.
+        key: &'static str,
         /// What it lacks.
         what: &'static str,
+        /// What it has instead.
+        there_are: &'static str,
     },
     /// The table of rates has a hole there or ends before.
     #[error("{standard} has no rate {index} on this channel: it has {there_are}")]
@@ -339,6 +354,8 @@ impl WifiError {
             Self::NoErrorModel => "radio",
             Self::Queue(_) => "access_point.queue",
             Self::NoSuchRate { .. } => "rate_control",
+            Self::NoSuchChannel { key, .. } => key,
+            Self::Stations(_) | Self::Position(1..) => "stations",
             _ => "",
         }
     }
@@ -365,6 +382,7 @@ impl WifiConfig {
             rts_threshold_bytes: None,
             attempts: None,
             asks_before_repeating: false,
+            asks_after_expiry: false,
             eifs: true,
             beacons: None,
             queue_packets: queue_packets(),
@@ -404,6 +422,11 @@ impl WifiConfig {
         }
         if let Some(queue) = &self.access_point.queue {
             queue.check().map_err(WifiError::Queue)?;
+        } else if self.access_point.ack_filter.is_some() || self.access_point.ack_thinning.is_some()
+        {
+            return Err(WifiError::Queue(
+                "ack_filter and ack_thinning need one of fifo, fq_codel and airtime",
+            ));
         }
         if self.queue_packets == 0 {
             return Err(WifiError::Range("queue_packets is 0: a queue has room for one packet"));

@@ -15,6 +15,7 @@ pub(super) struct Rules {
     pub(super) queue_packets: u32,
     pub(super) queue_time: Duration,
     pub(super) asks_before_repeating: bool,
+    pub(super) asks_after_expiry: bool,
     pub(super) max_packets: u32,
     pub(super) max_bytes: u64,
     pub(super) max_time: Duration,
@@ -34,6 +35,7 @@ impl Rules {
             queue_packets: config.queue_packets,
             queue_time: config.queue_time,
             asks_before_repeating: config.asks_before_repeating,
+            asks_after_expiry: config.asks_after_expiry,
             max_packets: if config.aggregation.is_some() { aggregation.max_packets } else { 1 },
             max_bytes: u64::from(max_bytes),
             max_time: aggregation.max_time,
@@ -69,6 +71,13 @@ pub(super) struct Transmission {
     pub(super) is_answered: bool,
     /// How long the sender may keep the channel.
     pub(super) txop: Duration,
+}
+
+impl Transmission {
+    /// Whether its packets are the first of their lane, without a gap.
+    pub(super) fn is_from_front(&self) -> bool {
+        self.chosen.last().is_some_and(|&last| last as usize + 1 == self.chosen.len())
+    }
 }
 
 /// Lengths of control frames (802.11-2012 section 8.3.1); the block ACK is the compressed one.

@@ -41,6 +41,8 @@ pub(super) struct Hop<P> {
     pub(super) air: AirUse,
     /// Whether it must be asked what has arrived before anything is repeated.
     pub(super) asks: bool,
+    /// When the last packet of a frame came whose fate is not known, if one is not.
+    pub(super) unknown: Option<Time>,
 }
 
 /// What a stage of a channel has had of the air since the beginning.

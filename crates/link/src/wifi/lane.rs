@@ -10,6 +10,7 @@
 //! something that it misses stays here until that is received, or until it is told, with the next
 //! frame that it gets, that the sender gave it up.
 
+use core::ops::ControlFlow;
 use std::collections::VecDeque;
 
 use cwndlab_units::Time;
@@ -55,6 +56,7 @@ impl<P> Lane<P> {
         Self { line: VecDeque::new(), out: 0, waiting: 0, received: 0, waiting_bytes: 0 }
     }
 
+    #[inline]
     pub(crate) fn push(&mut self, now: Time, bytes: u32, packet: P) {
         let packet = Some(packet);
         self.line.push_back(Entry { packet, arrived: now, bytes, attempts: 0, is_received: false });
@@ -93,22 +95,42 @@ impl<P> Lane<P> {
     /// At least one packet goes, however long.
     pub(crate) fn choose(&self, limits: FrameLimits, chosen: &mut Vec<u32>) -> u64 {
         chosen.clear();
+        if let Some(length) = self.whole_length(limits) {
+            chosen.extend(0..self.waiting);
+            return length;
+        }
         let mut length = 0;
         let mut aggregate = 0;
-        let behind = self.line.range(self.out..);
-        for (place, entry) in behind.enumerate().take(limits.packets as usize) {
+        let mut behind = self.line.range(self.out..).take(limits.packets as usize).enumerate();
+        // In the line's own loop, which does not ask at each packet whether the ring goes round.
+        let _ = behind.try_for_each(|(place, entry)| {
             if !entry.is_waiting() {
-                continue;
+                return ControlFlow::Continue(());
             }
             let with_this = aggregate + subframe_bytes(entry.bytes);
             if !chosen.is_empty() && with_this > limits.bytes {
-                break;
+                return ControlFlow::Break(());
             }
             chosen.push(place as u32);
             length = if chosen.len() == 1 { u64::from(entry.bytes) } else { with_this };
             aggregate = with_this.next_multiple_of(4);
-        }
+            ControlFlow::Continue(())
+        });
         length
+    }
+
+    /// Length of a frame with everything, if all of it waits and goes into one.
+    fn whole_length(&self, limits: FrameLimits) -> Option<u64> {
+        let is_all_waiting = self.waiting as usize == self.line.len() - self.out;
+        if self.waiting == 0 || self.waiting > limits.packets || !is_all_waiting {
+            return None;
+        }
+        let last = self.line.back()?.bytes;
+        if self.waiting == 1 {
+            return Some(u64::from(last));
+        }
+        let length = self.waiting_bytes - padded_bytes(last) + subframe_bytes(last);
+        (length <= limits.bytes).then_some(length)
     }
 
     /// Length with headers of the packet at a place.
@@ -138,6 +160,21 @@ impl<P> Lane<P> {
         if entry.attempts < attempts { None } else { self.give_up(place) }
     }
 
+    /// The first so many packets, which all waited, were sent and received: passes them on.
+    pub(crate) fn pass_first(&mut self, count: u32) -> Backlog {
+        let mut padded = 0;
+        let mut passed = Backlog { packets: count, bytes: 0 };
+        self.line.range(self.out..self.out + count as usize).for_each(|entry| {
+            debug_assert!(entry.is_waiting(), "what was received is not sent again");
+            passed.bytes += u64::from(entry.bytes);
+            padded += padded_bytes(entry.bytes);
+        });
+        self.out += count as usize;
+        self.waiting -= count;
+        self.waiting_bytes -= padded;
+        passed
+    }
+
     /// Gives back the oldest waiting packet if it came before `deadline`.
     pub(crate) fn expire(&mut self, deadline: Time) -> Option<Dropped<P>> {
         let behind = self.line.range(self.out..).position(Entry::is_waiting)?;
@@ -145,12 +182,18 @@ impl<P> Lane<P> {
         if self.line[place].arrived < deadline { self.give_up(place) } else { None }
     }
 
+    /// When the packet at a place came.
+    pub(crate) fn arrived_at(&self, place: u32) -> Time {
+        self.line[self.out + place as usize].arrived
+    }
+
     fn give_up(&mut self, place: usize) -> Option<Dropped<P>> {
         let entry = &mut self.line[place];
         let packet = entry.packet.take()?;
+        let was_sent = entry.attempts > 0;
         self.waiting -= 1;
         self.waiting_bytes -= padded_bytes(entry.bytes);
-        Some(Dropped { packet, bytes: entry.bytes })
+        Some(Dropped { packet, bytes: entry.bytes, was_sent })
     }
 
     /// Removes what was given up from the front, if the receiver holds nothing behind it and so
@@ -181,9 +224,10 @@ impl<P> Lane<P> {
     /// Takes out the next packet that was passed on.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<P> {
-        let entry = self.line.pop_front()?;
+        let packet = self.line.front_mut()?.packet.take();
+        self.line.pop_front();
         self.out -= 1;
-        entry.packet
+        packet
     }
 }
 
@@ -192,6 +236,8 @@ impl<P> Lane<P> {
 pub(crate) struct Dropped<P> {
     pub(crate) packet: P,
     pub(crate) bytes: u32,
+    /// Whether it was on the air.
+    pub(crate) was_sent: bool,
 }
 
 impl<P> Entry<P> {
@@ -248,6 +294,28 @@ mod tests {
         // What does not fit at all goes alone.
         let tiny = FrameLimits { bytes: 100, ..LIMITS };
         assert_eq!(lane.choose(tiny, &mut chosen), 1538);
+    }
+
+    #[test]
+    fn a_frame_that_is_received_whole_passes_on_as_packet_by_packet() {
+        let mut at_once = lane(50);
+        for packet in [10, 11] {
+            assert!(at_once.sent(packet, packet == 11, 1).is_some() == (packet == 10));
+        }
+        let mut one_by_one = at_once.clone();
+        let passed = at_once.pass_first(10);
+        for place in 0..10 {
+            assert!(one_by_one.sent(place, true, 7).is_none());
+        }
+        // Behind them one was given up and one received, which nothing holds any more.
+        assert_eq!(passed + at_once.pass_on(), one_by_one.pass_on());
+        assert_eq!(at_once.waiting_bytes(), one_by_one.waiting_bytes());
+        let packets =
+            |mut lane: Lane<u32>| core::iter::from_fn(|| lane.pop()).take(11).collect::<Vec<u32>>();
+        let mut expected: Vec<u32> = (0..10).collect();
+        expected.push(11);
+        assert_eq!(packets(at_once), expected);
+        assert_eq!(packets(one_by_one), expected);
     }
 
     #[test]

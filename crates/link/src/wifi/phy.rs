@@ -54,23 +54,34 @@ impl Phy {
     /// If the standard has no such channel.
     pub(crate) fn new(config: &WifiConfig) -> Result<Self, WifiError> {
         let standard = config.standard;
-        let refuse = |what: &'static str| Err(WifiError::NoSuchChannel { standard, what });
+        let refuse =
+            |key, what, there_are| Err(WifiError::NoSuchChannel { standard, key, what, there_are });
         let band = match (standard, config.band) {
             (Standard::A | Standard::Ac, None | Some(Band::Ghz5)) => Band::Ghz5,
             (Standard::B | Standard::G, None | Some(Band::Ghz2)) => Band::Ghz2,
             (Standard::N, band) => band.unwrap_or(Band::Ghz5),
-            _ => return refuse("in this band"),
+            (Standard::A | Standard::Ac, _) => return refuse("band", "in this band", "5 GHz"),
+            _ => return refuse("band", "in this band", "2.4 GHz"),
         };
         let is_wide = match (standard, config.channel_mhz) {
             (Standard::B | Standard::A | Standard::G, 20) => false,
             (Standard::N, 20 | 40) | (Standard::Ac, 20 | 40 | 80) => true,
-            _ => return refuse("of this width"),
+            (standard, _) => {
+                let widths = match standard {
+                    Standard::B | Standard::A | Standard::G => "20 MHz",
+                    Standard::N => "20 and 40 MHz",
+                    Standard::Ac => "20, 40 and 80 MHz",
+                };
+                return refuse("channel", "of this width", widths);
+            }
         };
         if !(1..=4).contains(&config.spatial_streams) || (!is_wide && config.spatial_streams > 1) {
-            return refuse("with so many spatial streams");
+            let streams = if is_wide { "1 to 4" } else { "1" };
+            return refuse("spatial_streams", "with so many spatial streams", streams);
         }
         if config.short_guard_interval && !is_wide {
-            return refuse("with a short guard interval");
+            let guard = "long ones alone";
+            return refuse("short_guard_interval", "with a short guard interval", guard);
         }
         if standard == Standard::B {
             return Ok(Self {
@@ -386,17 +397,17 @@ mod tests {
         let refusal = |config: WifiConfig| Phy::new(&config).expect_err("no channel").to_string();
         assert_eq!(
             refusal(config(Standard::A, 40, 1, false)),
-            "802.11a has no channel of this width"
+            "802.11a has no channel of this width: it has 20 MHz"
         );
         assert_eq!(
             refusal(config(Standard::G, 20, 2, false)),
-            "802.11g has no channel with so many spatial streams"
+            "802.11g has no channel with so many spatial streams: it has 1"
         );
         assert_eq!(
             refusal(config(Standard::B, 20, 1, true)),
-            "802.11b has no channel with a short guard interval"
+            "802.11b has no channel with a short guard interval: it has long ones alone"
         );
         let in_2_ghz = WifiConfig { band: Some(Band::Ghz2), ..config(Standard::Ac, 80, 1, false) };
-        assert_eq!(refusal(in_2_ghz), "802.11ac has no channel in this band");
+        assert_eq!(refusal(in_2_ghz), "802.11ac has no channel in this band: it has 5 GHz");
     }
 }

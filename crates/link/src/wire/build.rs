@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use cwndlab_trace::{OpportunityTrace, RateLog, RateTrace, TraceKind, Traces};
 use cwndlab_units::{Duration, Rate, Stream, Time};
 
+use super::longest::LongestQueue;
 use super::on_dequeue::OnDequeue;
 use super::steady::Steady;
 use super::{IngressFilter, Timing, Wire};
@@ -18,8 +19,8 @@ use crate::outage::{Blackouts, Spans};
 use crate::packet::Packet;
 use crate::policer::Policer;
 use crate::queue::{
-    Codel, CodelSettings, DequeueAqm, EnqueueAqm, Fifo, FlowQueueSettings, FlowQueues, Limits, Pie,
-    Queue, Red, Step,
+    AckThinner, Codel, CodelSettings, DequeueAqm, EnqueueAqm, Fifo, FlowQueueSettings, FlowQueues,
+    Limits, Pie, Queue, Red, Step,
 };
 use crate::rate::{Capacity, Fixed, Netem, Opportunities, Server, Source, TokenBucket, UNLIMITED};
 use crate::ring::Ring;
@@ -110,7 +111,7 @@ impl Builder<'_> {
             events: VecDeque::new(),
             scheduled,
             meter: Meter::default(),
-            queue_max: 0,
+            longest: LongestQueue::new(),
         })
     }
 
@@ -132,12 +133,15 @@ impl Builder<'_> {
             && self.config.loss.is_none()
             && blackouts.is_empty()
             && losses.clone().next().is_none()
+            && self.config.ack_thinning.is_none()
         {
             return None;
         }
         let losses = losses.map(|step| (step.at, Loss::new(step.loss.as_ref())));
         let loss = Steps::new(Loss::new(self.config.loss.as_ref()), losses);
-        Some(Box::new(IngressFilter { policer, blackouts, loss, random: self.stream("loss") }))
+        let thinner = self.config.ack_thinning.map(AckThinner::new);
+        let random = self.stream("loss");
+        Some(Box::new(IngressFilter { policer, blackouts, loss, thinner, random }))
     }
 
     fn queue<P: Packet>(&self) -> Result<Queues<P>, StageError> {

@@ -57,7 +57,10 @@ impl<P: Packet> Wire<P> {
             aqm.next_dequeue = self.server.dequeue_at(since, bytes);
         }
         self.on_dequeue = Some(aqm);
-        self.queue_max = self.queue_max.max(self.total_backlog().packets);
+        let backlog = self.total_backlog();
+        if backlog.packets > self.longest.packets() {
+            self.longest.set(backlog.packets);
+        }
         self.dequeue_until(now);
         self.set_wake();
         admission

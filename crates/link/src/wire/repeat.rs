@@ -3,7 +3,7 @@
 //! The wire remembers what it worked out for the last packet. The next one that is as long and is
 //! served while neither rate nor delay changes takes as long again, and nothing else is asked.
 
-use cwndlab_units::Time;
+use cwndlab_units::{Duration, Time};
 
 use super::Wire;
 use super::steady::Steady;
@@ -44,8 +44,9 @@ impl<P: Packet> Wire<P> {
             return false;
         }
         // Where the queue was longer before, there is room for another packet.
-        let longest = self.queue_max;
-        let is_longest = longest == 0 || !self.ring.has_fewer_waiting(longest, now);
+        let longest = self.longest.packets();
+        let is_longest = !self.longest.is_longer_than_queue(begins, now)
+            && (longest == 0 || !self.ring.has_fewer_waiting(longest, now));
         if is_longest {
             self.ring.pass(now);
             if self.ring.backlog_packets() >= self.steady.room_packets {
@@ -63,8 +64,32 @@ impl<P: Packet> Wire<P> {
         if served <= now {
             self.ring.pass_all();
         } else if is_longest {
-            self.queue_max = longest.max(self.ring.backlog_packets());
+            self.longest.set(longest.max(self.ring.backlog_packets()));
         }
+        self.wake = self.wake.min(arrival);
+        true
+    }
+
+    /// Takes a packet of the length of the last one, if it meets the same and what the last one met was
+    /// a delay alone: where service takes no time, nobody waits. `put` puts the packet where it is kept.
+    #[inline(always)]
+    pub fn take_at_once(
+        &mut self,
+        now: Time,
+        wire_bytes: u32,
+        put: impl FnOnce(&mut Option<P>),
+    ) -> bool {
+        let bytes = wire_bytes + self.framing_bytes;
+        let Server::Fixed(server) = &mut self.server else { return false };
+        let meets_the_same = bytes == self.steady.bytes && now < self.steady.until;
+        if !self.steady.is_at_once || !meets_the_same || server.free_at > now {
+            return false;
+        }
+        let arrival = Time::from_nanos(now.as_nanos() + self.steady.delay.as_nanos());
+        server.free_at = now;
+        self.delay.note_arrival(arrival);
+        self.ring.push_with(arrival, now, bytes, put);
+        self.ring.pass_all();
         self.wake = self.wake.min(arrival);
         true
     }
@@ -78,18 +103,19 @@ impl<P: Packet> Wire<P> {
     /// Moves the packet that has arrived to `place`, which costs no copy but that.
     #[inline(always)]
     pub fn move_arrived(&mut self, place: &mut Option<P>) {
-        self.ring.pop_with(|packet| *place = packet.take());
-        self.wake = self.ring.first_arrival().min(self.other_at);
+        let next = self.ring.pop_with(|packet| *place = packet.take());
+        self.wake = next.min(self.other_at);
     }
 
-    /// Remembers what a packet of so many bytes has met that is served at `served`, if the next one may
-    /// meet the same: a queue that is limited in packets alone, a rate and a delay that hold, and nothing
-    /// that arrives later than itself.
+    /// Remembers what a packet of so many bytes has met whose service begins and ends at these times, if
+    /// the next one may meet the same: a queue that is limited in packets alone, a rate and a delay that
+    /// hold, and nothing that arrives later than itself.
     #[inline]
-    pub(super) fn remember(&mut self, bytes: u32, served: Time) {
+    pub(super) fn remember(&mut self, bytes: u32, begins: Time, served: Time) {
         let (Server::Fixed(server), Queue::DropTail(limits)) = (&self.server, &self.queue) else {
             return;
         };
+        self.longest.note_service(served - begins);
         let (Some(room_packets), Some((delay, delay_until))) =
             (limits.packets_alone(), self.delay.fixed_after(served))
         else {
@@ -97,6 +123,8 @@ impl<P: Packet> Wire<P> {
         };
         let (service, rate_until) = server.capacity.steady_time(bytes);
         let until = rate_until.min(delay_until).min(Time::NEVER - delay) - service;
-        self.steady = Steady { bytes, service, delay, until, room_packets };
+        let is_at_once = service == Duration::ZERO && room_packets > 0;
+        self.longest.note_service(service);
+        self.steady = Steady { bytes, service, is_at_once, delay, until, room_packets };
     }
 }

@@ -8,6 +8,8 @@ pub(super) struct Steady {
     pub(super) bytes: u32,
     /// Its time in service, and from the server to the far end.
     pub(super) service: Duration,
+    /// Service takes no time, and a packet has room.
+    pub(super) is_at_once: bool,
     pub(super) delay: Duration,
     /// It holds for packets whose service begins before this time.
     pub(super) until: Time,
@@ -19,6 +21,6 @@ impl Steady {
     /// Nothing was remembered.
     pub(super) fn unknown() -> Self {
         let (service, delay) = (Duration::ZERO, Duration::ZERO);
-        Self { bytes: 0, service, delay, until: Time::ZERO, room_packets: 0 }
+        Self { bytes: 0, service, is_at_once: false, delay, until: Time::ZERO, room_packets: 0 }
     }
 }

@@ -37,6 +37,8 @@ pub(crate) fn direction(scheme: u8) -> DirectionConfig {
         discard: None,
         early_discard: None,
         aqm: None,
+        ack_filter: None,
+        ack_thinning: None,
         residual_loss: Probability::ZERO,
         rlc: RlcConfig::default(),
         scheduler: SchedulerConfig::RoundRobin,

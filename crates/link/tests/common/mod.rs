@@ -4,6 +4,7 @@
 
 pub(crate) mod cell;
 pub(crate) mod cell_rows;
+pub(crate) mod tcp;
 
 use cwndlab_link::{
     AnyLink, Link, LinkEvent, Packet, QueueConfig, RateConfig, RateTrace, StageConfig, Traces,

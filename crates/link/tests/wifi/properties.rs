@@ -95,13 +95,13 @@ fn configs() -> impl Strategy<Value = WifiConfig> {
     ];
     (
         (standards(), prop::option::of(interference), prop::option::of(radio), rates),
-        (0_u32..9, any::<[bool; 2]>(), prop::option::of(20_u64..200), prop::option::of(1_u64..80)),
+        (0_u32..9, any::<[bool; 3]>(), prop::option::of(20_u64..200), prop::option::of(1_u64..80)),
         (prop::option::of(0_u32..3000), 1_u32..200, queues()),
     )
         .prop_map(
             |(
                 (config, interference, radio, rate_control),
-                (attempts, [eifs, asks_before_repeating], beacon_ms, queue_ms),
+                (attempts, [eifs, asks_before_repeating, asks_after_expiry], beacon_ms, queue_ms),
                 (rts_threshold_bytes, queue_packets, queue),
             )| {
                 let mut config = WifiConfig {
@@ -110,6 +110,7 @@ fn configs() -> impl Strategy<Value = WifiConfig> {
                     attempts: NonZeroU32::new(attempts),
                     eifs,
                     asks_before_repeating,
+                    asks_after_expiry,
                     rts_threshold_bytes,
                     queue_packets,
                     queue_time: queue_ms.map_or(Duration::MAX, Duration::from_millis),

@@ -41,12 +41,15 @@ pub enum ApplicationConfig {
         #[serde(default)]
         count: Option<u64>,
     },
-    /// A write of the same size at equal intervals.
+    /// A write of the same size at equal intervals, after a time of bulk.
     Paced {
         /// Rate of what is written.
         bits_per_sec: u64,
         /// Size of a write.
         write_bytes: u64,
+        /// How long it is bulk before that.
+        #[serde(rename = "bulk_for_ns", default)]
+        bulk_for: Duration,
     },
     /// Blocks of a file, each acknowledged by a message of the application, a limited number
     /// outstanding: how SFTP clients send.
@@ -175,7 +178,7 @@ impl ApplicationConfig {
                     .and(positive("response_bytes", response_bytes))
                     .and(positive("count", count.unwrap_or(1)))
             }
-            Self::Paced { bits_per_sec, write_bytes } => {
+            Self::Paced { bits_per_sec, write_bytes, bulk_for: _ } => {
                 positive("bits_per_sec", bits_per_sec).and(positive("write_bytes", write_bytes))
             }
             Self::WindowedFile { request_bytes, outstanding, total_bytes } => {

@@ -1,9 +1,9 @@
 //! What the path asks of the hosts' devices at its ends, and tells them.
 
-use cwndlab_host::Receiver;
+use cwndlab_host::{Lost, Receiver};
 use cwndlab_link::{Admission, Direction};
 use cwndlab_packet::Segment;
-use cwndlab_units::{Bytes, Time};
+use cwndlab_units::{Bytes, Output, Time};
 
 use super::Path;
 use crate::frame::Frame;
@@ -35,10 +35,12 @@ impl Path {
         true
     }
 
-    /// What a device hands over now of what it received.
-    pub(crate) fn received(&mut self, number: usize, now: Time) -> Vec<Frame> {
-        let receiver = &mut self.nodes.all[number].receiver;
-        receiver.as_mut().map_or_else(Vec::new, |receiver| receiver.poll(now))
+    /// The next segment that a device hands over now of what it received.
+    pub(crate) fn poll_received(&mut self, number: usize, now: Time) -> Option<Segment> {
+        match self.nodes.all[number].receiver.as_mut()?.poll(now)? {
+            Output::Packet { packet: Frame(segment), .. } => Some(segment),
+            Output::Event { event, .. } => match event {},
+        }
     }
 
     /// Packets in a device and its queue.
@@ -57,16 +59,15 @@ impl Path {
         self.nodes.all[number].host.handle_packet(now, in_link, Frame(*segment))
     }
 
-    /// What leaves a device next, if it is due. [`Path::settle_node`] must follow.
-    pub(crate) fn poll_node(&mut self, number: usize, now: Time) -> Option<Segment> {
+    /// What leaves a device next or is lost in its queue, if it is due. [`Path::settle_node`] must
+    /// follow.
+    pub(crate) fn poll_node(
+        &mut self,
+        number: usize,
+        now: Time,
+    ) -> Option<Output<Frame, Lost<Frame>>> {
         let in_link = self.bytes_in_link(number, now);
-        let (_, Frame(segment)) = self.nodes.all[number].host.poll(now, in_link)?;
-        Some(segment)
-    }
-
-    /// The next segment that a device's queue dropped after it was taken.
-    pub(crate) fn poll_lost(&mut self, number: usize) -> Option<Segment> {
-        self.nodes.all[number].host.poll_lost().map(|Frame(segment)| segment)
+        self.nodes.all[number].host.poll(now, in_link)
     }
 
     /// Sets when a device acts next.

@@ -119,6 +119,22 @@ fn a_paced_application_sends_at_its_rate() {
 }
 
 #[test]
+fn a_paced_application_may_begin_as_bulk() {
+    let application = json!({
+        "kind": "paced", "bits_per_sec": 1_000_000, "write_bytes": 1_000,
+        "bulk_for_ns": 2_000_000_000_u64,
+    });
+    let delivered = |duration_s: u64| {
+        let setup = Setup { duration_s, ..setup(application.clone()) };
+        setup.run().flows[0].delivered_bytes as f64
+    };
+    let (bulk, soon, later) = (delivered(2), delivered(4), delivered(8));
+    assert!(bulk > 1_500_000.0, "2 s of bulk: {bulk}");
+    let rate = (later - soon) * 8.0 / 4.0;
+    assert!((0.99e6..1.01e6).contains(&rate), "{rate} bit/s after it");
+}
+
+#[test]
 fn a_windowed_file_is_limited_by_its_blocks_outstanding() {
     // 4 blocks of 8 kB a round trip of at least 40 ms: at most 6.4 Mbit/s of the link's 10.
     let application = |outstanding: u64| {

@@ -1,6 +1,7 @@
 //! Whole runs, from a scenario's JSON to its output.
 
 mod applications;
+mod bbr3;
 mod capture;
 mod cell;
 mod delay_based;

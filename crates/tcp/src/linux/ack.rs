@@ -54,6 +54,9 @@ impl LinuxEndpoint {
     pub(crate) fn handle_ack(&mut self, segment: &Segment, mut flags: AckFlags) {
         let ack = segment.ack;
         let prior_una = self.sk.snd_una;
+        if self.sk.packets_out == 0 && ack == prior_una && segment.sacks.is_empty() {
+            return self.handle_ack_of_nothing(segment, flags);
+        }
         let is_sack_reneg = self.recovery.is_reneging;
         let prior_delivered = self.sk.delivered;
         let prior_lost = self.sk.lost;
@@ -85,21 +88,15 @@ impl LinuxEndpoint {
             flags |= AckFlags::WIN_UPDATE;
             self.advance_una_from(segment);
         } else {
-            let mut event = CA_ACK_SLOWPATH;
             flags |= self.update_window(segment);
             if !segment.sacks.is_empty() && self.connection.options.is_sack {
                 flags |= self.handle_sacks(&segment.sacks, ack, prior_una, &mut state);
             }
             if self.is_congestion_echoed(segment) {
                 flags |= AckFlags::ECE;
-                event |= CA_ACK_ECE;
             }
             self.count_delivered(state.sack_delivered, flags.has(AckFlags::ECE));
-            if flags.has(AckFlags::WIN_UPDATE) {
-                event |= CA_ACK_WIN_UPDATE;
-            }
-            let requests = self.congestion.in_ack_event(&mut self.sk, event);
-            self.serve(requests);
+            self.tell_slow_ack(flags);
         }
         self.accept_cwr(segment);
         self.timer.probes_out = 0;
@@ -133,6 +130,38 @@ impl LinuxEndpoint {
         self.rate_generate(delivered, lost, is_sack_reneg, &mut state.rate);
         self.control_congestion(ack, delivered, flags, &state.rate);
         self.transmit_recovery(rexmit);
+    }
+
+    /// The same where nothing is in flight and nothing new is acknowledged, as in the data of a peer
+    /// that alone sends.
+    #[inline(never)]
+    fn handle_ack_of_nothing(&mut self, segment: &Segment, mut flags: AckFlags) {
+        if flags.has(AckFlags::UPDATE_TS_RECENT) {
+            self.connection.options.take(segment);
+        }
+        flags |= self.update_window(segment);
+        if self.is_congestion_echoed(segment) {
+            flags |= AckFlags::ECE;
+        }
+        self.tell_slow_ack(flags);
+        self.accept_cwr(segment);
+        self.timer.probes_out = 0;
+        self.handle_probe_ack();
+        self.handle_tlp_ack(segment.ack, flags);
+    }
+
+    /// Tells the algorithm of an ACK that was not predicted, and what it says of marks and the window.
+    #[inline(always)]
+    fn tell_slow_ack(&mut self, flags: AckFlags) {
+        let mut event = CA_ACK_SLOWPATH;
+        if flags.has(AckFlags::ECE) {
+            event |= CA_ACK_ECE;
+        }
+        if flags.has(AckFlags::WIN_UPDATE) {
+            event |= CA_ACK_WIN_UPDATE;
+        }
+        let requests = self.congestion.in_ack_event(&mut self.sk, event);
+        self.serve(requests);
     }
 
     /// A predicted ACK advances `snd_una`.

@@ -121,7 +121,7 @@ impl LinuxEndpoint {
             return 0;
         }
         self.set_now(now);
-        self.connection.expected.forget();
+        self.connection.expected.forget_data();
         self.check_app_limited();
         if self.sk.packets_out == 0 && !self.has_unsent() {
             self.check_idle_restart();
@@ -235,7 +235,7 @@ impl LinuxEndpoint {
                     && receiver.readable() == 0)
         };
         if is_time || receiver.offers_twice_the_window(rcv_nxt) {
-            self.send_ack();
+            self.send_ack_here();
         }
     }
 
@@ -365,10 +365,23 @@ impl LinuxEndpoint {
     }
 
     /// `tcp_sndbuf_expand`: room for twice the window, headers and bookkeeping included.
+    #[inline(always)]
     fn expand_send_buffer(&mut self) {
-        let segments =
-            self.settings.initial_cwnd_pkts.max(self.sk.snd_cwnd).max(self.sk.reordering + 1);
-        let factor = self.congestion.sndbuf_expand(&mut self.sk).unwrap_or(2);
+        let segments = self.sk.snd_cwnd.max(self.sk.reordering + 1);
+        if segments > self.buffer.sized_for_pkts {
+            self.expand_send_buffer_for(segments);
+        }
+    }
+
+    #[inline(never)]
+    fn expand_send_buffer_for(&mut self, segments: u32) {
+        let segments = self.settings.initial_cwnd_pkts.max(segments);
+        let wish = self.congestion.sndbuf_expand(&mut self.sk);
+        if wish.is_none() {
+            // It never shrinks. An algorithm with a wish is asked each time.
+            self.buffer.sized_for_pkts = segments;
+        }
+        let factor = wish.unwrap_or(2);
         let wanted = u64::from(factor) * u64::from(segments) * self.buffer.segment_room_bytes;
         let largest = u64::from(self.settings.send.send_buffer_max_bytes);
         self.buffer.sndbuf_bytes = self.buffer.sndbuf_bytes.max(wanted.min(largest));
@@ -685,6 +698,25 @@ impl LinuxEndpoint {
         };
         if leaves_now {
             self.send_ack();
+        }
+    }
+
+    /// The same for the next data, which the application is about to read. More than a segment is
+    /// acknowledged then, so that no timer need be set for that.
+    #[inline(always)]
+    pub(super) fn check_ack_before_read(&mut self) {
+        let receiver = &mut self.receiver;
+        let unacknowledged = self.sk.rcv_nxt.wrapping_sub(receiver.window.left);
+        if unacknowledged <= receiver.acks.rcv_mss {
+            return self.check_ack(false);
+        }
+        let pending = self.sk.inet_conn.icsk_ack.pending;
+        if receiver.window_to_offer() >= receiver.window.size
+            || receiver.acks.is_quick()
+            || pending & ICSK_ACK_NOW != 0
+            || receiver.acks.would_not_wait(&self.clock, self.sk.srtt_us, pending)
+        {
+            self.send_ack_here();
         }
     }
 

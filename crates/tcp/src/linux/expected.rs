@@ -27,6 +27,14 @@ impl Expected {
         *self = Self::Unknown;
     }
 
+    /// The application writes: this end does not only receive. What is expected of ACKs stays.
+    #[inline]
+    pub(super) fn forget_data(&mut self) {
+        if matches!(self, Self::Data { .. }) {
+            self.forget();
+        }
+    }
+
     /// Whether these data look as expected.
     #[inline(always)]
     pub(super) fn is_data(self, segment: &Segment) -> bool {

@@ -9,7 +9,7 @@ use cwndlab_units::Ecn;
 use super::LinuxEndpoint;
 use super::ack::Rexmit;
 use super::ecn::{EcnFlags, Marking};
-use super::rtx::{EVER_RETRANS, SACKED_RETRANS, SHARES_BUFFER, TxSegment};
+use super::rtx::{EVER_RETRANS, SACKED_RETRANS, TxSegment};
 use super::send_buffer::Limit;
 use super::settings::{HEADER_BYTES, TIMESTAMP_BYTES};
 use super::timer::Pending;
@@ -91,7 +91,10 @@ impl LinuxEndpoint {
             sent = self.transmit_train(in_flight);
             in_flight += sent;
         }
-        while self.has_unsent()
+        // Beyond a train that has filled the window nothing is to be asked.
+        let is_full = sent > 0 && in_flight >= self.sk.snd_cwnd && !self.buffer.is_fin_queued;
+        while !is_full
+            && self.has_unsent()
             && (!IS_HOST && self.is_in_burst() || !self.pacer.wait(&self.sk, self.clock.now()))
         {
             if in_flight >= self.sk.snd_cwnd && !is_probe && !self.buffer.is_fin_queued {
@@ -169,7 +172,7 @@ impl LinuxEndpoint {
         if is_new {
             self.buffer.split();
         } else {
-            self.rtx.get_mut(self.rtx.tail().wrapping_sub(1)).flags |= SHARES_BUFFER;
+            self.rtx.share_last();
         }
         self.pacer.fill_burst(is_new);
     }
@@ -219,35 +222,30 @@ impl LinuxEndpoint {
     fn transmit_train(&mut self, in_flight: u32) -> u32 {
         let (seq, mss) = (self.sk.snd_nxt, self.sk.mss_cache);
         let window = self.window_end().wrapping_sub(seq) as i32;
-        let mut bytes = self.buffer.plain_bytes(seq).min(window.max(0) as u32);
+        let bytes = self.buffer.plain_bytes(seq).min(window.max(0) as u32);
         let room = self.sk.snd_cwnd.saturating_sub(in_flight);
         if room == 0 || bytes < mss {
             return 0;
         }
+        let count = room.min(bytes / mss);
         let now = self.clock.jiffies();
         self.receiver.acks.note_data_sent(now);
         let tx_mstamp = self.pacer.depart(&mut self.sk);
-        let first = self.compose(seq, mss, 0, Ecn::NotEct);
-        self.note_ack_sent();
-        let mut sent = TxSegment { seq, end_seq: seq, tx_mstamp, ..TxSegment::default() };
+        let end_seq = seq.wrapping_add(mss);
+        let mut sent = TxSegment { seq, end_seq, tx_mstamp, ..TxSegment::default() };
         self.stamp_rate(&mut sent);
-        let mut count = 0;
-        while count < room && bytes >= mss {
-            sent.seq = sent.end_seq;
-            sent.end_seq = sent.seq.wrapping_add(mss);
-            self.rtx.push(sent);
-            count += 1;
-            bytes -= mss;
-        }
+        self.sk.snd_nxt = self.rtx.push_train(sent, count);
+        let first = self.compose(seq, mss, 0, Ecn::NotEct);
         self.out.push_train(first, count);
-        self.sk.snd_nxt = sent.end_seq;
+        let has_acknowledged = self.sk.inet_conn.icsk_ack.pending != 0;
+        self.note_ack_sent();
+        if has_acknowledged && count > 1 {
+            self.receiver.acks.note_data_sent(now);
+        }
         self.sk.packets_out += count;
         self.sk.lsndtime = self.sk.cc_jiffies32;
         self.counters.segments_out += u64::from(count);
         self.pacer.note_segments(count);
-        if count > 1 {
-            self.receiver.acks.note_data_sent(now);
-        }
         self.buffer.chrono.start(Limit::Busy, self.clock.now());
         count
     }
@@ -397,6 +395,8 @@ impl LinuxEndpoint {
     /// A segment of this connection that leaves now, without SACK blocks.
     #[inline(always)]
     fn compose(&mut self, seq: u32, payload: u32, bits: u8, ecn: Ecn) -> Segment {
+        // First, as the rest need not be remembered meanwhile.
+        let window = self.receiver.select_window(self.sk.rcv_nxt);
         let mut header = HEADER_BYTES;
         let mut timestamps = None;
         if self.connection.options.is_timestamps {
@@ -409,7 +409,7 @@ impl LinuxEndpoint {
             seq,
             ack: self.sk.rcv_nxt,
             payload,
-            window: self.receiver.select_window(self.sk.rcv_nxt),
+            window,
             flags: Flags(Flags::ACK | bits),
             ecn,
             timestamps,
@@ -450,6 +450,12 @@ impl LinuxEndpoint {
     /// Sends an ACK without data.
     #[inline(never)]
     pub(crate) fn send_ack(&mut self) {
+        self.send_ack_here();
+    }
+
+    /// The same without a call.
+    #[inline(always)]
+    pub(super) fn send_ack_here(&mut self) {
         let Marking { bits, ecn } = self.mark_segment(false);
         self.send(self.sk.snd_nxt, 0, bits, ecn);
         self.note_ack_sent();

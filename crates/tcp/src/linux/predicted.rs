@@ -119,7 +119,7 @@ impl LinuxEndpoint {
         if segment.payload >= SHORT_BYTES {
             self.receiver.grow_window_with_held(segment.payload);
         }
-        self.check_ack(false);
+        self.check_ack_before_read();
         self.receiver.read_held(segment.payload, self.sk.tcp_mstamp);
         self.clean_receive_buffer();
         segment.payload.into()
@@ -159,7 +159,9 @@ impl LinuxEndpoint {
         let mut flags =
             AckFlags::SND_UNA_ADVANCED | AckFlags::WIN_UPDATE | AckFlags::SET_XMIT_TIMER;
         let mut rate = empty_rate_sample();
-        rate.prior_in_flight = self.in_flight();
+        if self.congestion.has_cong_control() {
+            rate.prior_in_flight = self.in_flight();
+        }
         if segment.seq == self.receiver.window.left {
             flags |= AckFlags::UPDATE_TS_RECENT;
             self.connection.options.take(segment);

@@ -63,10 +63,12 @@ impl LinuxEndpoint {
     /// RFC 8985 section 6.2 step 4: DSACKs enlarge the reordering window.
     #[inline]
     pub(crate) fn rack_update_reo_wnd(&mut self, prior_delivered: u32) {
-        if prior_delivered == 0 {
+        let rack = &mut self.rack;
+        // Nearly always: there is nothing to take back, and nothing to add.
+        let is_usual = !rack.is_dsack_seen && rack.reo_wnd_steps == 1;
+        if is_usual || prior_delivered == 0 {
             return;
         }
-        let rack = &mut self.rack;
         if before(prior_delivered, rack.last_delivered) {
             rack.is_dsack_seen = false;
         }

@@ -84,6 +84,8 @@ pub(crate) struct RtxQueue {
     /// All segments before this one are moved.
     first_unmoved: u32,
     resent: Resent,
+    /// Some segment shares a buffer with the next, or did.
+    is_sharing: bool,
 }
 
 /// Segments that were sent again, in the order in which they were.
@@ -134,6 +136,7 @@ impl RtxQueue {
             hint: 0,
             first_unmoved: 0,
             resent: Resent { entries: VecDeque::new(), first: 1, stale: 0 },
+            is_sharing: false,
         }
     }
 
@@ -191,6 +194,26 @@ impl RtxQueue {
         number
     }
 
+    /// Appends segments that were just sent together, as long as the first and each behind the one
+    /// before. Returns the number behind the last one.
+    #[inline(always)]
+    pub(crate) fn push_train(&mut self, first: TxSegment, count: u32) -> u32 {
+        while self.len() + count > self.mask + 1 {
+            self.grow();
+        }
+        let (mask, bytes) = (self.mask, first.end_seq.wrapping_sub(first.seq));
+        let (mut number, mut segment) = (self.tail, first);
+        self.tail = number.wrapping_add(count);
+        let ring = self.ring.as_mut_slice();
+        while number != self.tail {
+            ring[(number & mask) as usize] = segment;
+            segment.seq = segment.end_seq;
+            segment.end_seq = segment.seq.wrapping_add(bytes);
+            number = number.wrapping_add(1);
+        }
+        segment.seq
+    }
+
     /// Takes the first segment off.
     #[inline]
     pub(crate) fn pop(&mut self) {
@@ -227,23 +250,43 @@ impl RtxQueue {
     pub(crate) fn pop_untouched(&mut self, una: u32) -> Option<Untouched> {
         debug_assert!(self.is_untouched());
         let first = self.first().filter(|first| !after(first.end_seq, una))?;
-        let (mut number, mut last, mut shared) = (self.head, first, 0);
+        let (mut number, mut last) = (self.head, first);
         loop {
-            shared += u32::from(last.flags & SHARES_BUFFER != 0);
             number = number.wrapping_add(1);
+            if number == self.tail {
+                break;
+            }
             let next = self.get(number);
-            if number == self.tail || after(next.end_seq, una) {
+            if after(next.end_seq, una) {
                 break;
             }
             last = next;
         }
         let count = number.wrapping_sub(self.head);
+        let shared = if self.is_sharing { self.count_shared(number) } else { 0 };
         let untouched = Untouched { first: *first, last: *last, count, shared };
         self.head = number;
         if before(self.hint, number) {
             self.hint = number;
         }
         Some(untouched)
+    }
+
+    /// How many segments before this one share the buffer of the one after them.
+    #[inline(never)]
+    fn count_shared(&self, end: u32) -> u32 {
+        let (mut number, mut shared) = (self.head, 0);
+        while number != end {
+            shared += u32::from(self.get(number).flags & SHARES_BUFFER != 0);
+            number = number.wrapping_add(1);
+        }
+        shared
+    }
+
+    /// The last segment shares the buffer of the one that is sent next.
+    pub(crate) fn share_last(&mut self) {
+        self.is_sharing = true;
+        self.get_mut(self.tail.wrapping_sub(1)).flags |= SHARES_BUFFER;
     }
 
     #[cold]

@@ -30,6 +30,8 @@ pub(crate) struct SendBuffer {
     pub(crate) sndbuf_bytes: u64,
     /// What a segment of the window counts for when the buffer is sized (`tcp_sndbuf_expand`).
     pub(crate) segment_room_bytes: u64,
+    /// The most segments that the buffer was sized for.
+    pub(super) sized_for_pkts: u32,
     /// What a buffer occupies beyond its payload: `sk_buff`, shared info and headroom.
     overhead_bytes: u32,
     /// The same for a segment that is written and has not left.
@@ -55,6 +57,7 @@ impl SendBuffer {
             queued_bytes: 0,
             sndbuf_bytes: settings.send.send_buffer_bytes.into(),
             segment_room_bytes: settings.send.send_segment_room_bytes.into(),
+            sized_for_pkts: 0,
             overhead_bytes: settings.send.send_overhead_bytes,
             unsent_overhead_bytes: if settings.segmentation_offload {
                 0

@@ -1,6 +1,6 @@
 //! A radio cell. Sources stand in the module `cellular` of the simulator's links.
 
-use super::queue::{CODEL, EARLY_DISCARD, FQ_CODEL, PIE};
+use super::queue::{ACK_FILTER, ACK_THINNING, CODEL, EARLY_DISCARD, FQ_CODEL, PIE};
 use super::radio::{LTE, NR, UMTS};
 use crate::table::{
     BITS_PER_SEC, BYTES, COUNT, FEW_BYTES, Form, MILLIHERTZ, PPB, RATIO, SMALL, Short, TIME, Table,
@@ -9,14 +9,19 @@ use crate::table::{
 
 pub(crate) static ACKNOWLEDGED: Table = Table {
     name: "Acknowledged",
-    about: "RLC sends again what HARQ did not deliver.",
+    about: "Acknowledged mode: RLC retransmits blocks that HARQ did not deliver.",
     kind: Some("acknowledged"),
-    keys: &[needed("recovery", "recovery_ns", TIME, "time until RLC has sent a lost block again")],
+    keys: &[needed(
+        "recovery",
+        "recovery_ns",
+        TIME,
+        "time that RLC takes to retransmit a lost block",
+    )],
 };
 
 pub(crate) static UNACKNOWLEDGED: Table = Table {
     name: "Unacknowledged",
-    about: "RLC waits for what HARQ did not deliver, and gives it up.",
+    about: "Unacknowledged mode: RLC waits for blocks that HARQ did not deliver, then skips them.",
     kind: Some("unacknowledged"),
     keys: &[needed(
         "reordering",
@@ -45,40 +50,54 @@ pub(crate) static MAX_CI: Table = Table {
 
 pub(crate) static PROPORTIONAL_FAIR: Table = Table {
     name: "ProportionalFair",
-    about: "Proportional fair: the user whose rate is highest relative to its own average is served.",
+    about: "Proportional fair: the user whose rate is highest relative to its own average is \
+        served.",
     kind: Some("proportional_fair"),
-    keys: &[needed("window", "window", COUNT, "intervals over which a user's rate is averaged")],
+    keys: &[needed(
+        "window",
+        "window",
+        COUNT,
+        "number of intervals over which a user's rate is \
+        averaged",
+    )],
 };
 
 pub(crate) static FIXED_SCHEME: Table = Table {
     name: "FixedScheme",
-    about: "Always the same modulation and coding; with HSDPA the channel quality less 1.",
+    about: "Always the same modulation and coding scheme; with HSDPA its number is the channel \
+        quality minus 1.",
     kind: Some("fixed"),
     keys: &[needed("scheme", "scheme", SMALL, "number in the technology's table of schemes")],
 };
 
 pub(crate) static OUTER_LOOP: Table = Table {
     name: "OuterLoop",
-    about: "A margin that moves until blocks fail as often as they should.",
+    about: "An outer loop: a margin that is adapted until blocks fail as often as intended.",
     kind: None,
     keys: &[
-        needed("target", "target_ppb", PPB, "share of first transmissions that are to fail"),
-        needed("step", "step_mdb", RATIO, "how far the margin moves after a failed block"),
+        needed("target", "target_ppb", PPB, "intended share of failed first transmissions"),
+        needed("step", "step_mdb", RATIO, "change of the margin after a failed block"),
     ],
 };
 
 pub(crate) static REPORTS: Table = Table {
     name: "Reports",
-    about: "The scheme follows reports of the channel's quality.",
+    about: "The scheme is chosen by reports of the channel quality.",
     kind: Some("reports"),
     keys: &[
         needed("period", "period_ns", TIME, "time between two reports"),
-        needed("delay", "delay_ns", TIME, "age of a report when the scheme first follows it"),
+        needed(
+            "delay",
+            "delay_ns",
+            TIME,
+            "age of a channel report when the scheme first follows \
+            it",
+        ),
         optional(
             "outer_loop",
             "outer_loop",
             Form::Table(&OUTER_LOOP),
-            "corrects the reports by what failed; none if absent",
+            "outer loop that corrects the reports when blocks fail; none if absent",
         ),
     ],
 };
@@ -92,7 +111,7 @@ pub(crate) static CURVES: Table = Table {
 
 pub(crate) static GIVEN: Table = Table {
     name: "Given",
-    about: "Blocks fail by chance: of the first transmission, the second and so on.",
+    about: "Blocks fail with given probabilities, one for each transmission.",
     kind: Some("given"),
     keys: &[needed(
         "shares",
@@ -112,21 +131,21 @@ pub(crate) static CELL_DIRECTION: Table = Table {
             "core_delay_ns",
             TIME,
             r#""0 s""#,
-            "delay between the cell and the network's end of the link, one way",
+            "one-way delay between the cell and the server's end of the link",
         ),
         usual(
             "core_jitter",
             "core_jitter_ns",
             TIME,
             r#""0 s""#,
-            "largest addition to that delay, uniform from 0, order kept",
+            "largest random addition to that delay, uniform from 0; the order of packets is kept",
         ),
         usual(
             "core_frame",
             "core_frame_ns",
             TIME,
             r#""0 s""#,
-            "packets leave the core at multiples of this time only; at once if 0",
+            "packets leave the core only at multiples of this time; at once if 0",
         ),
         optional(
             "queue_packets",
@@ -156,8 +175,10 @@ pub(crate) static CELL_DIRECTION: Table = Table {
             "aqm",
             "aqm",
             Form::Kinds(&[&CODEL, &FQ_CODEL, &PIE], Short::Kind),
-            "management of each user's queue: codel, fq_codel or pie; drop-tail if absent",
+            "active management of each user's queue: codel, fq_codel or pie; drop-tail if absent",
         ),
+        ACK_FILTER,
+        ACK_THINNING,
         usual(
             "residual_loss",
             "residual_loss_ppb",
@@ -197,14 +218,14 @@ pub(crate) static CELL_DIRECTION: Table = Table {
             "transmissions",
             SMALL,
             "4",
-            "transmissions of a block by HARQ, the first included",
+            "largest number of transmissions of a block by HARQ, including the first",
         ),
         usual(
             "feedback_error",
             "feedback_error_ppb",
             PPB,
             r#""0 %""#,
-            "share of failed blocks that are taken for received, and left to RLC",
+            "share of failed blocks that HARQ takes for received, so RLC has to recover them",
         ),
     ],
 };
@@ -218,13 +239,13 @@ pub(crate) static ACCESS_REPORTS: Table = Table {
             "period",
             "period_ns",
             TIME,
-            "time after which a user that sends reports again (periodicBSR-Timer)",
+            "time between two buffer reports of a sending user (periodicBSR-Timer)",
         ),
         needed(
             "repeat",
             "repeat_ns",
             TIME,
-            "time without a grant after which a user reports again (retxBSR-Timer)",
+            "time without a grant until a user repeats its buffer report (retxBSR-Timer)",
         ),
     ],
 };
@@ -244,27 +265,28 @@ pub(crate) static ACCESS: Table = Table {
             "first_grant",
             "first_grant_bytes",
             FEW_BYTES,
-            "size of the first grant after a request; room for all that waits if absent",
+            "size of the first grant after a request; if absent, as large as all data that wait",
         ),
         usual(
             "keep_alive",
             "keep_alive_ns",
             TIME,
             r#""0 s""#,
-            "how long a user with an empty queue goes on being granted as much",
+            "time for which a user with an empty queue keeps getting the same grants",
         ),
         optional(
             "reports",
             "reports",
             Form::Table(&ACCESS_REPORTS),
-            "timers of buffer status reports; a report with every block if absent",
+            "timers of buffer status reports; if absent, every block carries a report",
         ),
     ],
 };
 
 pub(crate) static FADING: Table = Table {
     name: "Fading",
-    about: "Fast fading: the largest Doppler shift, and over how many branches powers are averaged.",
+    about: "Fast fading: the largest Doppler shift, and over how many branches powers are \
+        averaged.",
     kind: None,
     keys: &[
         needed(
@@ -277,13 +299,14 @@ pub(crate) static FADING: Table = Table {
             "branches",
             "branches",
             SMALL,
-            "independent paths whose powers are averaged; more fade less",
+            "number of independent paths whose powers are averaged; more paths mean less fading",
         ),
         optional(
             "rice",
             "rice_mdb",
             RATIO,
-            "power of the direct path over the scattered ones; Rayleigh if absent",
+            "ratio of the direct path's power to the scattered power (Rice); Rayleigh fading if \
+             absent",
         ),
     ],
 };
@@ -294,12 +317,7 @@ pub(crate) static DRIFT: Table = Table {
     kind: None,
     keys: &[
         needed("sigma", "sigma_mdb", RATIO, "standard deviation of the variation"),
-        needed(
-            "correlation",
-            "correlation_ns",
-            TIME,
-            "time after which it has lost 1/e of its memory",
-        ),
+        needed("correlation", "correlation_ns", TIME, "correlation time of the variation"),
     ],
 };
 
@@ -341,7 +359,13 @@ pub(crate) static BACKGROUND: Table = Table {
     about: "Background users, which take capacity all the time or from time to time.",
     kind: None,
     keys: &[
-        needed("users", "users", Form::Whole { least: 1, most: 65_535 }, "number of users alike"),
+        needed(
+            "users",
+            "users",
+            Form::Whole { least: 1, most: 65_535 },
+            "number of equal \
+            background users",
+        ),
         needed("way", "way", Form::Word(&["down", "up"]), "direction of their data"),
         needed(
             "lowest",
@@ -367,7 +391,7 @@ pub(crate) static BACKGROUND: Table = Table {
             "off_ns",
             TIME,
             r#""0 s""#,
-            "mean time for which it does not; always wants service if 0",
+            "mean time for which a user is silent; never silent if 0",
         ),
     ],
 };
@@ -398,27 +422,27 @@ pub(crate) static RRC: Table = Table {
 
 pub(crate) static HANDOVER: Table = Table {
     name: "Handover",
-    about: "How users change from cell to cell.",
+    about: "Handovers of users from cell to cell.",
     kind: None,
     keys: &[
         needed("interval", "interval_ns", TIME, "mean time between two handovers"),
-        needed("interruption", "interruption_ns", TIME, "time without service at each"),
+        needed("interruption", "interruption_ns", TIME, "time without service at each handover"),
         needed(
             "is_lossless",
             "is_lossless",
             Form::Flag,
-            "packets under way are sent again afterwards instead of being lost",
+            "packets in transmission are sent again afterwards instead of being lost",
         ),
     ],
 };
 
 pub(crate) static CELL_POLICE: Table = Table {
     name: "CellPolice",
-    about: "A policer: what comes faster than the rate, beyond the burst, is dropped and not queued.",
+    about: "A policer: packets above the rate, beyond the burst, are dropped instead of queued.",
     kind: None,
     keys: &[
-        needed("rate", "bits_per_sec", BITS_PER_SEC, "rate that may pass"),
-        needed("burst", "burst_bytes", BYTES, "burst that may pass at once after a pause"),
+        needed("rate", "bits_per_sec", BITS_PER_SEC, "highest rate of packets that may pass"),
+        needed("burst", "burst_bytes", BYTES, "largest burst that may pass at once after a pause"),
     ],
 };
 
@@ -431,7 +455,7 @@ pub(crate) static CELL_PATH: Table = Table {
             "radio",
             "radio",
             Form::Kinds(&[&UMTS, &LTE, &NR], Short::Kind),
-            "technology and its carrier",
+            "radio technology with its carrier",
         ),
         needed("downlink", "downlink", Form::Table(&CELL_DIRECTION), "direction towards the users"),
         needed("uplink", "uplink", Form::Table(&CELL_DIRECTION), "direction from the users"),
@@ -445,20 +469,20 @@ pub(crate) static CELL_PATH: Table = Table {
             "users",
             "users",
             Form::Several { item: &CELL_USER, alike: "user" },
-            "users whose flows are measured, or their number",
+            "the users whose flows are measured, or their number",
         ),
         optional(
             "user",
             "",
             Form::OneOrList(&CELL_USER),
-            "what the users have in common, or several such tables that take turns",
+            "settings of all users, or a list of tables that users take in turn",
         ),
         usual(
             "background",
             "background",
             Form::List(&Form::Table(&BACKGROUND)),
             "[]",
-            "users that only take capacity",
+            "background users, which only take capacity",
         ),
         optional(
             "rrc",
@@ -466,12 +490,19 @@ pub(crate) static CELL_PATH: Table = Table {
             Form::Table(&RRC),
             "sleep and wake-up of silent users; always awake if absent",
         ),
-        optional("handover", "handover", Form::Table(&HANDOVER), "changes of cell; none if absent"),
+        optional(
+            "handover",
+            "handover",
+            Form::Table(&HANDOVER),
+            "handovers between cells; none \
+            if absent",
+        ),
         optional(
             "police",
             "police",
             Form::Table(&CELL_POLICE),
-            "policer: rate that each user may receive; the excess is dropped where it enters the network",
+            "policer: rate that each user may receive; the excess is dropped where it enters the \
+             network",
         ),
     ],
 };

@@ -1,10 +1,24 @@
-//! Active queue management.
+//! Active queue management, and dropping ACKs.
 
-use crate::table::{BYTES, COUNT, Form, TIME, Table, needed, usual};
+use crate::table::{BYTES, COUNT, Form, Key, TIME, Table, needed, optional, usual};
+
+pub(crate) const ACK_FILTER: Key = optional(
+    "ack_filter",
+    "ack_filter",
+    Form::Word(&["conservative", "aggressive"]),
+    "drop queued ACKs that a newer one makes redundant: conservative keeps two, aggressive one, \
+     as in CAKE",
+);
+pub(crate) const ACK_THINNING: Key = optional(
+    "ack_thinning",
+    "ack_thinning",
+    Form::Whole { least: 2, most: 1000 },
+    "of a connection's ACKs that only acknowledge more, let one in this many pass; 4 drops three of four",
+);
 
 pub(crate) static EARLY_DISCARD: Table = Table {
     name: "EarlyDiscard",
-    about: "Drops one packet at a time: the packet discard prevention counter of UMTS.",
+    about: "Discards single packets, spaced by the packet discard prevention counter of UMTS.",
     kind: None,
     keys: &[
         needed("at_packets", "at_packets", COUNT, "queue length from which packets are discarded"),
@@ -58,20 +72,20 @@ pub(crate) static PIE: Table = Table {
     about: "Proportional integral controller enhanced: PIE, RFC 8033.",
     kind: Some("pie"),
     keys: &[
-        usual("target", "target_ns", TIME, r#""15 ms""#, "delay to which it controls"),
+        usual("target", "target_ns", TIME, r#""15 ms""#, "queueing delay that it aims for"),
         usual(
             "burst",
             "burst_ns",
             TIME,
             r#""150 ms""#,
-            "how long a burst after calm is let in unhindered",
+            "length of a burst that is admitted without drops after a quiet time",
         ),
         usual(
             "ecn",
             "ecn",
             Form::Flag,
             "false",
-            "mark ECN-capable packets instead, below a probability of 10 %",
+            "mark ECN-capable packets instead of dropping them, below a probability of 10 %",
         ),
     ],
 };

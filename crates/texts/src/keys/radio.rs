@@ -42,14 +42,14 @@ pub(crate) static HSUPA: Table = Table {
 
 pub(crate) static UMTS: Table = Table {
     name: "Umts",
-    about: "UMTS with what HSPA adds.",
+    about: "UMTS with the channels of HSPA.",
     kind: Some("umts"),
     keys: &[
         needed(
             "downlink",
             "downlink",
             Form::Kinds(&[&DEDICATED, &HSDPA], Short::Kind),
-            "channel towards the user",
+            "downlink channel of the user",
         ),
         needed(
             "uplink",
@@ -62,7 +62,8 @@ pub(crate) static UMTS: Table = Table {
 
 pub(crate) static LTE_CARRIER: Table = Table {
     name: "LteCarrier",
-    about: "A further carrier of LTE, downlink only; what is absent is as in the first.",
+    about: "A further carrier of LTE, downlink only; keys that are absent are as in the first \
+        carrier.",
     kind: None,
     keys: &[
         needed(
@@ -106,7 +107,7 @@ pub(crate) static LTE: Table = Table {
 
 pub(crate) static SLOT: Table = Table {
     name: "Slot",
-    about: "One slot of a pattern: its symbols for data, of 14.",
+    about: "One slot of a pattern: the number of its 14 symbols that carry data.",
     kind: None,
     keys: &[
         usual(
@@ -114,9 +115,16 @@ pub(crate) static SLOT: Table = Table {
             "downlink_symbols",
             SMALL,
             "0",
-            "symbols for downlink data, of 14",
+            "number of symbols for downlink data, out of 14",
         ),
-        usual("uplink_symbols", "uplink_symbols", SMALL, "0", "symbols for uplink data, of 14"),
+        usual(
+            "uplink_symbols",
+            "uplink_symbols",
+            SMALL,
+            "0",
+            "number of symbols for uplink data, \
+            out of 14",
+        ),
     ],
 };
 
@@ -135,35 +143,39 @@ pub(crate) static NR: Table = Table {
             "bandwidth",
             "bandwidth_mhz",
             MEGAHERTZ,
-            "bandwidth of the carrier, as TS 38.101 has it",
+            "bandwidth of the carrier, one of those in TS 38.101",
         ),
         optional(
             "frequency_range",
             "frequency_range",
             Form::Word(&["fr1", "fr2"]),
-            "below 7.125 GHz or above 24.25 GHz: fr2 for 120 kHz if absent, else fr1",
+            "frequency range: fr1 is below 7.125 GHz, fr2 above 24.25 GHz; if absent, fr2 at 120 \
+             kHz, else fr1",
         ),
         optional(
             "duplex",
             "duplex",
             Form::Word(&["tdd", "fdd"]),
-            "directions take turns (tdd), or each has such a carrier (fdd)",
+            "tdd: the directions take turns on one carrier; fdd: each direction has a carrier of \
+             this bandwidth",
         ),
         usual(
             "pattern",
             "pattern",
             Form::List(&Form::Table(&SLOT)),
             "[]",
-            "slots of the TDD pattern, in order; it repeats; with fdd each slot has 13 symbols down and 14 up if absent",
+            "slots of the TDD pattern, in order; it repeats; with fdd each slot has 13 symbols \
+             down and 14 up if absent",
         ),
         needed("downlink_layers", "downlink_layers", SMALL, "spatial layers towards the user"),
-        optional("layers", "downlink_layers", SMALL, "short for downlink_layers, which it changes"),
+        optional("layers", "downlink_layers", SMALL, "short form of downlink_layers"),
         needed("uplink_layers", "uplink_layers", SMALL, "spatial layers from the user"),
         needed(
             "is_256qam",
             "is_256qam",
             Form::Flag,
-            "schemes up to 256QAM instead of 64QAM (tables 2 and 1 of TS 38.214)",
+            "whether schemes up to 256QAM are used instead of up to 64QAM (tables 2 and 1 of TS \
+             38.214)",
         ),
         needed(
             "overhead_elements",
@@ -171,14 +183,26 @@ pub(crate) static NR: Table = Table {
             COUNT,
             "resource elements of a resource block and slot that carry no data",
         ),
-        needed("base_slots", "base_slots", COUNT, "slots that the base station takes to answer"),
+        needed(
+            "base_slots",
+            "base_slots",
+            COUNT,
+            "number of slots that the base station takes to \
+            answer",
+        ),
         needed(
             "acknowledge_slots",
             "acknowledge_slots",
             COUNT,
-            "fewest slots from data to their acknowledgement (K1)",
+            "least number of slots from data to their acknowledgement (K1)",
         ),
-        needed("grant_slots", "grant_slots", COUNT, "fewest slots from a grant to its block (K2)"),
+        needed(
+            "grant_slots",
+            "grant_slots",
+            COUNT,
+            "least number of slots from a grant to its \
+            block (K2)",
+        ),
         optional(
             "secondary",
             "secondary_mhz",

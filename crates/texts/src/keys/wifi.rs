@@ -1,5 +1,6 @@
 //! A Wi-Fi channel. Sources stand in the module `wifi` of the simulator's links.
 
+use super::queue::{ACK_FILTER, ACK_THINNING};
 use crate::table::{
     COUNT, DBM, FEW_BYTES, Form, Key, MEGAHERTZ, MILLIMETRES, MOST_COUNT, PPB, RATIO, SMALL, Short,
     TIME, Table, needed, optional, usual,
@@ -14,21 +15,22 @@ pub(crate) static FIXED_INDEX: Table = Table {
 
 pub(crate) static IDEAL_RATE: Table = Table {
     name: "IdealRate",
-    about: "The fastest rate that loses less than a tenth, as if the sender knew the channel.",
+    about: "The fastest rate that loses less than a tenth of the frames, as if the sender knew \
+        the channel.",
     kind: Some("ideal"),
     keys: &[],
 };
 
 pub(crate) static MINSTREL: Table = Table {
     name: "Minstrel",
-    about: "By what was acknowledged, as Linux does.",
+    about: "The rate follows the share of acknowledged frames, as in Linux.",
     kind: Some("minstrel"),
     keys: &[],
 };
 
 pub(crate) static AGGREGATION: Table = Table {
     name: "Aggregation",
-    about: "How large a frame of several packets gets (A-MPDU).",
+    about: "Limits of a frame that carries several packets (A-MPDU).",
     kind: None,
     keys: &[
         optional("max", "max_bytes", FEW_BYTES, "largest frame; the standard's limit if absent"),
@@ -38,7 +40,7 @@ pub(crate) static AGGREGATION: Table = Table {
             "max_time_ns",
             TIME,
             r#""5.484 ms""#,
-            "longest time of a frame on the air",
+            "longest duration of a frame on the air",
         ),
     ],
 };
@@ -71,7 +73,8 @@ pub(crate) static NODE: Table = Table {
 
 static AIRTIME_LIMITS: Table = Table {
     name: "AirtimeLimits",
-    about: "Airtime queue limits (AQL): what the card holds of each station, in time on the air.",
+    about: "Airtime queue limits (AQL): how much airtime the packets of each station in the card \
+        may take.",
     kind: None,
     keys: &[
         usual(
@@ -79,15 +82,15 @@ static AIRTIME_LIMITS: Table = Table {
             "low_ns",
             TIME,
             r#""5 ms""#,
-            "limit of a station while the card holds more than threshold",
+            "airtime limit of a station while the card holds more than threshold",
         ),
-        usual("high", "high_ns", TIME, r#""12 ms""#, "limit of a station otherwise"),
+        usual("high", "high_ns", TIME, r#""12 ms""#, "airtime limit of a station at other times"),
         usual(
             "threshold",
             "threshold_ns",
             TIME,
             r#""24 ms""#,
-            "airtime of all stations from which on the low limit holds",
+            "airtime of all stations above which the low limit applies",
         ),
     ],
 };
@@ -116,7 +119,7 @@ const FQ_CODEL_KEYS: &[Key] = &[
         "packets",
         AT_LEAST_ONE,
         "8192",
-        "limit of all queues; the longest loses packets beyond it",
+        "limit of all queues together; when it is exceeded, the longest queue loses packets",
     ),
     usual(
         "queues",
@@ -133,26 +136,32 @@ const FQ_CODEL_KEYS: &[Key] = &[
         "bytes that a flow may send in its turn",
     ),
     usual("target", "target_ns", TIME, r#""20 ms""#, "acceptable standing delay"),
-    usual("interval", "interval_ns", TIME, r#""100 ms""#, "time that senders are given to react"),
+    usual(
+        "interval",
+        "interval_ns",
+        TIME,
+        r#""100 ms""#,
+        "time that senders get to react to a drop (CoDel's interval)",
+    ),
     usual("ecn", "ecn", Form::Flag, "true", "mark ECN-capable packets instead of dropping"),
     optional(
         "aql",
         "aql",
         Form::Table(&AIRTIME_LIMITS),
-        "airtime queue limits; if absent the card holds the frame on the air only",
+        "airtime queue limits; if absent, the card holds only the frame that is on the air",
     ),
 ];
 
 static DOWNLINK_FQ_CODEL: Table = Table {
     name: "DownlinkFqCodel",
-    about: "FQ-CoDel for each station; stations are served in turn, a frame each.",
+    about: "FQ-CoDel for each station; stations are served in turn, one frame each.",
     kind: Some("fq_codel"),
     keys: FQ_CODEL_KEYS,
 };
 
 static DOWNLINK_AIRTIME: Table = Table {
     name: "DownlinkAirtime",
-    about: "FQ-CoDel for each station; stations are served by the airtime that they have used.",
+    about: "FQ-CoDel for each station; stations get equal shares of airtime.",
     kind: Some("airtime"),
     keys: FQ_CODEL_KEYS,
 };
@@ -169,8 +178,11 @@ static ACCESS_POINT: Table = Table {
             "queue",
             "queue",
             Form::Kinds(&[&DOWNLINK_FIFO, &DOWNLINK_FQ_CODEL, &DOWNLINK_AIRTIME], Short::Kind),
-            "where packets wait for stations, as Linux does it: fifo, fq_codel or airtime; if absent one queue of queue_packets, as in ns-3",
+            "queue in front of the stations, as in Linux: fifo, fq_codel or airtime; if absent, \
+             one queue of queue_packets, as in ns-3",
         ),
+        ACK_FILTER,
+        ACK_THINNING,
     ],
 };
 
@@ -179,7 +191,13 @@ pub(crate) static WIFI_RADIO: Table = Table {
     about: "Powers and losses between the nodes.",
     kind: None,
     keys: &[
-        needed("power", "power_mdbm", DBM, "power of every node, antennas included"),
+        needed(
+            "power",
+            "power_mdbm",
+            DBM,
+            "transmission power of every node, including antenna \
+            gain",
+        ),
         usual(
             "noise_figure",
             "noise_figure_mdb",
@@ -198,13 +216,15 @@ pub(crate) static WIFI_RADIO: Table = Table {
             "error_curve",
             "error_curve",
             Form::Word(&["nist", "yans"]),
-            "errors behind the decoder: soft decisions as ns-3's NistErrorRateModel (nist), hard ones as its YansErrorRateModel (yans); nist if absent",
+            "error curve of the decoder: with soft decisions as ns-3's NistErrorRateModel (nist, \
+             the default), or with hard decisions as its YansErrorRateModel (yans)",
         ),
         optional(
             "implementation_loss",
             "implementation_loss_mdb",
             RATIO,
-            "a receiver is so much worse than the curve; 0 dB if absent, IEEE 802.11 assumes 5 dB",
+            "signal that a receiver loses compared with the error curve; 0 dB if absent, 5 dB in \
+             IEEE 802.11",
         ),
     ],
 };
@@ -218,10 +238,15 @@ pub(crate) static INTERFERENCE: Table = Table {
             "kind",
             "kind",
             Form::Word(&["heard", "hidden"]),
-            "heard: both wait for each other; hidden: neither does, and frames collide",
+            "heard: both networks wait for each other; hidden: neither does, so frames collide",
         ),
         needed("mean_burst", "mean_burst_ns", TIME, "mean length of a burst"),
-        needed("share", "share_ppb", PPB, "share of the time that it is on the air if left alone"),
+        needed(
+            "share",
+            "share_ppb",
+            PPB,
+            "share of the time for which it transmits if no one else does",
+        ),
     ],
 };
 
@@ -240,7 +265,7 @@ pub(crate) static WIFI_PATH: Table = Table {
             "band",
             "band",
             Form::Word(&["2.4 GHz", "5 GHz"]),
-            "frequency band of 802.11n, 5 GHz if absent; the others have one",
+            "frequency band of 802.11n, 5 GHz if absent; the other standards have only one band",
         ),
         usual("channel", "channel_mhz", MEGAHERTZ, r#""20 MHz""#, "width of the channel"),
         usual("spatial_streams", "spatial_streams", SMALL, "1", "spatial streams of each frame"),
@@ -268,27 +293,36 @@ pub(crate) static WIFI_PATH: Table = Table {
             "rts_threshold",
             "rts_threshold_bytes",
             FEW_BYTES,
-            "frames from this size on begin with RTS and CTS; none if absent",
+            "size from which on frames begin with RTS and CTS; none do if absent",
         ),
         optional(
             "attempts",
             "attempts",
             Form::Whole { least: 1, most: 4_294_967_295 },
-            "transmissions before a packet is dropped; if absent 7, with aggregation no limit",
+            "number of transmissions after which a packet is dropped; if absent 7, or no limit \
+             with aggregation",
         ),
         usual(
             "eifs",
             "eifs",
             Form::Flag,
             "true",
-            "the channel rests after a collision as long as a response takes (EIFS)",
+            "whether stations wait for the time of a response after a collision (EIFS)",
         ),
         usual(
             "asks_before_repeating",
             "asks_before_repeating",
             Form::Flag,
             "false",
-            "a sender asks what has arrived before it repeats an unanswered aggregate",
+            "whether a sender first asks which frames have arrived when an aggregate is not \
+             answered (block ACK request)",
+        ),
+        usual(
+            "asks_after_expiry",
+            "asks_after_expiry",
+            Form::Flag,
+            "false",
+            "a sender tells the receiver, by a request, which sent packets have expired, as in ns-3",
         ),
         optional(
             "beacons",
@@ -297,31 +331,38 @@ pub(crate) static WIFI_PATH: Table = Table {
             "the access point's beacons; none if absent",
         ),
         usual("queue_packets", "queue_packets", COUNT, "500", "limit of each node's queue"),
-        optional("queue_time", "queue_time_ns", TIME, "longest time of a packet in the queue"),
+        optional(
+            "queue_time",
+            "queue_time_ns",
+            TIME,
+            "longest time that a packet waits in the \
+            queue",
+        ),
         usual(
             "access_point",
             "access_point",
             Form::Table(&ACCESS_POINT),
             "{}",
-            "the access point's place, priority and queue",
+            "position, priority and queue of the access point",
         ),
         needed(
             "stations",
             "stations",
             Form::Several { item: &NODE, alike: "station" },
-            "stations, one for each user, or their number",
+            "the stations, one for each user, or their number",
         ),
         optional(
             "station",
             "",
             Form::OneOrList(&NODE),
-            "what the stations have in common, or several such tables that take turns",
+            "settings of all stations, or a list of tables that stations use in turn",
         ),
         optional(
             "radio",
             "radio",
             Form::Table(&WIFI_RADIO),
-            "powers and losses; if absent, whatever does not collide is received",
+            "transmission powers and path losses; if absent, every frame that does not collide is \
+             received",
         ),
         optional(
             "interference",

@@ -1,11 +1,11 @@
 //! A wire, a chain of wires, and a link as a whole.
 
 use super::cell::CELL_PATH;
-use super::queue::{CODEL, FQ_CODEL, PIE};
+use super::queue::{ACK_FILTER, ACK_THINNING, CODEL, FQ_CODEL, PIE};
 use super::wifi::WIFI_PATH;
 use crate::table::{
-    BITS_PER_SEC, BYTES, FEW_BYTES, Form, Key, MOST_COUNT, PPB, RATIO, Short, TIME, Table, needed,
-    optional, usual,
+    BITS_PER_SEC, BYTES, FEW_BYTES, Form, Key, MOST_COUNT, PPB, RATIO, Short, TIME, TIME_ABOVE_0,
+    Table, needed, optional, usual,
 };
 
 static DROP_TAIL: Table = Table {
@@ -20,26 +20,33 @@ static RED: Table = Table {
     about: "Random early detection, Floyd and Jacobson 1993.",
     kind: Some("red"),
     keys: &[
-        needed("min", "min_bytes", BYTES, "below this average nothing is marked"),
+        needed("min", "min_bytes", BYTES, "average queue length below which no packet is marked"),
         needed(
             "max",
             "max_bytes",
             BYTES,
-            "from this average on every packet is marked, unless gentle",
+            "average queue length from which every packet is marked, unless gentle is true",
         ),
-        usual("max_probability", "max_probability_ppb", PPB, r#""10 %""#, "probability at max"),
+        usual(
+            "max_probability",
+            "max_probability_ppb",
+            PPB,
+            r#""10 %""#,
+            "marking probability when the average reaches max",
+        ),
         usual(
             "weight_shift",
             "weight_shift",
             Form::Whole { least: 0, most: 31 },
             "9",
-            "the average moves by 2^-shift of its distance with each arrival",
+            "with each arrival, the average moves by 2^-shift of its distance from the queue \
+             length",
         ),
         optional(
             "idle_packet",
             "idle_packet_ns",
             TIME,
-            "time of one packet, by which the average decays when idle",
+            "transmission time of a packet, which sets how the average decays when idle",
         ),
         usual("ecn", "ecn", Form::Flag, "false", "mark ECN-capable packets instead of dropping"),
         usual(
@@ -47,14 +54,14 @@ static RED: Table = Table {
             "gentle",
             Form::Flag,
             "false",
-            "let the probability rise to 1 at twice max",
+            "whether the probability rises gradually to 1 at twice max",
         ),
         usual(
             "hard_drop",
             "hard_drop",
             Form::Flag,
             "false",
-            "drop where everything would be marked",
+            "drop ECN-capable packets, too, when the average is at its maximum",
         ),
     ],
 };
@@ -63,12 +70,12 @@ static STEP_MARKING: Table = Table {
     name: "StepMarking",
     about: "Marks ECN-capable packets while more than a threshold is queued, RFC 8257 section 3.1.",
     kind: Some("step"),
-    keys: &[needed("mark", "", Form::Queue, "the threshold, in packets or bytes")],
+    keys: &[needed("mark", "", Form::Queue, "queue length above which packets are marked")],
 };
 
 static IID_LOSS: Table = Table {
     name: "IidLoss",
-    about: "Each packet is lost on its own.",
+    about: "Packets are lost independently of each other.",
     kind: Some("iid"),
     keys: &[needed("share", "ppb", PPB, "probability that a packet is lost")],
 };
@@ -78,8 +85,8 @@ static GILBERT_ELLIOTT_LOSS: Table = Table {
     about: "Two states, good and bad, between which each packet may move.",
     kind: Some("gilbert_elliott"),
     keys: &[
-        needed("p", "p_ppb", PPB, "from good to bad"),
-        needed("r", "r_ppb", PPB, "from bad to good"),
+        needed("p", "p_ppb", PPB, "probability of changing from good to bad"),
+        needed("r", "r_ppb", PPB, "probability of changing from bad to good"),
         usual("good", "loss_good_ppb", PPB, r#""0 %""#, "loss while good"),
         usual("bad", "loss_bad_ppb", PPB, r#""100 %""#, "loss while bad"),
     ],
@@ -87,7 +94,7 @@ static GILBERT_ELLIOTT_LOSS: Table = Table {
 
 static UNIFORM_JITTER: Table = Table {
     name: "UniformJitter",
-    about: "From nothing to the most, all equally likely.",
+    about: "Uniformly distributed from 0 to the maximum.",
     kind: Some("uniform"),
     keys: &[needed("most", "max_ns", TIME, "largest extra delay")],
 };
@@ -114,18 +121,25 @@ static WIFI_JITTER: Table = Table {
         "mean",
         "mean_ns",
         TIME,
-        "average; above 1 ms a share of packets is repeated, from 91 ms on every one",
+        "mean delay; above 1 ms a share of packets is retransmitted, from 91 ms on all",
     )],
+};
+
+static BUNCHED_JITTER: Table = Table {
+    name: "BunchedJitter",
+    about: "Packets arrive together, at the multiples of a period.",
+    kind: Some("bunched"),
+    keys: &[needed("period", "period_ns", TIME_ABOVE_0, "time from one bunch to the next")],
 };
 
 static LATE_REORDER: Table = Table {
     name: "LateReorder",
-    about: "Some packets take longer, so that those behind overtake them.",
+    about: "Some packets take longer, so later packets overtake them.",
     kind: Some("late"),
     keys: &[
-        needed("share", "ppb", PPB, "probability that a packet comes later"),
+        needed("share", "ppb", PPB, "probability that a packet is delayed"),
         needed("delay", "delay_ns", TIME, "how much later"),
-        usual("gap", "gap", GAP, "1", "at most one packet in so many"),
+        usual("gap", "gap", GAP, "1", "at most one packet in this many"),
     ],
 };
 
@@ -135,7 +149,7 @@ static EARLY_REORDER: Table = Table {
     kind: Some("early"),
     keys: &[
         needed("share", "ppb", PPB, "probability that a packet has no delay"),
-        usual("gap", "gap", GAP, "1", "at most one packet in so many"),
+        usual("gap", "gap", GAP, "1", "at most one packet in this many"),
     ],
 };
 
@@ -150,7 +164,7 @@ const GAP: Form = Form::Whole { least: 1, most: MOST_COUNT };
 
 static POLICE: Table = Table {
     name: "Police",
-    about: "A policer: what comes faster than the rate, beyond the burst, is dropped and not queued.",
+    about: "A policer: packets above the rate, beyond the burst, are dropped instead of queued.",
     kind: None,
     keys: &[
         needed("rate", "bits_per_sec", BITS_PER_SEC, "rate that may pass"),
@@ -170,17 +184,17 @@ static OUTAGE: Table = Table {
             "kind",
             Form::Word(&["drop", "hold"]),
             r#""drop""#,
-            "drop what arrives, or hold what waits",
+            "drop arriving packets, or hold them in the queue",
         ),
     ],
 };
 
 static STEP: Table = Table {
     name: "Step",
-    about: "A change at a given time; what it does not name stays.",
+    about: "A change at a given time; other settings stay the same.",
     kind: None,
     keys: &[
-        needed("at", "at_ns", TIME, "when the change happens"),
+        needed("at", "at_ns", TIME, "time of the change"),
         optional("rate", "bits_per_sec", BITS_PER_SEC, "new rate"),
         optional("delay", "delay_ns", TIME, "new propagation delay, one way"),
         optional("loss", "loss", LOSS, "new loss"),
@@ -202,8 +216,12 @@ pub(super) const POLICE_OR_TEXT: Form = Form::TableOrText(
 const DISCIPLINE: Form =
     Form::Kinds(&[&DROP_TAIL, &CODEL, &FQ_CODEL, &PIE, &RED, &STEP_MARKING], Short::Kind);
 const DELAYS: Form = Form::Kinds(
-    &[&UNIFORM_JITTER, &NORMAL_JITTER, &EXPONENTIAL_JITTER, &WIFI_JITTER],
-    Short::Worded { word: "wifi", word_key: "mean", kind: "uniform", key: "most" },
+    &[&UNIFORM_JITTER, &NORMAL_JITTER, &EXPONENTIAL_JITTER, &WIFI_JITTER, &BUNCHED_JITTER],
+    Short::Worded {
+        words: &[("wifi", "mean"), ("bunched", "period")],
+        kind: "uniform",
+        key: "most",
+    },
 );
 const REORDERS: Form = Form::Kinds(
     &[&LATE_REORDER, &EARLY_REORDER, &JITTER_REORDER],
@@ -219,13 +237,19 @@ const OUTAGE_LIST: Form = Form::List(&Form::Table(&OUTAGE));
 const STEPS: Form = Form::List(&Form::Table(&STEP));
 
 // The keys of a wire, of which a link has all.
-const RATE: Key = optional("rate", "", BITS_PER_SEC, "unlimited if neither this nor a trace");
-const BURST: Key = optional("burst", "", BYTES, "makes the rate a token bucket's");
+const RATE: Key = optional(
+    "rate",
+    "",
+    BITS_PER_SEC,
+    "rate of the link; unlimited without this and without a trace",
+);
+const BURST: Key = optional("burst", "", BYTES, "largest burst; makes the rate a token bucket");
 const TRACE: Key = optional(
     "trace",
     "",
     Form::Text,
-    "a recorded link that gives the rate: a file of Mahimahi, of seconds and Mbit/s, a table, a report of iperf3, a folder of CellReplay; any of them may be gzip",
+    "a recorded link that gives the rate: a file of Mahimahi, of seconds and Mbit/s, a table, a \
+     report of iperf3, a folder of CellReplay; any of them may be gzip",
 );
 const COLUMN: Key = optional(
     "column",
@@ -251,12 +275,19 @@ const TIME_UNIT: Key = optional(
     Form::Text,
     "for a trace that is a table: the times' unit, s, ms or us",
 );
-const HOLD: Key = usual("hold", "", Form::Flag, "true", "a trace's rate holds until its next row");
+const HOLD: Key = usual(
+    "hold",
+    "",
+    Form::Flag,
+    "true",
+    "true: a recorded rate holds until the next row; false: rates are interpolated",
+);
 const QUEUE: Key = optional(
     "queue",
     "",
     Form::Queue,
-    "1 BDP if absent; of a trace at its mean rate, and at least 250 packets",
+    "limit of the queue; if absent 1 BDP, with a trace 1 BDP of its mean rate and at least 250 \
+     packets",
 );
 const AQM: Key = usual(
     "aqm",
@@ -266,19 +297,19 @@ const AQM: Key = usual(
     "discipline of the queue: drop_tail, codel, fq_codel, pie, red or step",
 );
 const DELAY: Key = optional("delay", "", TIME, "propagation delay, one way");
-const JITTER: Key =
-    optional("jitter", "jitter", DELAYS, "a time is the most of a uniform one; \"wifi 7 ms\"");
+const JITTER: Key = optional(
+    "jitter",
+    "jitter",
+    DELAYS,
+    "jitter: a time alone is the maximum of uniform jitter; other kinds are \"wifi 7 ms\" and \
+     \"bunched 5 ms\"",
+);
 const REORDER: Key = optional(
     "reorder",
     "reorder",
     REORDERS,
-    "packets out of order: \"SHARE, DELAY\" come so much later; \"jitter\" lets them overtake by their jitter",
-);
-const ACK_FILTER: Key = optional(
-    "ack_filter",
-    "ack_filter",
-    Form::Word(&["conservative", "aggressive"]),
-    "drop queued ACKs that a newer one makes redundant: conservative keeps two, aggressive one, as in CAKE",
+    "reordering of packets: \"SHARE, DELAY\" delays a share of them by this time; \"jitter\" lets \
+     packets overtake each other if their jitter differs",
 );
 const POLICER: Key = optional(
     "police",
@@ -286,18 +317,25 @@ const POLICER: Key = optional(
     POLICE_OR_TEXT,
     "policer on arrival, \"RATE, BURST\": drops instead of queueing",
 );
-const LOST: Key = optional("loss", "loss", LOSS, "a share is lost independently");
-const FRAMING: Key =
-    optional("framing", "", FEW_BYTES, "added to each packet's IP length: Ethernet 14, Mahimahi 4");
+const LOST: Key =
+    optional("loss", "loss", LOSS, "random loss; a share alone means independent losses");
+const FRAMING: Key = optional(
+    "framing",
+    "",
+    FEW_BYTES,
+    "bytes of framing added to each packet: Ethernet 14, Mahimahi 4",
+);
 const OUTAGES: Key =
     usual("outages", "outages", OUTAGE_LIST, "[]", "times in which the link does not work");
-const SCHEDULE: Key = usual("schedule", "schedule", STEPS, "[]", "changes at given times");
+const SCHEDULE: Key =
+    usual("schedule", "schedule", STEPS, "[]", "changes of the link at given times");
 const TRANSITION: Key = usual(
     "transition",
     "transition",
     Form::Word(&["retime", "keep"]),
     r#""retime""#,
-    "\"keep\": what is queued keeps its departure, as in netem",
+    "\"keep\": queued packets keep their departure times, as in netem; \"retime\": a change \
+     applies to them, too",
 );
 
 /// The keys of a wire.
@@ -316,6 +354,7 @@ const WIRE: &[Key] = &[
     JITTER,
     REORDER,
     ACK_FILTER,
+    ACK_THINNING,
     POLICER,
     LOST,
     FRAMING,
@@ -336,50 +375,59 @@ const PRESET_OR_MEDIUM: &[Key] = &[
         "period",
         "",
         Form::Text,
-        "time of the day, for a preset that has figures for several",
+        "time of the day, for a preset that has different figures for several times",
     ),
-    optional("bandwidth", "", Form::Text, "for a cell or a Wi-Fi channel: its width, \"60 MHz\""),
+    optional(
+        "bandwidth",
+        "",
+        Form::Text,
+        "for a cell or a Wi-Fi channel: its bandwidth, \"60 \
+        MHz\"",
+    ),
     optional(
         "layers",
         "",
         Form::Whole { least: 1, most: 8 },
-        "for a cell or a Wi-Fi channel: spatial layers towards the user",
+        "for a cell or a Wi-Fi channel: spatial layers of the downlink",
     ),
     optional(
         "mcs",
         "",
         Form::Whole { least: 0, most: 31 },
-        "for a cell or a Wi-Fi channel: always this modulation and coding scheme",
+        "for a cell or a Wi-Fi channel: the modulation and coding scheme, which then never changes",
     ),
     optional(
         "users",
         "",
         Form::Whole { least: 1, most: 2007 },
-        "for a cell or a Wi-Fi channel: how many users or stations",
+        "for a cell or a Wi-Fi channel: number of users or stations",
     ),
     optional(
         "coverage",
         "",
         RATIO,
-        "for a cell: mean signal to interference and noise ratio towards the users; the one from them moves along",
+        "for a cell: mean signal to interference and noise ratio of the downlink; the uplink's is \
+         shifted by as much",
     ),
     optional(
         "speed",
         "",
         Form::Text,
-        "for a cell's users, \"120 km/h\": sets Doppler shift and the pace of shadowing",
+        "for a cell: speed of the users, \"120 km/h\", which sets the Doppler shift and how fast \
+         shadowing changes",
     ),
     optional(
         "handover",
         "",
         Form::Text,
-        "for a cell: interval and interruption, \"every 30 s, 40 ms\"",
+        "for a cell: time between handovers, and interruption, \"every 30 s, 40 ms\"",
     ),
     optional(
         "drx",
         "",
         Form::Text,
-        "for a cell: silence until users sleep, and cycle, \"after 100 ms, every 40 ms\"",
+        "for a cell: silence after which users sleep, and their listening cycle, \"after 100 ms, \
+         every 40 ms\"",
     ),
     optional("cell", "", Form::Table(&CELL_PATH), "a radio cell: both directions"),
     optional("wifi", "", Form::Table(&WIFI_PATH), "a Wi-Fi channel: both directions"),
@@ -390,17 +438,18 @@ const BACK: &[Key] = &[optional(
     "reverse",
     "",
     Form::Table(&LINK_STAGE),
-    "for a wire beside a cell or a Wi-Fi channel: its keys in the other direction, which has nothing but the same delay if absent",
+    "for a wire beside a cell or a Wi-Fi channel: its keys in the other direction; if absent, \
+     that direction has the same delay and no limits",
 )];
 
 /// What else is said of a link as a whole.
 const WHOLE: &[Key] = &[
-    optional("name", "", Form::Text, "what results call it"),
+    optional("name", "", Form::Text, "name of the user in results"),
     optional(
         "server",
         "",
         TIME,
-        "delay between the link and the server, one way: behind an access point or a wire, of a cell in place of its core_delay",
+        "one-way delay between the link and the server; in a cell it replaces core_delay",
     ),
     optional(
         "wire",
@@ -408,7 +457,7 @@ const WHOLE: &[Key] = &[
         Form::Table(&CHAIN_WIRE),
         "a wire between the server and a cell or a Wi-Fi channel",
     ),
-    optional("stage", "", LINKS, "the links of a chain, the server's end first"),
+    optional("stage", "", LINKS, "the links of a chain, beginning at the server's end"),
 ];
 
 const LINKS: Form = Form::List(&Form::Table(&CHAIN_STAGE));
@@ -430,9 +479,9 @@ const fn joined<const N: usize>(groups: &[&[Key]]) -> [Key; N] {
     found
 }
 
-static CHAIN_WIRE_KEYS: [Key; 21] = joined(&[WIRE, BACK]);
-static CHAIN_STAGE_KEYS: [Key; 33] = joined(&[WIRE, PRESET_OR_MEDIUM, BACK]);
-static LINK_KEYS: [Key; 36] = joined(&[WIRE, PRESET_OR_MEDIUM, WHOLE]);
+static CHAIN_WIRE_KEYS: [Key; 22] = joined(&[WIRE, BACK]);
+static CHAIN_STAGE_KEYS: [Key; 34] = joined(&[WIRE, PRESET_OR_MEDIUM, BACK]);
+static LINK_KEYS: [Key; 37] = joined(&[WIRE, PRESET_OR_MEDIUM, WHOLE]);
 
 pub(crate) static LINK_STAGE: Table = Table {
     name: "LinkStage",
@@ -457,7 +506,8 @@ static CHAIN_STAGE: Table = Table {
 
 pub(crate) static LINK: Table = Table {
     name: "Link",
-    about: "One direction of a path: a wire, a chain of stages, or a preset with changes. A cell or a Wi-Fi channel is both directions at once, and so is a chain with one of them.",
+    about: "One direction of a path: a wire, a chain of stages, or a preset with changes. A cell \
+        or a Wi-Fi channel is both directions at once, and so is a chain with one of them.",
     kind: None,
     keys: &LINK_KEYS,
 };

@@ -97,8 +97,12 @@ fn is_rate(lower: &str, parts: &[String]) -> bool {
         "sample", "sampling", "frame", "error", "loss", "packet", "refresh", "heart", "code",
         "coding",
     ];
+    // A column that is called by its direction alone has what goes there.
+    const DIRECTIONS: [&str; 6] =
+        ["download", "upload", "downlink", "uplink", "downstream", "upstream"];
     let has = |word: &str| parts.iter().any(|part| part == word);
-    WORDS.iter().any(|word| lower.contains(word))
+    DIRECTIONS.contains(&lower)
+        || WORDS.iter().any(|word| lower.contains(word))
         || has("bw")
         || has("tpt")
         || (has("rate") && !OTHER_RATES.iter().any(|word| has(word)))
@@ -136,6 +140,8 @@ mod tests {
     fn names_say_what_columns_are() {
         let meaning = |name: &str| Column::named(name).meaning;
         for name in ["throughput", "DL_bitrate", "download_mbit_s", "Bitrate", "rate", "bw", "Mbps"]
+            .into_iter()
+            .chain(["download", "Uplink"])
         {
             assert_eq!(meaning(name), Meaning::Rate, "{name}");
         }

@@ -6,6 +6,12 @@
 //! [  7][RX-C]   0.00-1.00   sec  1.60 MBytes  13.4 Mbits/sec
 //! ```
 //!
+//! iperf's `-y C` writes the same as columns:
+//!
+//! ```text
+//! 20230501120000,10.0.0.2,4444,10.0.0.1,5001,3,0.0-1.0,1600000,12800000
+//! ```
+//!
 //! With `--bidir` the received stream counts. What was omitted and the summaries at the end do not.
 
 use super::number::Number;
@@ -17,12 +23,24 @@ pub(super) fn is_report(text: &str) -> bool {
     text.lines().take(2000).any(|line| Interval::read(line).is_some())
 }
 
+/// Which program's report it is.
+pub(super) fn form(text: &str) -> &'static str {
+    let head = || text.lines().take(2000);
+    if head().any(|line| line.starts_with("Client connecting to") || line.contains("on TCP port")) {
+        "iperf report"
+    } else if head().find_map(Interval::read).is_some_and(|interval| interval.is_columns) {
+        "iperf CSV"
+    } else {
+        "iperf3 report"
+    }
+}
+
 /// The rates of all streams together, interval by interval; tests that follow each other in one
 /// file do so in time.
 pub(super) fn samples(text: &str) -> Vec<Sample> {
     let has_received = text.lines().any(|line| line.contains("[RX-"));
     let has_sums =
-        text.lines().any(|line| line.contains("[SUM]") && Interval::read(line).is_some());
+        text.lines().any(|line| Interval::read(line).is_some_and(|interval| interval.is_sum));
     let mut samples: Vec<Sample> = Vec::new();
     // Where the test began and how far it got; a line that begins at 0 again starts another test.
     let (mut begin_s, mut end_s, mut last_start_s) = (0.0, 0.0_f64, None);
@@ -73,6 +91,8 @@ fn longest_s(samples: &[Sample]) -> f64 {
 struct Interval {
     is_sum: bool,
     is_received: bool,
+    /// It stands in columns.
+    is_columns: bool,
     /// It is a summary of all intervals.
     is_total: bool,
     start_s: f64,
@@ -82,7 +102,7 @@ struct Interval {
 
 impl Interval {
     fn read(line: &str) -> Option<Self> {
-        let at = line.find('[')?;
+        let Some(at) = line.find('[') else { return Self::read_columns(line) };
         let (name, rest) = line[at + 1..].split_once(']')?;
         let name = name.trim();
         let is_sum = name == "SUM";
@@ -101,12 +121,8 @@ impl Interval {
         if range.ends_with('-') {
             range.push_str(words.next()?);
         }
-        let (start, end) = range.split_once('-')?;
-        let seconds =
-            |text: &str| Number::parse(text, false).map(Number::value).filter(|&s| s < 1e8);
-        let (start_s, end_s) = (seconds(start)?, seconds(end)?);
-        let unit = words.next()?;
-        if !unit.starts_with("sec") || end_s <= start_s || start_s < 0.0 {
+        let (start_s, end_s) = range_s(&range)?;
+        if !words.next()?.starts_with("sec") {
             return None;
         }
         let words: Vec<&str> = words.collect();
@@ -124,6 +140,36 @@ impl Interval {
         let is_total = words.iter().any(|word| matches!(*word, "sender" | "receiver"));
         let is_received = role.starts_with("RX");
         let mbit_s = unit.0.megabits(value) * binary;
-        Some(Self { is_sum, is_received, is_total, start_s, end_s, mbit_s })
+        let is_columns = false;
+        Some(Self { is_sum, is_received, is_columns, is_total, start_s, end_s, mbit_s })
     }
+
+    /// Time, addresses and ports, number of the stream, interval, bytes, bit/s.
+    fn read_columns(line: &str) -> Option<Self> {
+        let cells: Vec<&str> = line.trim().split(',').collect();
+        let [stamp, _, _, _, _, stream, range, bytes, bit_s, ..] = cells[..] else { return None };
+        let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let stamp = stamp.split_once('.').map_or(stamp, |(whole, _)| whole);
+        if stamp.len() != 14 || !is_digits(stamp) || !is_digits(bytes) {
+            return None;
+        }
+        let (start_s, end_s) = range_s(range)?;
+        Some(Self {
+            is_sum: stream == "-1",
+            is_received: false,
+            is_columns: true,
+            is_total: false,
+            start_s,
+            end_s,
+            mbit_s: Number::parse(bit_s, false)?.value() / 1e6,
+        })
+    }
+}
+
+/// `0.00-1.00`.
+fn range_s(text: &str) -> Option<(f64, f64)> {
+    let (start, end) = text.split_once('-')?;
+    let seconds = |text: &str| Number::parse(text, false).map(Number::value).filter(|&s| s < 1e8);
+    let (start_s, end_s) = (seconds(start)?, seconds(end)?);
+    (end_s > start_s && start_s >= 0.0).then_some((start_s, end_s))
 }

@@ -107,7 +107,7 @@ fn read_text(content: &[u8], text: &str, options: &ReadOptions) -> Result<Readin
         if samples.is_empty() {
             return Err(TraceError::whole(TraceProblem::NoIntervals));
         }
-        return of_log("iperf3 report", samples::log(&samples)?, "Mbit/s", None);
+        return of_log(iperf::form(text), samples::log(&samples)?, "Mbit/s", None);
     }
     table_log("", text, options)
 }
@@ -188,6 +188,11 @@ fn plain_log(content: &[u8], text: &str) -> Option<Reading> {
         return None;
     }
     let starts: Vec<i64> = numbers(0).filter_map(|time| time.times(1_000_000_000)).collect();
+    // The same above 0 in each line is a length, and no time.
+    let (first, last) = (starts.first().copied(), starts.last().copied());
+    if starts.len() > 1 && first == last && first.is_some_and(|first| first > 0) {
+        return None;
+    }
     let step_ns = samples::usual_ns(starts.into_iter()).unwrap_or(1_000_000_000);
     let name = columns.get(1).map_or_else(String::new, |column| column.name.clone());
     let understood = Understood {

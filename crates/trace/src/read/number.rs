@@ -12,6 +12,14 @@ pub(super) enum Number {
 impl Number {
     /// The number that a cell is. With `has_decimal_comma`, the sign of fractions is a comma.
     pub(super) fn parse(cell: &str, has_decimal_comma: bool) -> Option<Self> {
+        let ungrouped;
+        let cell = match without_groups(cell, has_decimal_comma) {
+            Some(text) => {
+                ungrouped = text;
+                &ungrouped
+            }
+            None => cell,
+        };
         let with_point;
         let cell = if has_decimal_comma && cell.contains(',') && !cell.contains('.') {
             with_point = cell.replacen(',', ".", 1);
@@ -68,6 +76,31 @@ impl Number {
     }
 }
 
+/// A number whose digits stand in groups of three, such as `12,500,000` or `12 500,5`, without what
+/// parts them; nothing of any other cell.
+fn without_groups(cell: &str, has_decimal_comma: bool) -> Option<String> {
+    let (parting, mark) = if has_decimal_comma { ('.', ',') } else { (',', '.') };
+    let parts = |c: char| matches!(c, ' ' | '\u{a0}' | '\u{202f}' | '\'') || c == parting;
+    let (whole, fraction) = match cell.split_once(mark) {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (cell, None),
+    };
+    let separator = whole.chars().find(|&c| parts(c))?;
+    let mut groups = whole.split(separator);
+    let first = groups.next()?.trim_start_matches(['-', '+']);
+    let are_digits = |group: &str| group.bytes().all(|byte| byte.is_ascii_digit());
+    let is_first = (1..=3).contains(&first.len()) && are_digits(first);
+    let mut count = 0;
+    let are_groups = groups.all(|group| {
+        count += 1;
+        group.len() == 3 && are_digits(group)
+    });
+    // In "1.234", a point is the sign of fractions, even where others are written with a comma.
+    let is_clear = separator != '.' || count > 1 || fraction.is_some();
+    let is_number = is_first && are_groups && is_clear && fraction.is_none_or(are_digits);
+    is_number.then(|| cell.chars().filter(|&c| c != separator).collect())
+}
+
 const TEN_TO: [i64; 19] = {
     let mut powers = [1; 19];
     let mut at = 1;
@@ -106,5 +139,29 @@ mod tests {
         assert_eq!(nanos("1700000000.123456789"), Some(1_700_000_000_123_456_789));
         assert_eq!(nanos("0.1"), Some(100_000_000));
         assert_eq!(nanos("1e300"), None);
+    }
+
+    #[test]
+    fn digits_may_stand_in_groups_of_three() {
+        let value = |cell, comma| Number::parse(cell, comma).map(Number::value);
+        for (cell, has_decimal_comma, expected) in [
+            ("12,500,000", false, 12_500_000.0),
+            ("-1,234.5", false, -1_234.5),
+            ("12 500", false, 12_500.0),
+            ("12\u{a0}500,5", true, 12_500.5),
+            ("12\u{202f}500", true, 12_500.0),
+            ("1'234'567", false, 1_234_567.0),
+            ("1.234.567", true, 1_234_567.0),
+            ("1.234,5", true, 1_234.5),
+            ("1.234", true, 1.234),
+            ("1,234", true, 1.234),
+        ] {
+            assert_eq!(value(cell, has_decimal_comma), Some(expected), "{cell}");
+        }
+        for cell in
+            ["1,23", "12,34,567", "1234,567", ",123", "1,234,", "1,234.5,6", "1 23", "1,234 567"]
+        {
+            assert_eq!(value(cell, false), None, "{cell}");
+        }
     }
 }

@@ -54,6 +54,13 @@ impl Plan {
             let usual_ns = if is_long() { 1_000_000 } else { 1_000_000_000 };
             (at, time_unit_ns(&columns[at].name).unwrap_or(usual_ns))
         });
+        let duration = duration.or_else(|| {
+            let is_bare = table.names.is_empty() && table.width == 2 && time.is_none();
+            let lengths = head.numbers(0).filter(|_| is_bare && rate == 1)?;
+            let are_lengths = lengths.iter().all(|&length| length > 0.0) && !mostly_grow(&lengths);
+            let unit_ns = if median(lengths) >= 50.0 { 1_000_000 } else { 1_000_000_000 };
+            are_lengths.then_some((0, unit_ns))
+        });
         let time_name = time.map_or("", |(time, _)| columns[time].name.as_str());
         let time_unit_ns = options.time_unit_ns()?.or_else(|| time_unit_ns(time_name));
         let unit_cell = if unit.is_some() { None } else { unit_cell };
@@ -120,12 +127,15 @@ fn named_rate(
     }
     let before_unit = unit_cell.and_then(|at| (0..at).rev().find(|&index| head.is_number(index)));
     before_unit.ok_or_else(|| {
-        let mut numbers = (0..columns.len()).filter(|&index| head.is_number(index));
-        let example = numbers.rfind(|&index| columns[index].meaning == Meaning::Other);
+        let numbers = || (0..columns.len()).filter(|&index| head.is_number(index));
+        let other = numbers().rfind(|&index| columns[index].meaning == Meaning::Other);
+        let Some(example) = other.or_else(|| numbers().next_back()) else {
+            return TraceProblem::Foreign("no trace: none of its columns has numbers");
+        };
         TraceProblem::WhichColumn {
             why: "no column is named as a rate",
             columns: told(columns),
-            example: example.map_or_else(|| "2".to_owned(), |index| columns[index].name.clone()),
+            example: columns[example].name.clone(),
         }
     })
 }
@@ -173,9 +183,20 @@ fn time_of(head: &Head<'_>, columns: &[Column], rate: usize) -> Option<(usize, O
         named.or_else(|| others().find(|&index| head.is_calendar(index))).or_else(|| {
             // Without a name, a number that grows; but a row number that has a name is not a time.
             let is_unnamed = columns.iter().all(|column| column.name.is_empty());
-            others().find(|&index| is_unnamed && head.grows(index))
+            let mostly_grows =
+                |index: usize| head.numbers(index).is_some_and(|numbers| mostly_grow(&numbers));
+            let grows = |&index: &usize| is_unnamed && head.grows(index);
+            others().find(grows).or_else(|| {
+                others().find(|&index| is_unnamed && columns.len() == 2 && mostly_grows(index))
+            })
         })?;
     Some(head.with_its_other_half(found, rate))
+}
+
+/// Whether most numbers are more than the one above, as times are of which a few stand wrong.
+fn mostly_grow(numbers: &[f64]) -> bool {
+    let grown = numbers.windows(2).filter(|pair| pair[0] < pair[1]).count();
+    4 * grown >= 3 * numbers.len().saturating_sub(1)
 }
 
 fn median(mut numbers: Vec<f64>) -> f64 {

@@ -49,6 +49,14 @@ pub(super) fn log(table: &Table<'_>, options: &ReadOptions) -> Result<TableLog, 
     if !has_times && plan.duration.is_none() {
         notes.push("no times, so a sample a second".to_owned());
     }
+    if let (true, Some((at, _))) = (table.names.is_empty(), plan.duration) {
+        notes.push(format!("column {} taken as durations", at + 1));
+    }
+    let unknown = rows.iter().filter(|row| row.value.is_none()).count();
+    if unknown > 0 {
+        let plural = if unknown == 1 { "" } else { "s" };
+        notes.push(format!("{unknown} row{plural} without a rate, where the last one holds on"));
+    }
     let starts = starts(&plan, &rows).map_err(TraceError::whole)?;
     let mut found: Vec<Sample> = Vec::with_capacity(rows.len());
     let is_counter = !told.is_rate && plan.duration.is_none() && is_counter(&plan, &rows);

@@ -1,5 +1,5 @@
 """Runs on the kernel of this machine: real sockets over an emulated link, in real time.
 
-What needs privileges and a clock happens in a helper process (`crates/testbed`), so that nothing
-else of cwndlab needs either, and nothing stays behind when it ends.
+Everything that needs privileges or a clock happens in a helper process (`crates/testbed`), so the
+rest of cwndlab needs neither, and nothing is left over when the helper ends.
 """

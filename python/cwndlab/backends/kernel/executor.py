@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from cwndlab.backends.kernel.names import KernelNames
 from cwndlab.backends.kernel.process import RunsHelper
@@ -28,29 +28,62 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from cwndlab.run.executor import Batch, Task
+    from cwndlab.usercode.program import Program
 
-_ATTEMPTS = 3
 _OWNER_WIDTH = 80
 
 
 class InvalidRunError(KernelRunError):
-    """The machine did not keep up: what was seen is not a measurement of the link."""
+    """The machine could not keep up, so the run is not a valid measurement of the link."""
+
+
+class _Helper(Protocol):
+    """The helper that makes runs, on this machine or in a virtual machine."""
+
+    def ask(
+        self, request: Mapping[str, Any], waiting: Callable[[str], None] = ...
+    ) -> dict[str, Any]:
+        """The answer to a request."""
+
+
+class _Names(Protocol):
+    """The kernel's names of algorithms."""
+
+    def of(
+        self, scenario: Mapping[str, Any], programs: Mapping[str, Program] | None = ...
+    ) -> dict[str, str]:
+        """The names of a scenario's algorithms that are not the kernel's own."""
+
+
+class _EventLog(Protocol):
+    """A recorder of TCP's events."""
+
+    missing: str | None
+
+    def start(self, file: Path, /) -> None:
+        """Write all events from now on to a file."""
+
+    def stop(self) -> None:
+        """End that."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Tools:
+class Tools:
     """The helper and algorithms that all runs of a study share."""
 
-    helper: RunsHelper
-    names: KernelNames
-    tracer: Tracer
+    helper: _Helper
+    names: _Names
+    tracer: _EventLog
 
 
 class KernelExecutor:
-    """The kernel of this machine. What it computes takes as long as it says.
+    """The kernel of this machine.
 
-    A run during which the machine did not keep up is made again, up to three times in all.
+    A run takes as long as its duration. If the machine did not keep up during a run, it is
+    repeated, up to three attempts in all.
     """
+
+    attempts = 3
 
     def __init__(
         self,
@@ -59,10 +92,11 @@ class KernelExecutor:
         at_once: int = 1,
         say: Callable[[str], object] = lambda text: print(text, file=sys.stderr),  # noqa: T201  for the user
     ) -> None:
-        """Compute, and tell people by `say`.
+        """Compute runs, and show messages with `say`.
 
-        With `may_fall_back`, what the kernel lacks is ours under any name. `at_once` runs are made
-        at the same time, each in namespaces of its own: a processor must have time for each.
+        With `may_fall_back`, an algorithm that the kernel lacks is replaced by ours. `at_once`
+        runs are made at the same time, each in namespaces of its own; the processors must have
+        enough time for all of them.
         """
         self._may_fall_back = may_fall_back
         self._at_once = at_once
@@ -70,13 +104,11 @@ class KernelExecutor:
         self._say = say
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch]:
-        """Compute all tasks, one after the other or so many at once."""
+        """Compute all tasks, `at_once` of them at the same time."""
         with ExitStack() as stack:
             names = stack.enter_context(KernelNames(may_fall_back=self._may_fall_back))
-            crew = [
-                _Tools(stack.enter_context(RunsHelper()), names, stack.enter_context(Tracer()))
-                for _ in range(self._at_once)
-            ]
+            helpers = [stack.enter_context(RunsHelper()) for _ in range(self._at_once)]
+            crew = [Tools(helper, names, stack.enter_context(Tracer())) for helper in helpers]
             if len(crew) == 1:
                 for task in tasks:
                     yield self._compute(crew[0], task)
@@ -86,29 +118,30 @@ class KernelExecutor:
             left = iter(tasks)
             while batch := list(itertools.islice(left, len(crew))):
                 # The others may have the machine between two batches.
-                crew[0].helper.ask({"do": "hold", "owner": _owner()}, self._waiting)
+                helpers[0].ask({"do": "hold", "owner": _owner()}, self._waiting)
                 done = list(pool.map(self._compute, crew, batch))
-                crew[0].helper.ask({"do": "release"})
+                helpers[0].ask({"do": "release"})
                 yield from done
 
-    def _compute(self, tools: _Tools, task: Task) -> Batch:
-        notes: dict[str, Any] = {}
+    def _compute(self, tools: Tools, task: Task, notes: dict[str, Any] | None = None) -> Batch:
+        notes = {} if notes is None else notes
 
         def files() -> Mapping[str, bytes]:
             if task.problem:
                 raise KernelRunError(task.problem)
-            for attempt in range(1, _ATTEMPTS + 1):
+            for attempt in range(1, self.attempts + 1):
                 tables = self._tables(tools, task, notes)
                 report = tables.pop("report")
                 notes["emulator"] = {**report, "attempt": attempt}
                 if not report["invalid"]:
                     return _encoded(task.key, tables)
-            msg = f"not a measurement: {report['invalid']}, {_ATTEMPTS} times; is the machine busy?"
+            times = f", {self.attempts} times; is the machine busy?" if self.attempts > 1 else ""
+            msg = f"not valid: {report['invalid']}{times}"
             raise InvalidRunError(msg)
 
         return batch_of(task, files, notes)
 
-    def _tables(self, tools: _Tools, task: Task, notes: dict[str, Any]) -> dict[str, Any]:
+    def _tables(self, tools: Tools, task: Task, notes: dict[str, Any]) -> dict[str, Any]:
         scenario = json.loads(task.scenario_json)
         traces = {name: text.decode() for name, text in task.traces.items()}
         with tempfile.TemporaryDirectory(prefix="cwndlab-") as folder:
@@ -166,7 +199,7 @@ class KernelExecutor:
         return tables
 
     def _waiting(self, owner: str) -> None:
-        self._say(f"{owner or 'another study'} has this machine's kernel; waiting for it")
+        self._say(f"{owner or 'another study'} is using this machine's kernel; waiting for it")
 
 
 def _encoded(key: str, tables: Mapping[str, Any]) -> dict[str, bytes]:
@@ -182,7 +215,7 @@ def _content(file: Path) -> bytes | None:
 
 
 def _owner() -> str:
-    """The message for processes that wait for this one."""
+    """Message for processes that wait for this one to finish."""
     words = [Path(sys.argv[0]).name, *sys.argv[1:]] if sys.argv[0] else ["cwndlab"]
     command = textwrap.shorten(shlex.join(words), _OWNER_WIDTH, placeholder=" ...")
     return f"{command} (process {os.getpid()})"

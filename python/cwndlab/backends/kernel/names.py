@@ -1,4 +1,4 @@
-"""Under which names the kernel has the algorithms of a run.
+"""The names that the kernel uses for the algorithms of a run.
 
 `cubic` is the kernel's own, `ours:cubic` is loaded into it while runs need it.
 """
@@ -18,16 +18,38 @@ from cwndlab.kernel.objects import kernel_program
 from cwndlab.usercode.program import LINUX_PREFIX, is_file_reference
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
+    from cwndlab.resolve import Resolved
     from cwndlab.usercode.program import Program
 
 
+def require_algorithms(cells: Iterable[Resolved]) -> None:
+    """Raise an error, before the first run, if the kernel lacks an algorithm of a study.
+
+    Raises:
+        KernelRunError: names every algorithm that is missing.
+    """
+    named = {
+        end.algorithm
+        for cell in cells
+        for flow in cell.scenario.flows
+        for end in (flow.sender, flow.receiver)
+        if end.algorithm not in cell.algorithms and not end.algorithm.startswith(OURS)
+    }
+    kernel = this_kernel()
+    missing = sorted(name for name in named if kernel.state_of(name) is None)
+    if missing:
+        ours = ", ".join(f"{OURS}{name}" for name in missing)
+        msg = f"not in this kernel: {', '.join(missing)}; to load cwndlab's own, write {ours}"
+        raise KernelRunError(msg)
+
+
 class KernelNames(AbstractContextManager["KernelNames"]):
-    """Loads what runs need, and takes all of it back at its end."""
+    """Loads the algorithms that runs need, and unloads them at the end."""
 
     def __init__(self, *, may_fall_back: bool = False) -> None:
-        """With `may_fall_back`, ours is taken for what the kernel lacks, whatever its name."""
+        """With `may_fall_back`, our version replaces any algorithm that the kernel lacks."""
         self._may_fall_back = may_fall_back
         self._helper: KernelHelper | None = None
         self._loaded: dict[tuple[str, tuple[tuple[str, int], ...]], str] = {}
@@ -35,17 +57,17 @@ class KernelNames(AbstractContextManager["KernelNames"]):
     def of(
         self, scenario: Mapping[str, Any], programs: Mapping[str, Program] | None = None
     ) -> dict[str, str]:
-        """Return the kernel's names of a scenario's algorithms that are not its own.
+        """Return the kernel's names of the scenario's algorithms that are not the kernel's own.
 
         Args:
             scenario: the scenario.
-            programs: algorithms that are files, by the scenario's names.
+            programs: the algorithms that are files, by their names in the scenario.
 
         Raises:
-            KernelRunError: two ends have the same algorithm with other parameters, or the kernel's
-                own has any.
+            KernelRunError: two ends have the same algorithm with different parameters, or an
+                algorithm of the kernel has parameters.
             KernelError: the kernel or the user cannot load one.
-            AlgorithmError: the kernel does not take one; says why.
+            AlgorithmError: the kernel refuses one; the message says why.
         """
         names: dict[str, str] = {}
         ends = [flow[end] for flow in scenario["flows"] for end in ("sender", "receiver")]
@@ -62,7 +84,7 @@ class KernelNames(AbstractContextManager["KernelNames"]):
                 reference = asked.removeprefix(OURS)
             elif parameters:
                 named = ", ".join(parameters)
-                msg = f"{asked} is the kernel's own, without {named}: ours:{asked} has parameters"
+                msg = f"{asked} is the kernel's own, without {named}; ours:{asked} has parameters"
                 raise KernelRunError(msg)
             else:
                 continue
@@ -93,12 +115,12 @@ class KernelNames(AbstractContextManager["KernelNames"]):
         return self._loaded[key]
 
     def outlive(self) -> None:
-        """Leave what was loaded to whatever program this process becomes: gone with that."""
+        """Keep the algorithms loaded while the program runs that will replace this process."""
         if self._helper is not None:
             self._helper.pass_on()
 
     def close(self) -> None:
-        """Take back what was loaded; connections that use it keep it until they end."""
+        """Unload the loaded algorithms; connections that use one keep it until they end."""
         if self._helper is not None:
             self._helper.close()
         self._helper = None

@@ -1,4 +1,4 @@
-"""The helper process of kernel runs: asked in lines of JSON, gone with who asked."""
+"""The helper process of kernel runs: it takes requests as JSON lines, and ends with its caller."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ def helper_path() -> Path | None:
 
 
 def obstacles_to_runs() -> list[tuple[str, str]]:
-    """Why there can be no runs on this kernel, and what to do; empty if there can."""
+    """Return why runs on this kernel are not possible, each with a remedy; empty if they are."""
     if sys.platform != "linux":
         return [("this is not Linux", "use the simulator")]
     found = []
     if helper_path() is None:
         found.append(("the helper was not built", REMEDY))
     if not os.path.exists("/dev/net/tun"):  # noqa: PTH110  a device
-        found.append(("there is no /dev/net/tun", "sudo modprobe tun"))
+        found.append(("/dev/net/tun does not exist", "sudo modprobe tun"))
     if os.geteuid() != 0:
-        found.append(("only root makes namespaces and devices", "sudo cwndlab ..."))
+        found.append(("only root can create namespaces and devices", "sudo cwndlab ..."))
     return found
 
 
 def require_runs() -> None:
-    """Refuse what needs runs on this kernel, before the first of them.
+    """Raise an error, before the first run, if runs on this kernel are not possible.
 
     Raises:
-        KernelRunError: there can be none; says why and what to do.
+        KernelRunError: they are not possible; the message says why and what to do.
     """
     require_helper()
     if obstacles := obstacles_to_runs():
         reasons = "; ".join(f"{what} ({remedy})" for what, remedy in obstacles)
-        msg = f"there can be no runs on this kernel: {reasons}"
+        msg = f"this machine cannot run studies on its kernel: {reasons}"
         raise KernelRunError(msg)
 
 
@@ -59,7 +59,7 @@ def require_helper() -> Path:
     """The helper's program.
 
     Raises:
-        KernelRunError: there is none; says what to do.
+        KernelRunError: there is no such program; the message says what to do.
     """
     if sys.platform != "linux":
         msg = "the kernel backend needs Linux; the simulator does not (--backend sim)"
@@ -72,7 +72,7 @@ def require_helper() -> Path:
 
 
 class RunsHelper(AbstractContextManager["RunsHelper"]):
-    """A running helper. It ends, and all that it made with it, when this process does."""
+    """A running helper. It ends with this process, and everything that it made is removed."""
 
     def __init__(self) -> None:
         """Start it.
@@ -92,10 +92,10 @@ class RunsHelper(AbstractContextManager["RunsHelper"]):
     def ask(
         self, request: Mapping[str, Any], waiting: Callable[[str], None] = lambda _: None
     ) -> dict[str, Any]:
-        """The answer to a request; `waiting` is given the process that has the machine, if any.
+        """Return the answer to a request; `waiting` gets the process that uses the machine now.
 
         Raises:
-            KernelRunError: it cannot be done; says why.
+            KernelRunError: the request cannot be done; the message says why.
         """
         with contextlib.suppress(BrokenPipeError):  # what it ended of is said below
             pipe = _pipe(self._process.stdin)
@@ -111,11 +111,11 @@ class RunsHelper(AbstractContextManager["RunsHelper"]):
                     raise KernelRunError(answer["message"])
                 case _:
                     return answer
-        msg = f"the helper of kernel runs ended unasked (exit status {self._process.wait()})"
+        msg = f"the helper for kernel runs exited unexpectedly (status {self._process.wait()})"
         raise KernelRunError(msg)
 
     def _line(self) -> bytes:
-        """Read its next line; empty if it has ended."""
+        """Read the process's next line; empty if the process has ended."""
         pipe = _pipe(self._process.stdout)
         parts = [self._pending]
         while b"\n" not in parts[-1]:
@@ -130,7 +130,7 @@ class RunsHelper(AbstractContextManager["RunsHelper"]):
         return line
 
     def close(self) -> None:
-        """End it, whatever it is doing."""
+        """End the process, even during a request."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):

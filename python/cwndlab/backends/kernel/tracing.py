@@ -1,8 +1,8 @@
 """TCP events of a run, from programs at the kernel's tracepoints.
 
-`TCP_INFO` tells of a timeout when it is next asked and of a recovery only if it lasts, and the
-counters of a namespace do not tell its flows apart. `cwndlab/kernel/trace.bpf.c` takes each down
-when it happens. Where that cannot be loaded, runs go on without, and say why.
+`TCP_INFO` shows a timeout only when it is next read, and a recovery only if it lasts until then;
+the counters of a namespace do not distinguish flows. `cwndlab/kernel/trace.bpf.c` records each
+event when it happens. If it cannot be loaded, runs go on without it, and their manifest says why.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FIRST_PORT = 10_000  # of flow 0, as in crates/testbed
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """Something that a flow's sender did."""
+    """One traced event of a flow's sender."""
 
     flow: int  # its place in the scenario
     t_s: float
@@ -50,15 +50,15 @@ class Happening:
 
 
 class Tracer(AbstractContextManager["Tracer"]):
-    """Takes down what TCP does on this machine, if it can."""
+    """Records TCP events on this machine, where its kernel allows it."""
 
     def __init__(self) -> None:
-        """Look whether it can."""
+        """Check whether the kernel allows tracing."""
         self._helper: KernelHelper | None = None
         self.missing: str | None = "; ".join(each.what for each in obstacles()) or None
 
     def start(self, file: Path) -> None:
-        """Write all that happens from now on to a file."""
+        """Start writing events to a file."""
         if self.missing is not None:
             return
         try:
@@ -70,15 +70,15 @@ class Tracer(AbstractContextManager["Tracer"]):
             self.missing = f"the kernel's tracepoints cannot be used: {error}"
 
     def stop(self) -> None:
-        """End that; the file is whole then, if nothing is missing."""
+        """Stop; raises if events are missing from the file."""
         if self.missing is None and self._helper is not None:
             try:
                 self._helper.ask({"do": "stop_tracing"})
             except KernelError as error:
-                self.missing = f"the trace is not whole: {error}"
+                self.missing = f"the trace is incomplete: {error}"
 
     def close(self) -> None:
-        """Take back what was loaded."""
+        """Unload the tracing programs."""
         if self._helper is not None:
             self._helper.close()
         self._helper = None
@@ -93,10 +93,10 @@ def happenings(
     """Read the events of a run's senders, in order of time.
 
     Args:
-        records: what was written.
-        flows: those of the scenario.
-        kernel: begin and namespaces of the run.
-        end_ns: its end, from its begin.
+        records: the recorded events.
+        flows: the flows of the scenario.
+        kernel: beginning and namespaces of the run.
+        end_ns: end of the run, counted from its beginning.
     """
     whole = len(records) // _RECORD.itemsize * _RECORD.itemsize
     table: npt.NDArray[np.void] = np.frombuffer(records[:whole], dtype=_RECORD)
@@ -134,12 +134,12 @@ def fill(tables: Mapping[str, Any], counts: Sequence[Mapping[str, int]]) -> None
 def replace_events(
     events: Mapping[str, list[Any]], found: Sequence[Happening], numbers: Sequence[int]
 ) -> dict[str, list[Any]]:
-    """Events with those that were traced instead of what was seen every 10 ms.
+    """Return the events, with traced ones in place of those derived from samples every 10 ms.
 
     Args:
         events: the table.
-        found: what was traced.
-        numbers: what the table calls the flows.
+        found: the traced events.
+        numbers: the numbers of the flows in the table.
     """
     traced = set(_COLUMNS.values())
     names = ("flow", "t_s", "event", "value")

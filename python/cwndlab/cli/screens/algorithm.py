@@ -1,4 +1,4 @@
-"""The window of an algorithm over time, below it the phases that it went through."""
+"""A chart of an algorithm's window over time, with its phases below."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def window_chart(page: Page) -> list[str]:
-    """The lines of the chart; a letter below it for the phase of each column."""
+    """Return the lines of the chart, with a letter for each column's phase below it."""
     times = page.samples["t_s"].to_numpy()
     values = page.samples["cwnd_pkts"].cast(pl.Float64).fill_null(np.nan).to_numpy()
     lines = line_chart(times, values, "cwnd, packets", page.duration_s)
@@ -32,7 +32,7 @@ def window_chart(page: Page) -> list[str]:
 
 
 def _symbols(phases: tuple[str, ...]) -> dict[int, str]:
-    """A letter for each phase: its first one that no earlier phase has."""
+    """Return a letter for each phase: its first letter that no earlier phase uses."""
     symbols: dict[int, str] = {}
     for number, name in enumerate(phases):
         if number == 0:

@@ -11,7 +11,7 @@ _NOBODY = -1
 
 
 class Canvas:
-    """Lines of several owners; a character has the colour of the last owner that drew into it."""
+    """A canvas for several curves; a character has the colour of the curve drawn last into it."""
 
     def __init__(self, width: int, height: int) -> None:
         """Make an empty canvas; width and height in characters."""

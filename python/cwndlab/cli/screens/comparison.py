@@ -21,10 +21,11 @@ _HEADS = {
 }
 _NARROW_HEADS = _HEADS | {"rtt_p50_ms": "RTT ms p50 (p95)", "retransmitted_pct": "retrans. %"}
 _NARROW, _NARROWEST = 100, 78
-"""Terminals of fewer columns have short heads; below the second, numbers may be broken."""
+"""Widths of terminals below which headings are shortened, and below which numbers may be
+broken."""
 _COLUMNS = ("goodput_mbit_s", "rtt_p50_ms", "retransmitted_pct", "timeouts")
 _WHOLE = ("goodput_mbit_s", "rtt_p50_ms")
-"""Columns that are not broken, where no more than `_FITTING` columns are shown."""
+"""Columns that are never broken if at most `_FITTING` columns are shown."""
 _FITTING = 4
 
 

@@ -19,8 +19,8 @@ WIDTH, HEIGHT = 72, 12  # characters
 def line_chart(times: Floats, values: Floats, unit: str, end: float) -> list[str]:
     """The lines of a chart from 0 to `end`, with a scale at the left and times below.
 
-    Each column of dots reaches from the lowest to the highest value of its time, so that nothing
-    is lost between two of them.
+    Each column of dots reaches from the lowest to the highest value within its time, so no extreme
+    value is lost.
     """
     highest = round_up(float(np.nanmax(values))) if np.isfinite(values).any() else 1.0
     canvas = Canvas(WIDTH, HEIGHT)
@@ -47,7 +47,7 @@ def line_chart(times: Floats, values: Floats, unit: str, end: float) -> list[str
 
 
 def strip(times: Sequence[float], symbols: Sequence[str], end: float) -> str:
-    """A line of symbols, each from its time to the next one's."""
+    """Return a line of symbols, each repeated from its time until the next symbol's."""
     line = [" "] * WIDTH
     for n, (begin, symbol) in enumerate(zip(times, symbols, strict=True)):
         until = times[n + 1] if n + 1 < len(times) else end

@@ -22,7 +22,7 @@ _DOT = "\N{BLACK CIRCLE}"
 
 
 def screen(watch: Watch, width: int, height: int) -> Text:
-    """All lines of the screen, none wider and no more than there is room."""
+    """Return the lines of the screen, cut to its width and height."""
     tracks = watch.running(3 if height < _TIGHT_ROWS else len(_COLOURS))
     interface = watch.interface()
     # Head, marks, times, head of the table, foot; then a row a flow, and a title a chart.
@@ -146,7 +146,7 @@ def _column(at_s: float, now_s: float, columns: int) -> int:
 
 
 def _marks(tracks: Sequence[Track], now_s: float, columns: int) -> Text:
-    """A triangle where a flow sent again, a diamond where it had a timeout."""
+    """Mark retransmissions with a triangle and timeouts with a diamond."""
     cells: list[tuple[str, int]] = [(" ", -1)] * columns
     for owner, track in enumerate(tracks):
         for moment in track.moments:

@@ -1,1 +1,1 @@
-"""The machine: its interfaces, its radio, its clock, and what it sees of a connection."""
+"""The machine: its interfaces, radio and clock, and its view of a connection."""

@@ -27,7 +27,7 @@ def interface_of(connection: socket.socket) -> str | None:
 
 
 def describe_interface(name: str) -> dict[str, Any]:
-    """Queues, offloads and counters of an interface, as far as the system tells them."""
+    """Return queues, offloads and counters of an interface, as far as the system reports them."""
     facts: dict[str, Any] = {"name": name, "at_ns": now_ns(), "offloads": offloads(name)}
     with contextlib.suppress(OSError):
         index = socket.if_nametoindex(name)
@@ -36,7 +36,7 @@ def describe_interface(name: str) -> dict[str, Any]:
 
 
 def is_up(name: str) -> bool:
-    """Whether an interface is there and carries packets."""
+    """Return whether an interface exists and carries packets."""
     try:
         return bool(netlink.link(socket.if_nametoindex(name))["is_up"])
     except OSError:
@@ -44,7 +44,7 @@ def is_up(name: str) -> bool:
 
 
 def offloads(name: str) -> list[str]:
-    """The offloads that are on: with them, packets of a capture here are larger than the wire's."""
+    """Return the active offloads, which make captured packets larger than real ones."""
     found = [offload for offload, code in _OFFLOADS.items() if _ethtool(name, code)]
     if (_ethtool(name, _FLAGS) or 0) & _LARGE_RECEIVE:
         found.append("lro")
@@ -52,7 +52,7 @@ def offloads(name: str) -> list[str]:
 
 
 def _ethtool(name: str, code: int) -> int | None:
-    """The value of one of ethtool's oldest requests; None where the driver has no answer."""
+    """Return the value of a simple ethtool request; None if the driver does not support it."""
     value = array.array("B", struct.pack("=II", code, 0))
     request = struct.pack("16sP16x", name.encode()[:15], value.buffer_info()[0])
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:

@@ -1,4 +1,4 @@
-"""The few questions to Linux's netlink that measurements have (rtnetlink(7), sock_diag(7))."""
+"""Requests to Linux's netlink that measurements need (rtnetlink(7), sock_diag(7))."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Attributes = dict[int, bytes]
 
 
 def ask(family: int, kind: int, body: bytes, *, is_dump: bool = False) -> Iterator[bytes]:
-    """The messages that answer a request, without their headers.
+    """Return the messages that answer a request, without their headers.
 
     Raises:
         OSError: the kernel refuses, or has no netlink.
@@ -69,7 +69,7 @@ def ask(family: int, kind: int, body: bytes, *, is_dump: bool = False) -> Iterat
 
 
 def attributes(content: bytes) -> Attributes:
-    """The attributes that follow a message's fixed part."""
+    """Return the attributes after a message's fixed part."""
     found = {}
     while len(content) >= _ATTRIBUTE.size:
         length, kind = _ATTRIBUTE.unpack_from(content)
@@ -81,7 +81,7 @@ def attributes(content: bytes) -> Attributes:
 
 
 def interface_to(address: str) -> int | None:
-    """The index of the interface by which packets to an address leave; None without a route."""
+    """Return the index of the interface towards an address; None without a route."""
     packed = ipaddress.ip_address(address.partition("%")[0]).packed
     family = socket.AF_INET if len(packed) == 4 else socket.AF_INET6  # noqa: PLR2004  bytes of IPv4
     head = _ROUTE.pack(family, 8 * len(packed), 0, 0, 0, 0, 0, 0, 0)
@@ -100,7 +100,7 @@ def link(index: int) -> dict[str, Any]:
     """Name, MTU, queue length, queueing discipline, state and counters of an interface.
 
     Raises:
-        OSError: there is none of this number.
+        OSError: there is no interface of this number.
     """
     head = _LINK.pack(0, 0, index, 0, 0)
     answer = next(iter(ask(socket.NETLINK_ROUTE, _GET_LINK, head)), b"")
@@ -119,7 +119,7 @@ def _link(found: Attributes) -> dict[str, Any]:
 
 
 def links() -> list[dict[str, Any]]:
-    """All interfaces, as `link` tells of one."""
+    """Return all interfaces, each as `link` returns it."""
     head = _LINK.pack(0, 0, 0, 0, 0)
     answers = ask(socket.NETLINK_ROUTE, _GET_LINK, head, is_dump=True)
     return [_link(attributes(answer[_LINK.size :])) for answer in answers]

@@ -1,9 +1,10 @@
-"""Both ends' views of one connection, and the middlebox that their differences show.
+"""Detecting middleboxes from the differences between both ends' views of a connection.
 
-A proxy that ends TCP connections leaves the ends with two connections in place of one. Then each
-end measures its own part, and the algorithm of the server's end never meets the radio link: every
-comparison is void. It shows in what a proxy cannot keep: the clock of TCP's timestamps, which
-either end reads without root, the scales of the windows, and round trips that end half-way.
+A proxy that terminates TCP replaces one connection by two. Each end then measures only its own
+part, and the algorithm of the server's end never meets the radio link, so every comparison is
+void. A proxy is detected by properties that it cannot preserve: the clock of TCP's timestamps
+(which either end can read without root), the window scales, and round trips that are too short for
+the whole path.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ View = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class PathFinding:
-    """Something about the path that one should know before hours of measurement."""
+    """A property of the path that should be known before hours of measurement."""
 
     kind: Literal["note", "warning", "proxy"]
     what: str
@@ -55,13 +56,13 @@ class PathFinding:
 
 
 def save_syns(listener: socket.socket) -> None:
-    """Let the connections of a listening socket keep the SYN that opened them."""
+    """Make a listening socket save the SYN of each connection."""
     with contextlib.suppress(OSError):
         listener.setsockopt(socket.IPPROTO_TCP, _SAVE_SYN, 1)
 
 
 def saved_syn(connection: socket.socket) -> View | None:
-    """The SYN as it arrived here; None where the system keeps none."""
+    """Return the SYN as it arrived here; None if the system did not save it."""
     try:
         raw = connection.getsockopt(socket.IPPROTO_TCP, _SAVED_SYN, _SYN_BYTES)
     except OSError:
@@ -70,7 +71,7 @@ def saved_syn(connection: socket.socket) -> View | None:
 
 
 def read_syn(raw: bytes) -> View | None:
-    """Sequence number and options of a SYN with its IP header; None if it is none."""
+    """Return sequence number and options of a SYN's packet; None if it is not a SYN."""
     if len(raw) < _TCP_HEADER_BYTES:
         return None
     is_ipv6 = raw[0] >> 4 == 6  # noqa: PLR2004  the version of IP
@@ -89,7 +90,7 @@ def read_syn(raw: bytes) -> View | None:
 
 
 def initial_sequence(connection: socket.socket) -> int | None:
-    """The sequence number of our SYN, of a connection that has sent nothing; only root is told."""
+    """Return our SYN's sequence number on a connection that has sent nothing; needs root."""
     tcp = socket.IPPROTO_TCP
     try:
         connection.setsockopt(tcp, _REPAIR, 1)
@@ -135,9 +136,9 @@ def compare_views(
     """Find middleboxes between the two ends of a connection.
 
     Args:
-        client: its view; `sequence` and `opened_ms`, how long connecting took, beside the others.
-        server: its view, with the `syn` that arrived there.
-        round_trip_ms: the quickest from application to application.
+        client: the client's view, with `sequence` and the time that connecting took, `opened_ms`.
+        server: the server's view, with the `syn` that arrived there.
+        round_trip_ms: the shortest round trip from application to application.
     """
     found = [*_split(client, server, round_trip_ms)]
     if found:
@@ -157,8 +158,8 @@ def compare_views(
         found.append(
             PathFinding(
                 "warning",
-                "selective acknowledgements are taken away on the way",
-                "recovery from losses is slower than this network deserves; try another --port",
+                "a middlebox removes selective acknowledgements",
+                "recovery from losses is slower than it could be; try another --port",
             )
         )
     return found
@@ -182,9 +183,9 @@ def _split(
         PathFinding(
             "proxy",
             f"a proxy ends the TCP connections on the way: {', '.join(evidence)}",
-            "beyond it, its own congestion control sends, so no comparison of algorithms would "
-            "hold; try another port (cwndlab serve --port 443), or measure through a tunnel over "
-            "UDP such as WireGuard",
+            "beyond the proxy, its own congestion control sends, so comparisons of algorithms are "
+            "meaningless; try another port (cwndlab serve --port 443), or measure through a "
+            "tunnel over UDP such as WireGuard",
         )
     ]
 
@@ -198,7 +199,7 @@ def _in_handshake(
         passed_ms = (clock_ms - stamp_ms) & 0xFFFF_FFFF
         known_ms = client["opened_ms"] + (client["at_ns"] - client["opened_ns"]) / 1e6
         if min(passed_ms, 2**32 - passed_ms) > known_ms + _CLOCK_TOLERANCE_MS:
-            evidence.append("their timestamps are of different clocks")
+            evidence.append("their timestamps come from different clocks")
     if client["has_timestamps"] != server["has_timestamps"]:
         evidence.append("only one of them has timestamps")
     if (client["sending_scale"], client["receiving_scale"]) != (
@@ -217,7 +218,7 @@ def too_quick(
     for end, view in (("client", client), ("server", server)):
         rtt_ms = view.get("rtt_ms")
         if rtt_ms is not None and rtt_ms < _SHORT_OF_SHARE * round_trip_ms - _SHORT_OF_MS:
-            way = f"the {end}'s acknowledgements are back after {rtt_ms:.0f} ms"
+            way = f"the {end}'s acknowledgements return after {rtt_ms:.0f} ms"
             evidence.append(f"{way}, data only after {round_trip_ms:.0f} ms")
     return evidence
 

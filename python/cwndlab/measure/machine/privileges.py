@@ -1,8 +1,8 @@
-"""Giving up root once a port is open, but for what a server needs until its end.
+"""Giving up root once a port is open, except for the one capability that the server needs.
 
-What is kept is CAP_NET_ADMIN, by which any algorithm of the kernel may be chosen
-(net/ipv4/tcp_cong.c, `tcp_set_congestion_control`). Nothing else of root's is kept, and nothing can
-be won back.
+The process keeps CAP_NET_ADMIN, which allows choosing any algorithm of the kernel
+(net/ipv4/tcp_cong.c, `tcp_set_congestion_control`). It keeps no other privilege of root and cannot
+regain any.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ def unprivileged_user(name: str | None) -> pwd.struct_passwd:
     if user.pw_uid == 0:
         if name is None:
             return pwd.getpwnam("nobody")
-        msg = "--user root keeps what is to be given up; name another user"
+        msg = "--user root would keep root's rights; name another user"
         raise PrivilegeError(msg)
     return user
 
 
 def drop_root(user: pwd.struct_passwd) -> None:
-    """Become a user who may choose any algorithm; of this thread, and of those that it starts.
+    """Switch to a user who may choose any algorithm, in this thread and those that it starts.
 
     Raises:
         PrivilegeError: the system refuses.
@@ -81,7 +81,7 @@ def drop_root(user: pwd.struct_passwd) -> None:
 
 
 def may_choose_any_algorithm() -> bool:
-    """Whether this thread may choose algorithms that are not allowed to everyone."""
+    """Return whether this thread may choose algorithms that ordinary users may not."""
     return bool(_permitted(ctypes.CDLL(None, use_errno=True)) & 1 << _NET_ADMIN)
 
 

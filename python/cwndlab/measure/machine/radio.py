@@ -1,7 +1,7 @@
 """The radio beside the data: technology, cell, band and signal, once a second.
 
-ModemManager (`mmcli`) and `iw` are asked where they are installed; a log of another program, such
-as a phone's or a scanner's, is read by its times. What a source does not tell is left empty.
+ModemManager (`mmcli`) and `iw` are used if they are installed. The log of another program, such as
+a phone or a scanner, is matched by its times. Values that a source does not report are left empty.
 """
 
 from __future__ import annotations
@@ -70,10 +70,10 @@ _NR_HIGH, _NR_HIGH_MHZ, _NR_LOW_STEP_MHZ, _NR_HIGH_STEP_MHZ = 600_000, 3_000.0, 
 
 
 class RadioSource(Protocol):
-    """Tells the radio's state now."""
+    """A source of the radio's current state."""
 
     def read(self) -> RadioReading | None:
-        """The state; None if there is none to be had."""
+        """Return the state; None if it is not available."""
 
 
 def sources_of(interface: str | None) -> list[RadioSource]:
@@ -91,16 +91,16 @@ def sources_of(interface: str | None) -> list[RadioSource]:
 
 
 class Modem:
-    """A modem that ModemManager knows."""
+    """A modem managed by ModemManager."""
 
     def __init__(self, path: str) -> None:
-        """By its path on D-Bus."""
+        """Identify the modem by its path on D-Bus."""
         self._path = path
         # Without it a modem measures its signal only when it likes to.
         _output("mmcli", "-m", path, "--signal-setup=1")
 
     def read(self) -> RadioReading | None:
-        """Ask ModemManager; the cell it tells only from version 1.20 on."""
+        """Ask ModemManager, which reports the cell from version 1.20 on."""
         state = _output("mmcli", "-J", "-m", self._path)
         signal = _output("mmcli", "-J", "-m", self._path, "--signal-get")
         cells = _output("mmcli", "-J", "-m", self._path, "--get-cell-info")
@@ -161,15 +161,15 @@ def read_iw(text: str) -> RadioReading | None:
 
 
 class RadioLog:
-    """A table of another program: a line of names, then a line a reading."""
+    """A table made by another program: a line of names, then one line for each reading."""
 
     def __init__(self, path: Path) -> None:
-        """It is read anew for each run, as it may grow."""
+        """Set the file; it is read again for each run, because it may grow."""
         self._path = path
         self.rows(0, 0)
 
     def rows(self, begin_unix_s: float, end_unix_s: float) -> list[tuple[float, RadioReading]]:
-        """The readings within a time, and the last one before it.
+        """Return the readings within a time interval, and the last one before it.
 
         Raises:
             MeasurementError: the file cannot be read, or has no times.
@@ -202,7 +202,7 @@ class RadioLog:
 
 
 def technology_changes(rows: Sequence[Mapping[str, Any]]) -> list[tuple[float, str, str]]:
-    """Changes of technology reported by one source: time, before, after."""
+    """Return the changes of technology that a source reported: time, before, after."""
     last: dict[str, str] = {}
     found = []
     for row in sorted(rows, key=lambda row: row["t_s"]):
@@ -216,7 +216,7 @@ def technology_changes(rows: Sequence[Mapping[str, Any]]) -> list[tuple[float, s
 
 
 def _modem_of(interface: str) -> str | None:
-    """The modem that has a port of this name."""
+    """Return the modem with a port of this name."""
     try:
         paths = read_json(_output("mmcli", "-J", "-L") or "{}").get("modem-list", [])
     except (ValueError, AttributeError):
@@ -229,7 +229,7 @@ def _modem_of(interface: str) -> str | None:
 
 
 def _signal(signal: Mapping[str, Any], technologies: Sequence[str]) -> RadioReading:
-    """The values of the technology in use; of both where a 5G cell comes beside an LTE one."""
+    """Return the values of the technology in use, or of both LTE and its 5G supplement."""
     order = [
         name
         for name, words in (
@@ -301,7 +301,7 @@ def _output(*command: str) -> str:
 
 
 def _json(text: str) -> Mapping[str, Any]:
-    """The modem in an answer of mmcli; empty if there is none."""
+    """Return the modem in mmcli's output; empty if it lists none."""
     try:
         content = read_json(text)
     except ValueError:

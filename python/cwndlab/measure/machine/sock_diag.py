@@ -1,4 +1,4 @@
-"""TCP connections of this machine and their TCP_INFO, whichever program has them (sock_diag(7))."""
+"""TCP connections of all programs on this machine, with their TCP_INFO (sock_diag(7))."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _FAMILY_AT, _PORTS_AT, _FROM_AT, _TO_AT, _COOKIE_AT, _ATTRIBUTES_AT = 0, 4, 8, 2
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A connection at a moment."""
+    """The state of a connection at one moment."""
 
     cookie: bytes
-    """Tells it from every other one since the machine started."""
+    """Identifier of the connection, unique since the machine started."""
     own: tuple[str, int]
     peer: tuple[str, int]
     algorithm: str
@@ -49,7 +49,7 @@ def connections() -> list[Connection]:
 
 
 def read(answer: bytes) -> Connection | None:
-    """The connection in a message; None if it tells no TCP_INFO."""
+    """Return the connection in a message; None if it has no TCP_INFO."""
     if len(answer) < _ATTRIBUTES_AT:
         return None
     attributes = netlink.attributes(answer[_ATTRIBUTES_AT:])

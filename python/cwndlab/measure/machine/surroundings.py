@@ -40,13 +40,11 @@ class Surroundings:
         log: RadioLog | None = None,
         interface_now: Callable[[str], str | None] | None = None,
     ) -> None:
-        """Watch what leads to `server`.
+        """Watch the interface and the radio on the way to `server`.
 
-        Args:
-            server: its address.
-            sources: what tells of the radio.
-            log: what another program noted of it.
-            interface_now: the name of the interface to an address, None while it is down.
+        Args: server: address of the server. sources: sources of information on the radio. log: log
+        of the radio made by another program. interface_now: returns the name of the interface to
+        an address; None while it is down.
         """
         self._server = server
         self._sources = sources
@@ -72,7 +70,7 @@ class Surroundings:
             thread.join()
 
     def radio(self, began_ns: int) -> list[dict[str, Any]]:
-        """The readings of the radio, by the time since the run began."""
+        """Return the readings of the radio, with times relative to the beginning of the run."""
         readings = [((at_ns - began_ns) / _NS_PER_S, row) for at_ns, row in self._readings]
         if self._log is not None:
             began_s = began_ns / _NS_PER_S
@@ -81,7 +79,7 @@ class Surroundings:
         return [{"t_s": t_s, **row} for t_s, row in sorted(readings, key=lambda each: each[0])]
 
     def radio_frame(self, key: str, began_ns: int) -> pl.DataFrame:
-        """The same as a table."""
+        """Return the readings as a table."""
         rows = [{"run": key, **row} for row in self.radio(began_ns)]
         return pl.DataFrame(rows, schema=_RADIO_SCHEMA)
 
@@ -104,7 +102,7 @@ class Surroundings:
                 found.append(_gone(used or name, began_ns, gone_ns, at_ns))
                 gone_ns = None
             if used is not None and name != used:
-                what = f"packets left by {name} instead of {used}"
+                what = f"packets were sent through {name} instead of {used}"
                 found.append(Flag("interface", (at_ns - began_ns) / _NS_PER_S, what))
             used = name
         if gone_ns is not None:

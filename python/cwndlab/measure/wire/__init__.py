@@ -1,1 +1,1 @@
-"""The wire: client and server, what they say to each other, and the transfers between them."""
+"""Client and server of live measurements: their protocol and the transfers between them."""

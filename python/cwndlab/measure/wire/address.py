@@ -23,7 +23,7 @@ class Address:
     fingerprint: str | None = None
     """Fingerprint of its certificate, where known beforehand."""
     known: KnownServers | None = None
-    """File in which its fingerprint is looked up and remembered; None for neither."""
+    """File of known fingerprints; None to neither look up nor remember the server's."""
 
     @property
     def name(self) -> str:
@@ -31,10 +31,10 @@ class Address:
         return f"{self.host}:{self.port}"
 
     def check(self, fingerprint: str) -> None:
-        """Compare what the server shows with what is known of it.
+        """Compare the server's fingerprint with the known one.
 
         Raises:
-            OtherServerError: it is another.
+            OtherServerError: the fingerprint differs.
         """
         if self.fingerprint is None:
             if self.known is not None:
@@ -47,7 +47,7 @@ class Address:
             raise OtherServerError(msg)
 
     def remember(self, fingerprint: str) -> None:
-        """Keep the fingerprint of a server that has shown that it knows the token."""
+        """Remember the fingerprint of a server that has proved that it has the token."""
         if self.fingerprint is None and self.known is not None:
             self.known.remember(self.name, fingerprint)
 
@@ -56,14 +56,15 @@ class Address:
         """`HOST` or `HOST:PORT`; an IPv6 address in brackets where a port follows.
 
         Args:
-            text: as written.
-            token: the server's.
-            fingerprint: of its certificate; without it, what the user's known servers say holds.
+            text: the address as written.
+            token: the server's token.
+            fingerprint: fingerprint of its certificate; if None, the one in the user's list of
+                known servers is used.
         """
         host, colon, port = text.rpartition(":")
         if not colon or (":" in host and not host.endswith("]")):
             host, port = text, str(protocol.DEFAULT_PORT)
         if not port.isdigit() or not 0 < int(port) < 1 << 16:
-            msg = f"{text!r} is no HOST or HOST:PORT"
+            msg = f"{text!r} is not HOST or HOST:PORT"
             raise ServerUnreachableError(msg)
         return cls(host.strip("[]"), int(port), token, fingerprint, KnownServers.of_user())

@@ -1,4 +1,4 @@
-"""The server's certificate: self-signed, and known by its fingerprint as an ssh host's key is."""
+"""The server's certificate: self-signed, known by its fingerprint as an ssh host key is."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class ServerCertificate:
 
     context: ssl.SSLContext
     binding: bytes
-    """SHA-256 of the certificate, which each proof of the token covers."""
+    """SHA-256 of the certificate, which is part of every proof of the token."""
 
     @property
     def fingerprint(self) -> str:
-        """For people: as ssh writes them."""
+        """Return the fingerprint as ssh writes it."""
         return fingerprint(self.binding)
 
 
@@ -83,7 +83,8 @@ def read_certificate(path: Path) -> ServerCertificate:
     """The key and certificate in a file.
 
     Raises:
-        CertificateError: it cannot be read, holds none, or others can read it.
+        CertificateError: the file cannot be read, has no key or certificate, or others can read
+            it.
     """
     try:
         text = path.read_text(encoding="ascii")
@@ -95,7 +96,7 @@ def read_certificate(path: Path) -> ServerCertificate:
         at = text.index("-----BEGIN CERTIFICATE-----")
         certificate = ssl.PEM_cert_to_DER_cert(text[at:])
     except (ssl.SSLError, ValueError):
-        msg = f"{path}: no key with its certificate; delete it, and `cwndlab serve` makes one"
+        msg = f"{path}: no key with a certificate; delete it, and `cwndlab serve` creates one"
         raise CertificateError(msg) from None
     except OSError as error:
         raise CertificateError(read_failure(path, error)) from None
@@ -106,7 +107,7 @@ def read_certificate(path: Path) -> ServerCertificate:
 
 
 def client_context() -> ssl.SSLContext:
-    """TLS 1.3 to a server that is known by its fingerprint: no authority has signed it."""
+    """Return a TLS 1.3 context for a server that is identified by its fingerprint alone."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.check_hostname = False

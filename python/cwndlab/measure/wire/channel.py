@@ -14,15 +14,13 @@ _NO_SERVER = "what answers there is not `cwndlab serve`, or another version; che
 
 
 class ControlChannel:
-    """A control connection within TLS 1.3, and who is at its other end."""
+    """A control connection within TLS 1.3, with the fingerprint of the server's certificate."""
 
     def __init__(self, connection: socket.socket) -> None:
-        """Agree on keys over a connection, which is taken over.
+        """Complete the TLS handshake over a connection, which this object then owns.
 
-        Raises:
-            ProtocolError: what answers does not speak TLS 1.3.
-            OSError: the connection breaks off.
-            EOFError: it is closed.
+        Raises: ProtocolError: the other end does not speak TLS 1.3. OSError: the connection breaks
+        off. EOFError: it is closed.
         """
         try:
             self.socket = client_context().wrap_socket(connection)
@@ -40,7 +38,7 @@ class ControlChannel:
         return fingerprint(self.binding)
 
     def read_line(self, most_bytes: int) -> bytes:
-        """The next line, without its end.
+        """Return the next line, without its line end.
 
         Raises:
             ProtocolError: it is longer.
@@ -61,7 +59,7 @@ class ControlChannel:
 
 
 def read_line(connection: socket.socket) -> bytes:
-    """The next line of a data connection, without its end; data may follow, and are left there.
+    """Read the next line of a data connection; data behind it are not read.
 
     Raises:
         ProtocolError: it is too long.

@@ -1,4 +1,4 @@
-"""The near end: a session with a server, transfers in it, and what both ends saw of them."""
+"""The near end: a session with a server, its transfers, and the records of both ends."""
 
 from __future__ import annotations
 
@@ -58,11 +58,10 @@ class Session:
     """A control connection and what belongs to it. A context manager."""
 
     def __init__(self, address: Address, beside: str | None = None) -> None:
-        """Nothing is connected yet.
+        """Prepare a session; `__enter__` connects.
 
-        Args:
-            address: of the server.
-            beside: the `id` of a session in whose turn this one measures, too.
+        Args: address: address of the server. beside: the `id` of another session of this client,
+        whose turn this one shares.
         """
         self._address = address
         self._beside_of = beside
@@ -74,7 +73,7 @@ class Session:
 
         Raises:
             ServerUnreachableError: nothing answers there.
-            ProtocolError: something else answers, or the token is another.
+            ProtocolError: another program answers, or the token is wrong.
         """
         try:
             self._channel, self._signer, welcome = self._open()
@@ -91,7 +90,7 @@ class Session:
         return self
 
     def close(self) -> None:
-        """Break the session off, from another thread too."""
+        """Abort the session; can be called from another thread."""
         with contextlib.suppress(OSError):
             # Past TLS, which another thread may be reading.
             socket.socket.shutdown(self._control, socket.SHUT_RDWR)
@@ -103,21 +102,21 @@ class Session:
             return str(self._control.getpeername()[0])
 
     def view(self) -> View:
-        """The control connection as this end's kernel sees it."""
+        """Return the control connection as this end's kernel sees it."""
         with _telling("the server was lost"):
             return view_of(self._control) | self._opening
 
     @property
     def is_through_proxy(self) -> bool:
-        """Whether the ends' kernels see two connections in place of one."""
+        """Report whether the two ends' kernels see two connections instead of one."""
         found = compare_views(self.view(), self.server["path"])
         return any(finding.kind == "proxy" for finding in found)
 
     def try_algorithm(self, name: str) -> None:
-        """Make sure that the server can send by an algorithm.
+        """Make sure that the server can send with an algorithm.
 
         Raises:
-            AlgorithmMissingError: it cannot; says how to load it there.
+            AlgorithmMissingError: it cannot; the message says how to load the algorithm there.
         """
         prepare = protocol.Prepare(
             flow=0,
@@ -132,7 +131,7 @@ class Session:
             self.ask(protocol.Finish())
 
     def __exit__(self, *_: object) -> None:
-        """Let the server forget the session."""
+        """End the session, also at the server."""
         self._stack.close()
 
     def _connect(self) -> socket.socket:
@@ -171,7 +170,7 @@ class Session:
         except (ConnectionError, EOFError):
             msg = (
                 "the server closed the connection: wrong token? give both the same --token file; "
-                "or something on the way answers in the server's place"
+                "or a proxy answers instead of the server"
             )
             raise ProtocolError(msg) from None
         except OSError as error:
@@ -191,9 +190,9 @@ class Session:
             return _answer(self._channel.read_line(protocol.MAX_ANSWER_BYTES), self._signer)
 
     def turn(self) -> Iterator[int]:
-        """Wait for this session's turn, which it keeps until its end: one measures at a time.
+        """Wait for this session's turn, which lasts until the session ends.
 
-        Gives how many clients are ahead, whenever that has changed, and ends when none is.
+        Yields the number of clients ahead whenever it changes, and ends when there are none.
 
         Raises:
             TransferFailedError: the server is gone.
@@ -211,7 +210,7 @@ class Session:
             pass
 
     def probe(self, count: int = 10, every_s: float = 0.02) -> list[ProbeResult]:
-        """Measure the way there and back some times."""
+        """Measure the round trip to the server several times."""
         prober = Prober(self._probes, self.id, self._signer.key, every_s)
         with prober:
             time.sleep(count * every_s + 0.3)
@@ -226,14 +225,15 @@ class Session:
         """Run all flows of a scenario at once.
 
         Args:
-            flows: what they carry, and which way.
-            duration_ns: of each.
-            algorithms: of the near and of the far end of each; None leaves a machine's default.
+            flows: the flows, with application and direction.
+            duration_ns: duration of each flow.
+            algorithms: algorithms of the near and of the far end of each flow; None leaves a
+                machine's default.
 
         Raises:
             TransferFailedError: it broke off, or the server refuses.
-            AlgorithmMissingError: an end has not got its algorithm.
-            LibraryMissingError: an end has not installed what a method needs.
+            AlgorithmMissingError: an end lacks its algorithm. LibraryMissingError: a library that
+                a transfer method needs is not installed.
         """
         self._take_turn()
         ends: dict[int, FlowEnd] = {}
@@ -305,7 +305,7 @@ class Session:
         )
 
     def _attached(self, prepare: protocol.Prepare) -> socket.socket:
-        """A data connection, which the server has given to the flow that is announced to it."""
+        """Open the data connection of a flow that was announced to the server."""
         ticket = bytes.fromhex(self.ask(prepare)["ticket"])
         connection = self._connect()
         key = protocol.data_key(self._signer.key, ticket)
@@ -316,7 +316,7 @@ class Session:
         return connection
 
     def datagrams(self, request: protocol.DatagramTest) -> dict[str, Any]:
-        """Send or receive datagrams at a rate; how many came, and how.
+        """Send or receive datagrams at a rate; return counts of arrivals and losses, and jitter.
 
         Raises:
             TransferFailedError: the server refuses, or UDP does not get through.
@@ -324,14 +324,14 @@ class Session:
         return self._beside().datagrams(request)
 
     def saturate(self, request: protocol.Saturate) -> dict[str, Any]:
-        """Fill the link in one direction; bytes that arrived in each millisecond.
+        """Fill the link in one direction; return the bytes that arrived in each millisecond.
 
         Raises:
             TransferFailedError: the server refuses, or UDP does not get through.
         """
         answer = self._beside().saturate(request)
         if not answer["received"]:
-            msg = "no datagram came through; the network may block UDP"
+            msg = "no datagram arrived; the network may block UDP"
             raise TransferFailedError(msg)
         return answer
 
@@ -352,12 +352,12 @@ class Session:
 
 def waiting_for(ahead: int) -> str:
     """Message shown while other clients have their turns."""
-    return f"waiting for {plural(ahead, 'other client')}: the server measures for one at a time"
+    return f"waiting for {plural(ahead, 'other client')}: the server serves one at a time"
 
 
 @contextlib.contextmanager
 def _telling(what: str) -> Iterator[None]:
-    """Say what a broken connection means."""
+    """Translate errors of a broken connection into `TransferFailedError`."""
     try:
         yield
     except (OSError, EOFError) as error:
@@ -367,7 +367,7 @@ def _telling(what: str) -> Iterator[None]:
 
 def _unreachable(host: str, port: int, error: OSError | EOFError) -> str:
     if isinstance(error, socket.gaierror):
-        return f"no address is known of {host} ({_reason(error)}); is it spelt as meant?"
+        return f"{host} has no known address ({_reason(error)}); check the spelling"
     return (
         f"{host} port {port} does not answer ({_reason(error)}); is `cwndlab serve` running there, "
         "and the port open for TCP and UDP?"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cwndlab.measure.wire.turns import Turns
 
 _NS_PER_S = 10**9
-_NO_DATAGRAM = "no datagram came through; the network may block UDP"
+_NO_DATAGRAM = "no datagram arrived; the network may block UDP"
 
 
 class SessionControl:
@@ -36,7 +36,7 @@ class SessionControl:
     def __init__(
         self, session: ServedSession, limits: Limits, turns: Turns, datagrams: socket.socket
     ) -> None:
-        """Within these limits, each measurement in its turn, with the server's socket of UDP."""
+        """Serve a session within these limits, using the server's UDP socket."""
         self._session = session
         self._limits = limits
         self._turns = turns
@@ -62,13 +62,14 @@ class SessionControl:
     async def obey(self, request: protocol.AnyRequest, gone: threading.Event) -> dict[str, Any]:
         """Carry out a request and return the answer.
 
-        It is cancelled if the client leaves meanwhile; `gone` is then set, and its threads end.
+        If the client leaves meanwhile, the request is cancelled: `gone` is set, and its threads
+        end.
         """
         is_measuring = isinstance(
             request, protocol.Start | protocol.DatagramTest | protocol.Saturate
         )
         if is_measuring and not self._has_turn:
-            return {"error": "one client measures at a time; ask for a turn first"}
+            return {"error": "one client measures at a time; request a turn first"}
         match request:
             case protocol.Describe():
                 answer = self.describe()
@@ -85,7 +86,7 @@ class SessionControl:
         return answer
 
     def describe(self) -> dict[str, Any]:
-        """This end, and the client's connection as it is seen from here."""
+        """Describe this machine, and the client's connection as its kernel sees it."""
         path = view_of(self._session.connection) | {"syn": self._session.syn}
         return {"now_ns": now_ns(), "path": path} | describe_host()
 
@@ -108,7 +109,7 @@ class SessionControl:
         flows = self._session.flows.values()
         ends = [flow.end for flow in flows if flow.end is not None]
         if len(ends) < len(flows):
-            return {"error": "a flow has no data connection"}
+            return {"error": "one of the flows has no data connection"}
         for end in ends:
             if not end.began_ns:
                 end.start(self._limits.samples // len(ends))
@@ -160,7 +161,7 @@ class SessionControl:
         return {"sent": sent}
 
     async def _who_wants(self) -> SocketAddress | None:
-        """From where the session asked for datagrams; nobody else is sent any."""
+        """Return the only address to which the session's datagrams may be sent."""
         session = self._session
         receiver = session.datagrams = DatagramReceiver(session.key, bytes.fromhex(session.id))
         try:

@@ -32,7 +32,7 @@ SocketAddress = tuple[Any, ...]
 
 
 def encode(key: bytes, session: bytes, side: bytes, number: int, payload_bytes: int) -> bytes:
-    """A datagram of that length, signed by that side."""
+    """Return a datagram of a given length, signed by one side."""
     head = _HEAD.pack(session, number, now_ns())
     mac = hmac.digest(key, _MARK + side + head, "sha256")[:_MAC_BYTES]
     return head + mac + bytes(max(0, payload_bytes - _HEAD_BYTES))
@@ -46,9 +46,9 @@ def send_datagrams(
     request: DatagramTest,
     stopping: threading.Event | None = None,
 ) -> int:
-    """Send at a rate for a time, or until told to stop; how many.
+    """Send at a rate for a time, or until `stop` is set; return the number sent.
 
-    `send` may raise OSError where there is no room: lost, as others are.
+    If `send` raises OSError because there is no buffer space, the datagram counts as lost.
     """
     step_s = request.payload_bytes * 8 / request.bits_per_sec
     began_s = time.monotonic()
@@ -68,7 +68,7 @@ def send_datagrams(
 
 
 def prepare(to: socket.socket) -> None:
-    """Let a socket hold what arrives while we are busy, and tell when each datagram came."""
+    """Enlarge a socket's receive buffer, and let it report when each datagram arrived."""
     with contextlib.suppress(OSError):
         to.setsockopt(socket.SOL_SOCKET, _TIMESTAMPS, 1)
     try:
@@ -78,10 +78,9 @@ def prepare(to: socket.socket) -> None:
 
 
 def receive(to: socket.socket) -> tuple[bytes, SocketAddress, int]:
-    """The next datagram, from where, and when it arrived.
+    """Return the next datagram, its sender, and when it arrived.
 
-    Raises:
-        OSError: there is none now.
+    Raises: OSError: no datagram has arrived.
     """
     content, ancillary, _flags, address = to.recvmsg(65_536, 64)
     for level, kind, data in ancillary:
@@ -95,7 +94,7 @@ class DatagramReceiver:
     """Counts what arrives."""
 
     def __init__(self, key: bytes, session: bytes) -> None:
-        """Take those of a session."""
+        """Read the datagrams of a session."""
         self.peer: SocketAddress | None = None
         self.has_begun = asyncio.Event()
         self._key = key
@@ -108,7 +107,7 @@ class DatagramReceiver:
         self.transit_ns: int | None = None
 
     def take(self, content: bytes, address: SocketAddress, received_ns: int, side: bytes) -> bool:
-        """Count a datagram that `side` signed; false if it is none."""
+        """Count a datagram; return False if `side` did not sign it."""
         if len(content) < _HEAD_BYTES:
             return False
         head, mac = content[: _HEAD.size], content[_HEAD.size : _HEAD_BYTES]

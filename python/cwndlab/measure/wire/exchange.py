@@ -15,32 +15,32 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 ZEROS = bytes(1 << 18)
-"""The data that are sent."""
+"""The bytes that are sent, all zero."""
 
 
 class LibraryMissingError(CwndlabError):
-    """An end has not installed what a method needs."""
+    """A library that a transfer method needs is not installed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One file over a connection whose socket times out now and then, so that it can be ended."""
+    """The transfer of one file over a socket with short timeouts, so that it can end in time."""
 
     connection: socket.socket
     file_bytes: int
     is_upload: bool
     """Whether the client, which is at the user's end, sends the file."""
     count: Callable[[int], None]
-    """Told how many bytes of the file were sent, or received, at this end."""
+    """Function called with the number of bytes of the file that this end sent or received."""
     is_over: Callable[[], bool]
-    """Whether the time of the flow is over."""
+    """Function that returns whether the flow's time is over."""
 
 
 class PatientSocket(io.RawIOBase):
-    """A socket, as the standard library's HTTP uses one, whose timeouts nobody sees."""
+    """A socket for the standard library's HTTP client; it never raises a timeout error."""
 
     def __init__(self, connection: socket.socket, is_over: Callable[[], bool]) -> None:
-        """Use a socket that has a timeout; closing it is its owner's."""
+        """Use a socket that has a timeout; its owner closes it."""
         super().__init__()
         self._connection = connection
         self._is_over = is_over
@@ -55,7 +55,7 @@ class PatientSocket(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Buffer) -> int:
-        """Read some bytes; 0 at the end of data, or when it is over."""
+        """Read some bytes; return 0 at the end of data, or when the flow's time is over."""
         while not self._is_over():
             try:
                 return self._connection.recv_into(buffer)
@@ -64,7 +64,7 @@ class PatientSocket(io.RawIOBase):
         return 0
 
     def sendall(self, content: Buffer) -> None:
-        """Write everything, or until it is over."""
+        """Write everything, or stop when the flow's time is over."""
         left = memoryview(content)
         while left.nbytes and not self._is_over():
             try:

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 SAMPLE_INTERVAL_S = 0.01
 MOST_SAMPLES = 64_000
-"""Samples of all flows of a measurement together: each 10 ms of the longest flow, with a margin."""
+"""Largest number of samples of all flows together: one each 10 ms of the longest flow."""
 _BLOCK = bytes(1 << 18)
 _READ_BYTES = 1 << 18
 _POLL_S = 0.2  # how soon a thread sees that it is to stop
 _NS_PER_S = 10**9
 _OURS: dict[str, str] = {}
-"""The algorithms of ours that this process has chosen, by the kernel's names for them."""
+"""Our algorithms that this process has chosen, by their names in the kernel."""
 _LINGER_NONE = struct.pack("ii", 1, 0)
 
 
@@ -40,12 +40,12 @@ class AlgorithmMissingError(CwndlabError):
 
 
 def set_algorithm(connection: socket.socket, algorithm: str | None, where: str) -> str:
-    """Choose the congestion control of a connection; the one that it has then.
+    """Choose the congestion control of a connection; return the one that it then has.
 
-    What the kernel has not got by itself may be ours, loaded into it (`cwndlab algorithm load`).
+    An algorithm that the kernel lacks may have been loaded by `cwndlab algorithm load`.
 
     Raises:
-        AlgorithmMissingError: this kernel has not got it, or keeps it for root.
+        AlgorithmMissingError: this kernel lacks the algorithm, or only root may choose it.
     """
     if algorithm is not None:
         try:
@@ -53,7 +53,7 @@ def set_algorithm(connection: socket.socket, algorithm: str | None, where: str) 
         except PermissionError:
             allowed = " ".join([*describe_host()["allowed"], algorithm])
             msg = (
-                f"{algorithm} is kept for root on the {where}; start it there as root, or: "
+                f"{algorithm} is reserved for root on the {where}; run cwndlab there as root, or: "
                 f"sudo sysctl -w net.ipv4.tcp_allowed_congestion_control='{allowed}'"
             )
             raise AlgorithmMissingError(msg) from None
@@ -87,7 +87,7 @@ def _loaded_name(algorithm: str) -> str | None:
 
 
 def missing_algorithm(algorithm: str, where: str) -> str:
-    """Return the message and its remedy."""
+    """Return the message for a missing algorithm, with its remedy."""
     return (
         f"the kernel of the {where} has no {algorithm}; load it there: "
         f"sudo modprobe tcp_{algorithm}, or: sudo cwndlab algorithm load --pin {algorithm}"
@@ -96,7 +96,7 @@ def missing_algorithm(algorithm: str, where: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SocketSample:
-    """A connection at a moment: bytes that the application wrote or read, and TCP_INFO."""
+    """A sample of a connection: bytes that the application wrote or read, and TCP_INFO."""
 
     at_ns: int
     application_bytes: int
@@ -115,14 +115,11 @@ class FlowEnd:
         duration_s: float,
         secret: bytes = b"",
     ) -> None:
-        """Take over the socket, which must be connected.
+        """Take over a connected socket.
 
-        Args:
-            connection: to be used.
-            application: what goes over it.
-            is_sender: whether this end sends the data.
-            duration_s: after which it ends.
-            secret: known to both ends only, for methods that ask for credentials.
+        Args: connection: the socket. application: the application to run over it. is_sender:
+        whether this end sends the data. duration_s: time after which the flow ends. secret: secret
+        of both ends, for methods that need credentials.
         """
         self.connection = connection
         self.algorithm = set_algorithm(connection, None, "")
@@ -143,7 +140,7 @@ class FlowEnd:
         ]
 
     def start(self, max_samples: int) -> None:
-        """Begin; at most so many samples are kept, every second is dropped beyond."""
+        """Start. Beyond the given number of samples, every second one is dropped."""
         self._max_samples = max_samples
         self.began_ns = now_ns()
         self.connection.settimeout(_POLL_S)
@@ -152,11 +149,11 @@ class FlowEnd:
 
     @property
     def is_done(self) -> bool:
-        """Whether the application has ended by itself."""
+        """Whether the application has finished by itself."""
         return self.ended_ns > 0
 
     def stop(self) -> None:
-        """End, whatever is still on its way; once is enough."""
+        """End the flow, even if data are still under way; further calls do nothing."""
         if self.connection.fileno() < 0:
             return
         self._stopping.set()
@@ -171,7 +168,7 @@ class FlowEnd:
         self.connection.close()
 
     def result(self) -> dict[str, Any]:
-        """The records of this end, for the other to read."""
+        """Return the records of this end, for the other end."""
         return {
             "algorithm": self.algorithm,
             "kernel_name": next((k for k, n in _OURS.items() if n == self.algorithm), None),
@@ -265,7 +262,7 @@ class FlowEnd:
             self.connection.shutdown(socket.SHUT_WR)  # tells a sender that all was read
 
     def _exchange(self, file: apps.Http | apps.Sftp) -> None:
-        """Move a file as a client does, which is at the user's end, or as its server."""
+        """Transfer a file, as the client (which is at the user's end) or as the server."""
         exchange = Exchange(self.connection, file.bytes, file.is_upload, self._count, self._is_over)
         is_client = self._is_sender == file.is_upload
         match file:
@@ -281,7 +278,7 @@ class FlowEnd:
             self.connection.shutdown(socket.SHUT_WR)
 
     def _count(self, size: int) -> None:
-        """Count a part of the file; its last byte ends the transfer for who receives."""
+        """Count a part of the file; its last byte ends the transfer at the receiver."""
         self.moved_bytes += size
         match self._application:
             case apps.Http(bytes=wanted) | apps.Sftp(bytes=wanted) if not self._is_sender:
@@ -289,7 +286,7 @@ class FlowEnd:
                     self.ended_ns = self.ended_ns or now_ns()
 
     def _write(self, size: int | None, for_s: float | None = None) -> None:
-        """Write that many bytes, or for that long."""
+        """Write a number of bytes, or for a time."""
         until_s = None if for_s is None else time.monotonic() + for_s
         left = size
         while not self._is_over() and (left is None or left > 0):
@@ -302,13 +299,15 @@ class FlowEnd:
                 left -= written
 
     def _push(self, size: int) -> None:
-        """Write what is no data: requests and acknowledgements of the application."""
+        """Write requests and acknowledgements of the application, which do not count as data."""
         left = size
         while left > 0 and not self._is_over():
             block = memoryview(_BLOCK)[: min(left, len(_BLOCK))]
             left -= self._send_some(block)
 
     def _send_paced(self, paced: apps.Paced) -> None:
+        if paced.bulk_for_ns:
+            self._write(None, paced.bulk_for_ns / _NS_PER_S)
         step_s = paced.write_bytes * 8 / paced.bits_per_sec
         due_s = time.monotonic()
         while not self._is_over():
@@ -332,7 +331,7 @@ class FlowEnd:
             self._say_goodbye()
 
     def _say_goodbye(self) -> None:
-        """Nothing follows; wait until the other end has read it all."""
+        """Shut down sending, and wait until the other end has read everything."""
         self.connection.shutdown(socket.SHUT_WR)
         while not self._is_over():
             try:
@@ -342,7 +341,7 @@ class FlowEnd:
                 continue
 
     def _read_counted(self, size: int, *, is_whole: bool = True) -> bool:
-        """Read data; false at their end."""
+        """Read data; return False at the end."""
         left = size
         while left > 0 and not self._is_over():
             read = self._receive_some(min(left, _READ_BYTES))
@@ -364,14 +363,14 @@ class FlowEnd:
         return left == 0
 
     def _send_some(self, block: bytes | memoryview) -> int:
-        """Write some bytes; 0 when it is over."""
+        """Write some bytes; return 0 when the flow's time is over."""
         while not self._is_over():
             with contextlib.suppress(TimeoutError):
                 return self.connection.send(block)
         return 0
 
     def _receive_some(self, most: int) -> int:
-        """Read some bytes; 0 at the end of data, or when it is over."""
+        """Read some bytes; return 0 at the end of data, or when the flow's time is over."""
         while not self._is_over():
             with contextlib.suppress(TimeoutError):
                 return len(self.connection.recv(most))

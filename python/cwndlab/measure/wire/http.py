@@ -1,7 +1,7 @@
-"""A file over HTTP/1.1: the standard library's client, and its server's handler of requests.
+"""A file over HTTP/1.1: the standard library's client, and a handler for its server.
 
 The client asks for the file (GET), or uploads it (PUT) whole or in chunks, each answered before the
-next (RFC 9110 section 14.5: a PUT with Content-Range). Whatever it asks for, it gets zeros.
+next (RFC 9110 section 14.5: a PUT with Content-Range). Every request is answered with zeros.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TYPE = "application/octet-stream"
 
 
 class RefusedError(OSError):
-    """The server did not take a request."""
+    """The server refused a request."""
 
 
 def be_client(exchange: Exchange, chunk_bytes: int | None) -> None:
@@ -92,7 +92,7 @@ def be_server(exchange: Exchange) -> None:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One connection. Names no file of this machine, and runs nothing."""
+    """Handler of one connection. It opens no file of this machine and runs no program."""
 
     protocol_version = "HTTP/1.1"
     server_version = "cwndlab"
@@ -118,7 +118,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(block)
 
     def do_PUT(self) -> None:
-        """Take the file, or the next part of it."""
+        """Receive the file, or the next part of it."""
         exchange = self._exchange
         length = self.headers.get("Content-Length", "")
         if not exchange.is_upload or self.path != _PATH:
@@ -139,7 +139,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Say nothing: what is measured stands in the results."""
+        """Log nothing."""
 
 
 def _as_socket(exchange: Exchange) -> socket.socket:

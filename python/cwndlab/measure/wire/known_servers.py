@@ -1,47 +1,49 @@
-"""The servers that this user has measured with, and their fingerprints, as ssh's known hosts."""
+"""The fingerprints of servers that this user has measured with, like ssh's known hosts."""
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cwndlab.errors import CwndlabError, read_failure
+from cwndlab.run.user_folders import state_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class OtherServerError(CwndlabError):
-    """The server's fingerprint is not the remembered or given one."""
+    """The server's fingerprint differs from the one remembered or given."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownServers:
-    """A file with a line a server: `HOST:PORT SHA256:...`."""
+    """A file with one line for each server: `HOST:PORT SHA256:...`."""
 
     path: Path
 
     @classmethod
     def of_user(cls) -> KnownServers:
-        """Those of the user who runs this."""
-        home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-        return cls(Path(home, "cwndlab", "known-servers"))
+        """Return the known servers of the current user."""
+        return cls(state_folder() / "known-servers")
 
     def check(self, server: str, fingerprint: str) -> None:
-        """Compare what a server shows with what it showed before, if it is known.
+        """Compare a server's fingerprint with the remembered one, if the server is known.
 
         Raises:
-            OtherServerError: it is another, or the file cannot be read.
+            OtherServerError: the fingerprint differs, or the file cannot be read.
         """
         known = self._read().get(server)
         if known not in {None, fingerprint}:
             msg = (
-                f"{server} is not the server that it was: its fingerprint is {fingerprint}, and "
+                f"{server} is another server than before: its fingerprint is {fingerprint}, but "
                 f"{self.path} has {known}. If `cwndlab serve` was moved or given a new --key, "
                 "delete that line"
             )
             raise OtherServerError(msg)
 
     def remember(self, server: str, fingerprint: str) -> None:
-        """Add a server that has shown that it knows the token.
+        """Add a server that has proved that it has the token.
 
         Raises:
             OtherServerError: the file cannot be read or written.

@@ -1,4 +1,4 @@
-"""Lines over a connection, plain or within TLS, and when its other end closes or is lost."""
+"""Lines over a connection, plain or within TLS, and detection of its end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RECORDS_BYTES = 1 << 16
 
 
 def notice_loss(connection: socket.socket, silence_s: float) -> None:
-    """Break a connection off whose other end answers nothing for that long."""
+    """Make the system close a connection whose other end has not answered for a given time."""
     probes = 3
     every_s = max(1, int(silence_s / (probes + 1)))
     tcp = socket.IPPROTO_TCP
@@ -39,12 +39,11 @@ async def while_connected(
 ) -> _T:
     """Await the work; cancel it if the other end closes or is lost meanwhile.
 
-    Args:
-        connection: nobody else may read from it.
-        work: is handed an event, set when it has ended, for threads that it started.
+    Args: connection: the connection, which nothing else may read meanwhile. work: called with an
+    event that is set when the work has ended, for the threads that it started.
 
     Raises:
-        ProtocolError: the other end has gone.
+        ProtocolError: the other end has closed or is lost.
     """
     loop = asyncio.get_running_loop()
     gone = threading.Event()
@@ -76,7 +75,7 @@ async def while_connected(
 
 
 class Pipe:
-    """Bytes of a connection that does not block, as they are."""
+    """A non-blocking connection without encryption."""
 
     def __init__(self, connection: socket.socket, first: bytes) -> None:
         """Read and write it; `first` was read before."""
@@ -100,13 +99,13 @@ class SecurePipe(Pipe):
     """Bytes within TLS."""
 
     def __init__(self, connection: socket.socket, first: bytes, context: ssl.SSLContext) -> None:
-        """Be the server; `first` is how the client begins the handshake."""
+        """Act as the server; `first` is the beginning of the client's handshake."""
         super().__init__(connection, first)
         self._arrived, self._leaving = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._arrived, self._leaving, server_side=True)
 
     async def shake_hands(self) -> None:
-        """Agree on keys.
+        """Complete the TLS handshake.
 
         Raises:
             OSError: the client does not speak TLS 1.3.
@@ -160,7 +159,7 @@ async def accept_pipe(connection: socket.socket, context: ssl.SSLContext) -> Pip
 
 
 class LineStream:
-    """Lines of a connection, none longer than a request may be."""
+    """Reading and writing the lines of a connection, whose length is limited."""
 
     def __init__(self, pipe: Pipe) -> None:
         """Read and write lines."""
@@ -174,7 +173,7 @@ class LineStream:
 
     @property
     def is_secure(self) -> bool:
-        """Whether they go within TLS."""
+        """Whether the lines are encrypted by TLS."""
         return isinstance(self._pipe, SecurePipe)
 
     async def read(self) -> bytes:
@@ -187,7 +186,7 @@ class LineStream:
         # an answer.
         while b"\n" not in self._buffer:
             if len(self._buffer) > protocol.MAX_REQUEST_BYTES:
-                msg = "too long a line"
+                msg = "the line is too long"
                 raise ProtocolError(msg)
             content = await self._pipe.receive()
             if not content:
@@ -197,6 +196,6 @@ class LineStream:
         return line
 
     async def write(self, content: bytes) -> None:
-        """Send all of it, within a minute."""
+        """Send all the bytes, within a minute."""
         async with asyncio.timeout(60):
             await self._pipe.send(content)

@@ -1,4 +1,4 @@
-"""Datagrams of the near end: at a rate, or as many as the link takes."""
+"""Datagrams of the near end: at a given rate, or as many as the link can carry."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NS_PER_S = 10**9
 
 
 class NearDatagrams:
-    """Sends and receives the datagrams that a server is asked for."""
+    """Sends datagrams to a server, and receives those that the server is asked to send."""
 
     def __init__(
         self,
@@ -39,11 +39,8 @@ class NearDatagrams:
     ) -> None:
         """Use a socket that is connected to the server.
 
-        Args:
-            connected: of UDP.
-            key: of the session.
-            name: of the session.
-            ask: sends the server a request that takes so many seconds, and gives its answer.
+        Args: connected: the UDP socket. key: key of the session. name: name of the session. ask:
+        sends the server a request that takes the given number of seconds, and returns the answer.
         """
         self._socket = connected
         self._key = key
@@ -51,7 +48,7 @@ class NearDatagrams:
         self._ask = ask
 
     def datagrams(self, request: protocol.DatagramTest) -> dict[str, Any]:
-        """Send or receive datagrams at a rate; how many came, and how."""
+        """Send or receive datagrams at a rate; return counts of arrivals and losses, and jitter."""
         key, name = self._key, self._name
         seconds = request.duration_ns / _NS_PER_S
         if request.direction == "reverse":
@@ -134,7 +131,7 @@ class NearDatagrams:
                         self._socket.send(feedback)
 
     def _ask_for_datagrams(self, number: int) -> None:
-        """Show the server from where datagrams are wanted."""
+        """Send a datagram that shows the server where to send its own."""
         with contextlib.suppress(OSError):
             self._socket.send(encode(self._key, self._name, protocol.CLIENT, number, 64))
 

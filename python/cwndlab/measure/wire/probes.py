@@ -1,4 +1,4 @@
-"""Probes beside the data: round trips, and the server's clock against ours."""
+"""Probes beside the data: round trips, and the offset of the server's clock."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """One way there and back beside the data; times on this machine's clock."""
+    """One round trip of a probe; times are by this machine's clock."""
 
     sent_ns: int
     received_there_ns: int
@@ -33,7 +33,7 @@ class ProbeResult:
 
     @property
     def offset_ns(self) -> int:
-        """Lead of the server's clock, if both ways take equally long."""
+        """Offset of the server's clock, assuming equal delays in both directions."""
         there_ns = self.received_there_ns - self.sent_ns
         back_ns = self.answered_there_ns - self.received_ns
         return (there_ns + back_ns) // 2
@@ -41,7 +41,7 @@ class ProbeResult:
 
 @dataclass(slots=True)
 class Clock:
-    """The server's clock against ours, from the quickest probe: its error is at most half of it."""
+    """The offset of the server's clock; its error is at most half of the shortest round trip."""
 
     offset_ns: int
     uncertainty_ns: int

@@ -1,12 +1,12 @@
 """Messages between client and server, described in `docs/reference/protocol.md`.
 
-The control connection is TLS 1.3, within which the server greets with a nonce. Every line of either
-side then carries an HMAC-SHA256 by a key that is made of the token, the server's certificate, its
-nonce and, after the first line, the client's: who stands between the two with a certificate of its
-own cannot pass the proof on. The HMAC covers the side and the line's number, too. A data
-connection is plain TCP, since that is what is measured; its first line is signed by a key that only
-the two ends of the control connection can make, for one flow. A line is read into a model that
-cannot hold anything unknown or out of bounds.
+The control connection is TLS 1.3, within which the server greets with a nonce. Every line of
+either side then carries an HMAC-SHA256. Its key is made from the token, the server's certificate,
+the server's nonce and, after the first line, the client's nonce, so an attacker in between, with
+another certificate, cannot forward the proof. The HMAC also covers the side and the line's number.
+A data connection is plain TCP, since that is what is measured; its first line is signed by a key
+that only the two ends of the control connection can make, for one flow. A line is parsed into a
+model that refuses unknown keys and values out of bounds.
 """
 
 from __future__ import annotations
@@ -47,23 +47,23 @@ FlowNumber = Annotated[int, Field(ge=0, lt=1024)]
 
 
 class ProtocolError(CwndlabError):
-    """A message makes no sense, or its sender does not know the token."""
+    """A message is invalid, or its sender does not know the token."""
 
 
 class Hello(Model):
-    """Begins a session; this connection is its control connection."""
+    """Begins a session, of which this connection is the control connection."""
 
     do: Literal["hello"] = "hello"
     version: Literal[2] = 2
     nonce: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
     beside: SessionId | None = None
-    """The session in whose turn this one measures, too; None waits for a turn of its own."""
+    """The session whose turn this one shares; None waits for a turn of its own."""
 
 
 class Attach(Model):
-    """Makes this connection the data connection of a flow of a session, which `prepare` gave.
+    """Makes this connection the data connection of a flow that `prepare` announced.
 
-    Signed by the session's key and the flow's ticket; worth nothing a second time.
+    It is signed with the session's key and the flow's ticket, and is valid only once.
     """
 
     do: Literal["attach"] = "attach"
@@ -72,9 +72,9 @@ class Attach(Model):
 
 
 class TakeTurn(Model):
-    """Asks for the turn, which lasts until the session's end: one client measures at a time.
+    """Asks for the turn, which lasts until the session ends: one client measures at a time.
 
-    Answered with how many are `ahead`; after some seconds, if there still are any.
+    The answer has the number of clients `ahead`; if there are any, it comes after some seconds.
     """
 
     do: Literal["turn"] = "turn"
@@ -100,13 +100,13 @@ class Start(Model):
 
 
 class Finish(Model):
-    """Ends all flows and asks for what the server's end saw of them."""
+    """Ends all flows and asks for the server's records of them."""
 
     do: Literal["finish"] = "finish"
 
 
 class DatagramTest(Model):
-    """Asks for datagrams at a rate, or announces them; they are counted where they arrive."""
+    """Asks for datagrams at a rate, or announces them; the receiver counts them."""
 
     do: Literal["datagrams"] = "datagrams"
     direction: Literal["forward", "reverse"]
@@ -116,19 +116,19 @@ class DatagramTest(Model):
 
 
 class Saturate(Model):
-    """Fills the link with datagrams; where they arrive, those of each millisecond are counted."""
+    """Asks to fill the link with datagrams; the receiver counts those of each millisecond."""
 
     do: Literal["saturate"] = "saturate"
     direction: Literal["forward", "reverse"]
     most_bits_per_sec: Annotated[int, Field(gt=0)]
     payload_bytes: Annotated[int, Field(ge=64, le=1472)]
     packet_bytes: Annotated[int, Field(ge=92, le=1500)]
-    """With the headers of UDP and IP."""
+    """Size of a datagram with its UDP and IP headers."""
     duration_ns: Annotated[int, Field(gt=0)]
 
 
 class Describe(Model):
-    """Asks what the server is and can do."""
+    """Asks for a description of the server."""
 
     do: Literal["describe"] = "describe"
 
@@ -139,7 +139,7 @@ _REQUEST: TypeAdapter[AnyRequest] = TypeAdapter(Request)
 
 
 def new_token() -> str:
-    """A token that nobody guesses."""
+    """Return a new random token."""
     return secrets.token_hex(32)
 
 
@@ -152,7 +152,7 @@ def read_greeting(line: bytes) -> bytes:
     """The server's nonce.
 
     Raises:
-        ProtocolError: something else answers there, or another version.
+        ProtocolError: another program or another version answers.
     """
     match = GREETING.fullmatch(line)
     if match is None:
@@ -165,18 +165,18 @@ def read_greeting(line: bytes) -> bytes:
 
 
 def opening_key(token: str, binding: bytes, server_nonce: bytes) -> bytes:
-    """Signs a control connection's first line; `binding` is its certificate's SHA-256."""
+    """Return the key of a control connection's first line; `binding` hashes the certificate."""
     return hmac.digest(token.encode(), b"cwndlab opening" + binding + server_nonce, "sha256")
 
 
 def session_key(token: str, binding: bytes, server_nonce: bytes, client_nonce: bytes) -> bytes:
-    """Signs everything after it."""
+    """Return the key that signs all later lines."""
     content = b"cwndlab session" + binding + server_nonce + client_nonce
     return hmac.digest(token.encode(), content, "sha256")
 
 
 def data_key(session_key: bytes, ticket: bytes) -> bytes:
-    """Signs the first lines of the data connection of the flow that was given the ticket."""
+    """Return the key that signs the first line of the data connection of the ticket's flow."""
     return hmac.digest(session_key, b"cwndlab data" + ticket, "sha256")
 
 
@@ -187,7 +187,7 @@ def flow_secret(key: bytes, flow: int) -> bytes:
 
 @dataclass(slots=True)
 class Signer:
-    """Signs one side's lines and checks the other's, each by its number."""
+    """Signs one side's lines and checks the other's, including their numbers."""
 
     key: bytes
     side: bytes
@@ -195,7 +195,7 @@ class Signer:
     received: int = 0
 
     def sign(self, message: Model | dict[str, Any]) -> bytes:
-        """The next line of this side."""
+        """Return the next line of this side."""
         content = message.model_dump(mode="json") if isinstance(message, Model) else message
         body = canonical_json(content).encode()
         line = _mac(self.key, self.side, self.sent, body) + b" " + body + b"\n"
@@ -203,10 +203,9 @@ class Signer:
         return line
 
     def check(self, line: bytes) -> bytes:
-        """The content of the other side's next line.
+        """Return the content of the other side's next line.
 
-        Raises:
-            ProtocolError: it was not signed for this place.
+        Raises: ProtocolError: the signature is not valid for this line.
         """
         mac, body = line[:_MAC_DIGITS], line[_MAC_DIGITS + 1 :].rstrip(b"\n")
         other = SERVER if self.side == CLIENT else CLIENT
@@ -221,7 +220,7 @@ def read_hello(body: bytes) -> Hello:
     """The first request of a control connection.
 
     Raises:
-        ProtocolError: it is none.
+        ProtocolError: it is not a valid request.
     """
     try:
         return Hello.model_validate_json(body)
@@ -233,7 +232,7 @@ def read_attach(line: bytes) -> Attach:
     """Read the first line of a data connection; its signature is not checked yet.
 
     Raises:
-        ProtocolError: it asks something else.
+        ProtocolError: it is another request.
     """
     try:
         return Attach.model_validate_json(line[_MAC_DIGITS + 1 :])
@@ -245,7 +244,7 @@ def read_request(body: bytes) -> AnyRequest:
     """A request of a session.
 
     Raises:
-        ProtocolError: it is none.
+        ProtocolError: it is not a valid request.
     """
     try:
         return _REQUEST.validate_json(body)
@@ -257,7 +256,7 @@ def read_answer(body: bytes) -> dict[str, Any]:
     """Read the server's answer.
 
     Raises:
-        ProtocolError: it is no answer.
+        ProtocolError: it is not a valid answer.
     """
     try:
         answer = read_json(body)
@@ -265,7 +264,7 @@ def read_answer(body: bytes) -> dict[str, Any]:
         msg = f"no answer: {error}"
         raise ProtocolError(msg) from None
     if not isinstance(answer, dict):
-        msg = "no answer: it is not a JSON object"
+        msg = "the answer is not a JSON object"
         raise ProtocolError(msg)
     return answer
 
@@ -283,7 +282,7 @@ def _mac(key: bytes, side: bytes, number: int, body: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A datagram that measures the way there and back; the answer is as long as the question."""
+    """A datagram that measures the round trip; the response has the same length."""
 
     session: bytes
     number: int
@@ -300,7 +299,7 @@ class Probe:
 
 
 def read_probe(datagram: bytes, key: bytes, side: bytes) -> Probe | None:
-    """The probe in a datagram that `side` signed; None if it is none."""
+    """Return the probe in a datagram; None if `side` did not sign it."""
     if len(datagram) != PROBE_BYTES:
         return None
     body, mac = datagram[: _PROBE.size], datagram[_PROBE.size :]

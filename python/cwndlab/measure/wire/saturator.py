@@ -1,9 +1,10 @@
-"""Keeping a real link full and noting when it delivers (as Saturatr: Winstein et al., NSDI 2013).
+"""Keeping a real link full and recording when it delivers.
 
-Datagrams go faster than they arrive, so that the queue before the slowest link never runs empty;
-what arrives in each millisecond is then what the link could carry. The receiver tells the sender
-fifty times a second how much has arrived and how long it took. Where buffers are deep, the sender
-stops building up delay at 750 ms.
+The method is that of Saturatr (Winstein et al., NSDI 2013). Datagrams are sent faster than they
+arrive, so the queue in front of the slowest link never runs empty. The bytes that arrive in each
+millisecond are then what the link can carry. Fifty times a second, the receiver reports to the
+sender how much has arrived and how long it took. If buffers are deep, the sender stops increasing
+the delay at 750 ms.
 """
 
 from __future__ import annotations
@@ -60,11 +61,11 @@ class Control:
     _is_starting: bool = True
 
     def handle_feedback(self, arrived_bytes: int, delay_ns: int, at_ns: int) -> None:
-        """Take what the receiver says.
+        """Adapt the rate to the receiver's report.
 
         Args:
-            arrived_bytes: of all datagrams so far, with their headers.
-            delay_ns: of the latest one, by two clocks.
+            arrived_bytes: bytes of all datagrams so far, including headers.
+            delay_ns: delay of the latest datagram, by two clocks.
             at_ns: when it arrived, by the receiver's clock.
         """
         self._least_ns = delay_ns if self._least_ns is None else min(self._least_ns, delay_ns)
@@ -84,7 +85,7 @@ class Control:
         )
 
     def handle_silence(self) -> None:
-        """Nothing arrives: an outage; fill its queue no further than need be."""
+        """React to an outage, in which nothing arrives: slow down, so as not to fill the queue."""
         self._seen.clear()
         self.bits_per_sec = max(_FLOOR_BITS_PER_SEC, self.bits_per_sec / 2)
 
@@ -97,7 +98,7 @@ class Control:
 
 
 class Saturator:
-    """Sends datagrams as fast as its control says, until the time is over or nobody answers."""
+    """Sends datagrams at the rate of its control, until the time is over or reports stop."""
 
     def __init__(
         self,
@@ -107,7 +108,7 @@ class Saturator:
         side: bytes,
         request: Saturate,
     ) -> None:
-        """Send by `send`, which may raise OSError where there is no room."""
+        """Use `send`, which may raise OSError if there is no buffer space."""
         self.control = Control(request.most_bits_per_sec)
         self.sent = 0
         self._send = send
@@ -120,7 +121,7 @@ class Saturator:
         self._number = -1
 
     def take(self, content: bytes, other: bytes) -> bool:
-        """Take the receiver's report; false if the datagram is none."""
+        """Take the receiver's report; return False if the datagram is not a report."""
         if len(content) != FEEDBACK_BYTES:
             return False
         body, mac = content[: _FEEDBACK.size], content[_FEEDBACK.size :]
@@ -136,7 +137,7 @@ class Saturator:
         return True
 
     def run(self, stopping: threading.Event | None = None) -> None:
-        """Send; end early if told to."""
+        """Send until the time is over, or until `stop` is set."""
         request = self._request
         began_s = last_s = self._heard_s = time.monotonic()
         packet_bits = request.packet_bytes * 8
@@ -178,10 +179,10 @@ class Saturator:
 
 
 class ArrivalRecorder(DatagramReceiver):
-    """Counts what arrives in each millisecond, and tells the sender."""
+    """Counts the bytes that arrive in each millisecond, and reports to the sender."""
 
     def __init__(self, key: bytes, session: bytes, request: Saturate) -> None:
-        """Record for as long as a request says, and a little longer for what is on its way."""
+        """Record for the requested time, and a little longer for late datagrams."""
         super().__init__(key, session)
         self._packet_bytes = request.packet_bytes
         self._per_ms = array.array("I", bytes(4 * (request.duration_ns // _NS_PER_MS + 2_000)))
@@ -193,7 +194,7 @@ class ArrivalRecorder(DatagramReceiver):
         self._feedbacks = 0
 
     def take(self, content: bytes, address: SocketAddress, received_ns: int, side: bytes) -> bool:
-        """Count a datagram that `side` signed; false if it is none."""
+        """Count a datagram; return False if `side` did not sign it."""
         if not super().take(content, address, received_ns, side):
             return False
         if self.transit_ns is None:

@@ -1,9 +1,10 @@
 """`cwndlab serve`: the far end of live measurements, on a machine that anybody can reach.
 
-One port, TCP and UDP. A client that does not know the token gets a certificate and a nonce, and
-nothing else. Everything is bounded: connections that have not yet shown the token (the oldest gives
-way), of one address and together, their time, clients, flows, bytes of a message, samples, the time
-of a flow and of a session. A client names no command and no file. What is served are zeros.
+One port, TCP and UDP. A client that does not have the token gets a certificate and a nonce, and
+nothing else. Everything is limited: connections that have not yet proved the token, per address
+and in all (a new one closes the oldest), and their time; clients, flows, the size of a message,
+samples, and the time of a flow and of a session. A client cannot name a command or a file, and the
+server sends nothing but zeros.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _NO_FLOW = "there is no such flow"
 
 @dataclass(frozen=True, slots=True)
 class _ControlConnection:
-    """A connection whose client has shown the token."""
+    """A connection whose client has proved that it has the token."""
 
     signer: Signer
     hello: protocol.Hello
@@ -71,7 +72,7 @@ class Server:
     def __init__(
         self, token: str, certificate: ServerCertificate, limits: Limits | None = None
     ) -> None:
-        """Serve those who know `token`, and show them `certificate`."""
+        """Serve clients that have `token`, using `certificate`."""
         self._token = token
         self._certificate = certificate
         self._limits = limits or Limits()
@@ -84,7 +85,7 @@ class Server:
         self.address: tuple[str, int] = ("", 0)
 
     async def run(self, host: str, port: int, ready: Callable[[], None] | None = None) -> None:
-        """Listen on a port of TCP and UDP; `::` is every address, of IPv4, too.
+        """Listen on a port, over TCP and UDP; `::` takes all addresses of IPv6 and IPv4.
 
         Raises:
             ServerError: the port is taken, or the address is not this machine's.
@@ -127,7 +128,7 @@ class Server:
         return listener
 
     def _accept(self, listener: socket.socket, datagrams: socket.socket) -> None:
-        """Take connections that have come; the loop goes on with the others in between."""
+        """Accept the connections that have arrived, between other work of the event loop."""
         loop = asyncio.get_running_loop()
         for _ in range(_ACCEPTED_AT_ONCE):
             try:
@@ -147,7 +148,7 @@ class Server:
             loop.add_reader(listener, self._accept, listener, datagrams)
 
     def _receive(self, connection: socket.socket, address: str, datagrams: socket.socket) -> None:
-        """Give a connection a place until it has shown the token."""
+        """Give a connection a place until it has proved that it has the token."""
         task = self._spawn(self._serve(connection, address, datagrams))
 
         def leave(done: asyncio.Task[None]) -> None:
@@ -188,7 +189,7 @@ class Server:
                 connection.close()
 
     async def _greet(self, line: LineStream) -> _ControlConnection:
-        """Let a client show that it knows the token, and show it that this server does."""
+        """Let a client prove that it has the token, and prove the same to the client."""
         token, binding = self._token, self._certificate.binding
         nonce = secrets.token_bytes(protocol.NONCE_BYTES)
         await line.write(protocol.greeting(nonce))
@@ -198,7 +199,7 @@ class Server:
         return _ControlConnection(Signer(key, protocol.SERVER), hello)
 
     async def _recognise(self, line: LineStream) -> _DataConnection:
-        """Find the flow that a data connection is for, and whether its client has opened it."""
+        """Return the flow of a data connection, and whether the flow's own client opened it."""
         content = await line.read()
         attach = protocol.read_attach(content)
         session = self._sessions.get(attach.session)
@@ -210,7 +211,7 @@ class Server:
         return _DataConnection(signer, flow, protocol.flow_secret(session.key, attach.flow))
 
     async def _attach(self, line: LineStream, opened: _DataConnection) -> bool:
-        """Give a data connection to its flow; whether it was taken."""
+        """Hand a data connection to its flow; return whether the flow took it."""
         flow, signer = opened.flow, opened.signer
         request = flow.request
         is_sender = request.direction == "forward"
@@ -248,7 +249,7 @@ class Server:
         beside = self._sessions.get(hello.beside or "")
         if hello.beside is not None and (beside is None or beside.address != address):
             await line.write(
-                signer.sign({"error": "the measurement beside which this is has ended"})
+                signer.sign({"error": "the measurement whose turn this one shares has ended"})
             )
             return
         notice_loss(line.connection, self._limits.silence_s)
@@ -269,7 +270,7 @@ class Server:
             self._end(session)
 
     def _answer_datagrams(self, datagrams: socket.socket) -> None:
-        """Answer probes of sessions, each by a datagram of the same length; drop all else."""
+        """Answer probes of sessions with datagrams of the same length; drop all others."""
         for _ in range(256):
             try:
                 content, address, arrived_ns = receive(datagrams)
@@ -304,7 +305,7 @@ class Server:
 
 
 async def _answer(control: SessionControl, body: bytes) -> dict[str, Any]:
-    """To what a client asks, whatever that is.
+    """Return an answer to any request of a client, valid or not.
 
     Raises:
         ProtocolError: the client has gone.

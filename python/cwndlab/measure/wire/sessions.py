@@ -1,4 +1,4 @@
-"""The clients of a server, and how much it lets them have."""
+"""The clients of a server, and the limits of their use."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ class Limits:
     """Limits of what clients may use of the server."""
 
     pending: int = 256
-    """Connections that have not shown the token; one more, and an older one is closed."""
+    """Most connections that have not proved the token; one more closes an older one."""
     pending_of_address: int = 32
     """Pending connections of one address or IPv6 network; beyond them, its oldest is closed."""
     opening_s: float = 5
     """Longest time of a pending connection."""
     sessions: int = 64
-    """One measures, the others wait for their turn."""
+    """Largest number of sessions: one measures, the others wait for their turn."""
     flows: int = 32
     flow_s: float = 600
     idle_s: float = 120
-    """A session that says nothing for so long after its flows' time is over."""
+    """Longest silence of a session after the time of its flows."""
     silence_s: float = 10
-    """A client whose machine answers nothing for so long is given up."""
+    """Longest time without an answer from a client's machine before it is given up."""
     turn_idle_s: float = 30
-    """One that has its turn and asks for nothing for so long, beyond its flows' time, loses it."""
+    """Longest time without a request after the time of the flows; then a client loses its turn."""
     turn_answer_s: float = 5
-    """After which one that waits for its turn is told how many are ahead."""
+    """Interval at which a waiting client is told how many are ahead."""
     samples: int = MOST_SAMPLES
     """Limit for all flows of a session together."""
     datagram_mbit_s: int = 2_000
@@ -48,17 +48,17 @@ class Limits:
 
 @dataclass(slots=True)
 class ServedFlow:
-    """A flow that a client has asked for, and its end here once it is connected."""
+    """A flow that a client has requested, and this end of it once it is connected."""
 
     request: protocol.Prepare
     ticket: bytes
-    """With which its data connection is bound to it."""
+    """Ticket that binds the data connection to the flow."""
     end: FlowEnd | None = None
 
 
 @dataclass(slots=True)
 class ServedSession:
-    """A client that has shown the token."""
+    """A client that has proved that it has the token."""
 
     id: str
     key: bytes
@@ -66,7 +66,7 @@ class ServedSession:
     connection: socket.socket
     syn: View | None
     turn: str
-    """Session whose turn it uses: its own, or that of the session beside which it runs."""
+    """Session whose turn it uses: its own, or the one that it accompanies."""
     flows: dict[int, ServedFlow] = field(default_factory=dict)
     datagrams: DatagramReceiver | None = None
     saturator: Saturator | None = None

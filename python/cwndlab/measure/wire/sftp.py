@@ -1,8 +1,9 @@
 """A file over SFTP: asyncssh's client and its server, on the data connection.
 
-Blocks are written, or asked for, with a given number outstanding. Both ends make host key and
-password of the session's secret, so that nobody else can be either. The server has one file, of
-zeros; everything else that the library could do is refused, whatever it learns to do.
+Blocks are written, or requested, with a given number outstanding. Both ends derive host key and
+password from the session's secret, so that nobody else can take the part of either end. The server
+has one file, of zeros, and refuses all other operations, including those of later versions of the
+library.
 """
 
 from __future__ import annotations
@@ -26,10 +27,9 @@ _LOGIN_S = 30
 
 
 def require(where: str) -> None:
-    """Make sure that this end can.
+    """Make sure that this end can transfer files over SFTP.
 
-    Raises:
-        LibraryMissingError: it cannot.
+    Raises: LibraryMissingError: it cannot.
     """
     if importlib.util.find_spec("asyncssh") is None:
         msg = f"SFTP needs asyncssh on the {where}: pip install 'cwndlab[sftp]' there"
@@ -37,9 +37,9 @@ def require(where: str) -> None:
 
 
 def load_methods() -> None:
-    """Load what is only imported when it is used, where it is installed.
+    """Import the library now, if it is installed.
 
-    A server that gives up root may not read the folders of root's packages any more.
+    A server that gives up root may no longer be able to read root's packages later.
     """
     importlib.import_module("concurrent.futures.thread")
     with contextlib.suppress(ImportError):
@@ -52,7 +52,7 @@ def be_client(exchange: Exchange, secret: bytes, request_bytes: int, outstanding
     """Upload the file, or download it.
 
     Raises:
-        OSError: the connection broke, or the server is another.
+        OSError: the connection broke, or the server's key is wrong.
     """
     _run(_ask(exchange, secret, request_bytes, outstanding), exchange)
 
@@ -153,7 +153,7 @@ async def _serve(exchange: Exchange, secret: bytes) -> None:
 
 
 def _own_descriptor(exchange: Exchange) -> Any:  # noqa: ANN401  a socket
-    """The same connection for a loop, which closes what it is given."""
+    """Return a duplicate of the connection for an event loop, which closes its own copy."""
     own = exchange.connection.dup()
     own.settimeout(0)
     return own

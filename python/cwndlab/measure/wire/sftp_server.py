@@ -1,7 +1,7 @@
 """Our SFTP server: one file of zeros, and nothing else.
 
-asyncssh's own server opens what a client names. Here every operation that stands not in this file
-is refused, also one that a later version brings.
+asyncssh's own server opens any file that a client names. This one refuses every operation that it
+does not define itself, even if a later version of asyncssh adds one.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _NEUTRAL = {
 
 
 class Gate(asyncssh.SSHServer):
-    """Lets in who knows the session's password; no shell, no command, no forwarding."""
+    """Accepts clients that know the session's password; no shell, no commands, no forwarding."""
 
     def __init__(self, user: str, password: str) -> None:
-        """Know the one user."""
+        """Accept one user name and password."""
         self._user = user
         self._password = password
 
@@ -46,17 +46,17 @@ class Gate(asyncssh.SSHServer):
         return True
 
     def password_auth_supported(self) -> bool:
-        """The one way in."""
+        """Allow passwords as the only authentication."""
         return True
 
     def validate_password(self, username: str, password: str) -> bool:
-        """Whether it is the session's."""
+        """Return whether the password is the session's."""
         is_right = hmac.compare_digest(password.encode(), self._password.encode())
         return is_right and username == self._user
 
 
 def _refuse(*_: object) -> NoReturn:
-    msg = "only the one file"
+    msg = "this server has only one file"
     raise asyncssh.SFTPPermissionDenied(msg)
 
 
@@ -64,7 +64,7 @@ class OneFile(asyncssh.SFTPServer):
     """The file, which is as long as announced."""
 
     def __init__(self, channel: asyncssh.SSHServerChannel[bytes], exchange: Exchange) -> None:
-        """Count what is moved."""
+        """Count the bytes moved."""
         super().__init__(channel)
         self._exchange = exchange
 
@@ -80,7 +80,7 @@ class OneFile(asyncssh.SFTPServer):
         """Nothing is kept."""
 
     def read(self, file_obj: object, offset: int, size: int) -> bytes:
-        """Zeros, as far as the file is long."""
+        """Return zeros, up to the end of the file."""
         del file_obj
         if self._exchange.is_upload:
             _refuse()
@@ -90,7 +90,7 @@ class OneFile(asyncssh.SFTPServer):
         return content
 
     def write(self, file_obj: object, offset: int, data: bytes) -> int:
-        """Count them, as far as the file is long."""
+        """Count the bytes, up to the end of the file."""
         del file_obj
         if not self._exchange.is_upload or offset + len(data) > self._exchange.file_bytes:
             _refuse()
@@ -111,5 +111,5 @@ for _name in dir(asyncssh.SFTPServer):
 def file_server(
     exchange: Exchange,
 ) -> Callable[[asyncssh.SSHServerChannel[bytes]], asyncssh.SFTPServer]:
-    """The object that asyncssh makes for a session."""
+    """Return a class whose objects asyncssh creates for a session."""
     return lambda channel: OneFile(channel, exchange)

@@ -1,4 +1,4 @@
-"""Long work beside the event loop, each in a thread of its own: none waits for another's."""
+"""Long work outside of the event loop: each task has its own thread, so none delays another."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _T = TypeVar("_T")
 async def in_own_thread(work: Callable[[], _T]) -> _T:
     """Run work in a thread of its own; return its value or raise its error.
 
-    A cancelled wait leaves the thread to end by itself.
+    If the wait is cancelled, the thread is left to end by itself.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[_T] = loop.create_future()
@@ -43,5 +43,5 @@ async def in_own_thread(work: Callable[[], _T]) -> _T:
 
 
 def start_thread(work: Callable[[], object]) -> None:
-    """Do work that nobody waits for."""
+    """Run work whose result is not awaited."""
     threading.Thread(target=work, name="cwndlab", daemon=True).start()

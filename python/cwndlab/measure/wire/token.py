@@ -1,4 +1,4 @@
-"""The file of the secret that a server and its clients share."""
+"""The file with the secret that a server and its clients share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns of clients: one measures at a time, so that none changes another's figures."""
+"""Turns of clients: one measures at a time, so that none affects the results of another."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ class Turns:
     """Sessions in the order in which they asked for a turn; the first has it until it leaves."""
 
     def __init__(self) -> None:
-        """Nobody has asked yet."""
+        """Start with an empty queue."""
         self._waiting: dict[str, asyncio.Event] = {}
 
     def has(self, session: str) -> bool:
-        """Whether it is the turn of a session."""
+        """Return whether it is a session's turn."""
         return next(iter(self._waiting), None) == session
 
     async def wait(self, session: str, for_s: float) -> int:
-        """Ask for a turn, or go on waiting for it; how many sessions are ahead after that time."""
+        """Ask for a turn, or keep waiting for it; return how many sessions are still ahead."""
         is_first = self._waiting.setdefault(session, asyncio.Event())
         if self.has(session):
             return 0
@@ -29,7 +29,7 @@ class Turns:
         return list(self._waiting).index(session)
 
     def leave(self, session: str) -> None:
-        """Give the turn, or the place in the queue, to the next."""
+        """Remove a session; if it had the turn, the next one gets it."""
         self._waiting.pop(session, None)
         for is_first in self._waiting.values():
             is_first.set()

@@ -139,12 +139,12 @@
     const { box, toX, toY } = plot;
     const floor = Math.min(box.bottom, toY((1 - spec.effect) * best));
     make("rect", { class: "band", x: box.left, width: box.right - box.left, y: toY(best), height: Math.max(0, floor - toY(best)) }, plot.background);
-    make("text", { x: box.right - 4, y: Math.min(floor + 13, box.bottom - 3), "text-anchor": "end", "font-size": 11 }, plot.background, `within ${lab.text(100 * spec.effect)} % of the best`);
     const front = spec.front.map((name) => spec.points.find((point) => point.name === name));
     make("path", { class: "front", d: front.map((point, at) => `${at ? "L" : "M"}${toX(point.x[0])},${toY(point.y[0])}`).join("") }, plot.svg);
     // Above the plot, where no point is.
     make("path", { class: "axisline", fill: "none", d: `M${box.right - 42},${box.top - 8}l-10,-10m0,6v-6h6` }, plot.svg);
     make("text", { x: box.right, y: box.top - 8, "text-anchor": "end" }, plot.svg, "better");
+    make("text", { x: box.right - 62, y: box.top - 8, "text-anchor": "end", "font-size": 11 }, plot.svg, `band: within ${lab.text(100 * spec.effect)} %`);
     const labels = [];
     for (const point of spec.points) {
       const [px, py] = [toX(point.x[0]), toY(point.y[0])];

@@ -1,4 +1,4 @@
-"""The first screen: the decision in a sentence, throughput against delay, the table."""
+"""The first section: the decision in a sentence, throughput against delay, and the table."""
 
 from cwndlab.judge.decision import ZONE, Decision
 from cwndlab.judge.sentences import certainty, headline, sentences
@@ -20,7 +20,7 @@ def _answer(setting: Setting) -> Content:
 
 
 def said(decision: Decision) -> dict[str, object]:
-    """Return what a page says of a decision, for its template."""
+    """Return a decision's values for the page's template."""
     return {
         "decision": decision,
         "headline": headline(decision),

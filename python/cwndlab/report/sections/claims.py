@@ -1,4 +1,4 @@
-"""A paper's claims, decided by its own numbers and by our runs, and why the two differ."""
+"""A paper's claims, decided by its own numbers and by our runs, and reasons for differences."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ def claims_section(paper: Paper) -> PageSection:
 
 
 def claim_counts(judged: list[Judgement]) -> str:
-    """Return how many claims came out which way, in a sentence."""
+    """Return a sentence that counts the claims by verdict."""
     counts = Counter(each.verdict for each in judged)
     parts = [
         f"{counts[verdict]} {_OF_SEVERAL.get(verdict, verdict.value)}"
@@ -44,11 +44,11 @@ def claim_counts(judged: list[Judgement]) -> str:
 
 
 def own_numbers(judgement: Judgement) -> str:
-    """Return what the paper's own numbers say of a claim."""
+    """Return the verdict of the paper's own numbers on a claim."""
     said = judgement.claim.own_data
     if judgement.theirs is None:
         return f"not in numbers: {said}"
-    so_far = " as far as it is in numbers" if judgement.is_half_known else ""
+    so_far = " as far as the paper gives numbers" if judgement.is_half_known else ""
     return f"{judgement.theirs.value}{so_far} ({said})"
 
 
@@ -69,7 +69,7 @@ def decided_by(finding: PartFinding) -> str:
 
 
 def cause(judgement: Judgement, trials: Sequence[Trial]) -> str:
-    """Return the changes that explain why a claim does not hold, or else a part of it."""
+    """Return the changes that explain, fully or in part, why a claim does not hold."""
     own = _of_claim(judgement, trials)
     for effect, how in ((TrialEffect.EXPLAINS, "Why"), (TrialEffect.PART, "Why, in part")):
         changed = [each.experiment.changed for each in own if each.effect is effect]
@@ -79,7 +79,7 @@ def cause(judgement: Judgement, trials: Sequence[Trial]) -> str:
 
 
 def causes_sentence(judged: Sequence[Judgement], trials: Sequence[Trial]) -> str:
-    """Return how many of the claims that do not hold the experiments account for."""
+    """Return a sentence on how many of the failed claims the experiments explain."""
     missed = [
         each for each in judged if each.verdict in {ClaimVerdict.FAILS, ClaimVerdict.UNDECIDED}
     ]
@@ -87,7 +87,7 @@ def causes_sentence(judged: Sequence[Judgement], trials: Sequence[Trial]) -> str
         return ""
     effects = [{trial.effect for trial in _of_claim(each, trials)} for each in missed]
     if TrialEffect.OPEN in set().union(*effects):
-        return "Too few repetitions: the whole study decides what is open here."
+        return "Too few repetitions to decide some claims; run the whole study."
     explained = sum(TrialEffect.EXPLAINS in found for found in effects)
     in_part = sum(
         TrialEffect.PART in found and TrialEffect.EXPLAINS not in found for found in effects

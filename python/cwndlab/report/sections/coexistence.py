@@ -1,4 +1,4 @@
-"""Section: shares of the recommended algorithm beside CUBIC and beside its own kind."""
+"""Section: the recommended algorithm beside CUBIC, and beside flows of its own kind."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ class _MixRow:
     share: str
     starved: str
     harms: tuple[str, ...]
-    """To throughput, delay, completion and loss, each with what is acceptable."""
+    """Harm to throughput, delay, completion and loss, each with the acceptable harm."""
 
 
 def _coexistence(context: Context) -> Content | None:

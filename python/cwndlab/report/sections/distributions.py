@@ -1,4 +1,4 @@
-"""Section: spread over runs as box plots, and the distribution of the round-trip time."""
+"""Section: box plots of the spread across runs, and the distribution of round-trip times."""
 
 import numpy as np
 import polars as pl
@@ -84,4 +84,4 @@ def _delay_chart(setting: Setting) -> dict[str, object] | None:
     return {"kind": "cdf", "groups": groups, "x": {"title": "RTT", "unit": "ms"}}
 
 
-DISTRIBUTIONS = SettingSection("distributions", "How much it varies", _distributions)
+DISTRIBUTIONS = SettingSection("distributions", "How much the runs vary", _distributions)

@@ -1,4 +1,4 @@
-"""Runs that the network disturbed, so that no reader takes it for an algorithm's doing."""
+"""Runs that the network disturbed, listed so that no effect is attributed to an algorithm."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,7 +29,7 @@ def _disturbances(context: Context) -> Content | None:
 
 
 def _name(factors: Sequence[str], row: Mapping[str, Any]) -> str:
-    """The run as the study tells it from the others."""
+    """The levels that identify the run in the study."""
     labels = [str(row[name]) for name in factors if name in row]
     return ", ".join([*labels, f"repetition {row['repetition']}"])
 

@@ -62,7 +62,7 @@ def _index(comparison: Comparison, contestant: str) -> Interval | None:
 
 
 def _share_of_all(comparison: Comparison, contestant: str) -> Interval | None:
-    """Return the contestant's part of what all together got, in per cent."""
+    """Return the contestant's share of the total goodput, in per cent."""
     column = "goodput_mbit_s"
     together = sum(comparison.values[name][column] for name in comparison.contestants)
     shares = 100 * comparison.values[contestant][column] / together

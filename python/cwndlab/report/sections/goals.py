@@ -1,4 +1,4 @@
-"""Which algorithm for what: the decision on each goal, in each direction of the data."""
+"""Section: the decision on each goal, in each direction of the data."""
 
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ class _Card:
 class _GoalRow:
     name: str
     behind: str
-    """The utility it gives away to the first, as a share."""
+    """Share by which it is worth less than the first algorithm."""
     standing: str
 
 

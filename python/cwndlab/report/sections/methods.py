@@ -42,7 +42,7 @@ def _methods(context: Context) -> Content | None:
 
 
 def _scenarios(setting: Setting) -> dict[str, Mapping[str, Any]]:
-    """Return what each contestant's runs resolved to, by the study's name of it."""
+    """Return each contestant's resolved settings, by the study's name of it."""
     factor = contestant_factor(setting.context.results)
     if any(factor not in each.labels for each in setting.set_ups):  # it does not vary
         names = map(setting.comparison.named, setting.comparison.contestants)
@@ -68,7 +68,7 @@ def _row(table: MethodTable, method: str) -> list[_Shown]:
 def _effects(
     names: tuple[str, ...], effects: Mapping[str, Difference], first: str | None = None
 ) -> list[_Shown]:
-    """Return what each changes; the first is what the others are held against."""
+    """Return the effect of each, relative to the first."""
     first = first or next((name for name in names if effects and name not in effects), None)
     return [
         _Shown(_change(effects[name]), _reach(effects[name]))
@@ -79,7 +79,7 @@ def _effects(
 
 
 def _sentences(table: MethodTable) -> list[str]:
-    """Say how much is the method's, how much the algorithm's, and whether that is all."""
+    """Return sentences on the method's effect, the algorithm's effect, and their interaction."""
     says = [_most("method", table.of_methods, table.methods[0])]
     if table.of_algorithms:
         first = next(name for name in table.algorithms if name not in table.of_algorithms)
@@ -95,13 +95,13 @@ def _sentences(table: MethodTable) -> list[str]:
 
 
 def _most(what: str, effects: Mapping[str, Difference], first: str) -> str:
-    """Name the largest of the effects that are sure and large enough to care about."""
+    """Name the largest effect that is certain and large enough to matter."""
     sure = [name for name, each in effects.items() if each.direction and not each.is_negligible]
     if not sure:
-        return f"No {what} surely and noticeably differs from {first}."
+        return f"No {what} differs clearly from {first}."
     name = max(sure, key=lambda each: abs(effects[each].relative.estimate))
     change = f"{_change(effects[name])} ({_reach(effects[name])})"
-    return f"The {what} counts for most with {name}: {change} against {first}."
+    return f"The {what} matters most with {name}: {change} compared with {first}."
 
 
 def _change(difference: Difference) -> str:
@@ -116,4 +116,4 @@ def _with_minus(numbers: str) -> str:
     return numbers.replace("-", "\N{MINUS SIGN}")
 
 
-METHODS = PageSection("methods", "The method and the algorithm apart", _methods)
+METHODS = PageSection("methods", "The effects of the method and of the algorithm", _methods)

@@ -1,4 +1,4 @@
-"""All settings of the study at a glance: the answer for all of them, and the best of each."""
+"""All settings of the study at a glance: the overall answer, and the best of each setting."""
 
 from cwndlab.report.context import Context
 from cwndlab.report.page import render

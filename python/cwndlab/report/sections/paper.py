@@ -1,4 +1,4 @@
-"""A paper's figures redrawn, its numbers beside ours, and what makes its curves differ."""
+"""A paper's figures drawn again, its numbers compared with ours, and causes of differences."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _MOST_POINTS = 1600
 
 
 def paper_sections(paper: Paper) -> Sections:
-    """Return the sections that set a paper beside our runs of its variants."""
+    """Return the sections that compare a paper with our runs of its variants."""
     return (
         claims_section(paper),
         PageSection("paper-tables", "The paper's tables beside ours", partial(_tables, paper)),
@@ -108,7 +108,7 @@ def _tables(paper: Paper, context: Context) -> Content | None:
 
 
 def _absent(context: Context) -> str:
-    """Return why there is no number of ours."""
+    """Return the reason why our value is missing."""
     if not context.origin.is_complete:
         return "not run yet"
     return "not in the short version" if context.origin.is_short else "not in the study"
@@ -205,12 +205,12 @@ class SettingEffect:
 
     text: str
     factor: float
-    """By how much, as the larger over the smaller value."""
+    """Size of the effect: the larger value over the smaller one."""
 
 
 @dataclass(frozen=True)
 class SettingChange:
-    """One setting changed between two variants, and what became of the window."""
+    """One setting that differs between two variants, and its effects on the window."""
 
     setting: str
     first: str
@@ -220,12 +220,12 @@ class SettingChange:
 
     @property
     def factor(self) -> float:
-        """The largest of its effects; 1 if there is none."""
+        """The largest effect of the change; 1 if it has none."""
         return max((effect.factor for effect in self.effects), default=1.0)
 
 
 def changes(paper: Paper, context: Context) -> list[SettingChange]:
-    """Return, for each pair of variants that differ in one setting, what that does."""
+    """Return the effect of the setting, for each pair of variants that differ in one."""
     settings = _settings(context)
     found = []
     for first, second, changed in single_changes(settings):
@@ -239,10 +239,10 @@ def changes(paper: Paper, context: Context) -> list[SettingChange]:
 
 
 def finding(found: Sequence[SettingChange]) -> str:
-    """Return what the changes of one setting say, congestion control set against all else.
+    """Summarise the effects of single settings: congestion control against all others.
 
-    Congestion control counts as hardly a cause if it moves the window by less than half of what the
-    weakest other cause does.
+    Congestion control counts as a minor cause if its effect on the window is less than half of
+    that of the weakest other cause.
     """
     factors: dict[str, float] = {}
     for change in found:

@@ -68,7 +68,7 @@ def _plots(paper: Paper, context: Context) -> Content | None:
 
 
 def _shared_limits(plot: PaperPlot, panels: Sequence[Panel]) -> dict[str, object]:
-    """Limits of the axis that the panels of a plot share, so that they can be compared."""
+    """Limits of the common axis of a plot's panels."""
     if plot.kind == "cdf":
         ends = [float(each) for panel in panels for own in panel.values() for each in _ends(own)]
     else:

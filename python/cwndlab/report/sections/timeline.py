@@ -1,6 +1,6 @@
-"""The most representative run of each algorithm over time, and where it worked on the path."""
+"""The most representative run of each algorithm over time, and its operating point."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -22,6 +22,7 @@ _MOST_POINTS = 2400  # of one line: a screen's width twice over
 _MOST_POINTS_IN_ALL = 12_000  # of all lines of all settings, or the page becomes heavy
 _FEWEST_POINTS = 500
 _MOST_FLOWS = 4
+_MOST_FLOWS_OF_RUN = 16
 _MOST_LOSSES = 400
 _MOST_DOTS = 260
 
@@ -43,21 +44,38 @@ def _timeline(setting: Setting) -> Content | None:
         for flow in own["flow"].unique(maintain_order=True).to_list()[:_MOST_FLOWS]:
             line = _line(own.filter(pl.col("flow") == flow), columns, most)
             lines.append({"name": name, "flow": flow, **line})
-    chart = {
-        "kind": "series",
-        "panels": [
-            {"column": name, "title": quantity(name).title, "unit": quantity(name).unit}
-            for name in panels
-        ],
-        "lines": lines,
-        "losses": _losses(setting),
-    }
+    chart = _series(panels, lines, _losses(setting))
     name = setting.chart("timeline")
     hidden_flows = max(0, setting.comparison.flows_per_run - _MOST_FLOWS)
     html = render(
         "timeline.html", setting=setting, chart=name, panels=panels, hidden_flows=hidden_flows
     )
     return Content(html, {name: chart})
+
+
+def run_series(samples: pl.DataFrame, events: pl.DataFrame) -> dict[str, Any]:
+    """The same chart of one run: a line for each of its flows."""
+    panels = [name for name in _PANELS if name in samples.columns and samples[name].count() > 0]
+    columns = [*panels, *(["ssthresh_pkts"] if "ssthresh_pkts" in samples.columns else [])]
+    lines = []
+    for flow in samples["flow"].unique(maintain_order=True).to_list()[:_MOST_FLOWS_OF_RUN]:
+        own = samples.filter(pl.col("flow") == flow)
+        name = str(own["algorithm"][0]) if "algorithm" in own.columns else f"flow {flow}"
+        lines.append({"name": name, "flow": flow, **_line(own, columns, _MOST_POINTS)})
+    name = lines[0]["name"]
+    return _series(panels, lines, [_losses_of(str(name), events)])
+
+
+def _series(panels: list[str], lines: list[Any], losses: list[Any]) -> dict[str, Any]:
+    return {
+        "kind": "series",
+        "panels": [
+            {"column": name, "title": quantity(name).title, "unit": quantity(name).unit}
+            for name in panels
+        ],
+        "lines": lines,
+        "losses": losses,
+    }
 
 
 def _line(flow: pl.DataFrame, columns: list[str], most: int) -> dict[str, object]:
@@ -74,24 +92,25 @@ def _line(flow: pl.DataFrame, columns: list[str], most: int) -> dict[str, object
 
 
 def _losses(setting: Setting) -> list[dict[str, object]]:
-    found = []
-    for name in setting.representatives:
-        events = setting.events.filter(pl.col("contestant") == name)
-        losses = [
-            (float(at), str(event) == "timeout")
-            for at, event in zip(events["t_s"], events["event"], strict=True)
-            if is_loss(str(event))
-        ]
-        step = max(1, len(losses) // _MOST_LOSSES)
-        found.append(
-            {
-                "name": name,
-                "count": len(losses),
-                "t": [rounded(at, 6) for at, _ in losses[::step]],
-                "timeouts": [rounded(at, 6) for at, is_timeout in losses if is_timeout],
-            }
-        )
-    return found
+    return [
+        _losses_of(name, setting.events.filter(pl.col("contestant") == name))
+        for name in setting.representatives
+    ]
+
+
+def _losses_of(name: str, events: pl.DataFrame) -> dict[str, object]:
+    losses = [
+        (float(at), str(event) == "timeout")
+        for at, event in zip(events["t_s"], events["event"], strict=True)
+        if is_loss(str(event))
+    ]
+    step = max(1, len(losses) // _MOST_LOSSES)
+    return {
+        "name": name,
+        "count": len(losses),
+        "t": [rounded(at, 6) for at, _ in losses[::step]],
+        "timeouts": [rounded(at, 6) for at, is_timeout in losses if is_timeout],
+    }
 
 
 def _operating_point(setting: Setting) -> Content | None:
@@ -139,4 +158,6 @@ def _dots(samples: pl.DataFrame, column: str) -> list[list[float | None]]:
 
 
 TIMELINE = SettingSection("timeline", "A typical run, moment by moment", _timeline)
-OPERATING_POINT = SettingSection("in-flight", "How full the path was kept", _operating_point)
+OPERATING_POINT = SettingSection(
+    "in-flight", "How much data each flow kept in flight", _operating_point
+)

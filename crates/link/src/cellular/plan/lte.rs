@@ -246,8 +246,14 @@ mod tests {
         let message = |resource_blocks, layers, category| {
             plans(resource_blocks, layers, category).expect_err("not possible").to_string()
         };
-        assert_eq!(message(50, 2, 1), "lte: 2 layers: category 1 has 1, 2, 4 or 8, at most 1");
-        assert_eq!(message(50, 3, 9), "lte: 3 layers: category 9 has 1, 2, 4 or 8, at most 4");
+        assert_eq!(
+            message(50, 2, 1),
+            "a handset of LTE category 1 has no 2 layers: use 1, 2, 4 or 8, at most 1, or another `category`"
+        );
+        assert_eq!(
+            message(50, 3, 9),
+            "a handset of LTE category 9 has no 3 layers: use 1, 2, 4 or 8, at most 4, or another `category`"
+        );
         assert_eq!(message(50, 1, 17), "lte: no category 17: use 1 to 16");
         assert_eq!(message(50, 1, 0), "lte: no category 0: use 1 to 16");
         let config = carriers(9, 2, true, 1);

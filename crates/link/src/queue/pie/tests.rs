@@ -239,3 +239,106 @@ fn a_full_queue_drops_whatever_the_probability_is() {
     let mut room = pie(&PieConfig { bytes: Some(Bytes(31_500)), ..config() });
     assert_eq!(room.admit(ms(1), QUEUE, ECT), Verdict::Accept);
 }
+
+/// What becomes of each arrival, and the final probability, as RFC 8033 section 4 has it with the
+/// marks of section 5.1 and the cap of section 5.5: a timer every 15 ms and a queue of arrival times,
+/// of which the first leaves every `service_us`.
+fn by_the_rules(arrivals: &[Time], service_us: u64) -> (Vec<Verdict>, f64) {
+    const QDELAY_REF: f64 = 0.015;
+    let mut random = Stream::new(1, "forward.0.pie");
+    let mut queue: VecDeque<(f64, f64)> = VecDeque::new();
+    let (mut free_at, mut current_qdelay, mut qdelay_old) = (0.0_f64, 0.0, 0.0);
+    let (mut drop_prob, mut burst_allowance, mut ticks) = (0.0_f64, 0.150_f64, 1_u64);
+    let mut verdicts = Vec::new();
+    let leave = |queue: &mut VecDeque<(f64, f64)>, until: f64, current_qdelay: &mut f64| {
+        while let Some(&(arrived, leaves)) = queue.front()
+            && leaves <= until
+        {
+            *current_qdelay = leaves - arrived;
+            queue.pop_front();
+        }
+    };
+    for &arrival in arrivals {
+        let now = arrival.as_secs_f64();
+        while ticks as f64 * 0.015 <= now {
+            leave(&mut queue, ticks as f64 * 0.015, &mut current_qdelay);
+            let qdelay = if queue.is_empty() { 0.0 } else { current_qdelay };
+            let mut p = 0.125 * (qdelay - QDELAY_REF) + 1.25 * (qdelay - qdelay_old);
+            let table = [
+                (1e-6, 2048.0),
+                (1e-5, 512.0),
+                (1e-4, 128.0),
+                (1e-3, 32.0),
+                (1e-2, 8.0),
+                (0.1, 2.0),
+            ];
+            p /= table.iter().find(|(below, _)| drop_prob < *below).map_or(1.0, |row| row.1);
+            if drop_prob >= 0.1 && p > 0.02 {
+                p = 0.02;
+            }
+            drop_prob += p;
+            if qdelay == 0.0 && qdelay_old == 0.0 {
+                drop_prob *= 0.98;
+            }
+            drop_prob = drop_prob.clamp(0.0, 1.0);
+            burst_allowance = (burst_allowance - 0.015).max(0.0);
+            if drop_prob == 0.0 && qdelay < QDELAY_REF / 2.0 && qdelay_old < QDELAY_REF / 2.0 {
+                burst_allowance = 0.150;
+            }
+            qdelay_old = qdelay;
+            ticks += 1;
+        }
+        leave(&mut queue, now, &mut current_qdelay);
+        let draw = random.unit();
+        let is_in_burst = burst_allowance > 1e-9;
+        let is_calm = qdelay_old < QDELAY_REF / 2.0 && drop_prob < 0.2 || queue.len() <= 2;
+        let verdict = if is_in_burst || is_calm || draw >= drop_prob {
+            Verdict::Accept
+        } else if drop_prob < 0.1 {
+            Verdict::Mark
+        } else {
+            Verdict::Drop(DropReason::Aqm)
+        };
+        if !matches!(verdict, Verdict::Drop(_)) {
+            let begins = free_at.max(now);
+            queue.push_back((now, begins));
+            free_at = begins + service_us as f64 * 1e-6;
+        }
+        verdicts.push(verdict);
+    }
+    (verdicts, drop_prob)
+}
+
+#[test]
+fn pie_is_the_rfc_packet_by_packet() {
+    for (seed, load) in [(1, 1.1), (2, 1.3), (3, 2.0), (4, 0.97)] {
+        let mut random = Stream::new(seed, "load");
+        let mut at = 0.0;
+        let arrivals: Vec<Time> = (0..20_000)
+            .map(|number| {
+                // Every third second the load is a fifth.
+                let is_calm = number / 1_000 % 3 == 2;
+                at += random.exponential(1e6 / load * if is_calm { 5.0 } else { 1.0 });
+                Time::from_nanos(at as u64)
+            })
+            .collect();
+        let mut pie = pie(&config());
+        let mut free_at = Time::ZERO;
+        let mut verdicts = Vec::new();
+        for &now in &arrivals {
+            let verdict = pie.admit(now, QUEUE, ECT);
+            if !matches!(verdict, Verdict::Drop(_)) {
+                let begins = free_at.max(now);
+                pie.queued(now, begins);
+                free_at = begins + Duration::from_micros(1_000);
+            }
+            verdicts.push(verdict);
+        }
+        let (expected, drop_prob) = by_the_rules(&arrivals, 1_000);
+        let first = verdicts.iter().zip(&expected).position(|(ours, theirs)| ours != theirs);
+        assert_eq!(first, None, "load {load}");
+        assert!((pie.drop_probability - drop_prob).abs() < 1e-6, "load {load}");
+        let marked = verdicts.iter().filter(|&&verdict| verdict == Verdict::Mark).count();
+        assert!(load < 1.0 || marked > 10, "load {load}: {marked}");
+    }
+}

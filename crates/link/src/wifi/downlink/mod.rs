@@ -22,15 +22,19 @@ use cwndlab_units::{Duration, Rate, Stream, Time};
 pub use config::{AqlConfig, DownlinkConfig, StationQueueConfig};
 use turns::{State, Turns};
 
+use super::config::AccessPointConfig;
 use crate::DropReason;
+use crate::config::AckFilter;
 use crate::packet::Packet;
-use crate::queue::{CodelSettings, FlowQueueSettings, FlowQueues, Waiting};
+use crate::queue::{AckThinner, CodelSettings, FlowQueueSettings, FlowQueues, Waiting};
 
 /// The packets of an access point that are in no lane yet, and whose turn it is.
 #[derive(Clone, Debug)]
 pub(super) struct Downlink<P> {
     queue: Queue<P>,
     turns: Turns,
+    ack_filter: Option<AckFilter>,
+    thinner: Option<AckThinner>,
     /// What was dropped until it is taken.
     gone: VecDeque<Gone<P>>,
 }
@@ -86,7 +90,13 @@ pub(super) trait Lanes {
 }
 
 impl<P: Packet> Downlink<P> {
-    pub(super) fn new(config: &DownlinkConfig, stations: usize, mut random: Stream) -> Self {
+    /// The queue of an access point, if it has one of Linux's.
+    pub(super) fn new(
+        access_point: &AccessPointConfig,
+        stations: usize,
+        mut random: Stream,
+    ) -> Option<Self> {
+        let config = access_point.queue.as_ref()?;
         let queue = match config {
             DownlinkConfig::Fifo { packets, driver_packets } => Queue::Fifo {
                 line: VecDeque::new(),
@@ -98,7 +108,9 @@ impl<P: Packet> Downlink<P> {
             }
         };
         let turns = Turns::new(stations, matches!(config, DownlinkConfig::Airtime(_)));
-        Self { queue, turns, gone: VecDeque::new() }
+        let ack_filter = access_point.ack_filter;
+        let thinner = access_point.ack_thinning.map(AckThinner::new);
+        Some(Self { queue, turns, ack_filter, thinner, gone: VecDeque::new() })
     }
 
     /// How many packets are in no lane.
@@ -111,6 +123,16 @@ impl<P: Packet> Downlink<P> {
 
     /// Takes a packet for a station; returns whether it is there then. It or others may be dropped.
     pub(super) fn push(&mut self, station: usize, waiting: Waiting<P>) -> bool {
+        let reason = DropReason::AckFiltered;
+        if self.thinner.as_mut().is_some_and(|acks| acks.drops(waiting.packet.ack())) {
+            self.gone.push_back(Gone { station, waiting, reason });
+            return false;
+        }
+        if let Some(filter) = self.ack_filter
+            && let Some(waiting) = self.queue.take_superseded(filter, station, &waiting.packet)
+        {
+            self.gone.push_back(Gone { station, waiting, reason });
+        }
         match &mut self.queue {
             Queue::Fifo { line, most_packets, .. } if line.len() >= *most_packets => {
                 self.gone.push_back(Gone { station, waiting, reason: DropReason::Overflow });
@@ -192,6 +214,28 @@ impl<P: Packet> Downlink<P> {
     /// The channel was in use for so long, to send to a station or from it.
     pub(super) fn charge(&mut self, station: usize, airtime: Duration, is_from_station: bool) {
         self.turns.charge(station, airtime, is_from_station);
+    }
+}
+
+impl<P: Packet> Queue<P> {
+    /// Takes out a station's packet that is superfluous once `new` is in the queue, if any.
+    fn take_superseded(
+        &mut self,
+        filter: AckFilter,
+        station: usize,
+        new: &P,
+    ) -> Option<Waiting<P>> {
+        match self {
+            Self::Fifo { line, .. } => {
+                let index = filter.find(line.iter().map(|(_, waiting)| waiting), new)?;
+                line.remove(index).map(|(_, waiting)| waiting)
+            }
+            Self::Stations(stations, _) => {
+                let gone = stations.queues[station].take_superseded(filter, new)?;
+                stations.packets -= 1;
+                Some(gone)
+            }
+        }
     }
 }
 

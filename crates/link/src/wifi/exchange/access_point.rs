@@ -2,7 +2,7 @@
 
 use cwndlab_units::{Duration, Rate, Time};
 
-use super::{Exchange, Hop, Node};
+use super::{Exchange, Hop};
 use crate::queue::Waiting;
 use crate::wifi::downlink::{self, Gone, Pulled};
 use crate::wifi::frame::Transmission;
@@ -12,12 +12,13 @@ use crate::{Admission, LinkEvent, LinkEventKind, Packet};
 
 impl<P: Packet> Exchange<P> {
     /// Takes a packet for a lane of the access point, and returns that, too, if it had nothing before.
+    #[inline(never)]
     pub(super) fn enqueue_at_access_point(
         &mut self,
         now: Time,
         lane: usize,
         waiting: Waiting<P>,
-    ) -> (Admission, Option<&mut Node>) {
+    ) -> (Admission, Option<usize>) {
         let had_nothing = !self.nodes[0].has_work();
         self.nodes[0].queued += 1;
         self.nodes[0].inside += 1;
@@ -28,7 +29,7 @@ impl<P: Packet> Exchange<P> {
         self.lanes[lane].queue.note_most();
         self.pull_ahead(now);
         let admission = if is_there { Admission::Queued } else { Admission::Dropped };
-        (admission, had_nothing.then_some(&mut self.nodes[0]).filter(|node| node.has_work()))
+        (admission, (had_nothing && self.nodes[0].has_work()).then_some(0))
     }
 
     /// How many packets wait at the access point and are in no lane.
@@ -102,7 +103,7 @@ impl<P: Packet> Exchange<P> {
             self.downlink.as_mut().and_then(|downlink| downlink.pop_gone())
         {
             let Waiting { packet, bytes, .. } = waiting;
-            self.lose(at, 2 * station, Dropped { packet, bytes }, reason);
+            self.lose(at, 2 * station, Dropped { packet, bytes, was_sent: false }, reason);
         }
     }
 }

@@ -99,14 +99,24 @@ impl<P: Packet> Exchange<P> {
             let rates = RateControl::new(control, standard, &phy, &bit_error_rates, random)?;
             let (lane, meter, queue) = (Lane::new(), Meter::default(), Occupancy::default());
             let air = AirUse::default();
-            Ok(Hop { lane, from, to, rates, bit_error_rates, meter, queue, air, asks: false })
+            Ok(Hop {
+                lane,
+                from,
+                to,
+                rates,
+                bit_error_rates,
+                meter,
+                queue,
+                air,
+                asks: false,
+                unknown: None,
+            })
         };
         let interference = config.interference.as_ref().and_then(|interference| {
             Interference::new(interference, stream(format!("{name}.interference")))
         });
-        let downlink = config.access_point.queue.as_ref().map(|queue| {
-            Box::new(Downlink::new(queue, stations, stream(format!("{name}.0.queues"))))
-        });
+        let queues = stream(format!("{name}.0.queues"));
+        let downlink = Downlink::new(&config.access_point, stations, queues).map(Box::new);
         Ok(Self {
             rules: Rules::new(config),
             downlink,
@@ -123,33 +133,41 @@ impl<P: Packet> Exchange<P> {
 
     /// Takes a packet that enters at a port, unless there is no room, and returns its node, too, if
     /// that had nothing before.
+    #[inline]
     pub(super) fn enqueue(
         &mut self,
         now: Time,
         port: u16,
         packet: P,
-    ) -> (Admission, Option<&mut Node>) {
+    ) -> (Admission, Option<usize>) {
         let lane = self.lane_of(port, &packet);
         let bytes = packet.wire_bytes() + self.rules.header_bytes;
         let hop = &mut self.lanes[lane];
-        let node = hop.from;
         hop.meter.arrive(bytes);
-        if node == 0 && self.downlink.is_some() {
+        if hop.from == 0 && self.downlink.is_some() {
             let waiting = Waiting { packet, bytes, arrived: now };
             return self.enqueue_at_access_point(now, lane, waiting);
         }
-        if self.nodes[node].queued >= self.rules.queue_packets {
-            let reason = DropReason::Overflow;
-            hop.meter.drop(bytes, reason);
-            self.emit_drop(now, lane, &packet, (bytes, reason));
+        let from = hop.from;
+        let node = &mut self.nodes[from];
+        if node.queued >= self.rules.queue_packets {
+            self.overflow(now, lane, &packet, bytes);
             return (Admission::Dropped, None);
         }
-        hop.queue.enter(now, bytes);
-        hop.lane.push(now, bytes, packet);
-        let node = &mut self.nodes[node];
         node.queued += 1;
         node.inside += 1;
-        (Admission::Queued, (node.inside == 1).then_some(node))
+        let begins = (node.inside == 1).then_some(from);
+        hop.queue.enter(now, bytes);
+        hop.lane.push(now, bytes, packet);
+        (Admission::Queued, begins)
+    }
+
+    /// There is no room for a packet.
+    #[inline(never)]
+    fn overflow(&mut self, now: Time, lane: usize, packet: &P, bytes: u32) {
+        let reason = DropReason::Overflow;
+        self.lanes[lane].meter.drop(bytes, reason);
+        self.emit_drop(now, lane, packet, (bytes, reason));
     }
 
     /// The lane of what enters at a port.
@@ -185,23 +203,37 @@ impl<P: Packet> Exchange<P> {
     }
 
     /// Takes out what is first.
+    #[inline]
     pub(super) fn pop_output(&mut self) -> Option<Output<P, LinkEvent>> {
+        if self.output_at.is_never() {
+            return None;
+        }
         let (at, emission) = self.output.front_mut()?;
         let at = *at;
-        let (output, is_last) = match emission {
+        match emission {
             Emission::Packets { lane, count } => {
                 *count -= 1;
-                let hop = &mut self.lanes[*lane];
-                let packet = hop.lane.pop()?;
-                (Output::Packet { at, port: hop.to as u16, packet }, *count == 0)
+                let (lane, is_last) = (*lane, *count == 0);
+                if is_last {
+                    self.pop_emission();
+                }
+                let hop = &mut self.lanes[lane];
+                let port = hop.to as u16;
+                hop.lane.pop().map(|packet| Output::Packet { at, port, packet })
             }
-            Emission::Event(event) => (Output::Event { at, event: *event }, true),
-        };
-        if is_last {
-            self.output.pop_front();
-            self.output_at = self.output.front().map_or(Time::NEVER, |&(at, _)| at);
+            Emission::Event(event) => {
+                let event = *event;
+                self.pop_emission();
+                Some(Output::Event { at, event })
+            }
         }
-        Some(output)
+    }
+
+    /// All of the first emission has been taken out.
+    #[inline(never)]
+    fn pop_emission(&mut self) {
+        self.output.pop_front();
+        self.output_at = self.output.front().map_or(Time::NEVER, |&(at, _)| at);
     }
 
     /// Drops what has waited too long at a node.
@@ -209,6 +241,7 @@ impl<P: Packet> Exchange<P> {
         let deadline = at - self.rules.queue_time;
         for lane in self.nodes[node].lanes.iter() {
             while let Some(dropped) = self.lanes[lane].lane.expire(deadline) {
+                self.lanes[lane].asks |= dropped.was_sent && self.rules.asks_after_expiry;
                 self.lose(at, lane, dropped, DropReason::Expired);
             }
             self.lanes[lane].lane.forget();
@@ -216,6 +249,25 @@ impl<P: Packet> Exchange<P> {
         if node == 0 {
             self.pull_ahead(at);
         }
+    }
+
+    /// Whether a node's next frame, which needs no contention, tells a receiver what has expired
+    /// (802.11-2016 section 10.22.2.8: any number of requests).
+    pub(super) fn tells_of_expiry(&mut self, node: usize, at: Time) -> bool {
+        if !self.rules.asks_after_expiry {
+            return false;
+        }
+        self.expire(node, at);
+        let mut lanes = self.nodes[node].lanes.iter();
+        lanes.any(|lane| self.lanes[lane].asks && self.lanes[lane].lane.has_work())
+    }
+
+    /// Whether a sender whose frame was not answered contends as after a success: ns-3's does if
+    /// nothing is left of what it has sent and does not know of.
+    pub(super) fn has_nothing_to_repeat(&self, lane: usize, at: Time) -> bool {
+        let deadline = at - self.rules.queue_time;
+        self.rules.asks_after_expiry
+            && self.lanes[lane].unknown.is_none_or(|came_last| came_last < deadline)
     }
 
     fn lose(&mut self, at: Time, lane: usize, dropped: Dropped<P>, reason: DropReason) {
@@ -399,35 +451,52 @@ impl<P: Packet> Exchange<P> {
         self.interference.as_mut().is_some_and(|network| network.meets(at, from, until))
     }
 
+    /// Keeps, passes on or drops the packets of a frame one by one.
+    fn settle_each(&mut self, at: Time, frame: &Transmission) {
+        let attempts = self.rules.attempts;
+        for (&place, &is_received) in frame.chosen.iter().zip(&frame.received) {
+            let hop = &mut self.lanes[frame.lane];
+            if let Some(dropped) = hop.lane.sent(place, is_received, attempts) {
+                self.lose(at, frame.lane, dropped, DropReason::Loss);
+            }
+        }
+    }
+
     /// A frame is over: what was received is passed on, what was not is kept or dropped.
     pub(super) fn settle(&mut self, at: Time, frame: &Transmission) {
         let lane = frame.lane;
-        let attempts = self.rules.attempts;
-        for (&place, &is_received) in frame.chosen.iter().zip(&frame.received) {
-            let hop = &mut self.lanes[lane];
-            if let Some(dropped) = hop.lane.sent(place, is_received, attempts) {
-                self.lose(at, lane, dropped, DropReason::Loss);
-            }
+        let received = frame.received.iter().filter(|&&is_received| is_received).count() as u32;
+        let ends = [frame.chosen.first(), frame.chosen.last()];
+        let [came_first, came_last] =
+            ends.map(|place| Some(self.lanes[lane].lane.arrived_at(*place?)));
+        let mut passed = Backlog::default();
+        if received > 0 && received as usize == frame.chosen.len() && frame.is_from_front() {
+            passed = self.lanes[lane].lane.pass_first(received);
+        } else {
+            self.settle_each(at, frame);
         }
         let hop = &mut self.lanes[lane];
         hop.air.frames += u64::from(!frame.chosen.is_empty());
         hop.air.packets += frame.chosen.len() as u64;
         hop.air.time += frame.ends - frame.begins;
-        let received = frame.received.iter().filter(|&&is_received| is_received).count() as u32;
         self.nodes[frame.from].queued -= received;
         if !frame.chosen.is_empty() {
             hop.rates.handle_result(frame.rate, frame.chosen.len() as u32, received);
         }
         hop.lane.forget();
         if frame.is_answered {
-            hop.asks = false;
-            let passed = hop.lane.pass_on();
+            let deadline = at - self.rules.queue_time;
+            hop.asks =
+                self.rules.asks_after_expiry && came_first.is_some_and(|came| came < deadline);
+            hop.unknown = None;
+            passed = passed + hop.lane.pass_on();
             hop.meter.deliver(passed);
             hop.queue.leave(at, passed);
             self.nodes[frame.from].inside -= passed.packets;
             self.give(at, lane, passed.packets);
-        } else if frame.chosen.len() > 1 {
-            hop.asks = self.rules.asks_before_repeating;
+        } else if !frame.chosen.is_empty() {
+            hop.asks = self.rules.asks_before_repeating && frame.chosen.len() > 1;
+            hop.unknown = came_last;
         }
         if self.downlink.is_some() {
             self.charge(at, frame);

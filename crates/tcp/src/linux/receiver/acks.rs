@@ -221,6 +221,36 @@ impl AckSchedule {
     #[inline(always)]
     pub(crate) fn delay(&mut self, clock: &Clock, srtt_us: u32, pending: u8) -> bool {
         let now = clock.jiffies();
+        let ato = self.longest_delay(clock, srtt_us, pending);
+        if self.is_about_to_fire(now, ato) {
+            return true;
+        }
+        let mut timeout = now + ato;
+        if !self.delayed.is_never() {
+            timeout = timeout.min(self.timeout);
+        }
+        self.timeout = timeout;
+        self.delayed = clock.timer(timeout - now);
+        false
+    }
+
+    /// Whether the timer of a delayed ACK is about to fire, so that [`AckSchedule::delay`] would let the
+    /// ACK leave now.
+    #[inline(always)]
+    pub(crate) fn would_not_wait(&self, clock: &Clock, srtt_us: u32, pending: u8) -> bool {
+        !self.delayed.is_never()
+            && self.is_about_to_fire(clock.jiffies(), self.longest_delay(clock, srtt_us, pending))
+    }
+
+    /// Whether a delayed ACK waits, for a quarter of `ato` at most.
+    #[inline(always)]
+    fn is_about_to_fire(&self, now: Jiffies, ato: Jiffies) -> bool {
+        !self.delayed.is_never() && self.timeout <= now + ato.halved().halved()
+    }
+
+    /// How long an ACK may wait that is delayed now.
+    #[inline(always)]
+    fn longest_delay(&self, clock: &Clock, srtt_us: u32, pending: u8) -> Jiffies {
         let mut ato = self.ato;
         if ato > ATO_MIN {
             let mut max = DELAY_UNKNOWN_MAX;
@@ -232,17 +262,7 @@ impl AckSchedule {
             }
             ato = ato.min(max);
         }
-        ato = ato.min(DELAY_MAX);
-        let mut timeout = now + ato;
-        if !self.delayed.is_never() {
-            if self.timeout <= now + ato.halved().halved() {
-                return true;
-            }
-            timeout = timeout.min(self.timeout);
-        }
-        self.timeout = timeout;
-        self.delayed = clock.timer(timeout - now);
-        false
+        ato.min(DELAY_MAX)
     }
 
     /// Takes the delayed ACK's timer, if it has fired.

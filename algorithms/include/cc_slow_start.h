@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/*
+ * Ways to end slow start before the queue overflows, for any algorithm that has one.
+ * It declares CC_SLOW_START_PARAMETER(P, default) among its parameters, keeps a
+ * struct cc_slow_start, and calls
+ *
+ *	init, and set_state at a timeout	cc_slow_start_restart()
+ *	cong_avoid, in slow start		cc_slow_start_grow() for tcp_slow_start()
+ *	pkts_acked				cc_slow_start_take()
+ *
+ *   HyStart    ACKs in one train for as long as the path is, or an RTT that grew by
+ *              an eighth. S. Ha, I. Rhee, "Taming the Elephants: New TCP Slow Start",
+ *              Computer Networks 55(9), 2011, as Linux 6.1 behaves.
+ *   HyStart++  RFC 9406: an RTT that grew by an eighth slows the growth to a quarter;
+ *              after five rounds slow start ends, unless the RTT falls again. In the
+ *              first slow start only.
+ *   SEARCH     deliveries that no longer double in a round trip: the last 3.5 initial
+ *              RTTs beside as many one RTT before, less than 0.74 of twice as much.
+ *              draft-chung-ccwg-search, after the pseudocode of version 3.0 (June 2024)
+ *              with the threshold of later versions, 0.26. It counts packets, not
+ *              bytes, and is silent while 25 bins hold more than 65,535 of them or the
+ *              RTT is longer than 13 bins (the draft: 15). In the first slow start only.
+ *
+ * Included by cc.h.
+ */
+#ifndef CC_SLOW_START_H
+#define CC_SLOW_START_H
+
+enum {
+	CC_SLOW_START_PLAIN,	/* until a loss */
+	CC_SLOW_START_HYSTART,
+	CC_SLOW_START_HYSTART_PP,
+	CC_SLOW_START_SEARCH,
+};
+
+#define CC_SLOW_START_PARAMETER(P, method)					\
+	P(slow_start, "", method, 0, 3,						\
+	  "ends: 0 = at a loss, 1 = by HyStart, 2 = HyStart++, 3 = SEARCH")
+
+/* HyStart: its default settings, and what it looks for, a set of these. */
+#define HYSTART_ACK_TRAIN	1u
+#define HYSTART_DELAY		2u
+#define HYSTART_LOW_WINDOW	16u
+#define HYSTART_ACK_DELTA_US	2000u
+
+/* The least RTT of a round means something from this many samples on. */
+#define HYSTART_MIN_SAMPLES	8u
+
+/* The RTT may grow by an eighth within these bounds. */
+#define HYSTART_DELAY_MIN_US	4000u
+#define HYSTART_DELAY_MAX_US	16000u
+
+/* A paced sender leaves gaps of a few bursts; more than 1 ms is not its doing. */
+#define HYSTART_BURSTS		4u
+#define HYSTART_BURSTS_MAX_US	1000u
+
+/* RFC 9406 section 4.3; MIN_RTT_THRESH and MAX_RTT_THRESH are the bounds above. */
+#define HYSTART_PP_GROWTH_SHIFT	2		/* CSS_GROWTH_DIVISOR = 4 */
+#define HYSTART_PP_ROUNDS	5u		/* CSS_ROUNDS */
+#define HYSTART_PP_MOST		8u		/* L, packets of an ACK, unless paced */
+
+#define SEARCH_WINDOW		10		/* W, bins */
+#define SEARCH_POINTS		25		/* their ends, now included */
+#define SEARCH_RTTS_PERCENT	350u		/* a window, of the first RTT */
+#define SEARCH_THRESHOLD	266u		/* 0.26, 1/1024 */
+#define SEARCH_LEAST_CWND	10u		/* what it leaves, packets */
+
+struct cc_hystart {
+	u32 start_us;		/* of the round */
+	u32 last_ack_us;	/* last ACK of the train */
+	u32 end_seq;		/* the round ends when this is acknowledged */
+	u32 least_rtt_us;	/* of the round so far */
+	u32 samples;		/* RTTs of the round, up to HYSTART_MIN_SAMPLES */
+	u32 shortest_us;	/* of the connection, 0 = none; for those that keep none */
+};
+
+struct cc_hystart_pp {
+	u32 end_seq;		/* the round ends when this is acknowledged */
+	u32 last_rtt_us;	/* least of the round before, ~0 = none */
+	u32 least_rtt_us;	/* of the round so far, ~0 = none */
+	u32 baseline_us;	/* above which the growth stays slow */
+	u16 rest;		/* acknowledged packets that did not count yet */
+	u8 samples;		/* RTTs of the round, up to HYSTART_MIN_SAMPLES */
+	u8 slow_rounds;		/* rounds of slow growth, this one included, 0 = none */
+};
+
+struct cc_search {
+	u32 bin_us;		/* 0 = not begun */
+	u32 bin_end_us;
+	u16 delivered[SEARCH_POINTS];	/* tp->delivered now, a bin before, ... */
+	u16 bins;		/* that have passed, up to SEARCH_POINTS */
+};
+
+struct cc_slow_start {
+	union {
+		struct cc_hystart hystart;
+		struct cc_hystart_pp hystart_pp;
+		struct cc_search search;
+	};
+};
+
+CC_INLINE void cc_slow_start_end(struct sock *sk)
+{
+	tcp_sk(sk)->snd_ssthresh = tcp_snd_cwnd(tcp_sk(sk));
+}
+
+/* ---- HyStart */
+
+CC_INLINE void cc_hystart_start_round(struct sock *sk, struct cc_hystart *round)
+{
+	u32 now_us = (u32)tcp_sk(sk)->tcp_mstamp;
+
+	round->start_us = now_us;
+	round->last_ack_us = now_us;
+	round->end_seq = tcp_sk(sk)->snd_nxt;
+	round->least_rtt_us = ~0u;
+	round->samples = 0;
+}
+
+/* How long pacing may hold the ACKs of a round trip apart, in us. */
+CC_INLINE u32 cc_hystart_pacing_us(const struct sock *sk)
+{
+	u64 rate = sk->sk_pacing_rate;
+
+	if (!rate)
+		return 0;
+	return (u32)min(div64_u64((u64)sk->sk_gso_max_size * HYSTART_BURSTS * USEC_PER_SEC, rate),
+			(u64)HYSTART_BURSTS_MAX_US);
+}
+
+/* Takes the RTT of an ACK; true if slow start should end. */
+CC_INLINE bool cc_hystart_take(struct sock *sk, struct cc_hystart *round, u32 rtt_us,
+			       u32 shortest_us, u32 detect, u32 low_window, u32 ack_delta_us)
+{
+	bool is_found = false;
+
+	if (after(tcp_sk(sk)->snd_una, round->end_seq))
+		cc_hystart_start_round(sk, round);
+	/* the rounds are counted from the first ACK on, though */
+	if (tcp_snd_cwnd(tcp_sk(sk)) < low_window)
+		return false;
+
+	if (detect & HYSTART_ACK_TRAIN) {
+		u32 now_us = (u32)tcp_sk(sk)->tcp_mstamp;
+
+		if ((s32)(now_us - round->last_ack_us) <= (s32)ack_delta_us) {
+			u32 longest_us = shortest_us + cc_hystart_pacing_us(sk);
+
+			round->last_ack_us = now_us;
+			/*
+			 * Packets sent back to back come as a train of half the
+			 * RTT when the window fills the path one way; pacing
+			 * spreads them over the whole RTT.
+			 */
+			if (sk->sk_pacing_status == SK_PACING_NONE)
+				longest_us >>= 1;
+			if ((s32)(now_us - round->start_us) > (s32)longest_us)
+				is_found = true;
+		}
+	}
+
+	if (detect & HYSTART_DELAY) {
+		round->least_rtt_us = min(round->least_rtt_us, rtt_us);
+		if (round->samples < HYSTART_MIN_SAMPLES)
+			round->samples++;
+		else if (round->least_rtt_us > shortest_us +
+			 clamp(shortest_us >> 3, HYSTART_DELAY_MIN_US, HYSTART_DELAY_MAX_US))
+			is_found = true;
+	}
+	return is_found;
+}
+
+/* ---- HyStart++ */
+
+CC_INLINE void cc_hystart_pp_restart(struct sock *sk, struct cc_hystart_pp *ss)
+{
+	ss->end_seq = tcp_sk(sk)->snd_nxt;
+	ss->last_rtt_us = ~0u;
+	ss->least_rtt_us = ~0u;
+	ss->rest = 0;
+	ss->samples = 0;
+	ss->slow_rounds = 0;
+}
+
+CC_INLINE void cc_hystart_pp_take(struct sock *sk, struct cc_hystart_pp *ss, u32 rtt_us)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	if (after(tp->snd_una, ss->end_seq)) {
+		ss->last_rtt_us = ss->least_rtt_us;
+		ss->least_rtt_us = ~0u;
+		ss->samples = 0;
+		ss->end_seq = tp->snd_nxt;
+		if (ss->slow_rounds && ++ss->slow_rounds > HYSTART_PP_ROUNDS) {
+			cc_slow_start_end(sk);
+			return;
+		}
+	}
+	ss->least_rtt_us = min(ss->least_rtt_us, rtt_us);
+	if (ss->samples < HYSTART_MIN_SAMPLES && ++ss->samples < HYSTART_MIN_SAMPLES)
+		return;
+	if (ss->slow_rounds) {
+		if (ss->least_rtt_us < ss->baseline_us)
+			ss->slow_rounds = 0;
+	} else if (ss->last_rtt_us != ~0u) {
+		u32 more_us = clamp(ss->last_rtt_us >> 3, HYSTART_DELAY_MIN_US,
+				    HYSTART_DELAY_MAX_US);
+
+		if (ss->least_rtt_us >= ss->last_rtt_us + more_us) {
+			ss->baseline_us = ss->least_rtt_us;
+			ss->slow_rounds = 1;
+		}
+	}
+}
+
+/* ---- SEARCH */
+
+/* What had been delivered so many bins ago, without an index that the verifier refuses. */
+CC_INLINE u16 cc_search_point(const struct cc_search *ss, u32 bins_ago)
+{
+	u16 found = 0;
+
+	_Pragma("GCC unroll 25")
+	for (u32 i = 0; i < SEARCH_POINTS; i++)
+		found = i == bins_ago ? ss->delivered[i] : found;
+	return found;
+}
+
+/* Deliveries of a window that ended so many us ago, in 1/1024 packets. */
+CC_INLINE u64 cc_search_window(const struct cc_search *ss, u32 ago_us)
+{
+	u32 bins = div_u32(ago_us, ss->bin_us);
+	u64 part = div_u64((u64)(ago_us - bins * ss->bin_us) << 10, ss->bin_us);
+	u16 nearer = (u16)(cc_search_point(ss, bins) -
+			   cc_search_point(ss, bins + SEARCH_WINDOW));
+	u16 farther = (u16)(cc_search_point(ss, bins + 1) -
+			    cc_search_point(ss, bins + 1 + SEARCH_WINDOW));
+
+	return nearer * (1024 - part) + farther * part;
+}
+
+CC_INLINE void cc_search_pass_bin(struct cc_search *ss)
+{
+	_Pragma("GCC unroll 25")
+	for (u32 i = SEARCH_POINTS - 1; i; i--)
+		ss->delivered[i] = ss->delivered[i - 1];
+	ss->bins = (u16)min(ss->bins + 1u, (u32)SEARCH_POINTS);
+}
+
+/* Slow start passed the chokepoint two round trips ago: gives back what it added since. */
+CC_INLINE void cc_search_end(struct sock *sk, const struct cc_search *ss)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 bins = 2 * SEARCH_WINDOW * 100 / SEARCH_RTTS_PERCENT;
+	u32 overshoot = (u16)(ss->delivered[0] - ss->delivered[bins]);
+	u32 cwnd = tcp_snd_cwnd(tp);
+
+	tcp_snd_cwnd_set(tp, max(cwnd - min(overshoot, cwnd), min(cwnd, SEARCH_LEAST_CWND)));
+	cc_slow_start_end(sk);
+}
+
+CC_INLINE void cc_search_take(struct sock *sk, struct cc_search *ss, u32 rtt_us)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 now_us = (u32)tp->tcp_mstamp, passed, bins;
+	u64 twice, now;
+
+	if (!ss->bin_us) {
+		ss->bin_us = max((u32)((u64)rtt_us * SEARCH_RTTS_PERCENT /
+				       (100 * SEARCH_WINDOW)), 1u);
+		ss->bin_end_us = now_us + ss->bin_us;
+		ss->delivered[0] = (u16)tp->delivered;
+		ss->bins = 0;
+		return;
+	}
+	if (!after(now_us, ss->bin_end_us))
+		return;
+	passed = div_u32(now_us - ss->bin_end_us, ss->bin_us) + 1;
+	if (passed > SEARCH_WINDOW) {
+		ss->bin_us = 0;		/* a pause: it begins anew with the next RTT */
+		return;
+	}
+	ss->bin_end_us += passed * ss->bin_us;
+	for (u32 i = 0; i < SEARCH_WINDOW; i++) {
+		if (i < passed)
+			cc_search_pass_bin(ss);
+	}
+	ss->delivered[0] = (u16)tp->delivered;
+
+	bins = div_u32(rtt_us, ss->bin_us) + 1 + SEARCH_WINDOW;
+	/* twice the window in each of five half-windows stays below 2^16 */
+	if (bins >= SEARCH_POINTS || bins > ss->bins || tcp_snd_cwnd(tp) > 0xffff / 9)
+		return;
+	now = cc_search_window(ss, 0);
+	twice = 2 * cc_search_window(ss, rtt_us);
+	if (twice > now && (twice - now) << 10 >= twice * SEARCH_THRESHOLD)
+		cc_search_end(sk, ss);
+}
+
+/* ---- for the algorithm */
+
+CC_INLINE void cc_slow_start_restart(struct sock *sk, struct cc_slow_start *ss, u32 method)
+{
+	if (method == CC_SLOW_START_HYSTART)
+		cc_hystart_start_round(sk, &ss->hystart);
+	else if (method == CC_SLOW_START_HYSTART_PP)
+		cc_hystart_pp_restart(sk, &ss->hystart_pp);
+	else if (method == CC_SLOW_START_SEARCH)
+		ss->search.bin_us = 0;
+}
+
+/* Instead of tcp_slow_start(). */
+CC_INLINE u32 cc_slow_start_grow(struct sock *sk, struct cc_slow_start *ss, u32 method, u32 acked)
+{
+	struct cc_hystart_pp *pp = &ss->hystart_pp;
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (method != CC_SLOW_START_HYSTART_PP || !tcp_in_initial_slowstart(tp))
+		return tcp_slow_start(tp, acked);
+	if (sk->sk_pacing_status == SK_PACING_NONE)
+		acked = min(acked, HYSTART_PP_MOST);
+	if (pp->slow_rounds) {
+		u32 count = pp->rest + acked;
+
+		acked = count >> HYSTART_PP_GROWTH_SHIFT;
+		pp->rest = (u16)(count - (acked << HYSTART_PP_GROWTH_SHIFT));
+	}
+	return tcp_slow_start(tp, acked);
+}
+
+/* Takes the RTT of an ACK. */
+CC_INLINE void cc_slow_start_take(struct sock *sk, struct cc_slow_start *ss, u32 method,
+				  const struct ack_sample *sample)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 rtt_us = max((u32)max(sample->rtt_us, 0), 1u);
+
+	if (method == CC_SLOW_START_PLAIN || sample->rtt_us < 0 || !tcp_in_slow_start(tp))
+		return;
+	if (method == CC_SLOW_START_HYSTART) {
+		struct cc_hystart *round = &ss->hystart;
+
+		if (!round->shortest_us || round->shortest_us > rtt_us)
+			round->shortest_us = rtt_us;
+		if (cc_hystart_take(sk, round, rtt_us, round->shortest_us,
+				    HYSTART_ACK_TRAIN | HYSTART_DELAY, HYSTART_LOW_WINDOW,
+				    HYSTART_ACK_DELTA_US))
+			cc_slow_start_end(sk);
+	} else if (tcp_in_initial_slowstart(tp)) {
+		if (method == CC_SLOW_START_HYSTART_PP)
+			cc_hystart_pp_take(sk, &ss->hystart_pp, rtt_us);
+		else
+			cc_search_take(sk, &ss->search, rtt_us);
+	}
+}
+
+#endif

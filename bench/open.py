@@ -1,0 +1,202 @@
+"""How `cwndlab open` bears many results: time to the first screen, and the server's memory.
+
+In a temporary folder it makes 200 studies with 100,000 runs in all, and one study with as many,
+serves them, looks at them in a browser, then asks the server 1,000 times for all that the page asks
+for. Exits 1 above a bar. Everything is timed once with an empty cache, as where these results were
+never opened before, and once more with what that kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import itertools
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import cwndlab as cw
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DRIVER = Path(__file__).parents[1] / "target" / "page" / "test" / "open_bench.mjs"
+ALGORITHMS = ["cubic", "bbr", "vegas", "reno", "htcp"]
+STUDIES, RUNS = 200, 100_000
+FIRST_SCREEN_MS = 1_000
+GROWTH_MB = 20
+LARGE = "one-large"
+SETTLED = 100  # requests after which memory should not grow
+
+
+def main() -> int:
+    """Make the results, and look at them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--browser", default=_browser(), help="a Chromium or Firefox")
+    parser.add_argument("--requests", type=int, default=1_000)
+    parser.add_argument("--folder", type=Path, help="results that an earlier call made and kept")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        place = options.folder or Path(temporary) / "results"
+        if not place.exists():
+            make(place)
+        missed = 0
+        for cache in ("empty", "kept"):
+            missed += look(place, Path(temporary) / "cache", options, cache)
+    return int(missed > 0)
+
+
+def make(place: Path) -> None:
+    """Simulate one small study and copy it, and one large study."""
+    began_s = time.process_time()
+    place.mkdir(parents=True)
+    each = RUNS // STUDIES
+    study = cw.Study(
+        id="small", link="rate=2 Mbit/s,delay=5 ms", algorithm=ALGORITHMS, duration="1 s",
+        repetitions=each // len(ALGORITHMS), start_jitter="50 ms",
+    )  # fmt: skip
+    study.run(place / "study-000")
+    for number in range(1, STUDIES):
+        shutil.copytree(place / "study-000", place / f"study-{number:03}")
+    large = cw.Study(
+        id=LARGE, link="rate=2 Mbit/s,delay=5 ms", algorithm=ALGORITHMS, duration="200 ms",
+        repetitions=RUNS // len(ALGORITHMS), start_jitter="50 ms",
+    )  # fmt: skip
+    large.run(place / LARGE)
+    size_mb = sum(file.stat().st_size for file in place.rglob("*") if file.is_file()) / 1e6
+    print(f"made {STUDIES} studies of {each} runs and one of {RUNS:,}: {size_mb:.0f} MB, "
+          f"{time.process_time() - began_s:.0f} CPU s")  # fmt: skip
+
+
+def look(place: Path, cache: Path, options: argparse.Namespace, called: str) -> int:
+    """Time the page once, and the server's memory; how many bars are missed."""
+    with served(place, cache) as (process, address, start_s):
+        command = ["node", str(DRIVER), address, options.browser, LARGE]
+        told = subprocess.run(  # noqa: S603  our own driver
+            command, stdout=subprocess.PIPE, check=True, text=True
+        ).stdout
+        found = json.loads(told)
+        print(
+            f"{called} cache: address after {start_s:.2f} s; first screen "
+            f"{', '.join(map(str, found['first_ms']))} ms (bar {FIRST_SCREEN_MS}); the study of "
+            f"{RUNS:,} runs {found['large_ms']} ms, its last page {found['last_page_ms']} ms",
+            flush=True,
+        )
+        settled_mb, end_mb, spent_s = ask_often(process, address, options.requests)
+    first_ms = max(found["first_ms"])
+    growth_mb = end_mb - settled_mb
+    print(
+        f"{'':6}{options.requests:,} requests: {settled_mb:.0f} MB after {SETTLED}, "
+        f"{end_mb:.0f} MB at the end (may grow by {GROWTH_MB}); {spent_s:.1f} CPU s of the server",
+        flush=True,
+    )
+    return (first_ms > FIRST_SCREEN_MS) + (growth_mb > GROWTH_MB)
+
+
+@contextmanager
+def served(place: Path, cache: Path) -> Iterator[tuple[subprocess.Popen[str], str, float]]:
+    """`cwndlab open` of a folder, its address, and how long that took."""
+    began_s = time.perf_counter()
+    environment = {**os.environ, "XDG_CACHE_HOME": str(cache), "COLUMNS": "200"}
+    command = [sys.executable, "-m", "cwndlab", "open", str(place), "--no-browser"]
+    with subprocess.Popen(  # noqa: S603  this program itself
+        command, stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        said = process.stdout.readline() if process.stdout else ""
+        try:
+            yield process, found_in(said, r"(http://\S+)"), time.perf_counter() - began_s
+        finally:
+            process.send_signal(signal.SIGINT)
+
+
+def ask_often(
+    process: subprocess.Popen[str], address: str, count: int
+) -> tuple[float, float, float]:
+    """The server's memory after the first requests and after all, and its CPU time."""
+    client = Client(address)
+    rows = client.json("/api/studies")["studies"]
+    large = client.json("/api/studies", q=LARGE)["studies"][0]["id"]
+    pages = itertools.cycle(range(0, 900, 7))
+    began_s = cpu_s(process)
+    settled_mb = 0.0
+    for number in range(count):
+        row = rows[number % len(rows)]["id"]
+        match number % 5:
+            case 0:
+                client.json("/api/studies", q="study", page=number % 4)
+            case 1:
+                client.json("/api/state", id=row)
+            case 2:
+                client.json("/api/runs", id=large, page=next(pages))
+            case 3:
+                client.json("/api/runs", id=row, q="cubic")
+            case _ if number % 50 == 4:  # noqa: PLR2004  a decision takes a second
+                client.json("/api/study", id=row)
+            case _:
+                client.json("/api/state", id=large)
+        if number == SETTLED:
+            settled_mb = memory_mb(process)
+    return settled_mb, memory_mb(process), cpu_s(process) - began_s
+
+
+class Client:
+    """A client with the cookie for an address."""
+
+    def __init__(self, address: str) -> None:
+        """Exchange the token for the cookie."""
+        self.host, _, rest = address.removeprefix("http://").partition("/")
+        connection = http.client.HTTPConnection(self.host)
+        connection.request("GET", f"/{rest}")
+        self.cookie = (connection.getresponse().headers["Set-Cookie"] or "").partition(";")[0]
+
+    def json(self, path: str, **asked: str | int) -> Any:  # noqa: ANN401  an answer
+        """An answer."""
+        connection = http.client.HTTPConnection(self.host, timeout=600)
+        connection.request("GET", f"{path}?{urlencode(asked)}", headers={"Cookie": self.cookie})
+        answer = connection.getresponse()
+        body = answer.read()
+        connection.close()
+        if answer.status != http.HTTPStatus.OK:
+            sys.exit(f"{path}: {answer.status} {body[:200]!r}")
+        return json.loads(body)
+
+
+def memory_mb(process: subprocess.Popen[str]) -> float:
+    """Resident memory."""
+    text = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
+    return int(found_in(text, r"VmRSS:\s+(\d+) kB")) / 1024
+
+
+def found_in(text: str, pattern: str) -> str:
+    """What a pattern finds; ends the program without it."""
+    found = re.search(pattern, text)
+    if found is None:
+        sys.exit(f"no {pattern} in {text!r}")
+    return found[1]
+
+
+def cpu_s(process: subprocess.Popen[str]) -> float:
+    """CPU time so far."""
+    fields = (
+        Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    )
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _browser() -> str:
+    names = ("chromium", "firefox-esr", "firefox")
+    return next((found for name in names if (found := shutil.which(name))), "")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

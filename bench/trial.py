@@ -1,0 +1,243 @@
+"""Trials in simulated worlds: error rates of switchback and flow-by-flow verdicts, and their power.
+
+A world is a shared wire whose rate drifts and has busy hours, with cross traffic that comes and
+goes.  Both algorithms are simulated in every period of a trial, so that the true change is known;
+the trial sees one of them.  Beside it stands the comparison flow by flow (A/B): in each period half
+of the flows have one algorithm and half the other, over the same queue.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cwndlab import core
+from cwndlab.judge.decision import ZONE
+from cwndlab.judge.goals import Goal, goal_named
+from cwndlab.judge.plan import needed_repetitions
+from cwndlab.judge.switchback import Verdict, change_of, orders, verdict_of
+from cwndlab.measure.trial.guard import Guard, Guardrails
+from cwndlab.measure.trial.periods import PeriodOutcome
+from cwndlab.study import matrix
+from cwndlab.study.places import Arguments
+
+FLOWS = 4
+PERIOD_S, WASHOUT_S = 10, 3
+_CLEAR = Guard(Guardrails(rtt_ratio=3.75, goodput_ratio=0.27, retransmitted_points=7.5))
+PAIRS = (("bbr", "cubic"), ("reno", "cubic"), ("vegas", "cubic"), ("cubic", "cubic"))
+HARMFUL = ("cubic", "vegas")
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """A period of a world."""
+
+    rate_mbit_s: float
+    delay_ms: float
+    queue_pkts: int
+    cross: int
+    """Flows of CUBIC that are nobody's in the trial."""
+
+
+def world(draws: np.random.Generator, periods: int) -> list[Conditions]:
+    """Draw the periods of a trial."""
+    rate = math.exp(draws.uniform(math.log(5), math.log(30)))
+    delay_ms = math.exp(draws.uniform(math.log(8), math.log(50)))
+    queue_bdp = math.exp(draws.uniform(math.log(0.5), math.log(4)))
+    queue = max(20, round(queue_bdp * rate * 1e3 * 2 * delay_ms / 12_000))
+    phase, state, cross, found = draws.uniform(0, 2 * math.pi), 0.0, 0, []
+    for n in range(periods):
+        state = 0.9 * state + draws.normal(0, 0.08)
+        busy = 0.3 * math.sin(phase + 2 * math.pi * n / periods)
+        cross = draws.poisson(1) if draws.random() < 0.4 else cross  # noqa: PLR2004
+        found.append(Conditions(rate * math.exp(state + busy), delay_ms, queue, int(cross)))
+    return found
+
+
+def scenario(conditions: Conditions, algorithms: list[str], seed: int) -> str:
+    """Return the text of a period's scenario."""
+    document: dict[str, Any] = {
+        "link": f"rate={conditions.rate_mbit_s:.3f} Mbit/s,delay={conditions.delay_ms:.3f} ms,"
+        f"queue={conditions.queue_pkts} packets",
+        "duration": f"{PERIOD_S} s",
+        "warm_up": f"{WASHOUT_S} s",
+        "start_jitter": "500 ms",
+        "record": {"events": False},
+        "seed": seed,
+        "flow": [{"algorithm": name} for name in algorithms + ["cubic"] * conditions.cross],
+    }
+    _, _, (cell,) = matrix.build(document, Arguments(document), Path())
+    text = cell.resolved.scenario.model_dump(mode="json", exclude_none=True)
+    return json.dumps(text | {"seed": seed})
+
+
+def flows_of(texts: list[str]) -> list[list[dict[str, Any]]]:
+    """Return the rows of the trial's own flows, run by run."""
+    found: list[list[dict[str, Any]]] = []
+    while texts:
+        tables = core.run_many(texts, {})
+        done = len(tables["errors"])
+        own: list[list[dict[str, Any]]] = [[] for _ in range(done)]
+        columns = tables["flows"]
+        for n, run in enumerate(columns["run"]):
+            if columns["flow"][n] < FLOWS:
+                own[int(run)].append({name: values[n] for name, values in columns.items()})
+        found += own
+        texts = texts[done:]
+    return found
+
+
+def outcome(rows: list[dict[str, Any]], goal: Goal) -> PeriodOutcome:
+    """Return what a period shows."""
+    base = min(row["rtt_base_ms"] for row in rows)
+    goodputs = [max(row["goodput_mbit_s"], 0.01) for row in rows]
+    late = [row["rtt_p95_ms"] if row["rtt_p95_ms"] is not None else base for row in rows]
+    utilities = [
+        goal.utility_of_flow(goodput, max(rtt - base, 0))
+        for goodput, rtt in zip(goodputs, late, strict=True)
+    ]
+    again = float(np.mean([row["retransmitted_pct"] or 0.0 for row in rows]))
+    return PeriodOutcome(
+        float(np.mean(utilities)), float(np.mean(goodputs)), float(np.mean(late)), again, len(rows)
+    )
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A trial and the truth."""
+
+    pair: tuple[str, str]
+    truth: float
+    verdict: Verdict
+    estimate: float
+    covers: bool
+    apart: Verdict
+    apart_covers: bool
+    apart_estimate: float
+    spread: float
+    differences: tuple[float, ...]
+    clear_harm: bool
+    """Whether the challenger's first period is beyond the guardrails by half of them."""
+    harm: bool
+    """Whether it is beyond the guardrails."""
+    is_stopped: bool
+
+
+def tried(seed: int, blocks: int, pair: tuple[str, str] | None = None) -> Tried:
+    """Conduct a trial; the seed chooses the pair if none is given."""
+    draws = np.random.default_rng([20, seed])
+    challenger, baseline = pair or PAIRS[seed % len(PAIRS)]
+    goal = goal_named("balance" if seed % 8 < 4 else "throughput")  # noqa: PLR2004  half of each
+    conditions = world(draws, 2 * blocks)
+    texts = []
+    for n, each in enumerate(conditions):
+        half = [challenger] * (FLOWS // 2) + [baseline] * (FLOWS // 2)
+        for k, algorithms in enumerate(([challenger] * FLOWS, [baseline] * FLOWS, half)):
+            texts.append(scenario(each, algorithms, 10_000 * seed + 3 * n + k + 1))
+    rows = flows_of(texts)
+    ours = [outcome(run, goal) for run in rows[0::3]]
+    theirs = [outcome(run, goal) for run in rows[1::3]]
+    truth = float(np.mean([a.utility - b.utility for a, b in zip(ours, theirs, strict=True)]))
+    first = orders(blocks, seed)
+    seen_ours = [ours[2 * n if first[n] else 2 * n + 1].utility for n in range(blocks)]
+    seen_theirs = [theirs[2 * n + 1 if first[n] else 2 * n].utility for n in range(blocks)]
+    change = change_of(seen_ours, seen_theirs)
+    mixed = [
+        (outcome(run[: FLOWS // 2], goal).utility, outcome(run[FLOWS // 2 :], goal).utility)
+        for run in rows[2::3]
+    ]
+    apart = change_of([a for a, _ in mixed], [b for _, b in mixed])
+    at = 0 if first[0] else 1
+    guard, reference = Guard(Guardrails()), [theirs[1 - at]]
+    stopped = guard.harm_of_period(ours[at], reference) is not None
+    return Tried(
+        (challenger, baseline),
+        truth,
+        verdict_of(change),
+        change.estimate,
+        change.low <= truth <= change.high,
+        verdict_of(apart),
+        apart.low <= truth <= apart.high,
+        apart.estimate,
+        change.spread,
+        tuple(float(a - b) for a, b in zip(seen_ours, seen_theirs, strict=True)),
+        _CLEAR.harm_of_period(ours[at], [theirs[at]]) is not None,
+        guard.harm_of_period(ours[at], [theirs[at]]) is not None,
+        stopped,
+    )
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--blocks", type=int, default=10)
+    options = parser.parse_args()
+    found = []
+    for seed in range(options.trials):
+        found.append(tried(seed, options.blocks))
+        if seed % 20 == 19:  # noqa: PLR2004  now and then
+            print(f"{seed + 1} trials", flush=True)
+    for title, name in (("switchback", "verdict"), ("flow by flow", "apart")):
+        covers = "covers" if name == "verdict" else "apart_covers"
+        wrong_good = [getattr(t, name) is Verdict.CONFIRMED for t in found if t.truth <= 0]
+        wrong_bad = [getattr(t, name) is Verdict.REFUTED for t in found if t.truth >= ZONE]
+        decided = [getattr(t, name) is not Verdict.NOT_ENOUGH for t in found]
+        print(
+            f"{title}: interval holds the true change in "
+            f"{100 * np.mean([getattr(t, covers) for t in found]):.1f} % (stated 95); confirmed "
+            f"where it is not better {sum(wrong_good)} of {len(wrong_good)}; refuted where it is "
+            f"better by the zone {sum(wrong_bad)} of {len(wrong_bad)} (stated 2.5 %); decided "
+            f"{100 * np.mean(decided):.0f} %"
+        )
+    for pair in PAIRS:
+        own = [t for t in found if t.pair == pair]
+        print(
+            f"  {pair[0]} for {pair[1]}: true change {np.mean([t.truth for t in own]):+.3f}, "
+            f"switchback {np.mean([t.estimate for t in own]):+.3f}, flow by flow "
+            f"{np.mean([t.apart_estimate for t in own]):+.3f}"
+        )
+    _print_power(found, options.blocks)
+    # CUBIC instead of Vegas fills queues: a challenger that often does harm.
+    found += [tried(seed, 2, HARMFUL) for seed in range(options.trials, 2 * options.trials)]
+    for title, own in (
+        ("beyond the limits by half", [t for t in found if t.clear_harm]),
+        ("beyond the limits", [t for t in found if t.harm]),
+        ("within the limits", [t for t in found if not t.harm]),
+    ):
+        print(
+            f"guardrails: challengers {title}: {sum(t.is_stopped for t in own)} of {len(own)} "
+            "stopped within the first period"
+        )
+
+
+def _print_power(found: list[Tried], blocks: int) -> None:
+    """Print how often the planned number of blocks sees an effect of the size planned for."""
+    draws = np.random.default_rng(1)
+    seen, planned = [], []
+    for each in found:
+        apart = np.array(each.differences) - np.mean(each.differences)
+        pilot = draws.choice(apart, blocks) * math.sqrt(blocks / (blocks - 1))
+        for effect in (0.05, 0.1, 0.2):
+            spread = change_of(pilot, np.zeros(blocks)).cautious_spread
+            count = needed_repetitions(spread, effect)
+            if count is None or count > 400:  # noqa: PLR2004  no trial is longer
+                continue
+            wide = draws.choice(apart, max(count, 6)) * math.sqrt(blocks / (blocks - 1))
+            change = change_of(effect + wide, np.zeros(len(wide)))
+            seen.append(change is not None and change.low > 0)
+            planned.append(count)
+    print(
+        f"power: the planned length sees the planned effect in {100 * np.mean(seen):.0f} % of "
+        f"{len(seen)} trials (stated 80); blocks {np.median(planned):.0f} in the median"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+//! All that the runs of one network say for a goal: the set, its scores, and how sure that is.
+
+use crate::paired::Difference;
+use crate::repeat::{self, Prediction};
+use crate::select::{Choice, Rule, choose};
+use crate::sequence;
+use crate::trade_off::{self, Line, Span};
+use crate::utilities::Utilities;
+
+/// Confidence of every interval that is reported.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// Probability that a look says "settled" of a set that is not, at most, over all looks together.
+const SETTLED_ERROR: f64 = 0.1;
+
+/// An estimate with its interval; open where too few runs leave it so.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Bounds {
+    /// The mean.
+    pub estimate: f64,
+    /// The interval's ends.
+    pub interval: Option<[f64; 2]>,
+}
+
+impl Bounds {
+    /// A mean with its interval.
+    #[must_use]
+    pub fn of(difference: Difference) -> Self {
+        let (mean, reach) = (difference.mean, difference.half_width(CONFIDENCE));
+        let interval = reach.is_finite().then_some([mean - reach, mean + reach]);
+        Self { estimate: mean, interval }
+    }
+
+    fn map(self, change: impl Fn(f64) -> f64) -> Self {
+        let interval = self.interval.map(|[low, high]| [change(low), change(high)]);
+        Self { estimate: change(self.estimate), interval }
+    }
+}
+
+/// What the runs of one network say.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Decision {
+    /// The set, and the order of all.
+    pub choice: Choice,
+    /// Whether runs differ: else nothing in them is random.
+    pub is_random: bool,
+    /// Whether, however often one looked, each contestant is known to be in the set or out of it.
+    pub is_settled: bool,
+    /// What as many fresh repetitions would say; nothing with too few that differ.
+    pub prediction: Option<Prediction>,
+    /// The prices at which each contestant is within the zone of the best.
+    pub spans: Vec<Option<Span>>,
+    /// The contestants that no other beats in both gain and cost.
+    pub undominated: Vec<usize>,
+}
+
+/// Decides by gain - price x cost, rows of logarithms: one a contestant, one value a repetition, NaN
+/// where a run is missing.
+#[must_use]
+pub fn decide(gain: &Utilities, cost: &Utilities, price: f64, rule: Rule) -> Decision {
+    let utilities = Utilities::weighed(gain, cost, price);
+    let choice = choose(&utilities, rule);
+    let is_random = gain.differ() || cost.differ();
+    let lines: Vec<Line> = (0..gain.contestants())
+        .map(|each| Line { gain: gain.mean(each), cost: cost.mean(each) })
+        .collect();
+    let is_whole = lines.iter().all(|line| line.gain.is_finite() && line.cost.is_finite());
+    let span = |each| if is_whole { trade_off::span(&lines, each, rule.zone) } else { None };
+    Decision {
+        is_random,
+        is_settled: is_random && is_settled(&choice, rule.zone),
+        prediction: if is_random { repeat::predict(&utilities, rule) } else { None },
+        spans: (0..lines.len()).map(span).collect(),
+        undominated: if is_whole { trade_off::undominated(&lines) } else { Vec::new() },
+        choice,
+    }
+}
+
+/// By what share one contestant has more than another, of rows of logarithms: -0.04 is 4 % less.
+/// Runs count in which both are finite; nothing without any.
+#[must_use]
+pub fn relative_change(ours: &[f64], theirs: &[f64]) -> Option<Bounds> {
+    Difference::between(ours, theirs).map(|found| Bounds::of(found).map(libm::expm1))
+}
+
+fn is_settled(choice: &Choice, zone: f64) -> bool {
+    let Some(leader) = choice.leader() else {
+        return false;
+    };
+    let error = SETTLED_ERROR / choice.order.len().max(2) as f64;
+    choice.order.iter().filter(|&&each| each != leader).all(|&each| {
+        choice.scores[each].is_some_and(|score| {
+            let reach = sequence::half_width(score.behind, 2.0 * error); // one side counts
+            if score.is_good {
+                score.behind.mean + reach <= zone
+            } else {
+                score.behind.mean - reach > 0.0
+            }
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(rows: &[&[f64]]) -> Utilities {
+        Utilities::new(rows.iter().map(|row| row.to_vec()).collect())
+    }
+
+    #[test]
+    fn runs_that_are_all_the_same_say_nothing_about_others() {
+        let gain = rows(&[&[1.0; 8], &[0.5; 8]]);
+        let decision = decide(&gain, &rows(&[&[2.0; 8], &[2.0; 8]]), 0.25, Rule::default());
+        assert_eq!(decision.choice.good().collect::<Vec<_>>(), [0]);
+        assert!(!decision.is_random && !decision.is_settled && decision.prediction.is_none());
+    }
+
+    #[test]
+    fn a_cost_that_scatters_is_random_at_any_price() {
+        let cost: Vec<f64> = (0..8_u8).map(|n| f64::from(n) / 100.0).collect();
+        let decision = decide(&rows(&[&[1.0; 8]]), &rows(&[&cost]), 0.0, Rule::default());
+        assert!(decision.is_random);
+    }
+
+    #[test]
+    fn a_change_is_a_share_of_the_old_value() {
+        let (new, old) = ([2.0, 8.0].map(libm::log), [1.0, 4.0].map(libm::log));
+        let change = relative_change(&new, &old).expect("two pairs");
+        assert!((change.estimate - 1.0).abs() < 1e-12, "{change:?}");
+        assert_eq!(relative_change(&[f64::NEG_INFINITY], &[0.0]), None);
+    }
+}

@@ -1,0 +1,79 @@
+//! How long the queue of a wire was at most, and what that says of the next packet.
+
+use cwndlab_units::{Duration, Time};
+
+/// The longest queue since a window began, beside the shortest service, from which a look at the
+/// server alone tells most times that the queue is shorter now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct LongestQueue {
+    /// The most packets in queue and service at one time.
+    packets: u32,
+    /// No packet took less time in service.
+    shortest_service: Duration,
+    /// So many packets less one take at least so long.
+    least_time: Duration,
+}
+
+impl LongestQueue {
+    /// No packet came yet.
+    pub(super) fn new() -> Self {
+        let shortest_service = Duration::from_nanos(u64::MAX);
+        Self { packets: 0, shortest_service, least_time: Duration::ZERO }
+    }
+
+    #[inline]
+    pub(super) fn packets(&self) -> u32 {
+        self.packets
+    }
+
+    /// It was so long.
+    pub(super) fn set(&mut self, packets: u32) {
+        self.packets = packets;
+        let others = u64::from(packets.saturating_sub(1));
+        let nanos = self.shortest_service.as_nanos().saturating_mul(others);
+        self.least_time = Duration::from_nanos(nanos);
+    }
+
+    /// A packet takes so long in service.
+    #[inline]
+    pub(super) fn note_service(&mut self, service: Duration) {
+        if service < self.shortest_service {
+            self.shortest_service = service;
+            self.set(self.packets);
+        }
+    }
+
+    /// Whether the queue is surely shorter at `now` than it was, as the server has done with all of it
+    /// at `free_at`: if the first of as many packets had not left by `now`, the others would take longer.
+    #[inline]
+    pub(super) fn is_longer_than_queue(&self, free_at: Time, now: Time) -> bool {
+        free_at.as_nanos() - now.as_nanos() < self.least_time.as_nanos()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_packets_of_ten_nanoseconds_take_twenty_after_the_first() {
+        let mut longest = LongestQueue::new();
+        let now = Time::from_nanos(100);
+        assert!(!longest.is_longer_than_queue(now, now), "it was empty at most");
+        longest.note_service(Duration::from_nanos(30));
+        longest.set(3);
+        longest.note_service(Duration::from_nanos(10));
+        let is_longer =
+            [119, 120].map(|at| longest.is_longer_than_queue(Time::from_nanos(at), now));
+        assert_eq!(is_longer, [true, false]);
+        assert_eq!(longest.packets(), 3);
+    }
+
+    #[test]
+    fn a_packet_that_takes_no_time_says_nothing() {
+        let mut longest = LongestQueue::new();
+        longest.set(5);
+        longest.note_service(Duration::ZERO);
+        assert!(!longest.is_longer_than_queue(Time::ZERO, Time::ZERO));
+    }
+}

@@ -1,0 +1,115 @@
+//! The decision over repetitions: what the page has of runs in, what `cwndlab compare` says of the
+//! same out.
+
+use cwndlab_judge::{
+    Bounds, FlowFigures, Rule, RunFigures, Utilities, decide, logarithms, relative_change,
+};
+use cwndlab_scenario::FlowSummary;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// How many figures there are of a run, in the order of [`figures_of`].
+const FIGURES: usize = 4;
+
+/// What is asked of runs. Rule, price and what is shown of a change come from the command line's
+/// code when the page is built.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Question {
+    algorithms: Vec<String>,
+    /// The algorithm that is run today.
+    baseline: String,
+    price: f64,
+    zone: f64,
+}
+
+/// What the decision takes of a run's flows.
+pub(crate) fn figures_of(flows: &[FlowSummary]) -> [f64; FIGURES] {
+    let flows: Vec<FlowFigures> = flows
+        .iter()
+        .map(|flow| FlowFigures {
+            goodput_mbit_s: flow.goodput_mbit_s.unwrap_or(f64::NAN),
+            rtt_p95_ms: flow.rtt_p95_ms.unwrap_or(f64::NAN),
+            rtt_base_ms: flow.rtt_base_ms.unwrap_or(f64::NAN),
+            end_s: flow.end_s,
+            window_s: flow.window_s.unwrap_or(f64::NAN),
+        })
+        .collect();
+    let run = RunFigures::of(&flows);
+    [run.log_goodput, run.log_queueing_delay, run.goodput_mbit_s, run.rtt_p95_ms]
+}
+
+/// The decision, as JSON. `figures` are the bytes of 64-bit floating-point numbers, little-endian:
+/// of each algorithm each repetition's.
+///
+/// # Errors
+/// The figures are not of as many runs of each algorithm.
+pub(crate) fn decision(question: &Question, figures: &[u8]) -> Result<String, String> {
+    let names = &question.algorithms;
+    let numbers = figures.chunks_exact(size_of::<f64>()).filter_map(<[u8]>::first_chunk);
+    let values: Vec<f64> = numbers.map(|bytes| f64::from_le_bytes(*bytes)).collect();
+    if names.is_empty() || values.is_empty() || values.len() % (names.len() * FIGURES) != 0 {
+        return Err(format!("{} figures of {} algorithms", values.len(), names.len()));
+    }
+    let repetitions = values.len() / FIGURES / names.len();
+    let rows = |figure: usize| -> Vec<Vec<f64>> {
+        let runs: Vec<f64> = values.chunks(FIGURES).map(|run| run[figure]).collect();
+        runs.chunks(repetitions).map(<[f64]>::to_vec).collect()
+    };
+    let (gain, cost) = (Utilities::new(rows(0)), Utilities::new(rows(1)));
+    let rule = Rule { zone: question.zone, ..Rule::default() };
+    let decided = decide(&gain, &cost, question.price, rule);
+    let choice = &decided.choice;
+    let best: Vec<usize> = choice.good().collect();
+    let baseline = choice.order.iter().copied().find(|&each| names[each] == question.baseline);
+    let step = best.first().zip(baseline).filter(|(first, baseline)| *first != baseline);
+    let changes = step.map(|(&new, old)| {
+        let change = |figure| {
+            let rows = rows(figure);
+            relative_change(&logarithms(&rows[new]), &logarithms(&rows[old]))
+        };
+        json!({ "goodput_mbit_s": change(2).map(bounds), "rtt_p95_ms": change(3).map(bounds) })
+    });
+    let algorithms = choice.order.iter().filter_map(|&each| {
+        let score = choice.scores[each]?;
+        let [estimate, low, high] = ends(Bounds::of(score.utility));
+        let prices = decided.spans[each].map(|span| [finite(span.low), finite(span.high)]);
+        Some(json!({
+            "algorithm": names[each],
+            "score": estimate,
+            "low": low,
+            "high": high,
+            "behind": score.behind.mean,
+            "is_good": score.is_good,
+            "prices_of_delay": prices,
+            "is_undominated": decided.undominated.contains(&each),
+        }))
+    });
+    let prediction = decided.prediction;
+    let answer = json!({
+        "best": best.iter().map(|&each| &names[each]).collect::<Vec<_>>(),
+        "pairs": if decided.is_random { repetitions } else { 0 },
+        "repeatable": prediction.map(|found| found.leader_stays),
+        "same_set": prediction.map(|found| found.same_set),
+        "good_selection": prediction.map(|found| found.leader_is_good),
+        "baseline": baseline.map(|each| &names[each]),
+        "changes": changes,
+        "algorithms": algorithms.collect::<Vec<_>>(),
+    });
+    Ok(answer.to_string())
+}
+
+fn bounds(change: Bounds) -> Value {
+    let [estimate, low, high] = ends(change);
+    json!({ "estimate": estimate, "low": low, "high": high })
+}
+
+fn ends(bounds: Bounds) -> [Option<f64>; 3] {
+    let [low, high] = bounds.interval.map_or([None; 2], |ends| ends.map(Some));
+    [Some(bounds.estimate), low, high]
+}
+
+/// JSON has no infinity.
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}

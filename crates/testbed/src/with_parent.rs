@@ -1,0 +1,49 @@
+//! A program that the kernel ends when its parent does, however that ends.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// Becomes a program: the arguments are the parent's process number, the program and its arguments.
+///
+/// # Errors
+/// If the arguments are not these, the parent has ended, or there is no such program: one sentence.
+pub fn main_of_program(arguments: &[OsString]) -> Result<u8, String> {
+    let [parent, program, rest @ ..] = arguments else {
+        return Err("with-parent: a process number and a program are missing".to_owned());
+    };
+    let number = parent.to_str().and_then(|text| text.parse::<libc::pid_t>().ok());
+    let number =
+        number.ok_or_else(|| format!("{}: no process number", parent.to_string_lossy()))?;
+    // SAFETY: no pointers. The signal is set first, so that the parent cannot end unnoticed.
+    let (set, actual) =
+        unsafe { (libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL), libc::getppid()) };
+    if set != 0 {
+        return Err(io::Error::last_os_error().to_string());
+    }
+    if actual != number {
+        return Err(format!("process {number} has ended or is not the parent"));
+    }
+    let error = Command::new(program).args(rest).exec();
+    Err(format!("{}: {error}", program.to_string_lossy()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(arguments: &[&str]) -> String {
+        let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+        main_of_program(&arguments).expect_err("refused")
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_in_a_sentence() {
+        assert!(refusal(&["7"]).contains("a program are missing"));
+        assert!(refusal(&["x", "true"]).contains("x: no process number"));
+        // SAFETY: takes nothing.
+        let own = unsafe { libc::getpid() }.to_string();
+        assert!(refusal(&[&own, "true"]).contains("is not the parent"));
+    }
+}

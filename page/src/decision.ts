@@ -1,0 +1,79 @@
+// The decision over repetitions, as `cwndlab compare --format json` has it.
+
+import { type Goal, type Reality, data } from "./data.ts";
+
+/** What the module says of runs: crates/page/src/decision.rs. */
+export interface Decided {
+  best: string[];
+  pairs: number;
+  repeatable: number | null;
+  same_set: number | null;
+  good_selection: number | null;
+  baseline: string | null;
+  changes: Record<ChangedColumn, Bounds | null> | null;
+  algorithms: Entrant[];
+}
+
+export type ChangedColumn = "goodput_mbit_s" | "rtt_p95_ms";
+
+export interface Bounds {
+  estimate: number;
+  low: number | null;
+  high: number | null;
+}
+
+export interface Entrant {
+  algorithm: string;
+  score: number;
+  low: number | null;
+  high: number | null;
+  behind: number;
+  is_good: boolean;
+  /** The second is null where there is no bound. */
+  prices_of_delay: [number, number | null] | null;
+  is_undominated: boolean;
+}
+
+/** The question to the module about runs of these algorithms. */
+export function questionOf(algorithms: string[], goal: Goal): string {
+  return JSON.stringify({ algorithms, baseline: data.baseline, price: goal.price, ...data.rule });
+}
+
+/** The record of advice for a scenario's class of networks; null without one. */
+export function realityOf(scenario: string): Reality | null {
+  const { path } = JSON.parse(scenario) as { path: { kind: string; radio?: { kind: string } } };
+  const name = path.kind === "cell" ? path.radio?.kind : path.kind;
+  return data.reality[name ?? ""] ?? null;
+}
+
+const NAMES: Record<ChangedColumn, string> = { goodput_mbit_s: "throughput", rtt_p95_ms: "delay" };
+
+/** As the command's `decision`: the page tries no other networks and no mixes. */
+export function asJson(decided: Decided, goal: Goal, reality: Reality | null): object {
+  const { best, pairs, repeatable, same_set, good_selection, baseline, changes, algorithms } = decided;
+  const known = Object.entries(changes ?? {}).filter(([, change]) => change !== null);
+  const named = known.map(([column, change]) => [NAMES[column as ChangedColumn], change]);
+  return {
+    goal: goal.name,
+    setting: "",
+    best,
+    sure: null,
+    repeatable,
+    same_set,
+    good_selection,
+    robust: null,
+    reality,
+    baseline: baseline === null ? null : {
+      algorithm: baseline,
+      change: named.length > 0 ? Object.fromEntries(named) : null,
+      host: data.host,
+    },
+    pairs,
+    zone: data.rule.zone,
+    price_of_delay: goal.price,
+    coexistence: [],
+    population: null,
+    networks: null,
+    algorithms,
+  };
+}

@@ -1,0 +1,135 @@
+// Questions to the server that gave this page, and what it answers.
+
+export interface Row {
+  id: string;
+  name: string;
+  path: string;
+  title: string;
+  link: string;
+  algorithms: string[];
+  runs: number;
+  done: number;
+  failed: number;
+  state: "running" | "finished" | "stopped" | "damaged";
+  changed_unix_s: number;
+  problem: string;
+}
+
+export interface List {
+  studies: (Row & { headline: string })[];
+  found: number;
+  all: number;
+  runs: number;
+  page_rows: number;
+}
+
+export interface State extends Row {
+  is_running_here: boolean;
+  printed: string;
+}
+
+export interface Style {
+  colour: string;
+  dark: string;
+  dashes: number[];
+  /** Of the second of two studies. */
+  is_hollow?: boolean;
+}
+
+export type Styles = Record<string, Style>;
+type Values = (number | null)[];
+
+export interface Axis {
+  title: string;
+  unit: string;
+}
+
+export interface SeriesChart {
+  kind: "series";
+  name: string;
+  panels: { column: string; title: string; unit: string }[];
+  lines: { name: string; flow: number; t: number[]; values: Record<string, Values> }[];
+  losses: { name: string; count: number; t: number[]; timeouts: number[] }[];
+}
+
+export interface ScatterChart {
+  kind: "scatter";
+  name: string;
+  points: { name: string; x: Values; y: Values }[];
+  x: Axis;
+  y: Axis;
+}
+
+export interface DotsChart {
+  kind: "dots";
+  name: string;
+  groups: { name: string; points: [number, number][] }[];
+  marks: { x: number; text: string }[];
+  x: Axis;
+  y: Axis;
+}
+
+export type Chart = SeriesChart | ScatterChart | DotsChart;
+
+export interface Said {
+  headline: string;
+  sentences: string[];
+  certainty: [string, string, string][];
+}
+
+export interface Study extends Said {
+  settings: string[];
+  setting: number;
+  together: Said | null;
+  charts: Chart[];
+  styles: Styles;
+}
+
+export interface Runs {
+  heads: Axis[];
+  rows: (string | number | null)[][];
+  found: number;
+  page_rows: number;
+  failures: string[];
+}
+
+/** What is wrong with a study: the key that it is about, empty without one, and its line. */
+export interface Problem {
+  key: string;
+  line: number | null;
+  text: string;
+}
+
+/** An answer that is a refusal; its message is the sentence. */
+export class Refused extends Error {
+  constructor(message: string, readonly problems: Problem[]) {
+    super(message);
+  }
+}
+
+/** Asks for JSON. An answer that is a refusal is thrown as its sentence. */
+export async function ask<Answer>(path: string, asked: Record<string, string | number> = {}): Promise<Answer> {
+  const query = new URLSearchParams(Object.entries(asked).map(([key, value]) => [key, String(value)]));
+  return answered(await reached(fetch(`${path}?${query}`)));
+}
+
+export async function post<Answer>(path: string, body: unknown): Promise<Answer> {
+  const headers = { "Content-Type": "application/json" };
+  return answered(await reached(fetch(path, { method: "POST", headers, body: JSON.stringify(body) })));
+}
+
+async function reached(asked: Promise<Response>): Promise<Response> {
+  try {
+    return await asked;
+  } catch {
+    throw new Error("The server does not answer; is `cwndlab open` still running?");
+  }
+}
+
+async function answered<Answer>(response: Response): Promise<Answer> {
+  const text = await response.text();
+  if (!(response.headers.get("Content-Type") ?? "").includes("json")) throw new Error(text.trim() || response.statusText);
+  const value = JSON.parse(text) as Answer & { error?: string; problems?: Problem[] };
+  if (!response.ok) throw new Refused(value.error ?? response.statusText, value.problems ?? []);
+  return value;
+}

@@ -1,0 +1,156 @@
+// The decision in words: the command line's templates (python/cwndlab/judge/templates.py, by way of
+// data.json), filled as python/cwndlab/judge/sentences.py fills them.
+
+import { type Goal, type Reality, data } from "./data.ts";
+import type { Bounds, ChangedColumn, Decided, Entrant } from "./decision.ts";
+import { joinWords, percent, probability, signedPercent, twoDigits, wholePercent } from "./wording.ts";
+
+/** The queue of the narrowest wire: crates/page/src/queues.rs. */
+export interface QueueSize {
+  packets: number;
+  bdp: number;
+  rate: string;
+  rtt: string;
+  is_trace: boolean;
+  is_default: boolean;
+}
+
+/** One of the three lines of certainty. */
+export interface Line {
+  name: string;
+  /** A probability, or a dash. */
+  value: string;
+  /** The same as a number; null where it is not known. */
+  share: number | null;
+  meaning: string;
+}
+
+function say(template: string, values: Record<string, string | number> = {}): string {
+  const text = data.sentences[template];
+  if (text === undefined) throw new Error(`no sentence "${template}"`);
+  return text.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
+}
+
+/** The answer in one sentence. */
+export function headline(decided: Decided, goal: Goal): string {
+  const { best, algorithms } = decided;
+  if (best.length === 0) return say("not measured", { goal: goal.title, missing: goal.missing });
+  if (algorithms.length === 1) return say("alone", { goal: goal.title, name: best[0]! });
+  const values = {
+    goal: goal.title,
+    names: joinWords(best, "or"),
+    beside: "",
+    how_sure: howSure(decided),
+  };
+  if (best.length === 1) return say("one", values);
+  return say(best.length === algorithms.length ? "all" : "several", values);
+}
+
+function howSure({ pairs, repeatable }: Decided): string {
+  if (pairs === 0) return say("nothing random");
+  if (repeatable === null) return say("too few", { runs: runsOf(pairs) });
+  if (repeatable >= data.sure) return say("this link only");
+  const share = probability(repeatable);
+  return say("not sure", { sure: share, weakest: say("not repeatable", { share }) });
+}
+
+const runsOf = (pairs: number) => (pairs === 1 ? "one run" : `${pairs} repetitions`);
+
+/** What follows the headline, a sentence each. */
+export function sentences(decided: Decided, queue: QueueSize | null): string[] {
+  return [stepSentence(decided), priceSentence(decided), queueSentence(decided, queue)].filter(
+    (sentence) => sentence !== "",
+  );
+}
+
+function stepSentence({ best, baseline, changes, algorithms }: Decided): string {
+  if (baseline === null || best.length === 0 || algorithms.length === 1) return "";
+  if (best[0] === baseline) return say("is baseline", { baseline });
+  if (changes === null) return "";
+  const known = Object.entries(changes).filter(([, change]) => change !== null) as [
+    ChangedColumn,
+    Bounds,
+  ][];
+  const hasIntervals = known.some(([, { low }]) => low !== null);
+  const sentence = say(hasIntervals ? "step" : "step without intervals", {
+    old: baseline,
+    new: best[0]!,
+    changes: joinWords(known.map(([name, own]) => `${data.changes[name]} ${changeOf(own)}`)),
+  });
+  if (!best.includes(baseline)) return sentence;
+  return `${sentence} ${say("no step", { baseline, zone: percent(data.rule.zone) })}`;
+}
+
+function changeOf({ estimate, low, high }: Bounds): string {
+  if (low === null || high === null) return signedPercent(estimate);
+  const written = (value: number) =>
+    estimate >= 1 ? twoDigits(value + 1) : wholePercent(value);
+  return `${signedPercent(estimate)} [${written(low)}, ${written(high)}]`;
+}
+
+/** A price below which half the delay would be worth 0.0 % of the throughput. */
+const LEAST_PRICE = -Math.log2(1 - 0.0005);
+
+function priceSentence({ best, algorithms }: Decided): string {
+  const first = best[0];
+  const prices = algorithms.find(({ algorithm }) => algorithm === first)?.prices_of_delay ?? null;
+  if (first === undefined || algorithms.length === 1 || prices === null) return "";
+  const [least, high] = prices;
+  const low = least < LEAST_PRICE ? 0 : least;
+  const below = low > 0 ? leaderBeyond(algorithms, first, low * 0.95) : undefined;
+  const above = high === null ? undefined : leaderBeyond(algorithms, first, high * 1.05 + 1e-6);
+  const others =
+    (below === undefined ? "" : say("price other", { name: below, side: "less" })) +
+    (above === undefined ? "" : say("price other", { name: above, side: "more" }));
+  if (others === "") return say("no turn");
+  return say("price", { name: first, range: given(low, high), others });
+}
+
+/** Another algorithm that is within the zone of the best at a price. */
+function leaderBeyond(entrants: Entrant[], first: string, price: number): string | undefined {
+  return entrants.find(({ algorithm, prices_of_delay: prices }) => {
+    if (algorithm === first || prices === null) return false;
+    return prices[0] <= price && price <= (prices[1] ?? Infinity);
+  })?.algorithm;
+}
+
+/** The shares of throughput that half the delay is worth between two prices. */
+function given(low: number, high: number | null): string {
+  const share = (price: number) => percent(1 - 2 ** -price);
+  if (high === null) return `at least ${share(low)}`;
+  return low === 0 ? `at most ${share(high)}` : `${share(low)} to ${share(high)}`;
+}
+
+function queueSentence({ best }: Decided, queue: QueueSize | null): string {
+  if (queue === null || !queue.is_default || best.length === 0) return "";
+  const { packets, bdp, rate, rtt, is_trace } = queue;
+  const mean = is_trace ? " on average" : "";
+  const size = `${packets.toLocaleString("en")} packets, ${twoDigits(bdp)} BDP of ${rate}${mean} and ${rtt}, by default`;
+  return say("default queue", { queue: size });
+}
+
+/** The three lines of certainty. */
+export function certainty(decided: Decided, reality: Reality | null): Line[] {
+  const { pairs, repeatable, best } = decided;
+  return [
+    {
+      name: "repeatable",
+      share: repeatable,
+      value: repeatable === null ? "-" : probability(repeatable),
+      meaning:
+        repeatable === null
+          ? say("repeatable unknown", { runs: runsOf(pairs) })
+          : say("repeatable", { name: best[0]!, pairs }),
+    },
+    { name: "robust", share: null, value: "-", meaning: say("robust unknown") },
+    {
+      name: "in reality",
+      share: reality?.share ?? null,
+      value: reality === null ? "-" : probability(reality.share),
+      meaning:
+        reality === null
+          ? say("reality unknown")
+          : say("reality", { kind: reality.class, agreed: reality.agreed, checked: reality.checked }),
+    },
+  ];
+}

@@ -1,0 +1,278 @@
+// What a happening was, in words: which packet, what the queue held, what the algorithm did, and where
+// that is written.
+
+import { shown } from "./charts.ts";
+import type { Algorithm } from "./data.ts";
+import { type Happening, type Happenings, isExit, isLoss, isReduction, lowerBound } from "./happenings.ts";
+import type { Packets } from "./packets.ts";
+import { phaseSentence } from "./phases.ts";
+import type { QueueSize } from "./sentences.ts";
+
+export interface Explanation {
+  title: string;
+  sentences: string[];
+  source: string;
+}
+
+/** What is known beside the event itself. */
+export interface Known {
+  algorithm: Algorithm;
+  queue: QueueSize | null;
+  packets: Packets | null;
+  happenings: Happenings;
+}
+
+interface Words {
+  /** "{n} packets" stands for the count. */
+  title: (happening: Happening) => string;
+  cause: string;
+  source: string;
+}
+
+const packets = (count: number) => (count === 1 ? "a packet" : `${count.toLocaleString("en")} packets`);
+const lost = (what: string) => ({ count }: Happening) => `${packets(count)} ${what}`;
+
+const WORDS: Record<string, Words> = {
+  queue_overflow: {
+    title: lost("found the queue full"),
+    cause: "A full queue drops every arriving packet (drop-tail), of any flow.",
+    source: "RFC 7567, section 2",
+  },
+  link_loss: {
+    title: lost("lost on the link"),
+    cause: "The link lost it by chance, however long the queue was: no sign of congestion, but the sender cannot know.",
+    source: "RFC 3155, section 1",
+  },
+  link_outage_drop: {
+    title: lost("lost in an outage"),
+    cause: "The link was down when it came.",
+    source: "RFC 3819, section 8",
+  },
+  aqm_drop: {
+    title: lost("dropped by the queue's management"),
+    cause: "The queue dropped it early, to say that it has been long for too long.",
+    source: "RFC 8289, section 4 (CoDel); RFC 8033, section 4 (PIE)",
+  },
+  policed: {
+    title: lost("dropped by the policer"),
+    cause: "It came faster than the policer's bucket was filled.",
+    source: "RFC 2697, section 3",
+  },
+  expired: {
+    title: lost("waited for too long"),
+    cause: "The link keeps no packet longer.",
+    source: "3GPP TS 36.323, section 5.4 (discard timer)",
+  },
+  too_long: {
+    title: lost("too long for the link"),
+    cause: "It is longer than what the link can ever send at once.",
+    source: "RFC 8200, section 5",
+  },
+  ecn_mark: {
+    title: lost("marked instead of dropped"),
+    cause: "The queue marked it \"congestion experienced\"; the receiver echoes that.",
+    source: "RFC 3168, section 6.1",
+  },
+  recovery: {
+    title: () => "Fast recovery",
+    cause: "SACKed packets behind a hole say that packets are lost. The sender sends them again at once; what becomes of the window is the algorithm's.",
+    source: "RFC 6675, section 5; RFC 8985, section 6 (RACK); RFC 6937 (PRR)",
+  },
+  timeout: {
+    title: ({ value }) => (value > 1 ? `Timeout, the ${ordinal(value)} in a row` : "Timeout"),
+    cause: "Nothing was acknowledged for a whole retransmission timeout. All that was in flight counts as lost; the window is one packet, and slow start begins anew.",
+    source: "RFC 6298, section 5; RFC 5681, section 3.1",
+  },
+  undo: {
+    title: () => "A reduction was undone",
+    cause: "What was sent again had not been lost: timestamps or a duplicate SACK say so. The window is as it was before.",
+    source: "RFC 3522, section 3; RFC 4015, section 3",
+  },
+  tail_loss_probe: {
+    title: () => "Tail loss probe",
+    cause: "No ACK for two round trips, and nothing behind the last packet to tell that it is lost: the sender sends a packet so that an ACK comes.",
+    source: "RFC 8985, section 7",
+  },
+  cwr: {
+    title: () => "Window reduced at a mark",
+    cause: "An echoed mark, or a host without room, reduces the window as a loss would, once a round trip.",
+    source: "RFC 3168, section 6.1.2",
+  },
+  host_refused: {
+    title: lost("refused by the sender's own device"),
+    cause: "The sender's queueing discipline had no room; Linux takes that as congestion.",
+    source: "docs/explanation/hosts.md",
+  },
+  established: {
+    title: () => "Connection established",
+    cause: "The handshake is complete; slow start begins with ten packets.",
+    source: "RFC 9293, section 3.5; RFC 6928, section 2",
+  },
+  outage_began: { title: () => "Outage", cause: "The link carries nothing from now on: a handover, or as the link's description has it.", source: "3GPP TS 36.300, section 10.1.2 (handover)" },
+  outage_ended: { title: () => "The outage is over", cause: "The link carries packets again.", source: "3GPP TS 36.300, section 10.1.2 (handover)" },
+  rate_changed: { title: () => "The link's rate changed", cause: "As the link's description has it.", source: "the link's own schedule" },
+  delay_changed: { title: () => "The link's delay changed", cause: "As the link's description has it.", source: "the link's own schedule" },
+  loss_changed: { title: () => "The link's loss changed", cause: "As the link's description has it.", source: "the link's own schedule" },
+};
+
+export function titleOf(happening: Happening): string {
+  const { kind, phases } = happening;
+  if (phases !== null) {
+    return isExit(happening) ? `Exit of ${words(phases[0])}` : `${words(phases[0])} → ${words(phases[1])}`;
+  }
+  const title = WORDS[kind]?.title(happening) ?? kind.replaceAll("_", " ");
+  return title.charAt(0).toUpperCase() + title.slice(1);
+}
+
+/** 2nd, 3rd, 4th … */
+function ordinal(value: number): string {
+  const isTeen = value % 100 > 10 && value % 100 < 14;
+  return `${value}${isTeen ? "th" : (["th", "st", "nd", "rd"][value % 10] ?? "th")}`;
+}
+
+const words = (phase: string) => phase.replaceAll("_", " ");
+
+export function explain(happening: Happening, known: Known): Explanation {
+  const { kind, before, phases } = happening;
+  const { algorithm } = known;
+  const sentences: string[] = [];
+  let source = WORDS[kind]?.source ?? "";
+  if (phases !== null) {
+    sentences.push(...phaseSentences(happening, known));
+    source = isExit(happening)
+      ? `RFC 5681, section 3.1; ${algorithm.name}: ${algorithm.summary}`
+      : `${algorithm.name}: ${algorithm.summary}`;
+  } else if (WORDS[kind] !== undefined) {
+    sentences.push(WORDS[kind].cause);
+  }
+  if (isLoss(kind)) sentences.push(...packetSentences(happening, known));
+  if (kind === "queue_overflow" && known.queue !== null) {
+    sentences.push(`The queue held all the ${packets(known.queue.packets)} that it can hold.`);
+  }
+  if (before !== null && !Number.isNaN(before.queue_pkts)) {
+    const most = known.queue === null ? "" : ` of at most ${known.queue.packets.toLocaleString("en")}`;
+    const rtt = Number.isNaN(before.rtt_ms) ? "" : `, and a round trip took ${shown(before.rtt_ms)} ms`;
+    const earlier = ago(happening.t_s - before.t_s);
+    sentences.push(`${earlier}, the queue held ${packets(before.queue_pkts)}${most}${rtt}.`);
+  }
+  sentences.push(...(isLoss(kind) ? reactionSentences(happening, known) : windowSentences(happening, algorithm)));
+  if (isReduction(kind)) source += `; ${algorithm.name}: ${algorithm.summary}`;
+  return { title: titleOf(happening), sentences, source };
+}
+
+function ago(seconds: number): string {
+  return seconds < 0.0005 ? "At that moment" : `${Math.round(1000 * seconds)} ms before`;
+}
+
+/** What the sender did between the samples around it. */
+function windowSentences({ kind, before, after }: Happening, algorithm: Algorithm): string[] {
+  const found: string[] = [];
+  if (isReduction(kind) && algorithm.decrease !== "") {
+    found.push(`What a loss does to ${algorithm.name}'s window: ${algorithm.decrease}.`);
+  }
+  if (before === null || after === null) return found;
+  const span = `${before.t_s.toFixed(1)} s to ${after.t_s.toFixed(1)} s`;
+  const threshold = Number.isNaN(after.ssthresh_pkts)
+    ? ""
+    : `; the slow start threshold is ${packets(after.ssthresh_pkts)}`;
+  found.push(
+    before.cwnd_pkts === after.cwnd_pkts
+      ? `From ${span}, the window stayed at ${packets(after.cwnd_pkts)}${threshold}.`
+      : `From ${span}, the window went from ${before.cwnd_pkts.toLocaleString("en")} to ${packets(after.cwnd_pkts)}${threshold}.`,
+  );
+  return found;
+}
+
+/** What the sender did about a loss, once it knew. */
+function reactionSentences({ flow, t_s, until_s }: Happening, { algorithm, happenings }: Known): string[] {
+  const own = happenings.list.filter((each) => each.flow === flow && isReduction(each.kind));
+  const next = own.find((each) => each.t_s >= t_s && each.t_s < until_s + LATEST_REACTION_S);
+  if (next === undefined) return ["The sender did not reduce its window for it."];
+  const what = titleOf(next).toLowerCase();
+  return [
+    `The sender learned of it ${milliseconds(next.t_s - t_s)} ms after the first (${what} at ${next.t_s.toFixed(2)} s).`,
+    ...windowSentences(next, algorithm),
+  ];
+}
+
+function phaseSentences(happening: Happening, { algorithm, happenings }: Known): string[] {
+  const [from, to] = happening.phases!;
+  const begins = phaseSentence(algorithm.name, to);
+  if (!isExit(happening)) {
+    return [begins || `${algorithm.name} goes from "${words(from)}" to "${words(to)}". How its window grows: ${algorithm.increase}.`];
+  }
+  if (from === "startup") return [phaseSentence(algorithm.name, from), begins];
+  return [
+    "Until here the window doubled each round trip.",
+    exitCause(happening, happenings),
+    begins || `From now on it grows otherwise: ${algorithm.increase}.`,
+  ];
+}
+
+/** What ended slow start: a reduction at once, the threshold of an earlier one, or neither. */
+function exitCause({ flow, t_s }: Happening, { list }: Happenings): string {
+  const before = list.filter((each) => each.flow === flow && each.t_s <= t_s + EQUAL_S && isReduction(each.kind));
+  const last = before.at(-1);
+  if (last === undefined) {
+    return "Nothing was lost: the algorithm ended it itself, as the round trip had become longer (HyStart, Computer Networks 55(9), 2011).";
+  }
+  const isNow = t_s - last.t_s < 1e-3;
+  return isNow
+    ? `It ended with a reduction of the window (${titleOf(last).toLowerCase()}).`
+    : `The window has reached the threshold that was set at ${last.t_s.toFixed(2)} s (${titleOf(last).toLowerCase()}).`;
+}
+
+const milliseconds = (seconds: number) => shown(1000 * seconds);
+
+/** Which packets are gone, where the capture says so beyond doubt, and what became of them. */
+function packetSentences(happening: Happening, known: Known): string[] {
+  if (known.packets === null) return [];
+  const rows = droppedRows(happening, known.packets, known.happenings);
+  if (rows.length === 0) return [];
+  const { number, flow, sent_s, until_s } = known.packets;
+  const row = rows[0]!;
+  const first = number[row]!;
+  let again = row + 1;
+  while (again < number.length && !(number[again] === first && flow[again] === flow[row])) again += 1;
+  const which = rows.length === 1 ? `It was packet ${first.toLocaleString("en")}` : `The first of them was packet ${first.toLocaleString("en")}`;
+  const fate =
+    again < number.length
+      ? `it was sent again ${shown(1000 * (sent_s[again]! - sent_s[row]!))} ms later`
+      : `it was not sent again up to ${until_s.toFixed(1)} s`;
+  return [`${which} of flow ${flow[row]! + 1}, sent at ${sent_s[row]!.toFixed(4)} s; ${fate}.`];
+}
+
+const EQUAL_S = 2e-7;
+/** A reduction that comes later is about something else. */
+const LATEST_REACTION_S = 3;
+const MOST_TRIED = 400;
+
+/**
+ * The rows of the packets that a queue dropped. All reach it equally long after they were sent, so that
+ * the time between must be the same for every loss; where none fits all, nothing is said.
+ */
+function droppedRows({ kind, flow, t_s, until_s }: Happening, packets: Packets, all: Happenings): number[] {
+  if (kind !== "queue_overflow") return [];
+  const { sent_s } = packets;
+  const at = (time_s: number) => lowerBound(sent_s.length, (row) => sent_s[row]! >= time_s - EQUAL_S);
+  const isThere = (time_s: number) => sent_s[at(time_s)]! <= time_s + EQUAL_S;
+  const drops = Array.from(all.drops_s).filter((time, n) => all.dropFlows[n] === flow && time < packets.until_s);
+  const own = drops.filter((time) => time >= t_s && time <= until_s);
+  const first = own[0];
+  if (first === undefined) return [];
+  const last = at(first);
+  for (let row = last; row >= 0 && row > last - MOST_TRIED; row -= 1) {
+    const apart_s = first - (sent_s[row] ?? Infinity);
+    if (apart_s < -EQUAL_S || !drops.slice(0, MOST_TRIED).every((time) => isThere(time - apart_s))) continue;
+    const rows: number[] = [];
+    for (const time of new Set(own)) {
+      // Of those that came at once the last ones found no room.
+      const count = own.filter((other) => other === time).length;
+      let end = at(time - apart_s);
+      while (end < sent_s.length && sent_s[end]! <= time - apart_s + EQUAL_S) end += 1;
+      for (let each = end - count; each < end; each += 1) if (packets.flow[each] === flow) rows.push(each);
+    }
+    return rows;
+  }
+  return [];
+}

@@ -1,0 +1,49 @@
+// Numbers as the command line writes them (python/cwndlab/text/wording.py).
+
+const EXACT_DIGITS = 30;
+
+/** So many decimals; a tie goes to the even digit, as Python has it. */
+export function fixed(value: number, digits: number): string {
+  const exact = Math.abs(value).toFixed(digits + EXACT_DIGITS);
+  const cut = exact.slice(0, digits === 0 ? -EXACT_DIGITS - 1 : -EXACT_DIGITS);
+  const isTie = /^50*$/.test(exact.slice(-EXACT_DIGITS));
+  const isEven = Number(cut.at(-1)) % 2 === 0;
+  const text = isTie && isEven ? cut : Math.abs(value).toFixed(digits);
+  return (value < 0 ? "-" : "") + text;
+}
+
+/** Two significant digits, "120" as "1.2e+02". */
+export function twoDigits(value: number): string {
+  const [mantissa, exponent] = value.toExponential(1).split("e") as [string, string];
+  const power = Number(exponent);
+  if (power >= 2 || power < -4) {
+    return `${Number(mantissa)}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
+  }
+  return String(Number(value.toPrecision(2)));
+}
+
+export function probability(value: number): string {
+  return value > 0.995 && value < 1 ? "> 0.99" : fixed(value, 2);
+}
+
+const isWhole = (share: number) => Math.abs(share) >= 0.0095;
+
+export function percent(share: number): string {
+  return `${fixed(100 * share, isWhole(share) || share === 0 ? 0 : 1)} %`;
+}
+
+export function wholePercent(share: number): string {
+  const value = Number(fixed(100 * share, isWhole(share) ? 0 : 1));
+  if (value === 0) return "0";
+  return value > 0 ? `+${value}` : String(value);
+}
+
+export function signedPercent(share: number): string {
+  if (share >= 1) return `${twoDigits(share + 1)} times`;
+  return wholePercent(share) === "0" ? "0 %" : `${wholePercent(share)} %`;
+}
+
+export function joinWords(words: string[], last = "and"): string {
+  if (words.length <= 1) return words.join("");
+  return `${words.slice(0, -1).join(", ")} ${last} ${words.at(-1)}`;
+}

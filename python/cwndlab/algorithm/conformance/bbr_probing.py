@@ -1,0 +1,309 @@
+"""BBR's cases of ProbeBW, of changing paths, and of losses: the rest of the draft's appendix."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from cwndlab.algorithm.conformance.bbr_startup import (
+    CRUISE,
+    DOWN,
+    PACING_MARGIN,
+    PROBE_BW,
+    PROBE_RTT,
+    REFILL,
+    STARTUP,
+    UP,
+    bandwidth,
+    pacing,
+    us,
+)
+from cwndlab.algorithm.conformance.bench import (
+    RTT_S,
+    Bench,
+    NotReachedError,
+    Observation,
+    Stay,
+    bdp_pkts,
+    payload_mbit_s,
+)
+from cwndlab.algorithm.conformance.case import CaseCheck, follows, within
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LIMITED_MBIT_S = 6.0
+_HEADROOM = 0.85
+_CYCLES = 2
+_GROWTH_IN_THREE = 3.0
+"""Least factor of the growth in three rounds: 8 if nothing but the bound limits the window."""
+_HALF_S = 10.0
+_SAME_ACK_S = 0.001
+
+
+def _pulse(at_s: float, share: str, length_s: float = RTT_S) -> list[dict[str, str]]:
+    """Return losses for a round trip."""
+    return [{"at": us(at_s), "loss": share}, {"at": us(at_s + length_s), "loss": "0 %"}]
+
+
+def _first_up(bench: Bench) -> Stay:
+    return bench.run("4 s").stay(UP)
+
+
+def _gain(run: Observation, stay: Stay) -> float:
+    """Return the pacing gain of a phase, by the Cruise before it."""
+    cruises = [each for each in run.stays if each.phase == CRUISE and each.end_s <= stay.begin_s]
+    if not cruises:
+        msg = "there is no probe_bw_cruise before it"
+        raise NotReachedError(msg)
+    base = pacing(run, cruises[-1].begin_s + 0.001, cruises[-1].end_s)
+    return pacing(run, stay.begin_s + 0.001, stay.end_s) / base
+
+
+def up_plateau(bench: Bench) -> Iterator[CaseCheck]:
+    """Case 5."""
+    run = bench.run("4 s")
+    up = run.stay(UP)
+    yield within("pacing gain of Up, 1.25", _gain(run, up), 1.22, 1.28)
+    rounds = run.rounds(up.begin_s, up.end_s + 0.002)
+    yield within("rounds in Up", rounds, 3, 3, digits=0)
+    yield within("packets lost", run.row["retransmitted_pkts"], 0, 0, digits=0)
+    yield follows("Down follows Up", run.next_phase(up), DOWN)
+
+
+def up_loss(bench: Bench) -> Iterator[CaseCheck]:
+    """Case 6."""
+    begin_s = _first_up(bench).begin_s - RTT_S
+    limited = bench.run_limited("4 s", begin_s, _LIMITED_MBIT_S)
+    up = limited.stay(UP)
+    at_s = up.begin_s + 8 * RTT_S
+    link = {"schedule": _pulse(at_s, "20 %")}
+    run = bench.run_limited("4 s", begin_s, _LIMITED_MBIT_S, link)
+    up = run.stay(UP)
+    yield within("round trips from the losses to the exit", (up.end_s - at_s) / RTT_S, 0.5, 3)
+    # the flight is the application's: Down may find it below the BDP, and end with the same ACK
+    yield follows("Down follows Up", run.next_phase(up), DOWN, CRUISE)
+    after = run.stay(UP, after=up.end_s)
+    window = run.column("cwnd_pkts", after.begin_s, after.end_s)
+    wanted = "least window of the next Up: no bound was set, in BDP"
+    yield within(wanted, float(window.min()) / bdp_pkts(), 1.0, 3)
+
+
+def limited_without_loss(bench: Bench) -> Iterator[CaseCheck]:
+    """Case 7."""
+    up = _first_up(bench)
+    run = bench.run_limited("5 s", up.begin_s - RTT_S, _LIMITED_MBIT_S)
+    stay = run.stay(UP)
+    rounds = run.rounds(stay.begin_s, stay.end_s)
+    yield within("rounds in Up, to the end of the run", rounds, 40, 200, digits=0)
+    yield follows("nothing follows Up", run.next_phase(stay), "")
+    limited = {"kind": "paced", "rate": f"{_LIMITED_MBIT_S} Mbit/s", "write": "1448 bytes"}
+    run = bench.run("4.9 s", application=limited)
+    yield follows("nothing follows Startup", run.next_phase(run.stay(STARTUP)), "")
+
+
+def down_inflight(bench: Bench) -> Iterator[CaseCheck]:
+    """Case 8."""
+    run = bench.run("4 s")
+    down = run.stay(DOWN)
+    yield within("pacing gain of Down, 0.9", _gain(run, down), 0.88, 0.92)
+    target = bdp_pkts(rtt_s=RTT_S * 1.04)
+    before = run.at("inflight_pkts", down.end_s - 0.02)
+    after = run.at("inflight_pkts", down.end_s)
+    yield within("flight before the exit, in BDP", before / target, 1.0, 1.3)
+    yield within("flight at the exit, in BDP", after / target, 0.8, 1.06)
+    yield follows("Cruise follows Down", run.next_phase(down), CRUISE)
+    at_s = run.stay(UP).begin_s + RTT_S / 2
+    lossy = bench.run("4 s", {"schedule": _pulse(at_s, "20 %")})
+    down = lossy.stay(DOWN)
+    bound = lossy.at("cwnd_pkts", down.begin_s + 0.002)
+    cruise = lossy.stay(CRUISE, after=down.end_s)
+    flight = lossy.at("inflight_pkts", cruise.begin_s)
+    wanted = "after losses, flight at the exit, of the bound"
+    yield within(wanted, flight / bound, 0.4, _HEADROOM + 1 / bound)
+
+
+def down_time(bench: Bench) -> Iterator[CaseCheck]:
+    """Case 9."""
+    down = bench.run("4 s").stay(DOWN)
+    slower = {"schedule": [{"at": us(down.begin_s), "rate": "8.6 Mbit/s"}]}
+    run = bench.run("4.9 s", slower)
+    down = run.stay(DOWN)
+    flight = run.column("inflight_pkts", down.begin_s, down.end_s)
+    yield within("least flight, in BDP", float(flight.min()) / bdp_pkts(8.6), 1.05, 3)
+    yield within("length", down.length_s, 1.2, 3.1, "s")
+    yield follows("Refill follows Down", run.next_phase(down), REFILL)
+
+
+def faster_link(bench: Bench) -> Iterator[CaseCheck]:
+    """Case 15: a loss in the first Up sets the bound that later ones have to raise."""
+    link = {"queue": "400 packets"}
+    up = bench.run("4 s", link).stay(UP)
+    pulse = _pulse(up.begin_s + RTT_S / 2, "20 %")
+    cruise = bench.run("4 s", link | {"schedule": pulse}).stay(CRUISE, after=up.begin_s)
+    faster = [*pulse, {"at": us(cruise.begin_s + RTT_S), "rate": "100 Mbit/s"}]
+    run = bench.run("20 s", link | {"schedule": faster})
+    steps: list[float] = []
+    for stay in run.visits(UP, cruise.begin_s, run.end_s):
+        ends = [stay.begin_s, *run.round_ends(stay.begin_s, stay.end_s)]
+        windows = [run.at("cwnd_pkts", end_s) for end_s in ends]
+        grown = [after - before for before, after in pairwise(windows)]
+        steps = max(steps, grown, key=len)
+    doubled = max(
+        (later / max(first, 1.0) for first, later in zip(steps, steps[3:], strict=False)),
+        default=0.0,
+    )
+    shown = ", ".join(f"{step:.0f}" for step in steps[:12])
+    yield CaseCheck("growth of the window doubles each round", doubled >= _GROWTH_IN_THREE, shown)
+    reached = next(
+        (
+            end_s
+            for end_s in run.round_ends(cruise.begin_s, run.end_s)
+            if run.rate_mbit_s(end_s - RTT_S, end_s) > 0.9 * payload_mbit_s(100)
+        ),
+        run.end_s,
+    )
+    rounds = sum(
+        run.rounds(max(stay.begin_s, cruise.begin_s), min(stay.end_s, reached))
+        for phase in (REFILL, UP)
+        for stay in run.visits(phase, cruise.begin_s, reached)
+    )
+    yield within("rounds of Refill and Up to 90 Mbit/s", rounds, 1, 60, digits=0)
+    yield within("seconds to 90 Mbit/s", reached - cruise.begin_s, 0, 16)
+
+
+def slower_link(bench: Bench) -> Iterator[CaseCheck]:
+    """Case 16."""
+    link = {"rate": "100 Mbit/s", "queue": "100 packets"}
+    cruise = bench.run("3 s", link).stay(CRUISE)
+    at_s = cruise.begin_s + 0.2
+    run = bench.run("20 s", link | {"schedule": [{"at": us(at_s), "rate": "10 Mbit/s"}]})
+    yield within("packets lost", run.row["retransmitted_pkts"], 1, 1e5, digits=0)
+    begins = run.at("pacing_rate_mbit_s", at_s) / PACING_MARGIN / payload_mbit_s()
+    short = pacing(run, at_s + 1.0, at_s + 1.1) / PACING_MARGIN / payload_mbit_s()
+    yield within("bandwidth after a second, of the new rate", short, 0.3, begins / 3)
+    # A cycle counts whose Down lasts for the round after Up; one that ProbeRTT ends does not.
+    ends = [
+        down.begin_s
+        for down in run.visits(DOWN, at_s, run.end_s)
+        if down.begin_s > at_s and down.length_s > 2 * RTT_S
+    ]
+    if len(ends) < _CYCLES:
+        msg = f"there are {len(ends)} whole cycles after the change, not {_CYCLES}"
+        raise NotReachedError(msg)
+    stay = run.stay(REFILL, after=ends[_CYCLES - 1])
+    longest = pacing(run, stay.begin_s + 0.001, stay.end_s) / PACING_MARGIN / payload_mbit_s()
+    yield within("bandwidth in the Refill after two cycles, of the new rate", longest, 0.9, 1.15)
+
+
+def policer(bench: Bench) -> Iterator[CaseCheck]:
+    """Case 17."""
+    run = bench.run("20 s", {"rate": "100 Mbit/s", "police": "10 Mbit/s, 50 kB"})
+    policed = [t_s for t_s, event in run.events if event == "policed"]
+    early = [t_s for t_s in policed if t_s < 1.0]
+    yield within("packets dropped in the first second", len(early), 1, 1e6, digits=0)
+    later = [t_s for t_s in policed if t_s >= _HALF_S]
+    share = 100 * len(later) / (run.row["sent_pkts"] / 2)
+    yield within("dropped in the second half", share, 0, 4, "%")
+    moved = run.rate_mbit_s(10, 19.9)
+    yield within("rate there, of the tokens'", moved / payload_mbit_s(), 0.75, 1.02)
+    # The burst hides the rate at first: what is dropped in Down and Cruise lowers the bounds.
+    loose, tight = [], []
+    for stay in run.stays:
+        if stay.phase in (CRUISE, DOWN) and stay.length_s > RTT_S / 4:
+            tight.append(pacing(run, stay.begin_s + 0.002, stay.end_s))
+        if stay.phase == REFILL:
+            loose.append(pacing(run, stay.begin_s + 0.002, stay.end_s))
+    lowered = min(tight) / max(loose) if tight and loose else 1.0
+    yield within("lowest rate of Cruise, of the highest of Refill", lowered, 0.2, 0.85)
+
+
+def spurious_recovery(bench: Bench) -> Iterator[CaseCheck]:
+    """Case 18: single packets come 25 ms late; duplicate SACKs show that none was lost."""
+    late = {"kind": "late", "share": "1 %", "delay": "25 ms", "gap": 40}
+    run = bench.run("3 s", {"delay": "10 ms", "reorder": late})
+    undone = [t_s for t_s, event in run.events if event == "undo"]
+    recoveries = [t_s for t_s, event in run.events if event == "recovery"]
+    yield within("recoveries undone", len(undone), 1, 1000, digits=0)
+    returns = [
+        run.next_phase(down)
+        for down in run.stays
+        if down.phase == DOWN
+        and _before(run, down) == UP
+        and any(abs(t_s - down.begin_s) < _SAME_ACK_S for t_s in recoveries)
+        and any(down.begin_s < t_s <= down.end_s + _SAME_ACK_S for t_s in undone)
+    ]
+    yield CaseCheck("Up that losses ended goes on by way of Refill", bool(returns) and
+                set(returns) == {REFILL}, ", ".join(returns) or "no Up ended so")  # fmt: skip
+    cruise = [t_s for t_s in undone if run.visits(CRUISE, t_s, t_s + 0.001)]
+    ratios = [_kept(run, t_s, 0.02, 0.002) for t_s in cruise or undone]
+    yield within("least window after an undo, of that before", min(ratios), 0.9, 3)
+
+
+def spurious_timeout(bench: Bench) -> Iterator[CaseCheck]:
+    """Case 19: the link holds everything for 450 ms."""
+    up = _first_up(bench)
+    at_s = up.begin_s + RTT_S / 2
+    hold = [{"start": us(at_s), "stop": us(at_s + 0.45), "kind": "hold"}]
+    run = bench.run("4.5 s", {"outages": hold})
+    undone = [t_s for t_s, event in run.events if event == "undo"]
+    yield within("timeouts", run.row["timeouts"], 1, 3, digits=0)
+    yield within("timeouts undone", len(undone), 1, 3, digits=0)
+    if not undone:
+        return
+    phases = {each.phase for each in run.stays if each.begin_s <= undone[0] + 0.05 < each.end_s}
+    yield follows("Up goes on", ", ".join(phases), UP, REFILL)
+    window = run.at("cwnd_pkts", undone[0] + 0.01) / run.at("cwnd_pkts", at_s)
+    yield within("window after the undo, of that before", window, 0.9, 3)
+
+
+def loss_above_bound(bench: Bench) -> Iterator[CaseCheck]:
+    """Case 21."""
+    first = _first_up(bench)
+    pulse = _pulse(first.begin_s + RTT_S / 2, "20 %")
+    run = bench.run("4.9 s", {"schedule": pulse})
+    ups = run.visits(UP, first.end_s, run.end_s)
+    at_s = ups[-1].begin_s + 1.5 * RTT_S if ups else 0.0
+    run = bench.run("4.9 s", {"schedule": [*pulse, *_pulse(at_s, "30 %")]})
+    during = run.visits(UP, at_s, at_s + 0.001)
+    second = during[0] if during else None
+    if second is None:
+        msg = "the connection is not in probe_bw_up when the losses begin"
+        raise NotReachedError(msg)
+    bound = run.column("cwnd_pkts", second.begin_s, second.end_s).max()
+    yield within("round trips from the losses to the exit", (second.end_s - at_s) / RTT_S, 0.5, 3)
+    yield follows("Down follows Up", run.next_phase(second), DOWN)
+    down = run.stay(DOWN, after=second.end_s - 0.001)
+    lowered = run.at("cwnd_pkts", down.begin_s + 0.002)
+    yield within("window in Down, of that before", lowered / bound, 0.6, 0.98)
+    cruise = run.stay(CRUISE, after=down.begin_s)
+    headroom = run.column("cwnd_pkts", cruise.begin_s + 0.002, cruise.end_s).max() / lowered
+    yield within("window in Cruise, of that in Down", float(headroom), 0.5, _HEADROOM + 0.03)
+
+
+def limited_in_refill(bench: Bench) -> Iterator[CaseCheck]:
+    """Case 22."""
+    refill = bench.run("4 s").stay(REFILL)
+    before = bandwidth(bench.run("4 s"), 0)
+    run = bench.run_limited("4.5 s", refill.begin_s, 2.0)
+    stay = run.stay(REFILL)
+    yield within("rate in Refill", run.rate_mbit_s(stay.end_s - RTT_S / 2, stay.end_s), 0,
+                 0.75 * payload_mbit_s(), "Mbit/s")  # fmt: skip
+    yield follows("Up follows Refill", run.next_phase(stay), UP)
+    up = run.stay(UP, after=stay.begin_s)
+    kept = pacing(run, up.begin_s + RTT_S, up.begin_s + 4 * RTT_S) / 1.25 / PACING_MARGIN
+    yield within("bandwidth afterwards, of that before", kept / before, 0.97, 1.1)
+    probes = run.visits(PROBE_RTT, 0, run.end_s)
+    others = {each.phase for each in run.stays if each.begin_s > stay.begin_s}
+    yield CaseCheck("the probe goes on", others <= set(PROBE_BW) and not probes,
+                ", ".join(sorted(others)))  # fmt: skip
+
+
+def _before(run: Observation, stay: Stay) -> str:
+    earlier = [each for each in run.stays if each.begin_s < stay.begin_s]
+    return earlier[-1].phase if earlier else ""
+
+
+def _kept(run: Observation, undone_s: float, before_s: float, after_s: float) -> float:
+    after = run.at("cwnd_pkts", undone_s + after_s)
+    return after / run.at("cwnd_pkts", undone_s - before_s)

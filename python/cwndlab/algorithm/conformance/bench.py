@@ -1,0 +1,256 @@
+"""One connection of the algorithm under test over a path that changes as a test case wants it.
+
+A case that needs something to happen in a phase runs twice: the first run shows when the phase
+begins, and in the second the path or the application changes at that time. Up to then both are
+the same, as equal scenarios give equal runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from cwndlab.algorithm.single_run import run_once
+from cwndlab.api.study import Study
+from cwndlab.errors import AlgorithmError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from cwndlab.usercode.processes import WorkerProcess
+
+PACKET_BYTES = 1_514
+PAYLOAD_BYTES = 1_448
+RATE_MBIT_S = 10.0
+RTT_S = 0.040
+LINK = {"rate": "10 Mbit/s", "delay": "20 ms", "queue": "100 packets"}
+
+_SAMPLE_INTERVAL = "1 ms"
+_LIMITED_WINDOW_S = 0.05
+_LIMITED_SHARE = 1.15
+_ATTEMPTS = 3
+
+
+class NotReachedError(Exception):
+    """An event that a case waits for does not happen; says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """A visit to a phase."""
+
+    phase: str
+    begin_s: float
+    end_s: float
+    """The end of the run, if the phase did not end before."""
+
+    @property
+    def length_s(self) -> float:
+        """How long it lasted."""
+        return self.end_s - self.begin_s
+
+
+class Observation:
+    """One run as it was seen: phases, and the sender's state each millisecond."""
+
+    def __init__(self, tables: dict[str, pl.DataFrame], phases: tuple[str, ...]) -> None:
+        flow = pl.col("flow") == 0
+        samples = tables["samples"].filter(flow)
+        self.end_s = float(samples["t_s"][-1])
+        self.row: dict[str, Any] = tables["flows"].row(0, named=True)
+        self._columns = {
+            name: samples[name].cast(pl.Float64).to_numpy()
+            for name, kind in samples.schema.items()
+            if kind.is_numeric()
+        }
+        acks = tables["acks"].filter(flow)
+        self._acks = {name: acks[name].to_numpy() for name in ("t_s", "snd_una", "snd_nxt")}
+        events = tables["events"].filter(flow)
+        reported = events.filter(pl.col("event") == "phase").select("t_s", "value").rows()
+        begins = [*(t_s for t_s, _ in reported), self.end_s]
+        self.stays = tuple(
+            Stay(phases[int(value)], t_s, begins[n + 1]) for n, (t_s, value) in enumerate(reported)
+        )
+        self.events = tuple(events.select("t_s", "event").rows())
+
+    def stay(self, phase: str, *, after: float = 0.0) -> Stay:
+        """Return the first visit to a phase that begins at or after that time.
+
+        Raises:
+            NotReachedError: there is none.
+        """
+        for each in self.stays:
+            if each.phase == phase and each.begin_s >= after:
+                return each
+        since = f" after {after:.2f} s" if after else ""
+        msg = f"the connection does not enter {phase}{since}"
+        raise NotReachedError(msg)
+
+    def next_phase(self, stay: Stay) -> str:
+        """Return the phase that follows, empty at the end of the run."""
+        following = [each for each in self.stays if each.begin_s > stay.begin_s]
+        return following[0].phase if following else ""
+
+    def visits(self, phase: str, begin_s: float, end_s: float) -> list[Stay]:
+        """Return the visits to a phase that overlap a window."""
+        return [
+            each
+            for each in self.stays
+            if each.phase == phase and each.begin_s < end_s and each.end_s > begin_s
+        ]
+
+    def column(self, name: str, begin_s: float, end_s: float) -> NDArray[np.float64]:
+        """Return the samples of a window; at least one.
+
+        Raises:
+            NotReachedError: the window is empty.
+        """
+        t_s = self._columns["t_s"]
+        found = self._columns[name][(t_s >= begin_s) & (t_s < end_s)]
+        found = found[np.isfinite(found)]
+        if not len(found):
+            msg = f"there is no sample of {name} from {begin_s:.3f} to {end_s:.3f} s"
+            raise NotReachedError(msg)
+        return np.asarray(found, dtype=np.float64)
+
+    def at(self, name: str, t_s: float) -> float:
+        """Return the first sample from a time on."""
+        return float(self.column(name, t_s, self.end_s + 1)[0])
+
+    def rate_mbit_s(self, begin_s: float, end_s: float) -> float:
+        """Return the mean rate of acknowledged payload in a window."""
+        t_s, una = self._acks["t_s"], self._acks["snd_una"]
+        inside = (t_s >= begin_s) & (t_s < end_s)
+        if not inside.any():
+            return 0.0
+        moved = int(una[inside][-1]) - int(una[inside][0])
+        return moved * 8 / (end_s - begin_s) / 1e6
+
+    def round_ends(self, begin_s: float, end_s: float) -> Iterator[float]:
+        """Return when packet-timed round trips that begin at a time end."""
+        t_s, una, nxt = (self._acks[name] for name in ("t_s", "snd_una", "snd_nxt"))
+        inside = np.nonzero((t_s >= begin_s) & (t_s <= end_s))[0]
+        until: int | None = None
+        for n in inside:
+            # a row is what the ACK found; what it acknowledged, the next one found
+            acknowledged = int(una[min(int(n) + 1, len(una) - 1)])
+            if until is None:
+                until = int(nxt[n])
+            elif acknowledged > until:
+                yield float(t_s[n])
+                until = int(nxt[n])
+
+    def rounds(self, begin_s: float, end_s: float) -> int:
+        """Return how many packet-timed round trips a window holds."""
+        return len(list(self.round_ends(begin_s, end_s)))
+
+    def trace(self) -> str:
+        """Return the phases with their beginnings, in one line."""
+        return ", ".join(f"{each.phase} {each.begin_s:.2f}" for each in self.stays)
+
+
+class Bench:
+    """Runs the algorithm under test."""
+
+    def __init__(
+        self, algorithm: str, phases: tuple[str, ...], process: WorkerProcess | None = None
+    ) -> None:
+        self._algorithm = algorithm
+        self._phases = phases
+        self._process = process
+        self.last: Observation | None = None
+
+    def run(
+        self,
+        duration: str,
+        link: dict[str, Any] | None = None,
+        *,
+        application: dict[str, Any] | None = None,
+        reverse_link: dict[str, Any] | None = None,
+    ) -> Observation:
+        """Run one connection over the usual link with changes."""
+        study = Study(
+            algorithm=self._algorithm,
+            duration=duration,
+            link=LINK | (link or {}),
+            reverse_link=reverse_link,
+            application=application,
+            record={"samples": _SAMPLE_INTERVAL, "events": True, "ack_trace": True},
+            common_seeds=True,
+        )
+        self.last = Observation(run_once(study, self._process), self._phases)
+        return self.last
+
+    def run_limited(
+        self,
+        duration: str,
+        at_s: float,
+        rate_mbit_s: float,
+        link: dict[str, Any] | None = None,
+    ) -> Observation:
+        """Run with an application that is bulk, and from about then on slower than the link.
+
+        What the application wrote before that and waits in the send buffer is sent first, so that
+        the application has to turn slow earlier. How much earlier, a run before shows.
+
+        Raises:
+            NotReachedError: the sender's rate does not become the application's.
+        """
+        bulk_for_s = at_s
+        observed = None
+        for _ in range(_ATTEMPTS):
+            application = {
+                "kind": "paced",
+                "rate": f"{rate_mbit_s} Mbit/s",
+                "write": f"{PAYLOAD_BYTES} bytes",
+                "bulk_for": f"{max(bulk_for_s, 0.001) * 1e6:.0f} us",
+            }
+            observed = self.run(duration, link, application=application)
+            limited_s = _limited_from(observed, bulk_for_s, rate_mbit_s)
+            if abs(limited_s - at_s) < RTT_S / 4:
+                break
+            bulk_for_s += at_s - limited_s
+        if observed is None:
+            raise AssertionError
+        return observed
+
+
+def _limited_from(observed: Observation, begin_s: float, rate_mbit_s: float) -> float:
+    t_s = max(begin_s, _LIMITED_WINDOW_S)
+    while t_s < observed.end_s - _LIMITED_WINDOW_S:
+        sent = observed.column("throughput_mbit_s", t_s, t_s + _LIMITED_WINDOW_S)
+        if float(sent.mean()) < rate_mbit_s * PACKET_BYTES / PAYLOAD_BYTES * _LIMITED_SHARE:
+            return t_s
+        t_s += RTT_S / 8
+    msg = f"the sender does not fall to the application's {rate_mbit_s:g} Mbit/s"
+    raise NotReachedError(msg)
+
+
+def bdp_pkts(rate_mbit_s: float = RATE_MBIT_S, rtt_s: float = RTT_S) -> float:
+    """Return the packets of a bandwidth-delay product."""
+    return rate_mbit_s * 1e6 * rtt_s / 8 / PACKET_BYTES
+
+
+def payload_mbit_s(rate_mbit_s: float = RATE_MBIT_S) -> float:
+    """Return the rate of payload on a link."""
+    return rate_mbit_s * PAYLOAD_BYTES / PACKET_BYTES
+
+
+def check_phases(phases: tuple[str, ...], wanted: tuple[str, ...], file: str) -> None:
+    """Refuse an algorithm that does not report the phases of the draft.
+
+    Raises:
+        AlgorithmError: some are missing; says which.
+    """
+    missing = [name for name in wanted if name not in phases]
+    if missing:
+        msg = (
+            f"{file} does not report the phases that the cases look at; missing: "
+            f"{', '.join(missing)}. Declare them with CC_PHASES and report them with cc_phase()"
+        )
+        raise AlgorithmError(msg)

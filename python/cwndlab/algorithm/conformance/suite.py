@@ -1,0 +1,97 @@
+"""The suites by name, and how one is run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cwndlab.algorithm.conformance import bbr_probing as probing
+from cwndlab.algorithm.conformance import bbr_startup as startup
+from cwndlab.algorithm.conformance.bench import Bench, NotReachedError, check_phases
+from cwndlab.algorithm.conformance.case import Case, CaseCheck, CaseOutcome
+from cwndlab.errors import AlgorithmError, RunsFailedError
+from cwndlab.resolve.algorithms import algorithm_of
+from cwndlab.usercode.processes import WorkerProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+SOURCE = 'draft-ietf-ccwg-bbr, appendix "BBR Example Test Cases"'
+
+BBR_CASES = (
+    Case(1, "Exiting STARTUP on Bandwidth Plateau", startup.startup_plateau),
+    Case(2, "Exiting STARTUP on Loss When Application-Limited", startup.startup_loss),
+    Case(3, "Exiting DRAIN Based on Inflight", startup.drain_inflight),
+    Case(4, "Exiting DRAIN Based on Time", startup.drain_time),
+    Case(5, "Exiting PROBE_UP on Bandwidth Plateau", probing.up_plateau),
+    Case(6, "Exiting PROBE_UP on Loss When Application-Limited", probing.up_loss),
+    Case(
+        7,
+        "Never Exiting PROBE_UP (or STARTUP) When Application-Limited With No Loss",
+        probing.limited_without_loss,
+    ),
+    Case(8, "Exiting PROBE_DOWN on Inflight", probing.down_inflight),
+    Case(9, "Exiting PROBE_DOWN After Max Time", probing.down_time),
+    Case(10, "Entering and Exiting PROBE_RTT", startup.probe_rtt),
+    Case(11, "Skipping PROBE_RTT Due to Application-Limited Sending", startup.probe_rtt_skipped),
+    Case(
+        12,
+        "Achieving Expected STARTUP Bandwidth on a Link With Aggregation",
+        startup.aggregation_in_startup,
+    ),
+    Case(
+        13,
+        "Achieving Expected Cruise Bandwidth on a Link With Aggregation",
+        startup.aggregation_in_cruise,
+    ),
+    Case(14, "Correctly Managing Sub-Packet BDPs", startup.small_bdp),
+    Case(
+        15, "Increasing Bandwidth 10x and Ensuring Full Bandwidth is Reached", probing.faster_link
+    ),
+    Case(
+        16, "Decreasing Bandwidth 10x and Ensuring Max Bandwidth Adapts Down", probing.slower_link
+    ),
+    Case(17, "Handling Token Bucket Policers", probing.policer),
+    Case(18, "Handling Spurious Fast Recovery", probing.spurious_recovery),
+    Case(19, "Handling Spurious RTO Recovery", probing.spurious_timeout),
+    Case(20, "Entering and Exiting PROBE_RTT During STARTUP", startup.probe_rtt_in_startup),
+    Case(
+        21, "Handling Loss During PROBE_UP After inflight_longterm is Set", probing.loss_above_bound
+    ),
+    Case(
+        22,
+        "Handling Application-Limited Sending During PROBE_REFILL",
+        probing.limited_in_refill,
+    ),
+)
+
+
+def run_cases(algorithm: str, numbers: Sequence[int] = ()) -> Iterator[CaseOutcome]:
+    """Run the cases of BBR in turn; all of them if none is named.
+
+    Raises:
+        UnknownNameError: there is no such algorithm.
+        AlgorithmError: it cannot be used, or does not report the phases that the cases look at.
+    """
+    unknown = sorted(set(numbers) - {case.number for case in BBR_CASES})
+    if unknown:
+        msg = f"there is no case {unknown[0]}; the cases are 1 to {len(BBR_CASES)}"
+        raise AlgorithmError(msg)
+    phases = algorithm_of(algorithm, Path()).phases
+    check_phases(phases, startup.PHASES, algorithm)
+    with WorkerProcess() as process:
+        for case in BBR_CASES:
+            if not numbers or case.number in numbers:
+                yield _outcome(case, Bench(algorithm, phases, process))
+
+
+def _outcome(case: Case, bench: Bench) -> CaseOutcome:
+    checks: list[CaseCheck] = []
+    try:
+        checks.extend(case.checks(bench))
+    except NotReachedError as missing:
+        checks.append(CaseCheck("the case can be set up", holds=False, found=str(missing)))
+    except RunsFailedError as failure:
+        checks.append(CaseCheck("the run ends", holds=False, found=str(failure)))
+    trace = bench.last.trace() if bench.last is not None else ""
+    return CaseOutcome(case, tuple(checks), trace)

@@ -1,0 +1,369 @@
+"""Trials of advice: a registered prediction, a switchback on a real network, and the verdict."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from cwndlab import core
+from cwndlab.api.running import run_study
+from cwndlab.api.study import Study
+from cwndlab.errors import ResultsError
+from cwndlab.judge.answer import class_of
+from cwndlab.judge.comparison import flows_of
+from cwndlab.judge.decision import runs_of
+from cwndlab.judge.evidence import read_draws, utilities_by_draw
+from cwndlab.judge.goals import THROUGHPUT, goal_named
+from cwndlab.judge.ledger import LedgerEntry
+from cwndlab.judge.measures import measures_of_flows
+from cwndlab.judge.plan import needed_repetitions
+from cwndlab.judge.prediction import FILE, RegisteredPrediction, chances, read_prediction
+from cwndlab.judge.question import NETWORKS
+from cwndlab.judge.switchback import FEWEST_BLOCKS, Verdict, change_of, verdict_of
+from cwndlab.measure.trial import periods as trial_periods
+from cwndlab.measure.trial.conduct import conduct, due
+from cwndlab.measure.trial.periods import NOTHING, PeriodLog, PeriodOutcome
+from cwndlab.measure.trial.server import ServerPeriods
+from cwndlab.measure.trial.settings import require_algorithms
+from cwndlab.measure.trial.way_back import changing
+from cwndlab.results.manifest import MANIFEST
+from cwndlab.run.progress import Silent
+from cwndlab.text.toml_writer import write_toml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from cwndlab.api.results import Results
+    from cwndlab.backends.live import RealNetwork
+    from cwndlab.judge.goals import Goal
+    from cwndlab.judge.switchback import MeasuredChange
+    from cwndlab.measure.trial.conduct import Alarm, TriedPeriod
+    from cwndlab.measure.trial.guard import Guardrails
+    from cwndlab.measure.trial.periods import MeasuredPeriod
+    from cwndlab.measure.trial.settings import Default, Route
+    from cwndlab.results.blocks import Entry as Finished
+    from cwndlab.run.executor import Batch, Executor, Note, Part, Task
+    from cwndlab.stats.bootstrap import Floats
+    from cwndlab.study.matrix import Matrix
+
+STUDY = "study.toml"
+"""File, in a trial, of the study between two hosts."""
+RUNS = "runs"
+"""Folder, below a trial, of the runs between two hosts."""
+ASSUMED_SPREAD = 0.15
+"""Standard deviation of the difference of neighbouring periods, without a pilot. Ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """The design of a trial."""
+
+    blocks: int | None = None
+    """Number of pairs of periods; None: as many as the statistical power requires."""
+    period_s: float = 60.0
+    washout_s: float = 5.0
+    spread: float = ASSUMED_SPREAD
+    """Standard deviation of a block's difference of utility."""
+    seed: int = 1
+
+    def blocks_for(self, change: float) -> int:
+        """Return the blocks that see a change in four of five trials.
+
+        Raises:
+            ResultsError: no feasible number does.
+        """
+        if self.blocks is not None:
+            return self.blocks
+        needed = needed_repetitions(self.spread, abs(change)) if change else None
+        if needed is None:
+            msg = (
+                f"no feasible trial sees a change of {100 * change:.1f} % where neighbouring "
+                f"periods differ by {100 * self.spread:.0f} %; set the number with --blocks"
+            )
+            raise ResultsError(msg)
+        return max(needed, FEWEST_BLOCKS)
+
+
+def register(
+    results: Results, challenger: str | None, baseline: str, design: Design, goal: str | None = None
+) -> RegisteredPrediction:
+    """Return the prediction that results of `advise` or `compare` make for a network like theirs.
+
+    Args:
+        results: of simulations; those of `advise` know networks like the link.
+        challenger: the algorithm to try; the recommended one if None.
+        baseline: the algorithm in use.
+        design: of the trial.
+        goal: what counts; that of the results if None.
+
+    Raises:
+        ResultsError: an algorithm has no result, or the challenger is the baseline.
+    """
+    answers = results.answers(goal, baseline=baseline)
+    decision = answers.together
+    if decision.goal.gain != THROUGHPUT.gain:
+        msg = (
+            f"a trial compares throughput and delay, not {decision.goal.name}; add --goal "
+            "throughput, balance or latency"
+        )
+        raise ResultsError(msg)
+    chosen = challenger or decision.first or baseline
+    names = [each.name for each in decision.entrants]
+    for name in (chosen, baseline):
+        if name not in names:
+            msg = f"{results.path}: has no result of {name}; it has {', '.join(names)}"
+            raise ResultsError(msg)
+    if chosen == baseline:
+        msg = f"{baseline} is in use and is the best; there is nothing to try"
+        raise ResultsError(msg)
+    differences = _differences(results, decision.goal, chosen, baseline)
+    probability, change, low, high = chances(differences)
+    scenario = results.scenario(answers.settings[0].comparison.cell)
+    return RegisteredPrediction(
+        goal=decision.goal.name,
+        challenger=chosen,
+        baseline=baseline,
+        network=results.title,
+        network_class=(class_of(scenario) if scenario else None) or "wire",
+        probability=probability,
+        change=change,
+        low=low,
+        high=high,
+        networks=int(np.isfinite(differences).sum()),
+        version=f"{core.version()}, epoch {core.behaviour_epoch()}",
+        study=hashlib.sha256((results.path / MANIFEST).read_bytes()).hexdigest(),
+        registered=datetime.now(UTC).isoformat(timespec="seconds"),
+        blocks=design.blocks_for(change),
+        period_s=design.period_s,
+        washout_s=design.washout_s,
+        seed=design.seed,
+    )
+
+
+def _differences(results: Results, goal: Goal, challenger: str, baseline: str) -> Floats:
+    """Differences of utility on networks like the link; on the link itself if none was tried."""
+    beside = results.beside(NETWORKS)
+    if beside is None:
+        comparison = results.answers(goal.name, baseline=baseline).settings[0].comparison
+        utilities = runs_of(comparison, goal).utilities(goal)
+        names = list(comparison.contestants)
+        own: Floats = utilities[names.index(challenger)] - utilities[names.index(baseline)]
+        return own
+    measures = measures_of_flows(beside)
+    flows = flows_of(beside, beside.flows().join(measures, on=["run", "flow"], how="left"))
+    ours, theirs = utilities_by_draw(
+        flows, goal, [challenger, baseline], read_draws(results.path / NETWORKS)
+    )
+    apart: Floats = ours - theirs
+    return apart
+
+
+def spread_of(trial: Path) -> float:
+    """Return how much the blocks of an earlier trial differ, cautiously, to plan the next.
+
+    Raises:
+        ResultsError: it has fewer than two blocks.
+    """
+    change = _change(read_prediction(trial / FILE), PeriodLog(trial / trial_periods.FILE).read())
+    if change is None:
+        msg = f"{trial}: fewer than two blocks are measured, which show no spread"
+        raise ResultsError(msg)
+    return change.cautious_spread
+
+
+def periods_left(trial: Path) -> int:
+    """Return how many periods of a trial are missing."""
+    log = PeriodLog(trial / trial_periods.FILE)
+    return len(due(read_prediction(trial / FILE), log.read()))
+
+
+def run_on_server(
+    trial: Path,
+    setting: Route | Default,
+    *,
+    limits: Guardrails | None = None,
+    on_period: Callable[[MeasuredPeriod, int], None] | None = None,
+) -> None:
+    """Conduct a trial on this server; its setting is as before when this returns, or is killed.
+
+    Raises:
+        SettingError: the setting cannot be changed.
+        ResultsError: no prediction is registered there.
+    """
+    prediction = read_prediction(trial / FILE)
+    require_algorithms((prediction.baseline, prediction.challenger))
+    goal = goal_named(prediction.goal)
+    log = PeriodLog(trial / trial_periods.FILE)
+    with changing(setting) as switch:
+        server = ServerPeriods(switch, goal, prediction.period_s, prediction.washout_s)
+        conduct(prediction, log, server, limits=limits, on_period=on_period)
+
+
+def run_between_hosts(
+    trial: Path,
+    backend: RealNetwork,
+    *,
+    direction: str = "downlink",
+    flows: int = 1,
+    limits: Guardrails | None = None,
+    on_period: Callable[[MeasuredPeriod, int], None] | None = None,
+) -> None:
+    """Conduct a trial between this machine and a server; nothing of either machine is changed.
+
+    Raises:
+        ResultsError: no prediction is registered there.
+        CampaignEndedError: the server was out of reach for too long.
+    """
+    prediction = read_prediction(trial / FILE)
+    document = {
+        "study": {
+            "id": f"trial-{prediction.id[:8]}",
+            "title": f"Trial: {prediction.challenger} against {prediction.baseline}",
+            "duration": f"{prediction.period_s:g} s",
+            "warm_up": f"{prediction.washout_s:g} s",
+            "direction": direction,
+            "repetitions": prediction.blocks + 1,
+        },
+        "live": {"pause": "1 ms"},
+        "record": {"samples": "100 ms"},
+        "flow": [{"count": flows}],
+        "factors": {"algorithm": [prediction.baseline, prediction.challenger]},
+    }
+    path = trial / STUDY
+    path.write_text(write_toml(document), encoding="utf-8")
+    study = Study.load(path, is_live=True)
+    hosts = _TwoHosts(study, backend, trial / RUNS, goal_named(prediction.goal))
+    log = PeriodLog(trial / trial_periods.FILE)
+    conduct(prediction, log, hosts, limits=limits, on_period=on_period)
+
+
+@dataclass(frozen=True, slots=True)
+class _TwoHosts:
+    """Periods between two hosts: each is a run of a study."""
+
+    study: Study
+    backend: RealNetwork
+    folder: Path
+    goal: Goal
+
+    def measure(self, algorithm: str, block: int, _alarm: Alarm) -> TriedPeriod:
+        """Measure a run."""
+        matrix = self.backend.keyed(self.study.matrix)
+        (run,) = (
+            run
+            for run in matrix.runs
+            if run.repetition == block + 1 and run.scenario.flows[0].sender.algorithm == algorithm
+        )
+        only = _Only(self.backend, run.key)
+        done = run_study(
+            self.study,
+            self.folder,
+            backend=only,
+            report=lambda *_: Silent(),
+            again="the same command",
+        )
+        return outcome_of(done, run.key, self.goal, run.scenario.warm_up_ns / 1e9), None
+
+
+def outcome_of(results: Results, run: str, goal: Goal, washout_s: float) -> PeriodOutcome:
+    """Return what a run of a trial shows, by the sender's smoothed round trips after wash-out."""
+    flows = results.flows()
+    own = flows.filter(flows["run"] == run)
+    samples = results.samples()
+    after = samples.filter((samples["run"] == run) & (samples["t_s"] > washout_s))
+    late_ms = after.group_by("flow").agg(pl.col("srtt_ms").quantile(0.95))
+    known = own.join(late_ms, on="flow").filter(pl.col("goodput_mbit_s") > 0)
+    if known.is_empty():
+        return NOTHING
+    base_ms = known["rtt_base_ms"].min()
+    waits_ms = (known["srtt_ms"] - base_ms).clip(0)
+    goodputs = known["goodput_mbit_s"]
+    utilities = [
+        goal.utility_of_flow(goodput, wait_ms)
+        for goodput, wait_ms in zip(goodputs, waits_ms, strict=True)
+    ]
+    return PeriodOutcome(
+        float(np.mean(utilities)),
+        float(goodputs.to_numpy().mean()),
+        float(known["srtt_ms"].to_numpy().mean()),
+        float(known["retransmitted_pct"].fill_null(0).to_numpy().mean()),
+        known.height,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Only:
+    """A backend that leaves all runs but one."""
+
+    backend: RealNetwork
+    key: str
+
+    @property
+    def name(self) -> str:
+        return self.backend.name
+
+    def keyed(self, matrix: Matrix) -> Matrix:
+        return self.backend.keyed(matrix)
+
+    def executor(self, matrix: Matrix, history: Callable[[], list[Finished]], /) -> Executor:
+        return _OnlyExecutor(self.backend.executor(matrix, history), self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class _OnlyExecutor:
+    executor: Executor
+    key: str
+
+    def batches(self, tasks: Iterable[Task]) -> Iterator[Batch | Part | Note]:
+        yield from self.executor.batches(task for task in tasks if task.key == self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class TrialState:
+    """A trial as far as it is measured."""
+
+    entry: LedgerEntry
+    periods: tuple[MeasuredPeriod, ...]
+    left: int
+    """Number of missing periods."""
+
+
+def judge_trial(trial: Path) -> TrialState:
+    """Return the verdict on a trial.
+
+    Raises:
+        ResultsError: there is none, or its files are damaged.
+    """
+    prediction = read_prediction(trial / FILE)
+    log = PeriodLog(trial / trial_periods.FILE)
+    found = log.read()
+    left = len(due(prediction, found))
+    harm = next((each.harm for each in found if each.harm), "")
+    change = _change(prediction, found)
+    # A look before the end would be right less often than it says.
+    verdict = Verdict.NOT_ENOUGH if left else verdict_of(change)
+    entry = LedgerEntry(
+        prediction,
+        Verdict.REFUTED if harm else verdict,
+        change,
+        datetime.now(UTC).isoformat(timespec="seconds"),
+        harm,
+    )
+    return TrialState(entry, tuple(found), left)
+
+
+def _change(prediction: RegisteredPrediction, found: list[MeasuredPeriod]) -> MeasuredChange | None:
+    by_block = trial_periods.blocks(found)
+    nothing = float("nan")
+
+    def utilities(name: str) -> list[float]:
+        values = [own.get(name, NOTHING).utility for _, own in sorted(by_block.items())]
+        return [nothing if value is None else value for value in values]
+
+    return change_of(utilities(prediction.challenger), utilities(prediction.baseline))

@@ -1,0 +1,37 @@
+#!/bin/busybox sh
+# First process of a measured kernel. What happens before "ready" is in the snapshot that every run
+# begins with; the run's request comes by the firmware's configuration, which a snapshot has not.
+/bin/busybox mkdir -p /proc /sys /dev /run/lock /tmp /out
+/bin/busybox --install -s /bin
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs dev /dev
+for module in /modules/first/*; do insmod "$module"; done
+
+# The helper's requests and answers go through pipes that this shell keeps open.
+mkfifo /run/requests /run/answers
+exec 3<>/run/requests 4<>/run/answers
+cwndlab-testbed <&3 >&4 2>/out/error &
+
+# The first connection of a kernel that has just booted takes longer to begin.
+cat /warm-up >&3
+head -n 1 <&4 >/run/warm
+echo "ready: $(cat /run/warm)" | cut -c 1-300 >/dev/ttyS0
+
+request=/sys/firmware/qemu_fw_cfg/by_name/opt/cwndlab/request/raw
+until [ -e $request ]; do
+	sleep 1
+	rmmod qemu_fw_cfg 2>/dev/null
+	insmod /modules/qemu_fw_cfg.ko
+done
+busy() { awk '/^cpu / { print $2 + $3 + $4 + $7 + $8, $2 + $3 + $4 + $5 + $6 + $7 + $8; exit }' /proc/stat; }
+busy >/out/before
+zcat <$request >&3
+head -n 1 <&4 >/out/answer
+busy >/out/after
+dmesg | tail -n 20 >/out/messages
+
+# Only now is there a disk: nothing before depends on when the host's answers.
+for module in /modules/last/*; do insmod "$module"; done
+tar cf - -C /out . | dd of=/dev/vda bs=1M 2>/dev/null
+poweroff -f

@@ -1,0 +1,291 @@
+"""A virtual machine: each kernel is booted once, and every run starts from the saved state."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from cwndlab.backends.kernel.process import REMEDY, helper_path
+from cwndlab.backends.vm.archive import first_file_system
+from cwndlab.errors import KernelRunError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cwndlab.backends.vm.packages import StockKernel
+
+QEMU = "qemu-system-x86_64"
+_TOOLS = {QEMU: "qemu-system-x86", "busybox": "busybox-static"}
+_COMMAND_LINE = "console=ttyS0 quiet mitigations=off nokaslr audit=0 tsc=reliable panic=-1"
+_MEMORY_MIB = 768
+_DISK_BYTES = 2 << 30  # of which only what is written takes space
+_FIRST = ("tun",)
+_LAST = (
+    "virtio_ring",
+    "virtio",
+    "virtio_pci_legacy_dev",
+    "virtio_pci_modern_dev",
+    "virtio_pci",
+    "virtio_blk",
+)
+_BOOT_S = 600  # on the host
+_ELF_DYNAMIC, _ELF_BEGIN_BYTES = b"/lib64/ld-linux", 4096
+_WARM_UP = Path(__file__).with_name("warm_up.json")
+_INIT = Path(__file__).with_name("init.sh")
+
+
+def obstacles_to_machines() -> list[tuple[str, str]]:
+    """Return why virtual machines are not possible here, and what to do; empty if they are."""
+    if sys.platform != "linux":
+        return [("this is not Linux", "use the simulator")]
+    found = []
+    if (helper := helper_path()) is None:
+        found.append(("the helper was not built", REMEDY))
+    elif not _is_static(helper):
+        found.append((f"{helper} needs libraries that a virtual machine does not have", REMEDY))
+    for tool, package in _TOOLS.items():
+        if not (path := shutil.which(tool)):
+            found.append((f"there is no {tool}", f"sudo apt-get install {package}"))
+        elif tool == "busybox" and not _is_static(Path(path)):
+            found.append((f"{path} needs libraries", f"sudo apt-get install {package}"))
+    return found
+
+
+def _is_static(program: Path) -> bool:
+    with program.open("rb") as file:
+        return _ELF_DYNAMIC not in file.read(_ELF_BEGIN_BYTES)
+
+
+def require_machines() -> None:
+    """Raise an error if virtual machines are not possible here.
+
+    Raises:
+        KernelRunError: they are not possible; the message says why and what to do.
+    """
+    if obstacles := obstacles_to_machines():
+        reasons = "; ".join(f"{what} ({remedy})" for what, remedy in obstacles)
+        msg = f"virtual machines are not possible here: {reasons}"
+        raise KernelRunError(msg)
+
+
+class VirtualMachine:
+    """A booted kernel that waits for a request: every run begins from the same state."""
+
+    def __init__(self, kernel: StockKernel) -> None:
+        """Boot the machine, unless a saved state exists.
+
+        Raises:
+            KernelRunError: something is missing, or it does not boot.
+        """
+        require_machines()
+        self.is_closed = False
+        self._changing = threading.Lock()
+        self._running: set[subprocess.Popen[bytes]] = set()
+        files = kernel.files()
+        self._kernel = kernel
+        self._initial = first_file_system(_guest_files(files))
+        told = subprocess.run([QEMU, "--version"], check=True, capture_output=True)  # noqa: S603
+        parts = (files["vmlinuz"], self._initial, told.stdout, json.dumps(_hardware()).encode())
+        digest = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts))
+        self._name = f"snapshot-{digest.hexdigest()[:16]}"
+        with kernel.locked():
+            self._snapshot = self._found() or self._boot()
+
+    def _found(self) -> Path | None:
+        """Return the snapshot if it exists and is intact; remove a damaged one."""
+        for path in self._kernel.folder.glob("snapshot-*"):
+            name, _, digest = path.name.partition(".")
+            if name == self._name and _digest(path) == digest:
+                return path
+            path.unlink()
+        return None
+
+    def _boot(self) -> Path:
+        """Boot, and save the state in which the guest waits.
+
+        The file gets its name only once it is complete, so an interruption leaves nothing behind.
+        """
+        with (
+            _nameless(self._kernel.folder) as snapshot,
+            tempfile.TemporaryFile() as initial,
+            tempfile.TemporaryFile() as disk,
+            tempfile.TemporaryFile() as console,
+        ):
+            initial.write(self._initial)
+            initial.flush()
+            disk.truncate(_DISK_BYTES)
+            here = f"/proc/{os.getpid()}/fd/{snapshot.fileno()}"
+            with self._start(initial, disk, console, ["-monitor", "stdio"]) as process:
+                late = threading.Timer(_BOOT_S, process.kill)
+                late.start()
+                try:
+                    if not _is_ready(process, console):
+                        raise self._failure(console, is_booted=False)
+                    process.communicate(
+                        b"migrate_set_parameter max-bandwidth 100G\n"
+                        b'migrate "exec:cat > %s"\nquit\n' % here.encode()
+                    )
+                finally:
+                    late.cancel()
+                    process.kill()
+            path = self._kernel.folder / f"{self._name}.{_digest(Path(here))}"
+            # With a descriptor, which an absolute path makes of no use, links are followed.
+            os.link(_path(snapshot), path, src_dir_fd=snapshot.fileno(), follow_symlinks=True)
+            return path
+
+    def run(self, request: Mapping[str, Any]) -> dict[str, bytes]:
+        """The files that the guest leaves after a request, its answer among them.
+
+        Raises:
+            KernelRunError: the guest ended without an answer; the message has the last line that
+                it wrote.
+        """
+        with (
+            tempfile.TemporaryFile() as asked,
+            tempfile.TemporaryFile() as initial,
+            tempfile.TemporaryFile() as disk,
+            tempfile.TemporaryFile() as console,
+            self._snapshot.open("rb") as snapshot,
+        ):
+            asked.write(gzip.compress(json.dumps(request).encode() + b"\n", 1, mtime=0))
+            asked.flush()
+            initial.write(self._initial)
+            initial.flush()
+            disk.truncate(_DISK_BYTES)
+            options = ["-fw_cfg", f"name=opt/cwndlab/request,file={_path(asked)}"]
+            options += ["-incoming", f"fd:{snapshot.fileno()}"]
+            process = self._start(initial, disk, console, options, asked, snapshot)
+            with self._changing:
+                self._running.add(process)
+                if self.is_closed:
+                    process.kill()
+            process.wait()
+            with self._changing:
+                self._running.discard(process)
+            files = _left(disk)
+            if not files.get("answer"):
+                raise self._failure(console, is_booted=True)
+            return files
+
+    def close(self) -> None:
+        """Stop what is running, and start nothing more."""
+        with self._changing:
+            self.is_closed = True
+            for process in self._running:
+                process.kill()
+
+    def _start(
+        self,
+        initial: IO[bytes],
+        disk: IO[bytes],
+        console: IO[bytes],
+        options: list[str],
+        *passed: IO[bytes],
+    ) -> subprocess.Popen[bytes]:
+        """Start QEMU; it is ended if this thread ends."""
+        files = [initial, disk, console, *passed]
+        command = [str(helper_path()), "with-parent", str(os.getpid()), QEMU, *_hardware()]
+        command += ["-kernel", str(self._kernel.image), "-append", _COMMAND_LINE]
+        command += ["-initrd", _path(initial), "-serial", f"file:{_path(console)}"]
+        command += ["-drive", f"file={_path(disk)},format=raw,if=virtio,cache=unsafe", *options]
+        return subprocess.Popen(  # noqa: S603  our own command
+            command,
+            stdin=subprocess.PIPE if "stdio" in options else subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=console,
+            pass_fds=[file.fileno() for file in files],
+            process_group=0,  # Ctrl-C goes to the command, not to this process
+        )
+
+    def _failure(self, console: IO[bytes], *, is_booted: bool) -> KernelRunError:
+        said = [line for line in _text(console).splitlines() if line.strip()]
+        last = said[-1].strip() if said else "nothing was written"
+        what = "gave no answer" if is_booted else "did not boot"
+        msg = f"Linux {self._kernel.release} in a virtual machine {what}: {last}"
+        return KernelRunError(msg)
+
+
+def _hardware() -> list[str]:
+    return [
+        *("-M", "pc", "-accel", "tcg,tb-size=128", "-icount", "shift=0,sleep=off", "-smp", "1"),
+        *("-m", str(_MEMORY_MIB), "-nodefaults", "-display", "none", "-no-reboot", "-seed", "1"),
+        *("-rtc", "base=2026-01-01,clock=vm"),
+    ]
+
+
+def _guest_files(kernel: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The guest's programs and modules."""
+    programs = {
+        "bin/busybox": shutil.which("busybox") or "",
+        "bin/cwndlab-testbed": str(helper_path()),
+    }
+    files = {"init": _INIT.read_bytes(), "warm-up": _warm_up()}
+    for name, path in programs.items():
+        files[name] = Path(path).read_bytes()
+    own = sorted(name.removesuffix(".ko") for name in kernel if name.startswith("tcp_"))
+    for folder, modules in (("first", (*_FIRST, *own)), ("last", _LAST)):
+        for number, module in enumerate(modules):
+            if f"{module}.ko" in kernel:  # otherwise it is built in
+                files[f"modules/{folder}/{number:02}-{module}.ko"] = kernel[f"{module}.ko"]
+    files["modules/qemu_fw_cfg.ko"] = kernel["qemu_fw_cfg.ko"]
+    return files
+
+
+def _is_ready(process: subprocess.Popen[bytes], console: IO[bytes]) -> bool:
+    """Wait for the guest; return False if it ended or could not do its first run."""
+    while "ready: " not in (text := _text(console)):
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=0.1)
+            return False
+    return '"answer":"ran"' in text.partition("ready: ")[2]
+
+
+def _left(disk: IO[bytes]) -> dict[str, bytes]:
+    """Return the files of the archive that the guest wrote; empty if it wrote none."""
+    disk.seek(0)
+    files = {}
+    with suppress(tarfile.TarError), tarfile.open(fileobj=disk, mode="r:") as archive:
+        for member in archive:
+            if content := archive.extractfile(member):
+                files[member.name.removeprefix("./")] = content.read()
+    return files
+
+
+def _nameless(folder: Path) -> IO[bytes]:
+    """Create a file without a name that can be given one later, unlike those of `tempfile`."""
+    return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o600), "w+b")
+
+
+def _path(file: IO[bytes]) -> str:
+    """The path of a file without a name, for a program that inherits it."""
+    return f"/proc/self/fd/{file.fileno()}"
+
+
+def _text(file: IO[bytes]) -> str:
+    size = os.fstat(file.fileno()).st_size
+    return os.pread(file.fileno(), size, 0).decode(errors="replace")
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+
+
+def _warm_up() -> bytes:
+    """The request that the guest serves before any other."""
+    scenario = json.loads(_WARM_UP.read_bytes())
+    return (
+        json.dumps({"do": "run", "scenario": scenario, "is_held": True, "is_awake": False}).encode()
+        + b"\n"
+    )

@@ -1,0 +1,220 @@
+"""Kernels for virtual machines: packages that are downloaded and unpacked, never installed."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import lzma
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cwndlab.backends.vm.archive import package_files
+from cwndlab.errors import KernelRunError, UnknownNameError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_CHOSEN = re.compile(
+    r"/(?:tun|qemu_fw_cfg|virtio|virtio_ring|virtio_pci|virtio_pci_legacy_dev"
+    r"|virtio_pci_modern_dev|virtio_blk|tcp_(?!diag)\w+)\.ko(?:\.xz)?$"
+)
+_IMAGE = re.compile(r"/boot/vmlinuz-(.+)$")
+_SUMS = "sha256.json"
+_KERNEL = "vmlinuz"
+_VERSION = re.compile(r"\d+(\.\d+)+")
+
+
+def kernels_folder() -> Path:
+    """Where the kernels are kept."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "cwndlab/kernels"
+
+
+@dataclass(frozen=True, slots=True)
+class StockKernel:
+    """A kernel, and the modules of it that a run needs."""
+
+    release: str
+    folder: Path
+
+    @property
+    def image(self) -> Path:
+        """The file that boots."""
+        return self.folder / _KERNEL
+
+    @property
+    def algorithms(self) -> list[str]:
+        """Its congestion control algorithms, in alphabetical order."""
+        modules = (path.name for path in self.folder.glob("tcp_*.ko"))
+        names = {name.removeprefix("tcp_").removesuffix(".ko") for name in modules}
+        return sorted({*names, "cubic", "reno"})
+
+    def files(self) -> Mapping[str, bytes]:
+        """Return its files.
+
+        Raises:
+            KernelRunError: a file was changed since the kernel was added.
+        """
+        try:
+            sums = json.loads((self.folder / _SUMS).read_bytes())
+            files = {name: (self.folder / name).read_bytes() for name in sums}
+        except (OSError, ValueError) as error:
+            raise self._damaged(error) from error
+        for name, content in files.items():
+            if hashlib.sha256(content).hexdigest() != sums[name]:
+                what = f"{name} has changed since it was added"
+                raise self._damaged(what)
+        return files
+
+    def _damaged(self, what: object) -> KernelRunError:
+        msg = f"{self.folder}: {what}; run: cwndlab kernel remove {self.release}, then add it again"
+        return KernelRunError(msg)
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Lock the folder while this process writes it; the lock ends with the process."""
+        descriptor = os.open(self.folder, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+def kernels() -> list[StockKernel]:
+    """Return the kernels that were added, the oldest version first."""
+    folders = kernels_folder().glob(f"*/{_SUMS}")
+    found = [StockKernel(path.parent.name, path.parent) for path in folders]
+    return sorted(found, key=lambda each: _numbers(each.release))
+
+
+def find_kernel(wanted: str | None) -> StockKernel:
+    """Return the kernel whose release is `wanted` or begins with it; the newest if None.
+
+    Raises:
+        KernelRunError: none was added.
+        UnknownNameError: no kernel has this release.
+    """
+    found = kernels()
+    if not found:
+        msg = "there is no kernel for virtual machines yet; run: cwndlab kernel add 6.1"
+        raise KernelRunError(msg)
+    if wanted is None:
+        return found[-1]
+    fitting = [each for each in found if _fits(each.release, wanted)]
+    if not fitting:
+        names = [each.release for each in found]
+        note = f"added: {', '.join(names)}; another: cwndlab kernel add {wanted}"
+        raise UnknownNameError(wanted, names, note, kind="kernel")
+    return fitting[-1]
+
+
+def add_package(package: Path) -> StockKernel:
+    """Unpack the kernel of a package into the cache.
+
+    Raises:
+        KernelRunError: the package has no kernel, or lacks a file that a run needs.
+    """
+    release, files = "", {}
+    for name, content in package_files(package):
+        if match := _IMAGE.search(name):
+            release, files[_KERNEL] = match[1], content
+        elif _CHOSEN.search(name):
+            module = lzma.decompress(content) if name.endswith(".xz") else content
+            files[Path(name).name.removesuffix(".xz")] = module
+    missing = [name for name in (_KERNEL, "tun.ko", "qemu_fw_cfg.ko") if name not in files]
+    if missing:
+        msg = (
+            f"{package}: no {' and no '.join(missing)} in it; use a Debian package "
+            f"linux-image-RELEASE-amd64"
+        )
+        raise KernelRunError(msg)
+    parent = kernels_folder()
+    parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=parent, prefix=".new-") as name:
+        made = Path(name) / "kernel"
+        made.mkdir()
+        for file, content in files.items():
+            (made / file).write_bytes(content)
+        sums = {file: hashlib.sha256(content).hexdigest() for file, content in files.items()}
+        (made / _SUMS).write_text(json.dumps(sums, indent=1, sort_keys=True) + "\n")
+        remove_kernel(release, is_needed=False)
+        made.rename(parent / release)
+    return StockKernel(release, parent / release)
+
+
+def download(version: str) -> StockKernel:
+    """Download the newest package of a version with this machine's apt, and unpack its kernel.
+
+    Raises:
+        KernelRunError: this machine has no apt, or its archive has no such version.
+    """
+    if not _VERSION.fullmatch(version):
+        msg = f"{version}: not a version such as 6.1, nor a file *.deb"
+        raise KernelRunError(msg)
+    for tool in ("apt-cache", "apt-get"):
+        if not shutil.which(tool):
+            msg = (
+                f"{tool} is not installed; download a Debian package, then: "
+                "cwndlab kernel add FILE.deb"
+            )
+            raise KernelRunError(msg)
+    pattern = re.compile(rf"linux-image-({re.escape(version)}(?:\.\d+)?[^ ]*?-amd64)")
+    listed = _apt("apt-cache", "pkgnames", "linux-image-").split()
+    releases = [match[1] for name in listed if (match := pattern.fullmatch(name))]
+    real = [
+        release
+        for release in releases
+        if re.search(r"\d+\.\d+\.\d+", release) and not re.search(r"-(rt|cloud|dbg)", release)
+    ]
+    if not real:
+        msg = (
+            f"apt knows no linux-image-{version}*-amd64; run apt-get update, "
+            "or name a package: cwndlab kernel add FILE.deb"
+        )
+        raise KernelRunError(msg)
+    with tempfile.TemporaryDirectory(prefix="cwndlab-") as folder:
+        name = f"linux-image-{max(real, key=_numbers)}"
+        # What is downloaded is compared with the signed index of the archive.
+        _apt("apt-get", "-q", "download", name, folder=folder)
+        return add_package(next(Path(folder).glob("*.deb")))
+
+
+def remove_kernel(release: str, *, is_needed: bool = True) -> None:
+    """Remove a kernel and everything that was made from it.
+
+    Raises:
+        KernelRunError: none was added.
+        UnknownNameError: this kernel was not added.
+    """
+    folder = kernels_folder() / release
+    if is_needed:
+        folder = find_kernel(release).folder
+    if folder.exists():
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".old-") as name:
+            folder.rename(Path(name) / "kernel")
+
+
+def _fits(release: str, wanted: str) -> bool:
+    return release == wanted or re.match(rf"{re.escape(wanted)}(?!\d)", release) is not None
+
+
+def _numbers(release: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", release)]
+
+
+def _apt(*command: str, folder: str | None = None) -> str:
+    done = subprocess.run(command, check=False, cwd=folder, capture_output=True, text=True)  # noqa: S603  apt's own
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or ["no reason given"]
+        msg = f"{' '.join(command[:2])}: {said[-1]}; or name a package: cwndlab kernel add FILE.deb"
+        raise KernelRunError(msg)
+    return done.stdout

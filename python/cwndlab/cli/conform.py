@@ -1,0 +1,80 @@
+"""`cwndlab conform`: the test cases of a draft on an algorithm."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+import click
+
+from cwndlab.algorithm.conformance.suite import SOURCE, run_cases
+from cwndlab.cli.output import console, format_option, print_rows, say
+
+if TYPE_CHECKING:
+    from cwndlab.algorithm.conformance.case import CaseOutcome
+
+STATUS_FAILED = 1
+_INDENT = " " * 10
+_PHASES_SHOWN = 12
+_LEAST_WIDTH, _MOST_WIDTH = 40, 80
+
+
+@click.command("conform")
+@click.argument("algorithm")
+@click.option(
+    "--case",
+    "cases",
+    metavar="NUMBER",
+    type=int,
+    multiple=True,
+    help="Run this case only; may be given several times.",
+)
+@format_option
+def conform_command(algorithm: str, cases: tuple[int, ...], output_format: str) -> int:
+    """Run BBR's test cases on ALGORITHM: bbr3, or a file such as ./my_bbr.c.
+
+    The cases are those of draft-ietf-ccwg-bbr. For each, the checks are printed with what was
+    found, and the phases of the last run with their beginnings in seconds. A file reports its
+    phases under the names that bbr3 has. Exits 1 where a case fails.
+    """
+    outcomes = []
+    for outcome in run_cases(algorithm, cases):
+        outcomes.append(outcome)
+        if output_format == "table":
+            _show(outcome)
+    failed = sum(not outcome.passed for outcome in outcomes)
+    if output_format == "table":
+        passed = len(outcomes) - failed
+        say("", f"{passed} of {len(outcomes)} cases pass ({SOURCE})")
+    else:
+        print_rows([row for outcome in outcomes for row in _rows(outcome)], output_format)
+    return STATUS_FAILED if failed else 0
+
+
+def _show(outcome: CaseOutcome) -> None:
+    case = outcome.case
+    state = "pass" if outcome.passed else "FAIL"
+    say(f"{state}  {case.number:2}  {case.title}")
+    width = min(max(console().width, _LEAST_WIDTH), _MOST_WIDTH)
+    for check in outcome.checks:
+        line = f"{'ok' if check.holds else 'not met'}: {check.wanted}: {check.found}"
+        say(textwrap.fill(line, width, initial_indent=_INDENT, subsequent_indent=_INDENT + "  "))
+    stays = outcome.trace.split(", ")
+    more = f", and {len(stays) - _PHASES_SHOWN} more" if len(stays) > _PHASES_SHOWN else ""
+    trace = f"trace: {', '.join(stays[:_PHASES_SHOWN])}{more}"
+    say(textwrap.fill(trace, width, initial_indent=_INDENT, subsequent_indent=_INDENT + "  "))
+
+
+def _rows(outcome: CaseOutcome) -> list[dict[str, object]]:
+    return [
+        {
+            "case": outcome.case.number,
+            "title": outcome.case.title,
+            "passed": outcome.passed,
+            "check": check.wanted,
+            "holds": check.holds,
+            "found": check.found,
+            "trace": outcome.trace,
+        }
+        for check in outcome.checks
+    ]

@@ -1,0 +1,285 @@
+"""`cwndlab link fit`: which link gave a measurement, and what others would get on it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cwndlab.api.advise import CANDIDATES
+from cwndlab.api.fitting import (
+    clients_population,
+    fit,
+    fit_clients,
+    flows_of_file,
+    large_flows,
+    measured_flows,
+)
+from cwndlab.cli.options import jobs_option
+from cwndlab.cli.output import command_line, format_option, print_rows, print_text, prose, say
+from cwndlab.errors import MeasurementError
+from cwndlab.inference.families import KINDS
+from cwndlab.inference.fitting import points_to_simulate
+from cwndlab.inference.next_measurement import next_measurement
+from cwndlab.inference.posterior import population
+from cwndlab.run.progress import reporter
+from cwndlab.text.toml_writer import write_toml
+
+if TYPE_CHECKING:
+    from cwndlab.inference.fitting import Fit
+    from cwndlab.inference.posterior import Estimate, Prediction
+
+_LINKS = 8
+_HARDLY_KNOWN = 0.3
+
+
+@click.command("fit")
+@click.argument("results", type=click.Path(path_type=Path))
+@click.option(
+    "--run",
+    "runs",
+    metavar="KEY",
+    multiple=True,
+    help="Key of the run to fit; needed if RESULTS has several. Repeat it for runs on one path.",
+)
+@click.option(
+    "--family",
+    type=click.Choice(KINDS),
+    default="any",
+    show_default=True,
+    help="Kind of links to choose among.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("fitted.toml"),
+    show_default=True,
+    help="File of links for `advise --users`.",
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of all draws.")
+@jobs_option
+@format_option
+def fit_command(  # noqa: PLR0913, PLR0917  one argument per option
+    results: Path,
+    runs: tuple[str, ...],
+    family: str,
+    out: Path,
+    seed: int,
+    jobs: int | None,
+    output_format: str,
+) -> None:
+    """Infer the link from a measurement with one algorithm.
+
+    RESULTS is a folder of results, or a file that has one flow: JSON of iperf3, a log of ss -tin.
+
+    \b
+      cwndlab import measured --pattern "{algorithm}.json"
+      cwndlab link fit results/measured
+      cwndlab advise --users fitted.toml
+
+    The answer is a distribution over links: wires with bursts of loss and a rate that varies, wires
+    with a policer, with queue management or with competing flows, cells, and Wi-Fi. It shows how
+    probable each kind is, and each parameter of the most probable one with its 90 % interval and
+    how much of it is known. Measurements that such links do not explain are named as such, and
+    what follows from them is widened. The last command decides between algorithms that were not
+    measured.
+    """  # noqa: D301  click's mark of lines that stay as they are
+    found = fitted(results, runs, family, seed, jobs)
+    write_links(found, f"Links fitted to {results}", out)
+    predictions = found.predict(CANDIDATES)
+    if output_format == "json":
+        print_text(json.dumps(_document(found, predictions), indent=2))
+        return
+    if output_format == "csv":
+        print_rows([_prediction_row(each) for each in predictions], output_format)
+        return
+    say_fit(found, output_format)
+    print_rows([_prediction_line(each) for each in predictions], output_format)
+    say("", *_next(found))
+    say(f"  {command_line('cwndlab', 'advise', '--users', out)} decides between them")
+
+
+def fitted(results: Path, runs: tuple[str, ...], family: str, seed: int, jobs: int | None) -> Fit:
+    """Fit, with a line of progress.
+
+    Raises:
+        MeasurementError: the runs do not show their link, or no link comes near them.
+    """
+    total = points_to_simulate(measured_flows(results, runs or None), family)
+    with reporter("simulations", total, 0) as progress:
+        done = 0
+
+        def on_points(count: int) -> None:
+            nonlocal done
+            progress.advance("", count - done)
+            done = count
+
+        found = fit(
+            results, run=runs or None, family=family, seed=seed, jobs=jobs, on_points=on_points
+        )
+    if found.check.is_refused:
+        msg = (
+            f"{results}: no link of the families comes near this measurement: {found.check.worst} "
+            f"is {_side(found)} than all of them give; measure again, and look whether two "
+            "networks, a proxy or a pause were in it"
+        )
+        raise MeasurementError(msg)
+    return found
+
+
+def fitted_users(measurements: Path, jobs: int | None, output_format: str) -> tuple[Path, str]:
+    """Fit what is in a file or folder; return the file of users, and the algorithm measured.
+
+    The fit is printed where the output is a table: other formats hold the decision alone.
+
+    Raises:
+        MeasurementError: nothing in it shows its path.
+    """
+    out = Path(f"fitted-{measurements.resolve().stem}.toml")
+    if not measurements.is_file() or len(large_flows(flows := flows_of_file(measurements))) == 1:
+        found = fitted(measurements, (), "any", 1, jobs)
+        if output_format == "table":
+            say_fit(found, output_format)
+        write_links(found, f"Links fitted to {measurements}", out)
+        return out, found.flows[0].algorithm
+    click.echo(f"{measurements}: {len(flows):,} connections; their classes are fitted", err=True)
+    clients = fit_clients(measurements, jobs=jobs)
+    for each, fit_of_class in clients if output_format == "table" else ():
+        say(f"Class {each.title}: {each.connections:,} connections", "")
+        say_fit(fit_of_class, output_format)
+    heading = f"Clients in {measurements}"
+    for weighing, path in (
+        ("flows", out),
+        ("bytes", out.with_name(f"{out.stem}-by-bytes.toml")),
+    ):
+        document = clients_population(clients, heading, weighing, _LINKS)
+        path.write_text(write_toml(document), encoding="utf-8")
+    if output_format == "table":
+        say(f"Weights by connections are in {out}, by bytes in {out.stem}-by-bytes.toml.", "")
+    return out, clients[0][0].flow.algorithm
+
+
+def write_links(found: Fit, heading: str, out: Path) -> None:
+    """Write links of a fit as a file of users."""
+    links = population(found.draw(_LINKS), heading, found.duration_s, found.check.widening)
+    out.write_text(write_toml(links), encoding="utf-8")
+
+
+def say_fit(found: Fit, output_format: str) -> None:
+    """Say which links were inferred, and whether they explain the measurement."""
+    members, check = found.posterior.members, found.check
+    kinds = ", ".join(f"{each.family.title} {100 * each.probability:.0f} %" for each in members)
+    say(prose(f"Kinds of links, by probability: {kinds}."), "")
+    estimates = found.posterior.estimates()
+    print_rows([_estimate_line(each) for each in estimates], output_format)
+    say("")
+    for each in estimates:
+        if each.known < _HARDLY_KNOWN:
+            say(f"! The measurement says little about: {each.parameter.title.lower()}.")
+    if check.is_explained:
+        say(prose(f"Such links explain the measurement (p = {check.probability:.2f})."), "")
+    else:
+        say(
+            prose(
+                f"! Such links do not explain the measurement: {check.worst} is {_side(found)} "
+                f"than they give (p = {check.probability:.2f}). All intervals and the links in the "
+                f"file are widened by {check.widening:.2g} times."
+            ),
+            "",
+        )
+
+
+def _side(found: Fit) -> str:
+    return "larger" if found.check.is_above else "smaller"
+
+
+def _next(found: Fit) -> list[str]:
+    """Lines about the measurement that would help most."""
+    measured = {flow.algorithm for flow in found.flows}
+    base = float(found.flows[0].row["rtt_base_ms"])
+    best = next_measurement(found.outcomes(CANDIDATES), base, measured)
+    if best is None or not best.is_worthwhile:
+        return []
+    before, after = 100 * best.regret, 100 * best.regret_after
+    return [
+        f"  {best.command()}",
+        f"  would lower the expected loss of a decision from {before:.2g} to {after:.2g} %",
+    ]
+
+
+def _estimate_line(each: Estimate) -> dict[str, Any]:
+    unit = f" ({each.parameter.unit})" if each.parameter.unit else ""
+    return {
+        "parameter": f"{each.parameter.title}{unit}",
+        "estimate": each.parameter.text(each.value),
+        "90 % interval": _interval(each),
+        "known": f"{100 * each.known:.0f} %",
+    }
+
+
+def _interval(each: Estimate) -> str:
+    low, high = each.parameter.text(each.low), each.parameter.text(each.high)
+    if each.parameter.choices:
+        return low if low == high else f"{low} or {high}"
+    return f"{low} to {high}"
+
+
+def _prediction_line(each: Prediction) -> dict[str, Any]:
+    def with_interval(ends: tuple[float, float, float]) -> str:
+        low, usual, high = ends
+        return f"{usual:.3g} ({low:.3g} to {high:.3g})"
+
+    return {
+        "algorithm": each.algorithm,
+        "goodput_mbit_s": with_interval(each.goodput_mbit_s),
+        "queueing_delay_p95_ms": with_interval(each.queueing_delay_p95_ms),
+    }
+
+
+def _prediction_row(each: Prediction) -> dict[str, Any]:
+    return {
+        "algorithm": each.algorithm,
+        "goodput_mbit_s": each.goodput_mbit_s[1],
+        "goodput_low_mbit_s": each.goodput_mbit_s[0],
+        "goodput_high_mbit_s": each.goodput_mbit_s[2],
+        "queueing_delay_p95_ms": each.queueing_delay_p95_ms[1],
+        "queueing_delay_low_ms": each.queueing_delay_p95_ms[0],
+        "queueing_delay_high_ms": each.queueing_delay_p95_ms[2],
+    }
+
+
+def _document(found: Fit, predictions: list[Prediction]) -> dict[str, Any]:
+    check = found.check
+    measured = {flow.algorithm for flow in found.flows}
+    base = float(found.flows[0].row["rtt_base_ms"])
+    best = next_measurement(found.outcomes(CANDIDATES), base, measured)
+    return {
+        "algorithm": found.flows[0].algorithm,
+        "families": {each.family.name: each.probability for each in found.posterior.members},
+        "parameters": {
+            each.parameter.name: {
+                "unit": each.parameter.unit,
+                "estimate": each.value,
+                "low": each.low,
+                "high": each.high,
+                "known": each.known,
+            }
+            for each in found.posterior.estimates()
+        },
+        "check": {
+            "probability": check.probability,
+            "is_explained": check.is_explained,
+            "worst": check.worst,
+            "widened_by": check.widening,
+        },
+        "next": None
+        if best is None
+        else {
+            "command": best.command(),
+            "regret": best.regret,
+            "regret_after": best.regret_after,
+        },
+        "predictions": [_prediction_row(each) for each in predictions],
+    }

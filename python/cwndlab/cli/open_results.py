@@ -1,0 +1,60 @@
+"""`cwndlab open`: the results on this machine in a browser."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+
+import click
+
+from cwndlab.cli.output import say
+from cwndlab.errors import CwndlabError, plural
+from cwndlab.run.campaign import RESULTS_FOLDER
+
+PAGE = Path(__file__).parents[1] / "data" / "page"
+
+
+@click.command("open")
+@click.argument("results", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Port on this machine; any free port if absent.",
+)
+@click.option("--no-browser", is_flag=True, help="Print the address and open no browser.")
+def open_command(results: tuple[Path, ...], port: int, *, no_browser: bool) -> None:
+    """Look at RESULTS in a browser: all studies, as they run.
+
+    \b
+      cwndlab open
+      cwndlab open results/lte-typical ~/measurements
+
+    RESULTS are folders of results, or folders that contain some; the default is `results`. Only
+    this machine can open the page; the printed address holds a secret token. The page shows
+    progress, answers, reports and runs, overlays two studies, and can start new ones.
+    """  # noqa: D301  click's mark of lines that stay as they are
+    from cwndlab.viewer.server import FILES, ResultsServer  # noqa: PLC0415  slow to load
+
+    places = results or (RESULTS_FOLDER,)
+    for place in places:
+        if results and not place.is_dir():
+            msg = f"{place}: there is no such folder; name one that holds results"
+            raise CwndlabError(msg)
+    if not all((PAGE / name).exists() for name, _ in FILES.values()):
+        msg = "the page has not been built here; `make page` in a clone of cwndlab builds it"
+        raise CwndlabError(msg)
+    try:
+        server = ResultsServer(places, PAGE, port)
+    except OSError as error:
+        msg = f"--port {port}: {error.strerror}; choose another, or leave it out"
+        raise CwndlabError(msg) from None
+    with server:
+        say(f"the results are at {server.access.address} (Ctrl-C to stop)")
+        if not no_browser:
+            webbrowser.open(server.access.address)
+        try:
+            server.serve_forever()
+        finally:
+            if stopped := server.started.end():
+                say(f"{plural(stopped, 'study')} stopped; `cwndlab run` continues them")

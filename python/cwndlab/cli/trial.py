@@ -1,0 +1,311 @@
+"""`cwndlab trial`: advice, tried on a real network."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cwndlab.api.results import open_results
+from cwndlab.api.trial import (
+    Design,
+    judge_trial,
+    register,
+    run_between_hosts,
+    run_on_server,
+    spread_of,
+)
+from cwndlab.cli.answers import GOALS, baseline_option
+from cwndlab.cli.live_options import LiveOptions, live_options
+from cwndlab.cli.output import command_line, format_option, print_rows, print_text, prose, say
+from cwndlab.cli.study_options import study_option
+from cwndlab.errors import plural
+from cwndlab.judge.ledger import ledger_of_user, merge
+from cwndlab.judge.prediction import FILE, as_json, read_prediction
+from cwndlab.judge.switchback import Verdict
+from cwndlab.measure.trial.guard import Guardrails
+from cwndlab.text.quantity import parse_duration
+
+if TYPE_CHECKING:
+    from cwndlab.api.trial import TrialState
+    from cwndlab.judge.ledger import LedgerEntry
+    from cwndlab.judge.prediction import RegisteredPrediction
+    from cwndlab.measure.trial.periods import MeasuredPeriod
+
+_trial_argument = click.argument("trial", type=click.Path(path_type=Path))
+
+
+@click.group("trial")
+def trial_command() -> None:
+    """Try advice on a real network, safely, and judge it.
+
+    \b
+      cwndlab advise --link lte-typical
+      cwndlab trial register results/advise-1234abcd --out lte
+      cwndlab trial run lte --server 192.0.2.1            # between two hosts
+      cwndlab trial run lte --route 198.51.100.0/24       # or on a server, as root
+      cwndlab trial verdict lte
+
+    A trial gives all connections one algorithm for a period, then the other, in random order, and
+    compares neighbouring periods. What it will claim is registered before it begins.
+    """  # noqa: D301  click's mark of lines that stay as they are
+
+
+@trial_command.command("register")
+@click.argument("results", type=click.Path(path_type=Path))
+@click.option(
+    "--challenger", metavar="NAME", help="The algorithm to try.  [default: the recommended one]"
+)
+@baseline_option
+@click.option("--goal", type=click.Choice(GOALS), help="The goal.  [default: of RESULTS]")
+@click.option(
+    "--blocks",
+    metavar="N",
+    type=click.IntRange(min=6),
+    help="Pairs of periods.  [default: enough to see the predicted change]",
+)
+@click.option(
+    "--period", metavar="TIME", default="1 min", show_default=True, help="Duration of a period."
+)
+@click.option(
+    "--wash-out",
+    metavar="TIME",
+    default="5 s",
+    show_default=True,
+    help="Start of each period that does not count.",
+)
+@click.option(
+    "--pilot",
+    type=click.Path(path_type=Path),
+    help="An earlier trial, which shows how much periods differ.",
+)
+@click.option(
+    "--seed",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Seed of the order of periods.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("trial"),
+    show_default=True,
+    help="Folder of the trial.",
+)
+@format_option
+def register_command(  # noqa: PLR0913, PLR0917  one argument per option
+    results: Path,
+    challenger: str | None,
+    baseline: str,
+    goal: str | None,
+    blocks: int | None,
+    period: str,
+    wash_out: str,
+    pilot: Path | None,
+    seed: int,
+    out: Path,
+    output_format: str,
+) -> None:
+    """Register the prediction of RESULTS before a trial.
+
+    RESULTS are those of `advise`, or of a simulated study. The prediction cannot be changed
+    afterwards: its SHA-256 stands in the file, which you can publish.
+    """
+    design = Design(blocks, _seconds(period), _seconds(wash_out), seed=seed)
+    if design.washout_s >= design.period_s:
+        msg = f"--wash-out {wash_out} is not shorter than --period {period}"
+        raise click.UsageError(msg)
+    if pilot is not None:
+        design = replace(design, spread=spread_of(pilot))
+    found = register(open_results(results), challenger, baseline, design, goal)
+    out.mkdir(parents=True, exist_ok=True)
+    found.write(out / FILE)
+    if output_format != "table":
+        print_text(json.dumps(as_json(found), indent=2))
+        return
+    hours = (2 * found.blocks + 1) * found.period_s / 3600
+    length = f"{60 * hours:.0f} min" if hours < 2 else f"{hours:.1f} h"  # noqa: PLR2004
+    say("", prose(_claim(found)))
+    say(
+        prose(
+            f"{plural(found.blocks, 'block')} of two periods of {found.period_s:g} s, {length} in "
+            f"all, see such a change in four of five trials if neighbouring periods differ by "
+            f"{100 * design.spread:.0f} %."
+        )
+        if blocks is None
+        else prose(f"{plural(found.blocks, 'block')} of two periods take {length}."),
+        f"Registered in {out / FILE}, SHA-256 {found.id[:16]}",
+        "",
+        f"  {command_line('cwndlab', 'trial', 'run', out)} --server HOST, or --route PREFIX",
+    )
+
+
+@trial_command.command("run")
+@_trial_argument
+@click.option(
+    "--route",
+    metavar="PREFIX",
+    help="Switch the route of this server to a prefix, such as 198.51.100.0/24, or default.",
+)
+@click.option(
+    "--sysctl", "is_default", is_flag=True, help="Switch this server's default for all connections."
+)
+@study_option("direction")
+@click.option(
+    "--flows",
+    type=click.IntRange(min=1, max=64),
+    default=1,
+    show_default=True,
+    help="Connections at once between two hosts.",
+)
+@click.option(
+    "--most-rtt",
+    type=click.FloatRange(min=1, min_open=True),
+    default=2.5,
+    show_default=True,
+    help="End the trial if the challenger's RTT exceeds the baseline's by this factor.",
+)
+@live_options
+def run_command(  # noqa: PLR0913  one argument per option
+    trial: Path,
+    *,
+    route: str | None,
+    is_default: bool,
+    direction: str,
+    flows: int,
+    most_rtt: float,
+    live: LiveOptions,
+) -> None:
+    """Measure the missing periods of TRIAL.
+
+    With --server, between this machine and a server that runs `cwndlab serve`. With --route or
+    --sysctl, on this server, whose own connections are watched: the setting is put back when the
+    command ends, even if it is killed. A challenger that does harm ends the trial: on a server
+    within its period, between two hosts after it.
+    """
+    prediction = read_prediction(trial / FILE)
+    if sum([route is not None, is_default, live.server is not None]) != 1:
+        msg = "say where to try it with one of --server, --route and --sysctl"
+        raise click.UsageError(msg)
+    limits = Guardrails(rtt_ratio=most_rtt)
+    say(prose(_claim(prediction)), "")
+    if live.server is not None:
+        run_between_hosts(
+            trial,
+            live.backend(),
+            direction=direction,
+            flows=flows,
+            limits=limits,
+            on_period=_say_period,
+        )
+    else:
+        from cwndlab.measure.trial.settings import Default, Route  # noqa: PLC0415  Linux only
+
+        setting = Default.read() if route is None else Route.to(route)
+        run_on_server(trial, setting, limits=limits, on_period=_say_period)
+    say("")
+    _say_verdict(judge_trial(trial))
+    say("", f"  {command_line('cwndlab', 'trial', 'verdict', trial)} adds it to the ledger")
+
+
+@trial_command.command("verdict")
+@_trial_argument
+@click.option(
+    "--ledger",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File of verdicts.  [default: the user's own]",
+)
+@format_option
+def verdict_command(trial: Path, ledger: Path | None, output_format: str) -> None:
+    """Judge TRIAL, and add the verdict to the ledger.
+
+    It is added once all periods are measured.
+    """
+    found = judge_trial(trial)
+    path = ledger or ledger_of_user()
+    is_over = found.left == 0
+    if is_over:
+        merge(path, [found.entry])
+    if output_format != "table":
+        print_text(json.dumps(found.entry.to_json() | {"periods_left": found.left}, indent=2))
+        return
+    print_rows(
+        [
+            {"block": each.block + 1, "algorithm": each.algorithm} | each.outcome.to_json()
+            for each in found.periods
+        ],
+        output_format,
+    )
+    say("")
+    _say_verdict(found)
+    if is_over:
+        say("", f"  added to {path}")
+
+
+@trial_command.command("restore")
+def restore_command() -> None:
+    """Put back what a killed trial left changed on this machine."""
+    from cwndlab.measure.trial.way_back import restore_left  # noqa: PLC0415  Linux only
+
+    restored = restore_left()
+    say("nothing is left to put back" if restored is None else f"{restored} is as before")
+
+
+def _seconds(text: str) -> float:
+    return parse_duration(text) / 1e9
+
+
+def _claim(found: RegisteredPrediction) -> str:
+    return (
+        f"Prediction for {found.network}: {found.challenger} is better than "
+        f"{found.baseline} with a probability of {found.probability:.2f}, "
+        f"by {_percent(found.change)} % [{_percent(found.low)}, {_percent(found.high)}] "
+        f"(90 % interval over {plural(found.networks, 'network')})."
+    )
+
+
+def _percent(logarithm: float) -> str:
+    """A change of utility, which is a logarithm, in percent with its sign."""
+    return f"{100 * math.expm1(logarithm):+.3g}"
+
+
+def _say_period(period: MeasuredPeriod, left: int) -> None:
+    outcome = period.outcome
+    seen = "no connection carried enough data"
+    if outcome.goodput_mbit_s is not None and outcome.rtt_p95_ms is not None:
+        seen = f"{outcome.goodput_mbit_s:.3g} Mbit/s, {outcome.rtt_p95_ms:.0f} ms"
+    block = "pilot" if period.block < 0 else f"block {period.block + 1}"
+    say(f"  {block:>9}  {period.algorithm:<12} {seen}; {plural(left, 'period')} left")
+    if period.harm:
+        say(prose(f"! {period.algorithm} does harm, and the trial ends: {period.harm}"))
+
+
+def _say_verdict(found: TrialState) -> None:
+    say(*map(prose, verdict_lines(found.entry, found.left)))
+
+
+def verdict_lines(entry: LedgerEntry, left: int) -> list[str]:
+    """Return the verdict in sentences."""
+    claim, change = entry.prediction, entry.change
+    measured = "Too few blocks have connections that say anything."
+    if change is not None:
+        measured = (
+            f"Measured: {claim.challenger} instead of {claim.baseline} changes the utility by "
+            f"{_percent(change.estimate)} % [{_percent(change.low)}, {_percent(change.high)}] "
+            f"(95 % interval, {plural(change.blocks, 'block')})."
+        )
+    if entry.harm:
+        return [f"Refuted: {claim.challenger} did harm ({entry.harm}).", measured]
+    if left:
+        return [f"Not judged yet: {plural(left, 'period')} are missing.", measured]
+    words = {
+        Verdict.CONFIRMED: f"Confirmed: {claim.challenger} is better here.",
+        Verdict.REFUTED: f"Refuted: {claim.challenger} is not better by 3 % or more here.",
+        Verdict.NOT_ENOUGH: "Not enough: the trial was too short to tell the two apart.",
+    }
+    return [words[entry.verdict], measured]

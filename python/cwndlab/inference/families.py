@@ -1,0 +1,27 @@
+"""All families of links, and those that a measurement may come from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cwndlab.inference import radio, wires
+
+if TYPE_CHECKING:
+    from cwndlab.inference.family import Family
+
+KINDS = ("any", "wire", "cell", "wifi")
+"""The choices of `--family`."""
+
+
+def families(goodput_mbit_s: float, shortest_rtt_ms: float, kind: str = "any") -> list[Family]:
+    """The families of a kind for a flow with this goodput and this shortest round trip."""
+    here = (goodput_mbit_s, shortest_rtt_ms)
+    found = [
+        wires.wire(*here),
+        wires.policed(*here),
+        wires.managed(*here),
+        wires.shared(*here),
+        *radio.cells(*here),
+        *radio.wifi(*here),
+    ]
+    return [each for each in found if kind in ("any", each.kind)]

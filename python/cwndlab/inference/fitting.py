@@ -1,0 +1,212 @@
+"""A fit, from the flows of measurements to links and to what others would get on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cwndlab.errors import MeasurementError
+from cwndlab.inference.choice import ROUNDS, choose, points_of
+from cwndlab.inference.families import families
+from cwndlab.inference.importance import adjusted_values, adjusting_features
+from cwndlab.inference.posterior import LEVEL, Check, Member, Posterior, Prediction
+from cwndlab.inference.simulation import Simulation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from cwndlab.inference.family import Family
+    from cwndlab.inference.measurement import MeasuredFlow
+    from cwndlab.inference.simulation import PlacedPoint
+    from cwndlab.stats.bootstrap import Floats
+
+LONGEST_S = 120.0
+"""As much of a long measurement is simulated."""
+REPLICATES = 100
+"""Links on which the measurement is simulated anew and other algorithms are predicted."""
+_FIRST_OF_PREDICTIONS = 1_000_000
+_FIRST_OF_REPLICATES = 2_000_000
+_ADJUSTING = (
+    "goodput",
+    "rtt_base",
+    "rtt_p95",
+    "srtt_low",
+    "srtt_high",
+    "cwnd_mid",
+    "retransmitted",
+)
+"""Numbers of the measurement by which predictions are adjusted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """Goodput and delay of algorithms on the same links, one entry a link; NaN: a run failed."""
+
+    goodput_mbit_s: dict[str, Floats]
+    queueing_delay_p95_ms: dict[str, Floats]
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The links that give what was measured."""
+
+    flows: tuple[MeasuredFlow, ...]
+    posterior: Posterior
+    check: Check
+    simulation: Simulation
+    _kept: dict[str, tuple[Floats, Floats]] = field(default_factory=dict, repr=False)
+
+    @property
+    def duration_s(self) -> float:
+        """How long each flow is simulated."""
+        return self.simulation.duration_s
+
+    def draw(self, count: int) -> list[tuple[Family, Floats]]:
+        """Links that count the same, widened where they do not explain the measurement."""
+        return self.posterior.draw(count, self.check.widening)
+
+    def outcomes(self, algorithms: Sequence[str]) -> Outcomes:
+        """Goodput and delay of each algorithm, alone, on the same links with the same chance.
+
+        Where the links explain the measurement, the links' own simulations of it are at hand, and
+        what an algorithm gets is moved to where it would be had they given the measured numbers.
+        """
+        draws: list[PlacedPoint] = [
+            (family, point, _FIRST_OF_PREDICTIONS + n)
+            for n, (family, point) in enumerate(self.draw(REPLICATES))
+        ]
+        for algorithm in algorithms:
+            if algorithm in self._kept:
+                continue
+            goodput, delay = np.full((2, len(draws)), np.nan)
+            for n, flow in enumerate(self.simulation.flows(draws, algorithm)):
+                if flow is not None and flow.row.get("rtt_p95_ms") is not None:
+                    goodput[n] = flow.row["goodput_mbit_s"]
+                    delay[n] = flow.row["rtt_p95_ms"] - flow.row["rtt_base_ms"]
+            if self.check.is_explained:
+                goodput = np.exp(self._adjusted(np.log(np.maximum(goodput, 1e-6))))
+                delay = np.expm1(np.maximum(self._adjusted(np.log1p(np.maximum(delay, 0))), 0))
+            self._kept[algorithm] = goodput, delay
+        return Outcomes(
+            {name: self._kept[name][0] for name in algorithms},
+            {name: self._kept[name][1] for name in algorithms},
+        )
+
+    def _adjusted(self, values: Floats) -> Floats:
+        """Regression of a prediction on the numbers of the same links (Beaumont and others)."""
+        names = list(self.posterior.measured)
+        used = [n for n, name in enumerate(names) if name in _ADJUSTING]
+        here = np.array(list(self.posterior.measured.values()))[used]
+        return adjusted_values(values, adjusting_features(self.posterior.replicates[:, used], here))
+
+    def predict(self, algorithms: Sequence[str]) -> list[Prediction]:
+        """Predict each algorithm, alone on these links."""
+        found = self.outcomes(algorithms)
+        return [
+            Prediction(
+                name,
+                self._interval(found.goodput_mbit_s[name]),
+                self._interval(found.queueing_delay_p95_ms[name]),
+            )
+            for name in algorithms
+        ]
+
+    def _interval(self, values: Floats) -> tuple[float, float, float]:
+        shares = [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2]
+        low, middle, high = (float(value) for value in np.nanquantile(values, shares))
+        if self.check.widening > 1 and low > 0:
+            # What the links do not explain of the measurement they may miss of a prediction, too.
+            wide = self.check.widening
+            low, high = middle * (low / middle) ** wide, middle * (high / middle) ** wide
+        return low, middle, high
+
+
+def points_to_simulate(flows: Sequence[MeasuredFlow], kind: str) -> int:
+    """About how many simulations a fit makes."""
+    return points_of(len(_families(flows, kind))) + REPLICATES
+
+
+def fit_flow(
+    flow: MeasuredFlow | Sequence[MeasuredFlow],
+    *,
+    jobs: int,
+    kind: str = "any",
+    seed: int = 1,
+    rounds: int = ROUNDS,
+    on_points: Callable[[int], None] | None = None,
+) -> Fit:
+    """Infer the links of a flow, or of several that were measured one after the other.
+
+    Args:
+        flow: the measurement, or several of the same path.
+        jobs: simulations at once.
+        kind: of links: `any`, `wire`, `cell` or `wifi`.
+        seed: of all draws: the same measurement and seed give the same links.
+        rounds: of the inference; each one makes it finer.
+        on_points: is given the number of simulations that are done.
+
+    Raises:
+        MeasurementError: the flow does not show its link, or no family comes near it.
+        StudyError: its algorithm or stack is not known.
+    """
+    flows = tuple(flow) if isinstance(flow, (list, tuple)) else (flow,)
+    measured = {
+        f"{n}/{name}" if n else name: value
+        for n, each in enumerate(flows)
+        for name, value in each.numbers().items()
+    }
+    names = [
+        [key.split("/")[-1] for key in measured if _owner(key) == n] for n in range(len(flows))
+    ]
+    simulation = Simulation(min(max(each.duration_s for each in flows), LONGEST_S), jobs)
+    members = _families(flows, kind)
+    done = 0
+
+    def simulate(draws: list[PlacedPoint]) -> Floats:
+        nonlocal done
+        parts = [
+            Simulation(min(each.duration_s, LONGEST_S), jobs).numbers(draws, each.algorithm, own)
+            for each, own in zip(flows, names, strict=True)
+        ]
+        done += len(draws)
+        if on_points is not None:
+            on_points(done)
+        return np.hstack(parts)
+
+    chosen = choose(
+        np.array(list(measured.values())),
+        [len(family.parameters) for family in members],
+        lambda position, points, first: simulate(
+            [(members[position], point, first + n) for n, point in enumerate(points)]
+        ),
+        seed=seed,
+        rounds=rounds,
+    )
+    if not chosen:
+        msg = f"{flows[0].place}: no link of the families carries such a flow"
+        raise MeasurementError(msg)
+    total = sum(each.probability for each in chosen)
+    found = tuple(
+        Member(members[each.position], each.probability / total, each.inferred) for each in chosen
+    )
+    posterior = Posterior(found, measured, np.empty((0, len(measured))))
+    replicates = simulate(
+        [
+            (family, point, _FIRST_OF_REPLICATES + n)
+            for n, (family, point) in enumerate(posterior.draw(REPLICATES))
+        ]
+    )
+    posterior = Posterior(found, measured, replicates)
+    return Fit(flows, posterior, posterior.check(), simulation)
+
+
+def _families(flows: Sequence[MeasuredFlow], kind: str) -> list[Family]:
+    goodput = max(each.row["goodput_mbit_s"] for each in flows)
+    trips = [each.row["rtt_base_ms"] for each in flows if each.row.get("rtt_base_ms")]
+    return families(goodput, min(trips), kind)
+
+
+def _owner(key: str) -> int:
+    return int(key.partition("/")[0]) if "/" in key else 0

@@ -1,0 +1,255 @@
+"""Simulation-based inference: a sequence of importance samples whose distance is learned.
+
+Each round draws points, simulates them and adds them to all before.  A point's weight is its prior
+over the mixture of all proposals so far (Cornuet et al., Scandinavian Journal of Statistics 39,
+2012), times a kernel of its distance.  The distance is one of estimates of the parameters, which a
+regression on the numbers near the measurement gives (semi-automatic summaries: Fearnhead and
+Prangle, Journal of the Royal Statistical Society B 74, 2012); its width shrinks from round to
+round.  In the end what remains of the distance is taken out by a local regression (Beaumont, Zhang
+and Balding, Genetics 162, 2002).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cwndlab.stats.bootstrap import Floats
+
+FIRST, LATER, ROUNDS = 600, 300, 7
+"""Points of the first round, of each later one, and the number of rounds, of one family."""
+_NEAR = 160
+"""Points near the measurement that the regression and the kernel keep."""
+_FEWEST = 40
+"""Points with all numbers without which nothing can be learned."""
+_RIDGE = 0.05
+_PRIOR_SHARE = 0.1
+_EDGE = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedPoints:
+    """Points and weights that stand for the posterior."""
+
+    points: Floats
+    """In the unit cube, adjusted, one a row."""
+    weights: Floats
+    raw: Floats
+    """The points as they were simulated."""
+    numbers: Floats
+    """Their numbers, one row a point."""
+
+    @property
+    def effective(self) -> float:
+        """Effective number of points."""
+        return float(self.weights.sum() ** 2 / (self.weights**2).sum())
+
+
+class Sampler:
+    """The points of one family, drawn in rounds, and what their simulations gave."""
+
+    def __init__(self, measured: Floats, dimensions: int, draws: np.random.Generator) -> None:
+        self.measured = measured
+        self.points: Floats = np.empty((0, dimensions))
+        self.numbers: Floats = np.empty((0, len(measured)))
+        self._draws = draws
+        self._proposals: list[tuple[int, _Mixture | None]] = []
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether enough simulations gave all numbers."""
+        return int(np.isfinite(self.numbers).all(axis=1).sum()) >= _FEWEST
+
+    def propose(self, count: int) -> Floats:
+        """Points to simulate next, which `add` expects: of the prior first, then near the best."""
+        if not self._proposals:
+            self._proposals.append((count, None))
+            return _hypercube(count, self.points.shape[1], self._draws)
+        mixture = _Mixture.around(self.points, self._weights())
+        self._proposals.append((count, mixture))
+        return mixture.draw(count, self._draws)
+
+    def add(self, points: Floats, numbers: Floats) -> None:
+        """Take the numbers of points."""
+        self.points = np.vstack([self.points, points])
+        self.numbers = np.vstack([self.numbers, numbers])
+
+    def ratios(self) -> Floats:
+        """The prior over the density by which each point was drawn; their mean is about 1."""
+        total = sum(count for count, _ in self._proposals)
+        density = np.zeros(len(self.points))
+        for count, mixture in self._proposals:
+            here = 1.0 if mixture is None else mixture.density(self.points)
+            density += count / total * here
+        return 1 / density
+
+    def result(self) -> WeightedPoints:
+        """The points near the measurement, moved to where they would give it."""
+        weights = self._weights()
+        kept = weights > 0
+        points, numbers, weights = self.points[kept], self.numbers[kept], weights[kept]
+        adjusted = _adjusted(points, numbers, self.measured, weights)
+        return WeightedPoints(adjusted, weights / weights.sum(), points, numbers)
+
+    def _weights(self) -> Floats:
+        """Importance weights times a kernel; 0 for all but the points near the measurement."""
+        points, numbers, measured = self.points, self.numbers, self.measured
+        whole = np.isfinite(numbers).all(axis=1)
+        distance = np.full(len(points), np.inf)
+        first = _scaled(numbers[whole], measured)
+        distance[whole] = np.sqrt((first**2).mean(axis=1))
+        near = np.argsort(distance)[: max(2 * _NEAR, len(points) // 6)]
+        near = near[np.isfinite(distance[near])]
+        # Far away a regression may cross zero again, so that only what is near is asked for it.
+        learned = _estimates(points[near], numbers[near], measured)
+        distance = np.full(len(points), np.inf)
+        distance[near] = np.sqrt((learned**2).mean(axis=1))
+        order = np.sort(distance[np.isfinite(distance)])
+        width = order[min(_NEAR, len(order) - 1)]
+        kernel = np.where(distance < width, 1 - (distance / width) ** 2, 0.0)
+        weights: Floats = kernel * self.ratios()
+        # A point that no proposal expected must not stand for all.
+        most = np.quantile(weights[weights > 0], 0.98)
+        bounded: Floats = np.minimum(weights, most)
+        return bounded
+
+
+def infer(
+    measured: Floats,
+    dimensions: int,
+    simulate: Callable[[Floats, int], Floats],
+    *,
+    seed: int = 1,
+    rounds: int = ROUNDS,
+) -> WeightedPoints:
+    """Infer which points of the unit cube give the measured numbers.
+
+    Args:
+        measured: the numbers of the measurement.
+        dimensions: of the cube.
+        simulate: the numbers of points, given them and the number of points simulated before;
+            a row with NaN is left out.
+        seed: of all draws.
+        rounds: how many.
+    """
+    sampler = Sampler(measured, dimensions, np.random.default_rng(seed))
+    for count in (FIRST, *[LATER] * (rounds - 1)):
+        points = sampler.propose(count)
+        sampler.add(points, simulate(points, len(sampler.points)))
+    return sampler.result()
+
+
+def _hypercube(count: int, dimensions: int, draws: np.random.Generator) -> Floats:
+    columns = [(draws.permutation(count) + draws.random(count)) / count for _ in range(dimensions)]
+    return np.stack(columns, axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mixture:
+    """Normal kernels around weighted points, and a share of the prior."""
+
+    centres: Floats
+    weights: Floats
+    root: Floats
+    """Cholesky factor of the kernels' covariance."""
+
+    @classmethod
+    def around(cls, points: Floats, weights: Floats) -> _Mixture:
+        kept = weights > 0
+        centres, weights = points[kept], weights[kept] / weights.sum()
+        spread = np.cov(centres.T, aweights=weights) + 1e-6 * np.eye(points.shape[1])
+        effective = 1 / (weights**2).sum()
+        width = effective ** (-2 / (points.shape[1] + 4))  # of Silverman's rule, squared
+        return cls(centres, weights, np.linalg.cholesky(2 * width * spread))
+
+    def draw(self, count: int, draws: np.random.Generator) -> Floats:
+        chosen = draws.choice(len(self.centres), size=count, p=self.weights)
+        steps = draws.standard_normal((count, self.root.shape[0])) @ self.root.T
+        found = _reflected(self.centres[chosen] + steps)
+        from_prior = draws.random(count) < _PRIOR_SHARE
+        found[from_prior] = draws.random((int(from_prior.sum()), found.shape[1]))
+        return found
+
+    def density(self, points: Floats) -> Floats:
+        inverse = np.linalg.inv(self.root)
+        scale = np.prod(np.diag(inverse)) / (2 * np.pi) ** (points.shape[1] / 2)
+        moved = points @ inverse.T
+        centres = self.centres @ inverse.T
+        squares = ((moved[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2)
+        kernels: Floats = np.exp(-squares / 2) @ self.weights
+        found: Floats = _PRIOR_SHARE + (1 - _PRIOR_SHARE) * scale * kernels
+        return found
+
+
+def _reflected(points: Floats) -> Floats:
+    """Points outside of the cube, mirrored at its sides."""
+    folded = np.mod(points, 2.0)
+    return np.clip(np.where(folded > 1, 2 - folded, folded), _EDGE * 1e-3, 1 - _EDGE * 1e-3)
+
+
+def _scaled(numbers: Floats, measured: Floats) -> Floats:
+    """Differences from the measurement in units of the numbers' own spread."""
+    low, high = np.quantile(numbers, [0.25, 0.75], axis=0)
+    apart: Floats = (numbers - measured) / np.maximum(high - low, 1e-3)
+    return apart
+
+
+def _features(numbers: Floats, measured: Floats) -> Floats:
+    """Differences from the measurement, their squares, and a constant."""
+    apart = _scaled(numbers, measured)
+    apart = np.clip(apart, -4, 4)
+    return np.hstack([np.ones((len(apart), 1)), apart, apart**2])
+
+
+def _fit(features: Floats, points: Floats, weights: Floats | None = None) -> Floats:
+    """Ridge regression of points on features; the constant is not shrunk."""
+    root = np.ones(len(features)) if weights is None else np.sqrt(weights / weights.mean())
+    x, y = features * root[:, None], points * root[:, None]
+    penalty = _RIDGE * len(x) * np.eye(x.shape[1])
+    penalty[0, 0] = 0
+    found: Floats = np.linalg.solve(x.T @ x + penalty, x.T @ y)
+    return found
+
+
+def _estimates(points: Floats, numbers: Floats, measured: Floats) -> Floats:
+    """How far each point's estimated parameters are from the measurement's, in their own errors."""
+    features = _features(numbers, measured)
+    coefficients = _fit(features, points)
+    errors = (points - features @ coefficients).std(axis=0)
+    gaps = features @ coefficients - coefficients[0]
+    found: Floats = gaps / np.maximum(errors, 1e-4)
+    return found
+
+
+def _adjusted(points: Floats, numbers: Floats, measured: Floats, weights: Floats) -> Floats:
+    """Points moved to where they would be had they given the measured numbers."""
+    inside = np.clip(points, _EDGE, 1 - _EDGE)
+    logits = np.log(inside / (1 - inside))
+    coefficients = _fit(_features(numbers, measured)[:, : 1 + numbers.shape[1]], logits, weights)
+    here = _features(numbers, measured)[:, : 1 + numbers.shape[1]] @ coefficients
+    moved = logits - here + coefficients[0]
+    result: Floats = 1 / (1 + np.exp(-moved))
+    return result
+
+
+def adjusting_features(numbers: Floats, measured: Floats) -> Floats:
+    """How far simulated numbers are from the measurement, in units of their own spread."""
+    spread = np.nanstd(numbers, axis=0)
+    found: Floats = np.clip((numbers - measured) / np.maximum(spread, 1e-3), -3, 3)
+    return found
+
+
+def adjusted_values(values: Floats, features: Floats) -> Floats:
+    """Values moved along a ridge regression to where the features are 0; NaN stays."""
+    whole = np.isfinite(values) & np.isfinite(features).all(axis=1)
+    if whole.sum() < _FEWEST:
+        return values
+    x = np.hstack([np.ones((int(whole.sum()), 1)), features[whole]])
+    slopes = _fit(x, values[whole][:, None])[1:, 0]
+    moved: Floats = np.where(whole, values - np.where(whole[:, None], features, 0) @ slopes, np.nan)
+    return moved

@@ -1,0 +1,91 @@
+"""The measured flow that a fit uses, and the reasons to refuse a measurement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from cwndlab.errors import MeasurementError
+from cwndlab.inference.summaries import summarize
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cwndlab.stats.bootstrap import Floats
+
+SHORTEST_S = 10.0
+"""Shorter measurements show little more than slow start."""
+_LEAST_BUSY = 0.8
+_MOST_LIMITED = 0.2
+_FEWEST_NUMBERS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredFlow:
+    """A transfer that was limited only by its congestion control and its link."""
+
+    place: str
+    """Folder and run, for messages."""
+    row: Mapping[str, Any]
+    """Its row of the table `flows`."""
+    samples: Mapping[str, Floats]
+    """Columns of `samples`."""
+    losses_s: Floats | None = None
+    """Times of its losses; None where they were not recorded."""
+
+    @property
+    def algorithm(self) -> str:
+        """Congestion control of the sender."""
+        return str(self.row.get("sent_by") or self.row["algorithm"])
+
+    @property
+    def duration_s(self) -> float:
+        """Duration of the flow."""
+        return float(self.row["end_s"] - self.row["start_s"])
+
+    def numbers(self) -> dict[str, float]:
+        """Return the summary numbers of the flow, which describe the link.
+
+        Raises:
+            MeasurementError: the flow says too little about the link; the message says why.
+        """
+        self._require_link()
+        found = summarize(self.row, self.samples, self.losses_s)
+        if len(found) < _FEWEST_NUMBERS or "rtt_base" not in found:
+            self._refuse(
+                "has no round trips from second to second; measure with iperf3 --json on Linux, "
+                "cwndlab live, or a log of ss -tin"
+            )
+        return found
+
+    def _require_link(self) -> None:
+        row = self.row
+        if not row.get("goodput_mbit_s"):
+            self._refuse("carried nothing")
+        if self.duration_s < SHORTEST_S:
+            self._refuse(
+                f"lasted {self.duration_s:.3g} s, which shows its slow start and not the link; "
+                f"measure {SHORTEST_S:g} s or more"
+            )
+        if row.get("completion_ms") is not None:
+            self._refuse("was a transfer of fixed size; measure one that lasts")
+        for column, what in (
+            ("sndbuf_limited_s", "the send buffer"),
+            ("rwnd_limited_s", "the receiver's window"),
+        ):
+            share = (row.get(column) or 0.0) / self.duration_s
+            if share > _MOST_LIMITED:
+                self._refuse(f"was limited by {what} in {100 * share:.0f} % of the time")
+        busy = row.get("busy_s")
+        if busy is not None and busy < _LEAST_BUSY * self.duration_s:
+            idle = 100 * (1 - busy / self.duration_s)
+            self._refuse(f"had nothing to send in {idle:.0f} % of the time")
+        times = np.asarray(self.samples.get("t_s", ()), np.float64)
+        if (np.diff(times) <= 0).any():
+            self._refuse("has samples whose clock steps back")
+
+    def _refuse(self, why: str) -> NoReturn:
+        msg = f"{self.place}: {why}"
+        raise MeasurementError(msg)

@@ -1,0 +1,115 @@
+"""Flows over links of families, many at once."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cwndlab import core
+from cwndlab.inference.summaries import LOSSES, summarize
+from cwndlab.study import matrix
+from cwndlab.study.places import Arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cwndlab.inference.family import Family
+    from cwndlab.stats.bootstrap import Floats
+
+_BATCH = 20
+
+PlacedPoint = tuple["Family", "Floats", int]
+"""A family, a point of it, and the number from which chance follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """One flow: its row of `flows`, its `samples`, and the times of its losses."""
+
+    row: dict[str, Any]
+    samples: dict[str, Floats]
+    losses_s: Floats
+
+    def numbers(self) -> dict[str, float]:
+        """The numbers that a measurement has, too."""
+        return summarize(self.row, self.samples, self.losses_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """Flows alone or among those of the family, for as long as the measurement."""
+
+    duration_s: float
+    jobs: int
+
+    def flows(self, draws: Sequence[PlacedPoint], algorithm: str) -> list[Simulated | None]:
+        """The flow of each draw; None where it could not be run."""
+        batches = [draws[n : n + _BATCH] for n in range(0, len(draws), _BATCH)]
+        with ThreadPoolExecutor(self.jobs) as pool:
+            parts = list(pool.map(lambda batch: self._run(batch, algorithm), batches))
+        return [flow for part in parts for flow in part]
+
+    def numbers(self, draws: Sequence[PlacedPoint], algorithm: str, names: Sequence[str]) -> Floats:
+        """The numbers of these names of each draw; NaN where there is none."""
+        rows = [{} if flow is None else flow.numbers() for flow in self.flows(draws, algorithm)]
+        return np.array([[row.get(name, np.nan) for name in names] for row in rows])
+
+    def document(self, draw: PlacedPoint, algorithm: str) -> dict[str, Any]:
+        """The study of a draw."""
+        family, point, number = draw
+        return {
+            "algorithm": algorithm,
+            "duration": f"{self.duration_s:.3f} s",
+            "record": {"samples": "1 s", "events": True},
+            **family.settings(point, self.duration_s, number),
+        }
+
+    def _run(self, draws: Sequence[PlacedPoint], algorithm: str) -> list[Simulated | None]:
+        return run_scenarios([self._text(draw, algorithm) for draw in draws])
+
+    def _text(self, draw: PlacedPoint, algorithm: str) -> str:
+        document = self.document(draw, algorithm)
+        _, _, (cell,) = matrix.build(document, Arguments(document), Path())
+        scenario = cell.resolved.scenario.model_dump(mode="json", exclude_none=True)
+        scenario["seed"] = draw[2] + 1
+        return json.dumps(scenario)
+
+
+def run_scenarios(texts: list[str]) -> list[Simulated | None]:
+    """The first flow of each scenario."""
+    found: list[Simulated | None] = []
+    while texts:
+        tables = core.run_many(texts, {})
+        done = len(tables["errors"])
+        flows, rows = tables["flows"], {}
+        for n, (run, flow) in enumerate(zip(flows["run"], flows["flow"], strict=True)):
+            if flow == 0:
+                rows[int(run)] = n
+        samples = _of_runs(tables["samples"])
+        events = tables["events"]
+        is_loss = np.isin(np.array(events["event"], dtype=object), LOSSES)
+        is_loss &= np.array([flow == 0 for flow in events["flow"]], dtype=bool)
+        runs, times = np.asarray(events["run"])[is_loss], events["t_s"][is_loss]
+        for run in range(done):
+            if run not in rows:
+                found.append(None)
+                continue
+            row = {name: column[rows[run]] for name, column in flows.items()}
+            found.append(Simulated(row, samples.get(run, {}), times[runs == run]))
+        texts = texts[done:]
+    return found
+
+
+def _of_runs(samples: Any) -> dict[int, dict[str, Floats]]:  # noqa: ANN401  columns of a table
+    first = np.asarray(samples["flow"]) == 0
+    of_run = np.asarray(samples["run"])[first]
+    columns = {name: np.asarray(column)[first] for name, column in samples.items()}
+    return {
+        int(run): {name: column[of_run == run] for name, column in columns.items()}
+        for run in np.unique(of_run)
+    }

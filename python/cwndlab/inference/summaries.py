@@ -1,0 +1,190 @@
+"""A flow's record in numbers that a measurement and a simulation share.
+
+Each number is a logarithm or a share, so that a difference of 0.1 is about a tenth everywhere.  A
+number that a measurement lacks is left out of its fit.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from cwndlab.stats.bootstrap import Floats
+
+TITLES = {
+    "goodput": "goodput",
+    "rtt_base": "the shortest round trip",
+    "rtt_p50": "the median round trip",
+    "rtt_p95": "the 95th percentile of the round trip",
+    "rtt_p99": "the 99th percentile of the round trip",
+    "srtt_low": "the low smoothed round trips",
+    "srtt_high": "the high smoothed round trips",
+    "retransmitted": "the share of retransmissions",
+    "recoveries": "how often losses came",
+    "timeouts": "timeouts",
+    "burst_mean": "how many packets were retransmitted together",
+    "burst_max": "the longest burst of retransmissions",
+    "loss_seconds": "how many seconds had a loss",
+    "loss_gap": "the time between losses",
+    "loss_regularity": "how evenly losses came",
+    "first_loss": "when the first loss came",
+    "cwnd_low": "the low windows",
+    "cwnd_mid": "the median window",
+    "cwnd_high": "the high windows",
+    "variation": "how the goodput varies from second to second",
+    "low_second": "the goodput of slow seconds",
+    "high_second": "the goodput of fast seconds",
+    "memory": "how long slow and fast seconds last",
+    "window_and_rtt": "how round trip and window go together",
+    "growth": "by how much the round trip grows with the window",
+    "start": "the goodput of the first seconds",
+    "start_trip": "the round-trip time of the first seconds",
+    "trend": "how the goodput of the second half compares with the first",
+    "delivery_high": "the high delivery rates",
+    "delivery_low": "the low delivery rates",
+}
+"""Names of the numbers, and what they are called in a sentence."""
+
+LOSSES = ("recovery", "timeout")
+"""Events that are losses to their sender."""
+LEAST_SECONDS = 8
+_SETTLED_S = 2.0
+_FEWEST_PAIRS = 3
+_FIRST_S = 3.0
+_LEAST_SPREAD = 1e-4
+
+
+def title(name: str) -> str:
+    """Name of a number in a sentence; those of a second flow have its position before."""
+    return TITLES[name.rpartition("/")[2]]
+
+
+def summarize(
+    flow: Mapping[str, Any], samples: Mapping[str, Floats], losses_s: Floats | None = None
+) -> dict[str, float]:
+    """The numbers of a flow.
+
+    Args:
+        flow: its row of the table `flows`.
+        samples: columns of its rows of `samples`, each second or more often, in order of `t_s`.
+        losses_s: times of its recoveries and timeouts; None where they were not recorded.
+    """
+    found: dict[str, float] = {}
+
+    def put(name: str, value: float | None) -> None:
+        if value is not None and math.isfinite(value):
+            found[name] = float(value)
+
+    put("goodput", _log(flow.get("goodput_mbit_s")))
+    for name in ("rtt_base", "rtt_p50", "rtt_p95", "rtt_p99"):
+        put(name, _log(flow.get(f"{name}_ms")))
+    share = flow.get("retransmitted_pct")
+    put("retransmitted", None if share is None else 0.25 * math.log(max(share, 1e-3)))
+    minutes = max(flow.get("window_s") or 0.0, 1.0) / 60
+    for name in ("recoveries", "timeouts"):
+        count = flow.get(name)
+        put(name, None if count is None else 0.25 * math.log1p(count / minutes))
+    for name in ("mean", "max"):
+        burst = flow.get(f"retransmission_burst_{name}_pkts")
+        if flow.get("retransmission_bursts") is not None:
+            put(f"burst_{name}", 0.5 * math.log1p(burst or 0.0))
+    if losses_s is not None:
+        _put_losses(put, losses_s, 60 * minutes)
+    _put_start(put, samples)
+    seconds = by_second(samples)
+    _put_levels(put, "srtt", seconds.get("srtt_ms"), {"low": 10, "high": 95})
+    _put_levels(put, "cwnd", seconds.get("cwnd_pkts"), {"low": 10, "mid": 50, "high": 95})
+    goodput = seconds.get("goodput_mbit_s")
+    if goodput is not None and len(goodput) >= LEAST_SECONDS:
+        logs = np.log(np.maximum(goodput, 1e-3))
+        put("variation", 0.5 * math.log(float(logs.std()) + 1e-2))
+        put("low_second", float(np.percentile(logs, 10)))
+        put("high_second", float(np.percentile(logs, 95)))
+        put("memory", _correlation(logs[1:], logs[:-1]))
+        half = len(logs) // 2
+        put("trend", float(logs[half:].mean() - logs[:half].mean()))
+    window, trip = seconds.get("cwnd_pkts"), seconds.get("srtt_ms")
+    if window is not None and trip is not None:
+        logs = np.log(np.maximum(window, 1))
+        put("window_and_rtt", _correlation(logs, np.log(trip)))
+        spread = float(((logs - logs.mean()) ** 2).mean())
+        shared = float(((logs - logs.mean()) * (np.log(trip) - np.log(trip).mean())).mean())
+        put("growth", shared / (spread + _LEAST_SPREAD))
+    _put_levels(put, "delivery", seconds.get("delivery_rate_mbit_s"), {"low": 10, "high": 95})
+    return found
+
+
+def _put_losses(
+    put: Callable[[str, float | None], None], losses_s: Floats, window_s: float
+) -> None:
+    """Numbers of the seconds that had a loss: all that iperf3 and a log of each second know."""
+    seconds = np.unique(np.ceil(losses_s - 1e-6))
+    put("loss_seconds", 0.25 * math.log1p(60 * len(seconds) / window_s))
+    put("first_loss", 0.5 * math.log((float(seconds[0]) if len(seconds) else window_s) + 1))
+    gaps = np.diff(seconds[seconds > _SETTLED_S])
+    if len(gaps):
+        put("loss_gap", 0.5 * math.log(float(np.median(gaps))))
+        put("loss_regularity", float(gaps.std() / gaps.mean()))
+    else:
+        put("loss_gap", 0.5 * math.log(max(window_s, 1.0)))
+        put("loss_regularity", 0.0)
+
+
+def _put_start(put: Callable[[str, float | None], None], samples: Mapping[str, Floats]) -> None:
+    """Numbers of the first seconds, in which a policer's bucket and a queue fill."""
+    times = samples.get("t_s")
+    if times is None or len(times) < LEAST_SECONDS:
+        return
+    first = np.asarray(times) <= _FIRST_S + 1e-6
+    for name, column in (("start", "goodput_mbit_s"), ("start_trip", "srtt_ms")):
+        values = np.asarray(samples.get(column, ()), np.float64)
+        if len(values) == len(first) and np.isfinite(values[first]).any():
+            put(name, _log(float(np.nanmean(values[first]))))
+
+
+def by_second(samples: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Means of samples over whole seconds, those in which the flow starts left out."""
+    if "t_s" not in samples or len(samples["t_s"]) < LEAST_SECONDS:
+        return {}
+    second = np.ceil(samples["t_s"] - 1e-6).astype(int)
+    kept = second > second[0] + _SETTLED_S
+    found = {}
+    for name in ("goodput_mbit_s", "srtt_ms", "cwnd_pkts", "delivery_rate_mbit_s"):
+        values = samples.get(name)
+        if values is None:
+            continue
+        values = np.asarray(values, np.float64)
+        use = kept & np.isfinite(values)
+        if use.sum() < LEAST_SECONDS:
+            continue
+        counts = np.bincount(second[use])
+        sums = np.bincount(second[use], weights=values[use])
+        found[name] = (sums[counts > 0] / counts[counts > 0]).astype(np.float64)
+    lengths = {len(values) for values in found.values()}
+    return found if len(lengths) <= 1 else {k: v for k, v in found.items() if k == "goodput_mbit_s"}
+
+
+def _put_levels(
+    put: Callable[[str, float | None], None],
+    name: str,
+    values: Floats | None,
+    levels: Mapping[str, float],
+) -> None:
+    if values is not None and (values > 0).all():
+        for level, percent in levels.items():
+            put(f"{name}_{level}", float(np.log(np.percentile(values, percent))))
+
+
+def _log(value: float | None) -> float | None:
+    return None if value is None or value <= 0 else math.log(value)
+
+
+def _correlation(a: Floats, b: Floats) -> float | None:
+    if len(a) < _FEWEST_PAIRS or a.std() < 1e-6 or b.std() < 1e-6:  # noqa: PLR2004
+        return 0.0
+    return float(np.corrcoef(a, b)[0, 1])

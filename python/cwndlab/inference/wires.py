@@ -1,0 +1,196 @@
+"""Families of wires: bare ones, behind a policer, with a queue that manages itself, and shared.
+
+Of FQ-CoDel there is nothing of its own: one flow alone finds CoDel in it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from cwndlab.inference.family import WIRE_BYTES, Dimension, Family
+
+STEP_S = 1.0
+"""How long a rate that varies holds."""
+MEMORY = 0.8
+"""Correlation of the logarithms of a varying rate from one step to the next."""
+LEAST_LOSS, LEAST_JITTER_MS, LEAST_VARIATION = 1e-6, 0.05, 0.01
+"""Below these, loss, jitter and variation make no difference, and a link has none."""
+LEAST_BURST = 1.5
+"""Losses of fewer packets on average are taken as independent."""
+_MANAGED = ("codel", "pie")
+_FEWEST_SECONDS_BESIDE = 2.0
+
+_QUEUE = Dimension("queue", "Queue", "BDP", 0.05, 20)
+_LOSS = Dimension("loss", "Random loss", "%", 1e-5, 3)
+_BURST = Dimension("burst", "Packets lost together", "", 1, 30)
+_JITTER = Dimension("jitter", "Jitter", "ms", 0.02, 50)
+_VARIATION = Dimension("variation", "Variation of the rate", "", 0.005, 0.6)
+
+
+def wire(goodput_mbit_s: float, shortest_rtt_ms: float) -> Family:
+    """Wires with a drop-tail queue, loss in bursts, jitter and a rate that varies."""
+    return Family(
+        "wire",
+        "wire",
+        "wires",
+        (
+            *_rate_and_trip(goodput_mbit_s, shortest_rtt_ms),
+            _QUEUE,
+            _LOSS,
+            _BURST,
+            _JITTER,
+            _VARIATION,
+        ),
+        _wire,
+    )
+
+
+def policed(goodput_mbit_s: float, shortest_rtt_ms: float) -> Family:
+    """Wires that drop what comes faster than a token bucket allows."""
+    _, trip = _rate_and_trip(goodput_mbit_s, shortest_rtt_ms)
+    return Family(
+        "policed",
+        "wire",
+        "wires with a policer",
+        (
+            Dimension("rate", "Policed rate", "Mbit/s", 0.9 * goodput_mbit_s, 5 * goodput_mbit_s),
+            trip,
+            Dimension("bucket", "Bucket of the policer", "ms", 3, 3000),
+            Dimension("line", "Rate of the line", "policed rates", 1.3, 30),
+            _LOSS,
+            _JITTER,
+        ),
+        _policed,
+    )
+
+
+def managed(goodput_mbit_s: float, shortest_rtt_ms: float) -> Family:
+    """Wires with CoDel or PIE."""
+    return Family(
+        "managed",
+        "wire",
+        "wires with a queue that manages itself",
+        (
+            *_rate_and_trip(goodput_mbit_s, shortest_rtt_ms),
+            Dimension.of_choices("aqm", "Queue management", _MANAGED),
+            Dimension("target", "Target of the queueing delay", "ms", 2, 60),
+            _LOSS,
+            _JITTER,
+            _VARIATION,
+        ),
+        _managed,
+    )
+
+
+def shared(goodput_mbit_s: float, shortest_rtt_ms: float) -> Family:
+    """Wires on which flows of CUBIC compete for a part of the time."""
+    return Family(
+        "shared",
+        "wire",
+        "wires that other flows share",
+        (
+            *_rate_and_trip(goodput_mbit_s, shortest_rtt_ms),
+            _QUEUE,
+            _LOSS,
+            Dimension("others", "Competing flows", "", 0.6, 6.4),
+            Dimension("since", "They begin", "of the time", -0.6, 0.9, is_linear=True),
+            Dimension("until", "They end", "of the time", 0.2, 1.6, is_linear=True),
+        ),
+        _shared,
+    )
+
+
+def _rate_and_trip(goodput_mbit_s: float, shortest_rtt_ms: float) -> tuple[Dimension, Dimension]:
+    return (
+        Dimension("rate", "Rate", "Mbit/s", 0.9 * goodput_mbit_s, 12 * goodput_mbit_s),
+        Dimension(
+            "round_trip", "Round trip, empty", "ms", 0.6 * shortest_rtt_ms, 1.02 * shortest_rtt_ms
+        ),
+    )
+
+
+def _base(value: dict[str, float], queue: float) -> dict[str, Any]:
+    link: dict[str, Any] = {
+        "rate": f"{value['rate'] * 1000:.0f} kbit/s",
+        "delay": f"{value['round_trip'] * 500:.0f} us",
+        "queue": f"{queue_packets(value | {'queue': queue})} packets",
+    }
+    share = value["loss"] / 100
+    if share > LEAST_LOSS:
+        burst = value.get("burst", 1.0)
+        if burst < LEAST_BURST:
+            link["loss"] = f"{100 * share:.5f} %"
+        else:
+            end = 1 / burst
+            begin = share * end / (1 - share)
+            link["loss"] = {
+                "kind": "gilbert_elliott",
+                "p": f"{100 * begin:.6f} %",
+                "r": f"{100 * end:.3f} %",
+            }
+    if value.get("jitter", 0.0) > LEAST_JITTER_MS:
+        link["jitter"] = f"{value['jitter'] * 1000:.0f} us"
+    return link
+
+
+def _varied(
+    link: dict[str, Any], value: dict[str, float], duration_s: float, seed: int
+) -> dict[str, Any]:
+    if value["variation"] > LEAST_VARIATION:
+        link["schedule"] = [
+            {"at": f"{at_s:.0f} s", "rate": f"{rate * 1000:.0f} kbit/s"}
+            for at_s, rate in rates(value, duration_s, seed)
+        ]
+    return link
+
+
+def _wire(value: dict[str, float], duration_s: float, seed: int) -> dict[str, Any]:
+    return {"link": _varied(_base(value, value["queue"]), value, duration_s, seed)}
+
+
+def _policed(value: dict[str, float], _duration_s: float, _seed: int) -> dict[str, Any]:
+    police = value["rate"] * 1000
+    bucket = max(3 * WIRE_BYTES, police / 8 * value["bucket"])
+    link = _base(value | {"rate": value["rate"] * value["line"]}, 1.0)
+    return {"link": link | {"police": f"{police:.0f} kbit/s, {bucket:.0f} bytes"}}
+
+
+def _managed(value: dict[str, float], duration_s: float, seed: int) -> dict[str, Any]:
+    link = _base(value, 40.0)
+    link["aqm"] = {"kind": _MANAGED[int(value["aqm"])], "target": f"{value['target']:.3f} ms"}
+    return {"link": _varied(link, value, duration_s, seed)}
+
+
+def _shared(value: dict[str, float], duration_s: float, _seed: int) -> dict[str, Any]:
+    link = _base(value, value["queue"])
+    since_s = max(0.0, value["since"]) * duration_s
+    until_s = max(value["until"] * duration_s, since_s + _FEWEST_SECONDS_BESIDE)
+    others: dict[str, Any] = {
+        "algorithm": "cubic",
+        "count": max(1, round(value["others"])),
+        "start": f"{since_s:.3f} s",
+        "start_jitter": "100 ms",
+    }
+    if until_s < duration_s:
+        others["stop"] = f"{until_s:.3f} s"
+    # The begin and end of the competing flows hold for a run of this duration only.
+    return {"link": link, "flow": [{}, others], "duration": f"{duration_s:.3f} s"}
+
+
+def queue_packets(value: dict[str, float]) -> int:
+    """The queue of a link in packets, two at least."""
+    bdp_bytes = value["rate"] * 1e6 / 8 * value["round_trip"] / 1000
+    return max(2, round(value["queue"] * bdp_bytes / WIRE_BYTES))
+
+
+def rates(value: dict[str, float], duration_s: float, seed: int) -> list[tuple[float, float]]:
+    """When a varying rate changes, and what it becomes: a lognormal chain around the rate."""
+    draws = np.random.default_rng(seed).standard_normal(math.ceil(duration_s / STEP_S))
+    state, found = draws[0], []
+    for step, draw in enumerate(draws[1:], start=1):
+        state = MEMORY * state + math.sqrt(1 - MEMORY**2) * draw
+        found.append((step * STEP_S, value["rate"] * math.exp(value["variation"] * state)))
+    return found

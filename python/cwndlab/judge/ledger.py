@@ -1,0 +1,213 @@
+"""The ledger: registered predictions with what became of them, and how good they were.
+
+A file of JSON lines, one for each prediction, which can be published, joined and merged: a line is
+known by the SHA-256 of its prediction.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from cwndlab.errors import ResultsError
+from cwndlab.judge.prediction import RegisteredPrediction
+from cwndlab.judge.switchback import MeasuredChange, Verdict
+from cwndlab.run.user_folders import state_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+_BINS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEntry:
+    """A registered prediction and its outcome."""
+
+    prediction: RegisteredPrediction
+    verdict: Verdict
+    change: MeasuredChange | None
+    """The measured change; None if too few blocks were measured."""
+    ended: str
+    """UTC time of the verdict, ISO 8601."""
+    harm: str = ""
+    """The harm that ended the trial; empty if there was none."""
+
+    @property
+    def has_gained(self) -> bool | None:
+        """Whether the challenger was better; None where the trial left that open."""
+        if self.harm:
+            return False
+        if self.change is None or self.change.low <= 0 <= self.change.high:
+            return None
+        return self.change.estimate > 0
+
+    @property
+    def regret(self) -> float | None:
+        """Utility that following the prediction gave away; None where nothing was measured."""
+        if self.change is None:
+            return None
+        follows = self.prediction.probability > 0.5  # noqa: PLR2004  more likely than not
+        return max(0.0, -self.change.estimate if follows else self.change.estimate)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry as a line's dictionary."""
+        return {
+            "prediction": {"id": self.prediction.id, **asdict(self.prediction)},
+            "verdict": self.verdict.value,
+            "change": None if self.change is None else self.change.to_json(),
+            "ended": self.ended,
+            "harm": self.harm,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """Predictions whose probability lies in one bin."""
+
+    low: float
+    high: float
+    stated: float
+    """Mean of the stated probabilities."""
+    happened: float
+    """Share in which the challenger was better."""
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How good the predictions of one class of networks were."""
+
+    network_class: str
+    predictions: int
+    confirmed: int
+    refuted: int
+    brier: float | None
+    """Mean squared error of the probabilities, of the trials that decided; None without any."""
+    regret: float | None
+    """Mean utility given away by following the predictions."""
+    covered: float | None
+    """Share of measured changes within the predicted 90 % interval."""
+
+    @property
+    def undecided(self) -> int:
+        """Trials that were not long enough."""
+        return self.predictions - self.confirmed - self.refuted
+
+
+def ledger_of_user() -> Path:
+    """The ledger of this user."""
+    return state_folder() / "ledger.jsonl"
+
+
+def read_ledger(path: Path) -> list[LedgerEntry]:
+    """Read a ledger; empty if there is no file.
+
+    Raises:
+        ResultsError: a line is damaged, or a prediction was changed after it was registered.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError) as error:
+        msg = f"{path}: cannot be read ({error})"
+        raise ResultsError(msg) from None
+    return [_entry(line, f"{path}, line {n}") for n, line in enumerate(lines, 1) if line.strip()]
+
+
+def merge(path: Path, more: Iterable[LedgerEntry]) -> int:
+    """Add entries that a ledger lacks, and replace those that ended later; how many.
+
+    Raises:
+        ResultsError: the ledger is damaged.
+    """
+    entries = {each.prediction.id: each for each in read_ledger(path)}
+    count = 0
+    for each in more:
+        known = entries.get(each.prediction.id)
+        if known is None or known.ended < each.ended:
+            entries[each.prediction.id] = each
+            count += 1
+    if count:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        ordered = sorted(entries.values(), key=lambda e: (e.prediction.registered, e.prediction.id))
+        fresh = path.with_name(path.name + ".new")
+        with fresh.open("w", encoding="utf-8") as file:
+            file.writelines(json.dumps(each.to_json(), sort_keys=True) + "\n" for each in ordered)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+    return count
+
+
+def reliability(entries: Sequence[LedgerEntry]) -> list[Reliability]:
+    """Compare stated probabilities with what happened, bin by bin; trials that decided only."""
+    decided = [
+        (e.prediction.probability, e.has_gained) for e in entries if e.has_gained is not None
+    ]
+    found = []
+    for low, high in pairwise(_BINS):
+        own = [
+            (p, gained) for p, gained in decided if low <= p < high or (high == 1.0 and p == 1.0)
+        ]
+        if own:
+            stated = sum(p for p, _ in own) / len(own)
+            happened = sum(gained for _, gained in own) / len(own)
+            found.append(Reliability(low, high, stated, happened, len(own)))
+    return found
+
+
+def scores(entries: Sequence[LedgerEntry]) -> list[Score]:
+    """Score each class of networks, in alphabetical order."""
+    classes = sorted({each.prediction.network_class for each in entries})
+    return [
+        _score(name, [each for each in entries if each.prediction.network_class == name])
+        for name in classes
+    ]
+
+
+def _score(name: str, entries: Sequence[LedgerEntry]) -> Score:
+    decided = [e for e in entries if e.has_gained is not None]
+    squares = [(e.prediction.probability - float(bool(e.has_gained))) ** 2 for e in decided]
+    regrets = [e.regret for e in entries if e.regret is not None]
+    inside = [
+        e.prediction.low <= e.change.estimate <= e.prediction.high
+        for e in entries
+        if e.change is not None
+    ]
+    return Score(
+        name,
+        len(entries),
+        sum(e.verdict is Verdict.CONFIRMED for e in entries),
+        sum(e.verdict is Verdict.REFUTED for e in entries),
+        sum(squares) / len(squares) if squares else None,
+        sum(regrets) / len(regrets) if regrets else None,
+        sum(inside) / len(inside) if inside else None,
+    )
+
+
+def _entry(line: str, place: str) -> LedgerEntry:
+    try:
+        document = json.loads(line)
+        claim = dict(document["prediction"])
+        registered = claim.pop("id")
+        change = document["change"]
+        found = LedgerEntry(
+            RegisteredPrediction(**claim),
+            Verdict(document["verdict"]),
+            None if change is None else MeasuredChange(**change),
+            document["ended"],
+            document["harm"],
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        msg = f"{place}: not an entry of a ledger ({error})"
+        raise ResultsError(msg) from None
+    if found.prediction.id != registered:
+        msg = f"{place}: the prediction was changed after it was registered"
+        raise ResultsError(msg)
+    return found

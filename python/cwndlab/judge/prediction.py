@@ -1,0 +1,117 @@
+"""Registered predictions: claims made before a trial begins, which cannot be changed afterwards."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cwndlab.errors import ResultsError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cwndlab.stats.bootstrap import Floats
+
+FILE = "prediction.json"
+_LEVEL = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredPrediction:
+    """A claim on a network: the challenger is better than the baseline."""
+
+    goal: str
+    """Name of the goal whose utility is compared."""
+    challenger: str
+    baseline: str
+    network: str
+    """The network as the advice describes it."""
+    network_class: str
+    """`lte`, `nr`, `umts`, `wifi` or `wire`."""
+    probability: float
+    """Probability that the challenger's utility is higher."""
+    change: float
+    """Predicted change of utility: 0.03 is 3 %."""
+    low: float
+    high: float
+    """Its 90 % interval over networks like this one."""
+    networks: int
+    """Number of networks behind it."""
+    version: str
+    """Version of cwndlab, and its behaviour epoch."""
+    study: str
+    """SHA-256 of the results that gave the advice: of their list of files."""
+    registered: str
+    """UTC time of the registration, ISO 8601."""
+    blocks: int
+    """Planned number of blocks."""
+    period_s: float
+    """Duration of a period."""
+    washout_s: float
+    """Start of a period that counts for nothing."""
+    seed: int
+    """Seed of the order of periods."""
+
+    @property
+    def id(self) -> str:
+        """SHA-256 of all of it."""
+        text = json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def write(self, path: Path) -> None:
+        """Write the prediction with its SHA-256; a file that is there is never replaced.
+
+        Raises:
+            ResultsError: something was registered there before.
+        """
+        text = json.dumps({"id": self.id, **asdict(self)}, indent=2) + "\n"
+        try:
+            with path.open("x", encoding="utf-8") as file:
+                file.write(text)
+        except FileExistsError:
+            msg = f"{path}: a prediction is registered here; name another folder with --out"
+            raise ResultsError(msg) from None
+
+
+def read_prediction(path: Path) -> RegisteredPrediction:
+    """Read a registered prediction.
+
+    Raises:
+        ResultsError: there is none, or it was changed after it was registered.
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        registered = document.pop("id")
+        found = RegisteredPrediction(**document)
+    except FileNotFoundError:
+        msg = f"{path}: no such file; register a prediction with cwndlab trial register"
+        raise ResultsError(msg) from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        msg = f"{path}: not a registered prediction ({error})"
+        raise ResultsError(msg) from None
+    if found.id != registered:
+        msg = f"{path}: was changed after it was registered; its SHA-256 is another"
+        raise ResultsError(msg)
+    return found
+
+
+def chances(differences: Floats) -> tuple[float, float, float, float]:
+    """The probability of a gain, and the mean and the ends of the 90 % interval of the change.
+
+    Args:
+        differences: of utility, challenger less baseline, one for each network.
+    """
+    known = differences[np.isfinite(differences)]
+    gains = float((known > 0).sum() + (known == 0).sum() / 2)
+    low, high = np.quantile(known, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
+    # Jeffreys' prior: a few networks on one side do not make a certainty.
+    return (gains + 0.5) / (len(known) + 1), float(known.mean()), float(low), float(high)
+
+
+def as_json(prediction: RegisteredPrediction) -> dict[str, Any]:
+    """Return the prediction with its SHA-256, for JSON."""
+    return {"id": prediction.id, **asdict(prediction)}

@@ -1,0 +1,70 @@
+"""Guardrails: a challenger that harms users is stopped within its period."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cwndlab.judge.goals import DELAY_FLOOR_MS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cwndlab.measure.trial.periods import PeriodOutcome
+
+_IN_A_ROW = 8  # looks: two seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Guardrails:
+    """How much worse than the baseline a challenger may be."""
+
+    rtt_ratio: float = 2.5
+    """Largest ratio of the 95th percentiles of the round trip, or to 20 ms if that is more."""
+    goodput_ratio: float = 0.4
+    """Smallest ratio of goodputs."""
+    retransmitted_points: float = 5.0
+    """Largest difference of the shares of retransmitted segments, in percentage points."""
+
+
+class Guard:
+    """Compares what a period shows so far with the periods of the baseline."""
+
+    def __init__(self, limits: Guardrails) -> None:
+        """Guard with these limits."""
+        self._limits = limits
+        self._row = 0
+
+    def begin(self) -> None:
+        """A period begins."""
+        self._row = 0
+
+    def harm(self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]) -> str | None:
+        """Return the harm in words, if it was there at several looks in a row."""
+        found = self._harm(now, [each for each in baseline if each.flows])
+        self._row = self._row + 1 if found else 0
+        return found if self._row >= _IN_A_ROW else None
+
+    def harm_of_period(self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]) -> str | None:
+        """Return the harm of a whole period."""
+        return self._harm(now, [each for each in baseline if each.flows])
+
+    def _harm(self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]) -> str | None:
+        if not baseline or not now.flows:
+            return None
+
+        def usual(name: str) -> float:
+            return float(np.median([getattr(each, name) for each in baseline]))
+
+        rtt_ms, goodput = usual("rtt_p95_ms"), usual("goodput_mbit_s")
+        again = usual("retransmitted_pct")
+        limits = self._limits
+        if (now.rtt_p95_ms or 0.0) > limits.rtt_ratio * max(rtt_ms, DELAY_FLOOR_MS):
+            return f"the round trip's 95th percentile is {now.rtt_p95_ms:.0f} ms, was {rtt_ms:.0f}"
+        if (now.goodput_mbit_s or 0.0) < limits.goodput_ratio * goodput:
+            return f"goodput is {now.goodput_mbit_s:.3g} Mbit/s, was {goodput:.3g}"
+        if (now.retransmitted_pct or 0.0) > again + limits.retransmitted_points:
+            return f"{now.retransmitted_pct:.1f} % is retransmitted, was {again:.1f} %"
+        return None

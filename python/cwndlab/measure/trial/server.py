@@ -1,0 +1,54 @@
+"""Periods on a server: its setting is switched, and its own connections are watched."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from cwndlab.measure.machine.sock_diag import connections
+from cwndlab.measure.trial.traffic import PeriodTraffic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cwndlab.judge.goals import Goal
+    from cwndlab.measure.machine.sock_diag import Connection
+    from cwndlab.measure.trial.conduct import Alarm, TriedPeriod
+    from cwndlab.measure.trial.way_back import Switch
+
+LOOK_S = 0.25
+"""Time between two looks at the connections: what a shorter one carried is not seen."""
+
+
+class ServerPeriods:
+    """This machine, whose connections are other people's."""
+
+    def __init__(
+        self,
+        switch: Switch,
+        goal: Goal,
+        period_s: float,
+        washout_s: float,
+        *,
+        see: Callable[[], list[Connection]] = connections,
+    ) -> None:
+        """Change `switch` at the start of each period; the wash-out of a period does not count."""
+        self._switch = switch
+        self._goal = goal
+        self._period_s = period_s
+        self._washout_s = washout_s
+        self._see = see
+
+    def measure(self, algorithm: str, _block: int, alarm: Alarm) -> TriedPeriod:
+        """Give new connections the algorithm for a period, unless it does harm."""
+        period = PeriodTraffic(algorithm, self._switch.has_peer, self._goal)
+        period.look(self._see(), counts=False)
+        self._switch.choose(algorithm)
+        began_s = time.monotonic()
+        while (passed_s := time.monotonic() - began_s) < self._period_s:
+            time.sleep(min(LOOK_S, self._period_s - passed_s))
+            counts = time.monotonic() - began_s >= self._washout_s
+            period.look(self._see(), counts=counts)
+            if counts and (harm := alarm(period.outcome())):
+                return period.outcome(), harm
+        return period.outcome(), None

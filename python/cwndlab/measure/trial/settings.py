@@ -1,0 +1,205 @@
+"""The setting that a trial changes on a server: the congestion control of routes, or the default.
+
+A route carries a congestion control for new connections (`congctl`, ip-route(8)).  A prefix that
+has no route of its own gets one for the time of the trial, by the gateway that it has anyway.
+Nothing is loaded into the kernel, and connections that are open keep the algorithm they have.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import itertools
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cwndlab.errors import CwndlabError
+
+SYSCTL = Path("/proc/sys/net/ipv4/tcp_congestion_control")
+_AVAILABLE = SYSCTL.with_name("tcp_available_congestion_control")
+_ONLY_SHOWN = ("linkdown", "dead", "onlink", "offload", "pervasive")
+_KEPT = {"via", "dev", "src"}
+
+
+class SettingError(CwndlabError):
+    """A setting of this machine cannot be read or changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The route to a prefix."""
+
+    prefix: str
+    """As `ip route` writes it."""
+    words: tuple[str, ...]
+    """The rest of the route, without a congestion control."""
+    before: str | None
+    """The route that was there, as one line; None if the trial adds it."""
+
+    @classmethod
+    def to(cls, prefix: str) -> Route:
+        """Read the route to a prefix, or `default`.
+
+        Raises:
+            SettingError: the prefix is not one, has several routes, or cannot be reached.
+        """
+        prefix = _as_prefix(prefix)
+        lines = _ip(_family(prefix), "route", "show", "to", "exact", prefix).splitlines()
+        if len(lines) > 1:
+            msg = f"{prefix} has several routes, and a trial changes one; name a longer prefix"
+            raise SettingError(msg)
+        if lines:
+            words = [word for word in lines[0].split() if word not in _ONLY_SHOWN]
+            return cls(words[0], tuple(_without(words[1:], "congctl")), " ".join(words))
+        network = ipaddress.ip_network(prefix)
+        host = str(next(iter(network.hosts()), network.network_address))
+        reached = _ip(_family(prefix), "route", "get", host).split()
+        if not reached or reached[0] in {"unreachable", "blackhole", "prohibit", "local"}:
+            msg = f"{prefix} has no route that packets could take"
+            raise SettingError(msg)
+        pairs = itertools.pairwise(reached)
+        words = [word for name, value in pairs if name in _KEPT for word in (name, value)]
+        return cls(prefix, tuple(words), None)
+
+    def choose(self, algorithm: str) -> None:
+        """Give new connections to the prefix this congestion control."""
+        _ip(
+            _family(self.prefix),
+            *("route", "replace", self.prefix, *self.words, "congctl", algorithm),
+        )
+
+    def restore(self) -> None:
+        """Put the route back as it was."""
+        if self.before is not None:
+            _ip(_family(self.prefix), "route", "replace", *self.before.split())
+        elif _ip(_family(self.prefix), "route", "show", "to", "exact", self.prefix).strip():
+            _ip(_family(self.prefix), "route", "del", self.prefix, *self.words)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all that `restore` needs."""
+        return {
+            "kind": "route",
+            "prefix": self.prefix,
+            "words": list(self.words),
+            "before": self.before,
+        }
+
+    def has_peer(self, address: str) -> bool:
+        """Whether a connection to this address takes the route."""
+        if self.prefix == "default":
+            return True
+        host = ipaddress.ip_address(address.partition("%")[0])
+        network = ipaddress.ip_network(self.prefix)
+        return host.version == network.version and host in network
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """The machine's default congestion control (sysctl net.ipv4.tcp_congestion_control)."""
+
+    before: str
+
+    @classmethod
+    def read(cls) -> Default:
+        """Read the default of this machine.
+
+        Raises:
+            SettingError: this is not Linux.
+        """
+        return cls(_read(SYSCTL))
+
+    def choose(self, algorithm: str) -> None:
+        """Give all new connections this congestion control."""
+        _write(SYSCTL, algorithm)
+
+    def restore(self) -> None:
+        """Put the default back as it was."""
+        _write(SYSCTL, self.before)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all that `restore` needs."""
+        return {"kind": "sysctl", "before": self.before}
+
+    def has_peer(self, _address: str) -> bool:
+        """Every connection takes the default."""
+        return True
+
+
+def setting_of(document: dict[str, Any]) -> Route | Default:
+    """Return the setting of which this is the JSON."""
+    if document["kind"] == "sysctl":
+        return Default(document["before"])
+    return Route(document["prefix"], tuple(document["words"]), document["before"])
+
+
+def require_algorithms(names: tuple[str, ...]) -> None:
+    """Refuse algorithms that the kernel does not have now: a trial loads none.
+
+    Raises:
+        SettingError: one is missing.
+    """
+    available = _read(_AVAILABLE).split()
+    for name in names:
+        if name not in available:
+            msg = (
+                f"{name} is not in this kernel ({', '.join(available)}), and a trial loads "
+                f"nothing; load it with modprobe tcp_{name} or cwndlab algorithm load {name} --pin"
+            )
+            raise SettingError(msg)
+
+
+def _as_prefix(text: str) -> str:
+    if text == "default":
+        return text
+    try:
+        return str(ipaddress.ip_network(text))
+    except ValueError as error:
+        msg = f"--route {text}: {error}; write it like 198.51.100.0/24, or default"
+        raise SettingError(msg) from None
+
+
+def _family(prefix: str) -> str:
+    return "-6" if ":" in prefix else "-4"
+
+
+def _without(words: list[str], name: str) -> list[str]:
+    """Words without a pair of name and value; `lock` stands between the two."""
+    if name not in words:
+        return words
+    at = words.index(name)
+    after = at + (3 if words[at + 1 : at + 2] == ["lock"] else 2)
+    return words[:at] + words[after:]
+
+
+def _ip(*words: str) -> str:
+    program = shutil.which("ip", path="/usr/sbin:/sbin:/usr/bin:/bin")
+    if program is None:
+        msg = "the program ip is missing; install iproute2"
+        raise SettingError(msg)
+    command = [program, *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  ip
+    if done.returncode:
+        said = done.stderr.strip().removeprefix("RTNETLINK answers: ")
+        msg = f"ip {' '.join(words)}: {said}"
+        if "permitted" in said:
+            msg += "; routes are changed as root"
+        raise SettingError(msg)
+    return done.stdout
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except OSError as error:
+        msg = f"{path}: {error.strerror}; trials on a server need Linux"
+        raise SettingError(msg) from None
+
+
+def _write(path: Path, value: str) -> None:
+    try:
+        path.write_text(value, encoding="ascii")
+    except OSError as error:
+        msg = f"{path}: {error.strerror}; the default is changed as root"
+        raise SettingError(msg) from None

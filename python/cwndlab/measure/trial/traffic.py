@@ -1,0 +1,109 @@
+"""A period as the connections of a server show it: utility, goodput, delay, losses."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cwndlab.measure.trial.periods import PeriodOutcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from cwndlab.judge.goals import Goal
+    from cwndlab.measure.machine.sock_diag import Connection
+
+LEAST_BYTES = 50_000
+"""A connection that carried less says nothing of its congestion control."""
+
+
+@dataclass(slots=True)
+class WatchedFlow:
+    """One connection within a period: its counters at first and last, and its round trips."""
+
+    first: dict[str, int]
+    last: dict[str, int]
+    rtts_ms: list[float] = field(default_factory=list)
+
+    @property
+    def bytes_acked(self) -> int:
+        """Bytes that arrived in the period."""
+        return self.last.get("bytes_acked", 0) - self.first.get("bytes_acked", 0)
+
+    @property
+    def goodput_mbit_s(self) -> float | None:
+        """Rate while the connection had data under way; None without such a time."""
+        busy_us = self.last.get("busy_time_us", 0) - self.first.get("busy_time_us", 0)
+        return self.bytes_acked * 8 / busy_us if busy_us > 0 else None
+
+    @property
+    def queueing_delay_ms(self) -> float:
+        """95th percentile of the smoothed round trip above its minimum."""
+        base_ms = self.last.get("min_rtt_us", 0) / 1e3
+        return max(0.0, float(np.percentile(self.rtts_ms, 95)) - base_ms)
+
+    def grown(self, name: str) -> int:
+        """Growth of a counter."""
+        return max(0, self.last.get(name, 0) - self.first.get(name, 0))
+
+
+class PeriodTraffic:
+    """Connections that began in a period with its algorithm.
+
+    Those that were open before keep the congestion control that they have, and do not count.
+    """
+
+    def __init__(self, algorithm: str, has_peer: Callable[[str], bool], goal: Goal) -> None:
+        """Count connections to peers for which `has_peer` holds."""
+        self._algorithm = algorithm
+        self._has_peer = has_peer
+        self._goal = goal
+        self._older: set[bytes] | None = None
+        self._washed_out: dict[bytes, dict[str, int]] = {}
+        self._flows: dict[bytes, WatchedFlow] = {}
+
+    def look(self, connections: Iterable[Connection], *, counts: bool) -> None:
+        """Take a sample; before the wash-out has passed it counts for nothing."""
+        seen = [each for each in connections if self._has_peer(each.peer[0])]
+        if self._older is None:
+            self._older = {each.cookie for each in seen}
+        for each in seen:
+            if each.cookie in self._older or each.algorithm != self._algorithm:
+                continue
+            if not counts:
+                self._washed_out[each.cookie] = each.info
+                continue
+            flow = self._flows.get(each.cookie)
+            if flow is None:  # one that began since the last look counts from its first byte
+                flow = WatchedFlow(self._washed_out.get(each.cookie, {}), each.info)
+                self._flows[each.cookie] = flow
+            flow.last = each.info
+            if each.info.get("rtt_us"):
+                flow.rtts_ms.append(each.info["rtt_us"] / 1e3)
+
+    def outcome(self) -> PeriodOutcome:
+        """The period as far as it was seen."""
+        known = [
+            flow
+            for flow in self._flows.values()
+            if flow.bytes_acked >= LEAST_BYTES and flow.goodput_mbit_s and flow.rtts_ms
+        ]
+        if not known:
+            return PeriodOutcome(None, None, None, None, 0)
+        sent = sum(flow.grown("segs_out") for flow in known)
+        again = sum(flow.grown("total_retrans") for flow in known)
+        rtts_ms = np.concatenate([flow.rtts_ms for flow in known])
+        goodputs = [flow.goodput_mbit_s or math.nan for flow in known]
+        return PeriodOutcome(
+            float(np.mean([self._utility(flow) for flow in known])),
+            float(np.mean(goodputs)),
+            float(np.percentile(rtts_ms, 95)),
+            100 * again / sent if sent else 0.0,
+            len(known),
+        )
+
+    def _utility(self, flow: WatchedFlow) -> float:
+        return self._goal.utility_of_flow(flow.goodput_mbit_s or math.nan, flow.queueing_delay_ms)

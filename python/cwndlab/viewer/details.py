@@ -1,0 +1,189 @@
+"""One study for its page: the decision, the report's own charts, its runs page by page."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from cwndlab.api.results import open_results
+from cwndlab.errors import CwndlabError
+from cwndlab.figures.style import styles_of
+from cwndlab.judge.decision import ZONE
+from cwndlab.judge.sentences import certainty, headline, sentences
+from cwndlab.report.sections.answer import TRADE_OFF
+from cwndlab.report.sections.timeline import OPERATING_POINT, TIMELINE, run_series
+from cwndlab.report.writer import context_of, make_page
+from cwndlab.results.columns import quantity
+from cwndlab.text.wording import percent
+from cwndlab.viewer.summary import signature_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from cwndlab.api.results import Results
+    from cwndlab.judge.decision import Decision
+    from cwndlab.report.context import Context
+    from cwndlab.viewer.summary import Signature
+
+PAGE_RUNS = 100
+_MOST_OPEN = 2
+_SHOWN = ("goodput_mbit_s", "rtt_p50_ms", "rtt_p95_ms", "retransmitted_pct", "timeouts")
+_CHARTS = (TRADE_OFF, TIMELINE, OPERATING_POINT)
+_MOST_FAILURES = 20
+
+
+class OpenStudies:
+    """The studies that are being viewed; only a few are kept in memory."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._taking = threading.Lock()
+        self._open: OrderedDict[Path, _Opened] = OrderedDict()
+
+    def page(self, folder: Path, at: int) -> dict[str, Any]:
+        """The content of a study's page for one of its settings.
+
+        Raises:
+            CwndlabError: the results cannot be read, or no run has a result.
+        """
+        with self._taking:
+            context = self._opened(folder).context
+            if not context.settings:
+                msg = f"{folder}: no run is finished yet"
+                raise CwndlabError(msg)
+            setting = context.settings[min(at, len(context.settings) - 1)]
+            charts: dict[str, Any] = {}
+            for section in _CHARTS:
+                content = section.build(setting)
+                charts |= {} if content is None else content.charts
+            return {
+                "settings": [each.name for each in context.settings],
+                "setting": setting.index,
+                "together": None if context.together is None else _said(context.together),
+                **_said(setting.decision),
+                "charts": [
+                    {"name": name.rsplit("-", 1)[0], **chart} for name, chart in charts.items()
+                ],
+                "styles": _styles(context.contestants),
+            }
+
+    def runs(self, folder: Path, page: int, query: str) -> dict[str, Any]:
+        """Return some of a study's finished runs: those that contain every word of the query.
+
+        Raises:
+            CwndlabError: the results cannot be read.
+        """
+        with self._taking:
+            opened = self._opened(folder)
+            frame = opened.runs
+            factors = [name for name in opened.results.factors if name in frame.columns]
+            labels = [*factors, "repetition"]
+            text = pl.concat_str([pl.col(name).cast(pl.String) for name in labels], separator=" ")
+            for word in query.lower().split():
+                own = text.fill_null("").str.to_lowercase().str.contains(word, literal=True)
+                frame = frame.filter(own)
+            measured = [name for name in _SHOWN if name in frame.columns]
+            some = frame.slice(page * PAGE_RUNS, PAGE_RUNS).select("run", *labels, *measured)
+            heads = [{"title": name, "unit": ""} for name in labels]
+            heads += [
+                {"title": quantity(name).title, "unit": quantity(name).unit} for name in measured
+            ]
+            return {
+                "heads": heads,
+                "rows": [list(row) for row in some.iter_rows()],
+                "found": frame.height,
+                "page_rows": PAGE_RUNS,
+                "failures": _failures(folder),
+            }
+
+    def run(self, folder: Path, key: str) -> dict[str, Any]:
+        """One run over time: the chart of each of its flows.
+
+        Raises:
+            CwndlabError: there is no such run, or nothing was sampled of it.
+        """
+        with self._taking:
+            results = self._opened(folder).results
+            samples = results.samples(run=key)
+            if samples.is_empty():
+                msg = f"{folder}: there are no samples of the run {key}"
+                raise CwndlabError(msg)
+            chart = run_series(samples, results.events(run=key))
+            names = [str(line["name"]) for line in chart["lines"]]
+            return {"chart": chart, "styles": _styles(dict.fromkeys(names))}
+
+    def report(self, folder: Path) -> str:
+        """The report as one page of HTML.
+
+        Raises:
+            CwndlabError: the results cannot be read, or no run has a result.
+        """
+        with self._taking:
+            return make_page(self._opened(folder).context)
+
+    def _opened(self, folder: Path) -> _Opened:
+        signature = signature_of(folder)
+        known = self._open.pop(folder, None)
+        if known is None or known.signature != signature:
+            known = _Opened(folder, signature)
+        self._open[folder] = known
+        while len(self._open) > _MOST_OPEN:
+            self._open.popitem(last=False)
+        return known
+
+
+class _Opened:
+    """A study's results with everything computed from them."""
+
+    def __init__(self, folder: Path, signature: Signature) -> None:
+        self.signature = signature
+        self.results: Results = open_results(folder)
+        self._context: Context | None = None
+        self._runs: pl.DataFrame | None = None
+
+    @property
+    def context(self) -> Context:
+        if self._context is None:
+            if self.results.flows().is_empty():
+                msg = f"{self.results.path}: no run is finished yet"
+                raise CwndlabError(msg)
+            self._context = context_of(self.results)
+        return self._context
+
+    @property
+    def runs(self) -> pl.DataFrame:
+        if self._runs is None:
+            self._runs = self.results.runs()
+        return self._runs
+
+
+def _said(decision: Decision) -> dict[str, Any]:
+    is_decided = bool(decision.best) and not decision.is_alone
+    lines = certainty(decision) if is_decided else ()
+    return {
+        "headline": headline(decision),
+        "sentences": list(sentences(decision)),
+        "certainty": [[line.name, line.value, line.meaning] for line in lines],
+        "zone": percent(ZONE),
+    }
+
+
+def _styles(names: Iterable[str]) -> dict[str, Any]:
+    return {
+        name: {
+            "colour": style.colour,
+            "dark": style.dark_colour,
+            "dashes": list(style.dashes),
+        }
+        for name, style in styles_of(names).items()
+    }
+
+
+def _failures(folder: Path) -> list[str]:
+    """Why runs failed, the first few."""
+    found = sorted((folder / "failed").glob("*.json"))[:_MOST_FAILURES]
+    return [f"{path.stem}: {path.read_text('utf-8', 'replace')[:300]}" for path in found]

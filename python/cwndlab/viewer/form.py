@@ -1,0 +1,166 @@
+"""From what the page's form holds to a study file, and what is wrong with it, field by field."""
+
+from __future__ import annotations
+
+import math
+import re
+import tempfile
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cwndlab.errors import CwndlabError, StudyError
+from cwndlab.resolve.algorithms import references_in
+from cwndlab.schema.study import TABLES
+from cwndlab.study.definition import StudyDefinition
+from cwndlab.text.toml_writer import write_toml
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FOLDER = "started"
+"""Folder, beside the results, of the study files that the page wrote and of what was printed."""
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+_PLACE = re.compile(r".*?:(\d+): ")
+_LONGEST = 4000
+_MOST_CELLS = 500
+_ONE_VALUED = ("link", "reverse_link", "application")
+
+
+def text_of(form: Mapping[str, Any]) -> str:
+    """The study file of a form.
+
+    A form has the keys of `[study]`, lists by path under `factors`, tables under `flow`; or nothing
+    but the `toml` that the user wrote.
+
+    Raises:
+        CwndlabError: a value has another type, or a key is none of a study's.
+    """
+    if "toml" not in form:
+        return write_toml(_document(form))
+    text = form["toml"]
+    if not isinstance(text, str) or len(form) > 1:
+        msg = "toml: a text is needed, and nothing beside it"
+        raise CwndlabError(msg)
+    return text
+
+
+def identity_in(text: str) -> str:
+    """The id of a study file, which names the folder of its results.
+
+    Raises:
+        CwndlabError: it has none that can.
+    """
+    try:
+        study = tomllib.loads(text).get("study")
+    except tomllib.TOMLDecodeError as error:
+        msg = f"not valid TOML: {error}"
+        raise CwndlabError(msg) from None
+    identity = study.get("id") if isinstance(study, dict) else None
+    if not isinstance(identity, str) or not _ID.fullmatch(identity) or identity == FOLDER:
+        msg = "id: letters, digits, dots, dashes and underscores; it names the folder of results"
+        raise CwndlabError(msg)
+    return identity
+
+
+def checked(form: Mapping[str, Any]) -> dict[str, Any]:
+    """The study file of a form, how many runs it has, and its problems, each with its key.
+
+    Nothing is compiled, started or left behind.
+    """
+    found: dict[str, Any] = {"toml": "", "runs": None, "problems": []}
+    try:
+        found["toml"] = text_of(form)
+        _ = identity_in(found["toml"])
+        found["runs"] = _runs_of(found["toml"])
+    except CwndlabError as error:
+        found["problems"] = problems_of(error)
+    return found
+
+
+def problems_of(error: CwndlabError) -> list[dict[str, Any]]:
+    """The problems of a refused study: the key of each, if it is about one, its line, and why."""
+    if isinstance(error, StudyError):
+        return [_problem(text) for text in error.problems]
+    key, is_about, text = str(error).partition(": ")
+    if is_about and key.isidentifier():
+        return [{"key": key, "line": None, "text": text}]
+    return [{"key": "", "line": None, "text": str(error)}]
+
+
+def _problem(text: str) -> dict[str, Any]:
+    """`FILE:LINE: KEY = VALUE`, and below it why not."""
+    head, _, why = text.partition("\n")
+    place = _PLACE.match(head)
+    key, is_key, _ = head[place.end() if place else 0 :].partition(" = ")
+    return {
+        "key": key.removeprefix("study.") if is_key and " " not in key else "",
+        "line": int(place[1]) if place else None,
+        "text": why.strip() or head[place.end() if place else 0 :],
+    }
+
+
+def _runs_of(text: str) -> int | None:
+    """How many runs a study file has; None where that is not found out here.
+
+    Raises:
+        CwndlabError: something in it does not hold.
+    """
+    document = tomllib.loads(text)
+    if references_in(document):
+        return None  # C files are compiled by those who trust them
+    factors = document.get("factors")
+    levels = factors.values() if isinstance(factors, dict) else ()
+    if math.prod(len(each) for each in levels if isinstance(each, list)) > _MOST_CELLS:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "study.toml"
+        file.write_text(text, encoding="utf-8")
+        study = StudyDefinition.load(file)
+    return len(study.cells) * study.repetitions
+
+
+def _document(form: Mapping[str, Any]) -> dict[str, Any]:
+    study: dict[str, Any] = {}
+    factors: dict[str, Any] = _table(form.get("factors", {}))
+    for key, value in form.items():
+        if key in {"factors", "flow"}:
+            continue
+        _check_value(key, value)
+        if key in TABLES and key not in _ONE_VALUED:
+            msg = f"{key}: is a table; write it as text"
+            raise CwndlabError(msg)
+        if key == "algorithm" and isinstance(value, str) and "," in value:
+            factors[key] = [name.strip() for name in value.split(",") if name.strip()]
+        else:
+            study[key] = value
+    flows = form.get("flow", [])
+    if not isinstance(flows, list) or not all(isinstance(each, dict) for each in flows):
+        msg = "flow: a list of tables is needed"
+        raise CwndlabError(msg)
+    for at, flow in enumerate(flows):
+        for key, value in flow.items():
+            _check_value(f"flow[{at}].{key}", value)
+    document: dict[str, Any] = {"study": study}
+    return document | ({"flow": flows} if flows else {}) | ({"factors": factors} if factors else {})
+
+
+def _table(factors: object) -> dict[str, Any]:
+    """The factors of a form: a list of values by path."""
+    if not isinstance(factors, dict):
+        msg = "factors: is a table; write it as text"
+        raise CwndlabError(msg)
+    for path, values in factors.items():
+        if not isinstance(values, list) or not values:
+            msg = f"factors.{path}: values are needed, separated by commas"
+            raise CwndlabError(msg)
+        for value in values:
+            _check_value(f"factors.{path}", value)
+    return dict(factors)
+
+
+def _check_value(key: str, value: object) -> None:
+    if not isinstance(value, str | int | bool | float) or len(str(value)) > _LONGEST:
+        msg = f"{key}: a text, a number, or yes or no is needed"
+        raise CwndlabError(msg)

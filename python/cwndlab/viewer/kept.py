@@ -1,0 +1,53 @@
+"""Findings about results, kept: reading and deciding two hundred folders takes long."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from cwndlab import core
+from cwndlab.errors import CwndlabError
+from cwndlab.usercode.cache import cache_folder, write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from cwndlab.viewer.summary import Signature
+
+_MOST = 5_000
+
+
+class Kept:
+    """A file of the user's cache, a JSON value a folder. Without it all is worked out again."""
+
+    def __init__(self, file: str) -> None:
+        """Read it; damaged, it is empty."""
+        self._file = file
+        self._known: dict[str, Any] = {}
+        with contextlib.suppress(OSError, ValueError, CwndlabError):
+            found = json.loads((cache_folder() / file).read_text("utf-8"))
+            if isinstance(found, dict):
+                self._known = found
+
+    def value(self, folder: Path, signature: Signature) -> Any:  # noqa: ANN401  whatever was kept
+        """The value that was kept of a folder when it was like this; None if nothing was."""
+        return self._known.get(_key(folder, signature))
+
+    def keep(self, values: Mapping[Path, tuple[Signature, Any]]) -> None:
+        """Add these; the oldest are forgotten where there are many."""
+        before = dict(self._known)
+        for folder, (signature, value) in values.items():
+            self._known[_key(folder, signature)] = value
+        if self._known == before:
+            return
+        self._known = dict(list(self._known.items())[-_MOST:])
+        with contextlib.suppress(OSError, CwndlabError):
+            write_whole(cache_folder() / self._file, json.dumps(self._known).encode())
+
+
+def _key(folder: Path, signature: Signature) -> str:
+    text = json.dumps([str(folder), signature, core.version(), core.behaviour_epoch()])
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

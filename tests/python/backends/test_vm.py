@@ -1,0 +1,311 @@
+"""Virtual machines without one: packages, archives, snapshots, refusals; QEMU is made up."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tarfile
+import tempfile
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cwndlab import core
+from cwndlab.backends import backend_of
+from cwndlab.backends.kernel.process import helper_path
+from cwndlab.backends.vm import machine as machines
+from cwndlab.backends.vm.archive import first_file_system, package_files
+from cwndlab.backends.vm.executor import GuestHelper, GuestNames
+from cwndlab.backends.vm.machine import VirtualMachine, obstacles_to_machines
+from cwndlab.backends.vm.packages import (
+    StockKernel,
+    add_package,
+    download,
+    find_kernel,
+    kernels,
+    remove_kernel,
+)
+from cwndlab.errors import KernelRunError, UnknownNameError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+QEMU = """#!/usr/bin/env python3
+# What QEMU would do: boots and saves its state if it has a monitor, otherwise answers.
+import io, os, re, sys, tarfile, time
+if "--version" in sys.argv:
+    print("QEMU made up")
+    sys.exit()
+given = dict(zip(sys.argv[1:], sys.argv[2:]))
+open(FOLDER + "/log", "a").write("boot\\n" if "-monitor" in given else "run\\n")
+if "-monitor" in given:
+    with open(given["-serial"].removeprefix("file:"), "w") as console:
+        console.write('ready: {"answer":"ran"}\\n')
+    wanted = re.search("exec:cat > ([^\\"]*)", sys.stdin.read())[1]
+    open(wanted, "w").write("the state")
+elif os.path.exists(FOLDER + "/hangs"):
+    time.sleep(60)
+elif os.path.exists(FOLDER + "/dies"):
+    print("it died of that", file=sys.stderr)
+else:
+    disk = re.search("file=([^,]*)", given["-drive"])[1]
+    answer = b'{"answer": "ran"}'
+    with tarfile.open(disk, "w") as archive:
+        member = tarfile.TarInfo("./answer")
+        member.size = len(answer)
+        archive.addfile(member, io.BytesIO(answer))
+"""
+
+
+def package(path: Path, release: str, names: tuple[str, ...] = ("tun", "qemu_fw_cfg")) -> Path:
+    """A Debian package of a kernel."""
+    packed = io.BytesIO()
+    files = {f"./boot/vmlinuz-{release}": b"a kernel"}
+    files |= {f"./lib/modules/{release}/kernel/a/{name}.ko": name.encode() for name in names}
+    with tarfile.open(fileobj=packed, mode="w:xz") as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    parts = {"debian-binary": b"2.0\n", "control.tar.xz": b"odd", "data.tar.xz": packed.getvalue()}
+    text = b"!<arch>\n"
+    for name, content in parts.items():
+        text += f"{name:16}{0:<12}{0:<6}{0:<6}{'100644':8}{len(content):<10}`\n".encode()
+        text += content + b"\n" * (len(content) % 2)
+    path.write_bytes(text)
+    return path
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache/cwndlab/kernels"
+
+
+@pytest.fixture
+def qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a made-up QEMU and busybox."""
+    if helper_path() is None:
+        pytest.skip("the helper was not built")
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    program = QEMU.replace("FOLDER", repr(str(folder)))
+    for name, text in (("qemu-system-x86_64", program), ("busybox", "static")):
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    monkeypatch.setattr(machines, "_is_static", lambda _: True)
+    return folder
+
+
+def test_a_package_is_read_without_the_programs_of_debian(tmp_path: Path) -> None:
+    files = dict(package_files(package(tmp_path / "a.deb", "6.1.0-9-amd64")))
+    assert files["/boot/vmlinuz-6.1.0-9-amd64"] == b"a kernel"
+    assert files["/lib/modules/6.1.0-9-amd64/kernel/a/tun.ko"] == b"tun"
+
+
+def test_what_is_no_package_or_is_cut_is_said(tmp_path: Path, cache: Path) -> None:
+    whole = package(tmp_path / "a.deb", "6.1.0-9-amd64").read_bytes()
+    for content, message in (
+        (b"PK", "not a Debian package"),
+        (whole[:300], "damaged Debian package"),
+        (whole[:136], "without files"),
+    ):
+        (tmp_path / "b.deb").write_bytes(content)
+        with pytest.raises(KernelRunError, match=message):
+            add_package(tmp_path / "b.deb")
+    with pytest.raises(KernelRunError, match=r"no tun\.ko and no qemu_fw_cfg\.ko in it"):
+        add_package(package(tmp_path / "c.deb", "6.1.0-9-amd64", ("tcp_bic",)))
+    assert not list(cache.glob("*")), "nothing was added"
+
+
+def test_the_first_file_system_has_every_file_behind_its_folders() -> None:
+    packed = first_file_system({"bin/a": b"12345", "init": b"x"})
+    found, position = {}, 0
+    while True:
+        fields = [int(packed[position + n : position + n + 8], 16) for n in range(6, 110, 8)]
+        length, mode, name_length = fields[6], fields[1], fields[11]
+        name = packed[position + 110 : position + 109 + name_length].decode()
+        position += -(-(110 + name_length) // 4) * 4
+        if name == "TRAILER!!!":
+            break
+        found[name] = (mode, packed[position : position + length])
+        position += -(-length // 4) * 4
+    expected = {"bin": (0o40755, b""), "bin/a": (0o100755, b"12345"), "init": (0o100755, b"x")}
+    assert found == expected
+    assert packed == first_file_system({"init": b"x", "bin/a": b"12345"})
+
+
+def test_kernels_are_added_found_by_their_begin_and_removed(tmp_path: Path, cache: Path) -> None:
+    with pytest.raises(KernelRunError, match=r"run: cwndlab kernel add 6\.1"):
+        find_kernel(None)
+    for release in ("6.12.9+deb12-amd64", "6.1.0-9-amd64", "6.1.0-10-amd64"):
+        add_package(package(tmp_path / "a.deb", release, ("tun", "qemu_fw_cfg", "tcp_bic")))
+    releases = [each.release for each in kernels()]
+    assert releases == ["6.1.0-9-amd64", "6.1.0-10-amd64", "6.12.9+deb12-amd64"]
+    assert find_kernel("6.1").release == "6.1.0-10-amd64"
+    assert find_kernel(None).release == "6.12.9+deb12-amd64"
+    assert find_kernel("6.12").algorithms == ["bic", "cubic", "reno"]
+    with pytest.raises(UnknownNameError, match=r"cwndlab kernel add 6\.18"):
+        find_kernel("6.18")
+    remove_kernel("6.12")
+    assert find_kernel(None).release == "6.1.0-10-amd64"
+    assert sorted(path.name for path in cache.iterdir()) == ["6.1.0-10-amd64", "6.1.0-9-amd64"]
+
+
+def test_a_changed_file_of_a_kernel_is_noticed(tmp_path: Path, cache: Path) -> None:
+    kernel = add_package(package(tmp_path / "a.deb", "6.1.0-9-amd64"))
+    assert kernel.files()["tun.ko"] == b"tun"
+    (cache / "6.1.0-9-amd64/tun.ko").write_bytes(b"other")
+    with pytest.raises(
+        KernelRunError, match=r"tun\.ko has changed since it was added; run: cwndlab kernel"
+    ):
+        kernel.files()
+
+
+def test_versions_that_cannot_be_downloaded_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with pytest.raises(KernelRunError, match="not a version"):
+        download("newest")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(KernelRunError, match=r"apt-cache is not installed; .*add FILE\.deb"):
+        download("6.1")
+
+
+def test_a_kernel_boots_once_and_again_if_its_snapshot_is_damaged(
+    tmp_path: Path, cache: Path, qemu: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = add_package(package(tmp_path / "a.deb", "6.1.0-9-amd64"))
+    (images := tmp_path / "images").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(images))
+    assert VirtualMachine(kernel).run({"do": "run"}) == {"answer": b'{"answer": "ran"}'}
+    VirtualMachine(kernel).run({"do": "run"})
+    assert (qemu / "log").read_text().split() == ["boot", "run", "run"]
+    (snapshot,) = cache.glob("*/snapshot-*")
+    assert snapshot.read_text() == "the state"
+    snapshot.write_text("another")
+    VirtualMachine(kernel)
+    assert (qemu / "log").read_text().split()[-1] == "boot"
+    (snapshot,) = cache.glob("*/snapshot-*")
+    assert snapshot.read_text() == "the state"
+    assert not list(images.iterdir())
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_machine_that_dies_is_told_with_its_last_words(tmp_path: Path, qemu: Path) -> None:
+    machine = VirtualMachine(add_package(package(tmp_path / "a.deb", "6.1.0-9-amd64")))
+    (qemu / "dies").touch()
+    with pytest.raises(KernelRunError, match="gave no answer: it died of that"):
+        machine.run({})
+
+
+@pytest.mark.usefixtures("cache")
+def test_what_runs_is_broken_off(tmp_path: Path, qemu: Path) -> None:
+    machine = VirtualMachine(add_package(package(tmp_path / "a.deb", "6.1.0-9-amd64")))
+    (qemu / "hangs").touch()
+    failures: list[Exception] = []
+
+    def run() -> None:
+        try:
+            machine.run({})
+        except KernelRunError as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    while (qemu / "log").read_text().split()[-1] != "run":
+        time.sleep(0.01)
+    machine.close()
+    thread.join(timeout=20)
+    assert not thread.is_alive()
+    assert len(failures) == 1
+
+
+class Answering:
+    """A machine that always gives the same."""
+
+    def __init__(self, answer: dict[str, Any]) -> None:
+        """Give this answer, and a file."""
+        self.answer = answer
+        self.asked: dict[str, Any] = {}
+
+    def run(self, request: dict[str, Any]) -> dict[str, bytes]:
+        """Answer."""
+        self.asked = request
+        return {"answer": json.dumps(self.answer).encode(), "states": b"rows"}
+
+
+def test_files_come_out_of_the_machine_and_nothing_keeps_its_processor_awake(
+    tmp_path: Path,
+) -> None:
+    machine = Answering({"answer": "ran", "report": {"cpu_pct": 29.0}})
+    request = {"do": "run", "states": str(tmp_path / "states"), "capture": None}
+    helper = GuestHelper(machine)
+    assert helper.ask(request) == {"report": {"cpu_pct": 29.0}}
+    assert (tmp_path / "states").read_bytes() == b"rows"
+    assert machine.asked["states"] == "/out/states"
+    assert machine.asked["capture"] is None
+    assert machine.asked["is_awake"] is False
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ({"answer": "ran", "report": {"cpu_pct": 41.2}}, r"41 % of the virtual .* bound: 30 %"),
+        ({"answer": "refused", "message": "flows[0].x: no"}, r"flows\[0\]\.x: no"),
+    ],
+)
+def test_too_much_work_and_what_the_helper_refuses_are_refused(
+    answer: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(KernelRunError, match=message):
+        GuestHelper(Answering(answer)).ask({})
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "parameters", "message"),
+    [
+        ("ours:vegas", {}, "by --backend kernel only"),
+        ("./my.c", {}, "by --backend kernel only"),
+        ("cubic", {"beta": 7}, "without parameters"),
+        ("bbr3", {}, r"is not in Linux 6\.1\.0; a virtual machine runs bic, cubic, reno"),
+    ],
+)
+def test_only_the_kernels_own_algorithms_run(
+    tmp_path: Path, algorithm: str, parameters: dict[str, int], message: str
+) -> None:
+    (tmp_path / "tcp_bic.ko").touch()
+    names = GuestNames(StockKernel("6.1.0", tmp_path))
+    own = {"algorithm": "bic"}
+    assert names.of({"flows": [{"sender": own, "receiver": own}]}) == {}
+    other = {"algorithm": algorithm, "parameters": parameters}
+    with pytest.raises(KernelRunError, match=message):
+        names.of({"flows": [{"sender": own, "receiver": other}]})
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_kernel_is_chosen_for_virtual_machines_only() -> None:
+    with pytest.raises(KernelRunError, match="add --backend vm"):
+        backend_of("sim", kernel="6.1")
+    with pytest.raises(KernelRunError, match="cwndlab kernel add"):
+        backend_of("vm")
+
+
+def test_each_missing_program_is_named_with_its_package(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    remedies = dict(obstacles_to_machines())
+    assert remedies["there is no qemu-system-x86_64"] == "sudo apt-get install qemu-system-x86"
+    assert remedies["there is no busybox"] == "sudo apt-get install busybox-static"
+
+
+def test_the_first_request_of_a_machine_is_a_scenario_of_today() -> None:
+    request = json.loads(machines._warm_up())  # noqa: SLF001  what a machine is asked first
+    result = core.run_many([json.dumps(request["scenario"])], {})
+    assert result["errors"] == [None]

@@ -1,0 +1,344 @@
+"""Links inferred from one flow: the method where the answer is known, and the whole of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import cwndlab as cw
+from cwndlab.api.fitting import measured_flow
+from cwndlab.cli.fitting import fit_command
+from cwndlab.errors import MeasurementError
+from cwndlab.inference import choice, fitting
+from cwndlab.inference.choice import choose
+from cwndlab.inference.families import families
+from cwndlab.inference.fitting import Outcomes
+from cwndlab.inference.importance import (
+    WeightedPoints,
+    adjusted_values,
+    adjusting_features,
+    infer,
+)
+from cwndlab.inference.measurement import MeasuredFlow
+from cwndlab.inference.next_measurement import next_measurement
+from cwndlab.inference.posterior import Member, Posterior, population, quantiles
+from cwndlab.inference.simulation import Simulation
+from cwndlab.inference.summaries import summarize
+from cwndlab.judge.populations import load_population
+from cwndlab.text.toml_writer import write_toml
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cwndlab.api.results import Results
+    from cwndlab.stats.bootstrap import Floats
+
+LINK = "rate=3 Mbit/s,delay=20 ms,queue=40 packets"
+
+
+@pytest.mark.parametrize("goodput", [3.0, 30.0])
+def test_points_of_every_family_are_classes_of_users_that_can_be_run(
+    goodput: float, tmp_path: Path
+) -> None:
+    draws = np.random.default_rng(1)
+    links = [
+        (family, draws.random(len(family.parameters)))
+        for family in families(goodput, 40.0)
+        for _ in range(4)
+    ]
+    file = tmp_path / "fitted.toml"
+    file.write_text(write_toml(population(links, "here", 30, 1.0)))
+    classes = load_population(str(file)).classes
+    for n, ((family, point), users) in enumerate(zip(links, classes, strict=True)):
+        settings = family.settings(point, 30, n)
+        both = [{"link": users.link, **users.changes}, settings]
+        paths = [
+            cw.Study(**{"algorithm": "cubic", "duration": "30 s"} | each).matrix.runs[0].scenario
+            for each in both
+        ]
+        assert paths[0] == paths[1], family.name
+
+
+def test_all_families_carry_about_what_was_measured() -> None:
+    """Else a family would have no chance, whatever the measurement."""
+    draws = np.random.default_rng(2)
+    simulation = Simulation(10.0, 1)
+    for family in families(5.0, 60.0):
+        points = draws.random((12, len(family.parameters)))
+        flows = simulation.flows([(family, point, n) for n, point in enumerate(points)], "cubic")
+        rates = [flow.row["goodput_mbit_s"] for flow in flows if flow is not None]
+        assert min(rates) < 10 < 12 * max(rates), family.name
+
+
+def test_the_family_that_gives_the_numbers_is_chosen() -> None:
+    """Two families of one coordinate: one number follows it, the other is 0 or 1 by the family."""
+
+    def simulate(position: int, points: Floats, first: int) -> Floats:
+        noise = np.random.default_rng([position, first]).standard_normal((len(points), 2))
+        return np.stack([points[:, 0], np.full(len(points), position)], axis=1) + 0.05 * noise
+
+    measured = np.array([0.4, 1.0])
+    first, *others = choose(measured, [1, 1], simulate, seed=1, rounds=4)
+    assert first.position == 1
+    assert first.probability > 0.95
+    assert sum(each.probability for each in [first, *others]) == pytest.approx(1, abs=0.05)
+
+
+def test_families_that_give_the_same_are_equally_probable() -> None:
+    def simulate(position: int, points: Floats, first: int) -> Floats:
+        noise = np.random.default_rng([position, first]).standard_normal(points.shape)
+        return points + 0.05 * noise
+
+    found = choose(np.array([0.3, 0.6]), [2, 2], simulate, seed=1, rounds=4)
+    assert [each.probability for each in found] == pytest.approx([0.5, 0.5], abs=0.15)
+
+
+def test_a_normal_mean_is_inferred_as_widely_as_it_is_known() -> None:
+    """Two numbers, each a coordinate and noise: the posterior is that normal."""
+    noise, inside, widths = 0.03, 0, []
+    for seed in range(20):
+        draws = np.random.default_rng(seed)
+        truth = draws.uniform(0.2, 0.8, 2)
+        measured = truth + noise * draws.standard_normal(2)
+
+        def simulate(points: Floats, first: int) -> Floats:
+            steps: Floats = np.random.default_rng(first + 1).standard_normal(points.shape)
+            return points + noise * steps
+
+        found = infer(measured, 2, simulate, seed=seed, rounds=5)
+        for n in range(2):
+            low, high = quantiles(found.points[:, n], found.weights, [0.05, 0.95])
+            inside += low <= truth[n] <= high
+            widths.append(high - low)
+    assert 30 <= inside <= 40  # of 40, at 90 %
+    assert np.mean(widths) == pytest.approx(2 * 1.645 * noise, rel=0.25)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    folder = tmp_path_factory.mktemp("measured") / "cubic"
+    study = cw.Study(link=LINK, algorithm="cubic", duration="12 s", record={"samples": "1 s"})
+    return study.run(folder)
+
+
+def test_algorithms_that_were_not_measured_are_predicted(results: Results) -> None:
+    found = fitting.fit_flow(measured_flow(results), jobs=2, kind="wire", rounds=5)
+    assert found.posterior.members[0].family.name == "wire"
+    rate, round_trip, *_ = found.posterior.estimates()
+    assert rate.low <= 3.0 <= rate.high
+    assert rate.high < 4.0
+    assert round_trip.value == pytest.approx(40, rel=0.1)
+    assert found.check.is_explained
+    truth = cw.Study(link=LINK, algorithm=["reno", "bbr"], duration="12 s").run(
+        results.path.parent / "truth"
+    )
+    goodput = dict(truth.flows().select("algorithm", "goodput_mbit_s").iter_rows())
+    for prediction in found.predict(["reno", "bbr"]):
+        low, usual, high = prediction.goodput_mbit_s
+        assert usual == pytest.approx(goodput[prediction.algorithm], rel=0.1)
+        assert low <= usual <= high
+
+
+def test_the_links_are_a_population_that_advise_takes(
+    results: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cwndlab.api.fitting.fit_flow", _coarse)
+    monkeypatch.setattr(choice, "FIRST", 80)
+    monkeypatch.setattr(choice, "SECOND", 40)
+    out = tmp_path / "fitted.toml"
+    ran = CliRunner().invoke(
+        fit_command, [str(results.path), "--out", str(out), "--family", "wire"]
+    )
+    assert ran.exit_code == 0, ran.output
+    assert "Kinds of links, by probability: wires" in ran.output
+    assert "Such links explain the measurement" in ran.output
+    advice = cw.advise(
+        users=str(out), algorithms=["cubic", "reno"], budget_s=1, folder=tmp_path / "advice"
+    )
+    assert set(advice.decision.best) <= {"cubic", "reno"}
+
+
+def _coarse(flow: MeasuredFlow, **options: Any) -> fitting.Fit:  # noqa: ANN401  as they are
+    return fitting.fit_flow(flow, rounds=2, **options)
+
+
+def _flow(**changes: Any) -> MeasuredFlow:  # noqa: ANN401  columns of a table
+    seconds = np.arange(1.0, 31.0)
+    row = {
+        "algorithm": "cubic",
+        "start_s": 0.0,
+        "end_s": 30.0,
+        "window_s": 30.0,
+        "goodput_mbit_s": 9.0,
+        "rtt_base_ms": 40.0,
+        "rtt_p50_ms": 60.0,
+        "rtt_p95_ms": 80.0,
+        "busy_s": 30.0,
+    }
+    samples = {
+        "t_s": seconds,
+        "goodput_mbit_s": 9 + np.sin(seconds),
+        "srtt_ms": 60 + 9 * np.sin(seconds),
+        "cwnd_pkts": 60 + 9 * np.sin(seconds),
+    }
+    return MeasuredFlow("here", row | changes, samples | changes.pop("samples", {}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"end_s": 3.0}, r"lasted 3 s, .* measure 10 s or more"),
+        ({"goodput_mbit_s": 0.0}, "carried nothing"),
+        ({"completion_ms": 900.0}, "was a transfer of fixed size"),
+        ({"busy_s": 12.0}, "had nothing to send in 60 % of the time"),
+        ({"sndbuf_limited_s": 15.0}, "was limited by the send buffer in 50 % of the time"),
+        ({"rwnd_limited_s": 9.0}, "was limited by the receiver's window in 30 % of the time"),
+        ({"samples": {"t_s": np.r_[1:20, 5:16].astype(float)}}, "whose clock steps back"),
+        ({"rtt_base_ms": None}, "has no round trips"),
+    ],
+)
+def test_a_measurement_that_does_not_show_its_link_is_refused(
+    changes: dict[str, Any], reason: str
+) -> None:
+    assert _flow().numbers()
+    with pytest.raises(MeasurementError, match=f"here: .*{reason}"):
+        _flow(**changes).numbers()
+
+
+def test_runs_and_flows_that_are_not_one_are_refused(tmp_path: Path) -> None:
+    two = cw.Study(link=LINK, algorithm="cubic", duration="2 s", repetitions=2, start_jitter="1 ms")
+    ran = two.run(tmp_path / "two")
+    with pytest.raises(MeasurementError, match=r"holds 2 runs, .* name it with --run"):
+        measured_flow(ran)
+    with pytest.raises(MeasurementError, match="has no run nobody"):
+        measured_flow(ran, "nobody")
+
+
+def test_a_measurement_of_two_algorithms_is_fitted_as_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each number of either flow counts, and neither is confused with the other's."""
+    study = cw.Study(
+        link=LINK, algorithm=["cubic", "vegas"], duration="12 s", record={"samples": "1 s"}
+    )
+    ran = study.run(tmp_path / "two")
+    keys = ran.flows()["run"].to_list()
+    seen = {}
+
+    def chosen(measured: Floats, dimensions: list[int], simulate: Any, **_: object) -> list[Any]:  # noqa: ANN401
+        seen["measured"] = measured
+        seen["simulated"] = simulate(0, np.full((3, dimensions[0]), 0.5), 0)
+        return []
+
+    monkeypatch.setattr(fitting, "choose", chosen)
+    with pytest.raises(MeasurementError, match="no link of the families"):
+        cw.fit(ran, run=keys, family="wire")
+    alone = [len(measured_flow(ran, key).numbers()) for key in keys]
+    assert len(seen["measured"]) == sum(alone)
+    assert seen["simulated"].shape == (3, sum(alone))
+    assert np.isfinite(seen["simulated"]).all()
+
+
+def _posterior(measured: float) -> Posterior:
+    """A measurement of one number beside replicates that are normal around 0."""
+    replicates = np.random.default_rng(1).standard_normal((100, 1))
+    return Posterior((), {"goodput": measured}, replicates)
+
+
+def test_what_is_strange_is_widened_and_what_is_far_off_is_refused() -> None:
+    inside, strange, off = (_posterior(value).check() for value in (0.7, 6.0, 30.0))
+    assert inside.is_explained
+    assert inside.widening == 1
+    assert not strange.is_explained
+    assert 2 < strange.widening < 5
+    assert not strange.is_refused
+    assert strange.is_above
+    assert off.is_refused
+
+
+def test_an_unexplained_fit_writes_wider_links() -> None:
+    family = families(3.0, 40.0, "wire")[0]
+    draws = np.random.default_rng(1)
+    points = np.clip(0.5 + 0.05 * draws.standard_normal((200, len(family.parameters))), 0, 1)
+    weighted = WeightedPoints(points, np.full(200, 1 / 200), points, points)
+    posterior = Posterior((Member(family, 1.0, weighted),), {}, np.empty((0, 0)))
+    near = np.array([point for _, point in posterior.draw(50)])
+    wide = posterior.draw(50, 3.0)
+    assert np.array([point for _, point in wide]).std(axis=0) == pytest.approx(
+        3 * near.std(axis=0), rel=0.15
+    )
+    assert "widened by 3 times" in population(wide, "here", 30.0, 3.0)["description"]
+    assert "widened" not in population(wide, "here", 30.0, 1.0)["description"]
+
+
+def test_the_next_measurement_is_the_one_that_tells_the_links_apart() -> None:
+    """On half of the links bbr is best, on the others reno; only vegas differs between them."""
+    kinds = np.arange(40) % 2 == 0
+    same = np.full(40, 5.0)
+    found = Outcomes(
+        {
+            "cubic": same,
+            "bbr": np.where(kinds, 9.0, 6.0),
+            "reno": np.where(kinds, 6.0, 9.0),
+            "vegas": np.where(kinds, 2.0, 4.0),
+        },
+        dict.fromkeys(("cubic", "bbr", "reno", "vegas"), same),
+    )
+    best = next_measurement(found, 40.0, {"cubic", "bbr", "reno"})
+    assert best is not None
+    assert best.algorithm == "vegas"
+    assert best.is_worthwhile
+    assert best.regret > 0.1
+    assert best.regret_after < 0.01
+    assert best.command() == "iperf3 -c SERVER -t 60 -C vegas --json"
+    assert next_measurement(found, 40.0, set(found.goodput_mbit_s)) is None
+
+
+def test_losses_are_numbers_of_their_seconds() -> None:
+    row = {"window_s": 60.0, "goodput_mbit_s": 3.0}
+    even = summarize(row, {}, np.arange(5.5, 60, 5))
+    bunched = summarize(row, {}, np.r_[10.1, 10.2, 11.5, 40.5, 41.5, 59.5])
+    assert even["loss_regularity"] == pytest.approx(0, abs=1e-9)
+    assert bunched["loss_regularity"] > 0.9
+    assert even["loss_gap"] == pytest.approx(0.5 * np.log(5))
+    assert "loss_gap" not in summarize(row, {}, None)
+    never = summarize(row, {}, np.empty(0))
+    assert never["loss_seconds"] == 0
+    assert never["first_loss"] > even["first_loss"]
+
+
+def test_predictions_are_moved_to_where_the_measurement_is() -> None:
+    """A prediction that follows a number is as sure as its own noise, not as the number."""
+    draws = np.random.default_rng(3)
+    numbers = draws.standard_normal((100, 2))
+    values = 2 * numbers[:, 0] + 0.1 * draws.standard_normal(100)
+    values[7] = np.nan
+    moved = adjusted_values(values, adjusting_features(numbers, np.array([1.0, 0.0])))
+    assert np.isnan(moved[7])
+    assert np.nanmedian(moved) == pytest.approx(2.0, abs=0.15)
+    assert np.nanstd(moved) < 0.3 * np.nanstd(values)
+
+
+def test_competing_flows_stay_within_the_runs_of_advice(tmp_path: Path) -> None:
+    family = next(each for each in families(1.0, 20.0) if each.name == "shared")
+    late = np.array([0.1, 0.9, 0.5, 0.1, 0.1, 0.99, 0.5])
+    file = tmp_path / "shared.toml"
+    file.write_text(write_toml(population([(family, late)], "here", 40.0, 1.0)))
+    advice = cw.advise(users=str(file), algorithms=["cubic"], budget_s=1, folder=tmp_path / "out")
+    assert advice.decision.best == ("cubic",)
+
+
+def test_numbers_that_do_not_go_together_are_strange() -> None:
+    """Each number alone is usual; together they never are so."""
+    draws = np.random.default_rng(4)
+    common = draws.standard_normal((200, 1))
+    near = common + 0.1 * draws.standard_normal((200, 6))
+    usual = Posterior((), dict(zip("abcdef", np.full(6, 1.2), strict=True)), near)
+    mixed = dict(zip("abcdef", [1.2, -1.2] * 3, strict=True))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cwndlab.inference.posterior.title", str)
+        assert usual.check().is_explained
+        assert not Posterior((), mixed, near).check().is_explained

@@ -1,0 +1,127 @@
+"""Registered predictions and their ledger."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from cwndlab.errors import ResultsError
+from cwndlab.judge.ledger import (
+    LedgerEntry,
+    ledger_of_user,
+    merge,
+    read_ledger,
+    reliability,
+    scores,
+)
+from cwndlab.judge.prediction import RegisteredPrediction, chances, read_prediction
+from cwndlab.judge.reality import reality_of
+from cwndlab.judge.switchback import MeasuredChange, Verdict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CLAIM = RegisteredPrediction(
+    goal="balance",
+    challenger="bbr",
+    baseline="cubic",
+    network="lte-typical",
+    network_class="lte",
+    probability=0.8,
+    change=0.2,
+    low=-0.1,
+    high=0.5,
+    networks=24,
+    version="0.2.0, epoch 12",
+    study="0" * 64,
+    registered="2026-11-26T00:00:00+00:00",
+    blocks=6,
+    period_s=60,
+    washout_s=5,
+    seed=1,
+)
+
+
+def entry(n: int, gain: float, **claim: object) -> LedgerEntry:
+    change = MeasuredChange(gain, gain - 0.05, gain + 0.05, 6, 0.1)
+    verdict = Verdict.CONFIRMED if gain > 0 else Verdict.REFUTED
+    prediction = replace(CLAIM, seed=n, **claim)  # type: ignore[arg-type]
+    return LedgerEntry(prediction, verdict, change, f"2026-11-27T00:00:{n % 60:02}+00:00")
+
+
+def test_a_registered_prediction_is_neither_replaced_nor_changed(tmp_path: Path) -> None:
+    path = tmp_path / "prediction.json"
+    CLAIM.write(path)
+    assert read_prediction(path) == CLAIM
+    with pytest.raises(ResultsError, match="a prediction is registered here"):
+        replace(CLAIM, probability=0.9).write(path)
+    path.write_text(path.read_text().replace("0.8", "0.6"))
+    with pytest.raises(ResultsError, match="was changed after it was registered"):
+        read_prediction(path)
+    path.write_text("[]")
+    with pytest.raises(ResultsError, match="not a registered prediction"):
+        read_prediction(path)
+    with pytest.raises(ResultsError, match="cwndlab trial register"):
+        read_prediction(tmp_path / "none.json")
+
+
+def test_few_networks_are_no_certainty() -> None:
+    probability, change, low, high = chances(np.array([0.1, 0.2, np.nan, 0.3]))
+    assert probability == pytest.approx(3.5 / 4)
+    assert change == pytest.approx(0.2)
+    assert low < change < high
+
+
+def test_ledgers_merge_and_the_later_verdict_stays(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "ledger.jsonl"
+    assert merge(path, [entry(1, 0.2), entry(2, -0.2)]) == 2
+    assert merge(path, [entry(1, 0.2)]) == 0
+    later = replace(entry(1, 0.3), ended="2026-12-01T00:00:00+00:00")
+    assert merge(path, [later, entry(3, 0.2)]) == 2
+    found = read_ledger(path)
+    assert [each.prediction.seed for each in found].count(1) == 1
+    assert later in found
+    path.write_text(path.read_text().replace('"lte-typical"', '"nr-typical"'))
+    with pytest.raises(ResultsError, match=r"ledger\.jsonl, line 1: the prediction was changed"):
+        read_ledger(path)
+    path.write_text(json.dumps({"prediction": 3}))
+    with pytest.raises(ResultsError, match="not an entry of a ledger"):
+        read_ledger(path)
+
+
+def test_predictions_are_scored_by_class() -> None:
+    entries = [entry(n, 0.2 if n < 8 else -0.2) for n in range(10)]
+    entries.append(replace(entry(11, 0.01), verdict=Verdict.NOT_ENOUGH))
+    entries.append(entry(12, 0.2, network_class="wifi", probability=0.2))
+    (bin_of_0_2, bin_of_0_8) = reliability(entries)
+    assert bin_of_0_8.stated == pytest.approx(0.8)
+    assert (bin_of_0_8.happened, bin_of_0_8.count) == (0.8, 10)
+    assert (bin_of_0_2.happened, bin_of_0_2.count) == (1.0, 1)
+    lte, wifi = scores(entries)
+    assert (lte.confirmed, lte.refuted, lte.undecided) == (8, 2, 1)
+    assert lte.brier == pytest.approx(0.16)
+    assert lte.regret == pytest.approx((0.2 * 2) / 11)
+    assert lte.covered == pytest.approx(9 / 11)
+    assert wifi.regret == pytest.approx(0.2)
+
+
+def test_trials_of_the_user_count_in_the_line_in_reality(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    shipped = reality_of("lte")
+    assert shipped is not None
+    assert reality_of(None) is None
+    merge(
+        ledger_of_user(),
+        [entry(1, 0.2), entry(2, -0.2), entry(3, 0.2, network_class="wire")],
+    )
+    now, wires = reality_of("lte"), reality_of(None)
+    assert now is not None
+    assert wires is not None
+    assert (now.agreed, now.checked) == (shipped.agreed + 1, shipped.checked + 2)
+    assert (wires.kind, wires.agreed, wires.checked) == ("wires", 1, 1)
