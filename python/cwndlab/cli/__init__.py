@@ -65,8 +65,10 @@ def main(arguments: list[str] | None = None) -> None:
             stream.flush()
         except OSError:
             status = status or 1
-    if any(thread.daemon for thread in threading.enumerate()):
-        os._exit(status)  # what still waits for a network is not waited for
+    # What still waits for a network is not waited for, nor what compiled code still computes: it
+    # would come back to an interpreter that has ended.
+    if status == STATUS_INTERRUPTED or any(thread.daemon for thread in threading.enumerate()):
+        os._exit(status)
     gc.freeze()  # the process ends: a last search for cycles in it would take a quarter of a second
     sys.exit(status)
 

@@ -128,7 +128,8 @@ def test_tracepoints_agree_with_what_the_kernel_counts(results: Results) -> None
     for side, direction in ((0, "forward"), (1, "reverse")):
         own = flows.filter(pl.col("direction") == direction)
         recoveries = netstat[side].get("TCPSackRecovery", 0)
-        assert own["recoveries"].sum() == recoveries
+        # The namespace is read milliseconds after the end, when a flow may have begun one more.
+        assert 0 <= recoveries - own["recoveries"].sum() <= own.height
     events = results.events()
     traced = events.filter(pl.col("event") == "timeout").group_by("flow").len().sort("flow")
     assert dict(traced.iter_rows()) == {n: each for n, each in enumerate(timeouts) if each}
