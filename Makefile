@@ -165,7 +165,7 @@ fidelity: $(STAMPS)/core ## compare with the Linux reference; ROWS=FILE.csv adds
 validate-links: $(STAMPS)/packages ## links beside their targets; TRACES=FOLDER adds recorded traces
 	@$(PYTHON) tests/links/run.py $(if $(TRACES),--traces $(TRACES)) $(ARGS)
 
-conformance: $(STAMPS)/core ## run every congestion control of Debian's Linux 6.1 beside ours
+conformance: $(STAMPS)/core ## run every congestion control of Debian's Linux beside ours: ARGS="--kernel 6.12"
 	@$(PYTHON) tests/conformance/run.py $(ARGS)
 
 fuzz: $(STAMPS)/core $(STAMPS)/fuzz ## search for input that a parser does not survive, SECONDS each

@@ -9,7 +9,7 @@
  * kernel computes from a header is computed here; what it links against is in
  * linux/module.c, or in another file of the same kernel (see its comment).
  *
- * Names and meanings are those of Linux 6.1.
+ * Names and meanings are those of Linux 6.1, and what 6.12 added to them.
  */
 #ifndef CC_LINUX_H
 #define CC_LINUX_H
@@ -179,6 +179,7 @@ void *memcpy(void *to, const void *from, size_t count);
 int strcmp(const char *a, const char *b);
 size_t strlen(const char *text);
 char *strncpy(char *to, const char *from, size_t count);
+ssize_t strscpy(char *to, const char *from, size_t count);
 char *strsep(char **text, const char *delimiters);
 int snprintf(char *to, size_t size, const char *format, ...);
 void *calloc(size_t count, size_t size);
@@ -457,6 +458,10 @@ static inline u32 tcp_time_stamp(const struct tcp_sock *tp)
 	return (u32)(tp->tcp_mstamp / (USEC_PER_SEC / TCP_TS_HZ));
 }
 
+/* Linux 6.7, without timestamps in microseconds */
+#define tcp_time_stamp_ms(tp)	tcp_time_stamp(tp)
+#define tcp_time_stamp_ts(tp)	tcp_time_stamp(tp)
+
 static inline u32 tcp_stamp_us_delta(u64 now, u64 then)
 {
 	return (u32)max_t(s64, (s64)(now - then), 0);
@@ -466,6 +471,28 @@ static inline bool tcp_ca_needs_ecn(const struct sock *sk)
 {
 	return inet_csk(sk)->icsk_ca_ops->flags & TCP_CONG_NEEDS_ECN;
 }
+
+/* Linux 6.10 added flags, which TCP without AccECN leaves 0. */
+#define __tcp_send_ack(sk, rcv_nxt, ...)	cc_linux_send_ack(sk, rcv_nxt)
+
+/* Protective Load Balancing, Linux 6.2: sysctl_tcp_plb_enabled is 0 unless somebody sets it. */
+#define TCP_PLB_SCALE	8
+
+struct tcp_plb_state {
+	u8 consec_cong_rounds;
+	u32 pause_until;
+};
+
+static inline void tcp_plb_init(const struct sock *sk, struct tcp_plb_state *plb)
+{
+	(void)sk;
+	plb->consec_cong_rounds = 0;
+	plb->pause_until = 0;
+}
+
+#define tcp_plb_update_state(sk, plb, ratio)	((void)(sk), (void)(plb), (void)(ratio))
+#define tcp_plb_check_rehash(sk, plb)		((void)(sk), (void)(plb))
+#define tcp_plb_update_state_upon_rto(sk, plb)	((void)(sk), (void)(plb))
 
 /* no BPF program is attached to the socket */
 #define tcp_call_bpf(...)	(-1)
@@ -481,7 +508,7 @@ void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked);
 u32 tcp_reno_ssthresh(struct sock *sk);
 u32 tcp_reno_undo_cwnd(struct sock *sk);
 void tcp_enter_cwr(struct sock *sk);
-void __tcp_send_ack(struct sock *sk, u32 rcv_nxt);
+void cc_linux_send_ack(struct sock *sk, u32 rcv_nxt);
 extern struct tcp_congestion_ops tcp_reno;
 struct tcp_congestion_ops *tcp_ca_find(const char *name);
 struct tcp_congestion_ops *tcp_ca_find_key(u32 key);

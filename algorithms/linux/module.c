@@ -120,8 +120,8 @@ void tcp_enter_cwr(struct sock *sk)
 	(void)cc_enter_cwr(sk, 0);
 }
 
-void __tcp_send_ack(struct sock *sk, u32 rcv_nxt);
-void __tcp_send_ack(struct sock *sk, u32 rcv_nxt)
+void cc_linux_send_ack(struct sock *sk, u32 rcv_nxt);
+void cc_linux_send_ack(struct sock *sk, u32 rcv_nxt)
 {
 	cc_send_ack(sk, rcv_nxt);
 }

@@ -83,16 +83,14 @@ def compare(theirs: Calls, ours: Calls, common: frozenset[str]) -> Comparison:
         side: frozenset(HOOKS[n] for n in np.unique(calls["hook"]))
         for side, calls in (("theirs", theirs), ("ours", ours))
     }
-    sockets = [_sockets(calls) for calls in (theirs, ours)]
     numbers = [n for n, hook in enumerate(HOOKS) if hook in common]
-    keep = [np.isin(calls["hook"], numbers) for calls in (theirs, ours)]
-    theirs, ours = theirs[keep[0]], ours[keep[1]]
+    theirs, ours = (calls[np.isin(calls["hook"], numbers)] for calls in (theirs, ours))
     count = min(len(theirs), len(ours))
-    owners = [each[kept][:count] for each, kept in zip(sockets, keep, strict=True)]
+    owners = [_sockets(calls)[:count] for calls in (theirs, ours)]
     differs = owners[0] != owners[1]
     names = [*_ALWAYS, *(n for n in theirs.dtype.names or () if n.startswith(("ack.", "rate.")))]
     for name in names:
-        differs |= theirs[name][:count] != ours[name][:count]
+        differs |= _has(name, theirs["hook"][:count]) & (theirs[name][:count] != ours[name][:count])
     at = int(differs.argmax()) if differs.any() else count
     first = None
     if at < count:
@@ -107,6 +105,14 @@ def compare(theirs: Calls, ours: Calls, common: frozenset[str]) -> Comparison:
         if (theirs[name][:at] != ours[name][:at]).any()
     )
     return Comparison(max(len(theirs), len(ours)), at, first, called, beside)
+
+
+def _has(name: str, hooks: Any) -> Any:  # noqa: ANN401  an array of numbers
+    """Which calls have a field: a sample is the argument of one hook, and is not set in others."""
+    if name in _ALWAYS:
+        return np.ones(len(hooks), dtype=bool)
+    own = [HOOKS.index(hook) for hook, prefix in _OF_A_HOOK.items() if name.startswith(prefix)]
+    return np.isin(hooks, own)
 
 
 def _sockets(calls: Calls) -> Any:  # noqa: ANN401  an array of numbers
@@ -124,14 +130,13 @@ def _difference(
     socket: int,
     names: list[str],
 ) -> Difference:
-    hook = HOOKS[theirs["hook"]]
-    own = _OF_A_HOOK.get(hook, "-")
+    hooks = np.array([theirs["hook"], ours["hook"]])
     fields = tuple(
         (name, int(theirs[name]), int(ours[name]))
         for name in names
-        if theirs[name] != ours[name] and (name in _ALWAYS or name.startswith(own))
+        if theirs[name] != ours[name] and _has(name, hooks).any()
     )
-    return Difference(at, _time_s(theirs), int(socket), hook, fields)
+    return Difference(at, _time_s(theirs), int(socket), HOOKS[theirs["hook"]], fields)
 
 
 def _time_s(call: Any) -> float:  # noqa: ANN401  one call

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from compare import Comparison, compare, read_calls
 from scenarios import SCENARIOS, Scenario
-from source import ROOT, SourceError, kernel_files
+from source import ROOT, VERSIONS, SourceError, kernel_files, package_files
 
 from cwndlab.errors import AlgorithmError
 from cwndlab.usercode.compiler import shared_object
@@ -109,8 +109,10 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--source", type=Path, metavar="FOLDER",
-                        help="an unpacked kernel; by default Debian's package of 6.1")  # fmt: skip
+    kernel = parser.add_mutually_exclusive_group()
+    kernel.add_argument("--kernel", choices=VERSIONS, default=VERSIONS[0],
+                        help="the version of Debian's package to compare with")  # fmt: skip
+    kernel.add_argument("--source", type=Path, metavar="FOLDER", help="an unpacked kernel instead")
     parser.add_argument("--algorithm", help="only these, such as reno,cubic")
     parser.add_argument("--scenario", action="append", help="only this one; may be repeated")
     parser.add_argument("--ours", type=Path, default=ROOT / "algorithms", metavar="FOLDER",
@@ -124,7 +126,8 @@ def _pairs(options: argparse.Namespace) -> tuple[dict[str, dict[str, Side]], lis
     wanted = options.algorithm.split(",") if options.algorithm else None
     pairs: dict[str, dict[str, Side]] = {}
     alone = []
-    for path in kernel_files(options.source):
+    files = kernel_files(options.source) if options.source else package_files(options.kernel)
+    for path in files:
         theirs = _side(f"linux:{path}")
         if wanted and theirs.name not in wanted:
             continue

@@ -286,13 +286,24 @@ u32 tcp_half_of(u32 packets)
 }
 EXPORT_SYMBOL_GPL(tcp_half_of);
 
+/* Nothing calls it, as nothing calls what reads the settings in tcp_cong.c. */
+int tcp_halves_read(const char *text, char *last)
+{
+	char *copy = kstrdup(text, GFP_USER), *rest = copy, *name;
+
+	while ((name = strsep(&rest, " ")) && *name)
+		strscpy(last, name, TCP_CA_NAME_MAX);
+	kfree(copy);
+	return 0;
+}
+
 static int __init halves_register(void)
 {
 	return tcp_register_congestion_control(NULL);
 }
 module_init(halves_register);
 """
-COMPANION_HEADER = "u32 tcp_half_of(u32 packets);\n"
+COMPANION_HEADER = "u32 tcp_half_of(u32 packets);\nint tcp_halves_read(const char *text, char *last);\n"
 MODULE = """\
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -362,19 +373,47 @@ module_exit(mod_unregister);
 MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("Reno as a module");
 """
-# The same from Linux 6.10 on, where cong_control gets the ACK and its flags.
+# What newer kernels added: cong_control gets the ACK and its flags (6.10), timestamps say their
+# unit (6.7), and path changes on congestion (6.2). It keeps a table of its own, as cdg does.
 NEWER_MODULE = """\
 #include <linux/module.h>
 #include <net/tcp.h>
+
+struct newer {
+	u32 *windows;
+	struct tcp_plb_state plb;
+};
+
+static void newer_init(struct sock *sk)
+{
+	struct newer *ca = inet_csk_ca(sk);
+
+	ca->windows = kcalloc(8, sizeof(ca->windows[0]), GFP_NOWAIT | __GFP_NOWARN);
+	tcp_plb_init(sk, &ca->plb);
+}
+
+static void newer_release(struct sock *sk)
+{
+	struct newer *ca = inet_csk_ca(sk);
+
+	kfree(ca->windows);
+}
 
 static u32 newer_ssthresh(struct sock *sk)
 {
 	return tcp_sk(sk)->snd_ssthresh;
 }
 
-static void newer_main(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
+__bpf_kfunc static void newer_main(struct sock *sk, u32 ack, int flag,
+				   const struct rate_sample *rs)
 {
+	struct newer *ca = inet_csk_ca(sk);
+
 	(void)flag;
+	tcp_plb_update_state(sk, &ca->plb, rs->losses << TCP_PLB_SCALE);
+	tcp_plb_check_rehash(sk, &ca->plb);
+	if (ca->windows)
+		ca->windows[tcp_time_stamp_ts(tcp_sk(sk)) % 8] = tcp_snd_cwnd(tcp_sk(sk));
 	if (ack != tcp_sk(sk)->snd_una)
 		tcp_snd_cwnd_set(tcp_sk(sk), 0);
 	else
@@ -382,6 +421,8 @@ static void newer_main(struct sock *sk, u32 ack, int flag, const struct rate_sam
 }
 
 static struct tcp_congestion_ops newer = {
+	.init		= newer_init,
+	.release	= newer_release,
 	.ssthresh	= newer_ssthresh,
 	.undo_cwnd	= tcp_reno_undo_cwnd,
 	.cong_control	= newer_main,

@@ -7,10 +7,12 @@ use std::path::Path;
 
 use object::{Object, ObjectSymbol};
 
-/// Of memory and text, which the compiler may call by itself; of the guard around the algorithm; and
-/// of the system's loader.
+/// Of memory and text, which the compiler may call by itself; `kcalloc` and `kfree` of a kernel's file
+/// (`algorithms/linux/cc_linux.h`); of the guard around the algorithm; and of the system's loader.
 const PERMITTED: &[&str] = &[
     "abort",
+    "calloc",
+    "free",
     "memchr",
     "memcmp",
     "memcpy",

@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 
     from cwndlab.usercode.program import Program
 
-_OPTIMISED = ("-O2", "-g", "-fPIC", "-fvisibility=hidden", "-Werror=implicit-function-declaration")
+_OPTIMISED = (
+    *("-O2", "-g", "-fPIC", "-fvisibility=hidden", "-Werror=implicit-function-declaration"),
+    "-ffunction-sections",
+)
+# Without functions that nothing calls: a kernel's tcp_cong.c has some that read and write settings.
+_SHARED = ("-shared", "-Wl,-z,defs", "-Wl,--gc-sections")
 _TIME_LIMIT_S = 15
 _SYSTEM = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/etc/alternatives", "/etc/ld.so.cache")
 _MOST_ERRORS = 5
@@ -80,7 +85,7 @@ def shared_object(program: Program) -> Path:
     Raises:
         BrokenAlgorithmError: it does not compile or link; the message names the lines.
     """
-    return _linked(program, "so", ("-shared", "-Wl,-z,defs", *program.link_flags))
+    return _linked(program, "so", (*_SHARED, *program.link_flags))
 
 
 def shared_objects(programs: Mapping[str, Program]) -> dict[str, tuple[str, str]]:
