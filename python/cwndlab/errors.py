@@ -156,14 +156,18 @@ def plural(count: int, noun: str) -> str:
 
 def read_failure(path: Path, error: OSError) -> str:
     """Why a file could not be read, in the system's own words."""
-    return f"{path}: {(error.strerror or str(error)).lower()}"
+    return f"{path}: {_reason(error)}"
 
 
 def file_failure(error: OSError) -> str:
     """Return which file could not be read or written, why, and the remedy if it is known."""
-    reason = (error.strerror or str(error)).lower()
     remedy = _FILE_REMEDIES.get(error.errno or 0, "")
-    return f"{f'{error.filename}: ' if error.filename else ''}{reason}{remedy}"
+    return f"{f'{error.filename}: ' if error.filename else ''}{_reason(error)}{remedy}"
+
+
+def _reason(error: OSError) -> str:
+    reason = error.strerror or str(error)
+    return reason[:1].lower() + reason[1:]
 
 
 _NO_ROOM = "; free some space on that disk"

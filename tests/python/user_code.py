@@ -303,7 +303,9 @@ static int __init halves_register(void)
 }
 module_init(halves_register);
 """
-COMPANION_HEADER = "u32 tcp_half_of(u32 packets);\nint tcp_halves_read(const char *text, char *last);\n"
+COMPANION_HEADER = (
+    "u32 tcp_half_of(u32 packets);\nint tcp_halves_read(const char *text, char *last);\n"
+)
 MODULE = """\
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -405,7 +407,7 @@ static u32 newer_ssthresh(struct sock *sk)
 }
 
 __bpf_kfunc static void newer_main(struct sock *sk, u32 ack, int flag,
-				   const struct rate_sample *rs)
+				const struct rate_sample *rs)
 {
 	struct newer *ca = inet_csk_ca(sk);
 

@@ -16,6 +16,7 @@ from cwndlab.errors import ResultsError
 from cwndlab.judge.prediction import RegisteredPrediction
 from cwndlab.judge.switchback import MeasuredChange, Verdict
 from cwndlab.run.user_folders import state_folder
+from cwndlab.text.files import MOST_TEXT_BYTES, read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -111,7 +112,7 @@ def read_ledger(path: Path) -> list[LedgerEntry]:
         ResultsError: a line is damaged, or a prediction was changed after it was registered.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_bytes(path, MOST_TEXT_BYTES).decode().splitlines()
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as error:

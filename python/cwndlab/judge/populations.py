@@ -99,9 +99,8 @@ def load_population(name: str, folder: Path | None = None) -> Population:
     if name.endswith(".toml"):
         return _read((folder or Path()) / Path(name).expanduser())
     if name not in populations():
-        raise UnknownNameError(
-            name, populations(), "docs/explanation/verdict.md", kind="population"
-        )
+        known = f"there are {', '.join(populations())}, and TOML files such as ./mine.toml"
+        raise UnknownNameError(name, populations(), known, kind="population")
     return _read(populations()[name])
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cwndlab.errors import ResultsError
+from cwndlab.text.files import MOST_TEXT_BYTES, read_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,7 +85,7 @@ def read_prediction(path: Path) -> RegisteredPrediction:
         ResultsError: there is none, or it was changed after it was registered.
     """
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(read_bytes(path, MOST_TEXT_BYTES))
         registered = document.pop("id")
         found = RegisteredPrediction(**document)
     except FileNotFoundError:

@@ -23,6 +23,7 @@ from cwndlab.schema.base import Model
 from cwndlab.schema.checking import told
 from cwndlab.schema.problems import field_errors
 from cwndlab.schema.ranges import Range
+from cwndlab.text.files import MOST_TEXT_BYTES, read_bytes
 from cwndlab.text.linkspec import parse_spec
 from cwndlab.text.toml import TomlSource
 
@@ -227,7 +228,7 @@ def read_link_file(path: Path) -> str:
         LinkError: it cannot be read.
     """
     try:
-        return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+        return read_bytes(path, MOST_TEXT_BYTES).decode("utf-8-sig").replace("\r\n", "\n")
     except OSError as error:
         raise LinkError(read_failure(path, error)) from None
     except UnicodeDecodeError as error:

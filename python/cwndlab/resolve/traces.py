@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cwndlab import core
 from cwndlab.errors import TraceError, read_failure
+from cwndlab.text.files import MOST_TRACE_BYTES, read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
 _MOST_FILES = 100  # of a folder; CellReplay's have six
-_MOST_FILE_BYTES = 2**30
 
 
 class Told(NamedTuple):
@@ -86,7 +86,7 @@ def _state(path: Path) -> tuple[int, ...]:
 @functools.lru_cache(maxsize=64)
 def _read_trace(path: Path, told: Told, _state: tuple[int, ...]) -> Trace:
     try:
-        original = path.read_bytes()
+        original = read_bytes(path, MOST_TRACE_BYTES)
     except OSError as error:
         raise TraceError(read_failure(path, error)) from None
     try:
@@ -102,7 +102,7 @@ def _read_folder(path: Path, _state: tuple[int, ...]) -> Mapping[str, FolderTrac
         found = [
             file
             for file in sorted(path.iterdir())[:_MOST_FILES]
-            if file.is_file() and file.stat().st_size <= _MOST_FILE_BYTES
+            if file.is_file() and file.stat().st_size <= MOST_TRACE_BYTES
         ]
         contents = {file.name: file.read_bytes() for file in found}
     except OSError as error:

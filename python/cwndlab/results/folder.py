@@ -211,7 +211,11 @@ def is_part(name: str) -> bool:
 
 def journals_of(path: Path, first: int) -> list[Path]:
     """The journals of a folder from number `first` on, the oldest first."""
-    return sorted(file for file in (path / JOURNALS).glob("*.log") if int(file.stem) >= first)
+    try:
+        found = sorted((path / JOURNALS).glob("*.log"))
+    except FileNotFoundError:  # removed at this moment
+        return []
+    return [file for file in found if int(file.stem) >= first]
 
 
 def _results_within(path: Path) -> Path | None:

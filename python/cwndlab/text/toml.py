@@ -14,6 +14,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
 from cwndlab.errors import StudyError, read_failure
+from cwndlab.text.files import MOST_TEXT_BYTES, read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,7 +58,7 @@ class TomlSource:
     def read(cls, path: Path) -> TomlSource:
         """Read the file at `path`."""
         try:
-            text = path.read_bytes().decode("utf-8-sig")
+            text = read_bytes(path, MOST_TEXT_BYTES).decode("utf-8-sig")
         except OSError as error:
             raise StudyError([read_failure(path, error)]) from None
         except UnicodeDecodeError as error:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
 from cwndlab.api.results import open_results
-from cwndlab.errors import CwndlabError
+from cwndlab.errors import CwndlabError, DamagedResultsError
 from cwndlab.figures.style import styles_of
 from cwndlab.judge.decision import ZONE
 from cwndlab.judge.sentences import certainty, headline, sentences
@@ -21,7 +22,7 @@ from cwndlab.text.wording import percent
 from cwndlab.viewer.summary import signature_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from cwndlab.api.results import Results
@@ -34,6 +35,9 @@ _MOST_OPEN = 2
 _SHOWN = ("goodput_mbit_s", "rtt_p50_ms", "rtt_p95_ms", "retransmitted_pct", "timeouts")
 _CHARTS = (TRADE_OFF, TIMELINE, OPERATING_POINT)
 _MOST_FAILURES = 20
+_WAITS_S = (0.05, 0.1, 0.2)
+
+Found = TypeVar("Found")
 
 
 class OpenStudies:
@@ -50,26 +54,7 @@ class OpenStudies:
         Raises:
             CwndlabError: the results cannot be read, or no run has a result.
         """
-        with self._taking:
-            context = self._opened(folder).context
-            if not context.settings:
-                msg = f"{folder}: no run is finished yet"
-                raise CwndlabError(msg)
-            setting = context.settings[min(at, len(context.settings) - 1)]
-            charts: dict[str, Any] = {}
-            for section in _CHARTS:
-                content = section.build(setting)
-                charts |= {} if content is None else content.charts
-            return {
-                "settings": [each.name for each in context.settings],
-                "setting": setting.index,
-                "together": None if context.together is None else _said(context.together),
-                **_said(setting.decision),
-                "charts": [
-                    {"name": name.rsplit("-", 1)[0], **chart} for name, chart in charts.items()
-                ],
-                "styles": _styles(context.contestants),
-            }
+        return self._read(folder, lambda opened: _page(opened, at))
 
     def runs(self, folder: Path, page: int, query: str) -> dict[str, Any]:
         """Return some of a study's finished runs: those that contain every word of the query.
@@ -77,28 +62,7 @@ class OpenStudies:
         Raises:
             CwndlabError: the results cannot be read.
         """
-        with self._taking:
-            opened = self._opened(folder)
-            frame = opened.runs
-            factors = [name for name in opened.results.factors if name in frame.columns]
-            labels = [*factors, "repetition"]
-            text = pl.concat_str([pl.col(name).cast(pl.String) for name in labels], separator=" ")
-            for word in query.lower().split():
-                own = text.fill_null("").str.to_lowercase().str.contains(word, literal=True)
-                frame = frame.filter(own)
-            measured = [name for name in _SHOWN if name in frame.columns]
-            some = frame.slice(page * PAGE_RUNS, PAGE_RUNS).select("run", *labels, *measured)
-            heads = [{"title": name, "unit": ""} for name in labels]
-            heads += [
-                {"title": quantity(name).title, "unit": quantity(name).unit} for name in measured
-            ]
-            return {
-                "heads": heads,
-                "rows": [list(row) for row in some.iter_rows()],
-                "found": frame.height,
-                "page_rows": PAGE_RUNS,
-                "failures": _failures(folder),
-            }
+        return self._read(folder, lambda opened: _runs(opened, page, query))
 
     def run(self, folder: Path, key: str) -> dict[str, Any]:
         """One run over time: the chart of each of its flows.
@@ -106,15 +70,7 @@ class OpenStudies:
         Raises:
             CwndlabError: there is no such run, or nothing was sampled of it.
         """
-        with self._taking:
-            results = self._opened(folder).results
-            samples = results.samples(run=key)
-            if samples.is_empty():
-                msg = f"{folder}: there are no samples of the run {key}"
-                raise CwndlabError(msg)
-            chart = run_series(samples, results.events(run=key))
-            names = [str(line["name"]) for line in chart["lines"]]
-            return {"chart": chart, "styles": _styles(dict.fromkeys(names))}
+        return self._read(folder, lambda opened: _run(opened.results, key))
 
     def report(self, folder: Path) -> str:
         """The report as one page of HTML.
@@ -122,8 +78,29 @@ class OpenStudies:
         Raises:
             CwndlabError: the results cannot be read, or no run has a result.
         """
+        return self._read(folder, lambda opened: make_page(opened.context))
+
+    def _read(self, folder: Path, read: Callable[[_Opened], Found]) -> Found:
+        """Read a study, again from the start if its files changed at the same moment.
+
+        The process that runs a study moves rows from its journal into tables, so that a file may
+        be gone between being found and being opened.
+
+        Raises:
+            CwndlabError: the results cannot be read.
+        """
         with self._taking:
-            return make_page(self._opened(folder).context)
+            for wait_s in _WAITS_S:
+                try:
+                    return read(self._opened(folder))
+                except (FileNotFoundError, DamagedResultsError, pl.exceptions.PolarsError):
+                    self._open.pop(folder, None)
+                    time.sleep(wait_s)
+            try:
+                return read(self._opened(folder))
+            except (FileNotFoundError, pl.exceptions.PolarsError) as error:
+                msg = f"{folder}: its files changed while they were read; try again ({error})"
+                raise CwndlabError(msg) from None
 
     def _opened(self, folder: Path) -> _Opened:
         signature = signature_of(folder)
@@ -159,6 +136,57 @@ class _Opened:
         if self._runs is None:
             self._runs = self.results.runs()
         return self._runs
+
+
+def _page(opened: _Opened, at: int) -> dict[str, Any]:
+    context = opened.context
+    if not context.settings:
+        msg = f"{opened.results.path}: no run is finished yet"
+        raise CwndlabError(msg)
+    setting = context.settings[min(at, len(context.settings) - 1)]
+    charts: dict[str, Any] = {}
+    for section in _CHARTS:
+        content = section.build(setting)
+        charts |= {} if content is None else content.charts
+    return {
+        "settings": [each.name for each in context.settings],
+        "setting": setting.index,
+        "together": None if context.together is None else _said(context.together),
+        **_said(setting.decision),
+        "charts": [{"name": name.rsplit("-", 1)[0], **chart} for name, chart in charts.items()],
+        "styles": _styles(context.contestants),
+    }
+
+
+def _runs(opened: _Opened, page: int, query: str) -> dict[str, Any]:
+    frame = opened.runs
+    factors = [name for name in opened.results.factors if name in frame.columns]
+    labels = [*factors, "repetition"]
+    text = pl.concat_str([pl.col(name).cast(pl.String) for name in labels], separator=" ")
+    for word in query.lower().split():
+        own = text.fill_null("").str.to_lowercase().str.contains(word, literal=True)
+        frame = frame.filter(own)
+    measured = [name for name in _SHOWN if name in frame.columns]
+    some = frame.slice(page * PAGE_RUNS, PAGE_RUNS).select("run", *labels, *measured)
+    heads = [{"title": name, "unit": ""} for name in labels]
+    heads += [{"title": quantity(name).title, "unit": quantity(name).unit} for name in measured]
+    return {
+        "heads": heads,
+        "rows": [list(row) for row in some.iter_rows()],
+        "found": frame.height,
+        "page_rows": PAGE_RUNS,
+        "failures": _failures(opened.results.path),
+    }
+
+
+def _run(results: Results, key: str) -> dict[str, Any]:
+    samples = results.samples(run=key)
+    if samples.is_empty():
+        msg = f"{results.path}: there are no samples of the run {key}"
+        raise CwndlabError(msg)
+    chart = run_series(samples, results.events(run=key))
+    names = [str(line["name"]) for line in chart["lines"]]
+    return {"chart": chart, "styles": _styles(dict.fromkeys(names))}
 
 
 def _said(decision: Decision) -> dict[str, Any]:

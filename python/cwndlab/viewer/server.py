@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 import threading
+import traceback
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,7 @@ FILES = {
 _MOST_AT_ONCE = 32
 _WAITING = 128
 _PATIENCE_S = 10.0
+_GONE = "there are no such results any more"
 _MOST_POSTED = 1 << 16
 _MOST_PAGES = 1 << 20
 _HEADLINES_BEGIN_S, _BREATH_S, _LOOK_AGAIN_S = 1.5, 0.05, 5.0
@@ -165,6 +167,7 @@ class _ResultsHandler(BaseHTTPRequestHandler):
         except (ConnectionError, TimeoutError):
             self.close_connection = True
         except Exception as error:  # noqa: BLE001  what others wrote into a folder may be anything
+            traceback.print_exc()
             sentence = f"these results cannot be shown: {type(error).__name__}: {error}"
             self._send_json({"error": sentence}, HTTPStatus.INTERNAL_SERVER_ERROR)
 
@@ -215,7 +218,9 @@ class _ResultsHandler(BaseHTTPRequestHandler):
 
     def _state(self, folder: Path) -> dict[str, Any]:
         catalogue = self.server.catalogue
-        summary = catalogue.summaries()[folder]
+        summary = catalogue.summaries().get(folder)
+        if summary is None:
+            raise Refused(HTTPStatus.NOT_FOUND, _GONE)
         is_running_here, printed = self.server.started.said_of(folder)
         return {
             "id": identity_of(folder),
@@ -262,7 +267,7 @@ class _ResultsHandler(BaseHTTPRequestHandler):
     def _folder(self, asked: Mapping[str, object]) -> Path:
         found = self.server.catalogue.path(str(asked.get("id", "")))
         if found is None or found not in self.server.catalogue.summaries():
-            raise Refused(HTTPStatus.NOT_FOUND, "there are no such results any more")
+            raise Refused(HTTPStatus.NOT_FOUND, _GONE)
         return found
 
     def _send_json(self, value: object, status: HTTPStatus = HTTPStatus.OK) -> None:

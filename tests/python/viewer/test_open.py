@@ -22,7 +22,7 @@ import pytest
 
 import cwndlab as cw
 from cwndlab.results.folder import MATRIX
-from cwndlab.viewer import catalogue
+from cwndlab.viewer import catalogue, details
 from cwndlab.viewer.catalogue import Catalogue
 from cwndlab.viewer.details import OpenStudies
 from cwndlab.viewer.server import FILES, ResultsServer
@@ -331,6 +331,58 @@ def test_only_a_few_studies_are_held_in_memory(results: Path) -> None:
     assert set(Catalogue([results / "wire", results]).summaries()) == {
         results / name for name in ("train", "wire", "damaged")
     }
+
+
+def test_a_file_that_is_moved_while_it_is_read_is_found_again(
+    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, aside = tmp_path / "train", tmp_path / "aside"
+    shutil.copytree(results / "train", folder)
+    moved: list[Path] = []
+
+    def open_then_move(path: Path) -> cw.Results:
+        if moved:
+            aside.rename(path / "flows")
+            return cw.open_results(path)
+        found = cw.open_results(path)
+        moved.append((path / "flows").rename(aside))
+        return found
+
+    monkeypatch.setattr(details, "open_results", open_then_move)
+    found = OpenStudies().page(folder, 0)
+    assert not aside.exists()
+    monkeypatch.undo()
+    assert found == OpenStudies().page(folder, 0)
+
+
+def test_a_study_may_be_read_while_another_process_runs_it(client: Client, tmp_path: Path) -> None:
+    folder = tmp_path / "while-it-runs"
+    study = cw.Study(
+        id="w", link=LINK, algorithm=["cubic", "bbr"], duration="2 s", repetitions=4,
+        start_jitter="50 ms",
+    )  # fmt: skip
+    client.server.catalogue = Catalogue([tmp_path])
+    asked: list[int] = []
+    is_over = threading.Event()
+
+    def ask() -> None:
+        while not is_over.is_set():
+            for row in client.json("/api/studies")["studies"]:
+                asked.extend(
+                    client.ask(f"/api/{path}?id={row['id']}")[0]
+                    for path in ("study", "runs", "state")
+                )
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    try:
+        for _ in range(5):
+            study.run(folder)
+            shutil.rmtree(folder)
+    finally:
+        is_over.set()
+        asking.join()
+    assert set(asked) <= {200, 404, 409}, asked
 
 
 @pytest.mark.skipif(not (DRIVER.exists() and BROWSER and NODE), reason="make page, and a browser")

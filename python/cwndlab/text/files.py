@@ -1,0 +1,27 @@
+"""Reading a file that a user names, up to a size, so that no device or huge file fills memory."""
+
+from __future__ import annotations
+
+import errno
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MOST_TEXT_BYTES = 2**26
+"""Longest study, link, population or ledger that is read."""
+MOST_TRACE_BYTES = 2**30
+"""Longest recorded link that is read."""
+
+
+def read_bytes(path: Path, most: int) -> bytes:
+    """Return the content of a file, pipe or device of at most `most` bytes.
+
+    Raises:
+        OSError: it cannot be read, or holds more.
+    """
+    with path.open("rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"larger than {most >> 20} MiB, the most that is read")
+    return content

@@ -1,0 +1,51 @@
+"""A file that a user names is read up to a size, whatever it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cwndlab.errors import CwndlabError
+from cwndlab.judge.ledger import read_ledger
+from cwndlab.judge.prediction import read_prediction
+from cwndlab.resolve import traces
+from cwndlab.resolve.presets import read_link_file
+from cwndlab.resolve.traces import Told, read_trace
+from cwndlab.text.files import MOST_TEXT_BYTES, read_bytes
+from cwndlab.text.toml import TomlSource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ENDLESS = Path("/dev/zero")
+
+
+def test_a_file_of_the_most_bytes_is_read_and_one_byte_more_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"x" * 2**20)
+    assert read_bytes(path, 2**20) == b"x" * 2**20
+    path.write_bytes(b"x" * (2**20 + 1))
+    with pytest.raises(OSError, match="larger than 1 MiB"):
+        read_bytes(path, 2**20)
+
+
+@pytest.mark.skipif(not ENDLESS.is_char_device(), reason="there is no /dev/zero")
+@pytest.mark.parametrize(
+    "read",
+    [
+        TomlSource.read,
+        read_link_file,
+        read_ledger,
+        read_prediction,
+        lambda path: read_trace(path, Told()),
+    ],
+    ids=["study", "link", "ledger", "prediction", "trace"],
+)
+def test_a_device_without_end_is_refused(
+    read: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(traces, "MOST_TRACE_BYTES", MOST_TEXT_BYTES)
+    with pytest.raises(CwndlabError, match=r"^/dev/zero: .*larger than \d+ MiB"):
+        read(ENDLESS)
