@@ -60,7 +60,7 @@ pub enum StageError {
     #[error("a burst of {} bytes: use from 1 to {} bytes", .0.0, Self::MAX_BURST.0)]
     Burst(Bytes),
     /// RED thresholds in the wrong order.
-    #[error("red: min_bytes {} must be less than max_bytes {}", min.0, max.0)]
+    #[error("red: the lower threshold, {} bytes, must be below the upper one, {} bytes", min.0, max.0)]
     RedThresholds {
         /// The lower one.
         min: Bytes,
@@ -68,19 +68,19 @@ pub enum StageError {
         max: Bytes,
     },
     /// A weight too small for the arithmetic.
-    #[error("red: weight_shift {0} is more than 24")]
+    #[error("red: the weight is 2^-{0}; the least is 2^-24")]
     RedWeight(u32),
     /// RED's average cannot decay by packets that take no time.
-    #[error("red: idle_packet_ns is 0: leave it out if the average is not to decay")]
+    #[error("red: with an idle packet time of 0 the average never decays; remove the key")]
     RedIdlePacket,
     /// A step queue without threshold.
-    #[error("step: give mark_packets or mark_bytes")]
+    #[error("step: set the threshold in packets or in bytes")]
     NoStep,
     /// A CoDel interval of zero.
-    #[error("codel and fq_codel: interval_ns must be more than 0")]
+    #[error("codel and fq_codel: the interval must be longer than 0")]
     CodelInterval,
     /// A turn in which nothing could be sent, or one without measure.
-    #[error("fq_codel: quantum_bytes {} must be from 1 to 4294967295", .0.0)]
+    #[error("fq_codel: a quantum of {} bytes; use 1 to 4,294,967,295 bytes", .0.0)]
     FqCodelQuantum(Bytes),
     /// More stages than events can number.
     #[error("more than 65535 stages")]

@@ -409,7 +409,7 @@ fn contradictions_are_refused_with_their_place() {
     let quantum = refuse(queue(r#"{"kind": "fq_codel", "quantum_bytes": 0}"#));
     assert_eq!(
         quantum.to_string(),
-        "reverse.1: fq_codel: quantum_bytes 0 must be from 1 to 4294967295"
+        "reverse.1: fq_codel: a quantum of 0 bytes; use 1 to 4,294,967,295 bytes"
     );
     for kind in ["codel", "fq_codel"] {
         let hurried = refuse(queue(&format!(r#"{{"kind": "{kind}", "interval_ns": 0}}"#)));

@@ -83,28 +83,28 @@ pub enum CellError {
         highest: u8,
     },
     /// No time between two reports.
-    #[error("period_ns must be more than 0")]
+    #[error("the period of the reports must be longer than 0")]
     ReportPeriod(Direction),
     /// An outer loop that cannot settle.
-    #[error("target_ppb must be more than 0 and less than 1000000000")]
+    #[error("the target must be above 0 % and below 100 %")]
     OuterLoopTarget(Direction),
     /// An early discard that never comes, or never ends.
     #[error(
-        "at_packets must be at least 1 and less than queue_packets, and \
-         spacing_packets at least 1"
+        "the length at which packets are discarded must be at least 1 packet and less than the \
+         queue, and the spacing at least 1 packet"
     )]
     EarlyDiscard(Direction),
     /// Two ways to drop packets early.
-    #[error("a queue with aqm has neither discard_ns nor early_discard")]
+    #[error("a queue with an AQM takes neither discard nor early_discard")]
     Aqm(Direction),
     /// Fewer ACKs in a queue that drops packets early.
-    #[error("a queue that drops ACKs has neither discard_ns nor early_discard")]
+    #[error("a queue that drops ACKs takes neither discard nor early_discard")]
     FewerAcks(Direction, &'static str),
     /// A filter in a queue that decides when a packet comes.
-    #[error("works on drop-tail, codel and fq_codel, and the aqm is pie")]
+    #[error("works with drop_tail, codel and fq_codel, not with pie")]
     AckFilterPie(Direction),
     /// CoDel without an interval.
-    #[error("interval_ns must be more than 0")]
+    #[error("the interval must be longer than 0")]
     AqmInterval(Direction),
     /// A block that is never sent.
     #[error("transmissions must be at least 1")]
@@ -125,10 +125,13 @@ pub enum CellError {
     #[error("lte and nr need `access`, umts has none")]
     Access,
     /// No opportunity for a request.
-    #[error("request_period_ns {0:?} is less than one interval of the uplink")]
+    #[error(
+        "a request period of {} ms is shorter than one interval of the uplink",
+        .0.as_nanos() as f64 / 1e6
+    )]
     RequestPeriod(Duration),
     /// A first grant without room for anything.
-    #[error("first_grant_bytes {0}: use at least 16")]
+    #[error("a first grant of {0} bytes; use at least 16")]
     FirstGrant(u32),
     /// No users.
     #[error("a cell needs from 1 to 1000 users with a port, not {0}")]
@@ -137,7 +140,7 @@ pub enum CellError {
     #[error("{0} branches: use from 1 to 16")]
     Branches(u8),
     /// A background user that never wants anything.
-    #[error("on_ns must be more than 0")]
+    #[error("the time on must be longer than 0")]
     BackgroundOn,
     /// Bounds the wrong way round.
     #[error("{1}: the least is more than the most")]
@@ -146,7 +149,7 @@ pub enum CellError {
     #[error("{0} must be more than 0")]
     Cycle(&'static str),
     /// Handovers without end.
-    #[error("interval_ns must be more than interruption_ns")]
+    #[error("the interval between handovers must be longer than the interruption")]
     HandoverInterval,
 }
 
