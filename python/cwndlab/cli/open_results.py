@@ -34,7 +34,10 @@ def open_command(results: tuple[Path, ...], port: int, *, no_browser: bool) -> N
     this machine can open the page; the printed address holds a secret token. The page shows
     progress, answers, reports and runs, overlays two studies, and can start new ones.
     """  # noqa: D301  click's mark of lines that stay as they are
+    from cwndlab.viewer.memory import give_freed_memory_back  # noqa: PLC0415  as below
     from cwndlab.viewer.server import FILES, ResultsServer  # noqa: PLC0415  slow to load
+
+    give_freed_memory_back()
 
     places = results or (RESULTS_FOLDER,)
     for place in places:
