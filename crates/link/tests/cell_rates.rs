@@ -258,7 +258,10 @@ fn an_early_discard_that_cannot_be_is_told() {
         let config = CellConfig { downlink: down, ..lte(50, 1, 10) };
         let error = Cell::<Frame>::new(&config, 1, "cell").expect_err("no discard");
         assert_eq!(error.place(), "downlink.early_discard");
-        assert!(error.to_string().contains("at_packets must be"), "{error}");
+        assert!(
+            error.to_string().starts_with("the length at which packets are discarded must"),
+            "{error}"
+        );
     }
 }
 

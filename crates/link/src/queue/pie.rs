@@ -12,9 +12,8 @@
 //! time in service is not part of it. The probability is always at work (no section 5.3), and drops
 //! are independent of each other (no section 5.4).
 //!
-//! No timer runs: an arrival makes up for the updates that were due before it, which comes to the
-//! same, as nobody else asks for the probability; but for the queues of cells and hosts, where an
-//! update that was due before a packet was dequeued, and is made up for after, knows its wait already.
+//! No timer runs: an arrival, or a packet that is dequeued, makes up for the updates that were due
+//! before it, which comes to the same, as nothing else depends on the probability.
 
 use std::collections::VecDeque;
 
@@ -69,6 +68,10 @@ impl Pie {
         if !self.limits.have_room(backlog, arrival.bytes) {
             return Verdict::Drop(DropReason::Overflow);
         }
+        let is_low = |delay: Duration| delay < self.target / 2;
+        if self.drop_probability == 0.0 && is_low(self.delay) && is_low(self.current_delay()) {
+            self.burst_allowance = self.burst;
+        }
         if self.burst_allowance > Duration::ZERO || self.is_calm() || draw >= self.drop_probability
         {
             return Verdict::Accept;
@@ -85,41 +88,56 @@ impl Pie {
         self.waiting.push_back((dequeue_at, now));
     }
 
-    /// The packet that came first is dequeued now, which was not known beforehand.
+    /// The packet that came first is dequeued now, which was not known beforehand. An update that is
+    /// due now already knows how long it waited.
     pub(crate) fn leave(&mut self, now: Time) {
+        self.update_before(now);
         if let Some(first) = self.waiting.front_mut() {
             first.0 = now;
         }
         self.pass(now);
     }
 
-    /// Where nothing is dropped early, RFC 8033 section 4.1. Two packets are told by their number
-    /// and not by the bytes of two of mean size.
+    /// Whether nothing is dropped early (RFC 8033 section 4.1). "A couple of packets" are two; the
+    /// pseudocode compares bytes with a mean size that the RFC does not state.
     fn is_calm(&self) -> bool {
         self.delay < self.target / 2 && self.drop_probability < 0.2 || self.waiting.len() <= 2
     }
 
     /// Makes up for the updates until now.
     fn update_until(&mut self, now: Time) {
-        while self.next_update <= now {
-            self.pass(self.next_update);
-            if self.is_at_rest() {
-                let missed = (now - self.next_update).as_nanos() / UPDATE_INTERVAL.as_nanos();
-                self.next_update += UPDATE_INTERVAL * missed;
-            } else {
-                self.update();
-            }
-            self.next_update += UPDATE_INTERVAL;
+        self.update_before(now);
+        if self.next_update == now {
+            self.pass(now);
+            self.update();
         }
         self.pass(now);
     }
 
-    /// Whether no update changes anything until somebody waits.
+    /// Makes up for the updates before `now`.
+    fn update_before(&mut self, now: Time) {
+        while self.next_update < now {
+            self.pass(self.next_update);
+            if self.is_at_rest() {
+                let last = Duration::from_nanos((now - self.next_update).as_nanos() - 1);
+                let missed = last.as_nanos() / UPDATE_INTERVAL.as_nanos() + 1;
+                let gone = UPDATE_INTERVAL * missed;
+                self.burst_allowance = self.burst_allowance.saturating_sub(gone);
+                self.next_update += gone;
+            } else {
+                self.update();
+            }
+        }
+    }
+
+    /// Whether updates do nothing but use up the burst allowance until a packet waits.
     fn is_at_rest(&self) -> bool {
-        self.waiting.is_empty()
-            && self.delay == Duration::ZERO
-            && self.drop_probability == 0.0
-            && self.burst_allowance == self.burst
+        self.waiting.is_empty() && self.delay == Duration::ZERO && self.drop_probability == 0.0
+    }
+
+    /// "current_qdelay": how long the packet waited that was dequeued last; 0 if none waits.
+    fn current_delay(&self) -> Duration {
+        if self.waiting.is_empty() { Duration::ZERO } else { self.last_wait }
     }
 
     /// Removes those that were dequeued until `time`.
@@ -134,7 +152,7 @@ impl Pie {
 
     /// One update of the probability (RFC 8033 section 4.2) and of the burst allowance (section 4.4).
     fn update(&mut self) {
-        let delay = if self.waiting.is_empty() { Duration::ZERO } else { self.last_wait };
+        let delay = self.current_delay();
         let before = core::mem::replace(&mut self.delay, delay);
         let error_s = delay.as_secs_f64() - self.target.as_secs_f64();
         let growth_s = delay.as_secs_f64() - before.as_secs_f64();
@@ -148,13 +166,8 @@ impl Pie {
             probability *= DECAY;
         }
         self.drop_probability = probability.clamp(0.0, 1.0);
-
-        let is_low = |delay: Duration| delay < self.target / 2;
-        self.burst_allowance = if self.drop_probability == 0.0 && is_low(delay) && is_low(before) {
-            self.burst
-        } else {
-            self.burst_allowance.saturating_sub(UPDATE_INTERVAL)
-        };
+        self.burst_allowance = self.burst_allowance.saturating_sub(UPDATE_INTERVAL);
+        self.next_update += UPDATE_INTERVAL;
     }
 }
 

@@ -89,7 +89,7 @@ fn the_probability_decays_where_nobody_waits() {
     assert!((pie.drop_probability - expected).abs() < 1e-12);
     pie.update_until(ms(3_000));
     assert_eq!(pie.drop_probability, 0.0);
-    assert_eq!(pie.burst_allowance, pie.burst);
+    assert_eq!(pie.burst_allowance, Duration::ZERO);
 }
 
 #[test]
@@ -120,6 +120,8 @@ fn silence_brings_back_the_allowance_and_ends_the_delay() {
     let mut pie = pie(&config());
     pie.burst_allowance = Duration::from_millis(30);
     pie.update_until(ms(15));
+    assert_eq!(pie.burst_allowance, Duration::from_millis(15));
+    pie.admit(ms(16), QUEUE, ECT);
     assert_eq!(pie.burst_allowance, pie.burst);
     pie.delay = Duration::from_millis(7);
     pie.update_until(ms(30));
@@ -210,11 +212,15 @@ fn the_burst_allowance_lasts_150_ms_and_comes_back_with_calm() {
     assert_eq!(pie.burst_allowance, Duration::ZERO);
     pie.drop_probability = 0.9;
     assert!(let_in(&mut pie, NOT_ECT) < 0.15);
-    // The delay must have been small twice, and the probability be gone.
+    // The delay must be small, it must have been at the last update, and the probability be gone.
     pie.drop_probability = 0.0;
-    update(&mut pie, 5);
+    let now = pie.next_update;
+    wait_of(&mut pie, now - Duration::from_millis(1), 5);
+    pie.admit(now - Duration::from_millis(1), QUEUE, NOT_ECT);
     assert_eq!(pie.burst_allowance, Duration::ZERO);
     update(&mut pie, 5);
+    pie.drop_probability = 0.0;
+    pie.admit(now + Duration::from_millis(1), QUEUE, NOT_ECT);
     assert_eq!(pie.burst_allowance, Duration::from_millis(150));
 }
 
@@ -282,14 +288,15 @@ fn by_the_rules(arrivals: &[Time], service_us: u64) -> (Vec<Verdict>, f64) {
             }
             drop_prob = drop_prob.clamp(0.0, 1.0);
             burst_allowance = (burst_allowance - 0.015).max(0.0);
-            if drop_prob == 0.0 && qdelay < QDELAY_REF / 2.0 && qdelay_old < QDELAY_REF / 2.0 {
-                burst_allowance = 0.150;
-            }
             qdelay_old = qdelay;
             ticks += 1;
         }
         leave(&mut queue, now, &mut current_qdelay);
         let draw = random.unit();
+        let qdelay = if queue.is_empty() { 0.0 } else { current_qdelay };
+        if drop_prob == 0.0 && qdelay < QDELAY_REF / 2.0 && qdelay_old < QDELAY_REF / 2.0 {
+            burst_allowance = 0.150;
+        }
         let is_in_burst = burst_allowance > 1e-9;
         let is_calm = qdelay_old < QDELAY_REF / 2.0 && drop_prob < 0.2 || queue.len() <= 2;
         let verdict = if is_in_burst || is_calm || draw >= drop_prob {
@@ -341,4 +348,22 @@ fn pie_is_the_rfc_packet_by_packet() {
         let marked = verdicts.iter().filter(|&&verdict| verdict == Verdict::Mark).count();
         assert!(load < 1.0 || marked > 10, "load {load}: {marked}");
     }
+}
+
+#[test]
+fn an_update_between_two_departures_knows_the_first_alone() {
+    // A queue whose departures are not known beforehand: the update at 15 ms comes between them.
+    let mut unknown = pie(&config());
+    let mut known = pie(&config());
+    for (arrived, leaves) in [(1, 11), (2, 29), (3, 31)] {
+        unknown.queued(ms(arrived), Time::NEVER);
+        known.queued(ms(arrived), ms(leaves));
+    }
+    for leaves in [11, 29] {
+        unknown.leave(ms(leaves));
+        known.update_until(ms(leaves));
+        let state = |pie: &Pie| (pie.delay, pie.drop_probability, pie.burst_allowance);
+        assert_eq!(state(&unknown), state(&known), "{leaves} ms");
+    }
+    assert_eq!(unknown.delay, Duration::from_millis(10), "the wait of the first");
 }
