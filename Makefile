@@ -185,7 +185,7 @@ $(STAMPS)/packages: pyproject.toml tools/setup
 $(STAMPS)/core: $(STAMPS)/packages $(RUST_INPUTS)
 	@tools/setup core
 
-PAGE_INPUTS := tools/page_data.py $(shell find page -type f -not -path '*/node_modules/*' 2>/dev/null)
+PAGE_INPUTS := tools/page_data.py $(wildcard python/cwndlab/report/assets/*) $(shell find page -type f -not -path '*/node_modules/*' 2>/dev/null)
 
 $(STAMPS)/page: $(STAMPS)/core tools/setup $(RUST_INPUTS) $(PAGE_INPUTS)
 	@tools/setup page

@@ -23,6 +23,7 @@ async function shoot(page: Page, name: string): Promise<void> {
     mkdirSync(screenshots, { recursive: true });
     for (const theme of ["light", "dark"]) {
       if (!isFirefox(executablePath)) await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
+      await new Promise((done) => setTimeout(done, 200));
       await page.screenshot({ path: `${screenshots}/${name}-${size}-${theme}.png`, fullPage: true });
     }
   }
@@ -71,6 +72,10 @@ try {
   seen.headline = await text(".headline");
   seen.charts = await page.$$eval(".charts figcaption", (all) => all.map((each) => each.textContent));
   seen.focus = await page.evaluate("document.activeElement.id");
+  await page.click(".chip");
+  seen.hidden = await page.$$eval(".charts .alg.off", (all) => all.every((each) => each.getBoundingClientRect().width === 0) && all.length);
+  await page.click(".chip");
+  seen.saving = await page.$$eval(".save button", (all) => all.map((each) => each.textContent).join(" "));
   await shoot(page, "study");
 
   await page.click(".runs tbody a");
@@ -86,7 +91,7 @@ try {
   await page.waitForSelector(".tools button:not(:disabled)");
   await page.click(".tools button");
   await page.waitForSelector(".charts canvas");
-  seen.overlay = await page.$$eval(".legend li", (all) => all.map((each) => each.textContent));
+  seen.overlay = await page.$$eval(".chip", (all) => all.map((each) => each.textContent));
   await shoot(page, "overlay");
 
   await page.click("nav a:last-child");

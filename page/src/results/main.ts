@@ -1,6 +1,7 @@
 // The results of this machine: which page the address names.
 
 import "uplot/dist/uPlot.min.css";
+import "../../../python/cwndlab/report/assets/charts.css";
 import "./style.css";
 import { main, say } from "./dom.ts";
 import { showList } from "./list.ts";

@@ -32,6 +32,7 @@ export interface Style {
   colour: string;
   dark: string;
   dashes: number[];
+  marker: string;
   /** Of the second of two studies. */
   is_hollow?: boolean;
 }
@@ -56,6 +57,8 @@ export interface ScatterChart {
   kind: "scatter";
   name: string;
   points: { name: string; x: Values; y: Values }[];
+  /** Names of the points that no other beats in both. */
+  front: string[];
   x: Axis;
   y: Axis;
 }

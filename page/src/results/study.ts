@@ -131,7 +131,7 @@ export function showRun(id: string, key: string): () => void {
   main().replaceChildren(make("p", {}, make("a", { href: `#/study/${id}` }, "Back to the study")), make("h1", {}, `Run ${key.slice(0, 8)} over time`), place);
   ask<{ chart: SeriesChart; styles: Styles }>("/api/run", { id, run: key }).then(({ chart, styles }) => {
     if (!place.isConnected) return;
-    drawn = new Drawn([chart], styles);
+    drawn = new Drawn([{ ...chart, name: "run" }], styles);
     place.replaceChildren(drawn.element);
   }, (error: Error) => place.replaceChildren(make("p", { class: "miss", role: "alert" }, error.message)));
   return () => drawn?.end();
@@ -174,7 +174,7 @@ function laidOver(one: Chart[], other: Chart[]): Chart[] {
     if (chart.kind === "series" && beside?.kind === "series") {
       return [{ ...chart, lines: [...chart.lines, ...beside.lines], losses: [...chart.losses, ...beside.losses] }];
     }
-    if (chart.kind === "scatter" && beside?.kind === "scatter") return [{ ...chart, points: [...chart.points, ...beside.points] }];
+    if (chart.kind === "scatter" && beside?.kind === "scatter") return [{ ...chart, points: [...chart.points, ...beside.points], front: [] }];
     if (chart.kind === "dots" && beside?.kind === "dots") return [{ ...chart, marks: [], groups: [...chart.groups, ...beside.groups] }];
     return [];
   });

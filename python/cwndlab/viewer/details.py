@@ -206,6 +206,7 @@ def _styles(names: Iterable[str]) -> dict[str, Any]:
             "colour": style.colour,
             "dark": style.dark_colour,
             "dashes": list(style.dashes),
+            "marker": style.marker,
         }
         for name, style in styles_of(names).items()
     }

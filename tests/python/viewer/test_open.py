@@ -412,7 +412,12 @@ def test_a_user_in_a_real_browser(results: Path, tmp_path: Path) -> None:
     assert seen["search"].startswith("1 study of 3")
     assert (seen["title"], seen["focus"]) == ("The train", "main")
     assert "use " in seen["headline"] or "either" in seen["headline"]
-    assert [name.split()[0] for name in seen["charts"]][:3] == ["Goodput", "Throughput", "RTT"]
+    assert seen["charts"] == [
+        "Goodput over RTT, median Mbit/s", "Over time",
+        "Delivery rate over packets in flight Mbit/s", "RTT over packets in flight ms",
+    ]  # fmt: skip
+    assert seen["hidden"] == 3  # a point, and the dots of two charts
+    assert seen["saving"] == " ".join(["SVG PNG PDF CSV"] * 4)
     assert {name.partition(":")[0] for name in seen["overlay"]} == {"The train", "The wire"}
     assert "not a rate" in seen["refusal"]
     assert seen["invalid"] == "key-link"

@@ -1,36 +1,8 @@
 "use strict";
-// What all charts share: data, colours, which algorithms are on, the tooltip, numbers as text.
-const cwndlab = (() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const place = new Map(data.algorithms.map((algorithm, at) => [algorithm.name, at]));
-  const off = new Set();
-  const redraws = [];
-  const tip = document.createElement("div");
-  tip.id = "tip";
-  tip.setAttribute("role", "tooltip");
-  tip.hidden = true;
-  document.body.append(tip);
-
-  function classOf(name) {
-    return `a${place.get(name) ?? 0}`;
-  }
-
-  function isDark() {
-    return document.documentElement.dataset.theme === "dark";
-  }
-
-  function colourOf(name) {
-    const algorithm = data.algorithms[place.get(name) ?? 0];
-    return isDark() ? algorithm.dark : algorithm.colour;
-  }
-
-  function styleOf(name) {
-    return data.algorithms[place.get(name) ?? 0];
-  }
-
-  function cssValue(name) {
-    return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  }
+// The charts of reports and of `cwndlab open`: one code. Each script adds a part; `mount` draws all
+// charts below an element. Charts share data, colours, which algorithms are on, and the tooltip.
+globalThis.cwndlab = (() => {
+  const parts = [];
 
   // Three significant digits, thousands apart, no exponent: as the tables write numbers.
   function text(value, digits = 3) {
@@ -42,44 +14,91 @@ const cwndlab = (() => {
     });
   }
 
-  function showTip(content, x, y) {
-    tip.textContent = content;
-    tip.hidden = false;
-    const { width, height } = tip.getBoundingClientRect();
-    const left = Math.min(Math.max(8, x + 12), innerWidth - width - 8);
-    const top = y + 16 + height > innerHeight ? y - height - 10 : y + 16;
-    tip.style.left = `${left}px`;
-    tip.style.top = `${Math.max(8, top)}px`;
+  function cssValue(name) {
+    return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   }
 
-  function hideTip() {
+  function isDark() {
+    return document.documentElement.dataset.theme === "dark";
+  }
+
+  // Draws the charts `.chart[data-chart]` below `root` from `data`: charts by name, and algorithms
+  // with their styles.
+  function mount(root, data) {
+    const place = new Map(data.algorithms.map((algorithm, at) => [algorithm.name, at]));
+    const off = new Set();
+    const redraws = [];
+    const ends = [];
+    const toggled = [];
+    const tip = document.createElement("div");
+    tip.id = "tip";
+    tip.setAttribute("role", "tooltip");
     tip.hidden = true;
-  }
+    document.body.append(tip);
 
-  // Charts register how to draw themselves; they are drawn when seen first, sized or recoloured.
-  function onRedraw(element, draw) {
-    redraws.push({ element, draw, width: 0 });
-  }
+    const classOf = (name) => `a${place.get(name) ?? 0}`;
+    const styleOf = (name) => data.algorithms[place.get(name) ?? 0];
+    const colourOf = (name) => (isDark() ? styleOf(name).dark : styleOf(name).colour);
 
-  function redraw(isForced) {
-    for (const chart of redraws) {
-      const width = chart.element.clientWidth;
-      if (width > 0 && (isForced || width !== chart.width)) {
-        chart.width = width;
-        chart.draw(width);
+    function showTip(content, x, y) {
+      tip.textContent = content;
+      tip.hidden = false;
+      const { width, height } = tip.getBoundingClientRect();
+      const left = Math.min(Math.max(8, x + 12), innerWidth - width - 8);
+      const top = y + 16 + height > innerHeight ? y - height - 10 : y + 16;
+      tip.style.left = `${left}px`;
+      tip.style.top = `${Math.max(8, top)}px`;
+    }
+
+    function hideTip() {
+      tip.hidden = true;
+    }
+
+    // Charts register how to draw themselves; they are drawn when seen first, sized or recoloured.
+    function onRedraw(element, draw) {
+      redraws.push({ element, draw, width: 0 });
+    }
+
+    function redraw(isForced) {
+      for (const chart of redraws) {
+        const width = chart.element.clientWidth;
+        if (width > 0 && (isForced || width !== chart.width)) {
+          chart.width = width;
+          chart.draw(width);
+        }
+      }
+      applyOff();
+    }
+
+    function applyOff() {
+      for (const element of root.querySelectorAll(".alg")) {
+        element.classList.toggle("off", off.has(element.dataset.name));
       }
     }
-    applyOff();
-  }
 
-  function applyOff() {
-    for (const element of document.querySelectorAll(".alg")) {
-      element.classList.toggle("off", off.has(element.dataset.name));
+    // Shows or hides an algorithm; one always stays. Returns whether it is shown.
+    function toggle(name) {
+      if (off.has(name)) off.delete(name);
+      else if (off.size < data.algorithms.length - 1) off.add(name);
+      for (const react of toggled) react();
+      applyOff();
+      return !off.has(name);
     }
+
+    function end() {
+      for (const each of ends) each();
+      tip.remove();
+    }
+
+    const charts = [...root.querySelectorAll(".chart[data-chart]")]
+      .map((element) => ({ element, spec: data.charts[element.dataset.chart] }));
+    const lab = {
+      data, charts, off, classOf, colourOf, styleOf, cssValue, isDark, text, showTip, hideTip,
+      onRedraw, redraw, applyOff, toggle, toggled, ends, end,
+    };
+    for (const part of parts) part(lab);
+    return lab;
   }
 
-  return {
-    data, off, tip, classOf, colourOf, styleOf, cssValue, isDark, text, showTip, hideTip, onRedraw,
-    redraw, applyOff, toggled: [],
-  };
+  return { parts, mount };
 })();

@@ -1,7 +1,7 @@
 "use strict";
 // The page around the charts: theme, algorithms on and off, settings, tooltips, sorting, copying.
 (() => {
-  const lab = cwndlab;
+  const lab = cwndlab.mount(document, JSON.parse(document.getElementById("data").textContent));
   const root = document.documentElement;
   const themeButton = document.getElementById("theme");
 
@@ -23,12 +23,7 @@
 
   for (const chip of document.querySelectorAll(".chip")) {
     chip.addEventListener("click", () => {
-      const name = chip.dataset.algorithm;
-      if (lab.off.has(name)) lab.off.delete(name);
-      else if (lab.off.size < lab.data.algorithms.length - 1) lab.off.add(name);
-      chip.setAttribute("aria-pressed", String(!lab.off.has(name)));
-      for (const react of lab.toggled) react();
-      lab.applyOff();
+      chip.setAttribute("aria-pressed", String(lab.toggle(chip.dataset.algorithm)));
     });
   }
 

@@ -1,6 +1,6 @@
 "use strict";
 // The numbers of a chart as a table, for CSV: one list of heads, one list of rows.
-(() => {
+cwndlab.parts.push((lab) => {
   const quantity = (axis, fallback) => {
     const title = axis?.title ?? fallback;
     return axis?.unit ? `${title} (${axis.unit})` : title;
@@ -56,8 +56,8 @@
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   }
 
-  cwndlab.csvOf = (spec, title) => {
+  lab.csvOf = (spec, title) => {
     const { heads, rows } = KINDS[spec.kind](spec, title);
     return [heads, ...rows].map((row) => `${row.map(field).join(",")}\r\n`).join("");
   };
-})();
+});

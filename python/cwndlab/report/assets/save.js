@@ -1,7 +1,6 @@
 "use strict";
 // Below each chart: save it as SVG, PNG, PDF or CSV. Pictures are drawn for white paper.
-(() => {
-  const lab = cwndlab;
+cwndlab.parts.push((lab) => {
   const { make, frame, group, marker } = lab.drawing;
   const PAINT = [
     "display", "fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray",
@@ -142,11 +141,15 @@
   function print(svg) {
     const sheet = document.createElement("div");
     sheet.id = "sheet";
-    const size = document.createElement("style");
-    size.textContent = `@page { size: ${svg.getAttribute("width")}px ${Number(svg.getAttribute("height")) + 2}px; margin: 0 }`;
-    sheet.append(size, svg);
+    const size = new CSSStyleSheet();
+    size.replaceSync(`@page { size: ${svg.getAttribute("width")}px ${Number(svg.getAttribute("height")) + 2}px; margin: 0 }`);
+    document.adoptedStyleSheets.push(size);
+    sheet.append(svg);
     document.body.append(sheet);
-    addEventListener("afterprint", () => sheet.remove(), { once: true });
+    addEventListener("afterprint", () => {
+      sheet.remove();
+      document.adoptedStyleSheets = document.adoptedStyleSheets.filter((each) => each !== size);
+    }, { once: true });
     window.print();
   }
 
@@ -157,8 +160,7 @@
     CSV: async (name, [, spec, title]) => download(`${name}.csv`, new Blob([lab.csvOf(spec, title)], { type: "text/csv" })),
   };
 
-  for (const element of document.querySelectorAll(".chart[data-chart]")) {
-    const spec = lab.data.charts[element.dataset.chart];
+  for (const { element, spec } of lab.charts) {
     const figure = element.closest("figure");
     const caption = figure?.querySelector("figcaption") ?? element.closest("section")?.querySelector("h2");
     const title = caption?.textContent.trim() ?? "";
@@ -176,4 +178,4 @@
     }
     element.after(row);
   }
-})();
+});

@@ -1,8 +1,6 @@
 "use strict";
 // Time series: one uPlot a quantity, cursor and zoom linked, losses marked at the top.
-(() => {
-  const lab = cwndlab;
-
+cwndlab.parts.push((lab) => {
   lab.THRESHOLD_DASHES = [2, 4];
 
   // The lines of a panel: those of the quantity, and ssthresh beside cwnd.
@@ -226,6 +224,7 @@
     }
 
     lab.onRedraw(element, drawAll);
+    lab.ends.push(() => { for (const { plot } of plots) plot.destroy(); });
     lab.toggled.push(() => {
       for (const { plot, lines, panel } of plots) {
         names(panel);
@@ -237,8 +236,7 @@
     }
   }
 
-  for (const element of document.querySelectorAll(".chart[data-chart]")) {
-    const spec = lab.data.charts[element.dataset.chart];
+  for (const { element, spec } of lab.charts) {
     if (spec.kind === "series") build(element, spec);
   }
-})();
+});

@@ -1,7 +1,6 @@
 "use strict";
 // Charts drawn as SVG at the width they have: scatter with intervals, boxes, curves, dots, bars.
-(() => {
-  const lab = cwndlab;
+cwndlab.parts.push((lab) => {
   // Of the axis of a curve, as a share of its values: differences below 3 % are small.
   const LEAST_SPAN = 0.06;
   const NAMESPACE = "http://www.w3.org/2000/svg";
@@ -9,7 +8,9 @@
   function make(tag, attributes = {}, parent = null, content = null) {
     const element = document.createElementNS(NAMESPACE, tag);
     for (const [name, value] of Object.entries(attributes)) {
-      if (value !== null && value !== undefined) element.setAttribute(name, value);
+      if (value === null || value === undefined) continue;
+      if (name === "style") element.style.cssText = value;
+      else element.setAttribute(name, value);
     }
     if (content !== null) element.textContent = content;
     if (parent) parent.append(element);
@@ -66,7 +67,8 @@
   }
 
   function group(parent, name, extra = "") {
-    const element = make("g", { class: `alg fades ${lab.classOf(name)} ${extra}` }, parent);
+    const hollow = lab.styleOf(name).is_hollow ? "hollow" : "";
+    const element = make("g", { class: `alg fades ${lab.classOf(name)} ${extra} ${hollow}` }, parent);
     element.dataset.name = name;
     return element;
   }
@@ -379,12 +381,11 @@
   lab.drawing = { make, frame, group, marker };
 
   const KINDS = { scatter, box: boxes, cdf: curves, dots, bars, effect: effects };
-  for (const element of document.querySelectorAll(".chart[data-chart]")) {
-    const spec = lab.data.charts[element.dataset.chart];
+  for (const { element, spec } of lab.charts) {
     const draw = KINDS[spec.kind];
     if (draw) {
       lab.onRedraw(element, (width) => draw(element, spec, width));
       if (["box", "bars", "effect"].includes(spec.kind)) lab.toggled.push(() => element.clientWidth && draw(element, spec, element.clientWidth));
     }
   }
-})();
+});
