@@ -1,5 +1,6 @@
-"""Measure the settings of ns3.csv anew with an installed ns-3 and write its figures there.
+"""Measure the settings of ns3.csv again with an installed ns-3 and write its figures there.
 
+A figure is the mean of so many runs as the column `runs` says, of seeds 1, 2, and so on.
 Needs a C++ compiler and ns-3's libraries: Debian's package libns3-dev.
 """
 
@@ -12,6 +13,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from statistics import fmean
 
 PROGRAM = Path(__file__).with_name("ns3_wifi.cc")
 TABLE = Path(__file__).with_name("ns3.csv")
@@ -19,7 +21,7 @@ MODULES = ("core", "network", "internet", "applications", "mobility", "traffic-c
 # The columns that are options of the program by the same name.
 OPTIONS = (
     *("standard", "channel", "short", "mcs", "ampdu", "traffic", "stations", "places"),
-    *("warm_up", "seconds", "run", "offered", "lifetime", "disc"),
+    *("warm_up", "seconds", "offered", "lifetime", "disc"),
 )
 
 
@@ -33,11 +35,15 @@ def build(folder: Path) -> Path:
 
 
 def measure(program: Path, row: dict[str, str]) -> dict[str, str]:
-    """The row with what ns-3 gets, in Mbit/s, and Jain's index of the stations."""
+    """The row with the mean rate of ns-3's runs, in Mbit/s, and Jain's index of the stations."""
     options = [f"--{name}={row[name]}" for name in OPTIONS]
-    done = subprocess.run([str(program), *options], capture_output=True, text=True, check=True)
-    mbit_s, jain = done.stdout.split()
-    return row | {"mbit_s": mbit_s, "jain": jain}
+    found = []
+    for run in range(1, int(row["runs"]) + 1):
+        command = [str(program), *options, f"--run={run}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        found.append([float(figure) for figure in done.stdout.split()])
+    mbit_s, jain = (fmean(column) for column in zip(*found, strict=True))
+    return row | {"mbit_s": f"{mbit_s:.4f}", "jain": f"{jain:.4f}"}
 
 
 def main() -> int:

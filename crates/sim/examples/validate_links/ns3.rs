@@ -22,9 +22,9 @@ pub(crate) fn measure(report: &Report) {
     for setting in settings() {
         let names = ["mbit_s", "jain"].map(|name| format!("ns3.{name}.{}", setting.id));
         if names.iter().any(|name| report.wants(name)) {
-            // What only the access point sends meets nothing by chance.
+            // Datagrams that the access point alone sends meet nothing by chance.
             let runs = if setting.is_tcp || !setting.is_down { 0..RUNS } else { 0..1 };
-            let runs = runs.map(|run| sum_and_jain(&setting.shares_mbit_s(setting.seed + run)));
+            let runs = runs.map(|run| sum_and_jain(&setting.shares_mbit_s(1 + run)));
             let runs: Vec<(f64, f64)> = runs.collect();
             let mean =
                 |of: fn(&(f64, f64)) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
@@ -50,7 +50,6 @@ struct Setting {
     stations: u16,
     warm_up: Time,
     seconds: u64,
-    seed: u64,
     /// Datagrams of all stations.
     offered_bits_per_sec: f64,
 }
@@ -88,7 +87,6 @@ fn settings() -> impl Iterator<Item = Setting> {
             stations,
             warm_up: Time::from_secs(number("warm_up")),
             seconds: number("seconds"),
-            seed: number("run"),
             offered_bits_per_sec: number("offered") as f64,
         }
     })
