@@ -171,7 +171,7 @@ conformance: $(STAMPS)/core ## run every congestion control of Debian's Linux be
 fuzz: $(STAMPS)/core $(STAMPS)/fuzz ## search for input that a parser does not survive, SECONDS each
 	@tools/fuzz $(SECONDS) $(ARGS)
 
-images: demo ## make the pictures of the documentation anew
+images: demo ## make the pictures of the documentation again
 	@$(PYTHON) tools/make_images.py results/demo docs/images
 
 setup: $(STAMPS)/core ## only the set-up that the other targets do by themselves

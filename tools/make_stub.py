@@ -1,4 +1,4 @@
-"""Write the tables of `python/cwndlab/_core.pyi` anew from the columns that the core has."""
+"""Write the tables of `python/cwndlab/_core.pyi` again from the columns that the core has."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 // The repetitions behind the decision: one after the other while nothing else is asked, the decision
-// anew with each.
+// again with each.
 
 import { data } from "./data.ts";
 import { type Decided, questionOf } from "./decision.ts";

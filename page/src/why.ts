@@ -80,7 +80,7 @@ const WORDS: Record<string, Words> = {
   },
   timeout: {
     title: ({ value }) => (value > 1 ? `Timeout, the ${ordinal(value)} in a row` : "Timeout"),
-    cause: "Nothing was acknowledged for a whole retransmission timeout. All that was in flight counts as lost; the window is one packet, and slow start begins anew.",
+    cause: "Nothing was acknowledged for a whole retransmission timeout. All that was in flight counts as lost; the window is one packet, and slow start begins again.",
     source: "RFC 6298, section 5; RFC 5681, section 3.1",
   },
   undo: {

@@ -93,7 +93,7 @@ class DamagedResultsError(ResultsError):
         many = f" and {plural(len(names) - 1, 'other file')}" if len(names) > 1 else ""
         super().__init__(
             f"{folder / names[0]}{many}: damaged, or changed by another program; run the study "
-            f"again to compute the lost runs anew"
+            f"again to compute the lost runs"
         )
         self.names = tuple(names)
 

@@ -29,7 +29,7 @@ impl RoundTrips {
         self.base_us = Some(self.base_us.map_or(rtt_us, |base| base.min(rtt_us)));
     }
 
-    /// The window begins anew.
+    /// The window begins again.
     pub(crate) fn forget_samples(&mut self) {
         self.in_window_us.clear();
     }

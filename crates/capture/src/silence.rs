@@ -4,7 +4,7 @@
 /// for timers that fire early.
 const RTO_FLOOR_NS: u64 = 180_000_000;
 
-/// How long a sender has heard nothing that sets its timer anew.
+/// How long a sender has heard nothing that sets its timer again.
 #[derive(Debug)]
 pub(crate) struct Silence {
     since_ns: u64,
@@ -16,7 +16,7 @@ impl Silence {
         Self { since_ns: begin_ns, has_probed: false }
     }
 
-    /// The timer is set anew.
+    /// The timer is set again.
     pub(crate) fn end(&mut self, at_ns: u64) {
         self.since_ns = at_ns;
     }

@@ -58,7 +58,7 @@ pub struct ParameterInfo {
 #[non_exhaustive]
 pub enum ContractError {
     /// It was compiled against other headers.
-    #[error("{file}: compiled against another version of cc.h; compile it anew")]
+    #[error("{file}: compiled against another version of cc.h; compile it again")]
     OtherVersion {
         /// The source.
         file: &'static str,

@@ -15,7 +15,7 @@ use crate::sock::{
 pub enum CwndEvent {
     /// `CA_EVENT_TX_START`: first transmission with nothing in flight.
     TxStart = 0,
-    /// `CA_EVENT_CWND_RESTART`: the window starts anew after idling.
+    /// `CA_EVENT_CWND_RESTART`: the window starts again after idling.
     CwndRestart = 1,
     /// `CA_EVENT_COMPLETE_CWR`: the reduction of a recovery is complete.
     CompleteCwr = 2,

@@ -151,7 +151,7 @@ pub struct TcpSock {
     pub lost_out: u32,
     /// Largest `packets_out` since `cwnd_usage_seq`.
     pub max_packets_out: u32,
-    /// `snd_nxt` at which `max_packets_out` is taken anew.
+    /// `snd_nxt` at which `max_packets_out` is taken again.
     pub cwnd_usage_seq: u32,
     /// Payload bytes of a full segment.
     pub mss_cache: u32,

@@ -1,7 +1,7 @@
 //! Would other random draws on this very link say the same?
 //!
 //! Monte Carlo over what the runs leave open. Each trial draws a truth that the runs are compatible
-//! with, then as many fresh repetitions of it, and chooses anew. The truth is the Bayesian bootstrap
+//! with, then as many fresh repetitions of it, and chooses again. The truth is the Bayesian bootstrap
 //! (Rubin, The Bayesian Bootstrap, 1981): the runs themselves with random weights, and fresh
 //! repetitions are drawn from them with these weights. So a truth in which a contestant collapses
 //! less often than in the runs has a higher mean and fresh runs with fewer collapses, both or

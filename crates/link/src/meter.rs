@@ -142,7 +142,7 @@ impl Occupancy {
         self.time
     }
 
-    /// Begins the maximum anew.
+    /// Begins the maximum again.
     pub(crate) fn begin_window(&mut self) {
         self.most = self.backlog.packets;
     }

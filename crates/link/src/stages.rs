@@ -40,7 +40,7 @@ pub trait Stages {
     /// If there is no such stage.
     fn backlog(&mut self, stage: usize, now: Time) -> Backlog;
 
-    /// Begins to count anew, for statistics that leave out the warm-up.
+    /// Begins to count again, for statistics that leave out the warm-up.
     fn begin_window(&mut self, now: Time);
 
     /// The backlogs of all stages that this user's packets in a direction pass.

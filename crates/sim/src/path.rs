@@ -138,7 +138,7 @@ impl Path {
         wake == now
     }
 
-    /// The links count anew.
+    /// The links count again.
     pub(crate) fn begin_window(&mut self, now: Time) {
         for link in &mut self.links {
             link.begin_window(now);

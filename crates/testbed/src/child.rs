@@ -15,7 +15,7 @@ pub(crate) fn run(mut command: Command, inside: &Namespace) -> io::Result<ExitSt
     let inside = inside.clone();
     // SAFETY: between fork and exec, only system calls are made and nothing is allocated.
     unsafe { command.pre_exec(move || begin(&inside)) };
-    // A thread of its own: it can start no more threads once its children are numbered anew.
+    // A thread of its own: it can start no more threads once its children are numbered again.
     let ended = thread::spawn(move || {
         // SAFETY: concerns the children of this thread.
         if unsafe { libc::unshare(libc::CLONE_NEWPID) } != 0 {

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LONGEST_S = 120.0
 """As much of a long measurement is simulated."""
 REPLICATES = 100
-"""Links on which the measurement is simulated anew and other algorithms are predicted."""
+"""Links on which the measurement is simulated again and other algorithms are predicted."""
 _FIRST_OF_PREDICTIONS = 1_000_000
 _FIRST_OF_REPLICATES = 2_000_000
 _ADJUSTING = (

@@ -89,7 +89,7 @@ SECTION("tp_btf/tcp_retransmit_skb") int retransmission(u64 *ctx)
 	return tell(ctx, RETRANSMISSION);
 }
 
-/* Of sk and the state that it goes into; Linux 5.19. Each timeout goes into Loss anew. */
+/* Of sk and the state that it goes into; Linux 5.19. Each timeout goes into Loss again. */
 SECTION("tp_btf/tcp_cong_state_set") int state(u64 *ctx)
 {
 	if (ctx[1] == TCP_CA_Loss)

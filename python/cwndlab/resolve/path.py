@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cwndlab import core
+from cwndlab.errors import TraceError, read_failure
 from cwndlab.resolve.presets import preset_file, read_link_file
 from cwndlab.resolve.traces import Told, Trace, mean_rate_bits_per_sec, read_folder, read_trace
 from cwndlab.schema.path import PathPart, as_parts
@@ -56,7 +57,11 @@ class LinkFiles:
         """
         place = self.folder / Path(path).expanduser()
         delay_ns = None
-        if is_folder := place.is_dir():
+        try:
+            is_folder = place.is_dir()
+        except OSError as error:  # a name that is too long, for example
+            raise TraceError(read_failure(place, error)) from None
+        if is_folder:
             direction = read_folder(place)[way]
             trace, delay_ns = direction.trace, direction.delay_ns
         else:

@@ -50,7 +50,7 @@ class Flow(Model):
     start: DurationText = Field(default=0, description="time at which the flow connects")
     start_jitter: DurationText | None = Field(
         default=None,
-        description="largest random start delay, drawn anew in each repetition; the study's if "
+        description="largest random start delay, drawn again in each repetition; the study's if "
         "absent",
     )
     stop: DurationText | None = Field(
@@ -106,7 +106,7 @@ class StudyModel(Model):
     )
     start_jitter: DurationText = Field(
         default=0,
-        description="largest random start delay of flows that set none themselves, drawn anew in "
+        description="largest random start delay of flows that set none themselves, drawn again in "
         "each repetition, so that repetitions differ even if nothing else is random",
     )
     repetitions: Annotated[int, Field(ge=1, le=100_000)] = Field(

@@ -1,4 +1,4 @@
-"""All results to be shown, found anew for every request."""
+"""All results to be shown, found again for every request."""
 
 from __future__ import annotations
 

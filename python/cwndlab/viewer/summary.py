@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 RUNNING, FINISHED, STOPPED, DAMAGED = "running", "finished", "stopped", "damaged"
 _LOCKS = Path("/proc/locks")
 _LONGEST = 120
-_REMEDY = "; run the study again to compute the lost runs anew"
+_REMEDY = "; run the study again to compute the lost runs"
 
 Signature = tuple[Any, ...]
 """A value that is equal as long as the folder's content is the same."""

@@ -1,4 +1,4 @@
-//! The table of RFC 3649, computed anew.
+//! The table of RFC 3649, computed again.
 
 use crate::flow::{Flow, RECOVERY};
 

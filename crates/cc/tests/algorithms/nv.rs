@@ -30,7 +30,7 @@ fn round(flow: &mut Flow) {
     }
 }
 
-/// Until it has settled, and before it learns the lowest RTT anew while its own packets are queued.
+/// Until it has settled, and before it learns the lowest RTT again while its own packets are queued.
 fn settled(pad: i64) -> Flow {
     let mut flow = Flow::new("nv", &[("pad", pad)]);
     while flow.now_ns < 3_000_000_000 {
@@ -107,7 +107,7 @@ fn each_timeout_halves_the_growth_for_a_while() {
     assert!(all == 9 && (3..=4).contains(&half) && (1..=2).contains(&quarter), "{half}, {quarter}");
 }
 
-/// When the kernel's flow learned the lowest RTT anew, which is random: its samples of 10 ms show
+/// When the kernel's flow learned the lowest RTT again, which is random: its samples of 10 ms show
 /// it first 5 ms later.
 const RESETS_US: [u64; 6] = [2_085_000, 7_085_000, 11_065_000, 15_275_000, 20_555_000, 24_835_000];
 

@@ -151,7 +151,7 @@ impl<P: Packet> Cell<P> {
         self.down.next_at().min(self.up.next_at()).min(self.handover_at)
     }
 
-    /// Works out anew when what is due, after anything but a packet's leaving has changed.
+    /// Works out again when what is due, after anything but a packet's leaving has changed.
     #[inline]
     fn set_wake(&mut self) {
         let radio = self.down.next_at().min(self.up.next_at());

@@ -472,7 +472,7 @@ impl WifiConfig {
         }
     }
 
-    /// After so many failures in a row the contention begins anew: dot11ShortRetryLimit is 7, and
+    /// After so many failures in a row the contention begins again: dot11ShortRetryLimit is 7, and
     /// most drivers use it for all frames (802.11-2012 section 9.19.2.5).
     pub(crate) fn most_failures(&self) -> u32 {
         self.attempts.map_or(7, NonZeroU32::get)

@@ -94,7 +94,7 @@ impl Contender {
         self.draw();
     }
 
-    /// What it sent was not answered; after so many failures it begins anew.
+    /// What it sent was not answered; after so many failures it begins again.
     pub(crate) fn fail(&mut self, most: u32) {
         self.failures += 1;
         if self.failures >= most {

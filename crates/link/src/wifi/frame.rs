@@ -10,7 +10,7 @@ pub(super) struct Rules {
     /// What each packet has before and behind it.
     pub(super) header_bytes: u32,
     pub(super) attempts: u32,
-    /// Frames in a row without response after which the contention begins anew.
+    /// Frames in a row without response after which the contention begins again.
     pub(super) failures: u32,
     pub(super) queue_packets: u32,
     pub(super) queue_time: Duration,

@@ -236,7 +236,7 @@ fn another_network_takes_its_share_if_heard_and_more_if_hidden() {
     };
     let alone = throughput(&n(1));
     let heard = interference(InterferenceKind::Heard) / alone;
-    // What is left is 0.7, less the backoff that begins anew after each burst.
+    // What is left is 0.7, less the backoff that begins again after each burst.
     assert!((0.66..0.7).contains(&heard), "{heard}");
     // A hidden one disturbs a frame of 5.4 ms nearly always, and part of it each time.
     let hidden = interference(InterferenceKind::Hidden) / alone;

@@ -405,7 +405,7 @@ impl Sender {
         news
     }
 
-    /// Every ACK gives a sample and starts the timer anew.
+    /// Every ACK gives a sample and starts the timer again.
     fn take_echo(&mut self, now: Time, echo: Option<Time>) {
         let Some(sent) = echo else { return };
         let rtt = self.settings.echoed_rtt(sent, now);

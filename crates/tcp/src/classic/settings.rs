@@ -116,7 +116,7 @@ pub struct ClassicSettings {
     /// Which of them the algorithm gets.
     pub rtt_report: RttReport,
     /// The first packet of either end waits for its peer's address: whole milliseconds, fewer than
-    /// this, drawn anew for each connection, that count as round trip.
+    /// this, drawn again for each connection, that count as round trip.
     pub address_wait_ms: u32,
     /// Segments in order that make an ACK without waiting.
     pub ack_segments: u32,

@@ -29,7 +29,7 @@ impl AckFlags {
     pub(crate) const SND_UNA_ADVANCED: Self = Self(0x400);
     /// The ACK reports a duplicate.
     pub(crate) const DSACKING_ACK: Self = Self(0x800);
-    /// The retransmission timer is to be set anew.
+    /// The retransmission timer is to be set again.
     pub(crate) const SET_XMIT_TIMER: Self = Self(0x1000);
     /// What was sacked is not acknowledged: the peer forgot it.
     pub(crate) const SACK_RENEGING: Self = Self(0x2000);

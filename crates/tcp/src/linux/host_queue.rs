@@ -34,7 +34,7 @@ pub struct HostTraits {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HostQueue {
     pub(super) traits: HostTraits,
-    /// Packets that it takes until it is told anew.
+    /// Packets that it takes until it is told again.
     room_pkts: u32,
     /// Packets with data that were handed over and have not left.
     held_pkts: u32,

@@ -18,7 +18,7 @@ use crate::profile::Profile;
 /// Until both have closed, somebody speaks at least this often, unless he waits for his pace (a
 /// segment in a round trip, however long that seems to be): the longest timeout, 512 ticks of 4 ms
 /// to which the wheel rounds it and the one that has begun, and 140 ms for what is under way and
-/// sets the timer anew.
+/// sets the timer again.
 const SILENCE: Duration = Duration::from_millis(120_000 + 513 * 4 + 140);
 
 /// Within this something new is acknowledged: of 120 timeouts of two minutes each, some repair and

@@ -419,7 +419,7 @@ impl RtxQueue {
         is_queued && self.get(entry.number).resent == number
     }
 
-    /// Drops the entries that do not count any more, and numbers the others anew.
+    /// Drops the entries that do not count any more, and numbers the others again.
     fn drop_stale(&mut self) {
         let mut kept = VecDeque::with_capacity(self.resent.entries.len());
         let entries = core::mem::take(&mut self.resent.entries);

@@ -64,7 +64,7 @@ class KnownServers:
         except FileNotFoundError:
             return {}
         except UnicodeDecodeError:
-            msg = f"{self.path}: not a text; delete it, and servers are remembered anew"
+            msg = f"{self.path}: not a text; delete it, and servers are remembered again"
             raise OtherServerError(msg) from None
         except OSError as error:
             raise OtherServerError(read_failure(self.path, error)) from None

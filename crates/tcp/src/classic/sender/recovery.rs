@@ -27,11 +27,11 @@ impl Sender {
         self.enter(Phase::Open);
     }
 
-    /// New data are acknowledged, but not all of the flight. Returns whether the timer starts anew.
+    /// New data are acknowledged, but not all of the flight. Returns whether the timer starts again.
     pub(super) fn handle_partial_ack(&mut self, acknowledged: u32) -> bool {
         match self.recovery {
             // RFC 6582 section 3.2, step 3: the next hole, and the window smaller by what left the
-            // network; the timer starts anew for the first partial ACK only.
+            // network; the timer starts again for the first partial ACK only.
             Recovery::NewReno => {
                 self.repair.resend_first = true;
                 self.sk.snd_cwnd = self.sk.snd_cwnd.saturating_sub(acknowledged) + 1;

@@ -221,7 +221,7 @@ impl Receiver {
         }
     }
 
-    /// The next ACKs leave at once, up to `max` of them, and say the window anew.
+    /// The next ACKs leave at once, up to `max` of them, and say the window again.
     pub(crate) fn enter_quick_acks(&mut self, max: u32) {
         self.window.is_old = true;
         self.acks.enter_quick(self.window.size, max);
