@@ -5,12 +5,12 @@
 //!
 //! ```text
 //! behind <= max(zone - t(1 - outside) x standard error,
-//!               min(t(1 - ahead) x standard error, reach),
-//!               t(1 - far_ahead) x standard error)
+//!               min(t(1 - ahead) x standard error, reach) for each step (ahead, reach))
 //! ```
 //!
-//! By default: within the zone with a probability of 0.8 or more; or at most 6 % behind, and ahead
-//! with 0.125 or more; or ahead with 0.3 or more. The first condition keeps those that are worse by
+//! By default: within the zone with a probability of 0.8 or more; or ahead with 0.08 or more if at
+//! most 4.5 % behind, with 0.125 or more if at most 6 % behind, and with 0.3 or more if farther. The
+//! first condition keeps those that are worse by
 //! less than anyone cares about (Bechhofer 1954), the others are subset selection (Gupta 1965, with
 //! paired differences). A smaller `ahead` lets the set hold the best contestant more often, and
 //! worse ones with it: where ten runs scatter, both cannot be had. It is small where errors are
@@ -29,20 +29,17 @@ use crate::utilities::Utilities;
 pub struct Rule {
     /// Differences of utility that nobody cares about: 0.03 is 3 %.
     pub zone: f64,
-    /// Probability of being ahead of the leader from which a contestant is in the set that is
-    /// within `reach`.
-    pub ahead: f64,
-    /// Distance from the leader up to which `ahead` counts.
-    pub reach: f64,
-    /// Probability of being ahead from which a contestant farther behind is in the set.
-    pub far_ahead: f64,
+    /// Steps: the probability of being ahead of the leader from which a contestant is in the set
+    /// that is at most so far behind.
+    pub ahead: [(f64, f64); 3],
     /// Probability of being outside of the zone up to which it is in the set, too.
     pub outside: f64,
 }
 
 impl Default for Rule {
     fn default() -> Self {
-        Self { zone: 0.03, ahead: 0.125, reach: 0.06, far_ahead: 0.3, outside: 0.2 }
+        let ahead = [(0.08, 0.045), (0.125, 0.06), (0.3, f64::INFINITY)];
+        Self { zone: 0.03, ahead, outside: 0.2 }
     }
 }
 
@@ -109,11 +106,8 @@ fn score(utilities: &Utilities, each: usize, leader: usize, rule: Rule) -> Optio
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Margin {
     zone: f64,
-    /// Standard errors that a contestant within reach which may be ahead is behind by.
-    chance: f64,
-    reach: f64,
-    /// The same of one out of reach.
-    far_chance: f64,
+    /// Steps: standard errors that a contestant which may be ahead is behind by, and at most how far.
+    ahead: [(f64, f64); 3],
     /// Standard errors that a contestant is inside of the zone by.
     inside: f64,
 }
@@ -126,9 +120,7 @@ impl Margin {
             |doubt: f64| if pairs < 2 { 0.0 } else { student::quantile(1.0 - doubt, pairs - 1) };
         Self {
             zone: rule.zone,
-            chance: t(rule.ahead),
-            reach: rule.reach,
-            far_chance: t(rule.far_ahead),
+            ahead: rule.ahead.map(|(probability, reach)| (t(probability), reach)),
             inside: t(rule.outside),
         }
     }
@@ -136,8 +128,9 @@ impl Margin {
     /// The most that a contestant in the set is behind with this standard error.
     pub(crate) fn at(self, error: f64) -> f64 {
         if error.is_finite() {
-            let may_be_ahead = (self.chance * error).min(self.reach).max(self.far_chance * error);
-            may_be_ahead.max(self.zone - self.inside * error)
+            let within_zone = self.zone - self.inside * error;
+            let steps = self.ahead.iter().map(|&(errors, reach)| (errors * error).min(reach));
+            steps.fold(within_zone, f64::max)
         } else {
             self.zone
         }
@@ -185,8 +178,10 @@ mod tests {
     #[test]
     fn out_of_reach_only_what_may_well_be_ahead_stays() {
         let margin = Margin::new(10, Rule::default());
-        // t of 9 degrees of freedom: 1.23 for 0.125, 0.54 for 0.3, 0.88 for 0.2.
-        for (error, expected) in [(0.01, 0.0212), (0.03, 0.0369), (0.08, 0.06), (0.2, 0.1087)] {
+        // t of 9 degrees of freedom: 1.53 for 0.08, 1.23 for 0.125, 0.54 for 0.3, 0.88 for 0.2.
+        for (error, expected) in
+            [(0.01, 0.0212), (0.02, 0.0306), (0.03, 0.045), (0.045, 0.0553), (0.2, 0.1087)]
+        {
             assert!((margin.at(error) - expected).abs() < 1e-3, "{error}: {}", margin.at(error));
         }
     }
