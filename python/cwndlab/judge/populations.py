@@ -21,6 +21,7 @@ from cwndlab.schema.problems import FieldError, field_errors
 from cwndlab.schema.users import WrittenPopulation
 from cwndlab.study import matrix
 from cwndlab.study.places import Arguments
+from cwndlab.text.files import user_path
 from cwndlab.text.linkspec import parse_spec, short_spec
 from cwndlab.text.toml import TomlSource
 
@@ -97,7 +98,7 @@ def load_population(name: str, folder: Path | None = None) -> Population:
             problem.
     """
     if name.endswith(".toml"):
-        return _read((folder or Path()) / Path(name).expanduser())
+        return _read((folder or Path()) / user_path(name))
     if name not in populations():
         known = f"there are {', '.join(populations())}, and TOML files such as ./mine.toml"
         raise UnknownNameError(name, populations(), known, kind="population")
@@ -178,4 +179,4 @@ def _with_absolute_paths(link: str | Mapping[str, Any], folder: Path) -> str | M
         keys.append("preset")
     if not keys:
         return link
-    return table | {key: str((folder / Path(table[key]).expanduser()).absolute()) for key in keys}
+    return table | {key: str((folder / user_path(table[key])).absolute()) for key in keys}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cwndlab import core
@@ -16,9 +15,11 @@ from cwndlab.resolve.presets import preset_file, read_link_file
 from cwndlab.resolve.traces import Told, Trace, mean_rate_bits_per_sec, read_folder, read_trace
 from cwndlab.schema.path import PathPart, as_parts
 from cwndlab.schema.problems import FieldError
+from cwndlab.text.files import user_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from cwndlab.schema.link import Link
 
@@ -55,7 +56,7 @@ class LinkFiles:
         Raises:
             TraceError: it cannot be read, or is not a recorded link.
         """
-        place = self.folder / Path(path).expanduser()
+        place = self.folder / user_path(path)
         delay_ns = None
         try:
             is_folder = place.is_dir()

@@ -23,7 +23,7 @@ from cwndlab.schema.base import Model
 from cwndlab.schema.checking import told
 from cwndlab.schema.problems import field_errors
 from cwndlab.schema.ranges import Range
-from cwndlab.text.files import MOST_TEXT_BYTES, read_bytes
+from cwndlab.text.files import MOST_TEXT_BYTES, read_bytes, user_path
 from cwndlab.text.linkspec import parse_spec
 from cwndlab.text.toml import TomlSource
 
@@ -136,7 +136,7 @@ def preset_file(name: str, folder: Path) -> Path:
         LinkError: it is a sentence and not a name.
     """
     if name.endswith(".toml"):
-        return folder / Path(name).expanduser()
+        return folder / user_path(name)
     if "," in name:
         begin, *_ = name.split(",")
         begin = begin if begin in presets() else "nr-typical"

@@ -31,6 +31,7 @@ from cwndlab.run.cost import Cost, cost_of
 from cwndlab.run.executor import Note, Part, Task
 from cwndlab.schema.live import LivePath
 from cwndlab.study.kept import SCENARIOS, STUDY, TRACES, scenario_frame
+from cwndlab.text.files import user_path
 from cwndlab.text.toml_writer import write_toml
 from cwndlab.usercode.program import LINUX_PREFIX, copies_of
 
@@ -313,13 +314,13 @@ def _copied_name(value: str, folder: Path, names: Mapping[str, str], key: str) -
     if last in ("algorithm", "receiver_algorithm"):
         return names.get(value, value)
     if last in ("trace", "log"):
-        return names.get(str((folder / Path(value).expanduser()).resolve()), value)
+        return names.get(str((folder / user_path(value)).resolve()), value)
     if last in ("link", "reverse_link", "preset") and value in names:
         return names[value]
     if last in ("link", "reverse_link"):
         for kind in ("trace:", "log:"):
             path, comma, rest = value.removeprefix(kind).partition(",")
-            name = names.get(str((folder / Path(path).expanduser()).resolve()))
+            name = names.get(str((folder / user_path(path)).resolve()))
             if value.startswith(kind) and name:
                 return f"{kind}{name}{comma}{rest}"
     return value

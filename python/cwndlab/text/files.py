@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import errno
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 MOST_TEXT_BYTES = 2**26
 """Longest study, link, population or ledger that is read."""
@@ -25,3 +22,11 @@ def read_bytes(path: Path, most: int) -> bytes:
     if len(content) > most:
         raise OSError(errno.EFBIG, f"larger than {most >> 20} MiB, the most that is read")
     return content
+
+
+def user_path(text: str) -> Path:
+    """Return the path that a user writes; `~name` of an unknown user stays, as in shells."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        return Path(text)

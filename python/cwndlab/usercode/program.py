@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from cwndlab import core
 from cwndlab.errors import AlgorithmError, read_failure
+from cwndlab.text.files import user_path
 from cwndlab.usercode.cache import cache_folder, write_whole
 from cwndlab.usercode.compiler import preprocess
 
@@ -85,7 +86,7 @@ def name_of(reference: str, built_in: Collection[str] = ()) -> str:
 
 def file_of(reference: str) -> Path:
     """The file that a reference means."""
-    return Path(reference.removeprefix(LINUX_PREFIX)).expanduser()
+    return user_path(reference.removeprefix(LINUX_PREFIX))
 
 
 def read_program(reference: str, folder: Path) -> Program:

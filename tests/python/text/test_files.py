@@ -13,7 +13,7 @@ from cwndlab.judge.prediction import read_prediction
 from cwndlab.resolve import traces
 from cwndlab.resolve.presets import read_link_file
 from cwndlab.resolve.traces import Told, read_trace
-from cwndlab.text.files import MOST_TEXT_BYTES, read_bytes
+from cwndlab.text.files import MOST_TEXT_BYTES, read_bytes, user_path
 from cwndlab.text.toml import TomlSource
 
 if TYPE_CHECKING:
@@ -49,3 +49,8 @@ def test_a_device_without_end_is_refused(
     monkeypatch.setattr(traces, "MOST_TRACE_BYTES", MOST_TEXT_BYTES)
     with pytest.raises(CwndlabError, match=r"^/dev/zero: .*larger than \d+ MiB"):
         read(ENDLESS)
+
+
+def test_the_home_of_an_unknown_user_stays_as_written() -> None:
+    assert user_path("~/x") == Path.home() / "x"
+    assert user_path("~nosuchuser/x") == Path("~nosuchuser/x")
