@@ -1,7 +1,7 @@
 """What a person reads: the length of lines in Markdown, and words that no reader should meet.
 
 python tools/prose.py                # names each line that is too long and each refused word
-python tools/prose.py --reflow PAGE  # breaks the long paragraphs of a page again
+python tools/prose.py --reflow PAGE  # wraps the long paragraphs of a page
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def long_lines() -> Iterator[str]:
                 continue
             if len(line) > WIDTH and " " in _ITEM.sub("", line).strip():
                 place = f"{page.relative_to(ROOT)}:{number}"
-                yield f"{place}: {len(line)} columns; tools/prose.py --reflow breaks it again"
+                yield f"{place}: {len(line)} columns; tools/prose.py --reflow wraps it"
 
 
 def outside_code(text: str) -> Iterator[tuple[int, str]]:
@@ -133,7 +133,7 @@ def riddles() -> Iterator[str]:
 
 
 def reflowed(text: str) -> str:
-    """The page with paragraphs that have a long line broken again."""
+    """Return the page with every paragraph that has a long line wrapped."""
     out: list[str] = []
     held: list[str] = []
     is_code = False

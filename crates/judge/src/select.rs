@@ -10,12 +10,12 @@
 //!
 //! By default: within the zone with a probability of 0.8 or more; or ahead with 0.08 or more if at
 //! most 4.5 % behind, with 0.125 or more if at most 6 % behind, and with 0.3 or more if farther. The
-//! first condition keeps those that are worse by
-//! less than anyone cares about (Bechhofer 1954), the others are subset selection (Gupta 1965, with
-//! paired differences). A smaller `ahead` lets the set hold the best contestant more often, and
-//! worse ones with it: where ten runs scatter, both cannot be had. It is small where errors are
-//! about the zone, so that other runs name the same; where they are many times the zone, most of
-//! those that may be ahead are far from the best. `bench/verdicts.py` measures what these give.
+//! first condition keeps those that are worse by less than anyone cares about (Bechhofer 1954), the
+//! others are subset selection (Gupta 1965, with paired differences). A smaller probability lets the
+//! set hold the best contestant more often, and worse ones with it: where ten runs scatter, both
+//! cannot be had. It is small where errors are about the zone, so that other runs name the same;
+//! where they are many times the zone, most of those that may be ahead are far from the best.
+//! `bench/verdicts.py` measures what these give.
 //!
 //! A contestant more changes no score, no order, no difference and no margin, so that the set can
 //! only widen, unless the new one leads.

@@ -39,7 +39,7 @@ pub enum Request {
     Record {
         /// The algorithm, whose object was compiled with `-DCC_RECORD`.
         name: KernelName,
-        /// The file, made again.
+        /// The file, which is created.
         file: PathBuf,
     },
     /// End that recording.
@@ -51,7 +51,7 @@ pub enum Request {
     Trace {
         /// The object, compiled for BPF.
         object: PathBuf,
-        /// The file, made again.
+        /// The file, which is created.
         file: PathBuf,
     },
     /// End that.

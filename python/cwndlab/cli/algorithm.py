@@ -187,7 +187,7 @@ def algorithm_unload(name: str) -> None:
 
 
 def _broken(text: str, width: int) -> list[str]:
-    """Return the lines of a comment; paragraphs that are too wide are broken again."""
+    """Return the lines of a comment; paragraphs that are too wide are wrapped."""
     found: list[str] = []
     for paragraph in text.split("\n\n"):
         lines = paragraph.splitlines()

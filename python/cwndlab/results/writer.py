@@ -16,7 +16,7 @@ results/ID/
 ```
 
 Finished runs are appended to a journal; that is their commit. When a session ends, the tables are
-written again from tables and journals, and the journals go. A session that is stopped or killed
+rewritten from tables and journals, and the journals go. A session that is stopped or killed
 leaves its journal, which readers read and the next session goes on from. Host, time and duration
 stand in the history alone, so that the same study and seed give the same bytes of every other file
 everywhere.
@@ -322,7 +322,7 @@ class Writer:
         Staging(self.path).publish(self._manifest)
 
     def _compacted(self, folder: Folder, staging: Staging) -> Manifest:
-        """Write all tables again, and return the manifest with them."""
+        """Rewrite all tables, and return the manifest with them."""
         done, blocks = folder.is_done(), folder.blocks()
         of_matrix = done[: folder.numbering.of_matrix].sum()
         order, unused = np.split(np.flatnonzero(done), [of_matrix])

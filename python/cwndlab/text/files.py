@@ -9,6 +9,7 @@ MOST_TEXT_BYTES = 2**26
 """Longest study, link, population or ledger that is read."""
 MOST_TRACE_BYTES = 2**30
 """Longest recorded link that is read."""
+_PART_BYTES = 2**20
 
 
 def read_bytes(path: Path, most: int) -> bytes:
@@ -17,11 +18,14 @@ def read_bytes(path: Path, most: int) -> bytes:
     Raises:
         OSError: it cannot be read, or holds more.
     """
+    content = bytearray()
     with path.open("rb") as file:
-        content = file.read(most + 1)
+        # In parts, as one call would reserve memory for the most that is asked for.
+        while len(content) <= most and (part := file.read(_PART_BYTES)):
+            content += part
     if len(content) > most:
         raise OSError(errno.EFBIG, f"larger than {most >> 20} MiB, the most that is read")
-    return content
+    return bytes(content)
 
 
 def user_path(text: str) -> Path:

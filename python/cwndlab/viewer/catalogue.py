@@ -1,4 +1,4 @@
-"""All results to be shown, found again for every request."""
+"""All results to be shown; every request looks for them in the folders."""
 
 from __future__ import annotations
 

@@ -89,13 +89,14 @@ class OpenStudies:
         Raises:
             CwndlabError: the results cannot be read.
         """
-        with self._taking:
-            for wait_s in _WAITS_S:
+        for wait_s in _WAITS_S:
+            with self._taking:
                 try:
                     return read(self._opened(folder))
                 except (FileNotFoundError, DamagedResultsError, pl.exceptions.PolarsError):
                     self._open.pop(folder, None)
-                    time.sleep(wait_s)
+            time.sleep(wait_s)  # others may read meanwhile
+        with self._taking:
             try:
                 return read(self._opened(folder))
             except (FileNotFoundError, pl.exceptions.PolarsError) as error:

@@ -1,4 +1,4 @@
-//! The table of RFC 3649, computed again.
+//! The table of RFC 3649, computed independently.
 
 use crate::flow::{Flow, RECOVERY};
 

@@ -91,7 +91,7 @@ def read_certificate(path: Path) -> ServerCertificate:
         is_open = path.stat().st_mode & 0o077
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_3
-        context.num_tickets = 0  # each session begins again
+        context.num_tickets = 0  # no session resumes another
         context.load_cert_chain(path)
         at = text.index("-----BEGIN CERTIFICATE-----")
         certificate = ssl.PEM_cert_to_DER_cert(text[at:])
