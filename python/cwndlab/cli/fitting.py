@@ -196,7 +196,7 @@ def _side(found: Fit) -> str:
 
 
 def _next(found: Fit) -> list[str]:
-    """Lines about the measurement that would help most."""
+    """Lines that describe the most useful next measurement."""
     measured = {flow.algorithm for flow in found.flows}
     base = float(found.flows[0].row["rtt_base_ms"])
     best = next_measurement(found.outcomes(CANDIDATES), base, measured)

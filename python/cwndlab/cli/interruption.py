@@ -51,7 +51,7 @@ def arrived() -> None:
 
 
 def is_asked() -> bool:
-    """Whether there was a Ctrl-C, even if another exception has taken its place."""
+    """Whether the user pressed Ctrl-C, even if another exception was raised afterwards."""
     return _is_asked
 
 

@@ -109,7 +109,7 @@ def print_rows(rows: Iterable[Mapping[str, Any]], output_format: str) -> None:
 
 
 def print_frame(frame: pl.DataFrame, output_format: str) -> None:
-    """Print a frame for programs."""
+    """Print a table in the requested format."""
     if output_format == "csv":
         _print_csv(frame.iter_rows(named=True))
     else:

@@ -1,6 +1,6 @@
 """Creating figures and writing them to files, with equal bytes for equal input.
 
-Figures are made without pyplot, so that nothing global changes and threads may draw.  Equal bytes
+Figures are made without pyplot: no global state changes, and several threads can draw.  Equal bytes
 need a fixed salt for the identifiers in SVG files and no dates in any file.
 """
 

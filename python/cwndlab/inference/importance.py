@@ -187,13 +187,13 @@ class _Mixture:
 
 
 def _reflected(points: Floats) -> Floats:
-    """Points outside of the cube, mirrored at its sides."""
+    """Mirror points that are outside the unit cube at its sides."""
     folded = np.mod(points, 2.0)
     return np.clip(np.where(folded > 1, 2 - folded, folded), _EDGE * 1e-3, 1 - _EDGE * 1e-3)
 
 
 def _scaled(numbers: Floats, measured: Floats) -> Floats:
-    """Differences from the measurement in units of the numbers' own spread."""
+    """Differences between simulated and measured summaries, over each summary's spread."""
     low, high = np.quantile(numbers, [0.25, 0.75], axis=0)
     apart: Floats = (numbers - measured) / np.maximum(high - low, 1e-3)
     return apart

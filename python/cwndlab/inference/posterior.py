@@ -56,7 +56,7 @@ class Check:
     is_above: bool
     """Whether the measurement's is larger than that of the simulations."""
     excess: float
-    """How far off the measurement is beside the 95th percentile of the simulations near it."""
+    """Distance of the measurement over the 95th percentile of nearby simulations' distances."""
 
     @property
     def is_explained(self) -> bool:
@@ -182,7 +182,7 @@ class Posterior:
 
 
 def _strangeness(numbers: Floats, near: Floats) -> Floats:
-    """Distances from numbers nearby in units of their spread, and of how they go together.
+    """Distances from the median of nearby summaries, scaled by their spread and correlation.
 
     Correlations are shrunk, as there are hardly more simulations than numbers.
     """

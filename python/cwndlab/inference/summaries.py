@@ -48,7 +48,7 @@ TITLES = {
     "delivery_high": "the high delivery rates",
     "delivery_low": "the low delivery rates",
 }
-"""Names of the numbers, and what they are called in a sentence."""
+"""Names of the summaries, each with its description for a sentence."""
 
 LOSSES = ("recovery", "timeout")
 """Events that are losses to their sender."""

@@ -77,7 +77,7 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """Evidence in addition to the runs of a link."""
+    """Further evidence for an answer, beyond the runs of its link."""
 
     networks: Measured | None = None
     """Runs on networks like the link."""

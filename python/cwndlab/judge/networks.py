@@ -1,4 +1,4 @@
-"""Networks like the given one: how often the choice is good there, and where it changes."""
+"""Networks like the given one: the share on which the choice is good, and where it changes."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ _EQUAL = "invented: equal weights"
 
 @dataclass(frozen=True, slots=True)
 class Class:
-    """Users whose networks are alike."""
+    """A class of users: its networks, their weight and the source of the weight."""
 
     name: str
     link: str | Mapping[str, Any]

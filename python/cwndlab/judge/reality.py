@@ -80,7 +80,7 @@ def _of_trials(network_class: str, kind: str) -> Reality | None:
 
 
 def pooled(records: Iterable[Reality | None]) -> Reality | None:
-    """Return the record of classes together, each counted once; None where none has one."""
+    """Return the classes' joint record, each class counted once; None if no class has a record."""
     known = {each.kind: each for each in records if each is not None}
     if not known:
         return None

@@ -48,7 +48,7 @@ class Flip:
 
     key: str
     other: int
-    """The row of the algorithm that is better there."""
+    """Row of the algorithm that is better beyond the threshold."""
     side: Side
     """`above` or `below` the break-even; `is`: where the key is this choice."""
     break_even: float | str

@@ -86,7 +86,7 @@ def orders(blocks: int, seed: int) -> list[bool]:
 def change_of(
     challenger: Sequence[float] | Floats, baseline: Sequence[float] | Floats
 ) -> MeasuredChange | None:
-    """Return the change over blocks; None of fewer than two blocks in which both have a value.
+    """Return the mean change over blocks; None if fewer than two blocks have both values.
 
     Args:
         challenger: its utility in each block; NaN where it has none.

@@ -91,7 +91,7 @@ class PeriodLog:
 
 
 def blocks(periods: Sequence[MeasuredPeriod]) -> dict[int, dict[str, PeriodOutcome]]:
-    """Return the outcomes of each block by algorithm; a broken block begins again with its first.
+    """Return each block's outcomes by algorithm; an interrupted block starts again.
 
     Periods that harm ended and the pilot are left out.
     """

@@ -35,7 +35,7 @@ class WatchedFlow:
 
     @property
     def goodput_mbit_s(self) -> float | None:
-        """Rate while the connection had data under way; None without such a time."""
+        """Rate while the connection had data in flight; None if it never had any."""
         busy_us = self.last.get("busy_time_us", 0) - self.first.get("busy_time_us", 0)
         return self.bytes_acked * 8 / busy_us if busy_us > 0 else None
 

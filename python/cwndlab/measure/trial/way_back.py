@@ -164,7 +164,7 @@ def _boot() -> str:
 
 
 def _watch() -> None:
-    """Change the setting as told, until the trial ends; then put it back."""
+    """Apply each requested setting until the trial ends, then restore the original one."""
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.SIG_IGN)
     with contextlib.suppress(BrokenPipeError):  # killed already

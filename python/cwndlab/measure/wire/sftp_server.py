@@ -69,7 +69,7 @@ class OneFile(asyncssh.SFTPServer):
         self._exchange = exchange
 
     def open(self, path: bytes, pflags: int, attrs: asyncssh.SFTPAttrs) -> object:
-        """Open the one file, under any name."""
+        """Open the only file that this server has, whatever name the client asks for."""
         del path, attrs
         is_writing = bool(pflags & asyncssh.FXF_WRITE)
         if is_writing != self._exchange.is_upload:
