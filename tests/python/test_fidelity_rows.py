@@ -14,11 +14,14 @@ if TYPE_CHECKING:
 Modules = tuple[Any, Any, Any, Any]
 
 FOLDER = Path(__file__).parents[1] / "fidelity"
+PROGRAM = ("rows", "simulate", "judge", "acks")
 
 
 @pytest.fixture
 def modules(monkeypatch: pytest.MonkeyPatch) -> Iterator[Modules]:
     """The program's own modules, which lie beside it and not in a package."""
+    for name in PROGRAM:  # pytest has a package `judge`, if tests of that folder came before
+        monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.syspath_prepend(str(FOLDER))
     import acks  # type: ignore[import-not-found]  # noqa: PLC0415  beside the program
     import rows  # type: ignore[import-not-found]  # noqa: PLC0415  beside the program
@@ -27,7 +30,7 @@ def modules(monkeypatch: pytest.MonkeyPatch) -> Iterator[Modules]:
     import judge  # noqa: PLC0415  beside the program
 
     yield rows, simulate, judge, acks
-    for name in ("rows", "simulate", "judge", "acks"):
+    for name in PROGRAM:
         sys.modules.pop(name, None)
 
 
