@@ -21,7 +21,7 @@ MODULES = ("core", "network", "internet", "applications", "mobility", "traffic-c
 # The columns that are options of the program by the same name.
 OPTIONS = (
     *("standard", "channel", "short", "mcs", "ampdu", "traffic", "stations", "places"),
-    *("warm_up", "seconds", "offered", "lifetime", "disc"),
+    *("warm_up", "seconds", "offered", "lifetime", "disc", "greet"),
 )
 
 

@@ -43,11 +43,15 @@ struct Setting
     double lifetimeMs = 500;
     // FQ-CoDel above the card, ns-3's default.
     bool queueDisc = true;
+    // Small datagrams both ways between 0.7 and 1 s, so that addresses are resolved and block
+    // acknowledgements agreed before stations contend.
+    bool greet = false;
 };
 
 constexpr uint16_t PORT = 9;
 constexpr uint32_t DATAGRAM_BYTES = 1472;
 constexpr uint32_t SEGMENT_BYTES = 1448;
+constexpr uint16_t GREETING_PORT = 5000;
 
 NetDeviceContainer
 InstallWifi(const Setting& setting, NodeContainer accessPoint, NodeContainer stations)
@@ -134,6 +138,18 @@ InstallTraffic(const Setting& setting,
     return sinks;
 }
 
+// More than one packet at a time, as ns-3 agrees on block acknowledgements only then.
+void
+Greet(Ptr<Node> from, Ptr<Node> to, Ipv4Address address, uint16_t port, double start)
+{
+    UdpServerHelper(port).Install(to);
+    UdpClientHelper client(address, port);
+    client.SetAttribute("MaxPackets", UintegerValue(8));
+    client.SetAttribute("PacketSize", UintegerValue(200));
+    client.SetAttribute("Interval", TimeValue(MicroSeconds(10)));
+    client.Install(from).Start(Seconds(start));
+}
+
 } // namespace
 
 int
@@ -155,6 +171,7 @@ main(int argc, char** argv)
     command.AddValue("offered", "datagrams, bit/s of all stations", setting.offered);
     command.AddValue("lifetime", "longest time in the queue, ms", setting.lifetimeMs);
     command.AddValue("disc", "FQ-CoDel above the card", setting.queueDisc);
+    command.AddValue("greet", "agree on block acknowledgements first", setting.greet);
     command.Parse(argc, argv);
     RngSeedManager::SetRun(setting.run);
     Config::SetDefault("ns3::WifiMacQueue::MaxDelay",
@@ -176,6 +193,14 @@ main(int argc, char** argv)
     if (!setting.queueDisc)
     {
         TrafficControlHelper().Uninstall(devices);
+    }
+    for (uint32_t station = 0; setting.greet && station < setting.stations; station++)
+    {
+        Ptr<Node> node = stations.Get(station);
+        const uint16_t port = GREETING_PORT + station;
+        const double start = 0.72 + 0.02 * station;
+        Greet(node, accessPoint.Get(0), addresses.GetAddress(0), port, start);
+        Greet(accessPoint.Get(0), node, addresses.GetAddress(station + 1), port, start + 0.01);
     }
     const auto sinks = InstallTraffic(setting, accessPoint.Get(0), stations, addresses);
 

@@ -80,6 +80,13 @@ impl Scoreboard {
         *self = Self { una, repaired: una, lost: una, ..Self::default() };
     }
 
+    /// All up to `max` that is not SACKed is lost, retransmissions included.
+    pub(crate) fn give_up(&mut self, max: u64) {
+        let (una, sacked) = (self.una, std::mem::take(&mut self.sacked));
+        *self = Self { una, sacked, repaired: una, lost: una, ..Self::default() };
+        self.raise_lost(max);
+    }
+
     /// Holes below `edge` are lost from now on.
     pub(crate) fn raise_lost(&mut self, edge: u64) {
         if edge > self.lost {
@@ -237,6 +244,17 @@ mod tests {
         assert_eq!(board.waiting_bytes(), 400);
         board.repair(0, 100, 1_000);
         assert_eq!(board.next_lost(100), Some((400, 500)));
+    }
+
+    #[test]
+    fn what_is_given_up_is_repaired_once_more_but_for_what_is_sacked() {
+        let mut board = every_second_lost();
+        board.raise_lost(900);
+        board.repair(0, 100, 1_000);
+        board.give_up(1_200);
+        assert_eq!(board.waiting_bytes(), 700, "five holes and 200 bytes above the blocks");
+        assert_eq!(board.next_lost(100), Some((0, 100)));
+        assert_eq!(board.sacked_bytes(), 500);
     }
 
     #[test]

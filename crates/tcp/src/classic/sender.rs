@@ -75,6 +75,8 @@ pub(crate) struct Sender {
     segment_bytes: u32,
     pub(crate) sk: TcpSock,
     congestion: Congestion,
+    /// The algorithm is one of [`LossRules::reduces_flight`](super::settings::LossRules).
+    reduces_flight: bool,
     /// Where in a tick of the algorithms' clock the run begins.
     jiffies_phase: Duration,
     phase: Phase,
@@ -186,7 +188,9 @@ impl Sender {
             ..TcpSock::default()
         };
         congestion.attach(&mut sk);
+        let reducers = &settings.loss_rules.reduces_flight;
         Self {
+            reduces_flight: reducers.iter().any(|name| name == congestion.algorithm().name()),
             rtt: Timing::new(&settings),
             recovery: settings.recovery,
             segment_bytes: settings.segment_bytes,
@@ -349,14 +353,25 @@ impl Sender {
             (Recovery::Sack, Phase::Recovery) => {
                 self.repair.pipe.max(0).try_into().unwrap_or(u32::MAX)
             }
-            (Recovery::Fack, _) | (Recovery::Prr, Phase::Recovery) => self.packets(
-                self.stream.nxt
-                    - self.stream.una
-                    - self.scoreboard.sacked_bytes()
-                    - self.scoreboard.waiting_bytes(),
-            ),
+            (Recovery::Fack, _) | (Recovery::Prr, Phase::Recovery) => self.outstanding(),
+            (_, Phase::Loss) if self.repairs_after_timeouts() => self.outstanding(),
             _ => self.packets(self.stream.nxt - self.stream.una),
         }
+    }
+
+    fn has_scoreboard(&self) -> bool {
+        matches!(self.recovery, Recovery::Sack | Recovery::Prr | Recovery::Fack)
+    }
+
+    /// Whether a timeout sends again what is not SACKed, instead of the whole flight.
+    fn repairs_after_timeouts(&self) -> bool {
+        self.settings.loss_rules.sacks_outlive_timeouts && self.has_scoreboard()
+    }
+
+    /// Packets sent and neither acknowledged, SACKed nor lost.
+    fn outstanding(&self) -> u32 {
+        let gone = self.scoreboard.sacked_bytes() + self.scoreboard.waiting_bytes();
+        self.packets(self.stream.nxt - self.stream.una - gone)
     }
 
     // ---- what arrives -------------------------------------------------------------------------
@@ -390,9 +405,8 @@ impl Sender {
 
     /// Takes SACK blocks, unless the whole flight is being sent again anyway.
     fn take_blocks(&mut self, blocks: &[(u64, u64)]) -> bool {
-        let has_scoreboard =
-            matches!(self.recovery, Recovery::Sack | Recovery::Prr | Recovery::Fack);
-        if !has_scoreboard || self.phase == Phase::Loss {
+        let is_forgetful = self.phase == Phase::Loss && !self.repairs_after_timeouts();
+        if !self.has_scoreboard() || is_forgetful {
             return false;
         }
         let mut news = false;
@@ -494,6 +508,17 @@ impl Sender {
         self.serve(requests);
     }
 
+    /// A loss sets the slow start threshold.
+    pub(super) fn reduce_threshold(&mut self) {
+        let window = self.sk.snd_cwnd;
+        self.sk.prior_cwnd = window;
+        if self.reduces_flight {
+            self.sk.snd_cwnd = self.outstanding();
+        }
+        self.sk.snd_ssthresh = self.congestion.ssthresh(&mut self.sk);
+        self.sk.snd_cwnd = window;
+    }
+
     /// Does what the algorithm asks for. The window falls at once, as after an ECN echo
     /// (RFC 3168 section 6.1.2), unless a loss has reduced it already. These receivers tell no
     /// algorithm of marks, so none asks for an ACK.
@@ -536,7 +561,8 @@ impl Sender {
     }
 
     /// The retransmission timer ran out: slow start from the first unacknowledged segment on, and
-    /// the whole flight is sent again (RFC 5681 section 3.1; Jacobson, 1988).
+    /// the whole flight is sent again (RFC 5681 section 3.1; Jacobson, 1988), or what of it is not
+    /// SACKed.
     pub(crate) fn handle_timeout(&mut self, now: Time) {
         self.rtt.timer = Time::NEVER;
         self.set_clock(now);
@@ -552,20 +578,23 @@ impl Sender {
         }
         self.rtt.timer = now + self.rtt.estimator.rto();
         self.counters.timeouts += 1;
-        // A second timeout of the same segment leaves the threshold (RFC 5681 section 3.1).
-        if self.sk.inet_conn.icsk_retransmits == 0 {
-            self.sk.prior_cwnd = self.sk.snd_cwnd;
-            self.sk.snd_ssthresh = self.congestion.ssthresh(&mut self.sk);
+        let is_first = self.sk.inet_conn.icsk_retransmits == 0;
+        if is_first || self.settings.loss_rules.every_timeout_reduces {
+            self.reduce_threshold();
         }
         self.sk.inet_conn.icsk_retransmits = self.sk.inet_conn.icsk_retransmits.saturating_add(1);
         self.repair.recover = Some(self.stream.max);
         self.sk.high_seq = self.stream.max as u32;
         self.sk.snd_cwnd = 1;
         self.sk.snd_cwnd_cnt = 0;
-        self.stream.nxt = self.stream.una;
         self.repair.duplicate_acks = 0;
         self.repair.resend_first = false;
-        self.scoreboard.clear(self.stream.una);
+        if self.repairs_after_timeouts() {
+            self.scoreboard.give_up(self.stream.max);
+        } else {
+            self.stream.nxt = self.stream.una;
+            self.scoreboard.clear(self.stream.una);
+        }
         self.tell(CwndEvent::Loss);
         self.enter(Phase::Loss);
         self.publish();
@@ -584,7 +613,11 @@ impl Sender {
             self.scoreboard.repair_first(end, self.stream.max);
             return Some(self.note_sent(now, self.stream.una, end));
         }
-        let may_repair = self.phase == Phase::Recovery && self.has_room_in_recovery();
+        let may_repair = match self.phase {
+            Phase::Recovery => self.has_room_in_recovery(),
+            Phase::Loss => self.repairs_after_timeouts() && self.in_flight() < self.sk.snd_cwnd,
+            Phase::Open => false,
+        };
         let lost = if may_repair { self.scoreboard.next_lost(segment) } else { None };
         if let Some((start, end)) = lost {
             self.scoreboard.repair(start, end, self.stream.max);
@@ -623,6 +656,9 @@ impl Sender {
             (Recovery::Fack, _) => self.in_flight() + u32::from(self.opening) < self.sk.snd_cwnd,
             (Recovery::Sack | Recovery::Prr, Phase::Recovery) => {
                 within_limit && self.has_room_in_recovery()
+            }
+            (_, Phase::Loss) if self.repairs_after_timeouts() => {
+                within_limit && self.in_flight() < self.sk.snd_cwnd
             }
             _ => within_limit && flight <= self.sk.snd_cwnd + self.limited_transmit(),
         }

@@ -82,6 +82,46 @@ impl Script {
     }
 }
 
+/// A sender of ns-3 with a window of 20 segments in flight.
+fn of_ns_3() -> Script {
+    Script::with(ClassicSettings {
+        segment_bytes: SEGMENT as u32,
+        initial_window_pkts: 20,
+        limited_transmit: false,
+        ..ns_3()
+    })
+}
+
+#[test]
+fn ns_3_halves_what_is_left_in_flight_of_a_window() {
+    let mut script = of_ns_3();
+    // The first twelve were lost together, and the next three arrived.
+    for sacked in 13..=15 {
+        script.ack(0, &[(12, sacked)]);
+    }
+    assert_eq!(script.window().1, 2, "half of five in flight");
+    let mut script = of_ns_3();
+    for sacked in 2..=4 {
+        script.ack(0, &[(1, sacked)]);
+    }
+    assert_eq!(script.window().1, 8, "half of sixteen: one is lost, three are SACKed");
+}
+
+#[test]
+fn each_timeout_of_ns_3_lowers_the_threshold_and_repeats_only_what_is_missing() {
+    let mut script = of_ns_3();
+    script.ack(0, &[(10, 12)]);
+    assert_eq!(script.timeout(), [0]);
+    assert_eq!(script.window(), (1, 9), "half of eighteen in flight");
+    assert_eq!(script.timeout(), [0]);
+    assert_eq!(script.window(), (1, 2), "half of one, at least two");
+    let mut repeated = Vec::new();
+    for next in 1..=9 {
+        repeated.extend(script.ack(next, &[(10, 12)]));
+    }
+    assert_eq!(repeated, [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 14], "not 10 and 11");
+}
+
 #[test]
 fn a_reduction_that_the_algorithm_asks_for_comes_at_once_and_not_in_recovery() {
     let mut script = Script::new(Recovery::NewReno, 10);

@@ -78,6 +78,19 @@ pub struct ClassicTimer {
     pub rtt_tick_us: u32,
 }
 
+/// What losses reduce, and what timeouts forget.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LossRules {
+    /// Algorithms whose threshold after a loss follows from the packets in flight, those neither
+    /// SACKed nor lost, instead of from the window.
+    pub reduces_flight: Vec<String>,
+    /// Whether every timeout lowers the threshold, and not the first one of a segment alone
+    /// (RFC 5681 section 3.1).
+    pub every_timeout_reduces: bool,
+    /// Whether SACKed data are not sent again after a timeout. RFC 2018 section 8 forgets them.
+    pub sacks_outlive_timeouts: bool,
+}
+
 /// The settings of a classic sender and receiver.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ClassicSettings {
@@ -102,6 +115,9 @@ pub struct ClassicSettings {
     pub duplicate_ack_threshold: u32,
     /// Whether the first duplicate ACKs let a new segment go each (RFC 3042).
     pub limited_transmit: bool,
+    /// What losses reduce, and what timeouts forget.
+    #[serde(flatten)]
+    pub loss_rules: LossRules,
     /// Whether every segment has a fine timer, at which a duplicate ACK looks (Vegas: Brakmo,
     /// O'Malley and Peterson, 1994, section 3.1).
     pub fine_retransmission: bool,

@@ -125,10 +125,8 @@ impl Sender {
     /// Duplicate ACKs of a flight whose loss is being repaired already do not count again. Without
     /// SACK they may come from a flight that was sent twice, up to its very end.
     pub(super) fn may_enter_recovery(&self) -> bool {
-        let has_scoreboard =
-            matches!(self.recovery, Recovery::Sack | Recovery::Prr | Recovery::Fack);
         match self.repair.recover {
-            Some(recover) if has_scoreboard => self.stream.una >= recover,
+            Some(recover) if self.has_scoreboard() => self.stream.una >= recover,
             Some(recover) => self.stream.una > recover,
             None => true,
         }
@@ -139,8 +137,11 @@ impl Sender {
         self.repair.prr = PrrState { flight: in_flight, ..PrrState::default() };
         self.counters.fast_retransmits += 1;
         self.repair.recover = Some(self.stream.max);
-        self.sk.prior_cwnd = self.sk.snd_cwnd;
-        self.sk.snd_ssthresh = self.congestion.ssthresh(&mut self.sk);
+        if self.reduces_flight {
+            // What the SACK blocks show to be lost is not in flight.
+            self.find_losses();
+        }
+        self.reduce_threshold();
         self.sk.high_seq = self.stream.max as u32;
         self.repair.is_first_partial_ack = true;
         self.repair.resend_first = true;
