@@ -40,11 +40,11 @@ def main() -> int:
                 continue
             file = Path(folder) / f"{name}.json"
             try:
-                path = resolve_link(Link(preset=name), Path(folder)).path
+                path = resolve_link(Link.read(name), Path(folder)).path
             except CwndlabError as error:
                 print(f"{name:28} {error}")
                 continue
-            file.write_text(json.dumps(path.model_dump(mode="json", exclude_none=True)))
+            file.write_text(json.dumps(path))
             missed += judge(name, [binary, str(file)], options.pairs)
     return int(missed > 0)
 
