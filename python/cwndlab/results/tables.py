@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 TABLES = ("flows", "links", "samples", "events", "acks")
 LIVE_TABLES = ("tcp_info", "probes", "flags", "radio", "datagrams")
-"""Tables that only runs on a real network have."""
+"""Tables that exist for runs on a real network only."""
 
 ROWS_AT_ONCE = 1 << 14
 """Most rows held in memory while a file whose size depends on the study is read or written."""

@@ -101,6 +101,8 @@ def describe_link(spec: str) -> list[str]:
     lines = [preset.title if preset else spec]
     if preset and preset.description:
         lines += [f"  {line}" for line in preset.description.strip().split("\n")]
+    if preset and (changes := list(_changes(link.table))):
+        lines += ["", "  changes to the preset", *(f"    {change}" for change in changes)]
     path = path_lines(describe_path(resolved.path, resolved.traces, resolved.server_ns))
     lines += ["", *(f"  {line}" for line in path)]
     for trace in resolved.traces.values():
@@ -119,6 +121,14 @@ def describe_link(spec: str) -> list[str]:
         ]
         lines += [f"    {key}: fixed: {reason}" for key, reason in preset.fixed.items()]
     return lines
+
+
+def _changes(table: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _changes(value, f"{prefix}{key}.")
+        elif prefix or key not in {"preset", "period"}:
+            yield f"{prefix}{key} = {value}"
 
 
 def _describe_range(span: Range) -> str:

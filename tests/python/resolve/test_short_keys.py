@@ -11,7 +11,7 @@ from cwndlab import core
 from cwndlab.errors import CoreMissingError, StudyError
 from cwndlab.resolve.presets import presets
 from cwndlab.schema.path import PathPart
-from cwndlab.study.describe import read_link
+from cwndlab.study.describe import describe_link, read_link
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,6 +27,16 @@ def wifi(spec: str) -> PathPart:
     _, resolved = read_link(spec)
     assert isinstance(resolved.path, PathPart)
     return resolved.path
+
+
+def test_changes_to_a_preset_stand_below_its_title() -> None:
+    lines = describe_link("lte-typical,bandwidth=20 MHz,cell.radio.layers=2,police=9 Mbit/s, 90 kB")
+    start = lines.index("  changes to the preset")
+    assert {line.strip() for line in lines[start + 1 : start + 5]} == {
+        *("bandwidth = 20 MHz", "cell.radio.layers = 2"),
+        *("police.rate = 9 Mbit/s", "police.burst = 90 kB"),
+    }
+    assert "  changes to the preset" not in describe_link("lte-typical")
 
 
 def test_a_carrier_in_two_words() -> None:

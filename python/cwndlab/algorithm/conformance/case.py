@@ -32,7 +32,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class CaseOutcome:
-    """The checks of a case up to the first thing that did not happen, and the last run's phases."""
+    """The checks of a case up to the first that failed, and the phases of the last run."""
 
     case: Case
     checks: tuple[CaseCheck, ...]
