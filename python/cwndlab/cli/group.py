@@ -110,7 +110,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "ledger": CommandEntry(
             "cwndlab.cli.ledger",
             "ledger_command",
-            "Show how often predictions came true; add those of other ledgers, FILE.",
+            "Show how often predictions came true, in this ledger and in each FILE.",
         ),
         "watch": CommandEntry(
             "cwndlab.cli.watch",

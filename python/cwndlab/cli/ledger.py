@@ -20,7 +20,7 @@ from cwndlab.judge.ledger import ledger_of_user, merge, read_ledger, reliability
 )
 @format_option
 def ledger_command(others: tuple[Path, ...], ledger: Path | None, output_format: str) -> None:
-    """Show how often predictions came true; add those of other ledgers, FILE.
+    """Show how often predictions came true, in this ledger and in each FILE.
 
     `cwndlab trial verdict` adds predictions. A ledger is a file of JSON lines that can be
     published.
