@@ -33,7 +33,6 @@
 
 #define LEDBAT_PP_MIN_CWND	2u
 #define LEDBAT_PP_MAX_DIVISOR	16u
-#define LEDBAT_PP_SAMPLES	4u
 #define LEDBAT_PP_BASE_MS	600000u	/* RFC 6817 section 2.4.2: ten minutes */
 #define LEDBAT_PP_ROUNDS	2u	/* at two packets, and before the first slowdown */
 #define LEDBAT_PP_SHARE		9u	/* times the last slowdown until the next one */
@@ -55,12 +54,11 @@ CC_PHASES(ledbat_pp, LEDBAT_PP_PHASES);
 
 struct ledbat_pp {
 	struct minmax base;		/* us, over ms */
-	u32 recent_us[LEDBAT_PP_SAMPLES];
+	u32 recent_us[4];		/* RFC 6817 section 2.4.2: the last samples, newest first */
 	u32 credit;			/* of the window, 2^-24 packets */
 	u32 slowdown_ms;		/* when the next slowdown begins, or this one began */
 	u32 quiet_until_ms;		/* how long it keeps two packets */
 	u32 resume_cwnd;		/* window at which a ramp-up ends, packets */
-	u8 next_sample;
 	u8 phase;			/* LEDBAT_PP_* */
 	bool has_rtt;
 	bool is_slowing;		/* the ramp-up belongs to a slowdown */
@@ -85,10 +83,10 @@ CC_INLINE bool ledbat_pp_returns(const struct ledbat_pp *ca)
 
 CC_INLINE u32 ledbat_pp_queueing_us(const struct ledbat_pp *ca)
 {
-	u32 recent = ca->recent_us[0], base = minmax_get(&ca->base), n;
+	u32 recent = min(min(ca->recent_us[0], ca->recent_us[1]),
+			 min(ca->recent_us[2], ca->recent_us[3]));
+	u32 base = minmax_get(&ca->base);
 
-	for (n = 1; n < LEDBAT_PP_SAMPLES; n++)
-		recent = min(recent, ca->recent_us[n]);
 	return recent > base ? recent - base : 0;
 }
 
@@ -232,21 +230,23 @@ CC_PROG(void, ledbat_pp_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 CC_PROG(void, ledbat_pp_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
 	struct ledbat_pp *ca = inet_csk_ca(sk);
-	u32 rtt_us, n;
+	u32 rtt_us;
 
 	if (sample->rtt_us < 0)
 		return;
 	rtt_us = max((u32)sample->rtt_us, 1u);
-	if (!ca->has_rtt) {
+	if (ca->has_rtt) {
+		minmax_running_min(&ca->base, LEDBAT_PP_BASE_MS, cc_now_ms(sk), rtt_us);
+	} else {
 		ca->has_rtt = true;
 		minmax_reset(&ca->base, cc_now_ms(sk), rtt_us);
-		for (n = 0; n < LEDBAT_PP_SAMPLES; n++)
-			ca->recent_us[n] = rtt_us;
-		return;
+		ca->recent_us[0] = ca->recent_us[1] = ca->recent_us[2] = rtt_us;
 	}
-	minmax_running_min(&ca->base, LEDBAT_PP_BASE_MS, cc_now_ms(sk), rtt_us);
-	ca->recent_us[ca->next_sample & (LEDBAT_PP_SAMPLES - 1)] = rtt_us;
-	ca->next_sample++;
+	/* Moved, since the kernel's verifier refuses a place that is calculated. */
+	ca->recent_us[3] = ca->recent_us[2];
+	ca->recent_us[2] = ca->recent_us[1];
+	ca->recent_us[1] = ca->recent_us[0];
+	ca->recent_us[0] = rtt_us;
 }
 
 CC_PROG(void, ledbat_pp_init, struct sock *sk)

@@ -258,6 +258,14 @@ def test_the_algorithms_of_the_documentation_are_loaded(tmp_path: Path) -> None:
 
 
 @needs_kernel
+def test_every_algorithm_of_ours_passes_the_verifier(tmp_path: Path) -> None:
+    with KernelHelper() as running:
+        for algorithm in core.algorithms():
+            name = load(running, algorithm, tmp_path).name
+            assert name in this_kernel().ours, algorithm
+
+
+@needs_kernel
 def test_what_the_verifier_says_is_told(tmp_path: Path) -> None:
     reno = core.algorithm("reno").source_text
     text = reno.replace("	(void)ack;", "	(void)ack;\n	tcp_sk(sk)->snd_cwnd_clamp = 9;")
