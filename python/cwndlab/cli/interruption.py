@@ -55,8 +55,21 @@ def is_asked() -> bool:
     return _is_asked
 
 
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+def _interrupt(_signal: int, frame: FrameType | None) -> None:
     global _is_asked  # noqa: PLW0603  a process has one SIGINT, too
     if _is_listening:
         _is_asked = True
+        if _is_importing_polars(frame):
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
+            return
         raise Interruption
+
+
+def _is_importing_polars(frame: FrameType | None) -> bool:
+    """Whether Polars is being imported, which panics at an exception and takes 0.1 s."""
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == "<module>" and frame.f_globals.get("__name__") == "polars":
+            return True
+        frame = frame.f_back
+    return False
