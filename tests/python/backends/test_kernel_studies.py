@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cwndlab.api.results import Results
 
 pytestmark = [
+    pytest.mark.xdist_group("this machine"),
     needs_kernel,
     pytest.mark.skipif(bool(obstacles()), reason="; ".join(each.what for each in obstacles())),
 ]
