@@ -50,7 +50,7 @@ _CACHES = (
 )
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Say which tests one of several processes runs (`make test-python`)."""
     for item in items:

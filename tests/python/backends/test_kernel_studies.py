@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from cwndlab.api.results import Results
 
 pytestmark = [
-    pytest.mark.xdist_group("this machine"),
     needs_kernel,
     pytest.mark.skipif(bool(obstacles()), reason="; ".join(each.what for each in obstacles())),
 ]
@@ -69,7 +68,7 @@ def run(study: Study, folder: Path) -> Results:
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     folder = tmp_path_factory.mktemp("kernel")
-    mine(folder, f"{GOOD}/* {folder} */\n")  # a name of its own in the kernel
+    mine(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         study = Study(

@@ -261,7 +261,7 @@ def test_the_algorithms_of_the_documentation_are_loaded(tmp_path: Path) -> None:
 def test_every_algorithm_of_ours_passes_the_verifier(tmp_path: Path) -> None:
     with KernelHelper() as running:
         for algorithm in core.algorithms():
-            # Other tests may have the algorithm itself in the kernel at the same time.
+            # A copy, as the algorithm itself may be in the kernel already.
             text = core.algorithm(algorithm).source_text
             source = tmp_path / f"{algorithm}.c"
             source.write_text(f"{text}/* {tmp_path} */\nint v{os.getpid()};\n", encoding="utf-8")

@@ -560,9 +560,9 @@ impl Sender {
         }
     }
 
-    /// The retransmission timer ran out: slow start from the first unacknowledged segment on, and
-    /// the whole flight is sent again (RFC 5681 section 3.1; Jacobson, 1988), or what of it is not
-    /// SACKed.
+    /// The retransmission timer ran out. Slow start begins at the first unacknowledged segment. The
+    /// whole flight is sent again (RFC 5681 section 3.1; Jacobson, 1988), or only the bytes that no
+    /// SACK block covers ([`LossRules::sacks_outlive_timeouts`](super::settings::LossRules)).
     pub(crate) fn handle_timeout(&mut self, now: Time) {
         self.rtt.timer = Time::NEVER;
         self.set_clock(now);
