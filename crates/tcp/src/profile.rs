@@ -244,6 +244,20 @@ mod tests {
     }
 
     #[test]
+    fn algorithms_that_reduce_the_flight_exist() {
+        for name in Profile::names() {
+            let StackSettings::Classic(settings) = Profile::by_name(name).expect("exists").stack
+            else {
+                continue;
+            };
+            for algorithm in settings.loss_rules.reduces_flight {
+                let known = Algorithm::by_name(&algorithm).expect("an algorithm of ours");
+                assert_eq!(known.name(), algorithm, "{name} uses an alias");
+            }
+        }
+    }
+
+    #[test]
     fn overrides_change_one_setting() {
         let profile = Profile::by_name("linux-6.1").expect("exists");
         let ten = BTreeMap::from([("initial_cwnd_pkts".to_owned(), 3)]);

@@ -613,11 +613,7 @@ impl Sender {
             self.scoreboard.repair_first(end, self.stream.max);
             return Some(self.note_sent(now, self.stream.una, end));
         }
-        let may_repair = match self.phase {
-            Phase::Recovery => self.has_room_in_recovery(),
-            Phase::Loss => self.repairs_after_timeouts() && self.in_flight() < self.sk.snd_cwnd,
-            Phase::Open => false,
-        };
+        let may_repair = self.phase != Phase::Open && self.has_room_for_repair();
         let lost = if may_repair { self.scoreboard.next_lost(segment) } else { None };
         if let Some((start, end)) = lost {
             self.scoreboard.repair(start, end, self.stream.max);
@@ -634,12 +630,16 @@ impl Sender {
         Some(self.note_sent(now, start, end))
     }
 
-    fn has_room_in_recovery(&self) -> bool {
-        match self.recovery {
-            Recovery::Sack => self.repair.pipe < i64::from(self.sk.snd_cwnd),
-            Recovery::Prr => self.in_flight() < self.sk.snd_cwnd,
-            Recovery::Fack => self.in_flight() < self.repair.allowance,
-            Recovery::Tahoe | Recovery::Reno | Recovery::NewReno => false,
+    /// Whether recovery, or what follows a timeout, lets a lost segment go out now.
+    fn has_room_for_repair(&self) -> bool {
+        match (self.recovery, self.phase) {
+            (_, Phase::Loss) => {
+                self.repairs_after_timeouts() && self.in_flight() < self.sk.snd_cwnd
+            }
+            (Recovery::Sack, _) => self.repair.pipe < i64::from(self.sk.snd_cwnd),
+            (Recovery::Prr, _) => self.in_flight() < self.sk.snd_cwnd,
+            (Recovery::Fack, _) => self.in_flight() < self.repair.allowance,
+            (Recovery::Tahoe | Recovery::Reno | Recovery::NewReno, _) => false,
         }
     }
 
@@ -652,13 +652,13 @@ impl Sender {
         let within_limit = flight <= self.settings.window_limit_pkts;
         match (self.recovery, self.phase) {
             // SACKed packets make room, beyond the limit too, which bounds the window only.
-            (Recovery::Fack, Phase::Recovery) => self.has_room_in_recovery(),
+            (Recovery::Fack, Phase::Recovery) => self.has_room_for_repair(),
             (Recovery::Fack, _) => self.in_flight() + u32::from(self.opening) < self.sk.snd_cwnd,
             (Recovery::Sack | Recovery::Prr, Phase::Recovery) => {
-                within_limit && self.has_room_in_recovery()
+                within_limit && self.has_room_for_repair()
             }
             (_, Phase::Loss) if self.repairs_after_timeouts() => {
-                within_limit && self.in_flight() < self.sk.snd_cwnd
+                within_limit && self.has_room_for_repair()
             }
             _ => within_limit && flight <= self.sk.snd_cwnd + self.limited_transmit(),
         }
