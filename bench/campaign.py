@@ -2,7 +2,8 @@
 
 A study of many short runs, from the start of the interpreter to the finished results: wall and CPU
 time, memory, `fsync`s and bytes, on one core and on two; the simulation itself beside it; how time
-and memory grow with the number of runs; and what is lost by SIGKILL at random moments.
+and memory grow with the number of runs; what is lost by SIGKILL at random moments; and what it
+costs to draw networks over the ranges of a preset.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ RUNS = 1_000
 WALL_S = 1.5
 CPU_S = 1.5
 BYTES_A_RUN = 3_000
+NETWORKS = 300
+NETWORKS_CPU_S = 1.0
 CHANGING = {"manifest.json", ".manifest.json", "history.parquet", ".lock"}
 
 _STUDY = """
@@ -58,6 +61,20 @@ began_s = time.process_time()
 while texts:
     texts = texts[len(core.run_many(texts[:512], {{{{}}}})["errors"]):]
 print(json.dumps({{{{"simulation_s": time.process_time() - began_s}}}}))
+"""
+_NETWORKS = """
+import json, time
+import cwndlab as cw
+from cwndlab.judge.sampling import vary
+def resolved(count):
+    draws = vary("lte-typical", count, 1).draws
+    study = cw.Study(link="lte-typical", algorithm="cubic",
+                     factors={"network": [draw.level() for draw in draws]})
+    return [cell.resolved.scenario for cell in study.cells]
+resolved(2)  # what is loaded once
+began_s = time.process_time()
+assert len(resolved(COUNT)) == COUNT
+print(json.dumps({"networks_s": time.process_time() - began_s}))
 """
 SUMMARIES = '{"samples": "none", "events": False}'
 
@@ -149,6 +166,8 @@ def main() -> int:
         against = "" if bar is None else f"at most {bar:,g}  {'ok' if is_ok else 'MISSED'}"
         print(f"{name:58} {value:12,.4g} {unit:8} {against}", flush=True)
 
+    drawn = json.loads(output_of(_NETWORKS.replace("COUNT", str(NETWORKS))))
+    judge(f"{NETWORKS} networks drawn and resolved", drawn["networks_s"], "CPU s", NETWORKS_CPU_S)
     with tempfile.TemporaryDirectory() as place:
         top = Path(place)
         text = _SIMULATION.format(repetitions=RUNS // 2, record="{}")

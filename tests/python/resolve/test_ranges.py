@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -186,15 +185,6 @@ def test_a_users_file_may_have_ranges_of_its_own() -> None:
     )
     with pytest.raises(LinkError, match=r"ranges.server: low and high need the same unit"):
         vary("x.toml", 1, 1)
-
-
-def test_hundreds_of_draws_resolve_in_well_under_a_second() -> None:
-    resolved("lte-typical", vary("lte-typical", 2, 1).draws)  # what is found once
-    start = time.process_time()
-    sample = vary("lte-typical", 300, 1)
-    scenarios = resolved("lte-typical", sample.draws)
-    assert len(scenarios) == 300
-    assert time.process_time() - start < 1
 
 
 def test_every_range_of_a_preset_has_words_for_sentences() -> None:
