@@ -32,13 +32,14 @@ _APPLICATIONS: tuple[apps.Application, ...] = (
 def written_links() -> Iterator[dict[str, Any]]:
     """Links in which every key of the core's schema is written, with every kind of everything."""
     definitions = core.link_definitions()
-    for n in range(24):
+    for n in range(28):
         wire = _filled(definitions, {"$ref": "#/$defs/LinkStage"}, n)
+        wire["queue"] = ("100 packets", "100 kB")[n // 7 % 2]  # each for the seven disciplines
         of_rate = {"rate": wire["rate"], "burst": "64 kB"}
         wire["police"]["burst"] = "64 kB"
         for outage in wire["outages"]:
             outage["stop"] = "2 h"
-        if wire["aqm"]["kind"] not in {"drop_tail", "codel", "fq_codel"}:
+        if wire["aqm"]["kind"] not in {"drop_tail", "codel", "fq_codel", "dualpi2"}:
             del wire["ack_filter"]
         if wire["transition"] == "keep":
             del wire["reorder"]

@@ -27,6 +27,8 @@ QUEUES: Mapping[str, Json] = {
     "fq_codel-ecn": {"kind": "fq_codel", "ecn": True, "queues": 4, "quantum_bytes": 300},
     "pie": {"kind": "pie", **LIMIT},
     "pie-ecn": {"kind": "pie", "ecn": True, "target_ns": 5 * MS, "burst_ns": 0, "packets": 200},
+    "dualpi2": {"kind": "dualpi2", **LIMIT},
+    "dualpi2-early": {"kind": "dualpi2", "target_ns": 5 * MS, "threshold_ns": MS // 2},
     "red": {"kind": "red", "min_bytes": 15_000, "max_bytes": 45_000, "limit_bytes": 75_000},
     "red-ecn": {
         "kind": "red",

@@ -139,6 +139,9 @@ pub enum QueueConfig {
     FqCodel(FqCodelConfig),
     /// Proportional integral controller enhanced: PIE, RFC 8033.
     Pie(PieConfig),
+    /// A queue for L4S beside one for the rest, coupled: DualPI2, RFC 9332.
+    #[serde(rename = "dualpi2")]
+    DualPi2(DualPi2Config),
     /// Random early detection, Floyd and Jacobson 1993.
     Red(RedConfig),
     /// ECN-capable arrivals are marked and others dropped while more than the threshold is queued,
@@ -215,6 +218,27 @@ pub struct PieConfig {
     pub bytes: Option<Bytes>,
 }
 
+/// DualPI2, RFC 9332 appendix A.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DualPi2Config {
+    /// The delay to which the classic queue is controlled.
+    #[serde(rename = "target_ns", default = "dual_pi2_target")]
+    pub target: Duration,
+    /// The longest usual round trip, for which the controller is stable.
+    #[serde(rename = "max_rtt_ns", default = "dual_pi2_max_rtt")]
+    pub max_rtt: Duration,
+    /// From this delay on L4S packets are marked.
+    #[serde(rename = "threshold_ns", default = "dual_pi2_threshold")]
+    pub threshold: Duration,
+    /// Limit of both queues together in packets.
+    #[serde(default)]
+    pub packets: Option<u32>,
+    /// Limit of both queues together in bytes.
+    #[serde(default)]
+    pub bytes: Option<Bytes>,
+}
+
 /// Active management of a queue that a radio or a device empties; its limits are given beside it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
@@ -260,6 +284,19 @@ pub enum AqmConfig {
         /// Whether ECN-capable packets are marked instead of dropped, below a probability of 10 %.
         #[serde(default)]
         ecn: bool,
+    },
+    /// A queue for L4S beside one for the rest, coupled: DualPI2, RFC 9332.
+    #[serde(rename = "dualpi2")]
+    DualPi2 {
+        /// The delay to which the classic queue is controlled.
+        #[serde(rename = "target_ns", default = "dual_pi2_target")]
+        target: Duration,
+        /// The longest usual round trip, for which the controller is stable.
+        #[serde(rename = "max_rtt_ns", default = "dual_pi2_max_rtt")]
+        max_rtt: Duration,
+        /// From this delay on L4S packets are marked.
+        #[serde(rename = "threshold_ns", default = "dual_pi2_threshold")]
+        threshold: Duration,
     },
 }
 
@@ -542,6 +579,21 @@ fn pie_target() -> Duration {
 /// MAX_BURST of RFC 8033 section 4.4.
 fn pie_burst() -> Duration {
     Duration::from_millis(150)
+}
+
+/// "target" of RFC 9332 figure 2.
+fn dual_pi2_target() -> Duration {
+    Duration::from_millis(15)
+}
+
+/// "RTT_max" of RFC 9332 figure 2.
+fn dual_pi2_max_rtt() -> Duration {
+    Duration::from_millis(100)
+}
+
+/// "minTh" of RFC 9332 figure 2.
+fn dual_pi2_threshold() -> Duration {
+    Duration::from_micros(800)
 }
 
 /// Floyd and Jacobson 1993 simulate with 1/50.

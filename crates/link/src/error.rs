@@ -46,7 +46,9 @@ pub enum StageError {
     #[error("reorder does not go with transition `keep`, which decides the order itself")]
     KeptReorder,
     /// Queues that know when a packet leaves as soon as it comes.
-    #[error("ack_filter stands on drop_tail, codel and fq_codel, and not on pie, red and step")]
+    #[error(
+        "ack_filter works with drop_tail, codel, fq_codel and dualpi2, not with pie, red and step"
+    )]
     AckFilterQueue,
     /// An outage that stops before it starts.
     #[error("an outage starts at {start:?} but stops at {stop:?}")]
@@ -82,6 +84,9 @@ pub enum StageError {
     /// A turn in which nothing could be sent, or one without measure.
     #[error("fq_codel: a quantum of {} bytes; use 1 to 4,294,967,295 bytes", .0.0)]
     FqCodelQuantum(Bytes),
+    /// A controller whose updates would be too frequent.
+    #[error("dualpi2: the target and max_rtt must be at least 1 ms")]
+    DualPi2Times,
     /// More stages than events can number.
     #[error("more than 65535 stages")]
     TooManyStages,

@@ -43,9 +43,9 @@ pub use ack::Ack;
 pub use any::AnyLink;
 pub use chain::Chain;
 pub use config::{
-    AckFilter, AqmConfig, EarlyDiscard, FqCodelConfig, JitterConfig, LossConfig, OutageConfig,
-    OutageKind, PieConfig, PoliceConfig, QueueConfig, RateConfig, RedConfig, ReorderConfig,
-    StageConfig, StepConfig, Transition,
+    AckFilter, AqmConfig, DualPi2Config, EarlyDiscard, FqCodelConfig, JitterConfig, LossConfig,
+    OutageConfig, OutageKind, PieConfig, PoliceConfig, QueueConfig, RateConfig, RedConfig,
+    ReorderConfig, StageConfig, StepConfig, Transition,
 };
 pub use counters::{Backlog, Counters, Drops, Tally};
 pub use cwndlab_trace::{

@@ -46,6 +46,7 @@ fn managements() -> impl Strategy<Value = AqmConfig> {
         Just(AqmConfig::Codel { target, interval, ecn }),
         Just(AqmConfig::FqCodel { queues, quantum, target, interval, ecn }),
         Just(AqmConfig::Pie { target: ms(15), burst: ms(30), ecn }),
+        Just(AqmConfig::DualPi2 { target: ms(15), max_rtt: ms(40), threshold: ms(1) }),
     ]
 }
 

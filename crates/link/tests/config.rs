@@ -3,8 +3,8 @@
 use core::num::NonZeroU32;
 
 use cwndlab_link::{
-    FqCodelConfig, JitterConfig, LossConfig, OutageKind, PieConfig, Probability, QueueConfig,
-    RateConfig, StageConfig, Transition,
+    DualPi2Config, FqCodelConfig, JitterConfig, LossConfig, OutageKind, PieConfig, Probability,
+    QueueConfig, RateConfig, StageConfig, Transition,
 };
 use cwndlab_units::{Bytes, Duration, Rate, Time};
 
@@ -39,7 +39,7 @@ fn the_plain_stage_of_the_scenario_format_is_read() {
 }
 
 /// One of everything.
-const STAGES: [&str; 8] = [
+const STAGES: [&str; 9] = [
     r#"{"rate": {"kind": "unlimited"}, "jitter": {"kind": "uniform", "max_ns": 5},
         "loss": {"kind": "iid", "ppb": 10000000}, "transition": "keep"}"#,
     r#"{"rate": {"kind": "token_bucket", "bits_per_sec": 5, "burst_bytes": 1600},
@@ -58,6 +58,7 @@ const STAGES: [&str; 8] = [
         "loss": {"kind": "iid", "ppb": 0}}, {"at_ns": 8}]}"#,
     r#"{"queue": {"kind": "fq_codel"}}"#,
     r#"{"queue": {"kind": "pie", "packets": 1000}}"#,
+    r#"{"queue": {"kind": "dualpi2", "packets": 10000}}"#,
 ];
 
 #[test]
@@ -98,6 +99,14 @@ fn settings_have_their_documented_defaults() {
         bytes: None,
     };
     assert_eq!(stage(STAGES[7]).queue, QueueConfig::Pie(pie));
+    let dual = DualPi2Config {
+        target: Duration::from_millis(15),
+        max_rtt: Duration::from_millis(100),
+        threshold: Duration::from_micros(800),
+        packets: Some(10_000),
+        bytes: None,
+    };
+    assert_eq!(stage(STAGES[8]).queue, QueueConfig::DualPi2(dual));
     let QueueConfig::Red(red) = stage(STAGES[1]).queue else { panic!("must be RED") };
     assert_eq!((red.weight_shift, red.max_probability.ppb(), red.ecn), (9, 20_000_000, false));
     let RateConfig::TokenBucket { burst, .. } = stage(STAGES[1]).rate else {

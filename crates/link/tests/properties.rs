@@ -6,9 +6,9 @@ use common::{Frame, Left, Outcome, drain, ms, run, us};
 use core::num::NonZeroU32;
 
 use cwndlab_link::{
-    AnyLink, FqCodelConfig, JitterConfig, Link, LinkEventKind, LossConfig, OutageConfig,
-    OutageKind, PieConfig, PoliceConfig, Probability, QueueConfig, RateConfig, RateTrace,
-    RedConfig, StageConfig, Stages, StepConfig, Traces, Transition, Wire,
+    AnyLink, DualPi2Config, FqCodelConfig, JitterConfig, Link, LinkEventKind, LossConfig,
+    OutageConfig, OutageKind, PieConfig, PoliceConfig, Probability, QueueConfig, RateConfig,
+    RateTrace, RedConfig, StageConfig, Stages, StepConfig, Traces, Transition, Wire,
 };
 use cwndlab_units::{Bytes, Duration, Ecn, Rate, Time};
 use proptest::prelude::*;
@@ -86,6 +86,15 @@ fn queues() -> impl Strategy<Value = QueueConfig> {
                 })
             }
         ),
+        2 => (limits(), 1_u64..8, 0_u64..4).prop_map(|((packets, bytes), target, threshold)| {
+            QueueConfig::DualPi2(DualPi2Config {
+                target: Duration::from_millis(target),
+                max_rtt: Duration::from_millis(10),
+                threshold: Duration::from_millis(threshold),
+                packets,
+                bytes,
+            })
+        }),
         1 => red,
         1 => (limits(), 1_u32..10).prop_map(|((packets, bytes), mark)| QueueConfig::Step {
             mark_bytes: None,
@@ -196,9 +205,14 @@ fn arrivals() -> impl Strategy<Value = Vec<(Time, Frame)>> {
         for (number, (gap_us, bytes, is_capable)) in arrivals.into_iter().enumerate() {
             // Ties with opportunities, steps and outages must be met.
             now_us += if gap_us > 20_000 { gap_us / 1000 * 1000 } else { gap_us };
-            let frame = if is_capable { Frame::capable } else { Frame::new };
             let number = number as u32;
-            frames.push((us(now_us), frame(number, bytes).in_flow(number % FLOWS)));
+            let ecn = match is_capable {
+                false => Ecn::NotEct,
+                true if number % 5 < 2 => Ecn::Ect1,
+                true => Ecn::Ect0,
+            };
+            let frame = Frame { ecn, ..Frame::new(number, bytes) };
+            frames.push((us(now_us), frame.in_flow(number % FLOWS)));
         }
         frames
     })
@@ -211,10 +225,25 @@ fn limits_of(queue: &QueueConfig) -> (u32, u64) {
         | QueueConfig::Codel { packets, bytes, .. }
         | QueueConfig::FqCodel(FqCodelConfig { packets, bytes, .. })
         | QueueConfig::Pie(PieConfig { packets, bytes, .. })
+        | QueueConfig::DualPi2(DualPi2Config { packets, bytes, .. })
         | QueueConfig::Step { packets, bytes, .. } => (packets, bytes),
         QueueConfig::Red(ref red) => (None, red.limit),
     };
     (packets.unwrap_or(u32::MAX), bytes.map_or(u64::MAX, |bytes| bytes.0))
+}
+
+fn decides_on_dequeue(queue: &QueueConfig) -> bool {
+    use QueueConfig::{Codel, DualPi2, FqCodel};
+    matches!(queue, Codel { .. } | FqCodel(_) | DualPi2(_))
+}
+
+/// In which of a queue's lines a packet waits, all of which keep their order.
+fn line(queue: &QueueConfig, frame: &Frame) -> u32 {
+    match queue {
+        QueueConfig::FqCodel(_) => frame.flow,
+        QueueConfig::DualPi2(_) => u32::from(frame.ecn == Ecn::Ect1),
+        _ => 0,
+    }
 }
 
 fn ppb(ppb: u32) -> Probability {
@@ -270,7 +299,7 @@ proptest! {
             peak = peak.max(backlog.packets);
             let (most_packets, most_bytes) = limits_of(&stage.queue);
             prop_assert!(backlog.packets <= most_packets && backlog.bytes <= most_bytes);
-            if matches!(stage.queue, QueueConfig::Codel { .. } | QueueConfig::FqCodel(_)) {
+            if decides_on_dequeue(&stage.queue) {
                 prop_assert!(peak <= counters.queue_max_packets);
             } else {
                 prop_assert_eq!(peak, counters.queue_max_packets);
@@ -372,11 +401,10 @@ proptest! {
         prop_assert!(outcome.left.windows(2).all(|pair| pair[0].at <= pair[1].at));
         prop_assert!(outcome.events.windows(2).all(|pair| pair[0].0 <= pair[1].0));
         if !(keeps && changes_delay) {
-            // Flow queues let flows overtake each other, and no packet its own flow.
-            let lines = if matches!(stage.queue, QueueConfig::FqCodel(_)) { FLOWS } else { 1 };
-            for line in 0..lines {
-                let numbers: Vec<u32> =
-                    outcome.numbers().into_iter().filter(|n| n % lines == line).collect();
+            // Several queues let packets overtake each other, and none those of its own queue.
+            for line in 0..FLOWS.max(2) {
+                let is_in = |&n: &u32| self::line(&stage.queue, &arrivals[n as usize].1) == line;
+                let numbers: Vec<u32> = outcome.numbers().into_iter().filter(is_in).collect();
                 prop_assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]));
             }
         }
@@ -396,7 +424,7 @@ proptest! {
     fn only_capable_packets_are_marked(stage in stages(), arrivals in arrivals()) {
         let outcome = run(&mut link(&[stage]), &arrivals, LONG);
         for left in outcome.left.iter().filter(|left| left.is_marked) {
-            prop_assert_eq!(arrivals[left.number as usize].1.ecn, Ecn::Ect0);
+            prop_assert!(arrivals[left.number as usize].1.ecn.is_capable());
         }
     }
 

@@ -415,6 +415,10 @@ fn contradictions_are_refused_with_their_place() {
         let hurried = refuse(queue(&format!(r#"{{"kind": "{kind}", "interval_ns": 0}}"#)));
         assert_eq!(hurried.problem, StageError::CodelInterval);
     }
+    for key in ["target_ns", "max_rtt_ns"] {
+        let hurried = refuse(queue(&format!(r#"{{"kind": "dualpi2", "{key}": 999999}}"#)));
+        assert_eq!(hurried.problem, StageError::DualPi2Times);
+    }
 }
 
 #[test]

@@ -149,6 +149,7 @@ impl<'a> Wire<'a> {
                     Ok((Some(self.bounded(packets, key)?), None))
                 }
                 "fq_codel" => Ok((Some(FQ_CODEL_PACKETS), None)),
+                "dualpi2" => Ok((Some(DUAL_PI2_PACKETS), None)),
                 _ => Ok((Some(AQM_PACKETS), None)),
             },
         }
@@ -305,7 +306,8 @@ fn thousands(count: u128) -> String {
     text
 }
 
-const FILTERS_ACKS: [&str; 3] = ["drop_tail", "codel", "fq_codel"];
+const FILTERS_ACKS: [&str; 4] = ["drop_tail", "codel", "fq_codel", "dualpi2"];
 const MAHIMAHI_FRAMING_BYTES: u64 = 4; // the packet-information header of its TUN device
 const AQM_PACKETS: u64 = 1000; // the limit of Linux's codel qdisc; the AQM is to decide
 const FQ_CODEL_PACKETS: u64 = 10_240; // RFC 8290 section 5.2.3
+const DUAL_PI2_PACKETS: u64 = 10_000; // tc-dualpi2(8): limit

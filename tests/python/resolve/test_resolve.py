@@ -26,6 +26,12 @@ def scenario(**keys: Any) -> si.Scenario:  # noqa: ANN401  keys of a study
 
 CODEL = {"kind": "codel", "target_ns": 5_000_000, "interval_ns": 100_000_000, "ecn": False}
 FQ_CODEL = {**CODEL, "kind": "fq_codel", "queues": 1024, "quantum_bytes": 1514}
+DUAL_PI2 = {
+    "kind": "dualpi2",
+    "target_ns": 15_000_000,
+    "max_rtt_ns": 100_000_000,
+    "threshold_ns": 800_000,
+}
 PIE = {"kind": "pie", "target_ns": 15_000_000, "burst_ns": 150_000_000, "ecn": False}
 RED = {
     "kind": "red",
@@ -105,6 +111,15 @@ def test_every_kind_of_queue_has_its_limit_where_it_belongs() -> None:
     assert queue(aqm=pie, queue="2 BDP") == (
         {**PIE, "target_ns": 20_000_000, "burst_ns": 0, "ecn": True, "packets": 67}
     )
+    assert queue(aqm="dualpi2") == {**DUAL_PI2, "packets": 10_000}
+    dual = {"kind": "dualpi2", "target": "5 ms", "max_rtt": "200 ms", "threshold": "1 ms"}
+    assert queue(aqm=dual, queue="1 MB") == {
+        "kind": "dualpi2",
+        "target_ns": 5_000_000,
+        "max_rtt_ns": 200_000_000,
+        "threshold_ns": 1_000_000,
+        "bytes": 1_000_000,
+    }
     red = {"kind": "red", "min": "30 kB", "max": "90 kB"}
     assert queue(aqm=red, queue="100 packets") == (
         {**RED, "min_bytes": 30_000, "max_bytes": 90_000, "limit_bytes": 150_000}

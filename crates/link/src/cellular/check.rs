@@ -6,6 +6,7 @@ use super::config::{BackgroundConfig, BlockErrors, CellConfig, DirectionConfig, 
 use super::error::CellError;
 use super::plan::{Band, Plan};
 use crate::channel::{AdaptationConfig, Coding, FadingConfig};
+use crate::queue::DualPi2Settings;
 use crate::{AqmConfig, EarlyDiscard};
 use crate::{Direction, Probability};
 
@@ -92,6 +93,11 @@ pub(crate) fn check_direction(
         && interval == Duration::ZERO
     {
         return Err(CellError::AqmInterval(direction));
+    }
+    if let Some(AqmConfig::DualPi2 { target, max_rtt, threshold }) = config.aqm
+        && !(DualPi2Settings { target, max_rtt, threshold }).is_usable()
+    {
+        return Err(CellError::DualPi2Times(direction));
     }
     if config.transmissions == 0 {
         return Err(CellError::NoTransmission(direction));

@@ -101,11 +101,14 @@ pub enum CellError {
     #[error("a queue that drops ACKs takes neither discard nor early_discard")]
     FewerAcks(Direction, &'static str),
     /// A filter in a queue that decides when a packet comes.
-    #[error("works with drop_tail, codel and fq_codel, not with pie")]
+    #[error("works with drop_tail, codel, fq_codel and dualpi2, not with pie")]
     AckFilterPie(Direction),
     /// CoDel without an interval.
     #[error("the interval must be longer than 0")]
     AqmInterval(Direction),
+    /// A controller whose updates would be too frequent.
+    #[error("dualpi2: the target and max_rtt must be at least 1 ms")]
+    DualPi2Times(Direction),
     /// A block that is never sent.
     #[error("transmissions must be at least 1")]
     NoTransmission(Direction),
@@ -172,7 +175,9 @@ impl CellError {
             | Self::ReportPeriod(direction)
             | Self::OuterLoopTarget(direction) => (Some(direction), "adaptation"),
             Self::EarlyDiscard(direction) => (Some(direction), "early_discard"),
-            Self::Aqm(direction) | Self::AqmInterval(direction) => (Some(direction), "aqm"),
+            Self::Aqm(direction) | Self::AqmInterval(direction) | Self::DualPi2Times(direction) => {
+                (Some(direction), "aqm")
+            }
             Self::FewerAcks(direction, key) => (Some(direction), *key),
             Self::AckFilterPie(direction) => (Some(direction), "ack_filter"),
             Self::NoTransmission(direction) => (Some(direction), "transmissions"),

@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use cwndlab_units::{Bytes, Stream, Time};
 
 use super::{
-    AckThinner, Arrival, Codel, CodelSettings, DequeueAqm, Fifo, FlowQueueSettings, FlowQueues,
-    Limits, Pie, Verdict, Waiting,
+    AckThinner, Arrival, Codel, CodelSettings, DequeueAqm, DualPi2, DualPi2Settings, Fifo,
+    FlowQueueSettings, FlowQueues, Limits, Pie, Verdict, Waiting,
 };
 use crate::config::{AckFilter, AqmConfig, PieConfig};
 use crate::packet::{Admission, Packet};
@@ -66,6 +66,10 @@ impl<P: Packet> Discipline<P> {
                     quantum_bytes: u32::try_from(quantum.0).unwrap_or(u32::MAX),
                     salt: random.next_u64(),
                 }))
+            }
+            AqmConfig::DualPi2 { target, max_rtt, threshold } => {
+                let settings = DualPi2Settings { target, max_rtt, threshold };
+                DequeueAqm::Dual(Box::new(DualPi2::new(settings)))
             }
         };
         Self::of(Managed::OnDequeue { queue, limits })
@@ -150,6 +154,14 @@ impl<P: Packet> Discipline<P> {
                 fifo.push(Waiting { packet, bytes, arrived: now });
                 Admission::Queued
             }
+            Managed::OnDequeue { queue: DequeueAqm::Dual(dual), limits } => {
+                if !limits.have_room(dual.backlog(), bytes) {
+                    gone(packet, DropReason::Overflow);
+                    return Admission::Dropped;
+                }
+                dual.push(Waiting { packet, bytes, arrived: now });
+                Admission::Queued
+            }
             Managed::OnDequeue { queue: DequeueAqm::Flows(flows), limits } => {
                 flows.push(Waiting { packet, bytes, arrived: now });
                 let mut admission = Admission::Queued;
@@ -165,7 +177,7 @@ impl<P: Packet> Discipline<P> {
         }
     }
 
-    /// The packet that is sent now; what CoDel drops instead goes to `gone`.
+    /// The packet that is sent now; what is dropped instead goes to `gone`.
     pub fn pop(&mut self, now: Time, mut gone: impl FnMut(P)) -> Option<Dequeued<P>> {
         let (Waiting { packet, arrived, .. }, is_marked) = match &mut self.queue {
             Managed::OnEnqueue { pie, waiting, backlog } => {

@@ -5,6 +5,7 @@ mod ack_thinner;
 mod codel;
 mod discipline;
 mod drop_tail;
+mod dual_pi2;
 mod fifo;
 mod fq_codel;
 mod pie;
@@ -17,6 +18,7 @@ pub(crate) use ack_thinner::AckThinner;
 pub(crate) use codel::{Codel, CodelSettings, Waiting};
 pub use discipline::{Dequeued, Discipline};
 pub(crate) use drop_tail::Limits;
+pub(crate) use dual_pi2::{DualPi2, DualPi2Settings};
 pub(crate) use fifo::Fifo;
 pub(crate) use fq_codel::{FlowQueueSettings, FlowQueues};
 pub(crate) use pie::Pie;
@@ -54,6 +56,7 @@ pub(crate) enum DequeueAqm<P> {
     None(Fifo<P>),
     Codel(Codel<P>),
     Flows(FlowQueues<P>),
+    Dual(Box<DualPi2<P>>),
 }
 
 impl EnqueueAqm {
@@ -80,18 +83,20 @@ impl<P: Packet> DequeueAqm<P> {
             Self::None(fifo) => fifo.backlog(),
             Self::Codel(codel) => codel.backlog(),
             Self::Flows(flows) => flows.backlog(),
+            Self::Dual(dual) => dual.backlog(),
         }
     }
 
     /// Since when a packet waits to be dequeued, and its bytes.
     ///
-    /// Which of several flows will have it is decided only then. So its length is not known before,
+    /// Which of several queues will have it is decided only then. So its length is not known before,
     /// and it waits in service for the tokens of a bucket, as below Linux's.
     pub(crate) fn next(&self) -> Option<(Time, u32)> {
         match self {
             Self::None(fifo) => fifo.front().map(|head| (head.arrived, head.bytes)),
             Self::Codel(codel) => codel.front().map(|head| (head.arrived, head.bytes)),
             Self::Flows(flows) => flows.waits_since().map(|since| (since, 0)),
+            Self::Dual(dual) => dual.waits_since().map(|since| (since, 0)),
         }
     }
 
@@ -105,6 +110,7 @@ impl<P: Packet> DequeueAqm<P> {
             Self::None(fifo) => fifo.pop_front().map(|head| (head, false)),
             Self::Codel(codel) => codel.dequeue(now, dropped),
             Self::Flows(flows) => flows.dequeue(now, dropped),
+            Self::Dual(dual) => dual.dequeue(now, dropped),
         }
     }
 
@@ -120,6 +126,7 @@ impl<P: Packet> DequeueAqm<P> {
                 codel.remove(index)
             }
             Self::Flows(flows) => flows.take_superseded(filter, new),
+            Self::Dual(dual) => dual.take_superseded(filter, new),
         }
     }
 
@@ -128,6 +135,7 @@ impl<P: Packet> DequeueAqm<P> {
             Self::None(fifo) => fifo.iter().for_each(of),
             Self::Codel(codel) => codel.iter().for_each(of),
             Self::Flows(flows) => flows.iter().for_each(of),
+            Self::Dual(dual) => dual.iter().for_each(of),
         }
     }
 }

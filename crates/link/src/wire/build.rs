@@ -10,7 +10,9 @@ use super::longest::LongestQueue;
 use super::on_dequeue::OnDequeue;
 use super::steady::Steady;
 use super::{IngressFilter, Timing, Wire};
-use crate::config::{FqCodelConfig, OutageKind, QueueConfig, RateConfig, StageConfig, Transition};
+use crate::config::{
+    DualPi2Config, FqCodelConfig, OutageKind, QueueConfig, RateConfig, StageConfig, Transition,
+};
 use crate::delay::Delay;
 use crate::error::{ConfigError, StageError};
 use crate::loss::Loss;
@@ -19,8 +21,8 @@ use crate::outage::{Blackouts, Spans};
 use crate::packet::Packet;
 use crate::policer::Policer;
 use crate::queue::{
-    AckThinner, Codel, CodelSettings, DequeueAqm, EnqueueAqm, Fifo, FlowQueueSettings, FlowQueues,
-    Limits, Pie, Queue, Red, Step,
+    AckThinner, Codel, CodelSettings, DequeueAqm, DualPi2, DualPi2Settings, EnqueueAqm, Fifo,
+    FlowQueueSettings, FlowQueues, Limits, Pie, Queue, Red, Step,
 };
 use crate::rate::{Capacity, Fixed, Netem, Opportunities, Server, Source, TokenBucket, UNLIMITED};
 use crate::ring::Ring;
@@ -181,6 +183,11 @@ impl Builder<'_> {
                 let limits = Limits::new(config.packets, config.bytes);
                 return Ok(self.on_dequeue(DequeueAqm::Flows(queues), limits));
             }
+            QueueConfig::DualPi2(ref config) => {
+                let queue = DualPi2::new(dual_pi2_settings(config)?);
+                let limits = Limits::new(config.packets, config.bytes);
+                return Ok(self.on_dequeue(DequeueAqm::Dual(Box::new(queue)), limits));
+            }
         };
         Ok((queue, None))
     }
@@ -270,6 +277,12 @@ fn codel_settings(
         return Err(StageError::CodelInterval);
     }
     Ok(CodelSettings { target, interval, ecn })
+}
+
+fn dual_pi2_settings(config: &DualPi2Config) -> Result<DualPi2Settings, StageError> {
+    let DualPi2Config { target, max_rtt, threshold, .. } = *config;
+    let settings = DualPi2Settings { target, max_rtt, threshold };
+    if settings.is_usable() { Ok(settings) } else { Err(StageError::DualPi2Times) }
 }
 
 fn wrong_kind(path: &str, found: TraceKind, wanted: TraceKind) -> StageError {

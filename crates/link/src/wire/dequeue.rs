@@ -1,4 +1,4 @@
-//! The part of a wire that decides when a packet is dequeued: CoDel's, with one queue or many.
+//! The part of a wire that decides when a packet is dequeued: CoDel, FQ-CoDel and DualPI2.
 
 use cwndlab_units::Time;
 
@@ -31,6 +31,15 @@ impl<P: Packet> Wire<P> {
                 let backlog = self.ring.backlog() + codel.backlog();
                 if aqm.limits.have_room(backlog, bytes) {
                     codel.push(waiting);
+                    Admission::Queued
+                } else {
+                    self.drop_packet(now, flow, bytes, DropReason::Overflow)
+                }
+            }
+            DequeueAqm::Dual(dual) => {
+                let backlog = self.ring.backlog() + dual.backlog();
+                if aqm.limits.have_room(backlog, bytes) {
+                    dual.push(waiting);
                     Admission::Queued
                 } else {
                     self.drop_packet(now, flow, bytes, DropReason::Overflow)

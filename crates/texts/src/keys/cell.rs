@@ -1,6 +1,6 @@
 //! A radio cell. Sources stand in the module `cellular` of the simulator's links.
 
-use super::queue::{ACK_FILTER, ACK_THINNING, CODEL, EARLY_DISCARD, FQ_CODEL, PIE};
+use super::queue::{ACK_FILTER, ACK_THINNING, CODEL, DUAL_PI2, EARLY_DISCARD, FQ_CODEL, PIE};
 use super::radio::{LTE, NR, UMTS};
 use crate::table::{
     BITS_PER_SEC, BYTES, COUNT, FEW_BYTES, Form, MILLIHERTZ, PPB, RATIO, SMALL, Short, TIME, Table,
@@ -174,8 +174,8 @@ pub(crate) static CELL_DIRECTION: Table = Table {
         optional(
             "aqm",
             "aqm",
-            Form::Kinds(&[&CODEL, &FQ_CODEL, &PIE], Short::Kind),
-            "active management of each user's queue: codel, fq_codel or pie; drop-tail if absent",
+            Form::Kinds(&[&CODEL, &FQ_CODEL, &PIE, &DUAL_PI2], Short::Kind),
+            "active management of each user's queue: codel, fq_codel, pie or dualpi2; drop-tail if absent",
         ),
         ACK_FILTER,
         ACK_THINNING,

@@ -67,6 +67,32 @@ pub(crate) static FQ_CODEL: Table = Table {
     ],
 };
 
+pub(crate) static DUAL_PI2: Table = Table {
+    name: "DualPi2",
+    about: "A queue for L4S (packets of ECT(1)) beside one for the rest, coupled: DualPI2, RFC 9332.",
+    kind: Some("dualpi2"),
+    keys: DUAL_PI2_KEYS,
+};
+
+/// The keys of DualPI2, wherever it stands.
+pub(crate) const DUAL_PI2_KEYS: &[Key] = &[
+    usual("target", "target_ns", TIME, r#""15 ms""#, "delay that the queue of the rest aims for"),
+    usual(
+        "max_rtt",
+        "max_rtt_ns",
+        TIME,
+        r#""100 ms""#,
+        "longest usual round trip; the longer, the slower the controller",
+    ),
+    usual(
+        "threshold",
+        "threshold_ns",
+        TIME,
+        r#""800 us""#,
+        "delay from which packets of the L4S queue are marked; 400 us above it, all are",
+    ),
+];
+
 pub(crate) static PIE: Table = Table {
     name: "Pie",
     about: "Proportional integral controller enhanced: PIE, RFC 8033.",

@@ -1,7 +1,7 @@
 //! A wire, a chain of wires, and a link as a whole.
 
 use super::cell::CELL_PATH;
-use super::queue::{ACK_FILTER, ACK_THINNING, CODEL, FQ_CODEL, PIE};
+use super::queue::{ACK_FILTER, ACK_THINNING, CODEL, DUAL_PI2, FQ_CODEL, PIE};
 use super::wifi::WIFI_PATH;
 use crate::table::{
     BITS_PER_SEC, BYTES, FEW_BYTES, Form, Key, MOST_COUNT, PPB, RATIO, Short, TIME, TIME_ABOVE_0,
@@ -213,8 +213,10 @@ pub(super) const POLICE_OR_TEXT: Form = Form::TableOrText(
     },
 );
 
-const DISCIPLINE: Form =
-    Form::Kinds(&[&DROP_TAIL, &CODEL, &FQ_CODEL, &PIE, &RED, &STEP_MARKING], Short::Kind);
+const DISCIPLINE: Form = Form::Kinds(
+    &[&DROP_TAIL, &CODEL, &FQ_CODEL, &PIE, &DUAL_PI2, &RED, &STEP_MARKING],
+    Short::Kind,
+);
 const DELAYS: Form = Form::Kinds(
     &[&UNIFORM_JITTER, &NORMAL_JITTER, &EXPONENTIAL_JITTER, &WIFI_JITTER, &BUNCHED_JITTER],
     Short::Worded {
@@ -294,7 +296,7 @@ const AQM: Key = usual(
     "",
     DISCIPLINE,
     r#"{"kind": "drop_tail"}"#,
-    "discipline of the queue: drop_tail, codel, fq_codel, pie, red or step",
+    "discipline of the queue: drop_tail, codel, fq_codel, pie, dualpi2, red or step",
 );
 const DELAY: Key = optional("delay", "", TIME, "propagation delay, one way");
 const JITTER: Key = optional(

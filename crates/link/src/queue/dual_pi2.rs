@@ -1,0 +1,328 @@
+//! The coupled dual queue with a proportional integral controller (DualPI2, RFC 9332 appendix A).
+//!
+//! ```text
+//!               ECT(1), CE -> [ L queue ] -- marked with max(ramp of its delay, k p') --\
+//!   arrival ->                                                    15 of 16 bytes,        => sent
+//!               the others -> [ C queue ] -- marked or dropped with p'^2 ---------------/
+//!                                                                 1 of 16 at least
+//!   p' += alpha (delay - target) + beta (delay - delay before), every 15 ms
+//! ```
+//!
+//! Everything is decided when a packet is dequeued, by the pseudocode of appendices A.1 and A.2 and
+//! with its names; the parts whose choice the RFC leaves open:
+//!
+//! - The scheduler is a weighted round robin, counted in bytes: while both queues hold packets, the
+//!   classic one is served a sixteenth. Alone, each is served at once.
+//! - A delay is how long the packet that is dequeued has waited, and at an update how long the first
+//!   packet of the queue has. The time in service is not part of it, as with [`super::Codel`].
+//! - Which packets are marked or dropped follows from the probability without random numbers, as in
+//!   the pseudocode's `recur`.
+//! - The lone packet of the L queue is not marked by the ramp (`Th_len`), so that a slow link, on
+//!   which a packet lasts longer than the threshold, does not mark them all.
+//!
+//! No timer runs: an arrival, or a packet that is dequeued, makes up for the updates that were due
+//! until then, which comes to the same, as nothing between changes a queue.
+
+use cwndlab_units::{Duration, Ecn, Time};
+
+use super::{Fifo, Verdict, Waiting};
+use crate::config::AckFilter;
+use crate::packet::Packet;
+use crate::{Backlog, DropReason};
+
+/// What one can set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct DualPi2Settings {
+    /// The queueing delay to which the classic queue is controlled.
+    pub(crate) target: Duration,
+    /// The longest usual round trip, on which the gains of the controller depend ("RTT_max").
+    pub(crate) max_rtt: Duration,
+    /// From this delay on packets of the L queue are marked ("minTh").
+    pub(crate) threshold: Duration,
+}
+
+impl DualPi2Settings {
+    /// Whether the controller has updates that are not too frequent to make up for.
+    pub(crate) fn is_usable(&self) -> bool {
+        self.target.min(self.max_rtt) >= Duration::from_millis(1)
+    }
+}
+
+/// Two queues and their coupling.
+#[derive(Clone, Debug)]
+pub(crate) struct DualPi2<P> {
+    low_latency: LowLatency<P>,
+    classic: Classic<P>,
+    controller: Controller,
+    /// By how much the classic queue was served less than its share since both hold packets, in
+    /// bytes times the weights.
+    classic_credit: i64,
+    /// When the last packet came.
+    last_arrival: Time,
+}
+
+/// The queue of packets that are ECT(1) or marked already.
+#[derive(Clone, Debug)]
+struct LowLatency<P> {
+    queue: Fifo<P>,
+    /// "minTh".
+    threshold: Duration,
+    marks: Recurrence,
+    /// Used in overload only.
+    drops: Recurrence,
+}
+
+/// The queue of all other packets.
+#[derive(Clone, Debug)]
+struct Classic<P> {
+    queue: Fifo<P>,
+    /// Marks and drops.
+    signals: Recurrence,
+}
+
+/// The controller of the base probability, PI2.
+#[derive(Clone, Debug)]
+struct Controller {
+    target: Duration,
+    /// "Tupdate".
+    interval: Duration,
+    alpha_hz: f64,
+    beta_hz: f64,
+    /// "p'".
+    base_probability: f64,
+    /// "prevq".
+    delay_before: Duration,
+    next_update: Time,
+}
+
+/// Happens in the given share of cases, evenly spread; "recur".
+#[derive(Clone, Debug, Default)]
+struct Recurrence {
+    count: f64,
+}
+
+impl<P: Packet> DualPi2<P> {
+    pub(crate) fn new(settings: DualPi2Settings) -> Self {
+        let DualPi2Settings { target, max_rtt, threshold } = settings;
+        Self {
+            low_latency: LowLatency {
+                queue: Fifo::new(),
+                threshold,
+                marks: Recurrence::default(),
+                drops: Recurrence::default(),
+            },
+            classic: Classic { queue: Fifo::new(), signals: Recurrence::default() },
+            controller: Controller::new(target, max_rtt),
+            classic_credit: 0,
+            last_arrival: Time::ZERO,
+        }
+    }
+
+    /// What waits in both queues.
+    pub(crate) fn backlog(&self) -> Backlog {
+        self.low_latency.queue.backlog() + self.classic.queue.backlog()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Waiting<P>> {
+        self.low_latency.queue.iter().chain(self.classic.queue.iter())
+    }
+
+    /// When the last packet came, if any waits: since then at the latest there is a next one.
+    pub(crate) fn waits_since(&self) -> Option<Time> {
+        (self.backlog().packets > 0).then_some(self.last_arrival)
+    }
+
+    /// Takes an arrival; "dualpi2_enqueue".
+    pub(crate) fn push(&mut self, waiting: Waiting<P>) {
+        self.update_until(waiting.arrived);
+        self.last_arrival = waiting.arrived;
+        match waiting.packet.ecn() {
+            Ecn::Ect1 | Ecn::Ce => self.low_latency.queue.push(waiting),
+            Ecn::NotEct | Ecn::Ect0 => self.classic.queue.push(waiting),
+        }
+    }
+
+    /// Takes out the packet that is superfluous once `new` is in its queue, if any.
+    pub(crate) fn take_superseded(&mut self, filter: AckFilter, new: &P) -> Option<Waiting<P>> {
+        let queue = match new.ecn() {
+            Ecn::Ect1 | Ecn::Ce => &mut self.low_latency.queue,
+            Ecn::NotEct | Ecn::Ect0 => &mut self.classic.queue,
+        };
+        let index = filter.find(queue.iter(), new)?;
+        queue.remove(index)
+    }
+
+    /// The packet to be sent now and whether it was marked; what is dropped goes to `dropped`.
+    ///
+    /// "dualpi2_dequeue".
+    pub(crate) fn dequeue(
+        &mut self,
+        now: Time,
+        mut dropped: impl FnMut(Waiting<P>),
+    ) -> Option<(Waiting<P>, bool)> {
+        self.update_until(now);
+        loop {
+            let (mut head, verdict) = if self.schedule_classic() {
+                self.classic.dequeue(&self.controller)?
+            } else {
+                self.low_latency.dequeue(now, &self.controller)?
+            };
+            match verdict {
+                Verdict::Accept => return Some((head, false)),
+                Verdict::Mark => {
+                    head.packet.mark_ce();
+                    return Some((head, true));
+                }
+                Verdict::Drop(_) => dropped(head),
+            }
+        }
+    }
+
+    /// Whether the classic queue is served now, and charges it or the other; "scheduler".
+    fn schedule_classic(&mut self) -> bool {
+        let [low_latency, classic] =
+            [&self.low_latency.queue, &self.classic.queue].map(|queue| queue.front());
+        let (Some(low_latency), Some(classic)) = (low_latency, classic) else {
+            self.classic_credit = 0;
+            return classic.is_some();
+        };
+        let is_classic = self.classic_credit > 0;
+        self.classic_credit += if is_classic {
+            -i64::from(classic.bytes) * LOW_LATENCY_WEIGHT
+        } else {
+            i64::from(low_latency.bytes) * CLASSIC_WEIGHT
+        };
+        is_classic
+    }
+
+    /// Makes up for the updates that were due until now.
+    fn update_until(&mut self, now: Time) {
+        let queues = [&self.low_latency.queue, &self.classic.queue];
+        let arrivals = queues.map(|queue| queue.front().map(|head| head.arrived));
+        let first = arrivals.into_iter().flatten().min();
+        self.controller.update_until(now, first);
+    }
+}
+
+impl<P: Packet> LowLatency<P> {
+    /// The first packet, and what becomes of it (appendix A.2, with overload).
+    fn dequeue(&mut self, now: Time, controller: &Controller) -> Option<(Waiting<P>, Verdict)> {
+        let head = self.queue.pop_front()?;
+        if controller.is_overloaded() && self.drops.recur(controller.classic_probability()) {
+            return Some((head, Verdict::Drop(DropReason::Aqm)));
+        }
+        let is_alone = self.queue.backlog().packets == 0;
+        let waited = now.saturating_since(head.arrived);
+        let native = if is_alone { 0.0 } else { self.ramp(waited) };
+        let is_marked = self.marks.recur(native.max(controller.coupled_probability()));
+        Some((head, if is_marked { Verdict::Mark } else { Verdict::Accept }))
+    }
+
+    /// The probability of a mark by the delay of the queue itself; "laqm".
+    fn ramp(&self, waited: Duration) -> f64 {
+        let above = waited.saturating_sub(self.threshold).as_nanos() as f64;
+        (above / RAMP.as_nanos() as f64).min(1.0)
+    }
+}
+
+impl<P: Packet> Classic<P> {
+    /// The first packet, and what becomes of it.
+    fn dequeue(&mut self, controller: &Controller) -> Option<(Waiting<P>, Verdict)> {
+        let head = self.queue.pop_front()?;
+        let verdict = if !self.signals.recur(controller.classic_probability()) {
+            Verdict::Accept
+        } else if head.packet.ecn().is_capable() && !controller.is_overloaded() {
+            Verdict::Mark
+        } else {
+            Verdict::Drop(DropReason::Aqm)
+        };
+        Some((head, verdict))
+    }
+}
+
+impl Controller {
+    /// The gains of RFC 9332 figure 2.
+    fn new(target: Duration, max_rtt: Duration) -> Self {
+        let interval = target.min(max_rtt / 3);
+        let max_rtt_s = max_rtt.as_secs_f64();
+        Self {
+            target,
+            interval,
+            alpha_hz: 0.1 * interval.as_secs_f64() / (max_rtt_s * max_rtt_s),
+            beta_hz: 0.3 / max_rtt_s,
+            base_probability: 0.0,
+            delay_before: Duration::ZERO,
+            next_update: Time::ZERO + interval,
+        }
+    }
+
+    /// "p_C".
+    fn classic_probability(&self) -> f64 {
+        self.base_probability * self.base_probability
+    }
+
+    /// "p_CL".
+    fn coupled_probability(&self) -> f64 {
+        (COUPLING * self.base_probability).min(1.0)
+    }
+
+    /// Whether marks cannot say more: "p_CL >= p_Lmax", which is "p_C >= p_Cmax".
+    fn is_overloaded(&self) -> bool {
+        COUPLING * self.base_probability >= 1.0
+    }
+
+    /// Makes up for the updates that were due until now; `first` is when the packet arrived that
+    /// waits longest.
+    fn update_until(&mut self, now: Time, first: Option<Time>) {
+        while self.next_update <= now {
+            if first.is_none() && self.is_at_rest() {
+                let late = (now - self.next_update).as_nanos();
+                self.next_update += self.interval * (late / self.interval.as_nanos() + 1);
+                return;
+            }
+            let delay = first.map_or(Duration::ZERO, |at| self.next_update.saturating_since(at));
+            self.update(delay);
+            self.next_update += self.interval;
+        }
+    }
+
+    /// Whether updates do nothing until a packet waits.
+    fn is_at_rest(&self) -> bool {
+        self.base_probability == 0.0 && self.delay_before == Duration::ZERO
+    }
+
+    /// "dualpi2_update".
+    fn update(&mut self, delay: Duration) {
+        let error_s = delay.as_secs_f64() - self.target.as_secs_f64();
+        let growth_s = delay.as_secs_f64() - self.delay_before.as_secs_f64();
+        let moved = self.base_probability + self.alpha_hz * error_s + self.beta_hz * growth_s;
+        self.base_probability = moved.clamp(0.0, 1.0);
+        self.delay_before = delay;
+    }
+}
+
+impl Recurrence {
+    /// Whether it happens in this case, which counts the case.
+    fn recur(&mut self, likelihood: f64) -> bool {
+        self.count += likelihood;
+        let recurs = self.count > 1.0;
+        if recurs {
+            self.count -= 1.0;
+        }
+        recurs
+    }
+}
+
+/// "k": how much more often the L queue is marked than the base probability says (RFC 9332 section
+/// 2.1 recommends 2).
+const COUPLING: f64 = 2.0;
+
+/// How much longer than at the threshold a packet waits that is marked for sure ("range").
+const RAMP: Duration = Duration::from_micros(400);
+
+/// The shares of both queues of what is sent while both hold packets (appendix A.1).
+const CLASSIC_WEIGHT: i64 = 1;
+const LOW_LATENCY_WEIGHT: i64 = 15;
+
+#[cfg(test)]
+mod tests;
