@@ -224,7 +224,11 @@ impl<P: Packet> Link<P> for AnyLink<P> {
 
     #[inline]
     fn wake_time(&self) -> Time {
-        if let Self::Wire(link) = self { link.wake_time() } else { self.other_wake_time() }
+        match self {
+            Self::Wire(link) => link.wake_time(),
+            Self::Cell(link) => link.wake_time(),
+            other => other.other_wake_time(),
+        }
     }
 }
 

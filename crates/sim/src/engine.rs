@@ -222,6 +222,9 @@ impl<'a> Engine<'a> {
             let mut direction = link;
             match &mut self.path.links[link as usize] {
                 AnyLink::Wire(wire) if wire.has_arrived(now) => wire.move_arrived(&mut arrived),
+                AnyLink::Cell(cell) if cell.has_packet(now) => {
+                    direction = Path::direction(link, cell.move_packet(&mut arrived).1);
+                }
                 _ => direction = self.poll_any_link(link, now, &mut arrived),
             }
             if let Some(Frame(segment)) = &arrived {

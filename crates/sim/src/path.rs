@@ -4,6 +4,7 @@ mod nodes;
 
 use core::ops::Range;
 
+use cwndlab_link::cellular::Cell;
 use cwndlab_link::{AnyLink, Backlog, Direction, Link, Stages, Traces};
 use cwndlab_packet::Segment;
 use cwndlab_tcp::Train;
@@ -86,16 +87,23 @@ impl Path {
         let Train { ref first, count } = *train;
         let link = ingress.link;
         let mut taken = 0;
-        if let AnyLink::Wire(wire) = &mut self.links[link as usize] {
-            let put = |place: &mut Option<Frame>, index: u32| {
-                // Copied as a whole, which is faster than field by field.
-                let Frame(segment) = place.insert(Frame(*first));
-                if index > 0 {
-                    segment.seq = segment.seq.wrapping_add(index.wrapping_mul(segment.payload));
-                }
-            };
-            taken = wire.take_like_the_last(now, first.wire_bytes(), count, put);
-            self.wakes.set_near(link as usize, wire.wake_time());
+        match &mut self.links[link as usize] {
+            AnyLink::Wire(wire) => {
+                let put = |place: &mut Option<Frame>, index: u32| {
+                    // Copied as a whole, which is faster than field by field.
+                    let Frame(segment) = place.insert(Frame(*first));
+                    if index > 0 {
+                        segment.seq = segment.seq.wrapping_add(index.wrapping_mul(segment.payload));
+                    }
+                };
+                taken = wire.take_like_the_last(now, first.wire_bytes(), count, put);
+                self.wakes.set_near(link as usize, wire.wake_time());
+            }
+            AnyLink::Cell(cell) => {
+                send_to_cell(cell, ingress.port, now, train);
+                return true;
+            }
+            _ => {}
         }
         if taken < count {
             self.send_each(ingress, now, first, taken..count);
@@ -161,4 +169,16 @@ impl Path {
         let (link, direction) = self.link_of(direction);
         link.backlog_of(direction, user, now)
     }
+}
+
+/// Gives a train to a cell.
+#[inline(never)]
+fn send_to_cell(cell: &mut Cell<Frame>, port: u16, now: Time, train: &Train) {
+    let Train { first, count } = train;
+    let frames = (0..*count).map(|index| {
+        let mut segment = *first;
+        segment.seq = segment.seq.wrapping_add(index.wrapping_mul(segment.payload));
+        Frame(segment)
+    });
+    cell.handle_packets(now, port, frames);
 }

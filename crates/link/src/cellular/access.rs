@@ -37,6 +37,8 @@ pub(crate) struct Access {
     granted: u64,
     /// Until which slot there are grants unasked.
     alive_until: u64,
+    /// What comes before this finds such a slot.
+    alive_before: Time,
     timers: Option<ReportsConfig>,
     told_at: Time,
     /// Whether the queue has been empty since the last block.
@@ -68,6 +70,7 @@ impl Access {
             known: Report::default(),
             granted: 0,
             alive_until: 0,
+            alive_before: Time::ZERO,
             timers: config.reports,
             told_at: Time::ZERO,
             was_empty: true,
@@ -98,13 +101,15 @@ impl Access {
     }
 
     /// A block with room for `bytes` is sent in `slot`.
-    pub(crate) fn handle_grant(&mut self, slot: u64, bytes: u64, has_data: bool) {
+    pub(crate) fn handle_grant(&mut self, plan: &Plan, slot: u64, bytes: u64, has_data: bool) {
         self.granted += bytes;
         if slot >= self.granted_slot {
             self.granted_slot = u64::MAX;
         }
         if has_data {
             self.alive_until = slot.saturating_add(1).saturating_add(self.keep_alive_slots);
+            let last = plan.slot_before(self.alive_until).unwrap_or(slot);
+            self.alive_before = plan.start(last) + Duration::from_nanos(1);
         }
     }
 
@@ -128,11 +133,18 @@ impl Access {
     }
 
     /// Asks for leave at the next opportunity from `from` on, if nothing else will bring it.
+    #[inline]
     pub(crate) fn ask(&mut self, plan: &Plan, from: Time) {
+        if from >= self.alive_before {
+            self.ask_if_silent(plan, from);
+        }
+    }
+
+    /// The same where no grant comes unasked.
+    fn ask_if_silent(&mut self, plan: &Plan, from: Time) {
         let will_be_granted = self.granted_slot != u64::MAX
             || self.believed() > 0
-            || self.reports.iter().any(|report| report.waiting > 0)
-            || plan.slot_from(from) < self.alive_until;
+            || self.reports.iter().any(|report| report.waiting > 0);
         let may_ask = self.timers.is_none_or(|timers| {
             self.was_empty || from.saturating_since(self.told_at) >= timers.repeat
         });
@@ -155,7 +167,7 @@ impl Access {
         self.granted_slot = u64::MAX;
         self.reports.clear();
         self.known = Report { granted: self.granted, ..Report::default() };
-        self.alive_until = 0;
+        (self.alive_until, self.alive_before) = (0, Time::ZERO);
         self.was_empty = true;
     }
 }

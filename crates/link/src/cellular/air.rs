@@ -18,7 +18,7 @@ use super::harq::Attempt;
 use super::outbox::Outbox;
 use super::plan::Plan;
 use super::scheduler::Candidate;
-use super::user::{RAMP_PAUSE, User};
+use super::user::User;
 use crate::Direction;
 use crate::channel::{Decibel, Draws};
 use crate::event::DropReason;
@@ -39,6 +39,8 @@ pub(crate) struct Air<P> {
     slot_at: Time,
     /// The first slot that has not been worked on.
     fresh: u64,
+    /// What is ready later than this needs no slot before the next.
+    sooner_until: Time,
     /// When the next block that is lost is no longer waited for.
     timer: Time,
     /// What was sent, if somebody wants to know.
@@ -111,6 +113,7 @@ impl<P: Packet> Air<P> {
             next: u64::MAX,
             slot_at: Time::NEVER,
             fresh: 0,
+            sooner_until: Time::NEVER,
             timer: Time::NEVER,
             blocks: None,
             shares: Vec::new(),
@@ -126,21 +129,33 @@ impl<P: Packet> Air<P> {
 
     /// Something for a user will be there at `at`, so that its slot must be worked on. Returns
     /// whether that may be before anything else was to be done.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn expect(&mut self, at: Time) -> bool {
         let earliest = at + self.plan.processing;
-        // Dividing is dear, and mostly something is to be done sooner anyway.
-        let is_sooner = self.slot_at > earliest;
+        // Dividing is dear, and mostly something is to be done as soon anyway.
+        let is_sooner = earliest <= self.sooner_until;
         if is_sooner {
-            let slot = self.plan.slot_from(earliest).max(self.plan.next_slot(self.fresh));
-            self.set_next(self.next.min(slot));
+            self.hasten(earliest);
         }
         is_sooner
     }
 
+    /// The first slot from `earliest` on must be worked on.
+    #[inline(never)]
+    fn hasten(&mut self, earliest: Time) {
+        let slot = self.plan.slot_from(earliest).max(self.plan.next_slot(self.fresh));
+        self.set_next(self.next.min(slot));
+    }
+
     fn set_next(&mut self, slot: u64) {
         self.next = slot;
-        self.slot_at = if slot == u64::MAX { Time::NEVER } else { self.plan.start(slot) };
+        if slot == u64::MAX {
+            (self.slot_at, self.sooner_until) = (Time::NEVER, Time::NEVER);
+            return;
+        }
+        let before = self.plan.slot_before(slot).filter(|&before| before >= self.fresh);
+        self.slot_at = self.plan.start(slot);
+        self.sooner_until = before.map_or(Time::ZERO, |before| self.plan.start(before));
     }
 
     /// When what becomes of a packet on arrival happens: what comes from the core is looked at when
@@ -190,10 +205,8 @@ impl<P: Packet> Air<P> {
         (user, stage): (usize, u16),
         packet: P,
     ) -> Admission {
-        let User { bearer, access, blocked_until, busy_since, .. } = &mut self.users[user];
-        if at.saturating_since(bearer.active_at) > RAMP_PAUSE {
-            *busy_since = at;
-        }
+        self.users[user].note_arrival(at);
+        let User { bearer, access, blocked_until, .. } = &mut self.users[user];
         if bearer.is_managed() {
             return self.manage(at, (user, stage), packet);
         }
@@ -210,11 +223,37 @@ impl<P: Packet> Air<P> {
         Admission::Queued
     }
 
-    /// The packet that is out, with its time and user.
+    /// The same of packets that come at once.
+    pub(crate) fn handle_packets(
+        &mut self,
+        at: Time,
+        (user, stage): (usize, u16),
+        packets: impl Iterator<Item = P>,
+    ) {
+        if self.users[user].is_plain() {
+            self.users[user].note_arrival(at);
+            for packet in packets {
+                let bearer = &mut self.users[user].bearer;
+                match bearer.drop_on_arrival(packet.wire_bytes()) {
+                    None => bearer.enqueue(at, packet),
+                    Some(reason) => self.drop_packet(at, (user, stage), &packet, reason),
+                }
+            }
+            self.expect(at);
+        } else {
+            packets.for_each(|packet| _ = self.handle_packet(at, (user, stage), packet));
+        }
+    }
+
+    /// Moves the first packet that is out to `place`. Returns its time and user.
+    ///
+    /// # Panics
+    /// If none is out.
     #[inline]
-    pub(crate) fn pop_packet(&mut self) -> Option<(Time, u16, P)> {
-        let (at, user) = self.outbox.pop_packet()?;
-        Some((at, user, self.users[usize::from(user)].bearer.pop()?))
+    pub(crate) fn move_packet(&mut self, place: &mut Option<P>) -> (Time, u16) {
+        let (at, user) = self.outbox.take_packet();
+        self.users[usize::from(user)].bearer.move_packet(place);
+        (at, user)
     }
 
     /// Before `until` the user is not served.
@@ -397,7 +436,7 @@ impl<P: Packet> Air<P> {
         let room = user.room(&self.plan, now, size);
         let range = user.bearer.take(now, room.into(), &mut self.outbox);
         if let Some(access) = &mut user.access {
-            access.handle_grant(slot, room.into(), range.is_some());
+            access.handle_grant(&self.plan, slot, room.into(), range.is_some());
         }
         radios[index].next_block = slot + self.plan.spacing;
         let Some(range) = range else {

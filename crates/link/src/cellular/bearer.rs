@@ -235,7 +235,7 @@ impl<P: Packet> Bearer<P> {
     /// Lets packets that have been processed be sent, and drops those that waited too long, each in
     /// time in proportion to the queue.
     pub(crate) fn refresh(&mut self, now: Time, outbox: &mut Outbox) {
-        while let Some(entry) = self.line.get(self.out + self.ready) {
+        for entry in self.line.range(self.out + self.ready..) {
             if entry.came + self.processing > now {
                 break;
             }
@@ -317,13 +317,13 @@ impl<P: Packet> Bearer<P> {
         }
         self.sent = end;
         let mut taken = Backlog::default();
-        while let Some(entry) = self.line.get(self.out + self.unsent) {
+        for entry in self.line.range(self.out + self.unsent..) {
             if entry.end > end {
                 break;
             }
-            self.unsent += 1;
             taken.add(entry.bytes);
         }
+        self.unsent += taken.packets as usize;
         self.queue.leave(now, taken);
         let range = Range { start, end };
         self.blocks.push_back(Block { range, state: State::Flying });
@@ -418,15 +418,19 @@ impl<P: Packet> Bearer<P> {
 
     fn release_until(&mut self, at: Time, end: u64, outbox: &mut Outbox) {
         let before = self.out;
-        while let Some(entry) = self.line.get(self.out).filter(|entry| entry.end <= end) {
+        loop {
+            let behind = self.line.range(self.out..);
+            let whole = behind.take_while(|entry| entry.end <= end && !entry.is_damaged).count();
+            self.out += whole;
+            self.unsent -= whole;
+            self.ready -= whole;
+            if self.line.get(self.out).is_none_or(|entry| entry.end > end) {
+                break;
+            }
+            let damaged = self.line.remove(self.out).expect("the entry was just seen");
             self.unsent -= 1;
             self.ready -= 1;
-            if entry.is_damaged {
-                let entry = self.line.remove(self.out).expect("the entry was just seen");
-                self.drop_packet(at, &entry.packet, DropReason::Loss, outbox);
-            } else {
-                self.out += 1;
-            }
+            self.drop_packet(at, &damaged.packet, DropReason::Loss, outbox);
         }
         outbox.push(at, self.out - before);
         self.active_at = self.active_at.max(at);
@@ -453,13 +457,14 @@ impl<P: Packet> Bearer<P> {
         outbox.push(at, self.out - before);
     }
 
-    /// Takes the first packet that is out.
-    #[inline]
-    pub(crate) fn pop(&mut self) -> Option<P> {
-        let entry = self.line.pop_front()?;
-        self.out -= 1;
-        self.meter.deliver(Backlog { packets: 1, bytes: entry.bytes.into() });
-        Some(entry.packet)
+    /// Moves the first packet, which is out, to `place`.
+    #[inline(always)]
+    pub(crate) fn move_packet(&mut self, place: &mut Option<P>) {
+        if let Some(Entry { bytes, packet, .. }) = self.line.pop_front() {
+            *place = Some(packet);
+            self.out -= 1;
+            self.meter.deliver(Backlog { packets: 1, bytes: bytes.into() });
+        }
     }
 
     /// What it counted in the window until `now`.

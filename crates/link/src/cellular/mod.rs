@@ -24,6 +24,7 @@ mod bearer;
 mod block;
 mod carrier;
 mod check;
+mod coming;
 mod config;
 mod core;
 mod demand;
@@ -31,12 +32,11 @@ mod error;
 mod harq;
 mod mobility;
 mod outbox;
+mod passage;
 mod plan;
 mod radio;
 mod scheduler;
 mod user;
-
-use std::collections::VecDeque;
 
 use cwndlab_units::{Output, Stream, Time};
 
@@ -50,12 +50,13 @@ pub use radio::{LteConfig, NrConfig, NrDuplex, RadioConfig, SlotConfig, UmtsDown
 
 use self::core::Core;
 use crate::counters::{Backlog, Counters};
-use crate::event::{DropReason, LinkEvent};
+use crate::event::LinkEvent;
 use crate::packet::{Admission, Packet};
 use crate::policer::Policer;
 use crate::{Direction, Link, Probability, Stages};
 use air::Air;
 use bearer::Bearer;
+use coming::Coming;
 use mobility::Mobility;
 
 /// A radio cell: port 0 is the network's side, ports from 1 on are users.
@@ -71,8 +72,8 @@ pub struct Cell<P> {
     down: Air<P>,
     up: Air<P>,
     core: Core,
-    /// What is between the network and the cell: when it comes there, for which user.
-    coming: VecDeque<(Time, u16, P)>,
+    /// What is between the network and the cell.
+    coming: Coming<P>,
     mobility: Vec<Mobility>,
     /// Of all users, when the next handover begins.
     handover_at: Time,
@@ -116,7 +117,7 @@ impl<P: Packet> Cell<P> {
             down: Air::new(Direction::Forward, down, config, None, run_seed, name)?,
             up: Air::new(Direction::Reverse, up, config, Some(core_up), run_seed, name)?,
             core: Core::new(&config.downlink, run_seed, &format!("{name}.down.core")),
-            coming: VecDeque::new(),
+            coming: Coming::new(),
             handover_at: Time::NEVER,
             mobility,
             losses: [config.downlink.residual_loss, config.uplink.residual_loss],
@@ -214,43 +215,15 @@ impl<P: Packet> Cell<P> {
 
     /// Sees to it that what is still in the core finds the radio at work.
     fn expect_next(&mut self) {
-        if let Some(&(at, _, _)) = self.coming.front() {
-            self.down.expect(at);
+        let first = self.coming.first_at();
+        if !first.is_never() {
+            self.down.expect(first);
         }
     }
 
     fn find_handover(&mut self) {
         let times = self.mobility.iter().map(|mobility| mobility.handover_at);
         self.handover_at = times.min().unwrap_or(Time::NEVER);
-    }
-
-    /// Puts into the users' queues what has come through the core until `now`.
-    fn admit_until(&mut self, now: Time) {
-        while self.coming.front().is_some_and(|&(at, _, _)| at <= now) {
-            let (at, user, packet) = self.coming.pop_front().expect("it was just seen");
-            self.admit(at, usize::from(user), Direction::Forward, packet);
-        }
-        self.expect_next();
-    }
-
-    #[inline(always)]
-    fn admit(&mut self, at: Time, user: usize, direction: Direction, packet: P) -> Admission {
-        if self.mobility[user].may_sleep() {
-            self.wake_user(at, user, direction);
-        }
-        let side = direction as usize;
-        let stage = (2 * user + side) as u16;
-        let chance = self.losses[side];
-        let is_lost = chance > Probability::ZERO && chance.draw(&mut self.loss_draws[user][side]);
-        let air = match direction {
-            Direction::Forward => &mut self.down,
-            Direction::Reverse => &mut self.up,
-        };
-        if is_lost {
-            air.drop_packet(at, (user, stage), &packet, DropReason::Loss);
-            return Admission::Dropped;
-        }
-        air.handle_packet(at, (user, stage), packet)
     }
 
     /// A user that has been silent may have to wake up for a packet.
@@ -292,26 +265,6 @@ impl<P: Packet> Cell<P> {
         }
     }
 
-    /// Takes the first packet that is out.
-    #[inline(never)]
-    fn pop_packet(&mut self) -> Option<Output<P, LinkEvent>> {
-        let is_down = self.down.outbox.packet_at() <= self.up.outbox.packet_at();
-        let air = if is_down { &mut self.down } else { &mut self.up };
-        let (at, user, packet) = air.pop_packet()?;
-        self.wake = self.rest_at.min(self.packet_at());
-        Some(Output::Packet { at, port: if is_down { user + 1 } else { 0 }, packet })
-    }
-
-    /// A packet comes faster than its user's policer allows.
-    #[cold]
-    fn drop_policed(&mut self, now: Time, user: usize, packet: &P) -> Admission {
-        let Air { outbox, users, .. } = &mut self.down;
-        outbox.set_user(user, 2 * user as u16);
-        users[user].bearer.drop_packet(now, packet, DropReason::Policed, outbox);
-        self.set_wake();
-        Admission::Dropped
-    }
-
     /// A stage's user, at `now`.
     fn bearer_at(&mut self, stage: usize, now: Time) -> &mut Bearer<P> {
         self.work_until(now);
@@ -325,32 +278,8 @@ impl<P: Packet> Cell<P> {
 impl<P: Packet> Link<P> for Cell<P> {
     #[inline(never)]
     fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission {
-        if self.due <= now {
-            self.work_until(now);
-            self.set_wake();
-        }
-        let bytes = packet.wire_bytes();
-        if port == 0 {
-            let user = packet.user() - 1;
-            self.down.users[usize::from(user)].bearer.meter.arrive(bytes);
-            if let Some(policer) = self.policers.get_mut(usize::from(user))
-                && !policer.passes(now, bytes)
-            {
-                return self.drop_policed(now, usize::from(user), &packet);
-            }
-            let at = self.core.leave(now);
-            self.coming.push_back((at, user, packet));
-            if self.down.expect(at) {
-                self.set_wake();
-            }
-            return Admission::Queued;
-        }
-        let user = usize::from(port) - 1;
-        self.up.users[user].bearer.meter.arrive(bytes);
-        self.admit_until(now);
-        let admission = self.admit(now, user, Direction::Reverse, packet);
-        self.set_wake();
-        admission
+        self.work_before(now);
+        if port == 0 { self.handle_down(now, packet) } else { self.handle_up(now, port, packet) }
     }
 
     #[inline]

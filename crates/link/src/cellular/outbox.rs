@@ -94,16 +94,19 @@ impl Outbox {
     }
 
     /// Takes out the first packet: its time and user.
+    ///
+    /// # Panics
+    /// If none is out.
     #[inline]
-    pub(crate) fn pop_packet(&mut self) -> Option<(Time, u16)> {
-        let exit = self.exits.front_mut()?;
+    pub(crate) fn take_packet(&mut self) -> (Time, u16) {
+        let exit = self.exits.front_mut().expect("a packet is out");
         let first = (exit.at, exit.user);
         exit.packets -= 1;
         if exit.packets == 0 {
             self.exits.pop_front();
             self.packet_at = self.exits.front().map_or(Time::NEVER, |exit| exit.at);
         }
-        Some(first)
+        first
     }
 
     pub(crate) fn pop_event(&mut self) -> Option<(Time, LinkEvent)> {

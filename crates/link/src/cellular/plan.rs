@@ -22,6 +22,8 @@ pub(crate) struct Plan {
     classes: Vec<u8>,
     /// By slot of the pattern: slots to the first with room for data, which may be itself.
     ahead: Vec<u16>,
+    /// By slot of the pattern: slots back to the last with room for data before it.
+    behind: Vec<u16>,
     /// Whether each user has all units for itself.
     pub(crate) is_dedicated: bool,
     /// Slots from one block for a user to the next.
@@ -135,6 +137,12 @@ impl Plan {
         slot + u64::from(self.ahead[self.place(slot)])
     }
 
+    /// The last slot of this direction before `slot`, if there is one.
+    #[inline]
+    pub(crate) fn slot_before(&self, slot: u64) -> Option<u64> {
+        slot.checked_sub(u64::from(self.behind[self.place(slot)]))
+    }
+
     /// The first slot of this direction that does not begin before `at`.
     pub(crate) fn slot_from(&self, at: Time) -> u64 {
         self.next_slot(at.as_nanos().div_ceil(self.interval.as_nanos()))
@@ -143,7 +151,7 @@ impl Plan {
     /// When a slot begins.
     #[inline]
     pub(crate) fn start(&self, slot: u64) -> Time {
-        Time::from_nanos(slot * self.interval.as_nanos())
+        Time::from_nanos(slot.saturating_mul(self.interval.as_nanos()))
     }
 
     /// When the packets of a block sent in `slot` are out.
@@ -218,6 +226,15 @@ fn ahead(classes: &[u8]) -> Vec<u16> {
         slots.take_while(|&&class| class == 0).count() as u16
     };
     (0..classes.len()).map(to_next).collect()
+}
+
+/// Slots from each slot of the pattern back to the last with room before it; the pattern has one.
+fn behind(classes: &[u8]) -> Vec<u16> {
+    let to_last = |slot| {
+        let before = classes.iter().rev().cycle().skip(classes.len() - slot);
+        1 + before.take(classes.len()).take_while(|&&class| class == 0).count() as u16
+    };
+    (0..classes.len()).map(to_last).collect()
 }
 
 /// The direction's slots, for errors.

@@ -19,9 +19,22 @@ pub(crate) struct User<P> {
 }
 
 /// A pause after which HSUPA's grant begins small again.
-pub(crate) const RAMP_PAUSE: Duration = Duration::from_millis(200);
+const RAMP_PAUSE: Duration = Duration::from_millis(200);
 
 impl<P: Packet> User<P> {
+    /// Whether all that becomes of what comes to it is decided by the room in its queue.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.access.is_none() && !self.bearer.is_managed()
+    }
+
+    /// Something comes to its queue.
+    #[inline]
+    pub(crate) fn note_arrival(&mut self, at: Time) {
+        if at.saturating_since(self.bearer.active_at) > RAMP_PAUSE {
+            self.busy_since = at;
+        }
+    }
+
     /// The first slot from `fresh` on in which it has something to do. A new block may be sent from
     /// `next_block` on, one that failed is sent again in `again`.
     pub(crate) fn next_slot(&self, plan: &Plan, fresh: u64, next_block: u64, again: u64) -> u64 {

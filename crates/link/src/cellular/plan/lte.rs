@@ -120,6 +120,7 @@ fn plan(bands: Vec<Band>) -> Plan {
         interval: Duration::from_millis(1),
         classes: vec![1],
         ahead: vec![0],
+        behind: vec![1],
         is_dedicated: false,
         spacing: 1,
         processing: PROCESSING,

@@ -2,7 +2,7 @@
 
 use cwndlab_units::Duration;
 
-use super::{Band, Plan, Size, Sizes, ahead, check_pattern, round_trips};
+use super::{Band, Plan, Size, Sizes, ahead, behind, check_pattern, round_trips};
 use crate::Direction;
 use crate::cellular::error::CellError;
 use crate::cellular::radio::{NrConfig, NrDuplex, SlotConfig};
@@ -154,6 +154,7 @@ fn plan(bands: Vec<Band>, symbols: &Symbols) -> Plan {
     Plan {
         interval: Duration::ZERO,
         ahead: ahead(&classes),
+        behind: behind(&classes),
         classes,
         is_dedicated: false,
         spacing: 1,

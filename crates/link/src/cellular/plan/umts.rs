@@ -110,6 +110,7 @@ fn single(interval: Duration, coding: Coding, sizes: Sizes) -> Plan {
         interval,
         classes: vec![1],
         ahead: vec![0],
+        behind: vec![1],
         is_dedicated: true,
         spacing: 1,
         processing: Duration::ZERO,
