@@ -32,6 +32,13 @@ impl Meter {
         self.counts.arrived.add(bytes);
     }
 
+    /// The same of several.
+    #[inline]
+    pub(crate) fn arrive_together(&mut self, packets: Backlog) {
+        self.counts.arrived.packets += u64::from(packets.packets);
+        self.counts.arrived.bytes += packets.bytes;
+    }
+
     /// Packets leave at the stage's end.
     #[inline]
     pub(crate) fn deliver(&mut self, packets: Backlog) {
@@ -107,6 +114,14 @@ impl Occupancy {
     #[inline]
     pub(crate) fn enter(&mut self, at: Time, bytes: u32) {
         self.add(at, bytes);
+        self.note_most();
+    }
+
+    /// Packets come together.
+    #[inline]
+    pub(crate) fn enter_together(&mut self, at: Time, packets: Backlog) {
+        self.pass_time(at);
+        self.backlog = self.backlog + packets;
         self.note_most();
     }
 

@@ -348,9 +348,7 @@ impl Flow {
                 match self.attachment.nodes[RECEIVER] {
                     None => {
                         let ingress = self.attachment.ack_ingress;
-                        if train.count > 1 || !path.send_at_once(ingress, now, &train.first) {
-                            is_unsettled |= path.send_apart(ingress, now, train);
-                        }
+                        is_unsettled |= path.send_answer(ingress, now, train);
                     }
                     Some(node) => {
                         for segment in train.segments() {

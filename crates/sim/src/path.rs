@@ -68,17 +68,25 @@ impl Path {
         }
     }
 
-    /// Gives a segment to a link that only delays it, as most links do that carry ACKs.
-    /// Returns false where more may become of it, which [`Path::send`] sees to.
+    /// [`Path::send`] of what is mostly an ACK to a link that mostly only delays it.
     #[inline(always)]
-    pub(crate) fn send_at_once(&mut self, ingress: Ingress, now: Time, segment: &Segment) -> bool {
-        let AnyLink::Wire(wire) = &mut self.links[ingress.link as usize] else { return false };
-        let put = |place: &mut Option<Frame>| *place = Some(Frame(*segment));
-        let is_taken = wire.take_at_once(now, segment.wire_bytes(), put);
-        if is_taken {
-            self.wakes.set_near(ingress.link as usize, wire.wake_time());
+    pub(crate) fn send_answer(&mut self, ingress: Ingress, now: Time, train: &Train) -> bool {
+        let Train { ref first, count } = *train;
+        match &mut self.links[ingress.link as usize] {
+            AnyLink::Wire(wire) if count == 1 => {
+                let put = |place: &mut Option<Frame>| *place = Some(Frame(*first));
+                if wire.take_at_once(now, first.wire_bytes(), put) {
+                    self.wakes.set_near(ingress.link as usize, wire.wake_time());
+                    return false;
+                }
+            }
+            AnyLink::Cell(cell) => {
+                send_to_cell(cell, ingress.port, now, train);
+                return true;
+            }
+            _ => {}
         }
-        is_taken
+        self.send_apart(ingress, now, train)
     }
 
     /// Gives a train to a link. Returns whether [`Path::settle`] must follow.
@@ -121,10 +129,8 @@ impl Path {
     #[inline(never)]
     fn send_each(&mut self, ingress: Ingress, now: Time, first: &Segment, indices: Range<u32>) {
         let Ingress { link, port } = ingress;
-        for index in indices {
-            let seq = first.seq.wrapping_add(index.wrapping_mul(first.payload));
-            let segment = Segment { seq, ..*first };
-            self.links[link as usize].handle_packet(now, port, Frame(segment));
+        for frame in frames(first, indices) {
+            self.links[link as usize].handle_packet(now, port, frame);
         }
     }
 
@@ -174,11 +180,16 @@ impl Path {
 /// Gives a train to a cell.
 #[inline(never)]
 fn send_to_cell(cell: &mut Cell<Frame>, port: u16, now: Time, train: &Train) {
+    let direction = if port == 0 { Direction::Forward } else { Direction::Reverse };
     let Train { first, count } = train;
-    let frames = (0..*count).map(|index| {
+    cell.handle_packets(now, direction, first.user, frames(first, 0..*count));
+}
+
+/// The segments of a train with these indices, each copied as a whole.
+fn frames(first: &Segment, indices: Range<u32>) -> impl Iterator<Item = Frame> {
+    indices.map(|index| {
         let mut segment = *first;
         segment.seq = segment.seq.wrapping_add(index.wrapping_mul(segment.payload));
         Frame(segment)
-    });
-    cell.handle_packets(now, port, frames);
+    })
 }

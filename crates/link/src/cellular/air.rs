@@ -19,10 +19,10 @@ use super::outbox::Outbox;
 use super::plan::Plan;
 use super::scheduler::Candidate;
 use super::user::User;
-use crate::Direction;
 use crate::channel::{Decibel, Draws};
 use crate::event::DropReason;
 use crate::packet::{Admission, Packet};
+use crate::{Backlog, Direction};
 
 /// One direction of the radio.
 #[derive(Clone, Debug)]
@@ -223,26 +223,24 @@ impl<P: Packet> Air<P> {
         Admission::Queued
     }
 
-    /// The same of packets that come at once.
+    /// Whether so many packets for a user would find room in its queue, and nothing else is asked.
+    pub(crate) fn has_room(&self, user: usize, size: Backlog) -> bool {
+        let User { bearer, access, .. } = &self.users[user];
+        access.is_none() && bearer.has_room(size)
+    }
+
+    /// Packets for a user that come together and find room.
     pub(crate) fn handle_packets(
         &mut self,
         at: Time,
-        (user, stage): (usize, u16),
+        user: usize,
+        size: Backlog,
         packets: impl Iterator<Item = P>,
     ) {
-        if self.users[user].is_plain() {
-            self.users[user].note_arrival(at);
-            for packet in packets {
-                let bearer = &mut self.users[user].bearer;
-                match bearer.drop_on_arrival(packet.wire_bytes()) {
-                    None => bearer.enqueue(at, packet),
-                    Some(reason) => self.drop_packet(at, (user, stage), &packet, reason),
-                }
-            }
-            self.expect(at);
-        } else {
-            packets.for_each(|packet| _ = self.handle_packet(at, (user, stage), packet));
-        }
+        let user = &mut self.users[user];
+        user.note_arrival(at);
+        user.bearer.enqueue_together(at, size, packets);
+        self.expect(at);
     }
 
     /// Moves the first packet that is out to `place`. Returns its time and user.

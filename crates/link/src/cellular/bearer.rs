@@ -91,6 +91,14 @@ enum State {
 }
 
 impl<P> Entry<P> {
+    /// A packet that came, in the stream from `start` on.
+    #[inline]
+    fn new(came: Time, start: u64, bytes: u32, overhead: u32, packet: P) -> Self {
+        let length = bytes + overhead;
+        let (end, missing, is_damaged) = (start + u64::from(length), length, false);
+        Self { came, end, length, bytes, missing, is_damaged, packet }
+    }
+
     /// Where in the stream it begins.
     fn start(&self) -> u64 {
         self.end - u64::from(self.length)
@@ -147,12 +155,35 @@ impl<P: Packet> Bearer<P> {
         self.active_at = at;
     }
 
+    /// Whether so many packets that come together would all be put behind those that wait.
+    pub(crate) fn has_room(&self, size: Backlog) -> bool {
+        let decides_otherwise = self.is_managed() || self.early_discard.is_some();
+        !decides_otherwise && self.limits.hold(self.queue.backlog() + size)
+    }
+
+    /// Puts packets for which there is room behind those that wait.
+    pub(crate) fn enqueue_together(
+        &mut self,
+        at: Time,
+        size: Backlog,
+        packets: impl Iterator<Item = P>,
+    ) {
+        let (mut end, overhead) = (self.end, self.packet_overhead);
+        self.line.extend(packets.map(|packet| {
+            let entry = Entry::new(at, end, packet.wire_bytes(), overhead, packet);
+            end = entry.end;
+            entry
+        }));
+        self.end = end;
+        self.queue.enter_together(at, size);
+        self.active_at = at;
+    }
+
     #[inline]
     fn append(&mut self, came: Time, bytes: u32, packet: P) {
-        let length = bytes + self.packet_overhead;
-        self.end += u64::from(length);
-        let (end, missing, is_damaged) = (self.end, length, false);
-        self.line.push_back(Entry { came, end, length, bytes, missing, is_damaged, packet });
+        let entry = Entry::new(came, self.end, bytes, self.packet_overhead, packet);
+        self.end = entry.end;
+        self.line.push_back(entry);
     }
 
     /// Whether the queue is managed, so that arrivals go to [`Bearer::manage`].
@@ -235,13 +266,7 @@ impl<P: Packet> Bearer<P> {
     /// Lets packets that have been processed be sent, and drops those that waited too long, each in
     /// time in proportion to the queue.
     pub(crate) fn refresh(&mut self, now: Time, outbox: &mut Outbox) {
-        for entry in self.line.range(self.out + self.ready..) {
-            if entry.came + self.processing > now {
-                break;
-            }
-            self.ready_end = entry.end;
-            self.ready += 1;
-        }
+        self.process(now);
         let Some(discard) = self.discard else { return };
         // What has been sent in part is sent to its end.
         let begun =
@@ -257,6 +282,22 @@ impl<P: Packet> Bearer<P> {
             self.ready -= 1;
             self.queue.leave(now, Backlog { packets: 1, bytes: entry.bytes.into() });
             self.drop_packet(now, &entry.packet, DropReason::Aqm, outbox);
+        }
+    }
+
+    /// Lets packets that have been processed be sent.
+    fn process(&mut self, now: Time) {
+        if self.line.back().is_some_and(|last| last.came + self.processing <= now) {
+            self.ready = self.line.len() - self.out;
+            self.ready_end = self.end;
+            return;
+        }
+        for entry in self.line.range(self.out + self.ready..) {
+            if entry.came + self.processing > now {
+                break;
+            }
+            self.ready_end = entry.end;
+            self.ready += 1;
         }
     }
 

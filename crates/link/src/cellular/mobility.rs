@@ -49,11 +49,6 @@ impl Mobility {
         mobility
     }
 
-    /// Whether silence has consequences.
-    pub(crate) fn may_sleep(&self) -> bool {
-        self.rrc.is_some()
-    }
-
     /// A packet came for or from the user, who was active last at `active_at`.
     pub(crate) fn handle_packet(&mut self, at: Time, direction: Direction, active_at: Time) {
         let Some(rrc) = self.rrc else { return };

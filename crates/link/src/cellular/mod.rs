@@ -75,6 +75,8 @@ pub struct Cell<P> {
     /// What is between the network and the cell.
     coming: Coming<P>,
     mobility: Vec<Mobility>,
+    /// Whether silence has consequences.
+    may_sleep: bool,
     /// Of all users, when the next handover begins.
     handover_at: Time,
     /// What is lost before the queue: the chance down and up, and of each user the draws.
@@ -120,6 +122,7 @@ impl<P: Packet> Cell<P> {
             coming: Coming::new(),
             handover_at: Time::NEVER,
             mobility,
+            may_sleep: config.rrc.is_some(),
             losses: [config.downlink.residual_loss, config.uplink.residual_loss],
             loss_draws: (0..config.users.len()).map(losses).collect(),
             policers: (config.users.iter().zip(config.police.iter().cycle()))

@@ -16,10 +16,11 @@ pub(crate) struct Outbox {
     /// Whose packets are put in now.
     user: u16,
     stage: u16,
+    /// The next packets, and those behind them.
+    first: Exit,
     exits: VecDeque<Exit>,
     events: VecDeque<(Time, LinkEvent)>,
-    /// When the first packet is out, and when the first event happened.
-    packet_at: Time,
+    /// When the first event happened.
     event_at: Time,
 }
 
@@ -31,15 +32,19 @@ struct Exit {
     packets: u32,
 }
 
+impl Exit {
+    const NONE: Self = Self { at: Time::NEVER, user: 0, packets: 0 };
+}
+
 impl Outbox {
     pub(crate) fn new(core: Option<Core>) -> Self {
         Self {
             core,
             user: 0,
             stage: 0,
+            first: Exit::NONE,
             exits: VecDeque::new(),
             events: VecDeque::new(),
-            packet_at: Time::NEVER,
             event_at: Time::NEVER,
         }
     }
@@ -56,15 +61,17 @@ impl Outbox {
             return;
         }
         let at = self.core.as_mut().map_or(at, |core| core.leave(at));
-        self.packet_at = self.packet_at.min(at);
-        let exit = Exit { at, user: self.user, packets: packets as u32 };
-        if self.exits.back().is_none_or(|last| last.at <= at) {
-            self.exits.push_back(exit);
-        } else {
-            // A timer may give out something before a block that was decided earlier.
-            let place = later(&self.exits, |exit| exit.at <= at);
-            self.exits.insert(place, exit);
+        let mut exit = Exit { at, user: self.user, packets: packets as u32 };
+        if at < self.first.at {
+            core::mem::swap(&mut self.first, &mut exit);
+            if exit.packets > 0 {
+                self.exits.push_front(exit);
+            }
+            return;
         }
+        // A timer may give out something before a block that was decided earlier.
+        let place = later(&self.exits, |exit| exit.at <= at);
+        self.exits.insert(place, exit);
     }
 
     pub(crate) fn emit_drop(&mut self, at: Time, flow: u32, bytes: u32, reason: DropReason) {
@@ -84,7 +91,7 @@ impl Outbox {
     /// When the first packet is out.
     #[inline]
     pub(crate) fn packet_at(&self) -> Time {
-        self.packet_at
+        self.first.at
     }
 
     /// When the first event happened.
@@ -99,14 +106,12 @@ impl Outbox {
     /// If none is out.
     #[inline]
     pub(crate) fn take_packet(&mut self) -> (Time, u16) {
-        let exit = self.exits.front_mut().expect("a packet is out");
-        let first = (exit.at, exit.user);
-        exit.packets -= 1;
-        if exit.packets == 0 {
-            self.exits.pop_front();
-            self.packet_at = self.exits.front().map_or(Time::NEVER, |exit| exit.at);
+        let Exit { at, user, packets } = self.first;
+        self.first.packets = packets.checked_sub(1).expect("a packet is out");
+        if packets == 1 {
+            self.first = self.exits.pop_front().unwrap_or(Exit::NONE);
         }
-        first
+        (at, user)
     }
 
     pub(crate) fn pop_event(&mut self) -> Option<(Time, LinkEvent)> {

@@ -10,14 +10,22 @@ use crate::packet::{Admission, Packet};
 use crate::{Direction, Probability};
 
 impl<P: Packet> Cell<P> {
-    /// Takes packets that enter at `port` one behind the other.
+    /// Takes packets that go to or come from the user at `port`, one behind the other.
     #[inline]
-    pub fn handle_packets(&mut self, now: Time, port: u16, packets: impl Iterator<Item = P>) {
+    pub fn handle_packets(
+        &mut self,
+        now: Time,
+        direction: Direction,
+        port: u16,
+        packets: impl Iterator<Item = P>,
+    ) {
         self.work_before(now);
-        if port == 0 {
-            packets.for_each(|packet| _ = self.handle_down(now, packet));
-        } else {
-            packets.for_each(|packet| _ = self.handle_up(now, port, packet));
+        match direction {
+            Direction::Forward if self.policers.is_empty() => {
+                self.enter_core(now, port, packets);
+            }
+            Direction::Forward => packets.for_each(|packet| _ = self.handle_down(now, packet)),
+            Direction::Reverse => packets.for_each(|packet| _ = self.handle_up(now, port, packet)),
         }
     }
 
@@ -31,22 +39,27 @@ impl<P: Packet> Cell<P> {
     }
 
     /// A packet comes from the network.
-    #[inline(always)]
     pub(super) fn handle_down(&mut self, now: Time, packet: P) -> Admission {
-        let bytes = packet.wire_bytes();
-        let user = packet.user() - 1;
-        self.down.users[usize::from(user)].bearer.meter.arrive(bytes);
-        if let Some(policer) = self.policers.get_mut(usize::from(user))
+        let (port, bytes) = (packet.user(), packet.wire_bytes());
+        let user = usize::from(port) - 1;
+        if let Some(policer) = self.policers.get_mut(user)
             && !policer.passes(now, bytes)
         {
-            return self.drop_policed(now, usize::from(user), &packet);
+            return self.drop_policed(now, user, &packet);
         }
-        let at = self.core.leave(now);
-        self.coming.push(at, user, packet);
+        self.enter_core(now, port, core::iter::once(packet));
+        Admission::Queued
+    }
+
+    /// Packets for the user at a port set out for the cell: what sets out at one time comes at one.
+    #[inline]
+    fn enter_core(&mut self, now: Time, port: u16, packets: impl Iterator<Item = P>) {
+        let (user, at) = (port - 1, self.core.leave(now));
+        let size = self.coming.push(at, user, packets);
+        self.down.users[usize::from(user)].bearer.meter.arrive_together(size);
         if self.down.expect(at) {
             self.set_wake();
         }
-        Admission::Queued
     }
 
     /// A packet comes from the user at a port.
@@ -61,7 +74,7 @@ impl<P: Packet> Cell<P> {
         let before = (self.up.next_at(), self.up.outbox.event_at());
         let admission = self.admit(now, user, Direction::Reverse, packet);
         let is_new = before != (self.up.next_at(), self.up.outbox.event_at());
-        if is_new || self.mobility[user].may_sleep() {
+        if is_new || self.may_sleep {
             self.set_wake();
         }
         admission
@@ -71,6 +84,7 @@ impl<P: Packet> Cell<P> {
     #[cold]
     fn drop_policed(&mut self, now: Time, user: usize, packet: &P) -> Admission {
         let Air { outbox, users, .. } = &mut self.down;
+        users[user].bearer.meter.arrive(packet.wire_bytes());
         outbox.set_user(user, 2 * user as u16);
         users[user].bearer.drop_packet(now, packet, DropReason::Policed, outbox);
         self.set_wake();
@@ -80,17 +94,17 @@ impl<P: Packet> Cell<P> {
     /// Puts into the users' queues what has come through the core until `now`.
     #[inline(never)]
     pub(super) fn admit_until(&mut self, now: Time) {
-        while let Some(Run { at, user, packets }) = self.coming.pop_run(now) {
+        while let Some(Run { at, user, size }) = self.coming.pop_run(now) {
             let user = usize::from(user);
-            if self.mobility[user].may_sleep() || self.losses[0] > Probability::ZERO {
-                for _ in 0..packets {
-                    let packet = self.coming.take_packets(1).next();
-                    let packet = packet.expect("a run has so many packets");
-                    self.admit(at, user, Direction::Forward, packet);
-                }
-            } else {
-                let packets = self.coming.take_packets(packets);
-                self.down.handle_packets(at, (user, 2 * user as u16), packets);
+            let is_plain = !self.may_sleep && self.losses[0] == Probability::ZERO;
+            if is_plain && self.down.has_room(user, size) {
+                let packets = self.coming.take_packets(size.packets);
+                self.down.handle_packets(at, user, size, packets);
+                continue;
+            }
+            for _ in 0..size.packets {
+                let packet = self.coming.pop_packet().expect("a run has so many packets");
+                self.admit(at, user, Direction::Forward, packet);
             }
         }
         self.expect_next();
@@ -99,7 +113,7 @@ impl<P: Packet> Cell<P> {
     /// Puts a packet into its user's queue.
     #[inline(always)]
     fn admit(&mut self, at: Time, user: usize, direction: Direction, packet: P) -> Admission {
-        if self.mobility[user].may_sleep() {
+        if self.may_sleep {
             self.wake_user(at, user, direction);
         }
         let side = direction as usize;
@@ -130,7 +144,10 @@ impl<P: Packet> Cell<P> {
         let is_down = self.down.outbox.packet_at() <= self.up.outbox.packet_at();
         let air = if is_down { &mut self.down } else { &mut self.up };
         let (at, user) = air.move_packet(place);
-        self.wake = self.rest_at.min(self.packet_at());
+        // Mostly the next one is of the same block.
+        if air.outbox.packet_at() > at {
+            self.wake = self.rest_at.min(self.packet_at());
+        }
         (at, if is_down { user + 1 } else { 0 })
     }
 

@@ -22,11 +22,6 @@ pub(crate) struct User<P> {
 const RAMP_PAUSE: Duration = Duration::from_millis(200);
 
 impl<P: Packet> User<P> {
-    /// Whether all that becomes of what comes to it is decided by the room in its queue.
-    pub(crate) fn is_plain(&self) -> bool {
-        self.access.is_none() && !self.bearer.is_managed()
-    }
-
     /// Something comes to its queue.
     #[inline]
     pub(crate) fn note_arrival(&mut self, at: Time) {
