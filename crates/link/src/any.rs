@@ -227,6 +227,7 @@ impl<P: Packet> Link<P> for AnyLink<P> {
         match self {
             Self::Wire(link) => link.wake_time(),
             Self::Cell(link) => link.wake_time(),
+            Self::Wifi(link) => link.wake_time(),
             other => other.other_wake_time(),
         }
     }

@@ -252,6 +252,11 @@ impl<'a> Engine<'a> {
         now: Time,
         arrived: &mut Option<Frame>,
     ) -> Direction {
+        if let AnyLink::Wifi(channel) = &mut self.path.links[link as usize]
+            && let Some((_, port)) = channel.move_packet(arrived)
+        {
+            return Path::direction(link, port);
+        }
         *arrived = None;
         match self.path.links[link as usize].poll(now) {
             Some(Output::Packet { port, packet, .. }) => {

@@ -129,8 +129,12 @@ impl Path {
     #[inline(never)]
     fn send_each(&mut self, ingress: Ingress, now: Time, first: &Segment, indices: Range<u32>) {
         let Ingress { link, port } = ingress;
-        for frame in frames(first, indices) {
-            self.links[link as usize].handle_packet(now, port, frame);
+        let frames = frames(first, indices);
+        match &mut self.links[link as usize] {
+            AnyLink::Wifi(channel) => {
+                frames.for_each(|frame| _ = channel.handle_packet(now, port, frame));
+            }
+            link => frames.for_each(|frame| _ = link.handle_packet(now, port, frame)),
         }
     }
 

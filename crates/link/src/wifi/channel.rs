@@ -72,6 +72,13 @@ impl<P: Packet> WifiChannel<P> {
         Ok(channel)
     }
 
+    /// Moves the packet that [`Link::poll`] would give next to `place`, which costs no copy but that.
+    /// Returns its time and the port at which it leaves; nothing if an event is next, or nothing is out.
+    #[inline]
+    pub fn move_packet(&mut self, place: &mut Option<P>) -> Option<(Time, u16)> {
+        self.exchange.move_packet(place)
+    }
+
     /// What happened on the air since the beginning.
     pub fn statistics(&self) -> WifiStatistics {
         self.exchange.statistics

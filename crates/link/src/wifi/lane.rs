@@ -221,13 +221,13 @@ impl<P> Lane<P> {
         passed
     }
 
-    /// Takes out the next packet that was passed on.
+    /// Moves the next packet, which was passed on, to `place`.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<P> {
-        let packet = self.line.front_mut()?.packet.take();
-        self.line.pop_front();
-        self.out -= 1;
-        packet
+    pub(crate) fn move_packet(&mut self, place: &mut Option<P>) {
+        if let Some(entry) = self.line.pop_front() {
+            *place = entry.packet;
+            self.out -= 1;
+        }
     }
 }
 
@@ -272,8 +272,14 @@ mod tests {
         lane
     }
 
+    fn pop(lane: &mut Lane<u32>) -> Option<u32> {
+        let mut place = None;
+        lane.move_packet(&mut place);
+        place
+    }
+
     fn passed_on(lane: &mut Lane<u32>) -> Vec<u32> {
-        (0..lane.pass_on().packets).filter_map(|_| lane.pop()).collect()
+        (0..lane.pass_on().packets).filter_map(|_| pop(lane)).collect()
     }
 
     #[test]
@@ -310,8 +316,9 @@ mod tests {
         // Behind them one was given up and one received, which nothing holds any more.
         assert_eq!(passed + at_once.pass_on(), one_by_one.pass_on());
         assert_eq!(at_once.waiting_bytes(), one_by_one.waiting_bytes());
-        let packets =
-            |mut lane: Lane<u32>| core::iter::from_fn(|| lane.pop()).take(11).collect::<Vec<u32>>();
+        let packets = |mut lane: Lane<u32>| {
+            core::iter::from_fn(|| pop(&mut lane)).take(11).collect::<Vec<u32>>()
+        };
         let mut expected: Vec<u32> = (0..10).collect();
         expected.push(11);
         assert_eq!(packets(at_once), expected);

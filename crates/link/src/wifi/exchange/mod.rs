@@ -202,31 +202,32 @@ impl<P: Packet> Exchange<P> {
         self.output_at = self.output_at.min(at);
     }
 
+    /// Moves what is first to `place`, if it is a packet; returns its time and its receiver's port.
+    #[inline]
+    pub(super) fn move_packet(&mut self, place: &mut Option<P>) -> Option<(Time, u16)> {
+        let Some((at, Emission::Packets { lane, count })) = self.output.front_mut() else {
+            return None;
+        };
+        *count -= 1;
+        let (at, lane, is_last) = (*at, *lane, *count == 0);
+        if is_last {
+            self.pop_emission();
+        }
+        let hop = &mut self.lanes[lane];
+        hop.lane.move_packet(place);
+        Some((at, hop.to as u16))
+    }
+
     /// Takes out what is first.
     #[inline]
     pub(super) fn pop_output(&mut self) -> Option<Output<P, LinkEvent>> {
-        if self.output_at.is_never() {
-            return None;
+        if let Some(&(at, Emission::Event(event))) = self.output.front() {
+            self.pop_emission();
+            return Some(Output::Event { at, event });
         }
-        let (at, emission) = self.output.front_mut()?;
-        let at = *at;
-        match emission {
-            Emission::Packets { lane, count } => {
-                *count -= 1;
-                let (lane, is_last) = (*lane, *count == 0);
-                if is_last {
-                    self.pop_emission();
-                }
-                let hop = &mut self.lanes[lane];
-                let port = hop.to as u16;
-                hop.lane.pop().map(|packet| Output::Packet { at, port, packet })
-            }
-            Emission::Event(event) => {
-                let event = *event;
-                self.pop_emission();
-                Some(Output::Event { at, event })
-            }
-        }
+        let mut place = None;
+        let (at, port) = self.move_packet(&mut place)?;
+        place.map(|packet| Output::Packet { at, port, packet })
     }
 
     /// All of the first emission has been taken out.
