@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+/*
+ * C4, Christian's Congestion Control Code: for real-time media, paced at a nominal
+ * rate that only measurements raise and only congestion lowers.
+ *
+ * The window is alpha times nominal rate times nominal max RTT; the latter remembers
+ * the path's jitter, so that jitter is not taken for a queue. Time is divided into
+ * eras of a round trip.
+ *
+ *   +---------+  3 eras without growth,  +----------+  1 era  +----------+
+ *   | initial |------------------------->| recovery |-------->| cruising |
+ *   | alpha 2 |  or congestion           |  15/16   |<--------|    1     |
+ *   +---------+                          +----------+ congest.+----------+
+ *        ^   3 pushes raised the rate,      |   ^                  | 4 eras
+ *        +---------------------------------+    |  1 era      +--------------+
+ *            or first high jitter               +-------------| pushing      |
+ *                                                             | 17/16 or 5/4 |
+ *                                                             +--------------+
+ *
+ * Congestion is an RTT above the nominal max RTT by a threshold, or a smoothed loss
+ * rate above one. Both thresholds shrink as the rate grows ("sensitivity"), so that the
+ * faster of two flows gives way first.
+ *
+ * With a window and an RTT of an earlier connection to the same host, Careful Resume:
+ * once the first window was acknowledged and the RTT is about as it was, the initial
+ * phase goes on from half of that window; a loss before all of that was acknowledged
+ * takes it back.
+ *
+ * Papers: C. Huitema, S. Nandakumar, C. Jennings, "Specification of Christian's
+ * Congestion Control Code (C4)", draft-huitema-ccwg-c4-spec-latest, the authors' text
+ * of November 2025 after version 00. Where it is garbled: the nominal rate is raised
+ * if it is below the estimate (the text has the opposite); the excess delay is divided
+ * by the threshold as a whole; the first push is by 17/16. Left out: CE marks, and when
+ * the nominal max RTT shrinks at congestion (both open in the text), the pacing quantum.
+ * The first window stays until the first era ends. Careful Resume is written from
+ * memory of RFC 9959.
+ */
+#include "cc.h"
+
+#define C4_MIN_CWND		2u
+#define C4_INITIAL_GAIN		512u	/* 2 */
+#define C4_RECOVERY_GAIN	240u	/* 15/16 */
+#define C4_LOW_PUSH_GAIN	272u	/* 17/16 */
+#define C4_STALE_ERAS		3u	/* without growth, end of the initial phase */
+#define C4_STALE_ERAS_DELAY	2u	/* before it may end by delay */
+#define C4_FEW_PACKETS		20u	/* before it may end by loss */
+#define C4_CRUISING_ERAS	4u
+#define C4_PUSHES		3u	/* successful ones, before the next initial phase */
+#define C4_RESUME_LEAST_RTT	2u	/* half of the saved RTT */
+#define C4_RESUME_MOST_RTT	10u	/* times the saved RTT */
+#define C4_MAX_JITTER_US	250000u
+#define C4_MAX_DELAY_US		25000u	/* highest delay threshold */
+#define C4_SMOOTHED_PACKETS	64u	/* (15/16)^64 is 1.6 % */
+
+#define C4_PARAMETERS(P)							\
+	P(push_gain, "1/256", 320, 273, 512, "alpha of a push that follows a successful one") \
+	P(loss_beta, "1/1024", 256, 1, 1023, "reduction of the rate after losses, highest by delay") \
+	P(saved_cwnd, "kB", 0, 0, 1000000, "window of an earlier connection, from which to resume; 0: none") \
+	P(saved_rtt, "ms", 0, 0, 10000, "lowest RTT of that connection")
+
+CC_PARAMETERS(c4, C4_PARAMETERS);
+
+#define C4_PHASES(P)			\
+	P(C4_INITIAL, "initial")	\
+	P(C4_RECOVERY, "recovery")	\
+	P(C4_CRUISING, "cruising")	\
+	P(C4_PUSHING, "pushing")
+
+CC_PHASES(c4, C4_PHASES);
+
+/* Careful Resume */
+enum {
+	C4_RECONNAISSANCE,	/* the first window is in flight */
+	C4_UNVALIDATED,		/* half of the saved window is being sent */
+	C4_VALIDATING,		/* it is being acknowledged */
+	C4_RESUMED,		/* or not at all */
+};
+
+struct c4 {
+	u32 nominal_bw;		/* packets/us, 2^-24 */
+	u32 nominal_max_rtt_us;
+	u32 running_min_rtt_us;
+	u32 era_delivered;	/* tp->delivered that ends the era */
+	u32 era_min_rtt_us;
+	u32 era_max_rtt_us;
+	u32 era_bw;		/* nominal_bw when the era began */
+	u32 recovered_bw;	/* nominal_bw when the last recovery ended */
+	u32 validated_bw;	/* nominal_bw without what was resumed */
+	u32 loss_rate;		/* smoothed, 1/65536 */
+	u32 received;		/* packets, up to C4_FEW_PACKETS + 1 */
+	u16 gain;		/* alpha, 1/256 */
+	u16 previous_gain;	/* of the era before */
+	u16 push_gain;		/* of the last push, 0 if no push led to this recovery */
+	u8 phase;		/* C4_* */
+	u8 eras;		/* of this phase */
+	u8 resume;		/* C4_RECONNAISSANCE to C4_RESUMED */
+	u8 stale_eras;		/* in a row without growth */
+	u8 pushes;		/* in a row that raised the rate */
+	bool is_congested;	/* this recovery began by, or saw, congestion */
+	bool has_era;		/* the first era has ended */
+	bool has_restarted;	/* for high jitter */
+};
+
+CC_PRIV_CHECK(struct c4);
+
+CC_INLINE void c4_start_era(struct sock *sk)
+{
+	struct c4 *ca = inet_csk_ca(sk);
+
+	ca->era_delivered = tcp_sk(sk)->delivered;
+	ca->era_min_rtt_us = ~0u;
+	ca->era_max_rtt_us = 0;
+	ca->era_bw = ca->nominal_bw;
+	ca->previous_gain = ca->gain;
+}
+
+CC_INLINE void c4_enter(struct sock *sk, u8 phase, u32 gain)
+{
+	struct c4 *ca = inet_csk_ca(sk);
+
+	c4_start_era(sk);
+	ca->phase = phase;
+	ca->gain = (u16)gain;
+	ca->eras = 0;
+	ca->stale_eras = 0;
+	cc_phase(sk, phase);
+}
+
+CC_INLINE void c4_enter_recovery(struct sock *sk, bool is_congested)
+{
+	struct c4 *ca = inet_csk_ca(sk);
+
+	ca->push_gain = ca->phase == C4_PUSHING ? ca->gain : 0;
+	ca->resume = C4_RESUMED;
+	ca->is_congested = is_congested;
+	c4_enter(sk, C4_RECOVERY, C4_RECOVERY_GAIN);
+}
+
+/* 0 to 1024, by the nominal rate in bytes a second: 942 is 0.92. */
+CC_INLINE u32 c4_sensitivity(const struct sock *sk)
+{
+	const struct c4 *ca = inet_csk_ca(sk);
+	u64 rate = ((u64)ca->nominal_bw * tcp_sk(sk)->mss_cache >> 8) * USEC_PER_SEC >> 16;
+
+	if (rate < 50000)
+		return 0;
+	if (rate < 1000000)
+		return (u32)div_u64((rate - 50000) * 942, 950000);
+	if (rate < 10000000)
+		return 942 + (u32)div_u64((rate - 1000000) * 82, 9000000);
+	return 1024;
+}
+
+/* nominal max RTT * (1/16 + (1 - sensitivity) * 3/16), at most 25 ms */
+CC_INLINE u32 c4_delay_threshold_us(const struct c4 *ca, u32 sensitivity)
+{
+	u64 share = 1024 + 3 * (1024 - sensitivity);
+
+	return max((u32)min(ca->nominal_max_rtt_us * share >> 14, (u64)C4_MAX_DELAY_US), 1u);
+}
+
+CC_INLINE bool c4_loses_too_many(struct c4 *ca, u32 lost, u32 sensitivity)
+{
+	/* 0.02 + 0.5 * (1 - sensitivity) */
+	u32 threshold = 1311 + (1024 - sensitivity) * 32;
+
+	for (u32 i = 0; i < C4_SMOOTHED_PACKETS && i < lost; i++)
+		ca->loss_rate += (65536 - min(ca->loss_rate, 65536u)) / 16;
+	return lost && ca->loss_rate > threshold;
+}
+
+CC_INLINE void c4_take_received(struct c4 *ca, u32 acked)
+{
+	ca->received = min(ca->received + min(acked, C4_FEW_PACKETS + 1), C4_FEW_PACKETS + 1);
+	if (acked >= C4_SMOOTHED_PACKETS)
+		ca->loss_rate = 0;
+	for (u32 i = 0; i < C4_SMOOTHED_PACKETS && i < acked && ca->loss_rate; i++)
+		ca->loss_rate -= (ca->loss_rate + 15) / 16;
+}
+
+CC_INLINE bool c4_is_resuming(const struct c4 *ca)
+{
+	return ca->resume == C4_UNVALIDATED || ca->resume == C4_VALIDATING;
+}
+
+/* Half of the saved window, at the gain of the initial phase. */
+CC_INLINE void c4_jump(struct sock *sk)
+{
+	struct c4 *ca = inet_csk_ca(sk);
+	u64 saved_cwnd = (u64)cc_params(sk)->saved_cwnd * 1000;
+	u64 saved_rtt_us = (u64)cc_params(sk)->saved_rtt * USEC_PER_MSEC;
+	u32 rtt_us = ca->running_min_rtt_us;
+	u64 bw;
+
+	ca->resume = C4_RESUMED;
+	if (!rtt_us || rtt_us < saved_rtt_us / C4_RESUME_LEAST_RTT ||
+	    rtt_us > saved_rtt_us * C4_RESUME_MOST_RTT)
+		return;
+	bw = div_u64(div_u64(saved_cwnd, max(tcp_sk(sk)->mss_cache, 1u)) * CC_BW_ONE / 4, rtt_us);
+	if (bw <= ca->nominal_bw || bw > ~0u / 2)
+		return;
+	ca->validated_bw = ca->nominal_bw;
+	ca->nominal_bw = (u32)bw;
+	ca->resume = C4_UNVALIDATED;
+}
+
+CC_INLINE void c4_continue_resume(struct sock *sk)
+{
+	struct c4 *ca = inet_csk_ca(sk);
+
+	switch (ca->resume) {
+	case C4_RECONNAISSANCE:
+		c4_jump(sk);
+		return;
+	case C4_UNVALIDATED:
+		ca->resume = C4_VALIDATING;
+		/* the same window and rate as before */
+		ca->nominal_bw *= C4_INITIAL_GAIN / CC_GAIN_ONE;
+		ca->gain = CC_GAIN_ONE;
+		return;
+	case C4_VALIDATING:
+		ca->resume = C4_RESUMED;
+		ca->nominal_bw = ca->validated_bw;
+		ca->gain = C4_INITIAL_GAIN;
+		ca->stale_eras = 0;
+		return;
+	default:
+		return;
+	}
+}
+
+/* Any loss, found by a timer or not: safe retreat. */
+CC_INLINE void c4_retreat(struct sock *sk)
+{
+	struct c4 *ca = inet_csk_ca(sk);
+
+	ca->nominal_bw = (u32)((u64)ca->validated_bw *
+			       (1024 - (u32)cc_params(sk)->loss_beta) >> 10);
+	ca->nominal_bw = max(ca->nominal_bw, 1u);
+	c4_enter_recovery(sk, true);
+}
+
+CC_INLINE void c4_check_congestion(struct sock *sk, const struct rate_sample *rs)
+{
+	struct c4 *ca = inet_csk_ca(sk);
+	u32 beta = 0, most = (u32)cc_params(sk)->loss_beta, sensitivity = c4_sensitivity(sk);
+	u32 threshold_us = c4_delay_threshold_us(ca, sensitivity);
+	u32 limit_us = ca->nominal_max_rtt_us + threshold_us;
+	/* what a timer alone found is no signal */
+	bool by_timer = (u32)CC_GET(inet_csk(sk), icsk_ca_state) == TCP_CA_Loss;
+	u32 lost = rs->losses > 0 && !by_timer ? (u32)rs->losses : 0;
+	bool is_loss = c4_loses_too_many(ca, lost, sensitivity);
+	bool is_delay = rs->rtt_us > 0 && (u32)rs->rtt_us > limit_us;
+
+	if (!is_loss && !is_delay)
+		return;
+	if (is_delay)
+		beta = (u32)min(div_u64((u64)((u32)rs->rtt_us - limit_us) << 10, threshold_us),
+				(u64)most);
+	if (is_loss)
+		beta = most;
+	switch (ca->phase) {
+	case C4_INITIAL:
+		if ((is_loss && ca->received > C4_FEW_PACKETS) ||
+		    (is_delay && ca->stale_eras >= C4_STALE_ERAS_DELAY))
+			c4_enter_recovery(sk, true);
+		return;
+	case C4_RECOVERY:
+		ca->is_congested = true;
+		return;
+	case C4_PUSHING:
+		/* by a packet of the push itself: the push ends, and no more */
+		if (!before(rs->prior_delivered, ca->era_delivered))
+			beta = 0;
+		break;
+	default:
+		break;
+	}
+	ca->nominal_bw = max((u32)((u64)ca->nominal_bw * (1024 - beta) >> 10), 1u);
+	c4_enter_recovery(sk, true);
+}
+
+CC_INLINE void c4_take_era_rtts(struct c4 *ca)
+{
+	u32 most = ca->era_max_rtt_us;
+
+	if (!most || ca->previous_gain > CC_GAIN_ONE)
+		return;
+	if (ca->era_min_rtt_us < ca->running_min_rtt_us)
+		ca->running_min_rtt_us = ca->era_min_rtt_us;
+	else
+		ca->running_min_rtt_us = (u32)((7ull * ca->running_min_rtt_us +
+						ca->era_min_rtt_us) / 8);
+	most = min(most, ca->running_min_rtt_us + C4_MAX_JITTER_US);
+	if (most > ca->nominal_max_rtt_us)
+		ca->nominal_max_rtt_us = most;
+	else
+		ca->nominal_max_rtt_us = (u32)((7ull * ca->nominal_max_rtt_us + most) / 8);
+}
+
+/* Any growth after a small push, a quarter of what was expected after a large one. */
+CC_INLINE bool c4_has_pushed(const struct c4 *ca)
+{
+	u32 share = 1024 + (ca->push_gain - min((u32)ca->push_gain, CC_GAIN_ONE));
+
+	if (ca->is_congested || !ca->push_gain)
+		return false;
+	if (ca->push_gain <= C4_LOW_PUSH_GAIN)
+		return ca->nominal_bw > ca->recovered_bw;
+	return (u64)ca->nominal_bw << 10 >= (u64)ca->recovered_bw * share;
+}
+
+CC_INLINE void c4_end_recovery(struct sock *sk)
+{
+	struct c4 *ca = inet_csk_ca(sk);
+	bool has_jitter = (u64)ca->running_min_rtt_us * 5 < (u64)ca->nominal_max_rtt_us * 2;
+
+	if (c4_has_pushed(ca))
+		ca->pushes++;
+	else if (ca->push_gain || ca->is_congested)
+		ca->pushes = 0;
+	ca->recovered_bw = ca->nominal_bw;
+	ca->is_congested = false;
+	if (ca->pushes < C4_PUSHES && (!has_jitter || ca->has_restarted)) {
+		c4_enter(sk, C4_CRUISING, CC_GAIN_ONE);
+		return;
+	}
+	if (ca->pushes < C4_PUSHES)
+		ca->has_restarted = true;
+	ca->pushes = 0;
+	c4_enter(sk, C4_INITIAL, C4_INITIAL_GAIN);
+}
+
+CC_INLINE void c4_end_era(struct sock *sk, bool is_app_limited)
+{
+	struct c4 *ca = inet_csk_ca(sk);
+
+	ca->has_era = true;
+	c4_take_era_rtts(ca);
+	c4_continue_resume(sk);
+	if (ca->eras < 255)
+		ca->eras++;
+	switch (ca->phase) {
+	case C4_INITIAL:
+		if (ca->nominal_bw > ca->era_bw)
+			ca->stale_eras = 0;
+		else if (!is_app_limited)
+			ca->stale_eras++;
+		if (ca->stale_eras >= C4_STALE_ERAS)
+			c4_enter_recovery(sk, false);
+		else
+			c4_start_era(sk);
+		return;
+	case C4_RECOVERY:
+		c4_end_recovery(sk);
+		return;
+	case C4_PUSHING:
+		c4_enter_recovery(sk, false);
+		return;
+	default:
+		if (ca->eras >= C4_CRUISING_ERAS && !is_app_limited)
+			c4_enter(sk, C4_PUSHING,
+				 ca->pushes ? (u32)cc_params(sk)->push_gain : C4_LOW_PUSH_GAIN);
+		else
+			c4_start_era(sk);
+	}
+}
+
+CC_PROG_CONG_CONTROL(c4_cong_control, struct sock *sk, u32 ack, int flag,
+		     const struct rate_sample *rs)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct c4 *ca = inet_csk_ca(sk);
+	u32 rtt_us, bw;
+
+	(void)ack;
+	(void)flag;
+	if (rs->rtt_us > 0) {
+		rtt_us = (u32)rs->rtt_us;
+		if (!ca->nominal_max_rtt_us) {
+			ca->nominal_max_rtt_us = rtt_us;
+			ca->running_min_rtt_us = rtt_us;
+		}
+		ca->era_min_rtt_us = min(ca->era_min_rtt_us, rtt_us);
+		ca->era_max_rtt_us = max(ca->era_max_rtt_us, rtt_us);
+	}
+	if (rs->losses > 0 && ca->resume == C4_RECONNAISSANCE)
+		ca->resume = C4_RESUMED;
+	if (rs->losses > 0 && c4_is_resuming(ca))
+		c4_retreat(sk);
+	else if (ca->nominal_max_rtt_us)
+		c4_check_congestion(sk, rs);
+	c4_take_received(ca, rs->acked_sacked);
+	if (rs->delivered > 0 && rs->interval_us > 0) {
+		bw = cc_bandwidth(rs);
+		if (c4_is_resuming(ca))
+			ca->validated_bw = max(ca->validated_bw, bw);
+		if (!(ca->phase == C4_RECOVERY && ca->is_congested))
+			ca->nominal_bw = max(ca->nominal_bw, bw);
+		if (!before(rs->prior_delivered, ca->era_delivered))
+			c4_end_era(sk, rs->is_app_limited);
+	}
+	if (!ca->has_era || !ca->nominal_bw || !ca->nominal_max_rtt_us)
+		return;
+	sk->sk_pacing_rate = cc_rate(sk, ca->nominal_bw, ca->gain, 100);
+	bw = cc_bdp(ca->nominal_bw, ca->nominal_max_rtt_us, ca->gain);
+	tcp_snd_cwnd_set(tp, min(max(bw, C4_MIN_CWND), tp->snd_cwnd_clamp));
+}
+
+CC_PROG(void, c4_init, struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct c4 *ca = inet_csk_ca(sk);
+
+	*ca = (struct c4){ .nominal_max_rtt_us = tp->srtt_us >> 3 };
+	ca->running_min_rtt_us = ca->nominal_max_rtt_us;
+	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
+	ca->gain = C4_INITIAL_GAIN;
+	c4_enter(sk, C4_INITIAL, C4_INITIAL_GAIN);
+	sk->sk_pacing_rate = cc_first_rate(sk, C4_INITIAL_GAIN, 100);
+	if (sk->sk_pacing_status == SK_PACING_NONE)
+		sk->sk_pacing_status = SK_PACING_NEEDED;
+}
+
+CC_PROG(u32, c4_ssthresh, struct sock *sk)
+{
+	return tcp_sk(sk)->snd_ssthresh;
+}
+
+CC_PROG(u32, c4_undo_cwnd, struct sock *sk)
+{
+	return tcp_reno_undo_cwnd(sk);
+}
+
+CC_OPS(c4) = {
+	.init		= CC_CB(c4_init),
+	.cong_control	= CC_CB(c4_cong_control),
+	.ssthresh	= CC_CB(c4_ssthresh),
+	.undo_cwnd	= CC_CB(c4_undo_cwnd),
+	.flags		= TCP_CONG_NON_RESTRICTED,
+	.name		= "c4",
+};
+
+CC_DESCRIBE(c4,
+	.summary = "for real-time media: a rate that pushes probe, and jitter is no queue (2025)",
+	CC_HAS_PARAMETERS(c4),
+	CC_HAS_PHASES(c4)
+);

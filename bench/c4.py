@@ -1,0 +1,194 @@
+"""The published tests of C4 (draft-huitema-ccwg-c4-test), each judged by its worst run.
+
+The draft gives a link, one or two downloads and the longest time that any of 100 runs may take.
+What its text leaves out or garbles is listed with what is used instead. Its tests of media are
+left out, since they need QUIC's datagrams and priorities. Prints a table in Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+from cwndlab.algorithm.single_run import run_once
+from cwndlab.api.study import Study
+
+MB = 1_000_000
+# Only the first three have a queue in the text, 1 BDP. On a path of 2 ms that is two packets.
+BAD_WIFI = {"rate": "10 Mbit/s", "delay": "1 ms", "jitter": "wifi 7 ms", "queue": "125 kB"}
+WIRE = {"rate": "20 Mbit/s", "delay": "40 ms"}
+SLOW = {"rate": "10 Mbit/s", "delay": "35 ms"}
+BUFFERS = {f"{end}_buffer_max_bytes": 64 * MB for end in ("receive", "send")}
+START_S = 0.1  # runs differ by when flows start
+
+
+@dataclass(frozen=True)
+class Case:
+    """A test: times in s, sizes in MB, the keys of the link."""
+
+    name: str
+    link: dict[str, Any]
+    size_mb: int
+    limit_s: float
+    other: str | None = None
+    other_mb: int = 0
+    delay_s: float = 0  # how much later the main connection starts than the other one
+    assumption: str = ""
+    parameters: dict[str, int] = field(default_factory=dict)
+
+
+def _changes(*steps: tuple[float, str]) -> list[dict[str, str]]:
+    return [{"at": f"{at} s", "rate": rate} for at, rate in steps]
+
+
+def _pairs(other: str, short: float, long: float, last: float, wifi: float) -> list[Case]:
+    return [
+        Case(f"short, beside {other}", WIRE, 5, short, other, 10),
+        Case(f"long, beside {other}", WIRE, 20, long, other, 30),
+        Case(f"long, {other} 1 s later", SLOW, 10, last, other, 15, -1),
+        Case(f"bad Wi-Fi, 1 s after {other}", BAD_WIFI, 4, wifi, other, 10, 1),
+    ]
+
+
+CASES = [
+    Case("20 Mbit/s", WIRE, 10, 5),
+    Case("200 Mbit/s", {"rate": "200 Mbit/s", "delay": "20 ms"}, 20, 1.25),
+    Case(
+        "satellite",
+        {"rate": "250 Mbit/s", "delay": "300 ms"},
+        *(100, 7.4),
+        assumption="resumes, but a receiver of Linux offers 64 kB at first",
+        parameters={"saved_cwnd": 18_750, "saved_rtt": 600},
+    ),
+    Case(
+        "low and up",
+        {
+            "rate": "5 Mbit/s",
+            "delay": "50 ms",
+            "queue": "125 kB",
+            "schedule": _changes((2.5, "10 Mbit/s")),
+        },
+        7,
+        7.9,
+    ),
+    Case(
+        "drop and back",
+        {
+            "rate": "10 Mbit/s",
+            "delay": "50 ms",
+            "schedule": _changes((1.5, "5 Mbit/s"), (3.5, "10 Mbit/s")),
+        },
+        7,
+        8.15,
+        assumption='"after 2 seconds" is 2 s after the drop',
+    ),
+    Case(
+        "black hole",
+        {
+            "rate": "30 Mbit/s",
+            "delay": "35 ms",
+            "outages": [{"start": "2 s", "stop": "4 s", "kind": "hold"}],
+        },
+        10,
+        6.1,
+        assumption="no rate is given; at 20 Mbit/s it takes 6.2 s, at 40 it ends before: 30",
+    ),
+    Case(
+        "short to long",
+        {
+            "rate": "10 Mbit/s",
+            "delay": "15 ms",
+            "schedule": [{"at": "1 s", "delay": "50 ms"}],
+        },
+        20,
+        22,
+        assumption='"the data rate remains constant at 100ms": 10 Mbit/s',
+    ),
+    Case(
+        "bad Wi-Fi",
+        {**BAD_WIFI, "rate": "20 Mbit/s", "queue": "250 kB"},
+        10,
+        4.3,
+        assumption="10 MB take 8 s at the 10 Mbit/s of the text: 20 Mbit/s",
+    ),
+    Case(
+        "Wi-Fi suspension",
+        {
+            "rate": "20 Mbit/s",
+            "delay": "5 ms",
+            "queue": "250 kB",
+            "outages": [
+                {"start": f"{n}.8 s", "stop": f"{n + 1} s", "kind": "hold"} for n in range(1, 12, 2)
+            ],
+        },
+        10,
+        5.4,
+    ),
+    Case("short, beside c4", WIRE, 5, 6.7, "c4", 10),
+    Case("short, 0.5 s after c4", WIRE, 5, 8.15, "c4", 10, 0.5),
+    Case(
+        "short, c4 0.5 s later",
+        {"rate": "50 Mbit/s", "delay": "15 ms"},
+        *(10, 4.1, "c4", 20, -0.5),
+    ),
+    Case("long, beside c4", WIRE, 20, 22.8, "c4", 30),
+    Case("long, c4 1 s later", SLOW, 10, 22.2, "c4", 15, -1),
+    Case("bad Wi-Fi, 1 s after c4", BAD_WIFI, 4, 13, "c4", 10, 1),
+    *_pairs("cubic", 6.7, 22.2, 22, 11),
+    *_pairs("bbr", 6.7, 23, 23, 13.5),
+]
+
+
+def main() -> int:
+    """Run them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="only tests whose names contain one of these")
+    parser.add_argument("--seeds", type=int, default=100, help="runs of each")
+    options = parser.parse_args()
+    chosen = [
+        case
+        for case in CASES
+        if not options.names or any(part in case.name for part in options.names)
+    ]
+    print("| test | at most, s | worst, s | median, s | | assumption |")
+    print("|---|---|---|---|---|---|")
+    for case in chosen:
+        times = [completion_s(case, seed) for seed in range(1, options.seeds + 1)]
+        worst = max(times)
+        verdict = "holds" if worst < case.limit_s else "fails"
+        print(
+            f"| {case.name} | {case.limit_s} | {worst:.2f} | {median(times):.2f} | {verdict} "
+            f"| {case.assumption} |",
+            flush=True,
+        )
+    return 0
+
+
+def completion_s(case: Case, seed: int) -> float:
+    """Time from the first start of a connection of this run to the end of the main download."""
+    main_start, other_start = max(case.delay_s, 0), max(-case.delay_s, 0)
+    flows = [_flow("c4", case.size_mb, main_start)]
+    if case.other is not None:
+        flows.append(_flow(case.other, case.other_mb, other_start))
+    study = Study(
+        duration="60 s",
+        seed=seed,
+        start_jitter=f"{START_S} s",
+        link={"queue": "1 BDP"} | case.link,
+        flow=flows,
+        stack_overrides=BUFFERS,
+        parameters={"c4": case.parameters},
+    )
+    row = run_once(study)["flows"].row(0, named=True)
+    return float(row["completion_ms"]) / 1000 + main_start
+
+
+def _flow(algorithm: str, size_mb: int, start_s: float) -> dict[str, Any]:
+    return {"algorithm": algorithm, "bytes": f"{size_mb} MB", "start": f"{start_s} s"}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
