@@ -39,11 +39,11 @@ RUST_INPUTS := Cargo.toml Cargo.lock $(shell find crates algorithms -type f 2>/d
 # Without libelf's headers there is no kernel backend, and all else as usual.
 CRATES = $(shell tools/setup crates)
 
-.PHONY: help demo test test-rust test-python test-unprivileged test-page golden golden-builds golden-page check check-macos format lint \
+.PHONY: help demo test rust-tests test-rust test-python test-unprivileged test-page golden golden-builds golden-page check check-macos format lint \
   docs bench bench-algorithms bench-c4 bench-campaign bench-fit bench-links bench-open bench-page bench-peers bench-scale \
   bench-verdicts bench-calibration bench-emulator bench-presets bench-trial conformance fidelity validate-links \
   fuzz images \
-  setup site page wheel wheel-aarch64 clean
+  setup site page wheel wheel-file wheel-test wheel-aarch64 clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
@@ -54,6 +54,9 @@ demo: $(STAMPS)/$(if $(wildcard $(STAMPS)/core),core,demo) ## run a small real s
 	@$(VENV)/bin/cwndlab report results/demo
 
 test: test-rust test-python ## run every test
+
+rust-tests: $(STAMPS)/packages # compiled, not run
+	@cargo test $(CRATES) --no-run --quiet
 
 test-rust: $(STAMPS)/packages
 	@cargo test $(CRATES) --quiet
@@ -90,7 +93,11 @@ test-page: $(STAMPS)/page ## the page in BROWSER, as its users have it
 golden-page: $(STAMPS)/page ## the same of the page's module, in Node.js
 	@$(PYTHON) tools/golden/page.py $(ARGS)
 
-check: lint docs golden golden-page test-page test test-unprivileged wheel ## format, lints, documentation, types, results, then every test
+# What compiles on one processor for long goes side by side; tests, some of which measure, do not.
+check: ## format, lints, documentation, types, results, then every test
+	@$(MAKE) --jobs=2 --output-sync=target lint docs page
+	@$(MAKE) --jobs=2 --output-sync=target rust-tests wheel-file
+	@$(MAKE) golden golden-page test-page test test-unprivileged wheel-test
 
 check-macos: $(STAMPS)/packages ## whether the Rust code compiles without Linux; needs rustup and clang
 	@rustup target add x86_64-apple-darwin 2>/dev/null
@@ -199,8 +206,13 @@ $(STAMPS)/demo: pyproject.toml tools/setup $(RUST_INPUTS)
 $(STAMPS)/lint: $(STAMPS)/packages tools/setup
 	@tools/setup lint
 
-wheel: $(STAMPS)/packages ## build dist/*.whl, and install and use it where nothing else is
+wheel: wheel-file ## build dist/*.whl, and install and use it where nothing else is
+	@$(MAKE) wheel-test
+
+wheel-file: $(STAMPS)/packages
 	@tools/wheel
+
+wheel-test:
 	@tools/wheel-test
 
 wheel-aarch64: $(STAMPS)/core ## the wheel for 64-bit ARM, tried under qemu-user (not a part of make check)

@@ -52,7 +52,8 @@ _CACHES = (
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Say which tests one of several processes runs (`make test-python`)."""
+    """Begin with long tests, and say which one of several processes runs (`make test-python`)."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
     for item in items:
         path = item.path.relative_to(_HERE).as_posix()
         if path.startswith(_ON_THIS_MACHINE):

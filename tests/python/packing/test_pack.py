@@ -156,6 +156,7 @@ def test_the_command_prints_the_path(results: cw.Results, tmp_path: Path) -> Non
     assert zipfile.is_zipfile(out)
 
 
+@pytest.mark.long
 def test_a_large_capture_is_packed_in_little_memory(tmp_path: Path) -> None:
     study = cw.Study(
         link="rate=5 Mbit/s,delay=20 ms",

@@ -73,6 +73,7 @@ def corrupt(folder: Path, draw: random.Random) -> set[str]:
     return names
 
 
+@pytest.mark.long
 def test_each_of_a_thousand_random_corruptions_is_found_and_named(
     whole: Path, tmp_path: Path
 ) -> None:

@@ -79,6 +79,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
     return folder, time.monotonic() - began_s
 
 
+@pytest.mark.long
 def test_nothing_is_lost_or_repeated_over_fifty_kills(
     undisturbed: tuple[Path, float], tmp_path: Path
 ) -> None:

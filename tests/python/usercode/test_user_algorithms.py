@@ -82,6 +82,7 @@ def test_results_of_a_file_that_changed_are_never_overwritten(tmp_path: Path) ->
     assert both.flows(algorithm="mine").equals(new)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "mistakes",
     [user_code.UNUSABLE, user_code.MALICIOUS, user_code.BREAKING],
