@@ -229,6 +229,12 @@ def _media() -> Iterator[Golden]:
             "radio": {"power_mdbm": 14_000},
             "access_point": _queue("airtime", aql={}),
         },
+        "dualpi2": {
+            "standard": "802.11n",
+            "aggregation": {},
+            "radio": {"power_mdbm": 14_000},
+            "access_point": _queue("dualpi2", packets=60),
+        },
         "expiry": {
             "standard": "802.11n",
             "aggregation": {},
@@ -299,6 +305,7 @@ def _hosts() -> Iterator[Golden]:
     base = {"queue_packets": 20, "bits_per_sec": 20_000_000, "buffer_bytes": 6_000}
     further: Mapping[str, Json] = {
         "fq": {"qdisc": "fq", "gso_packets": 16},
+        "dualpi2": {"qdisc": "dualpi2", "queue_packets": 200},
         "orphans": {"orphans": True, "packet_ns": 30_000},
         "gro": {"gro_ns": 200_000},
         "wake": {"wake_ns": 2 * MS, "read_ns": 300_000},

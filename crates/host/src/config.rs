@@ -19,10 +19,13 @@ pub enum Qdisc {
     FqCodel,
     /// Arrivals are dropped with a probability that follows the delay (`pie`), RFC 8033.
     Pie,
+    /// A queue for L4S beside one for the rest (`dualpi2`), RFC 9332.
+    #[serde(rename = "dualpi2")]
+    DualPi2,
 }
 
 impl Qdisc {
-    /// How the queue is managed, with Linux's defaults: tc-fq_codel(8) and tc-pie(8).
+    /// How the queue is managed: with Linux's defaults, tc-fq_codel(8) and tc-pie(8), or the RFC's.
     pub(crate) fn management(self) -> Option<AqmConfig> {
         let ms = Duration::from_millis;
         match self {
@@ -35,6 +38,11 @@ impl Qdisc {
                 ecn: true,
             }),
             Self::Pie => Some(AqmConfig::Pie { target: ms(15), burst: ms(150), ecn: false }),
+            Self::DualPi2 => Some(AqmConfig::DualPi2 {
+                target: ms(15),
+                max_rtt: ms(100),
+                threshold: Duration::from_micros(800),
+            }),
         }
     }
 }

@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn what_waits_too_long_is_dropped_and_counted_out() {
-        for qdisc in [Qdisc::FqCodel, Qdisc::Pie] {
+        for qdisc in [Qdisc::FqCodel, Qdisc::Pie, Qdisc::DualPi2] {
             let config = HostConfig { queue_packets: 1_000, qdisc, ..HostConfig::default() };
             let mut queue = Queue::new(&config, Stream::new(1, "host"));
             let (mut left, mut lost, mut refused) = (0, 0, 0);

@@ -582,17 +582,17 @@ fn pie_burst() -> Duration {
 }
 
 /// "target" of RFC 9332 figure 2.
-fn dual_pi2_target() -> Duration {
+pub(crate) fn dual_pi2_target() -> Duration {
     Duration::from_millis(15)
 }
 
 /// "RTT_max" of RFC 9332 figure 2.
-fn dual_pi2_max_rtt() -> Duration {
+pub(crate) fn dual_pi2_max_rtt() -> Duration {
     Duration::from_millis(100)
 }
 
 /// "minTh" of RFC 9332 figure 2.
-fn dual_pi2_threshold() -> Duration {
+pub(crate) fn dual_pi2_threshold() -> Duration {
     Duration::from_micros(800)
 }
 

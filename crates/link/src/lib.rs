@@ -66,7 +66,7 @@ pub use stages::Stages;
 pub use wifi::{
     AccessCategory, AccessPointConfig, AggregationConfig, AirUse, AqlConfig, Band, BeaconConfig,
     DownlinkConfig, ErrorCurve, InterferenceConfig, InterferenceKind, NodeConfig, RadioConfig,
-    RateControlConfig, Standard, StationQueueConfig, WifiChannel, WifiConfig, WifiError,
-    WifiStatistics,
+    RateControlConfig, Standard, StationDualConfig, StationQueueConfig, WifiChannel, WifiConfig,
+    WifiError, WifiStatistics,
 };
 pub use wire::Wire;

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _PROC = Path("/proc/sys/net")
-_SYSCTL_NAMES = {"pfifo": "pfifo_fast", "fq": "fq", "fq_codel": "fq_codel", "pie": "pie"}
+_SYSCTL_NAMES = {"pfifo": "pfifo_fast"}
+"""Names that net.core.default_qdisc has for other disciplines than ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +48,10 @@ def simulated_host(scenario: Mapping[str, Any]) -> SimulatedHost:
     values = core.stack(sender["stack"]).values.get("linux", {})
     values = {**values, **sender.get("stack_overrides", {})}
     host = sender.get("host") or {}
+    qdisc: str | None = host.get("qdisc")
     return SimulatedHost(
         stack=sender["stack"],
-        qdisc=_SYSCTL_NAMES.get(host.get("qdisc", "")),
+        qdisc=_SYSCTL_NAMES.get(qdisc or "", qdisc),
         is_paced=bool(values.get("pacing", False)),
         has_offload=bool(values.get("segmentation_offload", False)) or bool(host),
         send_buffer_max_bytes=values.get("send_buffer_max_bytes"),

@@ -18,10 +18,10 @@ class Host(Model):
     """A device: its queue, its own buffer and its rate."""
 
     queue_packets: Packets = Field(description="limit of the device's queue (txqueuelen)")
-    qdisc: Literal["pfifo", "fq", "fq_codel", "pie"] = Field(
+    qdisc: Literal["pfifo", "fq", "fq_codel", "pie", "dualpi2"] = Field(
         default="pfifo",
-        description="queueing discipline: fq serves flows in turn and paces them; fq_codel and pie "
-        "drop early, with Linux's defaults",
+        description="queueing discipline: fq serves flows in turn and paces them; fq_codel, "
+        "pie and dualpi2 drop or mark early, with their defaults",
     )
     buffer_bytes: Annotated[Count, Written(SizeText, "_bytes")] = Field(
         default=0, description="limit of the device's own buffer; it always takes one packet"

@@ -59,6 +59,8 @@ pub(crate) struct DualPi2<P> {
     classic_credit: i64,
     /// When the last packet came.
     last_arrival: Time,
+    /// Whether the only packet is never dropped.
+    keeps_last: bool,
 }
 
 /// The queue of packets that are ECT(1) or marked already.
@@ -115,7 +117,14 @@ impl<P: Packet> DualPi2<P> {
             controller: Controller::new(target, max_rtt),
             classic_credit: 0,
             last_arrival: Time::ZERO,
+            keeps_last: false,
         }
+    }
+
+    /// The same without ever dropping the only packet: a node that has won a channel for it has
+    /// something to send then.
+    pub(crate) fn keeping_last(self) -> Self {
+        Self { keeps_last: true, ..self }
     }
 
     /// What waits in both queues.
@@ -169,6 +178,9 @@ impl<P: Packet> DualPi2<P> {
             };
             match verdict {
                 Verdict::Accept => return Some((head, false)),
+                Verdict::Drop(_) if self.keeps_last && self.backlog().packets == 0 => {
+                    return Some((head, false));
+                }
                 Verdict::Mark => {
                     head.packet.mark_ce();
                     return Some((head, true));

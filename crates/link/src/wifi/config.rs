@@ -425,7 +425,7 @@ impl WifiConfig {
         } else if self.access_point.ack_filter.is_some() || self.access_point.ack_thinning.is_some()
         {
             return Err(WifiError::Queue(
-                "ack_filter and ack_thinning need one of fifo, fq_codel and airtime",
+                "ack_filter and ack_thinning need one of fifo, fq_codel, airtime and dualpi2",
             ));
         }
         if self.queue_packets == 0 {

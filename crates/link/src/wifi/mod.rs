@@ -35,6 +35,6 @@ pub use config::{
     InterferenceConfig, InterferenceKind, NodeConfig, RadioConfig, RateControlConfig, Standard,
     WifiConfig, WifiError,
 };
-pub use downlink::{AqlConfig, DownlinkConfig, StationQueueConfig};
+pub use downlink::{AqlConfig, DownlinkConfig, StationDualConfig, StationQueueConfig};
 pub use exchange::WifiStatistics;
 pub use hop::AirUse;

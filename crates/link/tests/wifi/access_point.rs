@@ -3,7 +3,7 @@
 
 use cwndlab_link::{
     AccessPointConfig, AggregationConfig, AqlConfig, DownlinkConfig, Link, NodeConfig, RadioConfig,
-    RateControlConfig, Standard, StationQueueConfig, WifiChannel, WifiConfig,
+    RateControlConfig, Standard, StationDualConfig, StationQueueConfig, WifiChannel, WifiConfig,
 };
 use cwndlab_units::{Duration, Stream, Time};
 
@@ -138,6 +138,9 @@ fn shares_are_those_of_the_published_model() {
             saturated(Some(DownlinkConfig::Airtime(aql)), max_packets),
             true,
         );
+        let dual =
+            saturated(Some(DownlinkConfig::DualPi2(StationDualConfig::default())), max_packets);
+        assert_model("dualpi2", dual, true);
     }
 }
 

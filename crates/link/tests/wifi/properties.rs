@@ -5,7 +5,8 @@ use core::num::NonZeroU32;
 use cwndlab_link::{
     AccessCategory, AggregationConfig, AqlConfig, Band, BeaconConfig, DownlinkConfig,
     InterferenceConfig, InterferenceKind, Link, LinkEventKind, NodeConfig, Probability,
-    RadioConfig, RateControlConfig, Stages, Standard, StationQueueConfig, WifiChannel, WifiConfig,
+    RadioConfig, RateControlConfig, Stages, Standard, StationDualConfig, StationQueueConfig,
+    WifiChannel, WifiConfig,
 };
 use cwndlab_units::{Duration, Output, Time};
 use proptest::prelude::*;
@@ -63,14 +64,22 @@ fn standards() -> impl Strategy<Value = WifiConfig> {
 /// A queue of the access point, and none.
 fn queues() -> impl Strategy<Value = Option<DownlinkConfig>> {
     let count = |count| NonZeroU32::new(count).expect("not 0");
-    let stations = (1_u32..200, any::<bool>(), prop::option::of(100_u64..12_000)).prop_map(
-        move |(packets, is_fair, high_us)| {
+    let stations = (1_u32..200, 0..3, prop::option::of(100_u64..12_000)).prop_map(
+        move |(packets, kind, high_us)| {
             let high = high_us.map(Duration::from_micros);
             let aql = high.map(|high| AqlConfig { low: high / 2, high, threshold: high * 2 });
             let packets = count(packets);
             let target = Duration::from_millis(5);
             let queues = StationQueueConfig { packets, aql, target, ..Default::default() };
-            if is_fair { DownlinkConfig::Airtime(queues) } else { DownlinkConfig::FqCodel(queues) }
+            match kind {
+                0 => DownlinkConfig::FqCodel(queues),
+                1 => DownlinkConfig::Airtime(queues),
+                _ => {
+                    let (max_rtt, threshold) = (target * 4, target / 5);
+                    let dual = StationDualConfig { packets, target, max_rtt, threshold, aql };
+                    DownlinkConfig::DualPi2(dual)
+                }
+            }
         },
     );
     let fifo = (1_u32..200, 1_u32..40).prop_map(move |(packets, driver_packets)| {

@@ -1,6 +1,6 @@
 //! A Wi-Fi channel. Sources stand in the module `wifi` of the simulator's links.
 
-use super::queue::{ACK_FILTER, ACK_THINNING};
+use super::queue::{ACK_FILTER, ACK_THINNING, DUAL_PI2_KEYS};
 use crate::table::{
     COUNT, DBM, FEW_BYTES, Form, Key, MEGAHERTZ, MILLIMETRES, MOST_COUNT, PPB, RATIO, SMALL, Short,
     TIME, Table, needed, optional, usual,
@@ -113,6 +113,13 @@ static DOWNLINK_FIFO: Table = Table {
     ],
 };
 
+const AQL: Key = optional(
+    "aql",
+    "aql",
+    Form::Table(&AIRTIME_LIMITS),
+    "airtime queue limits; if absent, the card holds only the frame that is on the air",
+);
+
 const FQ_CODEL_KEYS: &[Key] = &[
     usual(
         "packets",
@@ -144,12 +151,7 @@ const FQ_CODEL_KEYS: &[Key] = &[
         "time that senders get to react to a drop (CoDel's interval)",
     ),
     usual("ecn", "ecn", Form::Flag, "true", "mark ECN-capable packets instead of dropping"),
-    optional(
-        "aql",
-        "aql",
-        Form::Table(&AIRTIME_LIMITS),
-        "airtime queue limits; if absent, the card holds only the frame that is on the air",
-    ),
+    AQL,
 ];
 
 static DOWNLINK_FQ_CODEL: Table = Table {
@@ -166,6 +168,25 @@ static DOWNLINK_AIRTIME: Table = Table {
     keys: FQ_CODEL_KEYS,
 };
 
+static DOWNLINK_DUAL_PI2: Table = Table {
+    name: "DownlinkDualPi2",
+    about: "DualPI2 (RFC 9332) for each station; stations get equal shares of airtime.",
+    kind: Some("dualpi2"),
+    keys: &[
+        usual(
+            "packets",
+            "packets",
+            AT_LEAST_ONE,
+            "8192",
+            "limit of all queues together; arrivals beyond it are dropped",
+        ),
+        DUAL_PI2_KEYS[0],
+        DUAL_PI2_KEYS[1],
+        DUAL_PI2_KEYS[2],
+        AQL,
+    ],
+};
+
 static ACCESS_POINT: Table = Table {
     name: "AccessPoint",
     about: "The access point.",
@@ -177,9 +198,12 @@ static ACCESS_POINT: Table = Table {
         optional(
             "queue",
             "queue",
-            Form::Kinds(&[&DOWNLINK_FIFO, &DOWNLINK_FQ_CODEL, &DOWNLINK_AIRTIME], Short::Kind),
-            "queue in front of the stations, as in Linux: fifo, fq_codel or airtime; if absent, \
-             one queue of queue_packets, as in ns-3",
+            Form::Kinds(
+                &[&DOWNLINK_FIFO, &DOWNLINK_FQ_CODEL, &DOWNLINK_AIRTIME, &DOWNLINK_DUAL_PI2],
+                Short::Kind,
+            ),
+            "queue in front of the stations: fifo, fq_codel or airtime, as in Linux, or dualpi2; \
+             if absent, one queue of queue_packets, as in ns-3",
         ),
         ACK_FILTER,
         ACK_THINNING,

@@ -5,6 +5,9 @@ use core::num::NonZeroU32;
 use cwndlab_units::{Bytes, Duration};
 use serde::{Deserialize, Serialize};
 
+use crate::config::{dual_pi2_max_rtt, dual_pi2_target, dual_pi2_threshold};
+use crate::queue::DualPi2Settings;
+
 /// Where packets wait for stations, and which station is served.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
@@ -22,6 +25,9 @@ pub enum DownlinkConfig {
     FqCodel(StationQueueConfig),
     /// FQ-CoDel for each station; stations are served by the airtime that they have used.
     Airtime(StationQueueConfig),
+    /// DualPI2 for each station; stations are served by the airtime that they have used.
+    #[serde(rename = "dualpi2")]
+    DualPi2(StationDualConfig),
 }
 
 /// A queue for each station, with a queue for each flow in it: mac80211's intermediate queues.
@@ -48,6 +54,27 @@ pub struct StationQueueConfig {
     pub ecn: bool,
     /// How much airtime a card may hold. If absent, it holds the frame on the air and no more: what
     /// goes into a frame is decided when the channel is won.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aql: Option<AqlConfig>,
+}
+
+/// DualPI2 (RFC 9332) for each station.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StationDualConfig {
+    /// Room for packets of all stations; arrivals beyond it are dropped.
+    #[serde(default = "station_packets")]
+    pub packets: NonZeroU32,
+    /// The queueing delay to which packets that are not L4S are controlled.
+    #[serde(rename = "target_ns", default = "dual_pi2_target")]
+    pub target: Duration,
+    /// The longest usual round trip, on which the gains of the controller depend.
+    #[serde(rename = "max_rtt_ns", default = "dual_pi2_max_rtt")]
+    pub max_rtt: Duration,
+    /// From this delay on L4S packets are marked.
+    #[serde(rename = "threshold_ns", default = "dual_pi2_threshold")]
+    pub threshold: Duration,
+    /// How much airtime a card may hold, as of other queues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aql: Option<AqlConfig>,
 }
@@ -95,21 +122,56 @@ impl DownlinkConfig {
         Self::Fifo { packets: fifo_packets(), driver_packets: driver_packets() }
     }
 
+    /// The limits of airtime, if there are any.
+    pub(super) fn aql(&self) -> Option<AqlConfig> {
+        match self {
+            Self::Fifo { .. } => None,
+            Self::FqCodel(config) | Self::Airtime(config) => config.aql,
+            Self::DualPi2(config) => config.aql,
+        }
+    }
+
     /// Checks what the types do not.
     ///
     /// # Errors
     /// What is wrong.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
-        let (Self::FqCodel(config) | Self::Airtime(config)) = self else { return Ok(()) };
-        if config.quantum.0 == 0 {
-            return Err("quantum_bytes is 0: a flow would never have its turn");
+        match self {
+            Self::FqCodel(config) | Self::Airtime(config) if config.quantum.0 == 0 => {
+                return Err("quantum_bytes is 0: a flow would never have its turn");
+            }
+            Self::DualPi2(config) if !config.settings().is_usable() => {
+                return Err("target and max_rtt must be at least 1 ms");
+            }
+            _ => {}
         }
-        match config.aql {
+        match self.aql() {
             Some(aql) if aql.low == Duration::ZERO || aql.high < aql.low => {
                 Err("aql: low must be above 0 s and at most high")
             }
             _ => Ok(()),
         }
+    }
+}
+
+impl Default for StationDualConfig {
+    /// That of RFC 9332, and mac80211's room.
+    fn default() -> Self {
+        Self {
+            packets: station_packets(),
+            target: dual_pi2_target(),
+            max_rtt: dual_pi2_max_rtt(),
+            threshold: dual_pi2_threshold(),
+            aql: None,
+        }
+    }
+}
+
+impl StationDualConfig {
+    /// What each station's queue is told.
+    pub(super) fn settings(&self) -> DualPi2Settings {
+        let Self { target, max_rtt, threshold, .. } = *self;
+        DualPi2Settings { target, max_rtt, threshold }
     }
 }
 

@@ -4,6 +4,7 @@
 //!   fifo        [ queue of all ] --123 packets-->  lanes, a frame each in turn        --> air
 //!   fq_codel    [ FQ-CoDel of each station ]  --the frame, or AQL--> lane of that turn --> air
 //!   airtime     the same, in turns by airtime
+//!   dualpi2     [ DualPI2 of each station ], in turns by airtime
 //! ```
 //!
 //! Sources: Høiland-Jørgensen, Kazior, Täht, Hurtig and Brunstrom, "Ending the Anomaly: Achieving Low
@@ -19,14 +20,14 @@ use std::collections::VecDeque;
 
 use cwndlab_units::{Duration, Rate, Stream, Time};
 
-pub use config::{AqlConfig, DownlinkConfig, StationQueueConfig};
+pub use config::{AqlConfig, DownlinkConfig, StationDualConfig, StationQueueConfig};
 use turns::{State, Turns};
 
 use super::config::AccessPointConfig;
 use crate::DropReason;
 use crate::config::AckFilter;
 use crate::packet::Packet;
-use crate::queue::{AckThinner, CodelSettings, FlowQueueSettings, FlowQueues, Waiting};
+use crate::queue::{AckThinner, CodelSettings, DualPi2, FlowQueueSettings, FlowQueues, Waiting};
 
 /// The packets of an access point that are in no lane yet, and whose turn it is.
 #[derive(Clone, Debug)]
@@ -53,10 +54,16 @@ enum Queue<P> {
 /// A queue for each station.
 #[derive(Clone, Debug)]
 struct Stations<P> {
-    queues: Vec<FlowQueues<P>>,
+    queues: Queues<P>,
     packets: u32,
     most_packets: u32,
-    codel: CodelSettings,
+}
+
+/// How each station's queue is managed.
+#[derive(Clone, Debug)]
+enum Queues<P> {
+    Flows(Vec<FlowQueues<P>>, CodelSettings),
+    Dual(Vec<DualPi2<P>>),
 }
 
 /// A packet that was dropped.
@@ -103,11 +110,15 @@ impl<P: Packet> Downlink<P> {
                 most_packets: packets.get() as usize,
                 most_in_lanes: driver_packets.get(),
             },
-            DownlinkConfig::FqCodel(config) | DownlinkConfig::Airtime(config) => {
-                Queue::Stations(Stations::new(config, stations, &mut random), config.aql)
+            DownlinkConfig::FqCodel(queue) | DownlinkConfig::Airtime(queue) => {
+                Queue::Stations(Stations::of_flows(queue, stations, &mut random), config.aql())
+            }
+            DownlinkConfig::DualPi2(queue) => {
+                Queue::Stations(Stations::of_dual(queue, stations), config.aql())
             }
         };
-        let turns = Turns::new(stations, matches!(config, DownlinkConfig::Airtime(_)));
+        let by_airtime = matches!(config, DownlinkConfig::Airtime(_) | DownlinkConfig::DualPi2(_));
+        let turns = Turns::new(stations, by_airtime);
         let ack_filter = access_point.ack_filter;
         let thinner = access_point.ack_thinning.map(AckThinner::new);
         Some(Self { queue, turns, ack_filter, thinner, gone: VecDeque::new() })
@@ -231,7 +242,10 @@ impl<P: Packet> Queue<P> {
                 line.remove(index).map(|(_, waiting)| waiting)
             }
             Self::Stations(stations, _) => {
-                let gone = stations.queues[station].take_superseded(filter, new)?;
+                let gone = match &mut stations.queues {
+                    Queues::Flows(queues, _) => queues[station].take_superseded(filter, new),
+                    Queues::Dual(queues) => queues[station].take_superseded(filter, new),
+                }?;
                 stations.packets -= 1;
                 Some(gone)
             }
@@ -240,7 +254,7 @@ impl<P: Packet> Queue<P> {
 }
 
 impl<P: Packet> Stations<P> {
-    fn new(config: &StationQueueConfig, stations: usize, random: &mut Stream) -> Self {
+    fn of_flows(config: &StationQueueConfig, stations: usize, random: &mut Stream) -> Self {
         let StationQueueConfig { target, interval, ecn, .. } = *config;
         let codel = CodelSettings { target, interval, ecn };
         let mut queue = |_| {
@@ -251,26 +265,47 @@ impl<P: Packet> Stations<P> {
                 salt: random.next_u64(),
             })
         };
-        let queues = (0..stations).map(&mut queue).collect();
-        Self { queues, packets: 0, most_packets: config.packets.get(), codel }
+        let queues = Queues::Flows((0..stations).map(&mut queue).collect(), codel);
+        Self { queues, packets: 0, most_packets: config.packets.get() }
+    }
+
+    fn of_dual(config: &StationDualConfig, stations: usize) -> Self {
+        let queues =
+            (0..stations).map(|_| DualPi2::new(config.settings()).keeping_last()).collect();
+        Self { queues: Queues::Dual(queues), packets: 0, most_packets: config.packets.get() }
     }
 
     fn has_packets(&self, station: usize) -> bool {
-        self.queues[station].backlog().packets > 0
+        let backlog = match &self.queues {
+            Queues::Flows(queues, _) => queues[station].backlog(),
+            Queues::Dual(queues) => queues[station].backlog(),
+        };
+        backlog.packets > 0
     }
 
     /// Takes a packet for a station; returns whether it is there then.
     fn push(&mut self, station: usize, waiting: Waiting<P>, gone: &mut VecDeque<Gone<P>>) -> bool {
-        self.queues[station].push(waiting);
+        let queues = match &mut self.queues {
+            Queues::Flows(queues, _) => queues,
+            Queues::Dual(_) if self.packets >= self.most_packets => {
+                gone.push_back(Gone { station, waiting, reason: DropReason::Overflow });
+                return false;
+            }
+            Queues::Dual(queues) => {
+                queues[station].push(waiting);
+                self.packets += 1;
+                return true;
+            }
+        };
+        queues[station].push(waiting);
         self.packets += 1;
         let mut is_there = true;
         while self.packets > self.most_packets {
-            let bytes = |&station: &usize| self.queues[station].longest_bytes();
+            let bytes = |&station: &usize| queues[station].longest_bytes();
             // Of several the first.
-            let longest =
-                (0..self.queues.len()).rev().max_by_key(bytes).expect("there are stations");
+            let longest = (0..queues.len()).rev().max_by_key(bytes).expect("there are stations");
             let packets = &mut self.packets;
-            self.queues[longest].shorten_longest(|waiting, is_last| {
+            queues[longest].shorten_longest(|waiting, is_last| {
                 *packets -= 1;
                 is_there &= !(is_last && longest == station);
                 gone.push_back(Gone { station: longest, waiting, reason: DropReason::Overflow });
@@ -286,15 +321,20 @@ impl<P: Packet> Stations<P> {
         lanes: &impl Lanes,
         gone: &mut VecDeque<Gone<P>>,
     ) -> Option<Pulled<P>> {
-        let threshold = SLOW_STATION.bits_per_sec().saturating_mul(self.queues.len() as u64);
-        let is_slow = lanes.rate(station).bits_per_sec() < threshold;
-        let queue = &mut self.queues[station];
-        queue.tune(if is_slow { SLOW_CODEL } else { self.codel });
         let packets = &mut self.packets;
-        let (waiting, is_marked) = queue.dequeue(now, |waiting| {
+        let dropped = |waiting| {
             *packets -= 1;
             gone.push_back(Gone { station, waiting, reason: DropReason::Aqm });
-        })?;
+        };
+        let (waiting, is_marked) = match &mut self.queues {
+            Queues::Flows(queues, codel) => {
+                let threshold = SLOW_STATION.bits_per_sec().saturating_mul(queues.len() as u64);
+                let is_slow = lanes.rate(station).bits_per_sec() < threshold;
+                queues[station].tune(if is_slow { SLOW_CODEL } else { *codel });
+                queues[station].dequeue(now, dropped)
+            }
+            Queues::Dual(queues) => queues[station].dequeue(now, dropped),
+        }?;
         self.packets -= 1;
         Some(Pulled { waiting, is_marked })
     }
