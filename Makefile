@@ -96,8 +96,8 @@ golden-page: $(STAMPS)/page ## the same of the page's module, in Node.js
 # What compiles on one processor for long goes side by side; tests, some of which measure, do not.
 check: ## format, lints, documentation, types, results, then every test
 	@$(MAKE) --jobs=2 --output-sync=target lint docs page
-	@$(MAKE) --jobs=2 --output-sync=target rust-tests wheel-file
-	@$(MAKE) golden golden-page test-page test test-unprivileged wheel-test
+	@$(MAKE) --jobs=2 --output-sync=target wheel-file golden rust-tests
+	@$(MAKE) golden-page test-page test test-unprivileged wheel-test
 
 check-macos: $(STAMPS)/packages ## whether the Rust code compiles without Linux; needs rustup and clang
 	@rustup target add x86_64-apple-darwin 2>/dev/null

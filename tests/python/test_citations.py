@@ -88,6 +88,7 @@ KNOWN_RFCS = {
     9332: "dual-queue coupled AQM",
     9406: "HyStart++",
     9438: "CUBIC",
+    9959: "Careful Resume",
 }
 
 MENTION = re.compile(r"\brfc[-_ ]?\d+", re.IGNORECASE)
