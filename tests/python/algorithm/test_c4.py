@@ -21,14 +21,14 @@ def _run(
     *,
     duration: str = "30 s",
     link: dict[str, Any] | None = None,
-    **parameters: int,
+    parameters: dict[str, int] | None = None,
 ) -> dict[str, pl.DataFrame]:
     return run_once(
         Study(
             duration=duration,
             link=_LINK | (link or {}),
             flow=flows,
-            parameters={"c4": parameters},
+            parameters={"c4": parameters or {}},
             record={"samples": "10 ms", "events": True},
         )
     )
@@ -109,11 +109,13 @@ def test_the_faster_flow_gives_way() -> None:
 
 def _time_of_200_kb(**parameters: int) -> float:
     flows = [{"algorithm": "c4", "bytes": "200 kB"}]
-    return float(_run(flows, **parameters)["flows"]["completion_ms"][0])  # type: ignore[arg-type]
+    return float(_run(flows, parameters=parameters)["flows"]["completion_ms"][0])
 
 
 def test_it_resumes_from_half_of_a_saved_window() -> None:
-    tables = _run([{"algorithm": "c4"}], duration="2 s", saved_cwnd=200, saved_rtt=80)
+    tables = _run(
+        [{"algorithm": "c4"}], duration="2 s", parameters={"saved_cwnd": 200, "saved_rtt": 80}
+    )
     acked = 2 * 0.08 + 0.02
     assert _rate(tables, acked) == pytest.approx(100_000 * 8 / 0.08 / 1e6, rel=0.06)
     assert _time_of_200_kb(saved_cwnd=200, saved_rtt=80) < _time_of_200_kb() - 100
@@ -131,8 +133,7 @@ def test_a_loss_takes_the_saved_window_back() -> None:
         [{"algorithm": "c4"}],
         duration="10 s",
         link={"rate": "1 Mbit/s", "queue": "20 packets"},
-        saved_cwnd=200,
-        saved_rtt=80,
+        parameters={"saved_cwnd": 200, "saved_rtt": 80},
     )
     recovery = next(t for t, phase in _phases(tables) if phase == "recovery")
     assert _rate(tables, recovery) < 1
