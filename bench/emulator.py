@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 from cwndlab.api.study import Study
-from cwndlab.backends.kernel.process import TestbedHelper
+from cwndlab.backends.kernel.process import RunsHelper
 from cwndlab.resolve.presets import presets
 
 # Payload in an IPv4 packet of 1500 bytes with timestamps.
@@ -32,7 +32,7 @@ PINGER = Path(__file__).with_name("pinger.py")
 def run(study: Study) -> tuple[dict[str, float], dict[str, object]]:
     """The only run of a study on the kernel: its flow and the emulator's report."""
     made = study.matrix.runs[0]
-    with TestbedHelper() as helper:
+    with RunsHelper() as helper:
         answer = helper.ask(
             {
                 "do": "run",
