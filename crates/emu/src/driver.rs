@@ -137,7 +137,8 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
         self
     }
 
-    /// Runs on this thread, which it makes real-time, until `end` or a stop.
+    /// Runs on this thread, which it makes real-time, until `end` or a stop. What comes or is due
+    /// after `end` is not seen, however late the loop is.
     ///
     /// # Errors
     /// If the machine refuses to wait, or to tell of its rings.
@@ -153,7 +154,7 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
             .collect();
         loop {
             let now = clock.now();
-            let next = self.give_out(now, clock);
+            let next = self.give_out(now.min(end), clock);
             if now >= end || stop.is_stopped() {
                 break;
             }
@@ -166,7 +167,7 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
             }
             for (port, waiting) in waits.iter().enumerate() {
                 if waiting.revents != 0 {
-                    self.take_in(port, clock);
+                    self.take_in(port, clock, end);
                 }
             }
         }
@@ -215,12 +216,15 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
         }
     }
 
-    /// Takes in what a namespace has sent.
-    fn take_in(&mut self, port: usize, clock: Clock) {
+    /// Takes in what a namespace has sent before `end`.
+    fn take_in(&mut self, port: usize, clock: Clock, end: Time) {
         let mut before = None;
         for _ in 0..READ_BATCH {
             let Some(mut frame) = self.tuns[port].read() else { return };
             let now = clock.now();
+            if now >= end {
+                return;
+            }
             if let Some(before) = before.replace(now) {
                 self.reading.record(now.saturating_since(before));
             }

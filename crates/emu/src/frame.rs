@@ -113,7 +113,7 @@ impl Packet for Frame {
             connection: split_mix_64(number_of(source), number_of(destination)),
             number: ack,
             sacks: blocks,
-            echo: flags.0 & (Flags::ECE | Flags::CWR),
+            echo: flags.0 & (Flags::AE | Flags::ECE | Flags::CWR),
             timestamp: timestamps.map(|(value, _)| value),
             is_pure: payload == 0,
         })
