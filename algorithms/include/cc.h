@@ -77,6 +77,13 @@ enum tcp_ca_ack_event_flags {
 enum {
 	TCP_CONG_NON_RESTRICTED = 1,
 	TCP_CONG_NEEDS_ECN = 2,
+#ifdef __bpf__	/* kernels before 7.0 refuse them, so that an algorithm gets RFC 3168 there */
+	TCP_CONG_NEEDS_ACCECN = TCP_CONG_NEEDS_ECN,
+	TCP_CONG_ECT_1_NEGOTIATION = 0,
+#else
+	TCP_CONG_NEEDS_ACCECN = 4,	/* RFC 9768 */
+	TCP_CONG_ECT_1_NEGOTIATION = 8,	/* and then ECT(1) */
+#endif
 };
 
 /* sk_pacing_status */
@@ -92,6 +99,7 @@ enum {
 	TCP_ECN_QUEUE_CWR = 2,
 	TCP_ECN_DEMAND_CWR = 4,
 	TCP_ECN_SEEN = 8,
+	TCP_ECN_MODE_ACCECN = 16,	/* RFC 9768, Linux 6.18 */
 };
 
 /* icsk_ack.pending, a set of these */

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char};
 use std::fmt;
 use std::sync::OnceLock;
 
-use crate::ffi::{ABI, Description, NEEDS_ECN, Ops};
+use crate::ffi::{ABI, Description, ECT_1_NEGOTIATION, NEEDS_ACCECN, NEEDS_ECN, Ops};
 use crate::sock::TcpSock;
 
 /// One line of the generated registry.
@@ -147,6 +147,16 @@ impl Algorithm {
     /// It wants ECN negotiated on its connections.
     pub fn needs_ecn(self) -> bool {
         self.0.ops.flags & NEEDS_ECN != 0
+    }
+
+    /// It wants accurate ECN negotiated on its connections (RFC 9768).
+    pub fn needs_accurate_ecn(self) -> bool {
+        self.0.ops.flags & NEEDS_ACCECN != 0
+    }
+
+    /// Where that was negotiated, its packets are of L4S: ECT(1) (RFC 9331 section 4.1).
+    pub fn sends_ect1(self) -> bool {
+        self.0.ops.flags & ECT_1_NEGOTIATION != 0
     }
 }
 

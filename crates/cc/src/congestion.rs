@@ -165,6 +165,16 @@ impl Congestion {
         self.algorithm.needs_ecn()
     }
 
+    /// The connection should negotiate accurate ECN (RFC 9768) whatever the stack's setting.
+    pub fn needs_accurate_ecn(&self) -> bool {
+        self.algorithm.needs_accurate_ecn()
+    }
+
+    /// Where that was negotiated, packets are ECT(1), not ECT(0).
+    pub fn sends_ect1(&self) -> bool {
+        self.algorithm.sends_ect1()
+    }
+
     /// The connection is established.
     #[inline]
     pub fn init(&mut self, sk: &mut TcpSock) {

@@ -9,6 +9,10 @@ pub(crate) const ABI: u32 = 1;
 
 /// `TCP_CONG_NEEDS_ECN`.
 pub(crate) const NEEDS_ECN: u32 = 2;
+/// `TCP_CONG_NEEDS_ACCECN`.
+pub(crate) const NEEDS_ACCECN: u32 = 4;
+/// `TCP_CONG_ECT_1_NEGOTIATION`.
+pub(crate) const ECT_1_NEGOTIATION: u32 = 8;
 
 type ReturnsU32 = Option<unsafe extern "C" fn(*mut Sock) -> u32>;
 type ReturnsNothing = Option<unsafe extern "C" fn(*mut Sock)>;

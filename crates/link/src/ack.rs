@@ -9,8 +9,8 @@ pub struct Ack {
     pub number: u32,
     /// Ranges received beyond it (RFC 2018), the free places (0, 0).
     pub sacks: [(u32, u32); Self::MOST_SACKS],
-    /// What it echoes of ECN: the bits ECE and CWR.
-    pub echo: u8,
+    /// What it echoes of ECN: the bits AE, ECE and CWR.
+    pub echo: u16,
     /// TSval (RFC 7323), if the option is there.
     pub timestamp: Option<u32>,
     /// Whether it only acknowledges and has no option that might say more.

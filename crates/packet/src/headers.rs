@@ -59,7 +59,7 @@ impl TcpPacket {
         let mut segment = Segment {
             seq: word(tcp, 4)?,
             ack: word(tcp, 8)?,
-            flags: Flags(*tcp.get(13)?),
+            flags: Flags(half(tcp, 12)? & (0xff | Flags::AE)),
             window: half(tcp, 14)?,
             payload: total_bytes.checked_sub(u32::from(header_bytes))?,
             ecn: ip.ecn,
@@ -96,8 +96,8 @@ pub fn ipv4_headers(
     bytes.extend(destination.1.to_be_bytes());
     bytes.extend(segment.seq.to_be_bytes());
     bytes.extend(segment.ack.to_be_bytes());
-    bytes.push(((TCP_HEADER_BYTES + options.len()) as u8 / 4) << 4);
-    bytes.push(segment.flags.0);
+    let words = (TCP_HEADER_BYTES + options.len()) as u16 / 4;
+    bytes.extend((words << 12 | segment.flags.0).to_be_bytes());
     bytes.extend(segment.window.to_be_bytes());
     bytes.extend([0; 4]);
     bytes.extend(&options);
@@ -227,7 +227,7 @@ mod tests {
                 is_sack_permitted,
             },
         );
-        let numbers = (any::<u32>(), any::<u32>(), 0_u32..9_000, any::<u16>(), any::<u8>());
+        let numbers = (any::<u32>(), any::<u32>(), 0_u32..9_000, any::<u16>(), 0_u16..0x200);
         let options = (
             prop::option::of(any::<(u32, u32)>()),
             prop::option::of(syn),

@@ -4,29 +4,32 @@ use cwndlab_units::Ecn;
 
 use crate::seq::{after, before};
 
-/// The control bits that the endpoint uses (RFC 9293 section 3.1, RFC 3168 section 6.1).
+/// The control bits that the endpoint uses (RFC 9293 section 3.1, RFC 3168 section 6.1, RFC 9768
+/// section 3.1), in the places that they have there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Flags(pub u8);
+pub struct Flags(pub u16);
 
 impl Flags {
     /// No more data from the sender.
-    pub const FIN: u8 = 0x01;
+    pub const FIN: u16 = 0x01;
     /// Synchronise sequence numbers.
-    pub const SYN: u8 = 0x02;
+    pub const SYN: u16 = 0x02;
     /// Reset the connection.
-    pub const RST: u8 = 0x04;
+    pub const RST: u16 = 0x04;
     /// Push function.
-    pub const PSH: u8 = 0x08;
+    pub const PSH: u16 = 0x08;
     /// The acknowledgement field is significant.
-    pub const ACK: u8 = 0x10;
+    pub const ACK: u16 = 0x10;
     /// ECN echo.
-    pub const ECE: u8 = 0x40;
+    pub const ECE: u16 = 0x40;
     /// Congestion window reduced.
-    pub const CWR: u8 = 0x80;
+    pub const CWR: u16 = 0x80;
+    /// Accurate ECN.
+    pub const AE: u16 = 0x100;
 
     /// Whether any of `bits` is set.
     #[inline]
-    pub const fn has(self, bits: u8) -> bool {
+    pub const fn has(self, bits: u16) -> bool {
         self.0 & bits != 0
     }
 

@@ -43,7 +43,7 @@ impl Packet for Frame {
             connection: u64::from(*flow),
             number: *ack,
             sacks: blocks,
-            echo: flags.0 & (Flags::ECE | Flags::CWR),
+            echo: flags.0 & (Flags::AE | Flags::ECE | Flags::CWR),
             timestamp: timestamps.map(|(value, _)| value),
             is_pure: *payload == 0,
         })
@@ -58,6 +58,9 @@ impl Packet for Frame {
 /// The longest packet that there is.
 const LONGEST_BYTES: u32 = u16::MAX as u32;
 
+/// The count of accurate ECN (RFC 9768), which is the same in what is joined.
+const COUNT: u16 = Flags::AE | Flags::CWR | Flags::ECE;
+
 impl Merge for Frame {
     /// As GRO does: data of one burst, which differ in nothing but their place in the stream.
     fn merge(&mut self, next: &Self) -> bool {
@@ -65,8 +68,8 @@ impl Merge for Frame {
         let is_plain = |segment: &Segment| segment.payload > 0 && segment.sacks.is_empty();
         let is_continued = is_plain(held)
             && is_plain(next)
-            && held.flags.0 == Flags::ACK
-            && next.flags.0 & !Flags::PSH == Flags::ACK
+            && held.flags.0 & !COUNT == Flags::ACK
+            && next.flags.0 & !Flags::PSH == held.flags.0
             && held.end_seq() == next.seq
             && (held.ack, held.timestamps, held.ecn) == (next.ack, next.timestamps, next.ecn)
             && held.wire_bytes() + next.payload <= LONGEST_BYTES;

@@ -342,7 +342,7 @@ impl ClassicEndpoint {
         segment
     }
 
-    fn syn(&mut self, now: Time, flags: u8) -> Segment {
+    fn syn(&mut self, now: Time, flags: u16) -> Segment {
         let options = SynOptions {
             mss: self.settings.segment_bytes.try_into().unwrap_or(u16::MAX),
             window_scale: Some(self.shift),
@@ -356,7 +356,7 @@ impl ClassicEndpoint {
         segment
     }
 
-    fn segment(&mut self, now: Time, seq: u32, payload: u32, flags: u8) -> Segment {
+    fn segment(&mut self, now: Time, seq: u32, payload: u32, flags: u16) -> Segment {
         let has_timestamps = self.settings.overhead.timestamp_bytes > 0;
         let fin = u64::from(self.has_fin());
         let unread = self.receiver.next() - fin - self.read;

@@ -59,6 +59,9 @@ impl LinuxEndpoint {
         }
         let is_sack_reneg = self.recovery.is_reneging;
         let prior_delivered = self.sk.delivered;
+        let is_accurate = self.is_accurate();
+        let is_later =
+            is_accurate && self.connection.options.age(segment).is_some_and(|age| age < 0);
         let prior_lost = self.sk.lost;
         let mut rexmit = Rexmit::None;
         let mut duplicates = 0;
@@ -96,12 +99,17 @@ impl LinuxEndpoint {
                 flags |= AckFlags::ECE;
             }
             self.count_delivered(state.sack_delivered, flags.has(AckFlags::ECE));
-            self.tell_slow_ack(flags);
+            if !is_accurate {
+                self.tell_slow_ack(flags);
+            }
         }
         self.accept_cwr(segment);
         self.timer.probes_out = 0;
 
         if prior_packets == 0 {
+            if is_accurate {
+                self.handle_marks(segment, 0, is_later, &mut flags);
+            }
             if flags.has(AckFlags::DSACKING_ACK) {
                 self.fast_retransmit_alert(prior_una, 0, &mut flags, &mut rexmit);
             }
@@ -111,6 +119,10 @@ impl LinuxEndpoint {
         }
 
         flags |= self.clean_rtx_queue(prior_highest, prior_una, &mut state, flags);
+        if is_accurate {
+            let acked = self.sk.delivered.wrapping_sub(prior_delivered);
+            self.handle_marks(segment, acked, is_later, &mut flags);
+        }
         self.rack_update_reo_wnd(state.rate.prior_delivered);
         if self.probe.is_out() {
             self.handle_tlp_ack(ack, flags);
@@ -136,6 +148,9 @@ impl LinuxEndpoint {
     /// that alone sends.
     #[inline(never)]
     fn handle_ack_of_nothing(&mut self, segment: &Segment, mut flags: AckFlags) {
+        let is_accurate = self.is_accurate();
+        let is_later =
+            is_accurate && self.connection.options.age(segment).is_some_and(|age| age < 0);
         if flags.has(AckFlags::UPDATE_TS_RECENT) {
             self.connection.options.take(segment);
         }
@@ -143,11 +158,30 @@ impl LinuxEndpoint {
         if self.is_congestion_echoed(segment) {
             flags |= AckFlags::ECE;
         }
-        self.tell_slow_ack(flags);
+        if is_accurate {
+            self.handle_marks(segment, 0, is_later, &mut flags);
+        } else {
+            self.tell_slow_ack(flags);
+        }
         self.accept_cwr(segment);
         self.timer.probes_out = 0;
         self.handle_probe_ack();
         self.handle_tlp_ack(segment.ack, flags);
+    }
+
+    /// Takes the count of marks, and tells the algorithm. An ACK that neither acknowledges anything nor is
+    /// later by its timestamp may be an old one.
+    #[inline(never)]
+    fn handle_marks(
+        &mut self,
+        segment: &Segment,
+        acked: u32,
+        is_later: bool,
+        flags: &mut AckFlags,
+    ) {
+        let is_later = is_later || flags.has(AckFlags::FORWARD_PROGRESS);
+        *flags |= self.take_marks(segment, acked, is_later);
+        self.tell_slow_ack(*flags);
     }
 
     /// Tells the algorithm of an ACK that was not predicted, and what it says of marks and the window.

@@ -6,6 +6,7 @@ use cwndlab_packet::{Flags, Segment, SynOptions};
 use cwndlab_units::{Ecn, Time};
 
 use super::LinuxEndpoint;
+use super::accecn::AccEcn;
 use super::ack_flags::AckFlags;
 use super::ecn::EcnFlags;
 use super::expected::Expected;
@@ -36,6 +37,7 @@ pub(super) struct Connection {
     pub(super) metrics: Metrics,
     pub(super) options: Options,
     pub(super) expected: Expected,
+    pub(super) accecn: AccEcn,
     /// The algorithm's phase that was reported last.
     told_phase: u8,
 }
@@ -53,6 +55,7 @@ impl Connection {
             metrics: Metrics::new(settings.cached_ssthresh),
             options: Options::new(settings, seed as u32),
             expected: Expected::default(),
+            accecn: AccEcn::default(),
             told_phase: 0,
         }
     }
@@ -249,15 +252,18 @@ impl LinuxEndpoint {
         }
     }
 
-    fn send_syn(&mut self, bits: u8) {
+    pub(super) fn send_syn(&mut self, bits: u16) {
         let mss = self.settings.announced_mss();
         let is_reply = bits & Flags::ACK != 0;
         let ts_bytes = self.connection.options.timestamp_bytes();
         let window_mss = if is_reply { mss - ts_bytes } else { mss };
         let window = self.receiver.window.begin(self.sk.rcv_nxt, window_mss);
         let mut bits = bits;
-        if is_reply && EcnFlags::of(&self.sk).is_agreed() {
+        let flags = EcnFlags::of(&self.sk);
+        if is_reply && flags.is_classic() {
             bits |= Flags::ECE;
+        } else if is_reply && flags.is_accurate() {
+            bits |= self.answer_syn_accurately();
         }
         // MSS 4, SACK permitted 2, timestamps 10, padding 1, window scale 3: 20 bytes.
         let segment = Segment {
@@ -282,10 +288,15 @@ impl LinuxEndpoint {
     }
 
     /// A SYN again: without asking for ECN, as that may be why there was no answer
-    /// (RFC 3168 section 6.1.1.1).
+    /// (RFC 3168 section 6.1.1.1); for accurate ECN it asks twice.
     pub(crate) fn resend_syn(&mut self) {
         let is_reply = self.connection.state == State::SynReceived;
-        self.send_syn(if is_reply { Flags::SYN | Flags::ACK } else { Flags::SYN });
+        let more = match (is_reply, self.asks_again()) {
+            (true, _) => Flags::ACK,
+            (false, true) => self.ask_for_ecn(),
+            (false, false) => 0,
+        };
+        self.send_syn(Flags::SYN | more);
     }
 
     /// Takes what the peer's SYN offers.
@@ -328,13 +339,16 @@ impl LinuxEndpoint {
             return;
         }
         self.take_syn(segment);
-        self.agree_on_ecn(segment);
+        let is_syn_marked = self.agree_on_ecn(segment);
         self.note_options(segment);
         self.sk.snd_wnd = segment.window.into();
         self.peer_window.max_bytes = self.sk.snd_wnd;
         self.handle_ack(segment, AckFlags::SLOWPATH);
         self.establish();
-        self.send_ack();
+        if is_syn_marked {
+            self.enter_cwr();
+        }
+        self.answer_syn_ack(segment, true);
     }
 
     /// `tcp_init_transfer`.
@@ -437,9 +451,10 @@ impl LinuxEndpoint {
             State::SynSent | State::SynReceived if has_reset => self.reset(),
             State::Listen if has_syn => self.handle_syn(segment),
             State::SynSent if has_syn && has_ack => self.handle_syn_ack(segment),
-            State::SynReceived if has_syn => self.send_syn(Flags::SYN | Flags::ACK),
+            State::SynReceived if has_syn => self.answer_another_syn(segment),
             State::SynReceived if is_answer => {
                 self.note_options(segment);
+                let is_syn_ack_marked = self.take_answer_to_syn_ack(segment);
                 let window = self.peer_window.of(segment);
                 self.handle_ack(segment, AckFlags::SLOWPATH);
                 self.sk.snd_wnd = window;
@@ -447,6 +462,9 @@ impl LinuxEndpoint {
                 // The kernel has no socket until now: the algorithm saw nothing of this.
                 self.congestion.attach(&mut self.sk);
                 self.establish();
+                if is_syn_ack_marked {
+                    self.enter_cwr();
+                }
                 return true;
             }
             _ => {}
@@ -466,7 +484,7 @@ impl LinuxEndpoint {
     fn handle_established(&mut self, segment: &Segment) {
         if segment.flags.has(Flags::SYN) {
             // The SYN-ACK again: our ACK was lost.
-            self.answer_invalid();
+            self.answer_syn_ack(segment, false);
             return;
         }
         self.note_options(segment);
@@ -508,6 +526,7 @@ impl LinuxEndpoint {
         if after(segment.ack, self.sk.snd_nxt) {
             return false;
         }
+        self.count_field(segment);
         let mut flags = if is_predicted {
             AckFlags::NONE
         } else {

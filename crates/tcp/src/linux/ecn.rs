@@ -1,5 +1,6 @@
 //! Explicit congestion notification (RFC 3168 section 6.1), and the exact echo of data centres
-//! (RFC 8257 section 3.2).
+//! (RFC 8257 section 3.2). [`super::accecn`] has the count that takes its place where both ends agree
+//! on that.
 //!
 //! ```text
 //!   sender                              receiver
@@ -13,6 +14,7 @@ use cwndlab_packet::{Flags, Segment};
 use cwndlab_units::Ecn;
 
 use super::LinuxEndpoint;
+use super::ace::{Ace, FeedbackMode};
 use super::settings::EcnMode;
 use super::state::State;
 
@@ -26,7 +28,7 @@ pub(super) struct EcnFlags(u8);
 /// What a segment says of ECN: control bits, and the field of the IP header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Marking {
-    pub(super) bits: u8,
+    pub(super) bits: u16,
     pub(super) ecn: Ecn,
 }
 
@@ -36,7 +38,7 @@ impl Marking {
 }
 
 impl EcnFlags {
-    /// `TCP_ECN_OK`: both ends agreed.
+    /// `TCP_ECN_OK`: both ends agreed on RFC 3168.
     const OK: u8 = 1;
     /// `TCP_ECN_QUEUE_CWR`: the next new segment carries CWR.
     const QUEUE_CWR: u8 = 2;
@@ -44,6 +46,8 @@ impl EcnFlags {
     const DEMAND_CWR: u8 = 4;
     /// `TCP_ECN_SEEN`: the peer sends ECN-capable packets.
     const SEEN: u8 = 8;
+    /// `TCP_ECN_MODE_ACCECN`: both ends agreed on RFC 9768.
+    const ACCURATE: u8 = 16;
 
     #[inline]
     pub(super) fn of(sk: &TcpSock) -> Self {
@@ -55,10 +59,22 @@ impl EcnFlags {
         sk.ecn_flags = self.0;
     }
 
-    /// Whether both ends agreed on ECN.
+    /// Whether both ends agreed on ECN of either kind.
     #[inline]
     pub(super) fn is_agreed(self) -> bool {
+        self.0 & (Self::OK | Self::ACCURATE) != 0
+    }
+
+    /// Whether it is that of RFC 3168.
+    #[inline]
+    pub(super) fn is_classic(self) -> bool {
         self.0 & Self::OK != 0
+    }
+
+    /// Whether it is that of RFC 9768.
+    #[inline]
+    pub(super) fn is_accurate(self) -> bool {
+        self.0 & Self::ACCURATE != 0
     }
 
     /// Takes the field of a packet that came. Returns whether ACKs leave at once for a while.
@@ -94,29 +110,61 @@ impl EcnFlags {
 impl LinuxEndpoint {
     // The handshake.
 
-    /// What a SYN carries: ECE and CWR ask for ECN.
-    pub(super) fn ask_for_ecn(&self) -> u8 {
-        if self.wants_ecn() { Flags::ECE | Flags::CWR } else { 0 }
+    /// What a SYN carries: ECE and CWR ask for ECN, AE as well for the accurate kind.
+    pub(super) fn ask_for_ecn(&self) -> u16 {
+        if self.wants_accurate_ecn() {
+            Ace::ACCURATE_SYN.bits()
+        } else if self.asks_for_classic_ecn() {
+            Ace::CLASSIC_SYN.bits()
+        } else {
+            0
+        }
     }
 
-    /// Whether a connection that is opened from here asks for ECN.
-    fn wants_ecn(&self) -> bool {
+    /// Whether a connection that is opened from here asks for the ECN of RFC 3168.
+    fn asks_for_classic_ecn(&self) -> bool {
         self.settings.ecn == EcnMode::Active || self.congestion.needs_ecn()
     }
 
-    /// A SYN came, or its answer: both agree if one asks and the other is willing.
-    pub(super) fn agree_on_ecn(&mut self, segment: &Segment) {
-        let [has_ece, has_cwr] = [Flags::ECE, Flags::CWR].map(|bit| segment.flags.has(bit));
-        let agrees = if self.connection.state == State::SynSent {
-            self.wants_ecn() && has_ece && !has_cwr
-        } else {
-            // Only DCTCP sends a SYN that is ECN-capable itself, and only DCTCP accepts it: the marks
-            // of a data centre's switches mean something else elsewhere (RFC 8257 section 5).
-            let is_usual = self.settings.ecn != EcnMode::Off && segment.ecn == Ecn::NotEct;
-            has_ece && has_cwr && (is_usual || self.congestion.needs_ecn())
+    /// A SYN came, or its answer: both agree if one asks and the other is willing. Returns whether the
+    /// answer says that the SYN was marked.
+    pub(super) fn agree_on_ecn(&mut self, segment: &Segment) -> bool {
+        let ace = Ace::of(segment.flags);
+        let mode = match (self.connection.state, self.wants_accurate_ecn()) {
+            (State::SynSent, true) => FeedbackMode::by_answer(ace),
+            (State::SynSent, false) => self.mode_by_classic_answer(segment),
+            (_, true) => FeedbackMode::by_syn(ace),
+            (_, false) => self.mode_by_classic_syn(segment),
         };
-        if agrees {
-            self.sk.ecn_flags |= EcnFlags::OK;
+        match mode {
+            FeedbackMode::Off => return false,
+            FeedbackMode::Classic => self.sk.ecn_flags |= EcnFlags::OK,
+            FeedbackMode::Accurate => {
+                self.sk.ecn_flags |= EcnFlags::ACCURATE;
+                return self.begin_accurate(segment);
+            }
+        }
+        false
+    }
+
+    fn mode_by_classic_answer(&self, segment: &Segment) -> FeedbackMode {
+        let is_answer = segment.flags.has(Flags::ECE) && !segment.flags.has(Flags::CWR);
+        if self.asks_for_classic_ecn() && is_answer {
+            FeedbackMode::Classic
+        } else {
+            FeedbackMode::Off
+        }
+    }
+
+    fn mode_by_classic_syn(&self, segment: &Segment) -> FeedbackMode {
+        let asks = segment.flags.has(Flags::ECE) && segment.flags.has(Flags::CWR);
+        // Only DCTCP sends a SYN that is ECN-capable itself, and only DCTCP accepts it: the marks
+        // of a data centre's switches mean something else elsewhere (RFC 8257 section 5).
+        let is_usual = self.settings.ecn != EcnMode::Off && segment.ecn == Ecn::NotEct;
+        if asks && (is_usual || self.congestion.needs_ecn()) {
+            FeedbackMode::Classic
+        } else {
+            FeedbackMode::Off
         }
     }
 
@@ -125,7 +173,7 @@ impl LinuxEndpoint {
     /// `tcp_ecn_check_ce` (RFC 3168 section 6.1.3).
     #[inline]
     pub(super) fn check_ce(&mut self, ecn: Ecn) {
-        if EcnFlags::of(&self.sk).is_agreed() {
+        if EcnFlags::of(&self.sk).is_classic() {
             self.note_ecn(ecn);
         }
     }
@@ -146,7 +194,7 @@ impl LinuxEndpoint {
     /// `tcp_ecn_accept_cwr`: the peer has reduced its window.
     #[inline]
     pub(super) fn accept_cwr(&mut self, segment: &Segment) {
-        if segment.flags.has(Flags::CWR) && EcnFlags::of(&self.sk).is_agreed() {
+        if segment.flags.has(Flags::CWR) && EcnFlags::of(&self.sk).is_classic() {
             self.sk.ecn_flags &= !EcnFlags::DEMAND_CWR;
             if segment.payload > 0 {
                 self.sk.inet_conn.icsk_ack.pending |= ICSK_ACK_NOW;
@@ -159,12 +207,12 @@ impl LinuxEndpoint {
     /// Whether an ACK echoes a mark.
     pub(super) fn is_congestion_echoed(&self, segment: &Segment) -> bool {
         let is_echo = segment.flags.has(Flags::ECE) && !segment.flags.has(Flags::SYN);
-        is_echo && EcnFlags::of(&self.sk).is_agreed()
+        is_echo && EcnFlags::of(&self.sk).is_classic()
     }
 
     /// The window was reduced: the next new data tell the peer.
     pub(super) fn queue_cwr(&mut self) {
-        if EcnFlags::of(&self.sk).is_agreed() {
+        if EcnFlags::of(&self.sk).is_classic() {
             self.sk.ecn_flags |= EcnFlags::QUEUE_CWR;
         }
     }
@@ -180,6 +228,9 @@ impl LinuxEndpoint {
         let mut flags = EcnFlags::of(&self.sk);
         if !flags.is_agreed() {
             return Marking::NONE;
+        }
+        if flags.is_accurate() {
+            return Marking { bits: self.count_bits(), ecn: self.accurate_field() };
         }
         let marking = flags.mark(is_new_data, self.congestion.needs_ecn());
         flags.put_into(&mut self.sk);

@@ -115,6 +115,12 @@ impl LinuxEndpoint {
         }
     }
 
+    /// Gives up the connection, and tells the peer.
+    pub(super) fn refuse(&mut self) {
+        self.send_reset();
+        self.reset();
+    }
+
     /// The peer gave up the connection.
     pub(super) fn reset(&mut self) {
         self.connection.state = State::Reset;

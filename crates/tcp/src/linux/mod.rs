@@ -12,6 +12,8 @@
 //!      +----- CWR                                    +--> Loss <-----+
 //! ```
 
+mod accecn;
+mod ace;
 mod ack;
 mod ack_flags;
 mod burst;

@@ -382,7 +382,7 @@ impl LinuxEndpoint {
 
     /// Sends a segment, which acknowledges whatever else it does.
     #[inline(always)]
-    fn send(&mut self, seq: u32, payload: u32, bits: u8, ecn: Ecn) -> &mut Segment {
+    fn send(&mut self, seq: u32, payload: u32, bits: u16, ecn: Ecn) -> &mut Segment {
         let segment = self.compose(seq, payload, bits, ecn);
         self.counters.segments_out += 1;
         let segment = self.out.push_segment(segment);
@@ -394,7 +394,7 @@ impl LinuxEndpoint {
 
     /// A segment of this connection that leaves now, without SACK blocks.
     #[inline(always)]
-    fn compose(&mut self, seq: u32, payload: u32, bits: u8, ecn: Ecn) -> Segment {
+    fn compose(&mut self, seq: u32, payload: u32, bits: u16, ecn: Ecn) -> Segment {
         // First, as the rest need not be remembered meanwhile.
         let window = self.receiver.select_window(self.sk.rcv_nxt);
         let mut header = HEADER_BYTES;
@@ -484,7 +484,13 @@ impl LinuxEndpoint {
     /// Asks about a closed window with a byte that was acknowledged already
     /// (RFC 9293 section 3.8.6.1).
     pub(crate) fn send_window_probe(&mut self) {
-        self.send(self.sk.snd_una.wrapping_sub(1), 0, 0, Ecn::NotEct);
+        let bits = self.count_bits();
+        self.send(self.sk.snd_una.wrapping_sub(1), 0, bits, Ecn::NotEct);
+    }
+
+    /// A RST (RFC 9293 section 3.10.7.4).
+    pub(super) fn send_reset(&mut self) {
+        self.send(self.sk.snd_nxt, 0, Flags::RST, Ecn::NotEct);
     }
 
     /// `tcp_event_ack_sent`.

@@ -90,6 +90,7 @@ impl LinuxEndpoint {
         prediction.matches(segment)
             && self.receiver.is_in_order()
             && self.connection.options.is_in_order(segment)
+            && !self.is_accurate()
     }
 
     /// Whether the segment is the next data and nothing else, and this end has neither anything to

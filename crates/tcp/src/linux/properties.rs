@@ -50,7 +50,12 @@ struct World {
 fn worlds() -> impl Strategy<Value = World> {
     let settings = (
         (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
-        prop_oneof![Just(EcnMode::Off), Just(EcnMode::Passive), Just(EcnMode::Active)],
+        prop_oneof![
+            Just(EcnMode::Off),
+            Just(EcnMode::Passive),
+            Just(EcnMode::Active),
+            Just(EcnMode::Accurate)
+        ],
         prop_oneof![Just(131_072_u32), Just(16_384), Just(1_048_576)],
         prop_oneof![Just(1_500_u32), Just(600), Just(9_000)],
         any::<[bool; 4]>(),

@@ -13,6 +13,8 @@ pub enum EcnMode {
     Passive,
     /// Ask for it, and agree if the peer asks.
     Active,
+    /// The same for accurate ECN (RFC 9768; `tcp_ecn` 3 of Linux 6.18), which falls back to that.
+    Accurate,
 }
 
 /// How the window falls in a recovery without timeout.

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use cwndlab_cc::{Algorithm, Congestion};
 use cwndlab_packet::{Flags, SackBlock, SackBlocks, Segment, SynOptions};
-use cwndlab_tcp::{Endpoint, EndpointConfig, Profile, StackSettings};
+use cwndlab_tcp::{EcnMode, Endpoint, EndpointConfig, Profile, StackSettings};
 use cwndlab_units::{Duration, Ecn, Time};
 
 /// Bytes one after the other; zeros when they are used up.
@@ -91,7 +91,8 @@ fn endpoint(bytes: &mut Bytes<'_>) -> (Endpoint, bool) {
         settings.pacing = choice & 8 != 0;
         settings.nagle = choice & 16 == 0;
         if choice & 32 != 0 {
-            settings.ecn = cwndlab_tcp::EcnMode::Active;
+            let modes = [EcnMode::Active, EcnMode::Accurate];
+            settings.ecn = modes[usize::from(choice >> 7)];
         }
         if choice & 64 != 0 {
             settings.receive.receive_buffer_bytes = 8_192;
@@ -146,7 +147,7 @@ impl Hostile<'_> {
         let Seen { first, next, last, expects, timestamp } = self.seen;
         let bytes = &mut self.bytes;
         let choice = bytes.byte();
-        let flags = if choice & 1 == 0 { Flags::ACK } else { bytes.byte() };
+        let flags = if choice & 1 == 0 { Flags::ACK } else { bytes.short() & 0x1ff };
         let seq = bytes.near(&[expects, expects, expects, expects.wrapping_sub(1), 0]);
         let ack = bytes.near(&[next, last, first.wrapping_add(1), next, last, next]);
         let payload = if choice & 2 == 0 { 0 } else { u32::from(bytes.short() % 3_000) };

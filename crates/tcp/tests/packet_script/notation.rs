@@ -5,12 +5,13 @@ use std::fmt::Write as _;
 use cwndlab_packet::{Flags, SackBlock, SackBlocks, Segment, SynOptions};
 use cwndlab_units::Ecn;
 
-const FLAGS: [(char, u8); 7] = [
+const FLAGS: [(char, u16); 8] = [
     ('S', Flags::SYN),
     ('F', Flags::FIN),
     ('R', Flags::RST),
     ('E', Flags::ECE),
     ('W', Flags::CWR),
+    ('A', Flags::AE),
     ('P', Flags::PSH),
     ('.', Flags::ACK),
 ];
@@ -18,7 +19,7 @@ const FLAGS: [(char, u8); 7] = [
 /// A run of segments as a script writes it. Numbers count from the SYN of their sender.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Template {
-    pub(crate) flags: u8,
+    pub(crate) flags: u16,
     /// Range of the sequence space, SYN and FIN counted; none is where the sender stands.
     pub(crate) range: Option<(u32, u32)>,
     /// Payload of each segment of a run, if there are several.
@@ -188,11 +189,11 @@ impl Options {
     }
 }
 
-fn flags(text: &str) -> Result<u8, String> {
+fn flags(text: &str) -> Result<u16, String> {
     let mut bits = 0;
     for letter in text.chars() {
         let flag = FLAGS.iter().find(|(known, _)| *known == letter);
-        bits |= flag.ok_or(format!("`{text}` are not flags of SFREWP."))?.1;
+        bits |= flag.ok_or(format!("`{text}` are not flags of SFREWAP."))?.1;
     }
     Ok(bits)
 }
@@ -284,7 +285,7 @@ impl Origin {
         piece: Piece,
         got: &Segment,
     ) -> Option<String> {
-        let shown = |bits: u8| -> String {
+        let shown = |bits: u16| -> String {
             FLAGS.iter().filter(|(_, bit)| bits & bit != 0).map(|(letter, _)| *letter).collect()
         };
         let Piece { range: (start, end), ack, is_last } = piece;

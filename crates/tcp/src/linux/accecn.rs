@@ -1,0 +1,338 @@
+//! Accurate ECN (RFC 9768): how many packets came marked, in three bits of every segment.
+//!
+//! ```text
+//!   client                               server
+//!     SYN, ACE 7 ----------------------->  asks for it
+//!     <-------------- SYN-ACK, ACE 2 to 6  agrees, and echoes the IP field of the SYN
+//!     ACK, ACE 2 to 6 ------------------>  echoes that of the SYN-ACK
+//!     data, ECT ------- marked --------->  counts
+//!     <------- ACK, ACE = the count mod 8
+//! ```
+//!
+//! Both ends are senders and receivers of data at once. As in Linux all segments but SYNs are
+//! ECN-capable. Left out: the option, which repeats the count in bytes (section 3.2.3), and the search
+//! for a path that marks everything (section 3.2.2.3, which leaves it open how).
+
+use cwndlab_cc::{ICSK_ACK_NOW, ICSK_ACK_SCHED};
+use cwndlab_packet::{Flags, Segment};
+use cwndlab_units::Ecn;
+
+use super::LinuxEndpoint;
+use super::ace::{Ace, FeedbackMode};
+use super::ack_flags::AckFlags;
+use super::ecn::EcnFlags;
+use super::settings::EcnMode;
+
+/// The counts of both ends begin here (section 3.2.1).
+const FIRST_COUNT: u8 = 5;
+/// Marked packets of which at least one ACK tells: while data wait for an ACK, and while none do
+/// (section 3.2.2.5.1).
+const MARKS_PER_ACK: u8 = 2;
+const MARKS_PER_ACK_WITHOUT_DATA: u8 = 3;
+/// SYNs, or SYN-ACKs, that ask for it, or agree to it, before one does without (sections 3.1.4.1
+/// and 3.2.3.2.2).
+const ACCURATE_SYNS: u8 = 2;
+/// Packets per ACK, on average, up to which a count that may have wrapped has (appendix A.2.1: "well
+/// below 8").
+const MAX_PACKETS_PER_ACK: u16 = 4;
+
+/// What an end knows of marks: its own count, and how far it trusts the other's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct AccEcn {
+    /// Marked packets that came (`r.cep`).
+    received_ce: u8,
+    /// Those of them that no segment has reported.
+    unreported_ce: u8,
+    /// The IP field of the last packet, and that of the last SYN or SYN-ACK.
+    last_field: Ecn,
+    handshake_field: Ecn,
+    /// What is sent next answers a SYN-ACK.
+    answers_syn_ack: bool,
+    /// The first count of the other end has come.
+    has_feedback: bool,
+    /// Packets are sent as ECN-capable.
+    sends_ect: bool,
+    /// Marks that the other end reports count.
+    counts_marks: bool,
+    /// Packets per ACK, on average, times 8.
+    packets_per_ack_8: u16,
+}
+
+impl Default for AccEcn {
+    fn default() -> Self {
+        Self {
+            received_ce: FIRST_COUNT,
+            unreported_ce: 0,
+            last_field: Ecn::NotEct,
+            handshake_field: Ecn::NotEct,
+            answers_syn_ack: false,
+            has_feedback: false,
+            sends_ect: true,
+            counts_marks: true,
+            packets_per_ack_8: 8,
+        }
+    }
+}
+
+impl AccEcn {
+    /// Takes the field of a packet. Returns what that makes of the next ACK, a set of `ICSK_ACK_*`
+    /// (section 3.2.2.5.1).
+    fn receive(&mut self, field: Ecn, has_data: bool, is_any_unacknowledged: bool) -> u8 {
+        let is_change = field != self.last_field;
+        self.last_field = field;
+        if field != Ecn::Ce {
+            return 0;
+        }
+        self.received_ce = self.received_ce.wrapping_add(1);
+        self.unreported_ce = self.unreported_ce.saturating_add(1);
+        let marks = if has_data || is_any_unacknowledged {
+            MARKS_PER_ACK
+        } else {
+            MARKS_PER_ACK_WITHOUT_DATA
+        };
+        if has_data && is_change || self.unreported_ce >= marks {
+            ICSK_ACK_SCHED | ICSK_ACK_NOW
+        } else {
+            0
+        }
+    }
+
+    /// The bits of a segment without SYN, which reports all marks.
+    #[inline]
+    fn report(&mut self) -> Ace {
+        self.unreported_ce = 0;
+        if self.answers_syn_ack {
+            Ace::echo(self.handshake_field)
+        } else {
+            Ace(self.received_ce & 7)
+        }
+    }
+
+    /// The other end echoes the field of a SYN or SYN-ACK that was sent without ECT: any other is the
+    /// work of the path (section 3.2.2.3). Returns whether it was marked on its way.
+    fn check_echo(&mut self, echoed: Option<Ecn>) -> bool {
+        self.sends_ect &= echoed.is_none_or(|field| field == Ecn::NotEct);
+        echoed == Some(Ecn::Ce)
+    }
+
+    /// Neither sends ECT nor counts marks any more: the bits do not come through.
+    fn give_up(&mut self) {
+        (self.sends_ect, self.counts_marks) = (false, false);
+    }
+
+    /// How many marks an ACK of `acked` packets reports beyond the count that is `known` (appendix
+    /// A.2.1).
+    fn marks(&mut self, ace: Ace, known: u32, acked: u32) -> u32 {
+        if !self.has_feedback {
+            self.has_feedback = true;
+            // Section 3.2.2.4: no count begins with 0.
+            if ace == Ace::NOTHING {
+                self.give_up();
+            }
+        }
+        let least = ace.since(known);
+        let mean_8 = self.packets_per_ack_8;
+        if acked > 0 {
+            let acked = acked.min(u32::from(u16::MAX >> 4)) as u16;
+            self.packets_per_ack_8 = mean_8 - mean_8 / 8 + acked;
+        }
+        if !self.counts_marks {
+            0
+        } else if acked < 8 || mean_8 >= 8 * MAX_PACKETS_PER_ACK {
+            least
+        } else {
+            acked - ((acked - least) & 7)
+        }
+    }
+}
+
+impl LinuxEndpoint {
+    // The handshake.
+
+    /// Whether this end asks for accurate ECN, and agrees to it.
+    pub(super) fn wants_accurate_ecn(&self) -> bool {
+        self.settings.ecn == EcnMode::Accurate || self.congestion.needs_accurate_ecn()
+    }
+
+    #[inline]
+    pub(super) fn is_accurate(&self) -> bool {
+        EcnFlags::of(&self.sk).is_accurate()
+    }
+
+    /// Both ends have agreed by this SYN, or this SYN-ACK. Returns whether the latter says that the SYN
+    /// was marked.
+    pub(super) fn begin_accurate(&mut self, segment: &Segment) -> bool {
+        let accecn = &mut self.connection.accecn;
+        accecn.handshake_field = segment.ecn;
+        if !segment.flags.has(Flags::ACK) {
+            return false;
+        }
+        accecn.received_ce += u8::from(segment.ecn == Ecn::Ce);
+        accecn.check_echo(Ace::of(segment.flags).echoed())
+    }
+
+    /// What a SYN-ACK carries.
+    pub(super) fn answer_syn_accurately(&mut self) -> u16 {
+        if self.sk.inet_conn.icsk_retransmits >= ACCURATE_SYNS {
+            self.connection.accecn.sends_ect = false;
+            return 0;
+        }
+        Ace::echo(self.connection.accecn.handshake_field).bits()
+    }
+
+    /// Whether a SYN that is sent again still asks for accurate ECN.
+    pub(super) fn asks_again(&self) -> bool {
+        self.wants_accurate_ecn() && self.sk.inet_conn.icsk_retransmits < ACCURATE_SYNS
+    }
+
+    /// Another SYN of a connection that is not yet established: the mode stays that of the first, and one
+    /// that asks for the other kind of ECN ends the connection (section 3.1.5).
+    pub(super) fn answer_another_syn(&mut self, segment: &Segment) {
+        let flags = EcnFlags::of(&self.sk);
+        let mode = FeedbackMode::by_syn(Ace::of(segment.flags));
+        let is_refused = self.wants_accurate_ecn()
+            && (flags.is_accurate() && mode == FeedbackMode::Classic
+                || flags.is_classic() && mode == FeedbackMode::Accurate);
+        if is_refused {
+            return self.refuse();
+        }
+        self.connection.accecn.handshake_field = segment.ecn;
+        self.connection.accecn.sends_ect &= mode != FeedbackMode::Off;
+        self.send_syn(Flags::SYN | Flags::ACK);
+    }
+
+    /// The answer to a SYN-ACK; to one that comes again, only now and then.
+    pub(super) fn answer_syn_ack(&mut self, segment: &Segment, is_first: bool) {
+        if self.is_accurate() {
+            let accecn = &mut self.connection.accecn;
+            accecn.answers_syn_ack = true;
+            accecn.handshake_field = segment.ecn;
+            let has_counted = accecn.received_ce != FIRST_COUNT;
+            accecn.received_ce += u8::from(segment.ecn == Ecn::Ce && !has_counted);
+        }
+        if is_first {
+            self.send_ack();
+        } else {
+            self.answer_invalid();
+        }
+        self.connection.accecn.answers_syn_ack = false;
+    }
+
+    /// The server's connection is established by this ACK. Returns whether it says that the SYN-ACK
+    /// was marked (table 3).
+    pub(super) fn take_answer_to_syn_ack(&mut self, segment: &Segment) -> bool {
+        if !self.is_accurate() || segment.payload > 0 || !segment.sacks.is_empty() {
+            return false;
+        }
+        let ace = Ace::of(segment.flags);
+        if ace == Ace::NOTHING {
+            self.connection.accecn.give_up();
+        }
+        let is_marked = self.connection.accecn.check_echo(ace.echoed());
+        self.sk.delivered_ce += u32::from(is_marked);
+        is_marked
+    }
+
+    // The receiver of data.
+
+    /// An acceptable packet came.
+    #[inline]
+    pub(super) fn count_field(&mut self, segment: &Segment) {
+        if self.is_accurate() {
+            let is_any_unacknowledged = self.sk.rcv_nxt != self.receiver.window.left;
+            let accecn = &mut self.connection.accecn;
+            let pending = accecn.receive(segment.ecn, segment.payload > 0, is_any_unacknowledged);
+            self.sk.inet_conn.icsk_ack.pending |= pending;
+        }
+    }
+
+    /// The bits of a segment without SYN; none where accurate ECN is not used.
+    #[inline]
+    pub(super) fn count_bits(&mut self) -> u16 {
+        if self.is_accurate() { self.connection.accecn.report().bits() } else { 0 }
+    }
+
+    /// The IP field of a segment without SYN.
+    pub(super) fn accurate_field(&self) -> Ecn {
+        match (self.connection.accecn.sends_ect, self.congestion.sends_ect1()) {
+            (false, _) => Ecn::NotEct,
+            (true, false) => Ecn::Ect0,
+            (true, true) => Ecn::Ect1,
+        }
+    }
+
+    // The sender of data.
+
+    /// Takes the marks that an ACK of `acked` packets reports, unless another came before that knows
+    /// more (appendix A.1).
+    pub(super) fn take_marks(&mut self, segment: &Segment, acked: u32, is_later: bool) -> AckFlags {
+        let is_count = self.is_established() && !segment.flags.has(Flags::SYN);
+        if !is_count || !is_later {
+            return AckFlags::NONE;
+        }
+        let known = u32::from(FIRST_COUNT).wrapping_add(self.sk.delivered_ce);
+        let marks = self.connection.accecn.marks(Ace::of(segment.flags), known, acked);
+        self.sk.delivered_ce = self.sk.delivered_ce.wrapping_add(marks);
+        if marks > 0 { AckFlags::ECE } else { AckFlags::NONE }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CE: Ecn = Ecn::Ce;
+    const AT_ONCE: u8 = ICSK_ACK_SCHED | ICSK_ACK_NOW;
+
+    #[test]
+    fn the_first_mark_after_none_and_every_second_one_are_acknowledged_at_once() {
+        let mut accecn = AccEcn::default();
+        let next = |accecn: &mut AccEcn, field| accecn.receive(field, true, false);
+        assert_eq!(next(&mut accecn, Ecn::Ect1), 0);
+        assert_eq!(next(&mut accecn, CE), AT_ONCE);
+        assert_eq!(accecn.report(), Ace(6));
+        assert_eq!([0; 2].map(|_| next(&mut accecn, CE)), [0, AT_ONCE]);
+        assert_eq!(accecn.report(), Ace(0), "5 and 3 are 8");
+    }
+
+    #[test]
+    fn without_data_every_third_mark_is_reported() {
+        let mut accecn = AccEcn::default();
+        assert_eq!([0; 3].map(|_| accecn.receive(CE, false, false)), [0, 0, AT_ONCE]);
+        let mut waiting = AccEcn::default();
+        assert_eq!([0; 2].map(|_| waiting.receive(CE, false, true)), [0, AT_ONCE]);
+    }
+
+    /// The marks that an ACK of so many packets reports, by a count of `known` and these bits.
+    fn marks(ace: u8, known: u32, acked: u32) -> u32 {
+        let mut accecn = AccEcn { has_feedback: true, ..AccEcn::default() };
+        accecn.marks(Ace(ace), known, acked)
+    }
+
+    #[test]
+    fn a_count_that_may_have_wrapped_has_wrapped() {
+        // The examples of appendix A.2.1.
+        assert_eq!(marks(7, 5, 9), 2);
+        assert_eq!(marks(7, 5, 10), 10);
+        assert_eq!(marks(1, 5, 7), 4);
+        // More marks than packets: control packets were marked, too.
+        assert_eq!(marks(0, 5, 1), 3);
+    }
+
+    #[test]
+    fn where_acks_stand_for_many_packets_a_count_did_not_wrap() {
+        let mut accecn = AccEcn { has_feedback: true, ..AccEcn::default() };
+        let all: u32 = (0..40).map(|_| accecn.marks(Ace(5), 5, 16)).sum();
+        assert!(all <= 3 * 16, "{all}");
+        assert_eq!(accecn.marks(Ace(7), 5, 16), 2);
+    }
+
+    #[test]
+    fn a_first_count_of_nothing_ends_it() {
+        let mut accecn = AccEcn::default();
+        assert_eq!(accecn.marks(Ace(0), 5, 1), 0);
+        assert!(!accecn.sends_ect && !accecn.counts_marks);
+        let mut later = AccEcn::default();
+        assert_eq!([later.marks(Ace(5), 5, 1), later.marks(Ace(0), 5, 3)], [0, 3]);
+    }
+}
