@@ -65,6 +65,7 @@ def scenarios() -> list[Golden]:
         _parameters(),
         _presets(),
         _queues(),
+        _accurate_ecn(),
         _wires(),
         _media(),
         _applications(),
@@ -149,6 +150,31 @@ def _queues() -> Iterator[Golden]:
             f"queue/{name}/ns-3",
             make_scenario(path, [make_flow("ns-3", "reno"), make_flow("ns-3", "bic", 1)]),
         )
+
+
+def _accurate_ecn() -> Iterator[Golden]:
+    """Queues that mark, in either direction, and parameters that need marks."""
+    accurate = {"ecn": "accurate"}
+    for name in ("codel-ecn", "fq_codel-ecn", "pie-ecn", "dualpi2", "dualpi2-early", "red-ecn"):
+        flows = [
+            make_flow("linux-6.1", "prague"),
+            make_flow("linux-6.18", "cubic", 1, start_ns=300 * MS, overrides=accurate),
+            make_flow("linux-6.1", "reno", 2, direction="reverse", overrides=accurate),
+        ]
+        stage = make_stage(queue=QUEUES[name])
+        yield Golden(f"accecn/{name}", make_scenario(make_wire(stage, stage), flows, 8))
+    path = make_wire(make_stage(queue=QUEUES["dualpi2"]))
+    [prague] = (each for each in _core.algorithms() if each["name"] == "prague")
+    for parameter, end in itertools.product(prague["parameters"], ("min", "max")):
+        flow = make_flow("linux-6.1", "prague")
+        flow["sender"] = {
+            **flow["sender"],
+            "parameters": {"rtt_virt_rounds": 20, parameter["name"]: parameter[end]},
+        }
+        label = f"accecn/prague/{parameter['name']}={parameter[end]}"
+        yield Golden(label, make_scenario(path, [flow], 8))
+    thinned = make_wire(make_stage(queue=QUEUES["dualpi2"]), make_stage(60_000, ack_thinning=16))
+    yield Golden("accecn/acks-thinned", make_scenario(thinned, [make_flow("linux-6.1", "prague")]))
 
 
 def _wires() -> Iterator[Golden]:

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+/*
+ * Prague: a window for L4S, which gives up as much as packets were marked.
+ *
+ * Its packets are ECT(1): a queue with two entrances, as DualPI2, lets them pass the
+ * others and marks them at a very small delay. Accurate ECN tells how many were
+ * marked. Of each round trip the share of them is averaged, as DCTCP does,
+ *
+ *	alpha += g (share - alpha)
+ *
+ * and a mark takes cwnd * alpha / 2 off the window, once a round trip. Two marks a
+ * round trip are enough to hold a window, however large it is.
+ *
+ *                    mark                    accurate ECN was not agreed on:
+ *   +------------+ --------> +-----------+   +---------+
+ *   | slow start |           | avoidance |   | classic |  Reno, and ECT(0)
+ *   +------------+ <-------- +-----------+   +---------+
+ *                   timeout
+ *
+ * Differs from DCTCP: packets that were acknowledged without a mark let the window
+ * grow at any time, also after a reduction; fractions of a packet are kept, in the
+ * window and in alpha; packets are paced at a window each round trip, twice that in
+ * slow start. After 500 round trips a flow with a short one behaves as if it took
+ * 25 ms (the virtual RTT): alpha and reductions follow that time, and the window grows
+ * by (srtt / virtual RTT)^2 a round trip, so that short paths no longer get more.
+ * Losses halve the window.
+ *
+ * Papers: draft-briscoe-iccrg-prague-congestion-control, after the text of version 00
+ * (March 2021); later ones could not be read, and say virtual RTT where that says
+ * reference RTT. Alpha begins with 1, as in RFC 8257. The search for a queue that
+ * takes ECT(1) for ECT(0) is left out, as it is off in the draft's implementation.
+ */
+#include "cc.h"
+
+/* Fractions of the window and of alpha. */
+#define PRAGUE_SHIFT		20
+#define PRAGUE_ONE		(1u << PRAGUE_SHIFT)
+#define PRAGUE_MIN_CWND		2u
+/* One virtual RTT in terms of another. */
+#define PRAGUE_RATIO_SHIFT	10
+
+#define PRAGUE_PARAMETERS(P)							\
+	P(shift_g, "", 4, 1, 10, "g = 2^-shift_g, weight of the last round trip") \
+	P(alpha_on_init, "1/1024", 1024, 0, 1024, "alpha before the first round trip") \
+	P(rtt_virt, "us", 25000, 0, 1000000, "the least virtual RTT")		\
+	P(rtt_virt_rounds, "", 500, 0, 100000, "round trips before that counts")
+
+CC_PARAMETERS(prague, PRAGUE_PARAMETERS);
+
+#define PRAGUE_PHASES(P)					\
+	P(PRAGUE_SLOW_START, "slow_start")			\
+	P(PRAGUE_AVOIDANCE, "avoidance")			\
+	P(PRAGUE_CLASSIC, "classic")
+
+CC_PHASES(prague, PRAGUE_PHASES);
+
+struct prague {
+	u32 round_end_seq;	/* the round trip ends when this is acknowledged */
+	u32 rounds;		/* round trips, up to rtt_virt_rounds */
+	u32 share_us;		/* since when marks are counted for alpha */
+	u32 share_delivered;	/* tp->delivered then, packets */
+	u32 share_ce;		/* tp->delivered_ce then, packets */
+	u32 alpha_over_g;	/* 1/2^20 */
+	u32 seen_ce;		/* tp->delivered_ce at the last ACK, packets */
+	u32 reduced_seq;	/* snd_nxt at the last reduction, and when that was */
+	u32 reduced_us;
+	u32 fraction;		/* of a packet, which the window has besides, 1/2^20 */
+	bool is_accurate;	/* the connection has accurate ECN */
+	bool has_reduced;
+};
+
+CC_PRIV_CHECK(struct prague);
+
+CC_INLINE u32 prague_srtt_us(const struct sock *sk)
+{
+	return max(tcp_sk(sk)->srtt_us >> 3, 1u);
+}
+
+CC_INLINE u32 prague_virtual_rtt_us(struct sock *sk)
+{
+	const struct prague *ca = inet_csk_ca(sk);
+
+	if (ca->rounds < cc_params(sk)->rtt_virt_rounds)
+		return prague_srtt_us(sk);
+	return max(prague_srtt_us(sk), cc_params(sk)->rtt_virt);
+}
+
+CC_INLINE void prague_start_share(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct prague *ca = inet_csk_ca(sk);
+
+	ca->share_us = (u32)tp->tcp_mstamp;
+	ca->share_delivered = tp->delivered;
+	ca->share_ce = tp->delivered_ce;
+}
+
+/* Without accurate ECN a mark says that there was one: half the window. */
+CC_INLINE u32 prague_alpha(struct sock *sk)
+{
+	const struct prague *ca = inet_csk_ca(sk);
+
+	if (!ca->is_accurate)
+		return PRAGUE_ONE;
+	return min(ca->alpha_over_g >> cc_params(sk)->shift_g, PRAGUE_ONE);
+}
+
+/* Once a virtual RTT, which is no less than a round trip. */
+CC_INLINE void prague_update_alpha(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct prague *ca = inet_csk_ca(sk);
+	u32 marked, delivered;
+
+	if (before(tp->snd_una, ca->round_end_seq))
+		return;
+	ca->round_end_seq = tp->snd_nxt;
+	if (ca->rounds < cc_params(sk)->rtt_virt_rounds)
+		ca->rounds++;
+	if ((u32)tp->tcp_mstamp - ca->share_us < prague_virtual_rtt_us(sk))
+		return;
+	marked = tp->delivered_ce - ca->share_ce;
+	delivered = max(tp->delivered - ca->share_delivered, 1u);
+	ca->alpha_over_g -= ca->alpha_over_g >> cc_params(sk)->shift_g;
+	ca->alpha_over_g += (u32)div_u64((u64)min(marked, delivered) << PRAGUE_SHIFT, delivered);
+	prague_start_share(sk);
+}
+
+CC_INLINE void prague_set_window(struct sock *sk, u64 window)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct prague *ca = inet_csk_ca(sk);
+	u32 cwnd = (u32)min(window >> PRAGUE_SHIFT, (u64)tp->snd_cwnd_clamp);
+
+	ca->fraction = (u32)window & (PRAGUE_ONE - 1);
+	tcp_snd_cwnd_set(tp, max(cwnd, PRAGUE_MIN_CWND));
+}
+
+CC_INLINE u64 prague_window(struct sock *sk)
+{
+	const struct prague *ca = inet_csk_ca(sk);
+
+	return ((u64)tcp_snd_cwnd(tcp_sk(sk)) << PRAGUE_SHIFT) + ca->fraction;
+}
+
+/* Packets were acknowledged without a mark. */
+CC_INLINE void prague_grow(struct sock *sk, u32 acked)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 virtual_us = prague_virtual_rtt_us(sk), srtt_us = prague_srtt_us(sk);
+	u64 step = (u64)acked << PRAGUE_SHIFT;
+
+	if (!tcp_in_slow_start(tp)) {
+		if (srtt_us < virtual_us) {
+			u32 ratio = div_u32(srtt_us << PRAGUE_RATIO_SHIFT, virtual_us);
+
+			step = (step * ratio * ratio) >> (2 * PRAGUE_RATIO_SHIFT);
+		}
+		step = div_u64(step, tcp_snd_cwnd(tp));
+	}
+	prague_set_window(sk, prague_window(sk) + step);
+}
+
+/* Packets were marked: a reduction, unless there was one in the last virtual RTT. */
+CC_INLINE void prague_reduce(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct prague *ca = inet_csk_ca(sk);
+	u64 window = prague_window(sk);
+
+	if (ca->has_reduced && (before(tp->snd_una, ca->reduced_seq) ||
+				(u32)tp->tcp_mstamp - ca->reduced_us < prague_virtual_rtt_us(sk)))
+		return;
+	prague_set_window(sk, window - ((window >> 1) * prague_alpha(sk) >> PRAGUE_SHIFT));
+	tp->snd_ssthresh = tcp_snd_cwnd(tp);
+	ca->reduced_seq = tp->snd_nxt;
+	ca->reduced_us = (u32)tp->tcp_mstamp;
+	ca->has_reduced = true;
+}
+
+CC_INLINE void prague_set_rate(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u64 window = max(tcp_snd_cwnd(tp), tcp_packets_in_flight(tp));
+	u32 gain = tcp_in_slow_start(tp) ? 2 * CC_GAIN_ONE : CC_GAIN_ONE;
+
+	if (tp->srtt_us)
+		sk->sk_pacing_rate = cc_rate(sk, div_u64(window * CC_BW_ONE, prague_srtt_us(sk)),
+					     gain, 100);
+}
+
+CC_PROG_CONG_CONTROL(prague_cong_control, struct sock *sk, u32 ack, int flag,
+		     const struct rate_sample *rs)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct prague *ca = inet_csk_ca(sk);
+	u32 marked = tp->delivered_ce - ca->seen_ce, acked = rs->acked_sacked;
+
+	(void)ack;
+	(void)flag;
+	ca->seen_ce = tp->delivered_ce;
+	prague_update_alpha(sk);
+	if (CC_GET(inet_csk(sk), icsk_ca_state) != TCP_CA_Recovery) {
+		if (marked)
+			prague_reduce(sk);
+		if (acked > marked && tcp_is_cwnd_limited(sk))
+			prague_grow(sk, acked - marked);
+	}
+	prague_set_rate(sk);
+	cc_phase(sk, !ca->is_accurate ? PRAGUE_CLASSIC :
+		     tcp_in_slow_start(tp) ? PRAGUE_SLOW_START : PRAGUE_AVOIDANCE);
+}
+
+CC_PROG(void, prague_init, struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct prague *ca = inet_csk_ca(sk);
+
+	*ca = (struct prague){
+		.round_end_seq = tp->snd_nxt,
+		.alpha_over_g = (cc_params(sk)->alpha_on_init << (PRAGUE_SHIFT - 10))
+				<< cc_params(sk)->shift_g,
+		.seen_ce = tp->delivered_ce,
+		.is_accurate = (tp->ecn_flags & TCP_ECN_MODE_ACCECN) != 0,
+	};
+	prague_start_share(sk);
+	prague_set_rate(sk);
+	if (sk->sk_pacing_status == SK_PACING_NONE)
+		sk->sk_pacing_status = SK_PACING_NEEDED;
+}
+
+/* What the stack asks for at a mark, too, which is answered elsewhere. */
+CC_PROG(u32, prague_ssthresh, struct sock *sk)
+{
+	return tcp_sk(sk)->snd_ssthresh;
+}
+
+CC_PROG(void, prague_set_state, struct sock *sk, u8 new_state)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (new_state == TCP_CA_Recovery &&
+	    CC_GET(inet_csk(sk), icsk_ca_state) != TCP_CA_Recovery) {
+		tp->snd_ssthresh = tcp_reno_ssthresh(sk);
+		prague_set_window(sk, (u64)tp->snd_ssthresh << PRAGUE_SHIFT);
+	}
+}
+
+CC_PROG(void, prague_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	if (event == CA_EVENT_LOSS)
+		tcp_sk(sk)->snd_ssthresh = tcp_reno_ssthresh(sk);
+}
+
+CC_PROG(u32, prague_undo_cwnd, struct sock *sk)
+{
+	return tcp_reno_undo_cwnd(sk);
+}
+
+CC_OPS(prague) = {
+	.init		= CC_CB(prague_init),
+	.cong_control	= CC_CB(prague_cong_control),
+	.ssthresh	= CC_CB(prague_ssthresh),
+	.undo_cwnd	= CC_CB(prague_undo_cwnd),
+	.set_state	= CC_CB(prague_set_state),
+	.cwnd_event	= CC_CB(prague_cwnd_event),
+	.flags		= TCP_CONG_NEEDS_ACCECN | TCP_CONG_ECT_1_NEGOTIATION,
+	.name		= "prague",
+};
+
+CC_DESCRIBE(prague,
+	.summary = "gives up as much as packets of L4S were marked (draft of 2021)",
+	CC_HAS_PARAMETERS(prague),
+	CC_HAS_PHASES(prague)
+);
