@@ -40,7 +40,7 @@ RUST_INPUTS := Cargo.toml Cargo.lock $(shell find crates algorithms -type f 2>/d
 CRATES = $(shell tools/setup crates)
 
 .PHONY: help demo test rust-tests test-rust test-python test-unprivileged test-page golden golden-builds golden-page check check-macos format lint \
-  docs bench bench-algorithms bench-c4 bench-campaign bench-fit bench-links bench-open bench-page bench-peers bench-scale \
+  docs bench bench-algorithms bench-c4 bench-campaign bench-fit bench-l4s bench-links bench-open bench-page bench-peers bench-scale \
   bench-verdicts bench-calibration bench-emulator bench-presets bench-trial conformance fidelity validate-links \
   fuzz images \
   setup site page wheel wheel-file wheel-test wheel-aarch64 clean
@@ -135,6 +135,9 @@ bench-algorithms: $(STAMPS)/packages ## instructions an ACK of each algorithm, o
 
 bench-c4: $(STAMPS)/core ## the published tests of C4, each by the worst of 100 runs
 	@$(PYTHON) bench/c4.py $(ARGS)
+
+bench-l4s: $(STAMPS)/core ## Prague and DualPI2 over rates, round trips and links with bursts; ARGS="--figure FILE"
+	@$(PYTHON) bench/l4s.py $(ARGS)
 
 bench-campaign: $(STAMPS)/core ## what a campaign costs beside its simulation, and what SIGKILL loses
 	@$(PYTHON) bench/campaign.py $(ARGS)

@@ -225,10 +225,16 @@ impl LinuxEndpoint {
     /// What a segment says of ECN that carries new data, old data or none.
     #[inline]
     pub(super) fn mark_segment(&mut self, is_new_data: bool) -> Marking {
-        let mut flags = EcnFlags::of(&self.sk);
-        if !flags.is_agreed() {
-            return Marking::NONE;
+        if EcnFlags::of(&self.sk).is_agreed() {
+            self.mark_as_agreed(is_new_data)
+        } else {
+            Marking::NONE
         }
+    }
+
+    #[inline(never)]
+    fn mark_as_agreed(&mut self, is_new_data: bool) -> Marking {
+        let mut flags = EcnFlags::of(&self.sk);
         if flags.is_accurate() {
             return Marking { bits: self.count_bits(), ecn: self.accurate_field() };
         }
