@@ -1,10 +1,10 @@
-"""Colours, line styles and markers: fixed by algorithm, the same in every figure and report.
+"""Colours, line styles and markers: fixed by algorithm, equal in all figures and reports.
 
-The hues start from Okabe and Ito (2008) and Tol's "muted" set.  Their lightness is adjusted so
-that each is visible on white and on dark pages (contrast of at least 3:1, WCAG 2.1 section 1.4.11)
-and those often shown together can be told apart with every kind of colour vision; tests compute
-both.  Dashes and markers repeat what colour says, for print in grey and for readers who see
-colours differently.
+The hues come from Okabe and Ito (2008) and Tol's "muted" set.  Their lightness is adjusted to make
+each colour visible on white and on dark pages (contrast of at least 3:1, WCAG 2.1 section 1.4.11)
+and to make colours that are often shown together distinguishable with every kind of colour vision;
+tests compute both.  Dashes and markers carry the same information as the colours, for print in grey
+and for colour-blind readers.
 """
 
 import re
@@ -22,20 +22,20 @@ _DASH_DOT_DOT = (7.0, 2.0, 1.5, 2.0, 1.5, 2.0)
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Line style of one algorithm."""
+    """Colours, dashes and marker of one algorithm."""
 
     colour: str
     """Colour on white paper, #rrggbb."""
     dark_colour: str
     """Colour on a dark page, #rrggbb."""
     dashes: tuple[float, ...]
-    """Lengths of dash and gap in points; empty for a solid line."""
+    """Lengths of dashes and gaps in points; empty for a solid line."""
     marker: str
-    """Marker in matplotlib's letters."""
+    """Marker, as a matplotlib marker code."""
 
     @property
     def line_style(self) -> str | tuple[float, tuple[float, ...]]:
-        """Line style in matplotlib's form."""
+        """Line style in the form that matplotlib takes."""
         return (0.0, self.dashes) if self.dashes else "-"
 
 
@@ -60,6 +60,7 @@ _STYLES = {
     "bbr3": Style("#8f2d00", "#ffb48c", _SOLID, "s"),
     "copa": Style("#006d77", "#5cc8d0", _DASH_DOT_DOT, "D"),
     "ledbat-pp": Style("#5b6b00", "#ccd96b", _DASHED, "P"),
+    "vivace": Style("#7a4f00", "#e0b060", _SOLID, "X"),
     "c4": Style("#3f4a8a", "#aab4f0", _LONG, "^"),
     "nv": Style("#8c3b73", "#f0b0d8", _DASHED, "v"),
     "cdg": Style("#4d6d1f", "#b0d27a", _DASH_DOT, "d"),
@@ -83,7 +84,7 @@ _SPARE_NAMES = ("hybla", "htcp", "bic", "illinois", "yeah", "veno", "scalable", 
 
 
 def style_of(name: str) -> Style:
-    """Return an algorithm's style; an unknown name gets one derived from its letters."""
+    """Return an algorithm's style; the style of an unknown name is derived from the name."""
     known = _known(name)
     if known is not None:
         return known
@@ -108,7 +109,7 @@ def styles_of(names: Iterable[str]) -> dict[str, Style]:
 
 
 def known_names() -> tuple[str, ...]:
-    """Return the algorithms that have a style of their own."""
+    """Return the names of the algorithms that have a style of their own."""
     return tuple(_STYLES)
 
 
