@@ -46,5 +46,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """List the public names, imported or not."""
+    """List the public names, whether imported or not."""
     return sorted({*globals(), *__all__})

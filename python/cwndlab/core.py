@@ -1,4 +1,4 @@
-"""Typed access to the compiled part, `cwndlab._core`, and to the names that it knows."""
+"""Typed access to the compiled part, `cwndlab._core`, and to the names defined there."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OURS = "ours:"
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A number that an algorithm takes."""
+    """A numeric parameter of an algorithm."""
 
     name: str
     unit: str
@@ -51,7 +51,7 @@ class Algorithm:
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """A stack profile: what a release of a TCP stack does."""
+    """A stack profile: the behaviour of a release of a TCP stack."""
 
     name: str
     text: str
@@ -61,10 +61,10 @@ class Stack:
 
 @functools.cache
 def module() -> ModuleType:
-    """The compiled module.
+    """Return the compiled module.
 
     Raises:
-        CoreMissingError: it has not been built.
+        CoreMissingError: the module has not been built.
     """
     try:
         return importlib.import_module("cwndlab._core")
@@ -74,12 +74,12 @@ def module() -> ModuleType:
 
 
 def version() -> str:
-    """Version of the compiled part, which is that of the package."""
+    """Return the version of the compiled part, which equals the version of the package."""
     return str(module().version)
 
 
 def behaviour_epoch() -> int:
-    """A counter that is raised whenever the same scenario may give different numbers."""
+    """Return a counter that increases when the same scenario may give different results."""
     return int(module().behaviour_epoch)
 
 
@@ -89,10 +89,10 @@ def run(
     objects: Mapping[str, tuple[str, str]] | None = None,
     stop: Stop | None = None,
 ) -> Columns:
-    """Run a scenario; other threads can run meanwhile, and can end it with `stop`.
+    """Run a scenario; other threads can run meanwhile, and can end the run with `stop`.
 
-    With `objects`, which are algorithms compiled at run time, the process should serve this run
-    alone: a fault of an algorithm ends the process.
+    With `objects`, which are algorithms compiled at run time, use a separate process for each run:
+    a fault in an algorithm ends the process.
     """
     found = dict(objects) if objects else None
     tables: Columns = module().run(scenario_json, dict(traces), found, stop=stop)
@@ -106,18 +106,18 @@ def run_many(
     stop: Stop | None = None,
     take: Callable[[int, Columns], None] | None = None,
 ) -> Columns:
-    """Run scenarios in turn until the batch is full; other threads can run meanwhile.
+    """Run scenarios one after another until the batch is full; other threads can run meanwhile.
 
     Args:
-        scenarios: the scenarios; at least the first is run.
-        traces: the traces that any of them names.
+        scenarios: the scenarios; at least the first scenario is run.
+        traces: the traces that the scenarios name.
         objects: as for `run`.
-        stop: cancels the batch once it is set; the runs finished before are returned.
-        take: called with what a long run has recorded so far, and with the run's position.
+        stop: cancels the batch once set; the runs finished before are returned.
+        take: called with the position of a long run and the tables that it has recorded so far.
 
     Returns:
-        Tables over all runs, whose column `run` is a position, and `errors`: for each run that was
-        tried why it failed, or None.
+        Tables over all runs, whose column `run` is the run's position, and `errors`: for each
+        attempted run, the reason for its failure, or None.
     """
     found = dict(objects) if objects else None
     tables: Columns = module().run_many(list(scenarios), dict(traces), found, stop=stop, take=take)
@@ -125,18 +125,18 @@ def run_many(
 
 
 def new_stop() -> Stop:
-    """A flag that stops runs once it is set."""
+    """Return a flag that stops runs once it is set."""
     stop: Stop = module().Stop()
     return stop
 
 
 def saturate(scenario_json: str, traces: Mapping[str, bytes], direction: str, user: int) -> Columns:
-    """Simulate a source that always sends: its arrivals, delays and queue.
+    """Simulate a source that always sends; return its arrivals, delays and queue.
 
     Other threads can run meanwhile.
 
     Raises:
-        ValueError: the path is wrong, or nothing limits its rate in this direction.
+        ValueError: the path is invalid, or nothing limits its rate in this direction.
     """
     columns: Columns = module().saturate(scenario_json, dict(traces), direction, user)
     return columns
@@ -149,7 +149,7 @@ def choose_set(
     price: float,
     zone: float,
 ) -> Chosen:
-    """Choose the set of good contestants; `_core.pyi` describes every part of it."""
+    """Choose the set of good contestants; `_core.pyi` describes arguments and result."""
     chosen: Chosen = module().choose_set(gain, cost, price=price, zone=zone)
     return chosen
 
@@ -157,13 +157,13 @@ def choose_set(
 def relative_change(
     ours: Sequence[float], theirs: Sequence[float]
 ) -> tuple[float, float | None, float | None] | None:
-    """Return by which share `ours` exceeds `theirs`, both logarithms, with a 95 % interval."""
+    """Return the relative excess of `ours` over `theirs`, both logarithms, with a 95 % interval."""
     found: tuple[float, float | None, float | None] | None = module().relative_change(ours, theirs)
     return found
 
 
 def logarithms(values: Sequence[float]) -> list[float]:
-    """Natural logarithms, the same on every machine."""
+    """Return natural logarithms, which are identical on all machines."""
     found: list[float] = module().logarithms(values)
     return found
 
@@ -175,22 +175,22 @@ def robustness(
     noise: Sequence[float],
     zone: float,
 ) -> Robustness | None:
-    """Quality of a choice over a population of networks."""
+    """Return the quality of a choice over a population of networks."""
     found: Robustness | None = module().robustness(draws, weights, choice, noise, zone)
     return found
 
 
 def check_scenario(scenario_json: str, traces: Mapping[str, bytes] | None = None) -> str:
-    """The scenario as the simulator understood it; with its traces, all that it names exists.
+    """Return the scenario as the simulator interprets it; with `traces`, also check its names.
 
     Raises:
-        ValueError: it cannot be run; the message names the place.
+        ValueError: the scenario cannot be run; the message names the place of the error.
     """
     return str(module().check_scenario(scenario_json, traces and dict(traces)))
 
 
 def parse_quantity(kind: str, value: object) -> int:
-    """Read a rate, duration, size and so on as a whole number of its smallest unit.
+    """Parse a quantity, such as a rate, duration or size, as a whole number of its smallest unit.
 
     Raises:
         QuantityError: the text is not such a quantity.
@@ -204,7 +204,7 @@ def format_quantity(kind: str, count: int) -> str:
 
 
 def parse_queue(value: object) -> tuple[QueueUnit, int]:
-    """Read the limit of a queue.
+    """Parse the limit of a queue.
 
     Raises:
         QuantityError: the text is not such a quantity.
@@ -237,7 +237,7 @@ def check_link(written: object) -> tuple[dict[str, Any], Problems]:
 def expand_link(
     table: Mapping[str, Any], files: Files
 ) -> tuple[dict[str, Any], Mapping[str, int], Problems]:
-    """Return a checked link with its preset's keys, and each figure in its smallest unit."""
+    """Return a checked link with its preset's keys, and each quantity in its smallest unit."""
     expanded, counts, problems = module().expand_link(table, files)
     return expanded, dict(counts), problems
 
@@ -245,9 +245,9 @@ def expand_link(
 def resolve_link(
     link: Mapping[str, Any] | None, reverse_link: Mapping[str, Any] | None, files: Files
 ) -> tuple[str | None, bool, int, Problems]:
-    """Return the path, whether its reverse has a limit, the server's delay, and problems.
+    """Return the path, whether its reverse direction has a limit, the server's delay, and problems.
 
-    The path is the scenario's JSON; the delay between link and server, one way, is in nanoseconds.
+    The path is JSON as in a scenario; the one-way delay between link and server is in nanoseconds.
     """
     resolved: tuple[str | None, bool, int, Problems] = module().resolve_link(
         link, reverse_link, files
@@ -259,12 +259,12 @@ def read_preset(name: str, folder: str, text: str) -> dict[str, Any]:
     """Return the document of a preset's file, with its links' tables in canonical form.
 
     Args:
-        name: name of the file for messages.
-        folder: the folder to which paths of traces are relative.
+        name: name of the file, used in messages.
+        folder: the folder to which the paths of traces are relative.
         text: content of the file.
 
     Raises:
-        ValueError: it is not a preset; the message names file, line and key.
+        ValueError: the text is not a preset; the message names file, line and key.
     """
     document: dict[str, Any] = module().read_preset(name, folder, text)
     return document
@@ -273,12 +273,12 @@ def read_preset(name: str, folder: str, text: str) -> dict[str, Any]:
 def queue_size(
     stage_json: str, rtt_ns: int, server_ns: int, mean_bits_per_sec: Mapping[str, int]
 ) -> QueueSize | None:
-    """Return the queue limit of a scenario's wire; None where it has none.
+    """Return the queue limit of a scenario's wire, or None if the wire has no queue limit.
 
     Args:
         stage_json: the wire.
-        rtt_ns: delay of its whole path in both directions together.
-        server_ns: one-way part of that delay on which defaults do not depend.
+        rtt_ns: delay of the whole path, summed over both directions.
+        server_ns: one-way part of the delay on which defaults do not depend.
         mean_bits_per_sec: mean rates of the traces that the wire may name.
     """
     rates = dict(mean_bits_per_sec)
@@ -287,7 +287,7 @@ def queue_size(
 
 
 def medium_figures(path_json: str) -> list[tuple[str, str]]:
-    """Return path and text of each figure of a cell or channel that differs from its default."""
+    """Return path and text of each value of a cell or channel that differs from its default."""
     figures: list[tuple[str, str]] = module().medium_figures(path_json)
     return figures
 
@@ -295,8 +295,8 @@ def medium_figures(path_json: str) -> list[tuple[str, str]]:
 def run_seed(cell_json: str | None, repetition: int, study_seed: int) -> int:
     """Return the seed of a repetition.
 
-    `cell_json` is a string of JSON with everything that may influence the channel. Without it,
-    all cells of a study share the seed.
+    `cell_json` is a JSON string with everything that may influence the channel. Without
+    `cell_json`, all cells of a study share the seed.
     """
     seed: int = module().run_seed(cell_json, repetition, study_seed)
     return seed
@@ -322,13 +322,13 @@ def link_definitions() -> dict[str, Any]:
 
 @functools.cache
 def algorithms() -> Mapping[str, Algorithm]:
-    """All algorithms by name."""
+    """Return all algorithms by name."""
     found = (read_algorithm(entry) for entry in module().algorithms())
     return {algorithm.name: algorithm for algorithm in found}
 
 
 def read_algorithm(entry: Mapping[str, Any]) -> Algorithm:
-    """An algorithm as the compiled part describes it."""
+    """Return an algorithm from the description in the compiled part."""
     return Algorithm(
         name=entry["name"],
         aliases=tuple(entry.get("aliases", ())),
@@ -345,9 +345,9 @@ def read_algorithm(entry: Mapping[str, Any]) -> Algorithm:
 
 
 def algorithm(name: str) -> Algorithm:
-    """The algorithm of this name or alias.
+    """Return the algorithm with this name or alias.
 
-    `ours:cubic` is cwndlab's on the kernel too, where `cubic` is the kernel's own.
+    `ours:cubic` is cwndlab's algorithm on every backend; on the kernel, `cubic` is Linux's own.
     """
     if name.startswith(OURS):
         ours = algorithm(name.removeprefix(OURS))
@@ -368,7 +368,7 @@ def columns() -> list[Column]:
 
 @functools.cache
 def stacks() -> Mapping[str, Stack]:
-    """All stack profiles by name."""
+    """Return all stack profiles by name."""
     found = (
         Stack(entry["name"], entry["text"], entry["sha256"], entry["values"])
         for entry in module().stacks()
@@ -377,7 +377,7 @@ def stacks() -> Mapping[str, Stack]:
 
 
 def stack(name: str) -> Stack:
-    """The stack profile of this name."""
+    """Return the stack profile with this name."""
     if name not in stacks():
         raise UnknownNameError(name, stacks(), "cwndlab stack list", kind="stack")
     return stacks()[name]

@@ -1,6 +1,6 @@
 """Errors that users can cause and fix: one class per remedy; each message names the next step.
 
-The command line maps every one of them, in one place, to its exit status; none shows a traceback.
+The command line maps each error to its exit status, in one place, and never shows a traceback.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class CwndlabError(Exception):
-    """An error that the user can fix; its text says how."""
+    """An error that the user can fix; its message names the remedy."""
 
     exit_status = 2
 
@@ -25,10 +25,10 @@ class QuantityError(CwndlabError, ValueError):
 
 
 class StudyError(CwndlabError):
-    """Something in a study is wrong; the message says where, and what to write instead."""
+    """A study contains an error; the message names the place and the remedy."""
 
     def __init__(self, problems: Sequence[str]) -> None:
-        """Join `problems`, each of which names its place, what is wrong, and the remedy."""
+        """Join `problems`, each of which names its place, the error and the remedy."""
         super().__init__("\n".join(problems))
         self.problems = tuple(problems)
 
@@ -50,7 +50,7 @@ class BrokenAlgorithmError(AlgorithmError):
 
 
 class KernelError(CwndlabError):
-    """The running kernel does not support the request, or this user may not make it."""
+    """The running kernel does not support the request, or does not allow it for this user."""
 
 
 class ScenarioRefusedError(CwndlabError, ValueError):
@@ -82,14 +82,14 @@ class MeasurementError(CwndlabError):
 
 
 class ResultsError(CwndlabError):
-    """A folder that holds no results, or whose results are damaged."""
+    """A folder that contains no results, or whose results are damaged."""
 
 
 class DamagedResultsError(ResultsError):
     """Files of results are missing, or their content has changed."""
 
     def __init__(self, folder: Path, names: Sequence[str]) -> None:
-        """Make the error of the named files, which have a common remedy."""
+        """Make one error for all damaged files, which have a common remedy."""
         many = f" and {plural(len(names) - 1, 'other file')}" if len(names) > 1 else ""
         super().__init__(
             f"{folder / names[0]}{many}: damaged, or changed by another program; run the study "
@@ -99,7 +99,7 @@ class DamagedResultsError(ResultsError):
 
 
 class NewerResultsError(ResultsError):
-    """Results that a later version has written."""
+    """Results that a later version of cwndlab has written."""
 
 
 class ResultsInUseError(ResultsError):
@@ -107,7 +107,7 @@ class ResultsInUseError(ResultsError):
 
 
 class DiskFullError(ResultsError):
-    """The disk has no room for the next run; those before it are safe."""
+    """The disk has no space for the next run; earlier runs are safe."""
 
 
 class CampaignEndedError(CwndlabError):
@@ -135,13 +135,13 @@ class RunsFailedError(CwndlabError):
 
 
 class InterruptedStudyError(CwndlabError):
-    """The user stopped a study; what was finished is safe."""
+    """The user stopped a study; finished runs are safe."""
 
     exit_status = 130
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the name in `known` that `name` was probably meant to be."""
+    """Return the name in `known` most similar to `name`, or None if no name is similar."""
     by_lower_case = {word.lower(): word for word in known}
     matches = difflib.get_close_matches(name.lower(), by_lower_case, n=1, cutoff=0.6)
     return by_lower_case[matches[0]] if matches else None
@@ -155,12 +155,12 @@ def plural(count: int, noun: str) -> str:
 
 
 def read_failure(path: Path, error: OSError) -> str:
-    """Why a file could not be read, in the system's own words."""
+    """Return why a file could not be read, as the operating system reports it."""
     return f"{path}: {_reason(error)}"
 
 
 def file_failure(error: OSError) -> str:
-    """Return which file could not be read or written, why, and the remedy if it is known."""
+    """Return which file could not be read or written, the reason, and a remedy if known."""
     remedy = _FILE_REMEDIES.get(error.errno or 0, "")
     return f"{f'{error.filename}: ' if error.filename else ''}{_reason(error)}{remedy}"
 
@@ -171,13 +171,13 @@ def _reason(error: OSError) -> str:
 
 
 _NO_ROOM = "; free some space on that disk"
-_NOT_ALLOWED = "; name another place, or change its permissions"
+_NOT_ALLOWED = "; choose another path, or change the permissions"
 _FILE_REMEDIES = {
     errno.ENOSPC: _NO_ROOM,
     errno.EDQUOT: _NO_ROOM,
     errno.EACCES: _NOT_ALLOWED,
     errno.EPERM: _NOT_ALLOWED,
     errno.EROFS: _NOT_ALLOWED,
-    errno.EEXIST: "; name another place",
-    errno.ENOTDIR: "; name another place",
+    errno.EEXIST: "; choose another path",
+    errno.ENOTDIR: "; choose another path",
 }

@@ -1,1 +1,1 @@
-"""An algorithm's page, its check and its skeleton: the commands of `cwndlab algorithm`."""
+"""The commands of `cwndlab algorithm`: show an algorithm, check it, and write a template."""

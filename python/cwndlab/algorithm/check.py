@@ -47,7 +47,7 @@ _RUNS: dict[str, dict[str, Any]] = {
         "link": {"rate": "10 Mbit/s", "delay": "20 ms", "aqm": {"kind": "codel", "ecn": True}},
         "stack_overrides": {"ecn": "active"},
     },
-    "idle times": {
+    "idle periods": {
         "link": _LINK,
         "application": {"kind": "on_off", "on": "700 ms", "off": "900 ms"},
     },
@@ -64,14 +64,14 @@ class CheckFinding:
 
 
 def check_algorithm(reference: str, folder: Path) -> Iterator[CheckFinding]:
-    """Run all checks in turn; stop if the file does not compile.
+    """Run all checks in turn; stop if the file cannot be compiled.
 
     Raises:
         AlgorithmError: there is no such file, or no compiler.
     """
     if not is_file_reference(reference):
-        core.algorithm(reference)  # says what was meant
-        yield CheckFinding("built in", "ok", "cargo test runs this suite on it")
+        core.algorithm(reference)  # raises an error that suggests a name
+        yield CheckFinding("built in", "ok", "cargo test runs these checks on it")
         return
     found = describe_file(reference, folder)
     if found.problem or found.program is None:
@@ -110,7 +110,7 @@ def _sequences(check: str, program: Program, *, is_module: bool = False) -> Chec
         except BrokenAlgorithmError as error:
             return CheckFinding(check, "failed", str(error))
     if violation is None:
-        what = f"{EXAMPLES} sequences of ACKs, losses, timeouts, marks and silence"
+        what = f"{EXAMPLES} sequences of ACKs, losses, timeouts, ECN marks and idle periods"
         return CheckFinding(check, "ok", what)
     text = f"{program.file}: {violation['hook']} {violation['rule']}\n  {violation['example']}"
     return CheckFinding(check, "failed", text)
@@ -132,7 +132,7 @@ def _whole_runs(reference: str) -> Iterator[CheckFinding]:
 
 
 def _kernel(path: Path) -> CheckFinding:
-    """Check that the algorithm also compiles for the running kernel, as a BPF program."""
+    """Check that the algorithm also compiles as a BPF program for the kernel."""
     check = "compiles for the kernel (BPF)"
     clang = shutil.which("clang")
     if clang is None:

@@ -11,7 +11,7 @@ _LICENCE_TAG = re.compile(r"^\s*SPDX-License-Identifier:.*$", re.MULTILINE)
 
 
 def header_comment(source: str) -> str:
-    """The text of the first comment that says more than a licence; empty if there is none."""
+    """Return the text of the first comment other than a licence; empty if there is none."""
     for match in _COMMENT.finditer(source):
         text = _LICENCE_TAG.sub("", _STAR.sub("", match[1])).strip("\n").rstrip()
         if text.strip():
@@ -20,6 +20,6 @@ def header_comment(source: str) -> str:
 
 
 def papers(source: str) -> str:
-    """The paragraph that begins with "Papers:", on one line; empty if there is none."""
+    """Return the paragraph that begins with "Papers:", on one line; empty if there is none."""
     found = _PAPERS.search(header_comment(source))
     return " ".join(found[1].split()) if found else ""

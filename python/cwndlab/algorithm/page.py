@@ -40,7 +40,7 @@ class Page:
 
     @property
     def about(self) -> str:
-        """The comment at the head of its file."""
+        """The comment at the head of the algorithm's file."""
         return header_comment(self.algorithm.source_text)
 
     def facts(self) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class Page:
 
     @property
     def heading(self) -> str:
-        """The caption, wrapped to the picture's width, with the algorithm and the link."""
+        """The caption with the algorithm and the link, wrapped to the plot's width."""
         what = f"{self.algorithm.name}: congestion window, and slow-start threshold (dashed)"
         spread = re.sub(",(?! )", ", ", self.link)
         return "\n".join((what, *textwrap.wrap(f"on {spread}", _LINE_WIDTH)))
@@ -80,7 +80,7 @@ class Page:
         """Plot window and threshold to a file, and return its path.
 
         Raises:
-            AlgorithmError: the file name's extension is not known.
+            AlgorithmError: the file name's extension is not supported.
         """
         from cwndlab.figures.canvas import save_figure  # noqa: PLC0415  slow to load
         from cwndlab.figures.over_time import window_figure  # noqa: PLC0415  slow to load
@@ -98,7 +98,7 @@ def read_page(reference: str, link: str, duration: str) -> Page:
 
     Raises:
         UnknownNameError: there is no algorithm of this name.
-        AlgorithmError: its file cannot be used.
+        AlgorithmError: the algorithm's file cannot be used.
     """
     algorithm = algorithm_of(reference, Path())
     duration_s = parse_duration(duration) / _NS_PER_S

@@ -21,7 +21,8 @@ def run_once(study: Study, process: WorkerProcess | None = None) -> dict[str, pl
 
     Args:
         study: the study.
-        process: runs algorithms that are files; one that ends with the run, if None.
+        process: the process that runs algorithms given as files. If None, a process is started
+            for the run.
 
     Raises:
         RunsFailedError: the run failed; the message says why.

@@ -13,7 +13,7 @@ _TEMPLATE = Path(__file__).parents[1] / "data" / "skeleton.c"
 
 
 def write_skeleton(name: str, folder: Path) -> Path:
-    """Write a commented C file that compiles, and return its path.
+    """Write a C template with comments that compiles, and return its path.
 
     Raises:
         AlgorithmError: the name is not valid, or the file already exists.

@@ -30,21 +30,21 @@ def adding(
     backend: BackendName,
     load: Callable[[Path], Study],
 ) -> tuple[Study, Path]:
-    """The study of a comparison together with what was compared before, and its folder.
+    """Return the study of a comparison, extended by earlier comparisons, and its folder.
 
-    Comparisons share a folder if they differ only in algorithms and repetitions, and if the
-    content of files and presets is the same, too. A hash of everything that they share names the
-    folder.
+    Comparisons share a folder if they differ only in algorithms and repetitions and if their files
+    and presets have the same content. The folder is named by a hash of everything that its
+    comparisons share.
 
     Args:
         document: the keys of the study.
         title: title of the comparison in reports.
-        folder: the results folder; if None, one that the hash names.
-        backend: the backend on which it runs.
-        load: reads the study of an earlier comparison; its C files may come from anyone.
+        folder: the results folder. If None, the folder is named by the hash.
+        backend: the backend on which the study runs.
+        load: reads the study of an earlier comparison, whose C files may come from anyone.
 
     Raises:
-        ResultsError: `folder` holds an algorithm of the same name with another content.
+        ResultsError: `folder` holds a different algorithm with the same name.
     """
     alone = Study(**document, title=title)
     shared = {key: value for key, value in document.items() if key not in _GROWING}
@@ -62,7 +62,7 @@ def adding(
         if changed := _changed_algorithms(earlier, study):
             if folder is None:
                 continue
-            msg = f"{folder}: holds results of another {changed[0]}; name another folder"
+            msg = f"{folder}: holds results of a different {changed[0]}; choose another folder"
             raise ResultsError(msg)
         return _together(earlier, study, where), where
     raise AssertionError
@@ -84,7 +84,7 @@ def _together(earlier: Study, later: Study, folder: Path) -> Study:
 
 
 def _within(folder: Path, reference: str) -> str:
-    """Return the path of a file in a results folder, relative to the caller's folder."""
+    """Return the absolute path of a file in a results folder."""
     path = reference.removeprefix(LINUX_PREFIX)
     prefix = LINUX_PREFIX if path != reference else ""
     return f"{prefix}{(folder / path).absolute()}"
@@ -99,7 +99,7 @@ def _labels(study: Study) -> list[str]:
 
 
 def _files(study: Study) -> dict[str, str]:
-    """Return the algorithms that are files, by label."""
+    """Return the references of algorithms given as files, by label."""
     found = {}
     for cell in study.cells:
         for name, each in cell.resolved.algorithms.items():
@@ -108,7 +108,7 @@ def _files(study: Study) -> dict[str, str]:
 
 
 def _changed_algorithms(earlier: Study, later: Study) -> list[str]:
-    """Return the algorithm names that now mean a different file."""
+    """Return the names of algorithms whose files have changed."""
 
     def contents(study: Study) -> dict[str, str]:
         return {

@@ -1,13 +1,13 @@
 """Advice for one network and one goal: run, decide and repeat for as long as the budget lasts.
 
 The decision is checked after 10, 20 and 40 repetitions on the link itself, until every algorithm
-is known to be inside or outside the set; the intervals stay valid over repeated checks
-(`cwndlab_judge::sequence`). Networks like the link are also tried, once each; they are drawn from
-the declared ranges of everything that was assumed.
+is known to be inside or outside the recommended set; the intervals stay valid over repeated checks
+(`cwndlab_judge::sequence`). Similar networks are also tried, once each; they are drawn from the
+declared ranges of all assumed values.
 
-A recorded trace is a single recording of a network. Each repetition begins at another point of it,
-which is the same for all algorithms. Where nothing else is random, flows start later by a random
-time of up to 100 ms.
+A recorded trace is a single recording of a network. Each repetition begins at a different point of
+the trace, which is the same for all algorithms. Where nothing else is random, the start of each
+flow is delayed by a random time of up to 100 ms.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LOOKS = (10, 20, 40)
 """Numbers of repetitions after which the decision is checked."""
 
 CANDIDATES = ("cubic", "reno", "bbr", "vegas", "westwood", "illinois")
-"""The default candidates: those of Linux, one of each kind."""
+"""The default candidates: algorithms of Linux, one of each kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,11 @@ class Advice:
     answers: Answers
     results: Results
     is_late: bool
-    """Whether the budget ended before every algorithm was known to be in the set or not."""
+    """Whether the budget ended before each algorithm was known to be inside or outside the set."""
 
     @property
     def decision(self) -> Decision:
-        """The answer."""
+        """The decision over all settings."""
         return self.answers.together
 
 
@@ -67,30 +67,31 @@ def advise(  # noqa: PLR0913  each has its default
     has_mixes: bool = False,
     on_first: Callable[[Answers], None] | None = None,
 ) -> Advice:
-    """Say which congestion control to use on a link, and how sure that is.
+    """Recommend a congestion control algorithm for a link, and report the uncertainty.
 
     Args:
-        link: a preset, `trace:PATH`, a TOML file, or keys in one line; several links are classes
-            of users with equal weights.
+        link: a preset, `trace:PATH`, a TOML file, or keys in one line; several links are treated
+            as classes of users with equal weights.
         goal: `balance`, `throughput`, `latency`, `short-transfers`, `fairness`,
             `fairness-to-cubic` or `stability`.
-        users: a population instead: `mobile`, `home`, `train`, `satellite` or a TOML file.
-        use: what the network is for: `bulk`, `web`, `video`, `rpc`, `upload` or `call`; all but
-            `bulk` and `upload` have a measure of their own, which replaces `goal`.
+        users: a population, given instead of `link`: `mobile`, `home`, `train`, `satellite` or a
+            TOML file.
+        use: use of the network: `bulk`, `web`, `video`, `rpc`, `upload` or `call`; all except
+            `bulk` and `upload` have their own goal, which replaces `goal`.
         algorithms: the algorithms to compare; the baseline is added.
-        baseline: the algorithm that is run today.
+        baseline: the algorithm in use today.
         direction: direction of the data, `downlink` or `uplink`.
-        budget_s: time for all runs; by default 15 s for one network, or for each class of a
+        budget_s: time for all runs; by default, 15 s for one network or for each class of a
             population.
-        folder: the results folder; `results/advise-HASH` if None.
-        jobs: number of runs at once; one per core if None.
-        has_mixes: whether to run the recommended algorithm beside others in all mixes for the
-            report: many flows, other round-trip times, queues and orders of starting.
-        on_first: called with the first answer, before networks like the link are tried.
+        folder: the results folder. If None, `results/advise-HASH`.
+        jobs: number of parallel runs. If None, one per core.
+        has_mixes: whether to run the recommended algorithm together with others in all mixes of
+            the report: many flows, and other round-trip times, queues and start orders.
+        on_first: called with the first answer, before similar networks are tried.
 
     Raises:
-        CwndlabError: a link, the goal or an algorithm is not known, or a run failed.
-        ValueError: neither links nor users are given, or both.
+        CwndlabError: a link, the goal or an algorithm is unknown, or a run failed.
+        ValueError: both links and users are given, or neither.
     """
     links = [link] if isinstance(link, str) else list(link)
     if bool(links) == (users is not None):

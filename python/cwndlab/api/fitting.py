@@ -1,4 +1,4 @@
-"""Fitting a link to measurements, as a notebook calls it."""
+"""Fitting a link to measurements: functions for notebooks."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ def fit(
     jobs: int | None = None,
     on_points: Callable[[int], None] | None = None,
 ) -> Fit:
-    """Infer the link from a measurement made with one algorithm, or from several of one path.
+    """Infer the link from a measurement with one algorithm, or from several on the same path.
 
-    The links are of several families: wires with bursts of loss and a rate that varies, wires with
-    a policer, with a queue that manages itself, or with competing flows, cells, and Wi-Fi.  The
-    answer is a distribution over them: `posterior.members` are the families with their
-    probabilities, `posterior.estimates()` has each parameter of the most probable one with its
-    90 % interval and how much of it is known, `check` says whether such links explain the
-    measurement at all, and `predict()` what other algorithms would get.
+    The candidate links belong to several families: wires with bursts of loss and a varying rate,
+    wires with a policer, with active queue management or with competing flows, cells, and Wi-Fi.
+    The answer is a distribution over these families: `posterior.members` holds the families
+    with their probabilities; `posterior.estimates()` returns each parameter of the most probable
+    family with its 90 % interval and how much of it is known; `check` shows whether such links
+    explain the measurement at all; and `predict()` predicts the results of other algorithms.
 
     Args:
         results: imported, measured or simulated results, their folder, or a file with one flow:
             JSON of iperf3, a log of `ss -tin`, a capture or a table.
-        run: key of the run, or keys of several of the same path; the only one if None.
-        family: of the links: `any`, `wire`, `cell` or `wifi`.
-        seed: of all draws.
-        jobs: simulations at once; one per core if None.
-        on_points: is given the number of simulations that are done.
+        run: key of the run, or keys of several runs on the same path. If None, the only run.
+        family: family of the links: `any`, `wire`, `cell` or `wifi`.
+        seed: seed for all random draws.
+        jobs: number of parallel simulations. If None, one per core.
+        on_points: called with the number of finished simulations.
 
     Raises:
-        MeasurementError: the run does not show its link; the message says why.
+        MeasurementError: the link cannot be inferred from the run; the message says why.
         ResultsError: the folder holds no results.
     """
     return fit_flow(
@@ -71,16 +71,16 @@ def fit(
 def measured_flows(
     results: Results | str | Path, run: str | Sequence[str] | None = None
 ) -> list[MeasuredFlow]:
-    """The one bulk flow of each run.
+    """Return the single bulk flow of each run.
 
     Raises:
-        MeasurementError: as of `measured_flow`.
+        MeasurementError: as for `measured_flow`.
         ResultsError: the folder holds no results.
     """
     if not isinstance(results, Results) and Path(results).is_file():
         flows = large_flows(flows_of_file(Path(results)))
         if len(flows) > 1:
-            msg = f"{results}: {len(flows)} flows share the link; measure one alone"
+            msg = f"{results}: {len(flows)} flows share the link; measure one flow alone"
             raise MeasurementError(msg)
         return flows
     opened = results if isinstance(results, Results) else open_results(results)
@@ -89,10 +89,10 @@ def measured_flows(
 
 
 def flows_of_file(path: Path) -> list[MeasuredFlow]:
-    """Every flow in a file of iperf3, a log of `ss -tin`, a capture or a table.
+    """Return every flow in a file of iperf3, a log of `ss -tin`, a capture or a table.
 
     Raises:
-        MeasurementError: it holds no measurement, or cannot be read.
+        MeasurementError: the file holds no measurement, or cannot be read.
     """
     try:
         with path.open("rb") as file:
@@ -127,7 +127,7 @@ def flows_of_file(path: Path) -> list[MeasuredFlow]:
 
 
 def large_flows(flows: Sequence[MeasuredFlow]) -> list[MeasuredFlow]:
-    """The flows beside which the others are control: iperf3 has a connection for its own."""
+    """Return the flows of data, without tiny flows such as iperf3's control connection."""
     sizes = [flow.row.get("delivered_bytes") or 0 for flow in flows]
     most = max(sizes, default=0)
     return [flow for flow, size in zip(flows, sizes, strict=True) if size >= _SMALLEST_SHARE * most]
@@ -141,16 +141,16 @@ def fit_clients(
     jobs: int | None = None,
     on_points: Callable[[int], None] | None = None,
 ) -> list[tuple[ClientClass, Fit]]:
-    """Infer the links of the clients in a server's log of `ss -tin`, in classes with weights.
+    """Infer the links of the clients in a server's log of `ss -tin`, as weighted classes.
 
     Raises:
-        MeasurementError: no connection shows its path.
+        MeasurementError: no connection can be used to infer its path.
     """
     flows = flows_of_file(path)
     found = classes(flows, [_is_usable(flow) for flow in flows], *_times_of_log(flows))
     if not found:
         flows[0].numbers()  # says why not
-        msg = f"{path}: no connection shows its path"
+        msg = f"{path}: no connection can be used to infer its path"
         raise MeasurementError(msg)
     workers = jobs or available_cores()
     return [
@@ -165,7 +165,7 @@ def fit_clients(
 def clients_population(
     clients: Sequence[tuple[ClientClass, Fit]], heading: str, weighing: str, links: int
 ) -> dict[str, Any]:
-    """Classes of clients as a file of users, weighed by `flows` or by `bytes`."""
+    """Return classes of clients as a file of users, weighted by `flows` or by `bytes`."""
     users = []
     for each, found in clients:
         share = each.share_of_flows if weighing == "flows" else each.share_of_bytes
@@ -180,12 +180,12 @@ def clients_population(
             }
             users.append(user)
     note = (
-        "Links of a server's clients, by cwndlab advise --from. Short connections count as often "
-        "as there are more of them than a log of snapshots sees."
+        "Links of a server's clients, by cwndlab advise --from. Short connections have "
+        "larger weights, because a log of snapshots misses many of them."
     )
     widest = max(found.check.widening for _, found in clients)
     if widest > 1:
-        note += f" What they leave unexplained widens the links by up to {widest:.2g} times."
+        note += f" Links are widened by up to {widest:.2g} times for unexplained differences."
     return {"title": heading, "description": note, "users": users}
 
 
@@ -198,7 +198,7 @@ def _is_usable(flow: MeasuredFlow) -> bool:
 
 
 def _times_of_log(flows: Sequence[MeasuredFlow]) -> tuple[float, float]:
-    """How long a log is, and how often it was read."""
+    """Return the length of a log and the interval between its snapshots."""
     steps = [np.diff(flow.samples["t_s"]) for flow in flows if len(flow.samples.get("t_s", ())) > 1]
     interval_s = float(np.median(np.concatenate(steps))) if steps else 1.0
     ends = [float(flow.samples["t_s"][-1]) for flow in flows if len(flow.samples.get("t_s", ()))]
@@ -206,16 +206,16 @@ def _times_of_log(flows: Sequence[MeasuredFlow]) -> tuple[float, float]:
 
 
 def measured_flow(results: Results, run: str | None = None) -> MeasuredFlow:
-    """The one bulk flow of a run.
+    """Return the single bulk flow of a run.
 
     Raises:
-        MeasurementError: there are several runs and none is named, or several flows share the run.
+        MeasurementError: there are several runs and `run` is None, or several flows share the run.
     """
     flows = results.flows()
     keys = flows["run"].unique(maintain_order=True).to_list()
     if run is None and len(keys) > 1:
         msg = (
-            f"{results.path}: holds {len(keys)} runs, and a link is fitted to one; name it with "
+            f"{results.path}: holds {len(keys)} runs; choose the run to fit a link to with "
             f"--run, for example --run {keys[0]}"
         )
         raise MeasurementError(msg)
@@ -226,7 +226,7 @@ def measured_flow(results: Results, run: str | None = None) -> MeasuredFlow:
     rows = flows.filter(pl.col("run") == chosen)
     place = f"{results.path}, run {chosen}"
     if rows.height != 1:
-        msg = f"{place}: {rows.height} flows share the link; measure one alone"
+        msg = f"{place}: {rows.height} flows share the link; measure one flow alone"
         raise MeasurementError(msg)
     row = rows.row(0, named=True)
     samples = results.scan("samples")
@@ -240,7 +240,7 @@ def measured_flow(results: Results, run: str | None = None) -> MeasuredFlow:
 
 
 def _series(own: pl.DataFrame) -> dict[str, Floats]:
-    """The columns of samples that a fit reads."""
+    """Return the columns of the samples that a fit reads."""
     columns = ("t_s", "goodput_mbit_s", "srtt_ms", "cwnd_pkts", "delivery_rate_mbit_s")
     return {
         name: own[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()
@@ -250,7 +250,7 @@ def _series(own: pl.DataFrame) -> dict[str, Floats]:
 
 
 def _losses_s(results: Results, run: str, row: Mapping[str, Any]) -> Floats | None:
-    """Times of recoveries and timeouts; None if losses were counted and their times were not."""
+    """Return the times of recoveries and timeouts; None if only the losses' number is known."""
     table = results.scan("events")
     if "run" not in table.collect_schema().names():
         return _losses_of(pl.DataFrame(), row)

@@ -1,4 +1,4 @@
-"""The studies behind advice: the network in question, similar networks, and coexistence."""
+"""The studies for advice: the given network, similar networks, and coexistence."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Inquiry:
     goal: Goal
     baseline: str
     document: Mapping[str, Any]
-    """The study of one network, or of all classes of a population, without repetitions."""
+    """The study of one network or of all classes of a population, without repetitions."""
     link: str
     """Link of one network; empty for a population."""
     population: Population | None
@@ -65,7 +65,7 @@ class Inquiry:
     jobs: int | None
 
     def look(self, repetitions: int) -> tuple[Results, Answers]:
-        """Run the given number of repetitions, and decide from these alone.
+        """Run the given number of repetitions, and decide from their results alone.
 
         Raises:
             ResultsError: no run has a result.
@@ -88,7 +88,7 @@ class Inquiry:
         return Question(self.goal.name, self.baseline, weights, is_invented)
 
     def times(self, results: Results) -> Times:
-        """Return the times of the answer's parts, from what the runs of these results took."""
+        """Estimate the times of the answer's parts from the durations of the runs in `results`."""
         runs = set(results.flows()["run"])
         took_s = [e["duration_s"] for e in results.history if e["run"] in runs]
         each_s = sum(took_s) / max(len(took_s), 1)
@@ -105,7 +105,7 @@ class Inquiry:
         )
 
     def try_networks(self, draws: int) -> None:
-        """Run every algorithm once on similar networks; the results go to a folder below."""
+        """Run every algorithm once on similar networks; store the results in a subfolder."""
         document, kept = self._networks(draws)
         _run(Study(**document), self.folder / NETWORKS, self.jobs)
         write_draws(self.folder / NETWORKS, kept)
@@ -136,10 +136,10 @@ class Inquiry:
         return {**base, "factors": {"draw": levels}}, kept
 
     def try_coexistence(self) -> None:
-        """Run every algorithm beside a flow of CUBIC and beside its own kind.
+        """Run every algorithm together with a CUBIC flow and with a flow of the same algorithm.
 
-        The results go to a folder below. For a population, this is done on the network of the
-        class with the largest weight.
+        The results go to a subfolder. For a population, the runs use the network of the class with
+        the largest weight.
         """
         _run(Study(**self._coexistence()), self.folder / COEXISTENCE, self.jobs)
 
@@ -147,7 +147,7 @@ class Inquiry:
         return document_of(self._keys(), encounters_of(self.document["algorithm"]))
 
     def try_mixes(self, candidate: str) -> None:
-        """Run the candidate in all mixes of a report, in a folder below the results."""
+        """Run the candidate in all mixes of a report; store the results in a subfolder."""
         study = Study(**document_of(self._keys(), encounters_of([candidate])))
         path = study.matrix.runs[0].scenario.path
         flows = open_results(self.folder / COEXISTENCE).flows()
@@ -159,7 +159,7 @@ class Inquiry:
         _run(Study(**document), self.folder / MIXES, self.jobs)
 
     def _keys(self) -> dict[str, Any]:
-        """Return the study keys that define the network on which flows meet."""
+        """Return the study keys that define the network on which the flows compete."""
         link: str | Mapping[str, Any] = self.link
         if self.population is not None:
             link = max(self.population.classes, key=lambda each: each.weight).link
@@ -179,7 +179,7 @@ def inquire(  # noqa: PLR0913, PLR0917  what was asked
     """Return the question about links or users.
 
     Raises:
-        CwndlabError: a link or an algorithm is not known.
+        CwndlabError: a link or an algorithm is unknown.
     """
     document: dict[str, Any] = {
         "algorithm": algorithms,
@@ -222,13 +222,13 @@ def _of_goal(goal: Goal) -> dict[str, Any]:
 
 
 def _times(link: str | Mapping[str, Any], direction: str) -> dict[str, str]:
-    """Return the duration of runs on a link, and the settings by which repetitions differ."""
+    """Return the duration of runs on a link, and the settings that make repetitions differ."""
     resolved = resolve_text(link)
     return {"duration": f"{duration_s(resolved, direction)} s", **randomness(resolved)}
 
 
 def _in_time(level: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a network of a class with the usual length of runs, unless it has one of its own."""
+    """Return a network of a class; add the usual duration of runs if it has none."""
     return {**_times(level["link"], "downlink"), **level}
 
 
@@ -238,7 +238,7 @@ def _run(study: Study, folder: Path, jobs: int | None) -> Results:
 
 
 def duration_s(resolved: ResolvedLink, direction: str) -> int:
-    """Return the duration of a run, chosen by packets: the same on every machine."""
+    """Return the duration of a run, based on its number of packets: equal on every machine."""
     path = resolved.path
     if has_medium(path):
         is_fast = any(link.kind == "cell" and link.radio.kind == "nr" for link in links_of(path))

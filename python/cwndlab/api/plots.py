@@ -1,4 +1,4 @@
-"""`results.plot.cwnd(algorithm="cubic")`: plots in one call, with axes to be changed at will."""
+"""`results.plot.cwnd(algorithm="cubic")`: plots in one call, with axes that you can change."""
 
 from typing import Protocol
 
@@ -32,21 +32,21 @@ class Plottable(Protocol):
         """Return one row for each flow of each run."""
 
     def samples(self, **where: object) -> pl.DataFrame:
-        """Return the time series of the runs with these values."""
+        """Return the time series of the runs with these factor values."""
 
     def events(self, **where: object) -> pl.DataFrame:
-        """Return losses, recoveries and timeouts of the runs with these values."""
+        """Return losses, recoveries and timeouts of the runs with these factor values."""
 
 
 class Plotter:
-    """Pictures of results, drawn with pyplot so that a notebook shows them.
+    """Plots of results, drawn with pyplot, which notebooks display.
 
     Keywords select runs by their factors, as in `algorithm="cubic"` or `rate="10 Mbit/s"`; plots
-    over time show the most representative of the selected runs.
+    over time show the most representative selected run.
     """
 
     def __init__(self, results: Plottable) -> None:
-        """Draw these results."""
+        """Create a plotter for these results."""
         self._results = results
 
     def cwnd(self, axes: Axes | None = None, **factors: object) -> Axes:
@@ -62,7 +62,7 @@ class Plotter:
         return self.over_time("throughput_mbit_s", axes, **factors)
 
     def queue(self, axes: Axes | None = None, **factors: object) -> Axes:
-        """Draw the queue over time."""
+        """Draw the queue length over time."""
         return self.over_time("queue_pkts", axes, **factors)
 
     def over_time(self, column: str, axes: Axes | None = None, **factors: object) -> Axes:
@@ -74,7 +74,7 @@ class Plotter:
         return where
 
     def timeline(self, **factors: object) -> Figure:
-        """Draw throughput, round-trip time, window and queue over one axis of time."""
+        """Draw throughput, round-trip time, window and queue over a shared time axis."""
         samples, events = self._series(factors)
         return over_time_figure(samples, contestant="contestant", events=events)
 
@@ -86,22 +86,22 @@ class Plotter:
         return where
 
     def box(self, column: str, axes: Axes | None = None, **factors: object) -> Axes:
-        """Draw box plots of a quantity over runs, the mean as a cross."""
+        """Draw box plots of a quantity over runs, with the mean as a cross."""
         where, comparison = self._axes(axes), self._comparison(factors)
         values = {name: comparison.finite(name, column) for name in comparison.contestants}
         plot_box(where, values, column)
         return where
 
     def bars(self, column: str, axes: Axes | None = None, **factors: object) -> Axes:
-        """Draw the means of a quantity with their 95 % intervals."""
+        """Draw the means of a quantity with their 95 % confidence intervals."""
         where = self._axes(axes)
         plot_bars(where, self._comparison(factors), column)
         return where
 
     def effect(self, column: str, factor: str, axes: Axes | None = None, **factors: object) -> Axes:
-        """Draw means with their intervals over the levels of a factor.
+        """Draw means with their confidence intervals over the levels of a factor.
 
-        Other factors are averaged over the settings that were run at every level.
+        The mean covers the settings of the other factors that were run at every level.
 
         Raises:
             ValueError: the factor does not vary, or the column was not measured.
@@ -124,7 +124,7 @@ class Plotter:
     def operating_point(
         self, *, bdp_pkts: float | None = None, queue_pkts: float | None = None, **factors: object
     ) -> Figure:
-        """Draw delivery rate and round-trip time over the data in flight."""
+        """Draw delivery rate and round-trip time against the data in flight."""
         samples, _ = self._series(factors)
         return operating_point_figure(
             samples, contestant="contestant", bdp_pkts=bdp_pkts, queue_pkts=queue_pkts
@@ -146,7 +146,7 @@ class Plotter:
             raise ValueError(msg)
         if len(comparisons) > 1:
             cells = "; ".join(each.name for each in comparisons)
-            msg = f"these runs cover several settings; choose one by its factors: {cells}"
+            msg = f"these runs cover several settings; select one by its factors: {cells}"
             raise ValueError(msg)
         return comparisons[0]
 
@@ -154,7 +154,7 @@ class Plotter:
         comparison = self._comparison(factors)
         samples = comparison.representative_rows(self._results.samples)
         if samples.is_empty():
-            msg = "these runs have no time series; let the study record samples"
+            msg = "these runs have no time series; set the study to record samples"
             raise ValueError(msg)
         return samples, comparison.representative_rows(self._results.events)
 

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from cwndlab.resolve import ResolvedLink
 
 START_JITTER = "100 ms"
-"""Largest random delay of a flow's start, drawn in each repetition and equal for all algorithms."""
+"""Largest random delay of a flow's start; each repetition draws one for all algorithms."""
 
 
 def resolve_text(link: str | Mapping[str, Any]) -> ResolvedLink:
     """Return the link described by a line or a table; paths are relative to the current folder.
 
     Raises:
-        StudyError: it does not describe a link; the message says why.
+        StudyError: `link` does not describe a link; the message says why.
     """
     if isinstance(link, str):
         return read_link(link)[1]
@@ -30,9 +30,10 @@ def resolve_text(link: str | Mapping[str, Any]) -> ResolvedLink:
 
 
 def randomness(resolved: ResolvedLink) -> dict[str, Any]:
-    """Return the keys of a study by which its repetitions differ.
+    """Return the study keys that make its repetitions differ.
 
-    Flows start later by chance; each repetition on a recorded trace begins somewhere else in it.
+    Flow starts are delayed at random; each repetition on a recorded trace begins at a different
+    point of the trace.
     """
     keys = {"start_jitter": START_JITTER}
     lengths_s = [float(trace.info["duration_s"]) for trace in resolved.traces.values()]

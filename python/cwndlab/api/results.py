@@ -1,4 +1,4 @@
-"""Results as tables: Polars frames, SQL, and what a notebook shows of them."""
+"""Results as tables: Polars frames, SQL, and display in notebooks."""
 
 from __future__ import annotations
 
@@ -38,28 +38,28 @@ KEYS = ("run", "cell", "repetition", "seed")
 class Results:
     """The results of a study, as tables.
 
-    Every table has the columns `run` (the key of its run), one for each factor of the study,
-    `repetition` and `seed`, and then its own. A factor with the name of a table's own column is
-    called `factor_NAME` there.
+    Every table begins with the columns `run` (the key of the run), one column for each factor of
+    the study, `repetition` and `seed`; its own columns follow. If a factor has the same name as
+    one of the table's own columns, its column is called `factor_NAME` in this table.
     """
 
     def __init__(self, path: str | Path) -> None:
         """Open the folder `path`.
 
         Raises:
-            ResultsError: it holds no results, or none that this version can read.
+            ResultsError: the folder holds no results, or none that this version can read.
         """
         self.path = Path(path)
         self._folder = Folder.open(self.path)
         matrix_file = self._folder.file(MATRIX)
         if matrix_file is None:
-            msg = f"{self.path}: its study was stopped before the first run; start it again"
+            msg = f"{self.path}: the study was stopped before its first run; start it again"
             raise ResultsError(msg)
         self._matrix_file = matrix_file
 
     @cached_property
     def _matrix(self) -> pl.DataFrame:
-        """The runs of the study; they are read when needed."""
+        """The runs of the study, read when needed."""
         return pl.read_parquet(self._matrix_file, memory_map=False)
 
     @cached_property
@@ -67,10 +67,10 @@ class Results:
         """The study that was run.
 
         Raises:
-            ResultsError: there is no study: the results were imported.
+            ResultsError: the results were imported, so there is no study.
         """
         if self.imported is not None:
-            msg = f"{self.path}: was imported from {self.imported['folder']}; there is no study"
+            msg = f"{self.path}: was imported from {self.imported['folder']}, so there is no study"
             raise ResultsError(msg)
         return StudyDefinition.load(self.path / "study.toml")
 
@@ -99,7 +99,7 @@ class Results:
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """One row for each attempted run: when and where it ran, and how long it took."""
+        """One record for each attempted run: time, host and duration."""
         return self._folder.history
 
     @property
@@ -109,7 +109,7 @@ class Results:
 
     @property
     def is_written(self) -> bool:
-        """Whether all finished runs are in the folder's tables, and none only in a journal."""
+        """Whether all finished runs are in the folder's tables, rather than only in a journal."""
         return not self._folder.journals
 
     @property
@@ -123,7 +123,7 @@ class Results:
         return self._finished.height == self._matrix.height
 
     def runs(self, **where: object) -> pl.DataFrame:
-        """One row for each run: sums and means over its flows, fairness, queue of the path."""
+        """Return one row for each run: sums and means over its flows, fairness, and the queue."""
         metrics = run_metrics(self.scan("flows").collect(), self.scan("links").collect())
         matrix = self._finished.drop("cell")
         if "algorithm" in matrix.columns:
@@ -135,52 +135,52 @@ class Results:
         return _filtered(matrix.join(metrics, on="run", how="left", maintain_order="left"), where)
 
     def flows(self, **where: object) -> pl.DataFrame:
-        """One row for each flow of each run; `where` keeps the rows with these values."""
+        """Return one row for each flow of each run; `where` selects rows by their values."""
         return _filtered(self._flows, where)
 
     def links(self, **where: object) -> pl.DataFrame:
-        """One row for each link of each run's path."""
+        """Return one row for each link of each run's path."""
         return self._table("links", where)
 
     def samples(self, **where: object) -> pl.DataFrame:
-        """The time series: one row for each flow and interval."""
+        """Return the time series: one row for each flow and interval."""
         return self._table("samples", where)
 
     def events(self, **where: object) -> pl.DataFrame:
-        """Losses, recoveries, timeouts and the like, as they happened."""
+        """Return one row for each loss, recovery, timeout or similar event."""
         return self._table("events", where)
 
     def acks(self, **where: object) -> pl.DataFrame:
-        """One row for each ACK, if the study records them."""
+        """Return one row for each ACK, if the study records ACKs."""
         return self._table("acks", where)
 
     def flags(self, **where: object) -> pl.DataFrame:
-        """Disturbances of runs on a real network: outages, changes of technology."""
+        """Return disturbances of runs on a real network: outages, changes of radio technology."""
         return self._table("flags", where)
 
     def radio(self, **where: object) -> pl.DataFrame:
-        """Technology, cell, band and signal while runs were measured on a real network."""
+        """Return radio technology, cell, band and signal during runs on a real network."""
         return self._table("radio", where)
 
     def datagrams(self, **where: object) -> pl.DataFrame:
-        """Loss and jitter of the datagrams beside the data of a real network."""
+        """Return loss and jitter of the datagrams that accompany runs on a real network."""
         return self._table("datagrams", where)
 
     def tcp_info(self, **where: object) -> pl.DataFrame:
-        """TCP_INFO of both ends' kernels, every 10 ms of each flow; empty for simulations."""
+        """Return each flow's TCP_INFO at both ends, every 10 ms; empty for simulations."""
         return self._table("tcp_info", where)
 
     def limits(self) -> pl.DataFrame:
-        """One row for each flow: what limited it most of the time, and each cause's share."""
+        """Return one row for each flow: its most frequent limit, and the share of each limit."""
         return limits(self)
 
     def beside(self, name: str) -> Results | None:
-        """Results in a folder below these, such as `networks`; None if there are none."""
+        """Return the results in a subfolder, such as `networks`; None if there are none."""
         folder = self.path / name
         return Results(folder) if (folder / "study.toml").exists() else None
 
     def scenario(self, cell: Mapping[str, object]) -> Mapping[str, Any] | None:
-        """The scenario of a cell with these factor labels; None for imported results."""
+        """Return the scenario of the cell with these factor labels; None for imported results."""
         if self.imported is not None:
             return None
         for each in self.study.cells:
@@ -192,7 +192,7 @@ class Results:
         return None
 
     def queue(self, cell: Mapping[str, object]) -> QueueSize | None:
-        """Size of the queue of a cell's slowest wire; None if the queue has no size."""
+        """Return the queue size of a cell's slowest wire; None if the queue has no fixed size."""
         if self.imported is not None:
             return None
         for each in self.study.cells:
@@ -204,13 +204,13 @@ class Results:
         return None
 
     def verdict(self, goal: str | None = None, *, baseline: str = "cubic") -> Decision:
-        """The decision for a goal, over all settings if the study has several.
+        """Return the decision for a goal, over all settings if the study has several.
 
         Args:
             goal: `balance`, `throughput`, `latency`, `short-transfers`, `fairness`,
-                `fairness-to-cubic` or `stability`; if None, the goal that was asked for, or else
-                one that fits what was measured.
-            baseline: the algorithm that is run today.
+                `fairness-to-cubic` or `stability`. If None, the goal with which the results were
+                computed, or else a goal that suits the measured quantities.
+            baseline: the algorithm in use today.
 
         Raises:
             UnknownNameError: there is no such goal.
@@ -219,9 +219,9 @@ class Results:
         return self.answers(goal, baseline=baseline).together
 
     def answers(self, goal: str | None = None, *, baseline: str = "cubic") -> Answers:
-        """The decision for a goal in each setting and direction, and for all of them together.
+        """Return the decision for a goal in each setting and direction, and over all of them.
 
-        Arguments and errors are those of `verdict`.
+        Arguments and errors are the same as for `verdict`.
         """
         question = read_question(self.path)
         weights = None if question is None else question.weights_of_users()
@@ -236,7 +236,7 @@ class Results:
 
     @property
     def plot(self) -> Plotter:
-        """Pictures: `results.plot.cwnd(algorithm="cubic")` gives matplotlib axes."""
+        """Plots: `results.plot.cwnd(algorithm="cubic")` returns matplotlib axes."""
         from cwndlab.api.plots import Plotter  # noqa: PLC0415  slow to load
 
         return Plotter(self)
@@ -252,11 +252,11 @@ class Results:
         return sorted(logged.union(self._folder.tables()) - {"runs"})
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """A table, read when it is needed, without the factors' columns."""
+        """Return a table as a lazy frame, without the columns of the factors."""
         return self._rows(table).filter(pl.col("run").is_in(self._finished["run"].implode()))
 
     def _rows(self, table: str) -> pl.LazyFrame:
-        """The rows of a table, including those of runs that no longer count."""
+        """Return the rows of a table, including runs that no longer count."""
         labels = self._folder.label_columns(table)
         logged = self._folder.logged
         frames = []
@@ -315,7 +315,7 @@ class Results:
         return own
 
     def _flags_of_runs(self) -> pl.DataFrame:
-        """Describe the disturbances of each run; undisturbed runs are left out."""
+        """Describe the disturbances of each disturbed run."""
         words = pl.format("{}: {}", "flag", "what").str.join("; ").alias("flags")
         return self.scan("flags").group_by("run").agg(words).collect()
 
@@ -328,7 +328,7 @@ class Results:
         lazy = self._rows(table)
         own = lazy.collect_schema().names()
         names = self._shown_factors(own)
-        # Runs that are not asked for are left out before any row is read.
+        # Unwanted runs are left out before any row is read.
         early = {name: value for name, value in where.items() if name in {"run", *names.values()}}
         matrix = _filtered(self._finished.drop("cell").rename(names), early)
         late = {name: value for name, value in where.items() if name not in early}
@@ -354,7 +354,7 @@ def open_results(path: str | Path) -> Results:
     """Open a folder of results.
 
     Raises:
-        ResultsError: it holds no results, or none that this version can read.
+        ResultsError: the folder holds no results, or none that this version can read.
     """
     return Results(path)
 

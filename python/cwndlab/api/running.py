@@ -32,26 +32,27 @@ def run_study(  # noqa: PLR0913  each has its default
     cluster: str | None = None,
     executor: Executor | None = None,
     report: Callable[[str, int, int], Reporter] = progress.reporter,
-    again: str = "the same again",
+    again: str = "the same study again",
 ) -> Results:
-    """Compute the runs of `study` that `folder` lacks, and open it.
+    """Compute the runs of `study` that `folder` lacks, and open the folder.
 
     Args:
         study: the study.
-        folder: the results folder; if None, `results/ID`, or `results/ID-BACKEND` for a backend
+        folder: the results folder. If None, `results/ID`, or `results/ID-BACKEND` for a backend
             other than the simulator.
-        backend: the backend that makes the runs.
-        jobs: number of runs at once on this machine.
-        cluster: address of a cluster that computes them, `dask://HOST:PORT`.
-        executor: the executor of runs; if None, the backend's own.
-        report: makes the progress display from title, total and number done.
-        again: what the user has to do to continue after an interruption.
+        backend: the backend that executes the runs.
+        jobs: number of parallel runs on this machine.
+        cluster: address of a cluster that computes the runs, `dask://HOST:PORT`.
+        executor: the executor of the runs. If None, the backend's own.
+        report: creates the progress display from the title, the total and the number of finished
+            runs.
+        again: the command that continues the study after an interruption.
 
     Raises:
         StudyError: the study has no link, or one of its runs would take too long.
-        RunsFailedError: some runs failed; the others are done.
-        CampaignEndedError: a real network was out of reach for too long.
-        InterruptedStudyError: the user stopped it.
+        RunsFailedError: some runs failed; the others are finished.
+        CampaignEndedError: a real network was unreachable for too long.
+        InterruptedStudyError: the user stopped the study.
         ResultsError: the folder cannot be used, or its disk is full.
     """
     where = backend_of(backend, jobs, cluster) if isinstance(backend, str) else backend

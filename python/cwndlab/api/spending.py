@@ -1,7 +1,7 @@
-"""How many networks advice tries within its time, by what its own runs took.
+"""The number of networks that advice tries within its budget, from the durations of its own runs.
 
-What a run took stands in the results. So the plan is the same whether the first look was computed
-now or is taken from results that are there, and the same command tries the same networks again.
+The results hold the duration of each run. The plan is therefore the same whether the first look
+was computed now or earlier, and the same command tries the same networks again.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 BUDGET_S = 15.0
-"""Time for one network, and for each class of a population."""
+"""Time for one network, or for each class of a population."""
 
 DRAWS_AT_LEAST, DRAWS_AT_MOST = 24, 256
 _DRAWS_OF_BUDGET = 64  # in `BUDGET_S` at most; a share of them is known to 0.06, of twice to 0.04
@@ -24,19 +24,19 @@ class Times:
     repetition_s: float
     """Time of one run of each algorithm, in each class of a population."""
     draw_s: float
-    """Time of one run of each algorithm on one network like it, in each class."""
+    """Time of one run of each algorithm on one similar network, in each class."""
     coexistence_s: float
-    """Time of all runs beside CUBIC and beside the same algorithm."""
+    """Time of all runs together with CUBIC and with the same algorithm."""
 
 
 def draws_within(budget_s: float, classes: int, first_look: int, times: Times) -> int:
-    """Return how many networks to try, for each class of a population.
+    """Return the number of networks to try for each class of a population.
 
     Args:
         budget_s: time for the whole answer.
-        classes: of the population; 1 for one network.
-        first_look: repetitions before networks are tried.
-        times: of the parts of the answer.
+        classes: number of classes of the population; 1 for one network.
+        first_look: number of repetitions before similar networks are tried.
+        times: estimated times of the parts of the answer.
     """
     before_s = _AROUND_S + first_look * times.repetition_s + times.coexistence_s
     affordable = int(_SHARE_OF_NETWORKS * (budget_s - before_s) / times.draw_s)
@@ -45,5 +45,5 @@ def draws_within(budget_s: float, classes: int, first_look: int, times: Times) -
 
 
 def has_time_for(repetitions: int, times: Times, budget_s: float, spent_s: float) -> bool:
-    """Return whether that many more repetitions end within the budget."""
+    """Return whether this number of further repetitions fits into the budget."""
     return spent_s + repetitions * times.repetition_s + _AROUND_S <= budget_s

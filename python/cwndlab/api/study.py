@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Study(StudyDefinition):
-    """A study: its file or arguments, its combinations, and a way to run them."""
+    """A study: its file or arguments, the combinations of its factors, and a method to run it."""
 
     def run(
         self,
@@ -25,17 +25,18 @@ class Study(StudyDefinition):
         jobs: int | None = None,
         executor: str | None = None,
     ) -> Results:
-        """Run what has not been run yet, and open the results.
+        """Run the missing runs, and open the results.
 
         Args:
-            results: the results folder; `results/ID` if None.
-            backend: `sim`; `kernel`, this machine's, as root and in real time; or a network
-                between this machine and a server, `cwndlab.backends.live.RealNetwork`.
-            jobs: number of runs at once; one per core if None.
-            executor: `dask://HOST:PORT`, a cluster that simulates instead of this machine.
+            results: the results folder. If None, `results/ID`.
+            backend: `sim`; `kernel`, the kernel of this machine, as root and in real time; or a
+                `cwndlab.backends.live.RealNetwork` between this machine and a server.
+            jobs: number of parallel runs. If None, one per core.
+            executor: address of a cluster that simulates instead of this machine,
+                `dask://HOST:PORT`.
 
         Raises:
-            RunsFailedError: some runs failed; the others are done.
+            RunsFailedError: some runs failed; the others are finished.
             ResultsError: the folder cannot be used.
             KernelRunError: this machine cannot run studies on its kernel.
             ClusterError: the cluster cannot be reached.

@@ -53,11 +53,11 @@ if TYPE_CHECKING:
     from cwndlab.study.matrix import Matrix
 
 STUDY = "study.toml"
-"""File, in a trial, of the study between two hosts."""
+"""File in a trial's folder that holds the study between two hosts."""
 RUNS = "runs"
-"""Folder, below a trial, of the runs between two hosts."""
+"""Subfolder of a trial that holds the runs between two hosts."""
 ASSUMED_SPREAD = 0.15
-"""Standard deviation of the difference of neighbouring periods, without a pilot. Ours."""
+"""Standard deviation of the difference between neighbouring periods, assumed without a pilot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,26 +65,27 @@ class Design:
     """The design of a trial."""
 
     blocks: int | None = None
-    """Number of pairs of periods; None: as many as the statistical power requires."""
+    """Number of pairs of periods. If None, the number that the statistical power requires."""
     period_s: float = 60.0
     washout_s: float = 5.0
     spread: float = ASSUMED_SPREAD
-    """Standard deviation of a block's difference of utility."""
+    """Standard deviation of the difference in utility within a block."""
     seed: int = 1
 
     def blocks_for(self, change: float) -> int:
-        """Return the blocks that see a change in four of five trials.
+        """Return the number of blocks that detects a change in four of five trials.
 
         Raises:
-            ResultsError: no feasible number does.
+            ResultsError: no feasible number of blocks is enough.
         """
         if self.blocks is not None:
             return self.blocks
         needed = needed_repetitions(self.spread, abs(change)) if change else None
         if needed is None:
             msg = (
-                f"no feasible trial sees a change of {100 * change:.1f} % where neighbouring "
-                f"periods differ by {100 * self.spread:.0f} %; set the number with --blocks"
+                f"no feasible trial detects a change of {100 * change:.1f} % if the difference "
+                "between neighbouring periods has a standard deviation of "
+                f"{100 * self.spread:.0f} %; set the number of blocks with --blocks"
             )
             raise ResultsError(msg)
         return max(needed, FEWEST_BLOCKS)
@@ -93,14 +94,14 @@ class Design:
 def register(
     results: Results, challenger: str | None, baseline: str, design: Design, goal: str | None = None
 ) -> RegisteredPrediction:
-    """Return the prediction that results of `advise` or `compare` make for a network like theirs.
+    """Return the prediction of results of `advise` or `compare` for a similar real network.
 
     Args:
-        results: of simulations; those of `advise` know networks like the link.
-        challenger: the algorithm to try; the recommended one if None.
+        results: results of simulations; those of `advise` include similar networks.
+        challenger: the algorithm to try. If None, the recommended algorithm.
         baseline: the algorithm in use.
-        design: of the trial.
-        goal: what counts; that of the results if None.
+        design: the design of the trial.
+        goal: the goal of the comparison. If None, the goal of the results.
 
     Raises:
         ResultsError: an algorithm has no result, or the challenger is the baseline.
@@ -117,7 +118,7 @@ def register(
     names = [each.name for each in decision.entrants]
     for name in (chosen, baseline):
         if name not in names:
-            msg = f"{results.path}: has no result of {name}; it has {', '.join(names)}"
+            msg = f"{results.path}: has no result for {name}; it has {', '.join(names)}"
             raise ResultsError(msg)
     if chosen == baseline:
         msg = f"{baseline} is in use and is the best; there is nothing to try"
@@ -147,7 +148,7 @@ def register(
 
 
 def _differences(results: Results, goal: Goal, challenger: str, baseline: str) -> Floats:
-    """Differences of utility on networks like the link; on the link itself if none was tried."""
+    """Return the differences in utility on similar networks, or on the link if none was tried."""
     beside = results.beside(NETWORKS)
     if beside is None:
         comparison = results.answers(goal.name, baseline=baseline).settings[0].comparison
@@ -165,20 +166,20 @@ def _differences(results: Results, goal: Goal, challenger: str, baseline: str) -
 
 
 def spread_of(trial: Path) -> float:
-    """Return how much the blocks of an earlier trial differ, cautiously, to plan the next.
+    """Return a cautious standard deviation of an earlier trial's blocks, to plan the next trial.
 
     Raises:
-        ResultsError: it has fewer than two blocks.
+        ResultsError: the trial has fewer than two blocks.
     """
     change = _change(read_prediction(trial / FILE), PeriodLog(trial / trial_periods.FILE).read())
     if change is None:
-        msg = f"{trial}: fewer than two blocks are measured, which show no spread"
+        msg = f"{trial}: fewer than two blocks are measured; a standard deviation needs two"
         raise ResultsError(msg)
     return change.cautious_spread
 
 
 def periods_left(trial: Path) -> int:
-    """Return how many periods of a trial are missing."""
+    """Return the number of missing periods of a trial."""
     log = PeriodLog(trial / trial_periods.FILE)
     return len(due(read_prediction(trial / FILE), log.read()))
 
@@ -190,11 +191,11 @@ def run_on_server(
     limits: Guardrails | None = None,
     on_period: Callable[[MeasuredPeriod, int], None] | None = None,
 ) -> None:
-    """Conduct a trial on this server; its setting is as before when this returns, or is killed.
+    """Conduct a trial on this server, and restore the setting afterwards, even if killed.
 
     Raises:
         SettingError: the setting cannot be changed.
-        ResultsError: no prediction is registered there.
+        ResultsError: no prediction is registered for this trial.
     """
     prediction = read_prediction(trial / FILE)
     require_algorithms((prediction.baseline, prediction.challenger))
@@ -214,11 +215,11 @@ def run_between_hosts(
     limits: Guardrails | None = None,
     on_period: Callable[[MeasuredPeriod, int], None] | None = None,
 ) -> None:
-    """Conduct a trial between this machine and a server; nothing of either machine is changed.
+    """Conduct a trial between this machine and a server; settings of both remain unchanged.
 
     Raises:
-        ResultsError: no prediction is registered there.
-        CampaignEndedError: the server was out of reach for too long.
+        ResultsError: no prediction is registered for this trial.
+        CampaignEndedError: the server was unreachable for too long.
     """
     prediction = read_prediction(trial / FILE)
     document = {
@@ -245,7 +246,7 @@ def run_between_hosts(
 
 @dataclass(frozen=True, slots=True)
 class _TwoHosts:
-    """Periods between two hosts: each is a run of a study."""
+    """Periods between two hosts; each period is a run of a study."""
 
     study: Study
     backend: RealNetwork
@@ -253,7 +254,7 @@ class _TwoHosts:
     goal: Goal
 
     def measure(self, algorithm: str, block: int, _alarm: Alarm) -> TriedPeriod:
-        """Measure a run."""
+        """Measure a period with this algorithm."""
         matrix = self.backend.keyed(self.study.matrix)
         (run,) = (
             run
@@ -272,7 +273,7 @@ class _TwoHosts:
 
 
 def outcome_of(results: Results, run: str, goal: Goal, washout_s: float) -> PeriodOutcome:
-    """Return what a run of a trial shows, by the sender's smoothed round trips after wash-out."""
+    """Return the outcome of a period, from the sender's smoothed RTTs after the wash-out."""
     flows = results.flows()
     own = flows.filter(flows["run"] == run)
     samples = results.samples()
@@ -299,7 +300,7 @@ def outcome_of(results: Results, run: str, goal: Goal, washout_s: float) -> Peri
 
 @dataclass(frozen=True, slots=True)
 class _Only:
-    """A backend that leaves all runs but one."""
+    """A backend that executes only one run."""
 
     backend: RealNetwork
     key: str
@@ -326,7 +327,7 @@ class _OnlyExecutor:
 
 @dataclass(frozen=True, slots=True)
 class TrialState:
-    """A trial as far as it is measured."""
+    """The state of a trial: verdict, measured periods, and missing periods."""
 
     entry: LedgerEntry
     periods: tuple[MeasuredPeriod, ...]
@@ -338,7 +339,7 @@ def judge_trial(trial: Path) -> TrialState:
     """Return the verdict on a trial.
 
     Raises:
-        ResultsError: there is none, or its files are damaged.
+        ResultsError: there is no such trial, or its files are damaged.
     """
     prediction = read_prediction(trial / FILE)
     log = PeriodLog(trial / trial_periods.FILE)
@@ -346,7 +347,7 @@ def judge_trial(trial: Path) -> TrialState:
     left = len(due(prediction, found))
     harm = next((each.harm for each in found if each.harm), "")
     change = _change(prediction, found)
-    # A look before the end would be right less often than it says.
+    # A verdict before the end would be wrong more often than its stated error rate.
     verdict = Verdict.NOT_ENOUGH if left else verdict_of(change)
     entry = LedgerEntry(
         prediction,

@@ -1,8 +1,8 @@
 """Backends: the simulator, this machine's kernel, stock kernels, and a real network.
 
-All take the same scenarios and write the same tables. A result belongs to its backend: the key of
-a run on the kernel holds the kernel's release, so that results of different kernels are never
-mixed.
+All backends take the same scenarios and write the same tables. A result belongs to its backend:
+the key of a run on the kernel contains the kernel's release, so results of different kernels are
+never mixed.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ class Simulator:
     """The simulator, on this machine or a cluster."""
 
     jobs: int | None = None
-    """Number of runs at once; one per core if None."""
+    """Number of parallel runs. If None, one per core."""
     cluster: str | None = None
     """Address of a cluster that simulates instead of this machine, `dask://HOST:PORT`."""
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the backend."""
         return "sim"
 
     def keyed(self, matrix: Matrix) -> Matrix:
-        """Return the runs unchanged: simulations do not rename their keys."""
+        """Return the runs unchanged: the simulator does not change their keys."""
         return matrix
 
     def executor(self, _matrix: Matrix, _history: Callable[[], list[Entry]], /) -> Executor:
@@ -71,7 +71,7 @@ class ThisKernel:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the backend."""
         return "kernel"
 
     def keyed(self, matrix: Matrix) -> Matrix:
@@ -82,8 +82,8 @@ class ThisKernel:
         """Return an executor that uses network namespaces of this machine.
 
         Raises:
-            KernelRunError: it has none, this user may not make them, or the kernel lacks an
-                algorithm.
+            KernelRunError: the machine has no namespaces, this user may not create them, or the
+                kernel lacks an algorithm.
         """
         require_runs()
         require_algorithms(cell.resolved for cell in matrix.cells)
@@ -92,26 +92,26 @@ class ThisKernel:
 
 @dataclass(frozen=True, slots=True)
 class VirtualMachines:
-    """A stock kernel in virtual machines, whose time is counted in instructions."""
+    """A stock kernel in virtual machines, whose clock counts executed instructions."""
 
     kernel: StockKernel
     jobs: int | None = None
-    """Number of machines at once; one per core if None."""
+    """Number of parallel machines. If None, one per core."""
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the backend."""
         return "vm"
 
     def keyed(self, matrix: Matrix) -> Matrix:
-        """The runs with keys that hold the kernel's release."""
+        """Return the runs with the kernel's release added to their keys."""
         return rekeyed(matrix, f"vm/{self.kernel.release}")
 
     def executor(self, _matrix: Matrix, _history: Callable[[], list[Entry]], /) -> Executor:
         """Return an executor that uses virtual machines on this machine.
 
         Raises:
-            KernelRunError: a program for them is missing.
+            KernelRunError: a program for virtual machines is missing.
         """
         require_machines()
         return VmExecutor(self.kernel, self.jobs)
@@ -123,20 +123,20 @@ def backend_of(
     cluster: str | None = None,
     kernel: str | None = None,
 ) -> Backend:
-    """Return the backend of this name, among those of this machine.
+    """Return the backend of this name, if it needs only this machine.
 
     Args:
         name: name of the backend.
-        jobs: number of runs at once.
-        cluster: address of a cluster that simulates.
-        kernel: release of the kernel in virtual machines, or the beginning of it; the newest if
-            None.
+        jobs: number of parallel runs.
+        cluster: address of a cluster that simulates instead of this machine.
+        kernel: release of the kernel in virtual machines, or the beginning of the release. If
+            None, the newest kernel.
 
     Raises:
-        KernelRunError: no kernel was added for virtual machines.
+        KernelRunError: no kernel for virtual machines was added.
         UnknownNameError: no kernel of this name was added.
-        ClusterError: a cluster was given, but runs on a kernel need this machine.
-        StudyError: a real network needs a server, which `backends.live.RealNetwork` takes.
+        ClusterError: a cluster was given for runs on a kernel, which need this machine.
+        StudyError: a real network needs a server; use `backends.live.RealNetwork`.
     """
     if kernel is not None and name != "vm":
         msg = "--kernel chooses the kernel of virtual machines; add --backend vm"

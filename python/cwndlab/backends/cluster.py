@@ -1,7 +1,7 @@
 """Runs on a Dask cluster, given by the address of its scheduler.
 
-A study on a cluster gives the same bytes as on this machine: first, the versions of the workers
-are compared with this process. Only this process writes results.
+A study on a cluster gives the same bytes as on this machine; to ensure this, the versions of the
+workers are first compared with those of this process. Only this process writes results.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _AHEAD = 4  # batches that a core of the cluster may have before it
 
 
 class ClusterExecutor:
-    """The workers of a Dask cluster that runs elsewhere; they need cwndlab, and no files."""
+    """The workers of a running Dask cluster; they need cwndlab but no files."""
 
     def __init__(self, address: str) -> None:
         """Use the cluster whose scheduler has this address.
 
         Args:
-            address: the address as the user writes it, `dask://HOST:PORT`.
+            address: the address in the form `dask://HOST:PORT`.
 
         Raises:
-            ClusterError: the address is not of this form, or Dask is not installed here.
+            ClusterError: the address does not have this form, or Dask is not installed here.
         """
         scheduler = address.removeprefix(SCHEME)
         if scheduler == address or not scheduler.rpartition(":")[2].isdigit():
@@ -53,11 +53,11 @@ class ClusterExecutor:
         self._scheduler = f"tcp://{scheduler}"
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch]:
-        """Compute all tasks. If the caller stops, tasks that have not begun are withdrawn.
+        """Compute all tasks. If the caller stops, tasks that have not started are cancelled.
 
         Raises:
-            ClusterError: no scheduler answers, the workers would give other results, or workers
-                were lost repeatedly.
+            ClusterError: no scheduler answers, the workers would give different results, or
+                workers were lost repeatedly.
         """
         try:
             client = self._distributed.Client(
@@ -66,7 +66,7 @@ class ClusterExecutor:
         except (OSError, TimeoutError) as error:
             msg = (
                 f"{self._address}: no scheduler answered within {_CONNECT_S} s; "
-                "start one: dask scheduler, and workers: dask worker tcp://HOST:PORT"
+                "start a scheduler (dask scheduler) and workers (dask worker tcp://HOST:PORT)"
             )
             raise ClusterError(msg) from error
         with client:
@@ -76,7 +76,7 @@ class ClusterExecutor:
             size = 1.0
 
             def submit() -> list[Any]:
-                """Submit the next batch to Dask; return None when no tasks are left."""
+                """Submit the next batch to Dask; return no future when no tasks are left."""
                 some = list(itertools.islice(waiting, int(size)))
                 for task in some:
                     for name in task.traces.keys() - traces.keys():
@@ -93,8 +93,8 @@ class ClusterExecutor:
             )
             try:
                 for future, result in running:
-                    # Not by its status: a result that came here is there, even if its worker died
-                    # since, which makes its future "lost".
+                    # Do not use the status: if a worker dies after its result arrived here, the
+                    # future is "lost" but the result is available.
                     if not isinstance(result, list):
                         why = result[1] if future.status == "error" else result
                         msg = f"{self._address}: the cluster lost a run ({why}); try again"
@@ -106,7 +106,7 @@ class ClusterExecutor:
                 running.clear()
 
     def _cores_of(self, client: Any) -> int:  # noqa: ANN401  Dask has no types
-        """Number of runs computed at once; workers must have the same versions as this process."""
+        """Return the number of cores of all workers, after comparing their versions with ours."""
         threads = client.nthreads()
         if not threads:
             msg = f"{self._address}: the cluster has no workers; start some: dask worker tcp://HOST:PORT"
@@ -114,20 +114,20 @@ class ClusterExecutor:
         here = identity()
         for worker, there in client.run(_identity_there, on_error="return").items():
             if not isinstance(there, dict):
-                msg = f"{worker}: install cwndlab {here['cwndlab']} on it ({there!r})"
+                msg = f"{worker}: install cwndlab {here['cwndlab']} on this worker ({there!r})"
                 raise ClusterError(msg)
             for name, value in here.items():
                 if there[name] != value:
                     msg = (
-                        f"{worker}: {name} {there[name]} there, {value} here, so that results "
-                        "could differ; install the same on both"
+                        f"{worker}: {name} is {there[name]} there but {value} here, so results "
+                        "could differ; use the same on both machines"
                     )
                     raise ClusterError(msg)
         return sum(threads.values())
 
 
 def identity() -> dict[str, str]:
-    """Return everything besides the task that determines the bytes of a result."""
+    """Return all properties, other than the task, that determine the bytes of a result."""
     sources = sorted(each.source_sha256 for each in core.algorithms().values())
     profiles = sorted(each.sha256 for each in core.stacks().values())
     return {
@@ -140,19 +140,19 @@ def identity() -> dict[str, str]:
 
 
 def _identity_there() -> dict[str, str]:
-    """Report a worker's versions; each worker runs this."""
+    """Return a worker's versions; each worker calls this function."""
     return identity()
 
 
 def _next_size(size: float, batches: Sequence[Batch]) -> float:
-    """Size of the next batch: a short time of work, so that few tasks are in flight."""
+    """Return the size of the next batch; short batches keep few tasks in flight."""
     outcomes = [outcome for batch in batches for outcome in batch.outcomes]
     spent_s = max(sum(outcome.duration_s for outcome in outcomes), 1e-6)
     return max(1.0, min(BATCH_S * len(outcomes) / spent_s, 4 * size, MOST_RUNS))
 
 
 def _compute(tasks: Sequence[Task], traces: Mapping[str, bytes]) -> list[Batch]:
-    """Compute a batch; a worker runs this."""
+    """Compute a batch; a worker calls this function."""
     left = [
         dataclasses.replace(task, traces={name: traces[name] for name in task.traces})
         for task in tasks

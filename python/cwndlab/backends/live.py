@@ -1,4 +1,4 @@
-"""Runs on a real network, which may take days, several places and many reconnections."""
+"""Runs on a real network; a study may need days, several places and many reconnections."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ class RealNetwork:
     address: Address | Iperf3
     """Address of `cwndlab serve`, or of a plain iperf3 server."""
     place: str | None = None
-    """Place of this machine; None where the study has one place."""
+    """Place of this machine. None if the study has only one place."""
     labels: Mapping[str, str] = field(default_factory=dict)
-    """Notes that are kept with each run."""
+    """Notes that are stored with each run."""
     patience_s: float = 600
-    """Longest time that a server may be out of reach."""
+    """Longest time for which a server may be unreachable."""
     is_waiting: bool = True
     """Whether to wait for the next period of the day."""
     is_proxy_accepted: bool = False
@@ -66,21 +66,22 @@ class RealNetwork:
     outage_s: float = DEFAULT_OUTAGE_S
     """Shortest silence that counts as an outage."""
     retries: int = 0
-    """Number of new attempts after a run that an outage hit."""
+    """Number of new attempts after a run with an outage."""
     radio_log: RadioLog | None = None
-    """A log of the radio by another program."""
+    """A log of radio data written by another program."""
     now: Callable[[], datetime] = datetime.now
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the backend."""
         return "live"
 
     def keyed(self, matrix: Matrix) -> Matrix:
-        """Return the runs; the keys of those with iperf3 differ from those with `cwndlab serve`.
+        """Return the runs; runs with iperf3 and with `cwndlab serve` have different keys.
 
         Raises:
-            StudyError: the study has no real network, has several places, or cannot be measured.
+            StudyError: the study has no real network, needs a choice of place, or cannot be
+                measured.
         """
         if not all(isinstance(cell.resolved.scenario.path, LivePath) for cell in matrix.cells):
             msg = "this study has a simulated link; load it with is_live=True to measure it"
@@ -94,7 +95,7 @@ class RealNetwork:
         return matrix
 
     def executor(self, matrix: Matrix, history: Callable[[], list[Entry]], /) -> LiveExecutor:
-        """Return the runner that measures the runs one by one."""
+        """Return the executor that measures the runs one by one."""
         here = replace(self, place=self._place_of(matrix))
         return LiveExecutor(here, in_turn(matrix.runs), history())
 
@@ -103,7 +104,7 @@ class RealNetwork:
         if self.place is None and len(places) == 1:
             return places[0]
         if self.place not in places:
-            msg = f"the study has the places {', '.join(places)}; say which this is with --place"
+            msg = f"the study has the places {', '.join(places)}; select one with --place"
             raise StudyError([msg])
         return self.place
 
@@ -118,25 +119,25 @@ def _refuse_impossible(run: Run) -> None:
             raise StudyError([msg])
         if flow.sender.parameters or flow.sender.stack_overrides:
             msg = (
-                f"{flow.sender.algorithm}: parameters cannot be set for single connections of a "
-                f"kernel; leave out [parameters] and [stack_overrides] to measure the study"
+                f"{flow.sender.algorithm}: a kernel cannot set parameters for single "
+                f"connections; leave out [parameters] and [stack_overrides] to measure the study"
             )
             raise StudyError([msg])
 
 
 class LiveExecutor:
-    """Measures one run at a time: the next one that the schedule allows at this place and time.
+    """Measures one run at a time: the next run that the schedule allows at this place and time.
 
-    A run that broke off is tried again later, for as long as patience lasts; runs of other places
-    and periods are left for later.
+    An interrupted run is tried again later, until the server has been unreachable for too long;
+    runs of other places and periods are left for later.
     """
 
     def __init__(self, live: RealNetwork, runs: Sequence[Run], history: Iterable[Entry]) -> None:
-        """Measure those of `runs` that the tasks name, at the place of `live`.
+        """Create an executor that measures requested runs at the place of `live`.
 
         Args:
-            live: where and how to measure.
-            runs: all runs of the study, in the order in which to measure them.
+            live: the network to measure, and settings of the measurement.
+            runs: all runs of the study, in the order of measurement.
             history: the earlier attempts.
         """
         self._live = live
@@ -150,12 +151,12 @@ class LiveExecutor:
         self._set_aside = Counter(e["run"] for e in entries if e["status"] == SET_ASIDE)
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch | Note]:
-        """Measure what can be measured here, run by run.
+        """Measure, one by one, the runs that can be measured here.
 
         Raises:
-            CampaignEndedError: the server was out of reach for too long, or an end lacks an
+            CampaignEndedError: the server was unreachable for too long, or an end lacks an
                 algorithm.
-            ProxyError: a proxy would make every comparison void.
+            ProxyError: a proxy would make every comparison meaningless.
         """
         keys = {task.key for task in tasks}
         missing = {run.key: run for run in self._runs if run.key in keys}
@@ -171,7 +172,7 @@ class LiveExecutor:
                 yield Note(f"the next period begins {chosen.at:%A %d %B, %H:%M}")
                 self._sleep_until(chosen.at)
             else:
-                yield Note(f"{plural(len(missing), 'run')} are for other places or periods")
+                yield Note(f"{plural(len(missing), 'run')} belong to other places or periods")
                 return
 
     def _sleep_until(self, at: datetime) -> None:
@@ -179,7 +180,7 @@ class LiveExecutor:
             time.sleep(min(left_s, 60))  # the clock may be set meanwhile
 
     def _measure(self, run: Run) -> Iterator[Batch | Note]:
-        """Try a run."""
+        """Try to measure a run."""
         path = path_of(run)
         began, began_s = self._live.now(), time.time()
         try:
@@ -190,7 +191,7 @@ class LiveExecutor:
             raise CampaignEndedError(str(error)) from None
         except (TransferFailedError, ServerUnreachableError, ProtocolError) as error:
             if isinstance(error, ProtocolError) and not self._has_looked:
-                raise  # a wrong token; later it is a server that was killed as it answered
+                raise  # the token is wrong; later, the server was killed while it answered
             yield self._batch(run, began_s, None, str(error))
             self._be_patient(error)
             return
@@ -204,7 +205,7 @@ class LiveExecutor:
     def _batch(
         self, run: Run, began_s: float, found: MeasuredRun | None, error: str | None = None
     ) -> Batch:
-        """The outcome of one attempted run."""
+        """Return the outcome of one attempted run."""
         address = self._live.address
         notes: dict[str, Any] = {
             "server": f"{address.host}:{address.port}",
@@ -233,12 +234,12 @@ class LiveExecutor:
         """Check both ends and the path before the first run, and store the findings.
 
         Raises:
-            ProxyError: every comparison would be void.
+            ProxyError: every comparison would be meaningless.
         """
         here = [run for run in self._runs if path_of(run).place == self._live.place]
         address = self._live.address
         if isinstance(address, Iperf3):
-            return  # a plain server tells nothing of its end
+            return  # a plain server reports nothing about its end
         with Session(address) as session:
             yield from (Note(waiting_for(ahead)) for ahead in session.turn())
             found = look(session, senders_of(here))
@@ -295,7 +296,11 @@ class LiveExecutor:
         return found
 
     def _be_patient(self, error: CwndlabError) -> None:
-        """Return the next pause, longer than the last up to a maximum."""
+        """Pause before the next attempt, each time longer up to a maximum.
+
+        Raises:
+            CampaignEndedError: the server was unreachable for too long.
+        """
         now_s = time.monotonic()
         self._lost_since_s = self._lost_since_s or now_s
         if now_s - self._lost_since_s > self._live.patience_s:
@@ -320,7 +325,7 @@ def _count_days(history: Iterable[Entry], runs: Sequence[Run]) -> Counter[tuple[
 
 
 def senders_of(runs: Iterable[Run]) -> list[Sender]:
-    """Return the algorithm of each end in a study's runs."""
+    """Return the senders, with their algorithms, in a study's runs."""
     found: dict[Sender, None] = {}
     for run in runs:
         for flow in run.scenario.flows:
@@ -331,7 +336,7 @@ def senders_of(runs: Iterable[Run]) -> list[Sender]:
 
 
 def _algorithms(flow: ScenarioFlow, path: LivePath) -> tuple[str | None, str | None]:
-    """Algorithms of the near end (the client) and of the far end (the server)."""
+    """Return the algorithms of the near end (the client) and of the far end (the server)."""
     sender_is_near = flow.direction == "reverse"
     named = flow.sender.algorithm
     match path.algorithm_on:

@@ -1,7 +1,7 @@
-"""The command line. Every error that a user can mend becomes one message and an exit status here.
+"""The command line: it reports each error that a user can fix as one message and an exit status.
 
-Exit status: 0, all is well; 1, some runs of a study or checks of an algorithm failed; 2, the input
-is wrong or something is missing; 130, the user stopped it.
+Exit status: 0, success; 1, some runs of a study or checks of an algorithm failed; 2, the input is
+wrong or something is missing; 130, the user stopped the command.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def main(arguments: list[str] | None = None) -> None:
             stream.flush()
         except OSError:
             status = status or 1
-    # What still waits for a network is not waited for, nor what compiled code still computes: it
-    # would come back to an interpreter that has ended.
+    # Do not wait for threads that wait for a network or run compiled code: they would return to
+    # an interpreter that has ended.
     if status == STATUS_INTERRUPTED or any(thread.daemon for thread in threading.enumerate()):
         os._exit(status)
     gc.freeze()  # the process ends: a last search for cycles in it would take a quarter of a second
@@ -92,7 +92,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _status_of(error: BaseException) -> int | None:
-    """Print an error that the user can fix, and return its exit status; None for other errors."""
+    """Print an error that the user can fix and return its exit status, or return None."""
     if isinstance(error, click.ClickException):
         error.show()
         return error.exit_code
@@ -102,14 +102,14 @@ def _status_of(error: BaseException) -> int | None:
     if isinstance(error, BrokenPipeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone
         return 0
-    if isinstance(error, OSError):  # a file or folder that no command has looked at more closely
+    if isinstance(error, OSError):  # a file or folder that no command has checked more closely
         click.echo(file_failure(error), err=True)
         return CwndlabError.exit_status
     return None
 
 
 def _between_words(message: str) -> str:
-    """Break the lines of a message between words if standard error is a terminal."""
+    """Wrap the lines of a message between words if standard error is a terminal."""
     if not sys.stderr.isatty():
         return message
     width = shutil.get_terminal_size().columns

@@ -1,4 +1,4 @@
-"""`cwndlab advise`: which congestion control to use on a network, and how sure that is."""
+"""`cwndlab advise`: recommend a congestion control for a network, with its certainty."""
 
 from __future__ import annotations
 
@@ -40,24 +40,24 @@ _TRACE_DELAY = "20 ms"
 @click.option(
     "--users",
     metavar="NAME",
-    help="A population: mobile, home, train, satellite or a TOML file.",
+    help="Population of users: mobile, home, train, satellite or a TOML file.",
 )
 @click.option(
     "--trace",
     type=click.Path(path_type=Path),
-    help=f"A recorded trace; a one-way delay of {_TRACE_DELAY} is added.",
+    help=f"Recorded trace of the link; a one-way delay of {_TRACE_DELAY} is added.",
 )
 @click.option(
     "--results",
     type=click.Path(path_type=Path),
-    help="Answer from these results instead of new runs.",
+    help="Answer from these results without new runs.",
 )
 @click.option(
     "--from",
     "measurements",
     type=click.Path(path_type=Path, exists=True),
-    help="Measurements with one algorithm: the link is inferred. Results, JSON of iperf3 or a log "
-    "of ss -tin.",
+    help="Measurements with one algorithm, from which to infer the link: results, JSON of iperf3 "
+    "or a log of ss -tin.",
 )
 @use_option
 @goal_option
@@ -65,14 +65,14 @@ _TRACE_DELAY = "20 ms"
     "algorithm",
     "--algorithm",
     "algorithms",
-    more="One or more, separated by commas.  [default: six that Linux has]",
+    more="One or more, separated by commas.  [default: six algorithms of Linux]",
 )
 @baseline_option
 @study_option("direction")
 @click.option(
     "--budget",
     metavar="TIME",
-    help="Time for all runs.  [default: 15 s, for each class of users]",
+    help="Time limit for all runs together.  [default: 15 s for each class of users]",
 )
 @click.option(
     "--mixes", "has_mixes", is_flag=True, help="Also run mixes of many flows, for the report."
@@ -97,10 +97,10 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
     jobs: int | None,
     output_format: str,
 ) -> None:
-    """Say which congestion control to use on a network.
+    """Recommend a congestion control for a network.
 
-    Also say how sure that is, what changes from the algorithm in use today, and when another one
-    is better.
+    Also report how certain the answer is, what changes compared with the algorithm in use today,
+    and when another algorithm is better.
 
     \b
       cwndlab advise --link lte-typical --goal latency
@@ -109,12 +109,12 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
       cwndlab advise --results results/mine --goal short-transfers
       cwndlab advise --from cubic.json --goal throughput
 
-    Runs on the link are repeated until the goal is decided, and networks like it are tried, for as
-    long as the budget lasts. --apply asks before it loads the winner, changes no default of the
-    machine, and says how to undo it.
+    Within the time limit of --budget, runs on the link are repeated until the goal is decided, and
+    similar networks are tried. --apply asks before it loads the winner, leaves the machine's
+    defaults unchanged, and prints how to unload the winner.
     """  # noqa: D301  click's mark of lines that stay as they are
     if sum(map(bool, (links, users, trace, results, measurements))) != 1:
-        msg = "name the network by one of --link, --users, --trace, --results and --from"
+        msg = "name the network with one of --link, --users, --trace, --results and --from"
         raise click.UsageError(msg)
     if measurements is not None:
         file, measured = fitted_users(measurements, jobs, output_format)

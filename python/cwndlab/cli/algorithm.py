@@ -32,13 +32,13 @@ STATUS_FAILED = 1
 
 @click.group("algorithm")
 def algorithm_group() -> None:
-    """Congestion control: built in, your own, or the kernel's."""
+    """List, show, check and load congestion control algorithms."""
 
 
 @algorithm_group.command("list")
 @format_option
 def algorithm_list(output_format: str) -> None:
-    """List the algorithms, and whether this kernel has or can load each."""
+    """List the algorithms, and whether this kernel supports them."""
     states = kernel_states(list(core.algorithms()))
     known = [(e.name, list(e.aliases), e.description) for e in core.algorithms().values()]
     known += [(name, [], description) for name, description in reno_variants.DESCRIPTIONS.items()]
@@ -66,22 +66,22 @@ def algorithm_list(output_format: str) -> None:
 @click.option(
     "--link",
     metavar="LINK",
-    help="Link of the plot.  [default: 10 Mbit/s, 40 ms, 50 packets of queue]",
+    help="Link to simulate for the plot.  [default: 10 Mbit/s, 40 ms, a queue of 50 packets]",
 )
 @click.option(
     "--duration",
     metavar="TIME",
     default="30 s",
     show_default=True,
-    help="How long to simulate for the plot.",
+    help="Simulated time of the plot.",
 )
 @format_option
 def algorithm_show(
     name: str, out: Path | None, link: str | None, duration: str, output_format: str
 ) -> None:
-    """Show what NAME does, its parameters, hooks and window.
+    """Describe NAME, its parameters, its hooks and its window.
 
-    NAME may also be a file: ./my_cc.c, linux:PATH/net/ipv4/tcp_westwood.c.
+    NAME may also be a file, such as ./my_cc.c or linux:PATH/net/ipv4/tcp_westwood.c.
     """
     page = read_page(name, link or STANDARD_LINK, duration)
     entry = page.algorithm
@@ -97,7 +97,7 @@ def algorithm_show(
     aliases = f" (also {', '.join(entry.aliases)})" if entry.aliases else ""
     say(f"{entry.name}{aliases}", prose(f"  {entry.description}"), "")
     lines = page.about.splitlines()
-    # Comments in C are as wide as a terminal: in a narrow one they stand at the left.
+    # Comments in C are as wide as a terminal: in a narrow terminal, print them without an indent.
     if max(map(len, lines), default=0) + 2 > console().width:
         say(*_broken(page.about, console().width), "")
     else:
@@ -121,7 +121,7 @@ def algorithm_show(
 def algorithm_new(name: str) -> None:
     """Write NAME.c, a template for an algorithm of your own.
 
-    Prints the path of the file, which compiles as it is.
+    Print the path of the file, which compiles without changes.
     """
     path = write_skeleton(name, Path())
     print_text(str(path))
@@ -135,9 +135,10 @@ def algorithm_new(name: str) -> None:
 @click.argument("name", metavar="FILE")
 @format_option
 def algorithm_check(name: str, output_format: str) -> int:
-    """Run the conformance checks on FILE, and explain what fails.
+    """Run the conformance checks on FILE, and explain failed checks.
 
-    FILE is ./my_cc.c or linux:PATH/net/ipv4/tcp_westwood.c. Exits 1 where a check fails.
+    FILE is a path such as ./my_cc.c or linux:PATH/net/ipv4/tcp_westwood.c. Exit with status 1 if a
+    check fails.
     """
     findings = []
     for finding in check_algorithm(name, Path()):
@@ -159,9 +160,10 @@ def algorithm_check(name: str, output_format: str) -> int:
 def algorithm_load(name: str, *, pin: bool) -> None:
     """Load NAME into the running kernel; needs root.
 
-    NAME may also be a file of your own: ./my_cc.c. Its name in the kernel is printed. It stays
-    loaded until this command is stopped; with --pin, until `cwndlab algorithm unload` or the next
-    boot. The kernel's own algorithm of the same name, and the machine's default, stay as they are.
+    NAME may also be a file of your own, such as ./my_cc.c. Print the algorithm's name in the
+    kernel. The algorithm stays loaded until this command is stopped; with --pin, until `cwndlab
+    algorithm unload` or the next boot. The kernel's own algorithm of the same name and the
+    machine's default do not change.
     """
     require_loading(name)
     with KernelHelper() as helper:
@@ -178,16 +180,17 @@ def algorithm_load(name: str, *, pin: bool) -> None:
 @algorithm_group.command("unload")
 @click.argument("name")
 def algorithm_unload(name: str) -> None:
-    """Unload what was loaded with --pin; needs root.
+    """Unload an algorithm that was loaded with --pin; needs root.
 
-    NAME is the name or file that was loaded (vegas, ./my_cc.c), or the name in the kernel.
+    NAME is the name or file that was loaded (vegas, ./my_cc.c), or the algorithm's name in the
+    kernel.
     """
     for pin in unload(name, Path()):
         say(f"unloaded {pin.label} ({pin.name}); connections that use it go on")
 
 
 def _broken(text: str, width: int) -> list[str]:
-    """Return the lines of a comment; paragraphs that are too wide are wrapped."""
+    """Return the lines of a comment, with too wide paragraphs wrapped."""
     found: list[str] = []
     for paragraph in text.split("\n\n"):
         lines = paragraph.splitlines()

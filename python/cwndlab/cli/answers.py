@@ -1,4 +1,4 @@
-"""Options for the goal of `compare` and `advise`, and output of their answers for programs."""
+"""Options for the goal of `compare` and `advise`, and their answers as JSON and CSV."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ use_option = click.option(
     type=click.Choice(USES),
     default=USES[0],
     show_default=True,
-    help="What the network is used for. web, video, rpc and call have a measure of their own, "
-    "which replaces --goal.",
+    help="Use of the network. web, video, rpc and call have measures of their own, which replace "
+    "--goal.",
 )
 goal_option = click.option(
     "--goal",
@@ -38,7 +38,7 @@ goal_option = click.option(
     metavar="GOAL",
     default=GOALS[0],
     show_default=True,
-    help=f"What matters most: {', '.join(GOALS[:-1])} or {GOALS[-1]}.",
+    help=f"Most important goal: {', '.join(GOALS[:-1])} or {GOALS[-1]}.",
 )
 
 baseline_option = click.option(
@@ -46,12 +46,12 @@ baseline_option = click.option(
     metavar="NAME",
     default="cubic",
     show_default=True,
-    help="The algorithm in use today.",
+    help="Algorithm in use today.",
 )
 
 
 def print_answers(answers: Answers, output_format: str) -> None:
-    """Print decisions and the numbers behind them, with an entry for each setting."""
+    """Print decisions and the underlying numbers, with an entry for each setting."""
     rows = [row for answer in answers.settings for row in _rows(answer)]
     if output_format == "csv":
         print_rows(rows, output_format)

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def apply_winner(decision: Decision) -> None:
-    """Load the winner into the kernel if the user agrees; nothing else is changed.
+    """Load the winner into the kernel if the user agrees; change nothing else.
 
-    Differences between this machine and the simulated one are printed first.
+    Differences between this machine and the simulated host are printed first.
 
     Raises:
         ResultsError: there is no winner.
@@ -31,7 +31,7 @@ def apply_winner(decision: Decision) -> None:
         raise ResultsError(msg)
     if decision.host is not None:
         for each in differences(decision.host):
-            say(f"  ! {each.setting} is {each.here} here; the answer is for {each.simulated}")
+            say(f"  ! {each.setting} is {each.here} here; the answer assumes {each.simulated}")
     if winner in this_kernel().available:
         say(f"  {winner} is already in this kernel; there is nothing to load.")
         _say_how_to_choose(winner)
@@ -39,7 +39,7 @@ def apply_winner(decision: Decision) -> None:
     from cwndlab.kernel.loading import require_loading  # noqa: PLC0415  Linux only
 
     require_loading(winner)
-    question = f"Load {winner} into this kernel? The machine's default stays as it is."
+    question = f"Load {winner} into this kernel? The machine's default does not change."
     if not click.confirm(question, err=True):
         say("  nothing was changed")
         return

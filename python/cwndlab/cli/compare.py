@@ -1,4 +1,4 @@
-"""`cwndlab compare`: a study in one command, with its answer as a table in the terminal."""
+"""`cwndlab compare`: run a study in one command, and print its answer as a table."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
     *,
     is_trusting: bool,
 ) -> None:
-    """Compare algorithms on a link, over the same channels."""
+    """Compare algorithms on a link under the same channel conditions."""
     names = [name.strip() for name in algorithm.split(",") if name.strip()]
     options: dict[str, Any] = {
         "reverse_link": reverse_link,
@@ -115,9 +115,9 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
 
 
 def _used(document: dict[str, Any], use: Use) -> dict[str, Any]:
-    """Return the study of the comparison with the applications of a use."""
+    """Return the study with the applications of a use instead of its flows."""
     if "application" in document:
-        msg = "--bytes and --use both say what the flows do; give one of them"
+        msg = "--bytes and --use both define the traffic of the flows; give only one of them"
         raise click.UsageError(msg)
     kept = {key: value for key, value in document.items() if key not in {"flows", "direction"}}
     flow = {"count": document["flows"]}

@@ -1,4 +1,4 @@
-"""`cwndlab conform`: the test cases of a draft on an algorithm."""
+"""`cwndlab conform`: run the test cases of an Internet-Draft on an algorithm."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _LEAST_WIDTH, _MOST_WIDTH = 40, 80
     metavar="NUMBER",
     type=int,
     multiple=True,
-    help="Run this case only; may be given several times.",
+    help="Run only this case. Repeat this option for several cases.",
 )
 @format_option
 def conform_command(algorithm: str, cases: tuple[int, ...], output_format: str) -> int:
     """Run BBR's test cases on ALGORITHM: bbr3, or a file such as ./my_bbr.c.
 
-    The cases are those of draft-ietf-ccwg-bbr. For each, the checks are printed with what was
-    found, and the phases of the last run with their beginnings in seconds. A file reports its
-    phases under the names that bbr3 has. Exits 1 where a case fails.
+    The cases are defined in draft-ietf-ccwg-bbr. For each case, print the checks with their
+    findings, and the phases of the last run with their start times in seconds. A file reports its
+    phases under the names that bbr3 uses. Exit with status 1 if a case fails.
     """
     outcomes = []
     for outcome in run_cases(algorithm, cases):

@@ -1,4 +1,4 @@
-"""`cwndlab doctor`: check this machine and name a remedy for each fault."""
+"""`cwndlab doctor`: check this machine and print a remedy for each fault."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Examined:
 
 
 def checks() -> list[Examined]:
-    """Look at everything."""
+    """Run all checks and return their outcomes."""
     return [
         _python(),
         _core(),
@@ -76,8 +76,8 @@ def _confinement() -> Examined:
     name = "own algorithms"
     missing = [each for each, is_there in core.module().protections() if not is_there]
     if not missing:
-        return Examined(name, "ok", "run in a process that opens no file and no connection")
-    found = f"this kernel has no {' and no '.join(missing)}: they could open files"
+        return Examined(name, "ok", "run in a process that cannot open files or connections")
+    found = f"this kernel has no {' and no '.join(missing)}: own algorithms could open files"
     return Examined(name, "optional", found, "run only code that you have read")
 
 
@@ -101,7 +101,7 @@ def _machines() -> list[Examined]:
 
 
 def _kernel() -> list[Examined]:
-    """Check that our algorithms can be loaded into this kernel, by loading one."""
+    """Check that cwndlab's algorithms can be loaded into this kernel, by loading one."""
     kernel = this_kernel()
     has = f"Linux {kernel.release} has {', '.join(kernel.own)}" if kernel.own else "no Linux"
     loadable = sorted(kernel.modules - kernel.available)
@@ -122,7 +122,7 @@ def _try_loading() -> Examined:
     name = "algorithms into the kernel"
     try:
         with KernelHelper() as helper:
-            # A value of its own makes a name of its own.
+            # A unique parameter value gives the algorithm a unique name.
             load(helper, "fixed", Path.cwd(), {"window_pkts": 1 + os.getpid() % _WINDOWS})
     except CwndlabError as error:
         return Examined(name, "optional", "algorithm fixed could not be loaded", str(error))
@@ -132,8 +132,8 @@ def _try_loading() -> Examined:
 def _folder() -> Examined:
     if os.access(Path.cwd(), os.W_OK):
         return Examined("results folder", "ok", str(Path("results")))
-    remedy = "change to a folder that you own, or name one with --results"
-    return Examined("results folder", "missing", f"{Path.cwd()} cannot be written", remedy)
+    remedy = "change to a folder that you own, or name a folder with --results"
+    return Examined("results folder", "missing", f"{Path.cwd()} is not writable", remedy)
 
 
 def _disk() -> Examined:
@@ -153,7 +153,7 @@ def _package(name: str, purpose: str) -> Examined:
 @click.command("doctor")
 @format_option
 def doctor_command(output_format: str) -> int:
-    """Check what works on this machine, and how to fix the rest."""
+    """Check which parts work on this machine, and how to fix the others."""
     found = checks()
     rows: list[dict[str, Any]] = [
         {

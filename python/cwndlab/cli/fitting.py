@@ -1,4 +1,4 @@
-"""`cwndlab link fit`: which link gave a measurement, and what others would get on it."""
+"""`cwndlab link fit`: infer the link from a measurement, and predict other algorithms on it."""
 
 from __future__ import annotations
 
@@ -42,23 +42,24 @@ _HARDLY_KNOWN = 0.3
     "runs",
     metavar="KEY",
     multiple=True,
-    help="Key of the run to fit; needed if RESULTS has several. Repeat it for runs on one path.",
+    help="Key of the run to fit; required if RESULTS has several runs. Repeat this option for "
+    "several runs on the same path.",
 )
 @click.option(
     "--family",
     type=click.Choice(KINDS),
     default="any",
     show_default=True,
-    help="Kind of links to choose among.",
+    help="Kind of links to consider.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
     default=Path("fitted.toml"),
     show_default=True,
-    help="File of links for `advise --users`.",
+    help="File to which the links are written, for `cwndlab advise --users`.",
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Seed of all draws.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Random seed.")
 @jobs_option
 @format_option
 def fit_command(  # noqa: PLR0913, PLR0917  one argument per option
@@ -72,7 +73,7 @@ def fit_command(  # noqa: PLR0913, PLR0917  one argument per option
 ) -> None:
     """Infer the link from a measurement with one algorithm.
 
-    RESULTS is a folder of results, or a file that has one flow: JSON of iperf3, a log of ss -tin.
+    RESULTS is a folder of results, or a file with one flow: JSON of iperf3 or a log of ss -tin.
 
     \b
       cwndlab import measured --pattern "{algorithm}.json"
@@ -80,11 +81,11 @@ def fit_command(  # noqa: PLR0913, PLR0917  one argument per option
       cwndlab advise --users fitted.toml
 
     The answer is a distribution over links: wires with bursts of loss and a rate that varies, wires
-    with a policer, with queue management or with competing flows, cells, and Wi-Fi. It shows how
-    probable each kind is, and each parameter of the most probable one with its 90 % interval and
-    how much of it is known. Measurements that such links do not explain are named as such, and
-    what follows from them is widened. The last command decides between algorithms that were not
-    measured.
+    with a policer, with queue management or with competing flows, cells, and Wi-Fi. The output
+    shows the probability of each kind, and each parameter of the most probable kind with its 90 %
+    interval and the share of the uncertainty that the measurement removes. If no such link explains
+    the measurement, a warning is printed and the intervals are widened. The last command above
+    decides between algorithms that were not measured.
     """  # noqa: D301  click's mark of lines that stay as they are
     found = fitted(results, runs, family, seed, jobs)
     write_links(found, f"Links fitted to {results}", out)
@@ -102,10 +103,10 @@ def fit_command(  # noqa: PLR0913, PLR0917  one argument per option
 
 
 def fitted(results: Path, runs: tuple[str, ...], family: str, seed: int, jobs: int | None) -> Fit:
-    """Fit, with a line of progress.
+    """Fit links to measured runs, and print a line of progress.
 
     Raises:
-        MeasurementError: the runs do not show their link, or no link comes near them.
+        MeasurementError: the runs do not determine their link, or no link comes near them.
     """
     total = points_to_simulate(measured_flows(results, runs or None), family)
     with reporter("simulations", total, 0) as progress:
@@ -122,20 +123,20 @@ def fitted(results: Path, runs: tuple[str, ...], family: str, seed: int, jobs: i
     if found.check.is_refused:
         msg = (
             f"{results}: no link of the families comes near this measurement: {found.check.worst} "
-            f"is {_side(found)} than all of them give; measure again, and look whether two "
-            "networks, a proxy or a pause were in it"
+            f"is {_side(found)} than on all these links; measure again, and check the measurement "
+            "for two networks, a proxy or a pause"
         )
         raise MeasurementError(msg)
     return found
 
 
 def fitted_users(measurements: Path, jobs: int | None, output_format: str) -> tuple[Path, str]:
-    """Fit what is in a file or folder; return the file of users, and the algorithm measured.
+    """Fit measurements; return the file of users and the algorithm that was measured.
 
-    The fit is printed where the output is a table: other formats hold the decision alone.
+    The fit is printed only if the output is a table: other formats contain only the decision.
 
     Raises:
-        MeasurementError: nothing in it shows its path.
+        MeasurementError: no measurement determines its path.
     """
     out = Path(f"fitted-{measurements.resolve().stem}.toml")
     if not measurements.is_file() or len(large_flows(flows := flows_of_file(measurements))) == 1:
@@ -144,7 +145,9 @@ def fitted_users(measurements: Path, jobs: int | None, output_format: str) -> tu
             say_fit(found, output_format)
         write_links(found, f"Links fitted to {measurements}", out)
         return out, found.flows[0].algorithm
-    click.echo(f"{measurements}: {len(flows):,} connections; their classes are fitted", err=True)
+    click.echo(
+        f"{measurements}: {len(flows):,} connections; fitting links to their classes", err=True
+    )
     clients = fit_clients(measurements, jobs=jobs)
     for each, fit_of_class in clients if output_format == "table" else ():
         say(f"Class {each.title}: {each.connections:,} connections", "")
@@ -157,18 +160,21 @@ def fitted_users(measurements: Path, jobs: int | None, output_format: str) -> tu
         document = clients_population(clients, heading, weighing, _LINKS)
         path.write_text(write_toml(document), encoding="utf-8")
     if output_format == "table":
-        say(f"Weights by connections are in {out}, by bytes in {out.stem}-by-bytes.toml.", "")
+        say(
+            f"Weights by connections are in {out}, weights by bytes in {out.stem}-by-bytes.toml.",
+            "",
+        )
     return out, clients[0][0].flow.algorithm
 
 
 def write_links(found: Fit, heading: str, out: Path) -> None:
-    """Write links of a fit as a file of users."""
+    """Write links drawn from a fit as a file of users."""
     links = population(found.draw(_LINKS), heading, found.duration_s, found.check.widening)
     out.write_text(write_toml(links), encoding="utf-8")
 
 
 def say_fit(found: Fit, output_format: str) -> None:
-    """Say which links were inferred, and whether they explain the measurement."""
+    """Print the inferred links, and whether they explain the measurement."""
     members, check = found.posterior.members, found.check
     kinds = ", ".join(f"{each.family.title} {100 * each.probability:.0f} %" for each in members)
     say(prose(f"Kinds of links, by probability: {kinds}."), "")
@@ -184,8 +190,8 @@ def say_fit(found: Fit, output_format: str) -> None:
         say(
             prose(
                 f"! Such links do not explain the measurement: {check.worst} is {_side(found)} "
-                f"than they give (p = {check.probability:.2f}). All intervals and the links in the "
-                f"file are widened by {check.widening:.2g} times."
+                f"than on such links (p = {check.probability:.2f}). All intervals and the links in "
+                f"the file are widened by a factor of {check.widening:.2g}."
             ),
             "",
         )
@@ -196,7 +202,7 @@ def _side(found: Fit) -> str:
 
 
 def _next(found: Fit) -> list[str]:
-    """Lines that describe the most useful next measurement."""
+    """Return lines that describe the most useful next measurement."""
     measured = {flow.algorithm for flow in found.flows}
     base = float(found.flows[0].row["rtt_base_ms"])
     best = next_measurement(found.outcomes(CANDIDATES), base, measured)

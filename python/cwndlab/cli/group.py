@@ -31,12 +31,12 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "compare": CommandEntry(
             "cwndlab.cli.compare",
             "compare_command",
-            "Compare algorithms on a link, over the same channels.",
+            "Compare algorithms on a link under the same channel conditions.",
         ),
         "advise": CommandEntry(
             "cwndlab.cli.advise",
             "advise_command",
-            "Say which congestion control to use on a network.",
+            "Recommend a congestion control for a network.",
         ),
         "play": CommandEntry(
             "cwndlab.cli.play",
@@ -53,7 +53,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "open": CommandEntry(
             "cwndlab.cli.open_results",
             "open_command",
-            "Look at RESULTS in a browser: all studies, as they run.",
+            "Show RESULTS in a browser, including studies that are still running.",
         ),
         "report": CommandEntry(
             "cwndlab.cli.studies",
@@ -78,19 +78,19 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "reproduce": CommandEntry(
             "cwndlab.cli.reproduce",
             "reproduce_command",
-            "Run a published study again and decide its claims.",
+            "Run a published study again and judge its claims.",
         ),
     },
     "Measurements on real networks": {
         "plan": CommandEntry(
             "cwndlab.cli.plan",
             "plan_command",
-            "Estimate the runs, hours and gigabytes a live campaign of STUDY needs.",
+            "Estimate the runs, hours and gigabytes that a live campaign of STUDY needs.",
         ),
         "serve": CommandEntry(
             "cwndlab.cli.serve",
             "serve_command",
-            "Run the measurement server. Clients need its token.",
+            "Run the measurement server. Clients need the server's token.",
         ),
         "preflight": CommandEntry(
             "cwndlab.cli.live",
@@ -105,12 +105,12 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "trial": CommandEntry(
             "cwndlab.cli.trial",
             "trial_command",
-            "Try advice on a real network, safely, and judge it.",
+            "Test advice safely on a real network, and judge the result.",
         ),
         "ledger": CommandEntry(
             "cwndlab.cli.ledger",
             "ledger_command",
-            "Show how often predictions came true, in this ledger and in each FILE.",
+            "Show how often the predictions in a ledger came true.",
         ),
         "watch": CommandEntry(
             "cwndlab.cli.watch",
@@ -132,19 +132,19 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "kernel": CommandEntry(
             "cwndlab.cli.kernel",
             "kernel_group",
-            "Keep stock Linux kernels for virtual machines.",
+            "Manage stock Linux kernels for virtual machines.",
         ),
         "doctor": CommandEntry(
             "cwndlab.cli.doctor",
             "doctor_command",
-            "Check what works on this machine, and how to fix the rest.",
+            "Check which parts work on this machine, and how to fix the others.",
         ),
     },
     "Parts of a study": {
         "algorithm": CommandEntry(
             "cwndlab.cli.algorithm",
             "algorithm_group",
-            "Congestion control: built in, your own, or the kernel's.",
+            "List, show, check and load congestion control algorithms.",
         ),
         "conform": CommandEntry(
             "cwndlab.cli.conform",
@@ -154,22 +154,22 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "link": CommandEntry(
             "cwndlab.cli.link",
             "link_group",
-            "Links: presets, traces, or keys in one line.",
+            "List, show, export, record and fit links.",
         ),
         "host": CommandEntry(
             "cwndlab.cli.profiles",
             "host_group",
-            "Hosts: devices and queues between sockets and link.",
+            "List and show hosts: the devices and queues between sockets and link.",
         ),
         "stack": CommandEntry(
             "cwndlab.cli.profiles",
             "stack_group",
-            "Stack profiles: what a release of a TCP stack does.",
+            "List and show stack profiles: the behaviour of releases of TCP stacks.",
         ),
         "schema": CommandEntry(
             "cwndlab.cli.profiles",
             "schema_command",
-            "Print the JSON Schema of study files or files of users, for editors.",
+            "Print the JSON Schema of study files or user files, for editors.",
         ),
     },
 }
@@ -179,12 +179,12 @@ class SectionedGroup(click.Group):
     """The commands of `SECTIONS`; listing them does not import them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names in the order of the sections."""
+        """Return the names of the commands in the order of the sections."""
         del ctx
         return [name for section in SECTIONS.values() for name in section]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command, importing it now; None if there is no such command."""
+        """Import and return the command; return None if there is no such command."""
         del ctx
         for section in SECTIONS.values():
             if cmd_name in section:
@@ -192,7 +192,7 @@ class SectionedGroup(click.Group):
         return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write a section of the help under each heading."""
+        """Write each section of commands under its heading."""
         del ctx
         for heading, section in SECTIONS.items():
             with formatter.section(heading):

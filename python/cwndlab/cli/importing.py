@@ -1,4 +1,4 @@
-"""`cwndlab import`: turn measurements made with other tools into results."""
+"""`cwndlab import`: convert measurements made with other tools to results."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MOST_TOLD = 5
     metavar="TIME",
     default="0 s",
     show_default=True,
-    help="Time at the beginning of each flow that statistics leave out.",
+    help="Time at the beginning of each flow that the statistics leave out.",
 )
 @results_option
 @format_option
@@ -46,9 +46,9 @@ def import_command(
 ) -> None:
     """Import the measurements in FOLDER as results.
 
-    JSON of iperf3, logs of ss -tin, pcap and pcapng, Web100 and other CSV. Fields of --pattern in
-    braces become factors. {repetition} numbers runs that belong together, {side} (client, server)
-    joins the files of both ends of a transfer, {} matches anything.
+    FOLDER may contain JSON of iperf3, logs of ss -tin, pcap and pcapng, Web100 and other CSV.
+    Fields of --pattern in braces become factors. Runs with the same {repetition} belong together,
+    {side} (client, server) joins the files of both ends of a transfer, {} matches anything.
     """
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", folder.resolve().name).strip("-._") or "import"
     request = ImportRequest(
@@ -71,7 +71,7 @@ def import_command(
 
 
 def _say_left_out(summary: ImportSummary) -> None:
-    """List the files that were left out of the results, and why."""
+    """Print which files were left out of the results, and why."""
     if not summary.left_out:
         return
     lines = [f"left out {plural(len(summary.left_out), 'file')}:"]

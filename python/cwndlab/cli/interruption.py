@@ -1,10 +1,9 @@
 """Make sure that Ctrl-C ends the command, even if a library swallows the exception.
 
-Python raises `KeyboardInterrupt` wherever the main thread happens to be, also in a callback of
-compiled code. Some of that code clears the exception (pydantic-core, where it looks for attributes
-of a value) or puts another in its place (Matplotlib's converters, Polars' casts). An
-`Interruption` knows whether it has reached the command line; if it is destroyed before, it is
-raised again.
+Python raises `KeyboardInterrupt` wherever the main thread happens to be, even in a callback of
+compiled code. Some compiled code clears the exception (pydantic-core, when it looks for attributes
+of a value) or replaces it with another exception (Matplotlib's converters, Polars' casts). If an
+`Interruption` is destroyed before it has reached the command line, it is raised again.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ class Interruption(KeyboardInterrupt):
 
     def __del__(self) -> None:
         if _is_listening:
-            # Not at once: an exception cannot leave a destructor.
+            # Raise it later: an exception cannot leave a destructor.
             signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
 
 
 def listen() -> None:
-    """Raise `Interruption` at Ctrl-C.
+    """Raise `Interruption` when the user presses Ctrl-C.
 
-    If some code swallows the exception, it is raised again, until `arrived` is called.
+    If a library swallows the exception, the exception is raised again until `arrived` is called.
     """
     global _is_listening  # noqa: PLW0603  a process has one SIGINT, too
     _is_listening = True
@@ -42,7 +41,7 @@ def listen() -> None:
 
 
 def arrived() -> None:
-    """Stop raising it again: the command is ending, and another Ctrl-C ends the process."""
+    """Stop raising `Interruption`: the command is ending, and another Ctrl-C ends the process."""
     global _is_listening  # noqa: PLW0603  a process has one SIGINT, too
     if _is_listening:
         _is_listening = False
@@ -51,7 +50,7 @@ def arrived() -> None:
 
 
 def is_asked() -> bool:
-    """Whether the user pressed Ctrl-C, even if another exception was raised afterwards."""
+    """Return whether the user pressed Ctrl-C, even if another exception was raised afterwards."""
     return _is_asked
 
 
@@ -66,7 +65,7 @@ def _interrupt(_signal: int, frame: FrameType | None) -> None:
 
 
 def _is_importing_polars(frame: FrameType | None) -> bool:
-    """Whether Polars is being imported, which panics at an exception and takes 0.1 s."""
+    """Return whether Polars is being imported: its import takes 0.1 s and panics at exceptions."""
     while frame is not None:
         code = frame.f_code
         if code.co_name == "<module>" and frame.f_globals.get("__name__") == "polars":

@@ -1,4 +1,4 @@
-"""`cwndlab kernel`: the stock kernels that `--backend vm` can run."""
+"""`cwndlab kernel`: manage the stock kernels that `--backend vm` can run."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from cwndlab.cli.output import format_option, print_rows
 
 @click.group("kernel")
 def kernel_group() -> None:
-    """Keep stock Linux kernels for virtual machines.
+    """Manage stock Linux kernels for virtual machines.
 
-    A kernel is downloaded and unpacked into the cache ($XDG_CACHE_HOME, or ~/.cache), never
-    installed. `cwndlab run --backend vm` runs it.
+    Kernels are downloaded and unpacked into the cache ($XDG_CACHE_HOME, or ~/.cache), but never
+    installed. `cwndlab run --backend vm` runs them.
     """
 
 
 @kernel_group.command("list")
 @format_option
 def _list(output_format: str) -> None:
-    """List the kernels that were added."""
+    """List the added kernels."""
     found = kernels()
     if not found and output_format == "table":
         click.echo("no kernel yet; run: cwndlab kernel add 6.1", err=True)
@@ -34,10 +34,10 @@ def _list(output_format: str) -> None:
 @kernel_group.command("add")
 @click.argument("version", metavar="VERSION|FILE.deb")
 def _add(version: str) -> None:
-    """Add a kernel: a release such as 6.1, from apt, or a package."""
+    """Add a kernel: a release from apt, such as 6.1, or a package file."""
     is_file = version.endswith(".deb")
     if not is_file:
-        click.echo(f"downloading Linux {version}, some 70 to 110 MB", err=True)
+        click.echo(f"downloading Linux {version}, about 70 to 110 MB", err=True)
     kernel = add_package(Path(version)) if is_file else download(version)
     click.echo(f"added Linux {kernel.release}: {', '.join(kernel.algorithms)}")
 

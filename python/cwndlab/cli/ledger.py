@@ -1,4 +1,4 @@
-"""`cwndlab ledger`: registered predictions, and how often they came true."""
+"""`cwndlab ledger`: show how often registered predictions came true."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from cwndlab.judge.ledger import ledger_of_user, merge, read_ledger, reliability
 @click.option(
     "--ledger",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="The ledger.  [default: the user's own]",
+    help="Ledger to show.  [default: the user's own ledger]",
 )
 @format_option
 def ledger_command(others: tuple[Path, ...], ledger: Path | None, output_format: str) -> None:
-    """Show how often predictions came true, in this ledger and in each FILE.
+    """Show how often the predictions in a ledger came true.
 
-    `cwndlab trial verdict` adds predictions. A ledger is a file of JSON lines that can be
-    published.
+    Each FILE is another ledger, whose entries are first added to this ledger. `cwndlab trial
+    verdict` adds predictions. A ledger is a file of JSON lines that can be published.
     """
     path = ledger or ledger_of_user()
     for other in others:
@@ -36,7 +36,7 @@ def ledger_command(others: tuple[Path, ...], ledger: Path | None, output_format:
         print_rows([_row(each.to_json()) for each in entries], output_format)
         return
     if not entries:
-        say(f"{path}: no prediction has been tried; see cwndlab trial --help")
+        say(f"{path}: no prediction has been tested; see cwndlab trial --help")
         return
     print_rows(
         [

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @click.group("link")
 def link_group() -> None:
-    """Links: presets, traces, or keys in one line."""
+    """List, show, export, record and fit links."""
 
 
 link_group.add_command(fit_command)
@@ -50,7 +50,7 @@ def link_list(output_format: str) -> None:
 
 @link_group.command("show")
 @click.argument("spec", metavar="LINK")
-@click.option("--plot", is_flag=True, help="Draw the link under a source that always sends.")
+@click.option("--plot", is_flag=True, help="Plot the link under a source that always sends.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -59,13 +59,17 @@ def link_list(output_format: str) -> None:
     help="File that --plot writes: SVG, PDF or PNG, by its extension.",
 )
 @click.option(
-    "--duration", metavar="TIME", default="60 s", show_default=True, help="Length of the plot."
+    "--duration",
+    metavar="TIME",
+    default="60 s",
+    show_default=True,
+    help="Simulated time of the plot.",
 )
 @format_option
 def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration: str) -> None:
     """Show LINK with every default filled in.
 
-    A preset, trace:FILE, a TOML file, or keys in one line.
+    LINK is a preset, trace:FILE, a TOML file, or keys in one line.
     """
     if plot:
         from cwndlab.figures.link import plot_link  # noqa: PLC0415  slow to load
@@ -80,7 +84,7 @@ def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration:
 @link_group.command("export")
 @click.argument("spec", metavar="LINK")
 @click.option(
-    "--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="The trace."
+    "--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="Trace file."
 )
 @click.option(
     "--duration",
@@ -94,7 +98,7 @@ def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration:
     "--user", default=1, show_default=True, help="User of a shared medium, counted from 1."
 )
 def link_export(spec: str, out: Path, duration: str, direction: str, user: int) -> None:
-    """Write what LINK delivers as a Mahimahi trace."""
+    """Write the delivery opportunities of LINK as a Mahimahi trace."""
     _, resolved = read_link(spec)
     way = Direction(direction)
     made = export_mahimahi(resolved, way, parse_duration(duration), out, user=user)
@@ -108,7 +112,7 @@ def link_export(spec: str, out: Path, duration: str, direction: str, user: int) 
     metavar="TIME",
     default="60 s",
     show_default=True,
-    help="How long to record each direction.",
+    help="Recording time for each direction.",
 )
 @click.option(
     "--most", metavar="RATE", default="500 Mbit/s", show_default=True, help="Highest sending rate."
@@ -119,13 +123,13 @@ def link_export(spec: str, out: Path, duration: str, direction: str, user: int) 
     default=Path("recorded"),
     show_default=True,
     metavar="NAME",
-    help="Name of the link NAME.toml and of its traces NAME-downlink.trace and NAME-uplink.trace.",
+    help="Name of the link NAME.toml and its traces NAME-downlink.trace and NAME-uplink.trace.",
 )
 @format_option
 def link_record(address: Address, duration: str, most: str, out: Path, output_format: str) -> None:
-    """Saturate a real link and record what it delivers.
+    """Saturate a real link and record the packets that it delivers.
 
-    The far end runs `cwndlab serve`. Simulator and kernel can both use the recorded trace.
+    The server runs `cwndlab serve`. Simulator and kernel can both use the recorded trace.
     """
     with Session(address) as session:
         for ahead in session.turn():
@@ -148,7 +152,7 @@ def link_record(address: Address, duration: str, most: str, out: Path, output_fo
     for recorded in recording.directions:
         if not recorded.was_full:
             name = recorded.direction.title
-            say(f"! the {name} was never saturated: it carries more than was sent; raise --most")
+            say(f"! the {name} was never saturated: it is faster than the sender; raise --most")
     say(
         "",
         f"  {command_line('cwndlab', 'compare', '--link', paths[-1])} compares algorithms over it",

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option(
     "--udp",
     metavar="RATE",
-    help="Also measure loss and jitter of datagrams at this rate: 2 Mbit/s.",
+    help="Also measure loss and jitter of datagrams at this rate, such as 2 Mbit/s.",
 )
 @trust_option
 @format_option
@@ -38,7 +38,7 @@ def preflight_command(
 ) -> int:
     """Check both ends and the path before a campaign.
 
-    With STUDY, also check that both ends can run it.
+    With STUDY, also check that both ends can run the study.
     """
     senders = []
     if study is not None:
@@ -67,7 +67,7 @@ def preflight_command(
     "--status",
     "is_status",
     is_flag=True,
-    help="Show which runs are done and which are missing, and measure nothing.",
+    help="Show which runs are done and which are missing, without measuring.",
 )
 @click.option("--quick", "is_quick", is_flag=True, help="Use the short version of the study.")
 @results_option
@@ -83,8 +83,8 @@ def live_command(
 ) -> None:
     """Measure STUDY between this machine and a server.
 
-    This machine is the user's end; `cwndlab serve` runs on the server. The same as
-    `run --backend live`.
+    This machine is the client; `cwndlab serve` runs on the server. This command is equivalent to
+    `cwndlab run --backend live`.
     """
     loaded = load_study(study, is_trusting=is_trusting, is_quick=is_quick, is_live=True)
     folder = results or live.default_folder(loaded, is_quick=is_quick)

@@ -24,7 +24,8 @@ token_option = secret_option("token", "File with the server's secret.")
 fingerprint_option = click.option(
     "--fingerprint",
     metavar="SHA256:...",
-    help="Fingerprint that `cwndlab serve` prints; by default the first one seen is remembered.",
+    help="Fingerprint that `cwndlab serve` prints. By default, the first fingerprint seen is "
+    "remembered.",
 )
 _LIVE_OPTIONS = (
     click.option("--server", metavar="HOST", help="HOST or HOST:PORT, where `cwndlab serve` runs."),
@@ -33,7 +34,7 @@ _LIVE_OPTIONS = (
     click.option(
         "--via",
         type=click.Choice(["iperf3"]),
-        help="Measure against a plain `iperf3 --server` there, without a token.",
+        help="Measure against a plain `iperf3 --server` on HOST, without a token.",
     ),
     click.option(
         "--place", metavar="NAME", help="Place of this machine, if the study has several places."
@@ -43,19 +44,19 @@ _LIVE_OPTIONS = (
         "labels",
         multiple=True,
         metavar="KEY=VALUE",
-        help="A note to keep with each run, such as weather=rain.",
+        help="Note to store with each run, such as weather=rain.",
     ),
     click.option(
         "--radio-log",
         type=click.Path(path_type=Path),
-        help="CSV log of radio readings from another program.",
+        help="CSV log of radio readings that another program writes.",
     ),
     click.option(
         "--outage",
         metavar="TIME",
         default="3 s",
         show_default=True,
-        help="Flag an outage after this long without data.",
+        help="Flag an outage after this time without data.",
     ),
     click.option(
         "--retries",
@@ -63,7 +64,7 @@ _LIVE_OPTIONS = (
         type=click.IntRange(min=0),
         default=0,
         show_default=True,
-        help="How many times to repeat a run that an outage disturbed.",
+        help="Repeat a run that an outage disturbed up to this number of times.",
     ),
     click.option(
         "--patience",
@@ -76,7 +77,7 @@ _LIVE_OPTIONS = (
         "--no-wait",
         "is_impatient",
         is_flag=True,
-        help="Exit instead of waiting for a period of the day.",
+        help="Exit instead of waiting for a period of the day that the study defines.",
     ),
     click.option(
         "--through-proxy",
@@ -88,7 +89,7 @@ _LIVE_OPTIONS = (
 
 
 def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that say where the server is; it gets an `address`."""
+    """Give a command the options that name the server; the command receives an `address`."""
 
     @functools.wraps(command)
     def with_address(
@@ -112,7 +113,7 @@ def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of a real network; it receives their values as `LiveOptions`."""
+    """Give a command the options of a real network, passed to the command as `LiveOptions`."""
 
     @functools.wraps(command)
     def with_live(**values: Any) -> object:  # noqa: ANN401  of options
@@ -142,7 +143,7 @@ class LiveOptions:
     is_proxy_accepted: bool
 
     def default_folder(self, study: StudyDefinition, *, is_quick: bool) -> Path:
-        """Default folder of results."""
+        """Return the default folder for results."""
         folder = default_folder(study, "live")
         via = f"-{self.via}" if self.via else ""
         quick = "-quick" if is_quick and study.model.quick else ""

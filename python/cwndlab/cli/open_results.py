@@ -1,4 +1,4 @@
-"""`cwndlab open`: the results on this machine in a browser."""
+"""`cwndlab open`: show the results on this machine in a browser."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ PAGE = Path(__file__).parents[1] / "data" / "page"
     "--port",
     type=click.IntRange(0, 65535),
     default=0,
-    help="Port on this machine; any free port if absent.",
+    help="Port on this machine; 0 takes any free port.",
 )
-@click.option("--no-browser", is_flag=True, help="Print the address and open no browser.")
+@click.option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
 def open_command(results: tuple[Path, ...], port: int, *, no_browser: bool) -> None:
-    """Look at RESULTS in a browser: all studies, as they run.
+    """Show RESULTS in a browser, including studies that are still running.
 
     \b
       cwndlab open
       cwndlab open results/lte-typical ~/measurements
 
-    RESULTS are folders of results, or folders that contain some; the default is `results`. Only
-    this machine can open the page; the printed address holds a secret token. The page shows
-    progress, answers, reports and runs, overlays two studies, and can start new ones.
+    RESULTS are folders of results, or folders that contain folders of results; the default is
+    `results`. Only this machine can open the page; the printed address contains a secret token. The
+    page shows progress, answers, reports and runs, overlays two studies, and can start new studies.
     """  # noqa: D301  click's mark of lines that stay as they are
     from cwndlab.viewer.memory import give_freed_memory_back  # noqa: PLC0415  as below
     from cwndlab.viewer.server import FILES, ResultsServer  # noqa: PLC0415  slow to load
@@ -42,7 +42,7 @@ def open_command(results: tuple[Path, ...], port: int, *, no_browser: bool) -> N
     places = results or (RESULTS_FOLDER,)
     for place in places:
         if results and not place.is_dir():
-            msg = f"{place}: there is no such folder; name one that holds results"
+            msg = f"{place}: there is no such folder; name a folder that contains results"
             raise CwndlabError(msg)
     if not all((PAGE / name).exists() for name, _ in FILES.values()):
         msg = "the page has not been built here; `make page` in a clone of cwndlab builds it"
@@ -50,7 +50,7 @@ def open_command(results: tuple[Path, ...], port: int, *, no_browser: bool) -> N
     try:
         server = ResultsServer(places, PAGE, port)
     except OSError as error:
-        msg = f"--port {port}: {error.strerror}; choose another, or leave it out"
+        msg = f"--port {port}: {error.strerror}; choose another port, or leave out --port"
         raise CwndlabError(msg) from None
     with server:
         say(f"the results are at {server.access.address} (Ctrl-C to stop)")

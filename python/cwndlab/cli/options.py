@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
@@ -23,45 +23,46 @@ jobs_option = click.option(
     "--jobs",
     metavar="N",
     type=click.IntRange(min=1, max=1024),
-    help="Number of runs at once.  [default: one per core]",
+    help="Number of runs in parallel.  [default: one per core]",
 )
 executor_option = click.option(
     "--executor",
     "cluster",
     metavar="dask://HOST:PORT",
-    help="A Dask cluster that simulates instead of this machine.",
+    help="Simulate on this Dask cluster instead of this machine.",
 )
 backend_option = click.option(
     "--backend",
     type=click.Choice([name for name in BACKENDS if name != "live"]),
     default="sim",
     show_default=True,
-    help="The simulator, this machine's kernel in real time (root), or stock Linux in a VM.",
+    help="Run in the simulator, on this machine's kernel in real time (needs root), or on stock "
+    "Linux in a virtual machine.",
 )
 any_backend_option = click.option(
     "--backend",
     type=click.Choice(BACKENDS),
     default="sim",
     show_default=True,
-    help="The simulator, this machine's kernel in real time (root), stock Linux in a virtual "
-    "machine, or a real network (--server).",
+    help="Run in the simulator, on this machine's kernel in real time (needs root), on stock Linux "
+    "in a virtual machine, or over a real network (needs --server).",
 )
 kernel_option = click.option(
     "--kernel",
     metavar="RELEASE",
-    help="With --backend vm: which kernel, 6.1 for example.  [default: the newest added]",
+    help="Kernel to run with --backend vm, such as 6.1.  [default: the newest kernel added]",
 )
 pcap_option = click.option(
     "--pcap",
     "is_captured",
     is_flag=True,
-    help="Keep each run's packets, headers only, in its capture.pcap.",
+    help="Save the packet headers of each run in its capture.pcap.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """The backend that the options choose."""
+    """The backend that the options select."""
 
     backend: BackendName
     jobs: int | None = None
@@ -71,7 +72,8 @@ class Where:
     def chosen(self) -> Backend:
         """Return the backend.
 
-        Raises: CwndlabError: this machine lacks what it needs; the message says what.
+        Raises:
+            CwndlabError: this machine lacks something that the backend needs; the message names it.
         """
         return backend_of(self.backend, self.jobs, self.cluster, self.kernel)
 

@@ -47,19 +47,19 @@ direction_option = click.option(
     type=click.Choice(["downlink", "uplink"]),
     default="downlink",
     show_default=True,
-    help="Direction of the data: along the link, or along the reverse link.",
+    help="Direction of the data: downlink uses the link, uplink uses the reverse link.",
 )
 
 
 def format_option(
     command: Callable[CommandArguments, CommandAnswer],
 ) -> Callable[CommandArguments, CommandAnswer]:
-    """The option common to all commands that print results."""
+    """Add the option --format, common to all commands that print results."""
     return functools.wraps(command)(_format_option(command))
 
 
 def console() -> Console:
-    """Return a console for standard output; lines are not broken if it is not a terminal."""
+    """Return a console for standard output; it wraps lines only in a terminal."""
     plain = Console(highlight=False)
     if plain.is_terminal:
         return plain
@@ -67,14 +67,14 @@ def console() -> Console:
 
 
 def say(*lines: RenderableType) -> None:
-    """Print for people; a string is printed unchanged."""
+    """Print lines for people; strings are printed unchanged."""
     to = console()
     for line in lines:
         to.print(Text(line) if isinstance(line, str) else line, soft_wrap=isinstance(line, str))
 
 
 def prose(text: str) -> RenderableType:
-    """Return a line, which a terminal breaks between words with a hanging indent."""
+    """Return a line, wrapped between words with a hanging indent if output is a terminal."""
     to = console()
     if not to.is_terminal or len(text) <= to.width:
         return text
@@ -93,7 +93,7 @@ def prose(text: str) -> RenderableType:
 
 
 def print_rows(rows: Iterable[Mapping[str, Any]], output_format: str) -> None:
-    """Print records of the same form, in one of the three formats."""
+    """Print records with the same keys in one of the three formats."""
     if output_format == "json":
         click.echo(json.dumps(list(rows), indent=2, ensure_ascii=False))
     elif output_format == "csv":
@@ -122,7 +122,7 @@ def print_text(text: str) -> None:
 
 
 def command_line(*parts: str | Path) -> str:
-    """Return a command as a user would type it."""
+    """Return a command, quoted for a shell."""
     return shlex.join(str(part) for part in parts)
 
 
@@ -147,7 +147,7 @@ def _cell(value: object) -> str:
 
 
 def _print_csv(rows: Iterable[Mapping[str, Any]]) -> None:
-    """Print rows one by one, as there may be more of them than fit into memory."""
+    """Print rows one by one, because all rows together may not fit into memory."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
     for number, row in enumerate(rows):
         if number == 0:
@@ -160,5 +160,5 @@ def _print_csv(rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def indented(drawn: RenderableType) -> Padding:
-    """Print rows of two left-aligned columns."""
+    """Return a renderable indented by two columns."""
     return Padding(drawn, (0, 0, 0, 2), expand=False)

@@ -1,4 +1,4 @@
-"""`cwndlab papers`, and what `reproduce` prints of a paper's claims."""
+"""`cwndlab papers`, and the table of a paper's claims that `reproduce` prints."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def papers_command(output_format: str) -> None:
 
 
 def _reproduced(paper_id: str) -> str:
-    """Return the parts of a paper that are compared with ours."""
+    """Return the parts of a paper that are compared with the results of cwndlab."""
     paper = load_paper(paper_id)
     claims = load_claims(paper_id).claims if paper_id in claimed_papers() else ()
     counts = [
@@ -61,7 +61,7 @@ def _reproduced(paper_id: str) -> str:
 
 
 def _state(paper_id: str) -> str:
-    """Return how many of a study's runs are in its folder."""
+    """Return whether a study's results are complete, incomplete or missing."""
     for name, how in ((paper_id, ""), (f"{paper_id}-quick", ", the short version")):
         try:
             results = Results(RESULTS_FOLDER / name)
@@ -72,13 +72,13 @@ def _state(paper_id: str) -> str:
 
 
 def print_claims(results: Results) -> None:
-    """Print every claim of the paper that a study reproduces, decided."""
+    """Print a verdict on each claim of the paper that the study reproduces."""
     if results.id not in claimed_papers():
         return
     judged = judge_paper(results.id, results)
     trials = try_paper(load_paper(results.id), results, judged)
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
-    for name in ("claim", "its own numbers", "ours", "decided by"):
+    for name in ("claim", "paper's numbers", "our results", "decided by"):
         table.add_column(name, overflow="fold")
     for each in judged:
         table.add_row(*_row(each, trials))

@@ -1,4 +1,4 @@
-"""`cwndlab plan`: the cost of a campaign before it begins."""
+"""`cwndlab plan`: estimate the cost of a campaign before it begins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PPB = 10**9
 
 
 def _time(hours: float) -> str:
-    """Return a time in a suitable unit."""
+    """Return a time with a suitable unit."""
     minutes = hours * 60
     if minutes < 1:
         return f"{minutes * 60:,.0f} s"
@@ -35,19 +35,19 @@ def _data(gigabytes: float | None) -> str:
 @click.option(
     "--pilot",
     type=click.Path(path_type=Path),
-    help="Results of a few repetitions, from which to take rate and variance.",
+    help="Results of a few repetitions, from which to estimate rate and variance.",
 )
 @click.option(
     "--effect",
     metavar="SHARE",
     default="5 %",
     show_default=True,
-    help="Smallest difference that matters.",
+    help="Smallest relative difference in goodput that matters.",
 )
 @click.option(
     "--rate",
     metavar="RATE",
-    help="Expected rate of each flow if there is no pilot, such as 20 Mbit/s.",
+    help="Expected rate of each flow if --pilot is not given, such as 20 Mbit/s.",
 )
 @trust_option
 @format_option
@@ -60,9 +60,9 @@ def plan_command(
     *,
     is_trusting: bool,
 ) -> None:
-    """Estimate the runs, hours and gigabytes a live campaign of STUDY needs.
+    """Estimate the runs, hours and gigabytes that a live campaign of STUDY needs.
 
-    It also says how many repetitions are needed to see an effect.
+    Also estimate the number of repetitions needed to detect an effect.
     """
     plan = plan_study(
         load_study(study, is_trusting=is_trusting, is_live=True),
@@ -85,11 +85,11 @@ def plan_command(
         return
     say(f"{plural(plan.runs, 'run')}, {_time(plan.hours)}, {_data(plan.gigabytes)}", "")
     if not rows:
-        say(f"repetitions: {plan.repetitions}; give a --pilot to know whether they are enough")
+        say(f"repetitions: {plan.repetitions}; give --pilot to check whether they are enough")
         return
     print_rows(rows, output_format)
     needed = plan.needed_repetitions
-    aim = f"to see {effect} in goodput (level {LEVEL:.0%} for all pairs, power {POWER:.0%})"
+    aim = f"to detect {effect} in goodput (level {LEVEL:.0%} for all pairs, power {POWER:.0%})"
     if needed is None:
         told = f"not every pair can be judged {aim}: a pilot needs at least two repetitions"
     else:

@@ -1,4 +1,4 @@
-"""`cwndlab play`: the simulator in a browser, on a page served to this machine only."""
+"""`cwndlab play`: run the simulator in a browser, on a page served only to this machine."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _LOOPBACK = "127.0.0.1"
     "--port",
     type=click.IntRange(0, 65535),
     default=0,
-    help="Port of the address, on this machine only; any free one if absent.",
+    help="Port on this machine; 0 takes any free port.",
 )
-@click.option("--no-browser", is_flag=True, help="Print the address and open no browser.")
+@click.option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
 def play_command(link: str | None, algorithm: str | None, port: int, *, no_browser: bool) -> None:
     """Open the simulator in a browser: move sliders, see curves.
 
@@ -34,8 +34,8 @@ def play_command(link: str | None, algorithm: str | None, port: int, *, no_brows
       cwndlab play
       cwndlab play --link nr-typical --algorithm cubic,bbr
 
-    Nothing leaves this machine: the simulator runs inside the page. Its numbers are those of
-        `cwndlab compare`; the page shows the command.
+    Nothing leaves this machine: the simulator runs inside the page. The numbers are those of
+    `cwndlab compare`; the page shows the command.
     """  # noqa: D301  click's mark of lines that stay as they are
     with _server(port) as server:
         begin = {"link": link, "algorithm": algorithm}
@@ -49,7 +49,7 @@ def play_command(link: str | None, algorithm: str | None, port: int, *, no_brows
 
 
 def _server(port: int) -> ThreadingHTTPServer:
-    """A server of the page.
+    """Return a server for the page.
 
     Raises:
         CwndlabError: the page has not been built, or the port is taken.
@@ -73,10 +73,10 @@ def _server(port: int) -> ThreadingHTTPServer:
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Print nothing for each request."""
+            """Do not log requests."""
 
     try:
         return ThreadingHTTPServer((_LOOPBACK, port), Handler)
     except OSError as error:
-        msg = f"--port {port}: {error.strerror}; choose another, or leave it out"
+        msg = f"--port {port}: {error.strerror}; choose another port, or leave out --port"
         raise CwndlabError(msg) from None

@@ -1,4 +1,4 @@
-"""C files that came with a study: nothing is compiled before the user has agreed."""
+"""Consent for C files that came with a study: compile nothing before the user has agreed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def load_study(
     """Read a study, after the user has agreed to compile and run its C files.
 
     Raises:
-        UntrustedCodeError: the user has not agreed, or cannot be asked.
+        UntrustedCodeError: the user refused, or there is no terminal to ask the user.
         StudyError: the study has an error.
     """
     files = sorted(references_in(TomlSource.read(path).document).values())
@@ -46,7 +46,7 @@ def load_study(
 
 
 def trust_own(study: Study, folder: Path) -> None:
-    """Remember a results folder as trusted, as the user has just named its C files."""
+    """Remember a results folder as trusted, because the user has just named its C files."""
     if references_in(study.document) and not is_trusted(folder.resolve()):
         trust(folder.resolve())
 
@@ -59,11 +59,11 @@ def _ask(path: Path, files: Sequence[str], *, is_trusting: bool) -> None:
     if not is_trusting:
         what = f"{path} compiles and runs {plural(len(files), 'C file')}: {names}"
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            msg = f"{what}\n  read the code; if you trust it, give the command --trust"
+            msg = f"{what}\n  read the code; if you trust it, add --trust to the command"
             raise UntrustedCodeError(msg)
-        confined = "They run in a process that opens no other file and no connection."
+        confined = "They run in a process that cannot open other files or connections."
         click.echo(f"{what}\n{confined if is_confining() else ''}", err=True)
-        if not click.confirm("Do you trust the files of this folder?", err=True):
+        if not click.confirm("Do you trust the files in this folder?", err=True):
             msg = f"{path} was not run"
             raise UntrustedCodeError(msg)
     trust(folder)

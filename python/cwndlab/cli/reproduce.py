@@ -1,4 +1,4 @@
-"""`cwndlab reproduce`: a published study, run again and judged."""
+"""`cwndlab reproduce`: run a published study again and judge its claims."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ def reproduce_command(  # noqa: PLR0913  one argument per option
     *,
     is_quick: bool,
 ) -> None:
-    """Run a published study again and decide its claims.
+    """Run a published study again and judge its claims.
 
-    ID is one of `cwndlab papers`, or all. The last line is the path of the report. With `all`,
-    --results is the folder of all results.
+    ID is an ID that `cwndlab papers` lists, or `all`. The last line printed is the path of the
+    report. With `all`, --results is the parent folder of the results of all studies.
     """
     where = Where(backend, jobs, cluster, kernel)
     if study_id != EVERY_PAPER:
@@ -96,7 +96,7 @@ def _reproduce(study_id: str, results: Path | None, where: Where, *, is_quick: b
 
 
 def find_study(name: str) -> Path:
-    """The file of a paper's study.
+    """Return the file of a paper's study.
 
     Raises:
         UnknownNameError: there is no study of this name.

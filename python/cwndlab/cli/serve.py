@@ -1,6 +1,6 @@
-"""`cwndlab serve`: the server of live measurements.
+"""`cwndlab serve`: the server for live measurements.
 
-It imports little, because it may run for months.
+The server imports few modules, because it may run for months.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _SHORTEST_SILENCE_S, _LONGEST_SILENCE_S = 4, 3_600
     metavar="ADDRESS",
     default="0.0.0.0",  # noqa: S104  a server for other machines
     show_default=True,
-    help="Address to listen on; `::` takes IPv6 and IPv4.",
+    help="Address to listen on; `::` accepts IPv6 and IPv4.",
 )
 @click.option(
     "--port",
@@ -51,7 +51,7 @@ _SHORTEST_SILENCE_S, _LONGEST_SILENCE_S = 4, 3_600
     type=click.IntRange(0, 65_535),
     default=_DEFAULT_PORT,
     show_default=True,
-    help="TCP and UDP port; 0 takes any free one.",
+    help="TCP and UDP port; 0 takes any free port.",
 )
 @click.option(
     "--silence",
@@ -68,22 +68,22 @@ _SHORTEST_SILENCE_S, _LONGEST_SILENCE_S = 4, 3_600
 def serve_command(
     token_file: Path, key_file: Path, host: str, port: int, silence: str, user: str | None
 ) -> None:
-    """Run the measurement server. Clients need its token.
+    """Run the measurement server. Clients need the server's token.
 
-    If root starts it, the server opens its port and then switches to another user, who may still
+    If root starts the server, it opens its port and then switches to another user, who may still
     choose any congestion control.
     """
     if not token_file.exists():
         with token_file.open("x", encoding="ascii") as file:
             token_file.chmod(0o600)
             file.write(new_token() + "\n")
-        say(f"made {token_file}; copy it to the client, by scp for example")
+        say(f"made {token_file}; copy this file to the client, for example with scp")
     if not key_file.exists():
         make_certificate(key_file)
     certificate = read_certificate(key_file)
     silence_s = parse_duration(silence) / 1e9
     if not _SHORTEST_SILENCE_S <= silence_s <= _LONGEST_SILENCE_S:
-        msg = f"--silence {silence}: give 4 s to 1 h"
+        msg = f"--silence {silence}: give a time from 4 s to 1 h"
         raise click.UsageError(msg)
     limits = Limits(silence_s=silence_s)
     server = Server(read_token(token_file), certificate, limits)
@@ -94,7 +94,7 @@ def serve_command(
             load_methods()
             drop_root(becoming)
         if not may_choose_any_algorithm():
-            say("not root: only algorithms that this machine allows to all users can be chosen")
+            say("not root: clients can only choose algorithms that this machine allows all users")
         user_name = "" if becoming is None else f", as {becoming.pw_name}"
         say(
             f"fingerprint {certificate.fingerprint}",

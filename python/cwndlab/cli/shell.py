@@ -1,4 +1,4 @@
-"""`cwndlab shell`: any program behind an emulated link."""
+"""`cwndlab shell`: run any program behind an emulated link."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ _LEAST_MBIT_S = 0.1  # a full bar is at least this
 @click.option(
     "--reverse-link",
     metavar="LINK",
-    help="Link from the program; if absent, the same delay without limits.",
+    help="Link from the program.  [default: the same delay, without limits]",
 )
 @click.option(
-    "--algorithm", metavar="NAME", help="Congestion control over the link, in both directions."
+    "--algorithm", metavar="NAME", help="Congestion control of connections over the link."
 )
 @click.option(
     "--seed",
@@ -58,10 +58,10 @@ _LEAST_MBIT_S = 0.1  # a full bar is at least this
     "--pcap",
     metavar="FILE",
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    help="Keep the headers of all packets at COMMAND's interface.",
+    help="Capture the headers of all packets at COMMAND's interface in this file.",
 )
 @click.option(
-    "--watch", "is_watching", is_flag=True, help="Show the traffic on a running shell's link."
+    "--watch", "is_watching", is_flag=True, help="Show the traffic on the link of a running shell."
 )
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def shell_command(  # noqa: PLR0913, PLR0917  one argument per option
@@ -80,14 +80,14 @@ def shell_command(  # noqa: PLR0913, PLR0917  one argument per option
       cwndlab shell --link "rate=2 Mbit/s,delay=300 ms" --algorithm bbr
       cwndlab shell --watch        in another terminal: rate, delay and queue
 
-    Needs root. COMMAND reaches this machine at the address in $CWNDLAB_HOST, and all other hosts
-    through the HTTP proxy that its environment variables name.
+    The command needs root. COMMAND reaches this machine at the address in $CWNDLAB_HOST, and all
+    other hosts through the HTTP proxy given in COMMAND's environment variables.
     """  # noqa: D301  click's mark of lines that stay as they are
     if is_watching:
         _watch()
         return
     if link is None:
-        msg = "a shell needs a --link (cwndlab link list)"
+        msg = "cwndlab shell needs --link (cwndlab link list)"
         raise click.UsageError(msg)
     setup = _setup(link, reverse_link, seed)
     if pcap is not None:
@@ -108,7 +108,7 @@ def _setup(link: str, reverse_link: str | None, seed: int) -> dict[str, Any]:
 def _become(
     setup: dict[str, Any], link: str, algorithm: str | None, command: tuple[str, ...]
 ) -> None:
-    """Give this process to the helper, so that the program has the terminal to itself."""
+    """Replace this process with the helper; only the program then uses the terminal."""
     helper = require_helper()
     if algorithm is not None:
         setup["algorithm"] = _in_kernel(algorithm)
@@ -118,7 +118,7 @@ def _become(
     os.lseek(descriptor, 0, os.SEEK_SET)
     os.set_inheritable(descriptor, True)  # noqa: FBT003  its only argument
     if sys.stdin.isatty() and sys.stdout.isatty():
-        say(f"behind {link}; exit to leave; cwndlab shell --watch elsewhere shows its traffic")
+        say(f"behind {link}; type exit to leave; run cwndlab shell --watch to see the traffic")
     sys.stdout.flush()
     arguments = [helper.name, "shell", str(descriptor), *command]
     os.execv(helper, arguments)  # noqa: S606  our own program, and the user's
@@ -130,8 +130,8 @@ def _in_kernel(algorithm: str) -> str:
     Algorithms of cwndlab and C files stay loaded until the shell ends.
 
     Raises:
-        CwndlabError: there is no such algorithm, or this kernel lacks it; the message says what to
-            do.
+        CwndlabError: there is no such algorithm, or this kernel lacks the algorithm; the message
+            names a remedy.
     """
     names = KernelNames()
     flow = {end: {"algorithm": algorithm} for end in ("sender", "receiver")}
@@ -150,7 +150,7 @@ def _in_kernel(algorithm: str) -> str:
 
 
 def _watch() -> None:
-    """Show the link's traffic until the shell ends: a chart in a terminal, lines elsewhere."""
+    """Show the link's traffic until the shell ends: as a chart in a terminal, or as lines."""
     statuses = _statuses()
     terminal = console()
     if not terminal.is_terminal:
@@ -210,7 +210,7 @@ def _statuses() -> Iterator[dict[str, Any]]:
 
     names = _shells()
     if not names:
-        msg = "no shell is running; start one: cwndlab shell --link LINK"
+        msg = "no shell is running; start a shell with: cwndlab shell --link LINK"
         raise CwndlabError(msg)
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(f"\0{names[-1]}")
@@ -220,7 +220,7 @@ def _statuses() -> Iterator[dict[str, Any]]:
 
 
 def _shells() -> list[str]:
-    """Return the control sockets of this namespace's shells, the latest last."""
+    """Return the control sockets of the shells in this namespace, with the latest shell last."""
     try:
         with open("/proc/net/unix", encoding="utf-8") as table:  # noqa: PTH123  no file
             words = [line.split()[-1] for line in table]

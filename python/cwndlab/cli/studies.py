@@ -59,8 +59,8 @@ if TYPE_CHECKING:
 @live_options
 @pcap_option
 @trust_option
-@click.option("--quick", "is_quick", is_flag=True, help="The study's short version.")
-@click.option("--dry-run", "is_dry", is_flag=True, help="Print what would run, without running it.")
+@click.option("--quick", "is_quick", is_flag=True, help="Use the short version of the study.")
+@click.option("--dry-run", "is_dry", is_flag=True, help="Print the runs without running them.")
 @format_option
 def run_command(  # noqa: PLR0913  one argument per option
     study: Path,
@@ -82,7 +82,7 @@ def run_command(  # noqa: PLR0913  one argument per option
         study, is_trusting=is_trusting, is_quick=is_quick, is_live=backend == "live"
     )
     if is_quick and not loaded.model.quick:
-        click.echo(f"{study} has no [quick] table: this is the whole study", err=True)
+        click.echo(f"{study} has no [quick] table: the whole study runs", err=True)
     if is_captured:
         loaded = loaded.with_captures()
     if is_dry:
@@ -112,7 +112,7 @@ def run_command(  # noqa: PLR0913  one argument per option
 
 
 def _print_plan(study: Study, backend: BackendName, jobs: int | None, output_format: str) -> None:
-    """Print what would be run, and what it would cost."""
+    """Print the runs of a study and their cost, without running them."""
     if output_format == "table":
         say(*(prose(line) for line in describe_study(study)))
         if backend == "sim":
@@ -136,14 +136,18 @@ def measure(study: Study, folder: Path, live: LiveOptions) -> None:
 
 @click.command("report")
 @click.argument("results", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="Folder.  [default: RESULTS/report]")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Folder for the report.  [default: RESULTS/report]",
+)
 @click.option("--open", "is_opened", is_flag=True, help="Open the report in a browser.")
 def report_command(results: Path, out: Path | None, *, is_opened: bool) -> None:
     """Write the report on RESULTS and print its path."""
     page = reported(open_results(results), out)
     click.echo(page)
     if is_opened and click.launch(page.resolve().as_uri()):
-        click.echo("no browser was found to open it", err=True)
+        click.echo("no browser was found to open the report", err=True)
 
 
 def result_options(results: Path | None, *, is_quick: bool) -> list[str]:
@@ -152,14 +156,14 @@ def result_options(results: Path | None, *, is_quick: bool) -> list[str]:
 
 
 def folder_of(study: Study, backend: BackendName = "sim", *, is_quick: bool) -> Path:
-    """Return the study's folder; its short version has a folder of its own."""
+    """Return the folder of the study's results; the short version has a separate folder."""
     folder = default_folder(study, backend)
     return folder.with_name(f"{folder.name}-quick") if is_quick and study.model.quick else folder
 
 
 @contextlib.contextmanager
 def completed(study: Study, folder: Path, where: Where, again: str) -> Iterator[Results]:
-    """Run a study; finished runs can be printed before a failure ends the command."""
+    """Run a study and yield its results; only then does a failure end the command."""
     failure = None
     try:
         results = run_study(
@@ -178,7 +182,7 @@ def completed(study: Study, folder: Path, where: Where, again: str) -> Iterator[
 
 
 def reported(results: Results, out: Path | None, *, is_quick: bool = False) -> Path:
-    """Write the report; for a study's short version, only the page without figure files."""
+    """Write the report; for the short version of a study, write the page without figure files."""
     from cwndlab.report import FORMATS, write_report  # noqa: PLC0415  slow to load
 
     formats = () if is_quick else FORMATS
@@ -192,7 +196,7 @@ def print_comparisons(results: Results) -> None:
     say("", indented(Text(ran)))
     disturbed = runs["flags"].count() if "flags" in runs.columns else 0
     if disturbed:
-        say(f"  ! {disturbed:,} runs were disturbed; the report says by what")
+        say(f"  ! {disturbed:,} runs were disturbed; the report shows the causes")
     if results.flows().is_empty():
         return
     answers = results.answers()

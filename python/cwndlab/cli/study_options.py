@@ -39,10 +39,10 @@ def study_option(
     """Return the option for a key of `[study]`, or of `[[flow]]` if `[study]` has no such key.
 
     Args:
-        key: key of the schema; its description is the option's help.
-        *names: flags and the name of the command's argument, if not those of the key.
-        more: sentences to add to the help that hold only for the option.
-        **changes: arguments of `click.option` where they differ from the schema.
+        key: key of the schema; its description becomes the option's help.
+        *names: flags and the argument's name, if they are not derived from the key.
+        more: sentences to append to the help, which apply only to the option.
+        **changes: arguments of `click.option` that replace those from the schema.
     """
     field = StudyModel.model_fields.get(key) or Flow.model_fields[key]
     kind, metadata = _bare(field.annotation)
@@ -67,13 +67,13 @@ def study_option(
 
 
 def help_of(field: FieldInfo, more: str = "") -> str:
-    """A field's description as a sentence, and more sentences."""
+    """Return a field's description as a sentence, followed by `more`."""
     text = field.description or ""
     return " ".join([f"{text[:1].upper()}{text[1:]}.", more]).strip()
 
 
 def _bare(annotation: Any) -> tuple[Any, list[Any]]:  # noqa: ANN401  types
-    """Return a type without None, and its annotations."""
+    """Return the type without the alternative None, and the type's annotations."""
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         kinds = [kind for kind in typing.get_args(annotation) if kind is not types.NoneType]
         return _bare(kinds[0]) if len(kinds) == 1 else (annotation, [])

@@ -1,4 +1,4 @@
-"""`cwndlab trial`: advice, tried on a real network."""
+"""`cwndlab trial`: test advice on a real network."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _trial_argument = click.argument("trial", type=click.Path(path_type=Path))
 
 @click.group("trial")
 def trial_command() -> None:
-    """Try advice on a real network, safely, and judge it.
+    """Test advice safely on a real network, and judge the result.
 
     \b
       cwndlab advise --link lte-typical
@@ -50,23 +50,27 @@ def trial_command() -> None:
       cwndlab trial run lte --route 198.51.100.0/24       # or on a server, as root
       cwndlab trial verdict lte
 
-    A trial gives all connections one algorithm for a period, then the other, in random order, and
-    compares neighbouring periods. What it will claim is registered before it begins.
+    A trial gives all connections one of two algorithms for a period, then the other, in random
+    order, and compares neighbouring periods. The prediction is registered before the trial begins.
     """  # noqa: D301  click's mark of lines that stay as they are
 
 
 @trial_command.command("register")
 @click.argument("results", type=click.Path(path_type=Path))
 @click.option(
-    "--challenger", metavar="NAME", help="The algorithm to try.  [default: the recommended one]"
+    "--challenger", metavar="NAME", help="Algorithm to try.  [default: the recommended algorithm]"
 )
 @baseline_option
-@click.option("--goal", type=click.Choice(GOALS), help="The goal.  [default: of RESULTS]")
+@click.option(
+    "--goal",
+    type=click.Choice(GOALS),
+    help="Goal by which the algorithms are judged.  [default: the goal of RESULTS]",
+)
 @click.option(
     "--blocks",
     metavar="N",
     type=click.IntRange(min=6),
-    help="Pairs of periods.  [default: enough to see the predicted change]",
+    help="Number of pairs of periods.  [default: enough to detect the predicted change]",
 )
 @click.option(
     "--period", metavar="TIME", default="1 min", show_default=True, help="Duration of a period."
@@ -76,19 +80,19 @@ def trial_command() -> None:
     metavar="TIME",
     default="5 s",
     show_default=True,
-    help="Start of each period that does not count.",
+    help="Time at the start of each period that the comparison leaves out.",
 )
 @click.option(
     "--pilot",
     type=click.Path(path_type=Path),
-    help="An earlier trial, which shows how much periods differ.",
+    help="Earlier trial from which to estimate how much neighbouring periods differ.",
 )
 @click.option(
     "--seed",
     type=int,
     default=1,
     show_default=True,
-    help="Seed of the order of periods.",
+    help="Random seed for the order of periods.",
 )
 @click.option(
     "--out",
@@ -113,8 +117,8 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
 ) -> None:
     """Register the prediction of RESULTS before a trial.
 
-    RESULTS are those of `advise`, or of a simulated study. The prediction cannot be changed
-    afterwards: its SHA-256 stands in the file, which you can publish.
+    RESULTS come from `advise` or from a simulated study. The prediction cannot be changed
+    afterwards: the file, which you can publish, contains the prediction's SHA-256.
     """
     design = Design(blocks, _seconds(period), _seconds(wash_out), seed=seed)
     if design.washout_s >= design.period_s:
@@ -134,7 +138,7 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
     say(
         prose(
             f"{plural(found.blocks, 'block')} of two periods of {found.period_s:g} s, {length} in "
-            f"all, see such a change in four of five trials if neighbouring periods differ by "
+            f"total, detect such a change in four of five trials if neighbouring periods differ by "
             f"{100 * design.spread:.0f} %."
         )
         if blocks is None
@@ -150,10 +154,14 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
 @click.option(
     "--route",
     metavar="PREFIX",
-    help="Switch the route of this server to a prefix, such as 198.51.100.0/24, or default.",
+    help="Switch the algorithm on the route from this server to PREFIX, such as 198.51.100.0/24 or "
+    "default.",
 )
 @click.option(
-    "--sysctl", "is_default", is_flag=True, help="Switch this server's default for all connections."
+    "--sysctl",
+    "is_default",
+    is_flag=True,
+    help="Switch this server's default algorithm for all connections.",
 )
 @study_option("direction")
 @click.option(
@@ -161,7 +169,7 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
     type=click.IntRange(min=1, max=64),
     default=1,
     show_default=True,
-    help="Connections at once between two hosts.",
+    help="Number of simultaneous connections between two hosts.",
 )
 @click.option(
     "--most-rtt",
@@ -183,14 +191,14 @@ def run_command(  # noqa: PLR0913  one argument per option
 ) -> None:
     """Measure the missing periods of TRIAL.
 
-    With --server, between this machine and a server that runs `cwndlab serve`. With --route or
-    --sysctl, on this server, whose own connections are watched: the setting is put back when the
-    command ends, even if it is killed. A challenger that does harm ends the trial: on a server
-    within its period, between two hosts after it.
+    With --server, measure between this machine and a server that runs `cwndlab serve`. With --route
+    or --sysctl, switch the algorithm of this server and watch the server's own connections; the
+    setting is restored when the command ends, even if the command is killed. A challenger that does
+    harm ends the trial: within the period on a server, after the period between two hosts.
     """
     prediction = read_prediction(trial / FILE)
     if sum([route is not None, is_default, live.server is not None]) != 1:
-        msg = "say where to try it with one of --server, --route and --sysctl"
+        msg = "choose where to run the trial with one of --server, --route and --sysctl"
         raise click.UsageError(msg)
     limits = Guardrails(rtt_ratio=most_rtt)
     say(prose(_claim(prediction)), "")
@@ -218,13 +226,13 @@ def run_command(  # noqa: PLR0913  one argument per option
 @click.option(
     "--ledger",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="File of verdicts.  [default: the user's own]",
+    help="Ledger to which the verdict is added.  [default: the user's own ledger]",
 )
 @format_option
 def verdict_command(trial: Path, ledger: Path | None, output_format: str) -> None:
     """Judge TRIAL, and add the verdict to the ledger.
 
-    It is added once all periods are measured.
+    The verdict is added once all periods have been measured.
     """
     found = judge_trial(trial)
     path = ledger or ledger_of_user()
@@ -249,11 +257,11 @@ def verdict_command(trial: Path, ledger: Path | None, output_format: str) -> Non
 
 @trial_command.command("restore")
 def restore_command() -> None:
-    """Put back what a killed trial left changed on this machine."""
+    """Restore the setting that a killed trial left changed."""
     from cwndlab.measure.trial.way_back import restore_left  # noqa: PLC0415  Linux only
 
     restored = restore_left()
-    say("nothing is left to put back" if restored is None else f"{restored} is as before")
+    say("nothing is left to restore" if restored is None else f"{restored} was restored")
 
 
 def _seconds(text: str) -> float:
@@ -270,7 +278,7 @@ def _claim(found: RegisteredPrediction) -> str:
 
 
 def _percent(logarithm: float) -> str:
-    """A change of utility, which is a logarithm, in percent with its sign."""
+    """Return a change in utility, given as a logarithm, in percent with its sign."""
     return f"{100 * math.expm1(logarithm):+.3g}"
 
 
@@ -290,9 +298,9 @@ def _say_verdict(found: TrialState) -> None:
 
 
 def verdict_lines(entry: LedgerEntry, left: int) -> list[str]:
-    """Return the verdict in sentences."""
+    """Return the verdict as sentences."""
     claim, change = entry.prediction, entry.change
-    measured = "Too few blocks have connections that say anything."
+    measured = "Too few blocks have connections that carried enough data."
     if change is not None:
         measured = (
             f"Measured: {claim.challenger} instead of {claim.baseline} changes the utility by "

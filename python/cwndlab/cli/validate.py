@@ -1,4 +1,4 @@
-"""`cwndlab validate`: the simulator beside the kernel."""
+"""`cwndlab validate`: compare the simulator with the kernel."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cwndlab.backends import BackendName
     from cwndlab.validation import CellAgreement, Replayed
 
-_NO_CALLS = "calls in a virtual machine's kernel are not compared with the native build"
+_NO_CALLS = "algorithm calls in a virtual machine's kernel are not compared with the native build"
 
 
 @click.command("validate")
@@ -32,7 +32,8 @@ _NO_CALLS = "calls in a virtual machine's kernel are not compared with the nativ
     type=click.Choice(["kernel", "vm"]),
     default="kernel",
     show_default=True,
-    help="This machine's kernel in real time (root), or stock Linux in a virtual machine.",
+    help="Run on this machine's kernel in real time (needs root), or on stock Linux in a virtual "
+    "machine.",
 )
 @kernel_option
 @jobs_option
@@ -41,7 +42,7 @@ _NO_CALLS = "calls in a virtual machine's kernel are not compared with the nativ
     "traces",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     nargs=2,
-    help="Recorded traces of downlink and uplink, used instead of the study's.",
+    help="Recorded traces of downlink and uplink, which replace the traces of the study.",
 )
 @click.option(
     "--at-once",
@@ -49,7 +50,7 @@ _NO_CALLS = "calls in a virtual machine's kernel are not compared with the nativ
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Number of kernel runs at the same time, each in its own namespaces.",
+    help="Number of kernel runs in parallel, each in its own namespaces.",
 )
 @trust_option
 @click.option("--quick", "is_quick", is_flag=True, help="Use the short version of the study.")
@@ -69,9 +70,9 @@ def validate_command(  # noqa: PLR0913, PLR0917  one argument per option
 ) -> int:
     """Compare the simulator with a Linux kernel.
 
-    Each cell of STUDY is run in both, and the report says where they agree. Without STUDY, six
-    algorithms are run on three links, which takes 50 minutes on the kernel. Using this machine's
-    kernel needs root.
+    Run each cell of STUDY in both, and report where simulator and kernel agree. Without STUDY, run
+    six algorithms on three links, which takes 50 minutes on the kernel. Using this machine's kernel
+    needs root.
     """
     loaded = load_study(study or OWN_STUDY, is_trusting=is_trusting, is_quick=is_quick)
     if traces:
@@ -119,12 +120,12 @@ def validate_command(  # noqa: PLR0913, PLR0917  one argument per option
 
 
 def _replays(study: Study, folder: Path) -> tuple[list[Replayed], str]:
-    """Replay calls recorded in the kernel, or return why algorithms cannot be loaded into it."""
+    """Replay calls recorded in the kernel, or return why it cannot load algorithms."""
     in_the_way = obstacles()
     if not in_the_way:
         return replayed(study, folder, lambda text: click.echo(text, err=True)), ""
     reasons = "; ".join(f"{each.what} ({each.remedy})" for each in in_the_way)
-    why_not = f"calls in the kernel are not compared with the native build: {reasons}"
+    why_not = f"algorithm calls in the kernel are not compared with the native build: {reasons}"
     click.echo(why_not, err=True)
     return [], why_not
 
@@ -133,7 +134,13 @@ def _print(judgements: list[CellAgreement]) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("")
     table.add_column("verdict")
-    for head in ("goodput Mbit/s", "RTT ms median", "retransmitted %", "timeouts", "windows apart"):
+    for head in (
+        "goodput Mbit/s",
+        "RTT ms median",
+        "retransmitted %",
+        "timeouts",
+        "cwnd difference",
+    ):
         table.add_column(head)
     for each in judgements:
         cells = []
@@ -143,7 +150,7 @@ def _print(judgements: list[CellAgreement]) -> None:
             cells.append(f"{number(simulated)} | {number(measured)} {percent(pair.difference)}")
         names = ", ".join(str(value) for value in each.cell.values())
         table.add_row(names, verdict_of(each), *cells, percent(each.cwnd_distance))
-    say("", "  simulator | kernel, and how far the simulator is off", "", table)
+    say("", "  simulator | kernel, and the simulator's deviation from the kernel", "", table)
 
 
 def _print_replays(replays: list[Replayed]) -> None:

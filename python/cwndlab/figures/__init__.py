@@ -1,4 +1,4 @@
-"""Figures for print and for notebooks: units on every axis, colours fixed by algorithm."""
+"""Figures for print and notebooks, with units on every axis and fixed algorithm colours."""
 
 from cwndlab.figures.canvas import FORMATS, house_style, new_figure, save_figure
 from cwndlab.figures.decimate import decimate, kept_points

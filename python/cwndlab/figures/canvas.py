@@ -1,7 +1,7 @@
 """Creating figures and writing them to files, with equal bytes for equal input.
 
-Figures are made without pyplot: no global state changes, and several threads can draw.  Equal bytes
-need a fixed salt for the identifiers in SVG files and no dates in any file.
+Figures are made without pyplot, so no global state changes and several threads can draw.  To make
+the bytes equal, the identifiers in SVG files have a fixed salt and no file contains a date.
 """
 
 from collections.abc import Iterator, Sequence
@@ -52,7 +52,7 @@ _NO_DATES: dict[str, dict[str, str | None]] = {
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Draw with the project's fonts, grid and sizes inside a `with` block."""
+    """Apply the project's fonts, grid and sizes inside a `with` block."""
     with mpl.rc_context(_STYLE):
         yield
 
@@ -66,7 +66,7 @@ def new_figure(
     share_x: bool = False,
     share_y: bool = False,
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure in the project's style and its axes, row by row."""
+    """Return a figure in the project's style, and the list of its axes, row by row."""
     with house_style():
         figure = Figure(figsize=(width_in, height_in))
         FigureCanvasAgg(figure)
@@ -75,14 +75,14 @@ def new_figure(
 
 
 def title(axes: Axes, text: str) -> None:
-    """Write a panel's title, if it has one."""
+    """Set a panel's title, unless the text is empty."""
     if text:
         with house_style():
             axes.set_title(text)
 
 
 def legend_above(axes: Axes, columns: int) -> None:
-    """Put the legend above the axes, where it hides no line."""
+    """Put the legend above the axes, where the legend hides no line."""
     with house_style():
         axes.legend(
             loc="lower left",
@@ -97,10 +97,10 @@ def legend_above(axes: Axes, columns: int) -> None:
 def save_figure(
     figure: Figure, folder: Path, name: str, formats: Sequence[str] = FORMATS
 ) -> list[Path]:
-    """Write a figure as `folder/name.svg`, `.pdf` and `.png`, or as the formats asked for.
+    """Write a figure as `folder/name.svg`, `.pdf` and `.png`, or only in `formats`.
 
     Raises:
-        ValueError: A format is not one of these three.
+        ValueError: a format is not one of these three.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written = []

@@ -1,7 +1,7 @@
 """Fewer points for the same picture: the first, lowest, highest and last of each interval.
 
-A screen has some thousand columns of pixels; a line through these four points of each column looks
-exactly like the line through all points, and no peak or cut is lost.
+A screen has a few thousand columns of pixels. A line through these four points of each column looks
+exactly like the line through all points, and no peak or dip is lost.
 """
 
 import numpy as np
@@ -11,14 +11,14 @@ from cwndlab.stats.bootstrap import Floats
 
 
 def decimate(times: npt.ArrayLike, values: npt.ArrayLike, most: int) -> tuple[Floats, Floats]:
-    """Return about `most` of the points in order, including all extreme values."""
+    """Return about `most` points in order, including the extremes of each interval."""
     t, v = np.asarray(times, dtype=np.float64), np.asarray(values, dtype=np.float64)
     kept = kept_points(t, [v], most)
     return t[kept], v[kept]
 
 
 def kept_points(times: Floats, columns: list[Floats], most: int) -> npt.NDArray[np.intp]:
-    """Return which points to keep so that every column keeps its extremes in each stretch."""
+    """Return the indices of points that keep every column's extremes in each interval."""
     count = len(times)
     if count <= most or count == 0:
         return np.arange(count)

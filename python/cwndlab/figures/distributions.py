@@ -15,13 +15,16 @@ from cwndlab.stats import box_summary, empirical_cdf
 
 _FEWEST_FOR_BOX = 5  # fewer values are shown themselves: quartiles of four say nothing more
 _LEAST_SPAN = 0.06
-"""Smallest length of an axis relative to its values, so that differences below 3 % look small."""
+"""Smallest length of an axis relative to its values; makes differences below 3 % look small."""
 
 
 def plot_cdf(
     axes: Axes, values: Mapping[str, npt.ArrayLike], column: str, *, of: str = "runs"
 ) -> None:
-    """Draw the cumulative distribution of each contestant's values; `of` names what is counted."""
+    """Draw the cumulative distribution of each contestant's values.
+
+    `of` names, for the axis label, the items that have one value each.
+    """
     styles = styles_of(values)
     with house_style():
         for name, own in values.items():
@@ -41,7 +44,7 @@ def plot_cdf(
         _keep_small(axes, "x")
         axes.set_ylim(0, 1.02)
         axes.set_xlabel(quantity(column).header)
-        axes.set_ylabel(f"share of {of} at or below")
+        axes.set_ylabel(f"cumulative share of {of}")
         legend_above(axes, columns=2)
 
 
@@ -54,7 +57,7 @@ def plot_box(
 ) -> None:
     """Draw a box per contestant: quartiles, whiskers to 1.5 IQR, the mean as a cross.
 
-    With fewer than five values a box would be misleading, so the values themselves are drawn.
+    For fewer than five values a box would be misleading; the values themselves are drawn instead.
     """
     styles = styles_of(values)
     with house_style():

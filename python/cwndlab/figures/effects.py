@@ -1,4 +1,4 @@
-"""Effect of a factor: one line per algorithm over its levels, with intervals."""
+"""Effect of a factor: one line per algorithm over the factor's levels, with intervals."""
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -13,7 +13,7 @@ _MOST_LEGEND_COLUMNS = 5
 
 
 def plot_effect(axes: Axes, effect: Effect, column: str) -> None:
-    """Draw each algorithm's mean of a quantity over a factor, with its 95 % interval."""
+    """Draw each algorithm's mean of a quantity over a factor's levels, with 95 % intervals."""
     means = effect.means[column]
     styles = styles_of(means)
     with house_style():
@@ -50,7 +50,7 @@ def plot_effect(axes: Axes, effect: Effect, column: str) -> None:
 
 
 def effect_figure(effect: Effect, column: str) -> Figure:
-    """Return a figure of a quantity over a factor."""
+    """Return a figure of a quantity over a factor's levels."""
     figure, axes = new_figure()
     plot_effect(axes[0], effect, column)
     return figure

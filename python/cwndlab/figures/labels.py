@@ -1,4 +1,4 @@
-"""Names beside lines and points instead of a legend, moved apart so that they do not overlap."""
+"""Names next to lines and points, which replace a legend and are moved apart if they overlap."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from matplotlib.axes import Axes
 _FONT_SIZE = 8
 _LINE_HEIGHT_PT = 10.0
 _CHARACTER_PT = 5.0
-"""Width of a letter relative to the font size, including a share of the gap to the next name."""
+"""Width of a letter in points at this font size, including a share of the gap to the next name."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedLabel:
-    """A name at a place in data coordinates."""
+    """A name with its position in data coordinates."""
 
     text: str
     x: float
@@ -23,7 +23,7 @@ class PlacedLabel:
 
 
 def name_ticks(axes: Axes, names: Sequence[str]) -> None:
-    """Label the places 0, 1, ... of the x axis; labels that would overlap are rotated."""
+    """Label the positions 0, 1, ... of the x axis; rotate labels that would overlap."""
     width_in = axes.get_position().width * axes.figure.figure.get_size_inches()[0]
     room_pt = 72 * width_in / max(1, len(names))
     longest = max((len(name) for name in names), default=0)
@@ -57,7 +57,7 @@ def label_line_ends(axes: Axes, labels: Sequence[PlacedLabel]) -> None:
 
 
 def spread(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Return places moved as little as needed to be `gap` apart and within `low` and `high`."""
+    """Move places as little as needed to be `gap` apart and between `low` and `high`."""
     order = sorted(range(len(places)), key=lambda at: places[at])
     groups: list[tuple[float, list[int]]] = []  # (centre, members) of labels that touch
     for at in order:

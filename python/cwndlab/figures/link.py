@@ -1,4 +1,4 @@
-"""A picture of a link under a source that always sends: capacity, delay and queue over time."""
+"""A picture of a saturated link: capacity, delay and queue over time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def plot_link(spec: str, out: Path, duration: str) -> Path:
     """Plot each direction that has a rate, and return the path of the picture.
 
     Raises:
-        LinkError: the picture cannot be of that kind, or the link has no rate to draw.
+        LinkError: the file name has an unknown suffix, or the link has no rate to plot.
     """
     if out.suffix not in _ENDINGS:
         msg = f"{out}: choose a file name that ends in {', '.join(_ENDINGS)}"
@@ -55,8 +55,8 @@ def plot_link(spec: str, out: Path, duration: str) -> Path:
 
 
 def draw_link(title: str, found: dict[Direction, Saturated], lines: list[str]) -> Figure:
-    """Plot the directions side by side, each with its own axes, and list the parts of the link."""
-    # A ratio that never changes is one that decides nothing.
+    """Plot the directions side by side, and list the parts of the link below the plots."""
+    # A ratio that never changes has no effect.
     has_ratio = any(np.ptp(each.block_sinr_db) > 0 for each in found.values() if each.has_blocks)
     panels = [*_PANELS, *(["SINR (dB)"] if has_ratio else [])]
     figure, axes = plt.subplots(

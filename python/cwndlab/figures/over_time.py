@@ -1,4 +1,4 @@
-"""Quantities over time, with losses marked: throughput, round-trip time, window, queue."""
+"""Throughput, round-trip time, window and queue over time, with losses marked."""
 
 from collections.abc import Iterator, Sequence
 
@@ -29,7 +29,7 @@ def plot_over_time(
 ) -> None:
     """Draw a quantity over time for one run of each contestant, with a line for each flow.
 
-    Losses and timeouts of `events` are short strokes at the top edge, in the contestant's colour.
+    Short strokes at the top edge, in the contestant's colour, mark losses and timeouts in `events`.
     """
     about = quantity(column)
     names = samples[contestant].unique(maintain_order=True).to_list()
@@ -59,7 +59,7 @@ def over_time_figure(
     events: pl.DataFrame | None = None,
     heading: str = "",
 ) -> Figure:
-    """Return a figure with one panel for each quantity, over one axis of time."""
+    """Return a figure with one panel for each quantity, over a shared time axis."""
     shown = [name for name in columns if name in samples.columns and samples[name].count() > 0]
     figure, axes = new_figure(max(1, len(shown)), height_in=0.5 + 1.55 * len(shown), share_x=True)
     for panel, column in zip(axes, shown, strict=False):
@@ -76,7 +76,7 @@ def window_figure(
     events: pl.DataFrame | None = None,
     heading: str = "",
 ) -> Figure:
-    """Return a figure of window and slow-start threshold, one panel for each contestant."""
+    """Return a figure of window and slow-start threshold with one panel per contestant."""
     names = samples[contestant].unique(maintain_order=True).to_list()
     figure, axes = new_figure(
         max(1, len(names)), height_in=0.5 + 1.35 * len(names), share_x=True, share_y=True
@@ -89,7 +89,7 @@ def window_figure(
     windows = samples["cwnd_pkts"].max() if "cwnd_pkts" in samples.columns else None
     axes[0].set_ylim(0, 1.08 * float(windows or 1.0))  # type: ignore[arg-type]
     axes[-1].set_xlabel(_time_label(events))
-    title(axes[0], heading or "Congestion window, and slow-start threshold (dashed)")
+    title(axes[0], heading or "Congestion window and slow-start threshold (dashed)")
     return figure
 
 
@@ -100,7 +100,7 @@ def plot_window(
     contestant: str = "algorithm",
     events: pl.DataFrame | None = None,
 ) -> None:
-    """Draw the window as a line and the threshold as dashes, for one contestant."""
+    """Draw one contestant's window as a solid and slow-start threshold as a dashed line."""
     name = str(samples[contestant][0])
     style = styles_of([name])[name]
     with house_style():
@@ -134,7 +134,7 @@ def plot_window(
 
 
 def flow_lines(samples: pl.DataFrame, column: str) -> Iterator[tuple[Floats, Floats]]:
-    """Yield times and values of each flow, thinned to what a picture can show."""
+    """Yield times and values of each flow, reduced to the points that a picture can show."""
     flows = samples.partition_by("flow") if "flow" in samples.columns else [samples]
     for flow in flows:
         series = flow.sort("t_s")
@@ -145,14 +145,14 @@ def flow_lines(samples: pl.DataFrame, column: str) -> Iterator[tuple[Floats, Flo
 def is_loss(event: str) -> bool:
     """Whether an event shows that the sender noticed a loss: a fast recovery or a timeout.
 
-    The path's own events (`queue_overflow`, `link_loss`) are recorded for every packet, but a
-    sender reacts once to many of them.
+    The path's own events (`queue_overflow`, `link_loss`) do not count: each lost packet causes one,
+    but a sender reacts only once to many lost packets.
     """
     return event in _NOTICED_LOSSES
 
 
 def loss_times(events: pl.DataFrame) -> list[float]:
-    """Return when losses and timeouts happened."""
+    """Return the times of losses and timeouts in seconds."""
     return [
         float(at)
         for at, name in zip(events["t_s"], events["event"], strict=True)

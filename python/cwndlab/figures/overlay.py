@@ -1,4 +1,4 @@
-"""Several windows in one picture, with enlarged time intervals below."""
+"""Several congestion windows in one picture, with enlarged time intervals below."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,8 +37,8 @@ def overlay_figure(
 ) -> Figure:
     """Plot the windows over the whole time, and each enlarged interval in a panel below.
 
-    `paper_label` names a second axis with the same numbers, for a paper whose axis has the wrong
-    unit.
+    `paper_label` is the label of a second axis with the same numbers, for a paper that gives the
+    wrong unit on its axis.
     """
     rows = 1 + len(zooms)
     figure, axes = new_figure(rows, height_in=0.6 + 2.1 * rows)
@@ -91,7 +91,7 @@ def plot_windows(
 
 
 def add_paper_axis(axes: Axes, label: str) -> None:
-    """Add a second axis with the same numbers under the paper's label."""
+    """Add a second axis with the same numbers and the paper's label."""
     with house_style():
         twin = axes.secondary_yaxis("right")
         twin.set_ylabel(label, color="#666666")

@@ -1,4 +1,4 @@
-"""Comparing contestants: bars with intervals, and throughput against delay."""
+"""Comparisons of contestants: bars with intervals, and throughput against delay."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ from cwndlab.text.wording import format_number
 
 
 def plot_bars(axes: Axes, comparison: Comparison, column: str) -> None:
-    """Draw the mean of one quantity per contestant with its 95 % interval."""
+    """Draw each contestant's mean of a quantity with its 95 % interval."""
     styles = styles_of(comparison.contestants)
     with house_style():
         for at, name in enumerate(comparison.contestants):
@@ -82,7 +82,7 @@ def plot_throughput_delay(
 ) -> None:
     """Draw each contestant as a point with its intervals; better is up and left.
 
-    The grey line joins the points that no other point beats in both.
+    The grey line joins the Pareto front: points that no other point beats in both quantities.
     """
     styles = styles_of(comparison.contestants)
     points = [
@@ -136,7 +136,7 @@ def plot_throughput_delay(
 
 
 def _show_what_matters(axes: Axes, least: float, most: float, effect: float) -> None:
-    """Shade the range that counts as equal to the best, and do not magnify it."""
+    """Shade the range that counts as equal to the best, and keep this range small on the axis."""
     span = max(most - least, 4 * effect * most)
     axes.set_ylim(max(0.0, most - 1.15 * span), most + 0.3 * span)
     axes.axhspan((1 - effect) * most, most, color="#eef2f0", zorder=0)
@@ -153,7 +153,7 @@ def _show_what_matters(axes: Axes, least: float, most: float, effect: float) -> 
 
 
 def _reach(interval: Interval) -> tuple[float, float]:
-    """Return how far the interval reaches below and above the estimate; nothing for one run."""
+    """Return how far the interval extends below and above the estimate; 0 for a single run."""
     if interval.low is None or interval.high is None:
         return 0.0, 0.0
     return max(0.0, interval.estimate - interval.low), max(0.0, interval.high - interval.estimate)

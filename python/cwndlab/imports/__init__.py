@@ -1,4 +1,4 @@
-"""Measurements made with other tools, as results: iperf3, `ss`, captures, Web100 and CSV logs."""
+"""Import of measurements made with other tools: iperf3, `ss`, captures, Web100 and CSV logs."""
 
 from cwndlab.imports.folder import ImportRequest, ImportSummary, import_folder
 

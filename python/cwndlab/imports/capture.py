@@ -28,20 +28,20 @@ _BESIDE_RECEIVER = (
     "packets that were lost on the way are not counted."
 )
 _NO_HANDSHAKE = (
-    "The handshake does not show at which end the capture was made; it is treated as the sender's."
+    "The handshake does not show at which end the capture was made; the sender's end is assumed."
 )
 
 
 def is_capture(head: bytes) -> bool:
-    """Whether a file begins like a capture."""
+    """Return whether a file begins like a capture."""
     return head[:4] in _MAGICS
 
 
 def read_capture(path: Path, warm_up_s: float) -> Measurement:
-    """Read a capture; each direction of a connection that carries data is a flow.
+    """Read a capture; each direction in which a connection carries data is a flow.
 
     Raises:
-        MeasurementError: it is damaged, or holds no TCP data.
+        MeasurementError: the capture is damaged, or contains no TCP data.
     """
     try:
         found = core.module().analyse_capture(path, warm_up_ns=round(warm_up_s * 1e9))

@@ -1,4 +1,4 @@
-"""A folder of measured files as results: with the same store, tables, report and verdict."""
+"""Import of a folder of measured files as results, with the usual tables, report and verdict."""
 
 from __future__ import annotations
 
@@ -62,19 +62,19 @@ class ImportSummary:
     folder: Path
     notes: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
-    """A sentence about each file that is not in the results: which, and why."""
+    """For each file that is not in the results, a sentence with its name and the reason."""
 
 
 @dataclass(slots=True)
 class _ImportedRun:
-    """A run, from one file or from one file of each end."""
+    """A run, read from one file or from one file of each end."""
 
     paths: list[Path]
     fields: Fields
     measurement: Measurement
     digest: str
     spooled: list[Path] = field(default_factory=list)
-    """Temporary files with its samples and events; None if the measurement holds them itself."""
+    """Temporary files with the run's samples and events; None if `measurement` holds both."""
     repetition: int = 0
 
     @property
@@ -152,7 +152,7 @@ def _import(request: ImportRequest, spool: Path) -> ImportSummary:
 def _read_all(
     files: Mapping[Path, Fields], request: ImportRequest, spool: Path, left_out: list[str]
 ) -> Iterator[_ImportedRun]:
-    """Yield the run in each file; files without one are left out."""
+    """Yield the run in each file; files without a run are left out."""
     for number, (path, fields) in enumerate(files.items()):
         try:
             measurement, digest = read_file(path, request.warm_up_ns / 1e9)
@@ -172,8 +172,8 @@ def read_file(path: Path, warm_up_s: float) -> tuple[Measurement, str]:
     """Read a file in the format recognised from its content; return measurements and SHA-256.
 
     Raises:
-        MeasurementError: it holds no measurement.
-        OSError: it cannot be read.
+        MeasurementError: the file contains no measurement.
+        OSError: the file cannot be read.
     """
     with path.open("rb") as file:
         head = file.read(_HEAD_BYTES)
@@ -195,7 +195,7 @@ def _read(path: Path, head: bytes, warm_up_s: float) -> Measurement:
         if is_kind(head):
             with path.open("rb") as file:
                 return read(file, warm_up_s)
-    msg = "is neither JSON of iperf3, a log of ss -tin, a capture, nor a table with known names"
+    msg = "is neither JSON of iperf3 nor a log of ss -tin, a capture or a table with known columns"
     raise MeasurementError(msg)
 
 
@@ -220,9 +220,9 @@ def _merged(runs: Iterable[_ImportedRun]) -> list[_ImportedRun]:
 def _name_algorithms(
     runs: list[_ImportedRun], request: ImportRequest, left_out: list[str]
 ) -> list[str]:
-    """Take each run's algorithm from its file name, unless its sender reports another one.
+    """Take each run's algorithm from its file name, unless the sender reports another algorithm.
 
-    Nothing is attributed to an algorithm in a direction in which it did not send. A run whose
+    No data are attributed to an algorithm that did not send them. A run whose
     algorithm is not known is removed from `runs`.
     """
     notes = []
@@ -234,7 +234,7 @@ def _name_algorithms(
         if named is None and ran is None:
             runs.remove(run)
             left_out.append(
-                f"{run.paths[0]}: does not name its algorithm; put it into the file names: "
+                f"{run.paths[0]}: no algorithm is known; put the algorithm into the file names: "
                 f'--pattern "{{algorithm}}..." instead of {request.pattern.text!r}'
             )
             continue
@@ -242,8 +242,8 @@ def _name_algorithms(
             run.fields = {_ALGORITHM: str(ran)} | run.fields
         elif ran is not None and _canonical(named) != _canonical(ran):
             notes.append(
-                f"{run.paths[0].name} is named {named}, but its data were sent by {ran}, so "
-                f"nothing in it is attributed to {named}."
+                f"{run.paths[0].name} is named {named}, but its data were sent with {ran}, so "
+                f"nothing in this file is attributed to {named}."
             )
         label = run.fields[_ALGORITHM]
         is_own = ran is not None and _canonical(label) == _canonical(ran)
@@ -263,7 +263,7 @@ def _canonical(name: str) -> str:
 
 
 def _number(runs: list[_ImportedRun]) -> None:
-    """Count the repetitions of each combination: by their names, or in the order of time."""
+    """Number each combination's repetitions, from file names or else in the order of time."""
     cells: dict[tuple[tuple[str, str], ...], list[_ImportedRun]] = defaultdict(list)
     for run in runs:
         cells[tuple(run.labels.items())].append(run)
@@ -277,14 +277,14 @@ def _number(runs: list[_ImportedRun]) -> None:
             twice = next(run for run in alike if counts.count(run.repetition) > 1)
             msg = (
                 f"{twice.paths[0]}: another file has the same fields and the same repetition; "
-                "name what differs in --pattern"
+                "add a field for the difference to --pattern"
             )
             raise MeasurementError(msg)
     runs.sort(key=lambda run: (run.repetition, run.measurement.began_unix_s or 0.0))
 
 
 def _matrix(runs: list[_ImportedRun], columns: list[str], request: ImportRequest) -> pl.DataFrame:
-    """Return the runs as in a study's matrix; runs with equal seeds belong together."""
+    """Return the runs in the form of a study's matrix; runs with equal seeds form a group."""
     cells = {labels: at for at, labels in enumerate(dict.fromkeys(map(_cell, runs)))}
     frame: dict[str, Any] = {
         "run": [run.key(request) for run in runs],

@@ -1,4 +1,4 @@
-"""JSON of iperf3, of its client or of its server (`iperf3 --json`)."""
+"""JSON from the client or the server of iperf3 (`iperf3 --json`)."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _SAMPLES = {
 
 
 def is_iperf3(head: bytes) -> bool:
-    """Whether a file begins like JSON."""
+    """Return whether a file begins like JSON."""
     return head.lstrip()[:1] == b"{"
 
 
 def read_iperf3(file: IO[bytes], warm_up_s: float) -> Measurement:
-    """Read a run, of both ends if the file includes the server's report (`--get-server-output`).
+    """Read a run; both ends if the file has the server's report (`--get-server-output`).
 
     Raises:
         MeasurementError: the file is not JSON of iperf3, or its test did not use TCP.
@@ -70,7 +70,7 @@ def _not_iperf3(why: str) -> MeasurementError:
 
 
 def merge(client: Measurement, other: Measurement) -> Measurement:
-    """Combine both ends' files into one run: each value comes from the end that knows it."""
+    """Combine both ends' files into one run: each value comes from the end that measures it."""
     theirs = {(row["flow"], row["direction"]): row for row in other.flows}
     for row in client.flows:
         for name, value in theirs.get((row["flow"], row["direction"]), {}).items():
@@ -107,7 +107,7 @@ class _Intervals:
         self._problem: Exception | None = None
 
     def add(self, interval: Json) -> None:
-        """Add an interval; an invalid one raises an error when the intervals are read."""
+        """Add an interval; an invalid interval raises an error when the intervals are read."""
         try:
             for step in interval["streams"]:
                 columns = self._columns.setdefault(step["socket"], _no_steps())
@@ -160,7 +160,7 @@ class _Reader:
             msg = f"is a test of {test['protocol']}; only TCP has a congestion control to compare"
             raise MeasurementError(msg)
         if not end.get("streams"):
-            measurement.error = "iperf3: it ended without a summary"
+            measurement.error = "iperf3: the test ended without a summary"
             return measurement
         for number, stream in enumerate(end["streams"]):
             measurement.flows.append(self._flow(number, stream, test, end))
@@ -235,7 +235,7 @@ class _Reader:
 
 
 def _after_warm_up(steps: Mapping[str, Numbers]) -> Json:
-    """Return the window and goodput of this end's intervals; a sender's count what it wrote."""
+    """Return the mean window and goodput of this end; a sender's goodput counts bytes written."""
     seconds = float(steps["seconds"].sum())
     row: Json = {"window_s": seconds or None}
     if seconds and not steps["sender"][0]:

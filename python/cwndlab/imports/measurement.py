@@ -1,6 +1,6 @@
-"""One run read from a file: flows, time series and events in the columns of all results.
+"""One run read from a file: flows, time series and events in the columns that all results use.
 
-A value that the source does not contain is None, never 0, and `notes` say why.
+A value that the source does not contain is None, never 0, and `notes` give the reason.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ FLOW_COLUMNS = (
     "datagram_loss_pct",
     "datagram_delay_p95_ms",
 )
-"""The columns of the `flows` of measurements: those of a simulation, and `sent_by`."""
+"""The columns of the `flows` table of measurements: those of a simulation, and `sent_by`."""
 
 SAMPLE_COLUMNS = (
     "flow",
@@ -108,24 +108,24 @@ _LAST_UNIX_S = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
 @dataclass(slots=True)
 class Measurement:
-    """One run as read from a file. Rows have only the columns that their source knows."""
+    """One run as read from a file. Rows have only the columns that their source contains."""
 
     flows: list[dict[str, Any]]
     samples: list[pl.DataFrame] = field(default_factory=list)
     """Parts of the time series, each of which has some of the columns in `SAMPLE_COLUMNS`."""
     events: list[dict[str, Any]] = field(default_factory=list)
     series: list[tuple[int, LongSeries]] = field(default_factory=list)
-    """Samples and events, by flow number, that are too large to be kept in memory together."""
+    """Samples and events by flow number, for series that are too large to keep in memory."""
     began_unix_s: float | None = None
     host: str | None = None
     identity: str | None = None
-    """Identifier of the transfer: equal in every file about it."""
+    """Identifier of the transfer, equal in all files about the same transfer."""
     notes: list[str] = field(default_factory=list)
     error: str | None = None
-    """Reason why the run failed; empty if it did not."""
+    """Reason why the run failed; empty if the run succeeded."""
 
     def check(self) -> None:
-        """Make sure that every value is one that results can hold.
+        """Check that results can store every value.
 
         Raises:
             MeasurementError: a value has the wrong type, or is infinite or absurdly large.
@@ -160,7 +160,7 @@ class Measurement:
         return _columns(FLOW_COLUMNS, self.flows)
 
     def parts(self) -> Iterator[dict[str, dict[str, Any]]]:
-        """Yield the other tables as stored, in parts, of which one at a time is in memory."""
+        """Yield the other tables as stored, in parts; only one part at a time is in memory."""
         for samples, events in self._pieces():
             yield {
                 "samples": _sample_table(samples),
@@ -183,7 +183,7 @@ def _sample_table(parts: Sequence[pl.DataFrame]) -> dict[str, Any]:
 
 
 def rtt_columns(rtts_ms: npt.ArrayLike, base_ms: float | None) -> dict[str, float | None]:
-    """Mean, percentiles and base of round-trip times, one for each acknowledgement."""
+    """Return mean, percentiles and base of RTTs that were measured for each acknowledgement."""
     values = np.asarray(rtts_ms, dtype=np.float64)
     row: dict[str, float | None] = {"rtt_base_ms": base_ms}
     if values.size:
@@ -213,18 +213,18 @@ def smoothed_rtt_columns(srtts_ms: npt.ArrayLike, base_ms: float | None) -> dict
 
 
 SMOOTHED = (
-    "Mean and median round-trip time are of the sender's smoothed RTT at intervals; such samples "
-    "hide the tail, so there are no 95th and 99th percentiles."
+    "Mean and median round-trip time are computed from samples of the sender's smoothed RTT; "
+    "smoothing hides the tail, so there are no 95th and 99th percentiles."
 )
 
 
 def mbit_s(size_bytes: float, time_s: float) -> float | None:
-    """Return a rate; None if no time passed."""
+    """Return a rate in Mbit/s; None if no time passed."""
     return 8e-6 * size_bytes / time_s if time_s > 0 else None
 
 
 def finite(text: str) -> float | None:
-    """Return the number that a text holds; None if there is none, or it is too large."""
+    """Return the number in a text; None if there is no number, or if it is too large."""
     try:
         value = float(text)
     except ValueError:

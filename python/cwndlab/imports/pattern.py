@@ -55,7 +55,7 @@ class NamePattern:
             if name is None:
                 continue
             if at and not literal:
-                msg = f"{{{name}}} in {text!r} follows a field at once; write {{a}}_{{b}}"
+                msg = f"{{{name}}} in {text!r} directly follows another field; write {{a}}_{{b}}"
                 raise MeasurementError(msg)
             if name in ("", IGNORED):
                 expression += "[^/]*?"
@@ -82,8 +82,8 @@ class NamePattern:
         """Return the fields of a name; None if it does not match the pattern.
 
         Raises:
-            MeasurementError: a direction or side that is not known, a repetition with too many
-                digits, or a name that is not text.
+            MeasurementError: the direction or side is not known, the repetition has too many
+                digits, or the name is not text.
         """
         found = self.expression.fullmatch(name)
         if found is None:
@@ -96,12 +96,12 @@ class NamePattern:
         return {field: _word(field, value, name) for field, value in found.groupdict().items()}
 
     def files(self, folder: Path) -> tuple[dict[Path, dict[str, str]], list[str]]:
-        """Return the files below a folder that match the pattern, in the order of their names.
+        """Return the files below a folder that match the pattern, sorted by name.
 
         Also return a sentence about each file whose name matches but cannot be used.
 
         Raises:
-            MeasurementError: there is no such folder, or no such file in it.
+            MeasurementError: the folder does not exist, or contains no such file.
         """
         if not folder.is_dir():
             msg = f"{folder}: {'is not a folder' if folder.exists() else 'there is no such folder'}"
@@ -119,17 +119,17 @@ class NamePattern:
                 found[path] = fields
         if not found and not problems:
             near = nearest(self.text, [path.name for path in names])
-            such = f", such as {near or names[0].name}" if names else ""
+            such = f", such as {near or names[0].name}," if names else ""
             msg = (
                 f"{folder}: none of its {plural(len(names), 'file')}{such} "
-                f"is named as --pattern {self.text!r} says"
+                f"matches --pattern {self.text!r}"
             )
             raise MeasurementError(msg)
         return found, problems
 
 
 def label(value: str) -> str | int | float:
-    """Return a field's value for results, as a number if possible."""
+    """Return a field's value, as a number if possible."""
     number = re.fullmatch(rf"-?(0|[1-9][0-9]{{0,{_MOST_DIGITS - 1}}})(\.[0-9]+)?", value)
     if number is None:
         return value

@@ -40,7 +40,7 @@ _WHOLE = ("cwnd_pkts", "ssthresh_pkts", "inflight_pkts", "ca_state")
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Columns of one flow by name, with one value for each sample; NaN if a sample has none."""
+    """Columns of one flow by name, with one value for each sample; NaN if there is no value."""
 
     t_s: Numbers
     columns: Mapping[str, Numbers]
@@ -65,11 +65,11 @@ class Series:
         return Series(self.t_s[rows], {name: own[rows] for name, own in self.columns.items()})
 
     def flow(self, warm_up_s: float) -> dict[str, Any]:
-        """Return the row of a flow: rates and means after the warm-up, counts over all of it."""
+        """Return a flow's row: rates and means after the warm-up, counts over the whole series."""
         return flow_row(lambda: iter([self]), warm_up_s)
 
     def samples(self, flow: int, begin_s: float | None = None) -> pl.DataFrame:
-        """Return the time series from `begin_s` on; rates are those since the previous sample."""
+        """Return the series from `begin_s` on; rates cover the time since the previous sample."""
         begin_s = float(self.t_s[0]) if begin_s is None else begin_s
         rates = {
             "goodput_mbit_s": self._rate("acked_bytes"),
@@ -88,7 +88,7 @@ class Series:
         return pl.DataFrame(columns).select(number, pl.all().fill_nan(None))
 
     def events(self, flow: int, begin_s: float | None = None) -> list[dict[str, Any]]:
-        """Return retransmissions, timeouts and other reductions when samples first show them."""
+        """Return retransmissions, timeouts and other reductions, at the sample that shows each."""
         begin_s = float(self.t_s[0]) if begin_s is None else begin_s
         found = []
         state = self.columns.get("ca_state")

@@ -1,7 +1,7 @@
-"""Logs of `ss -tin`: the kernel's own view of connections, read again and again.
+"""Logs of `ss -tin`: repeated readings of the kernel's own view of connections.
 
-`ss` prints no time. A log states it on a line before each reading: seconds since 1970
-(`date +%s.%N`) or a date (`date -Is`). The lines between two such times are one reading.
+`ss` prints no time. A log has a line with the time before each reading: seconds since 1970
+(`date +%s.%N`) or a date (`date -Is`). The lines between two such lines are one reading.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _FACTORS = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3, "T": 1e6}
 _SMALLEST_SHARE = 0.01  # connections with less data than this share of the largest are control
 _RECEIVED = "received_bytes"
 _AT_RECEIVER = (
-    "This log is from the data's receiver, which knows only the goodput; make one at the sender, "
-    "too."
+    "This log is from the data's receiver, which knows only the goodput; make a log at the "
+    "sender, too."
 )
 _NUMBERS = {
     "cwnd": "cwnd_pkts",
@@ -53,7 +53,7 @@ SsConnection = tuple[str, str]
 
 
 def is_socket_statistics(head: bytes) -> bool:
-    """Whether a file begins like a log of `ss`."""
+    """Return whether a file begins like a log of `ss`."""
     text = head.decode("utf-8", "replace")
     return "cwnd:" in text and "rto:" in text
 
@@ -65,11 +65,11 @@ def read_socket_statistics(
 
     Args:
         file: the log.
-        warm_up_s: left out of rates and means.
+        warm_up_s: initial time that rates and means leave out.
         smallest_share: connections with less data than this share of the largest are left out.
 
     Raises:
-        MeasurementError: it has no times, or no connection that sent data.
+        MeasurementError: the log has no times, or no connection that sent data.
     """
     lines = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline=None)
     try:
@@ -108,7 +108,7 @@ def _read(lines: Iterable[str]) -> dict[SsConnection, _LoggedConnection]:
         if current is not None and "rto:" in text:
             if now_s is None:
                 msg = (
-                    "has no timestamps; write one before each reading: "
+                    "has no timestamps; write a timestamp before each reading: "
                     "while sleep 0.1; do date +%s.%N; ss -tin; done > log"
                 )
                 raise MeasurementError(msg)

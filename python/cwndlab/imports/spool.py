@@ -32,7 +32,7 @@ class Spool:
     """A temporary file for the rows of several flows."""
 
     def __init__(self) -> None:
-        """Create an empty file, which is deleted when nothing uses it any more."""
+        """Create an empty file, which is deleted when it is no longer used."""
         self._file, path = tempfile.mkstemp()
         Path(path).unlink()
         weakref.finalize(self, os.close, self._file)
@@ -42,7 +42,7 @@ class Spool:
         """Rows in memory."""
 
     def log(self) -> Log:
-        """Return a place for the rows of one more flow."""
+        """Return a log for the rows of one more flow."""
         log = Log(self)
         self._logs.append(log)
         return log
@@ -62,7 +62,7 @@ class Spool:
         return np.frombuffer(os.pread(self._file, count * _BYTES, begin))
 
     def make_room(self) -> None:
-        """Put the rows of all flows on disk."""
+        """Move the rows of all flows to disk."""
         for log in self._logs:
             log.put_away()
         self.waiting = 0
@@ -81,12 +81,12 @@ class Log:
     """Rows of one flow, which arrive one by one."""
 
     def __init__(self, spool: Spool) -> None:
-        """Begin with none."""
+        """Begin without rows."""
         self.spool = spool
         self.count = 0
         self.names: set[str] = set()
         self.most: dict[str, float] = {}
-        """The largest value of each column that has any."""
+        """The largest value of each column that has values."""
         self.begin_s = math.inf
         self._columns: dict[str, array[float]] = {}
         self._rows = 0
@@ -118,7 +118,7 @@ class Log:
             self.spool.make_room()
 
     def put_away(self) -> None:
-        """Put the rows that are in memory on disk, in their order."""
+        """Move the rows in memory to disk, in their order."""
         if not self._rows:
             return
         piece = self._in_memory().in_order()
@@ -128,7 +128,7 @@ class Log:
         self._columns, self._rows = {}, 0
 
     def last(self, name: str) -> float:
-        """Return the value of a column in the last row; NaN if it has none."""
+        """Return the value of a column in the last row; NaN if there is no value."""
         if self._rows:
             return self._columns[name][-1] if name in self._columns else math.nan
         piece = self._pieces[-1]
@@ -136,7 +136,7 @@ class Log:
         return float(series.columns[name][-1]) if name in series.columns else math.nan
 
     def in_order(self) -> Log:
-        """The same rows in the order of time."""
+        """Return the same rows, sorted by time."""
         if self._is_in_order or not self._pieces:
             return self
         self.put_away()
@@ -154,11 +154,11 @@ class Log:
         return LongSeries(self.in_order(), dict(names))
 
     def series(self) -> LongSeries:
-        """The series of all columns."""
+        """Return the series of all columns."""
         return LongSeries(self.in_order(), {name: name for name in self.names if name != "t_s"})
 
     def pieces(self) -> Iterator[Series]:
-        """Yield all rows, some thousand at a time."""
+        """Yield all rows, a few thousand at a time."""
         for piece in self._pieces:
             yield self._read(piece, 0, piece.rows)
         if self._rows:
@@ -188,20 +188,20 @@ class LongSeries:
 
     log: Log
     names: Mapping[str, str]
-    """Our names of the columns, by their names in the log."""
+    """The names of the columns in results, by their names in the log."""
 
     def flow(self, warm_up_s: float) -> dict[str, Any]:
-        """The row of a flow: rates and means after the warm-up, counts of the whole life."""
+        """Return a flow's row: rates and means after the warm-up, counts of its whole life."""
         return flow_row(self._pieces, warm_up_s)
 
     def tables(self, flow: int) -> Iterator[tuple[pl.DataFrame, list[dict[str, Any]]]]:
-        """The time series and the events of each piece."""
+        """Yield the time series and the events of each piece."""
         begin_s = self.log.begin_s
         for n, piece in enumerate(self._pieces()):
             yield piece.samples(flow, begin_s)[int(n > 0) :], piece.events(flow, begin_s)
 
     def _pieces(self) -> Iterator[Series]:
-        """Yield the rows in batches, each beginning with the last row of the one before."""
+        """Yield the rows in batches, each beginning with the last row of the previous batch."""
         before: Series | None = None
         for each in self.log.pieces():
             nothing = np.full(each.t_s.size, math.nan)

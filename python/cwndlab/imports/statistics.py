@@ -1,4 +1,4 @@
-"""Computing a flow's row from a long time series, which is read piece by piece, several times."""
+"""Computation of a flow's row from a long time series, read piece by piece, several times."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def flow_row(pieces: Pieces, warm_up_s: float) -> dict[str, Any]:
 
     Args:
         pieces: returns the series from its beginning, in pieces that begin with the last sample of
-            the piece before.
+            the previous piece.
         warm_up_s: time at the beginning that rates and means leave out.
     """
     life = _Life()
@@ -88,8 +88,8 @@ class _Life:
 
     begin_s: float = math.nan
     end_s: float = math.nan
-    """Time of the last sample with newly acknowledged data; if there is none, of the last
-    sample."""
+    """Time of the last sample with newly acknowledged data, or of the last sample if no data were
+    acknowledged."""
     names: set[str] = field(default_factory=set)
     totals: dict[str, float] = field(default_factory=dict)
     """Last values of the counters, which count from the start of the connection."""
@@ -122,7 +122,7 @@ class _Life:
 
 @dataclass(slots=True)
 class _Moments:
-    """Number, mean and largest of some values."""
+    """Number, mean and maximum of some values."""
 
     count: int = 0
     total: float = 0.0
@@ -141,7 +141,7 @@ class _Moments:
 
 @dataclass(slots=True)
 class _CounterAt:
-    """Return a counter at a time, interpolated between the known samples before and after."""
+    """Value of a counter at a given time, interpolated between the samples before and after."""
 
     at_s: float
     before: tuple[float, float] | None = None
@@ -212,7 +212,7 @@ def _median(values: Callable[[], Iterator[Numbers]], count: int) -> float:
 
 
 def _ranked(values: Callable[[], Iterator[Numbers]], rank: int) -> float:
-    """Return the number of this rank, from 0, by bisecting the bits of positive numbers."""
+    """Return the positive number with this rank, counted from 0, by bisection of the bits."""
     prefix = 0
     for shift in range(64 - _DIGIT_BITS, -1, -_DIGIT_BITS):
         counts = np.zeros(1 << _DIGIT_BITS, np.int64)

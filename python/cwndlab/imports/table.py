@@ -1,6 +1,6 @@
-"""Logs as tables: those of Web100 and its successors, and plain CSV with a heading line.
+"""Logs in the form of tables: from Web100 and its successors, or CSV with a heading line.
 
-Names of Web100's variables (RFC 4898) and those of our own columns are known. The separator may be
+The names of Web100's variables (RFC 4898) and of cwndlab's columns are known. The separator may be
 a comma, a semicolon, a tab or spaces.
 """
 
@@ -74,13 +74,13 @@ def read_table(file: IO[bytes], warm_up_s: float) -> Measurement:
     """Read a log of one flow, line by line.
 
     Raises:
-        MeasurementError: it has no column of times or of data, or a line that has no numbers.
+        MeasurementError: there is no column of times or of data, or a line has no numbers.
     """
     # Line ends may be those of any system.
     lines = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline=None)
     heading = _Heading.read(lines.readline())
     if "t_s" not in {variable.column for variable in heading.known.values()}:
-        msg = f"has no column of times among {', '.join(heading.names[:8])}; call it t_s or time"
+        msg = f"has no time column among {', '.join(heading.names[:8])}; name a column t_s or time"
         raise MeasurementError(msg)
     log = Spool().log()
     try:
@@ -93,7 +93,7 @@ def read_table(file: IO[bytes], warm_up_s: float) -> Measurement:
         msg = "has fewer than two samples"
         raise MeasurementError(msg)
     if not log.names & _DATA:
-        msg = "has no column of data; call it acked_bytes, goodput_mbit_s or ThruBytesAcked"
+        msg = "has no data column; name a column acked_bytes, goodput_mbit_s or ThruBytesAcked"
         raise MeasurementError(msg)
     series = log.series()
     flow = {"flow": 0} | series.flow(warm_up_s)
@@ -138,7 +138,7 @@ class _Heading:
         """Return the values of a line's known columns.
 
         Raises:
-            MeasurementError: one is not a number, or there is no time.
+            MeasurementError: a value is not a number, or the time is missing.
         """
         try:
             values = _split(line, self.separator)
@@ -173,7 +173,7 @@ def _number(values: list[str], at: int) -> float | None:
     """Return the number in a field; None if the field is empty or missing.
 
     Raises:
-        ValueError: it is not a number.
+        ValueError: the field is not a number.
     """
     text = values[at].strip() if at < len(values) else ""
     if text in _NOTHING:

@@ -1,1 +1,1 @@
-"""Inferring a link from measurements: which links explain them, and how certain that is."""
+"""Inference of a link from measurements: the links that explain them, with uncertainty."""

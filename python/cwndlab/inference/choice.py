@@ -1,12 +1,12 @@
-"""Which family: several are explored beside each other, and their probabilities inferred.
+"""Infer the probability of each family of links from a measurement.
 
-Each family is sampled as `cwndlab.inference.importance` says.  All share the measured numbers, so
-that one distance compares them: differences in units of what the numbers vary by on the same link.
-The points near the measurement, weighted by their prior over what they were drawn by, say how
-probable each family is, and a local logistic regression takes out what remains of the distance
-(Beaumont, in Matsumura, Forster and Renfrew, Simulations, Genetics and Human Prehistory, 2008;
-Fagundes and others, Proceedings of the National Academy of Sciences 104, 2007).  Beforehand all
-families are equally probable.
+Each family is sampled as described in `cwndlab.inference.importance`.  All families use the same
+summary statistics, so the same distance applies to all: the difference of each statistic from the
+measurement, divided by its standard deviation over runs on one link.  The points near the
+measurement, with their importance weights, give the probability of each family; a local logistic
+regression corrects for the remaining distance (Beaumont, in Matsumura, Forster and Renfrew,
+Simulations, Genetics and Human Prehistory, 2008; Fagundes and others, Proceedings of the National
+Academy of Sciences 104, 2007).  The prior gives all families the same probability.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 FIRST, SECOND, LATER, ROUNDS = 200, 80, 300, 8
-"""Points of each family in the first two rounds, of all together in each later one; rounds."""
+"""Points per family in rounds 1 and 2, points in total in each later round, and rounds."""
 ALONE = 600
-"""Points of the first round of a family that has no rivals."""
+"""Points in the first round if there is only one family."""
 LEAST_PROBABILITY = 0.02
-"""A family that is less probable is left out."""
+"""Families with a lower probability are left out."""
 _NEAR = 100
 _NEAR_OF_ONE = 150
 _MOST_APART = 4.0
@@ -36,12 +36,12 @@ _LEAST_NOISE = 0.02
 _PENALTY = 0.005
 _STEPS = 400
 _EVEN = 0.2
-"""Share of later points that the families in question share evenly."""
+"""Share of later points that is divided evenly between the remaining families."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A family's place among those explored, its probability, and its points."""
+    """A family's position in the list of explored families, its probability, and its points."""
 
     position: int
     probability: float
@@ -49,7 +49,7 @@ class Chosen:
 
 
 def points_of(families: int, rounds: int = ROUNDS) -> int:
-    """About how many points are simulated."""
+    """Return the approximate number of simulated points."""
     if families == 1:
         return ALONE + LATER * (rounds - 1)
     return families * (FIRST + SECOND) + LATER * (rounds - 2)
@@ -63,15 +63,15 @@ def choose(
     seed: int,
     rounds: int = ROUNDS,
 ) -> list[Chosen]:
-    """Explore families, and say how probable each is; the most probable comes first.
+    """Explore families, and return the probability of each; the most probable comes first.
 
     Args:
-        measured: the numbers of the measurement.
-        dimensions: of each family.
-        simulate: the numbers of points, given the family's position, them, and how many of its
-            points were simulated before.
-        seed: of all draws.
-        rounds: how many.
+        measured: the summary statistics of the measurement.
+        dimensions: number of parameters of each family.
+        simulate: returns the statistics of points, given the family's position, the points, and
+            the number of this family's points that were simulated before.
+        seed: seed for all random draws.
+        rounds: number of rounds.
     """
     samplers = [
         Sampler(measured, count, np.random.default_rng([seed, n]))
@@ -107,7 +107,7 @@ def choose(
 
 
 def probabilities(samplers: Sequence[Sampler]) -> Floats:
-    """How probable the measurement makes each family; all together are 1."""
+    """Return the posterior probability of each family; the sum is 1."""
     if len(samplers) == 1:
         return np.ones(1)
     measured = samplers[0].measured
@@ -131,7 +131,7 @@ def probabilities(samplers: Sequence[Sampler]) -> Floats:
 
 
 def _noise(samplers: Sequence[Sampler]) -> Floats:
-    """By how much each number varies on the same link, as far as regressions on points can say."""
+    """Estimate the standard deviation of each statistic on the same link, by regression."""
     found = []
     spread = np.nanstd(np.vstack([each.numbers for each in samplers]), axis=0) + _LEAST_NOISE
     for each in samplers:
@@ -144,14 +144,14 @@ def _noise(samplers: Sequence[Sampler]) -> Floats:
         y = numbers[near]
         fit = np.linalg.solve(x.T @ x + 1e-3 * np.eye(x.shape[1]), x.T @ y)
         found.append(((distance[near]).mean(), (y - x @ fit).std(axis=0)))
-    # Families that come nearest know best how it varies there.
+    # The family that comes nearest to the measurement gives the best estimate.
     _, best = min(found, key=lambda each: each[0])
     result: Floats = np.maximum(best, _LEAST_NOISE)
     return result
 
 
 def _at_zero(features: Floats, label: Floats, weights: Floats, shares: Floats) -> Floats:
-    """Probabilities of the labels where all features are 0: logistic regression, penalised."""
+    """Return label probabilities where all features are 0, by penalised logistic regression."""
     count = len(shares)
     present = shares > 0
     weights = weights / weights.sum()

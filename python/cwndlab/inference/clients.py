@@ -1,10 +1,11 @@
-"""Classes of a server's clients, from a log of its connections, with weights.
+"""Classes of a server's clients with their weights, from a log of the server's connections.
 
-A log that is read again and again sees long connections more often than short ones: one that
-lasts L is seen in a log of length W, read every D, with a chance proportional to W + L if L is
-longer than D, and to W L / D if it is shorter.  Each connection counts by the inverse of that
-(Horvitz and Thompson, Journal of the American Statistical Association 47, 1952).  Connections are
-grouped by their shortest round trip and their goodput.
+A log of periodic snapshots contains long connections more often than short ones.  If a log of
+length W has a snapshot every D, it contains a connection of length L with a probability
+proportional to W + L if L is longer than D, and to W L / D if L is shorter.  Each connection is
+weighted by the inverse of this probability (Horvitz and Thompson, Journal of the American
+Statistical Association 47, 1952).  Connections are grouped by shortest round-trip time and
+goodput.
 """
 
 from __future__ import annotations
@@ -21,30 +22,30 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 MOST_CLASSES = 4
-"""Classes of clients: each needs a fit of its own."""
+"""Largest number of classes of clients; each class needs its own fit."""
 _SPLIT = 1.0
-"""Classes are split while their spread is larger than this, in powers of two."""
+"""Classes are split while their spread, in powers of two, is larger than this."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientClass:
-    """Connections whose paths are alike."""
+    """Connections with similar paths."""
 
     flow: MeasuredFlow
-    """The one that shows the path best."""
+    """The connection that shows the path best."""
     connections: int
     share_of_flows: float
     share_of_bytes: float
 
     @property
     def title(self) -> str:
-        """A name by what its connections have in common."""
+        """Name of the class: shortest round-trip time and goodput."""
         row = self.flow.row
         return f"{row['rtt_base_ms']:.3g} ms, {row['goodput_mbit_s']:.3g} Mbit/s"
 
 
 def weights(durations_s: Floats, window_s: float, interval_s: float) -> Floats:
-    """How many connections each one that was seen stands for."""
+    """Return the number of connections that each logged connection represents."""
     lengths = np.maximum(durations_s, interval_s / 2)
     short = lengths / interval_s
     long = (window_s + lengths - interval_s) / window_s
@@ -55,13 +56,13 @@ def weights(durations_s: Floats, window_s: float, interval_s: float) -> Floats:
 def classes(
     flows: Sequence[MeasuredFlow], is_usable: Sequence[bool], window_s: float, interval_s: float
 ) -> list[ClientClass]:
-    """Group connections; classes without one that shows its path are left out.
+    """Group connections into classes, each with at least one connection that shows its path.
 
     Args:
-        flows: all connections of a log, short ones as well.
-        is_usable: whether each shows its path.
-        window_s: how long the log is.
-        interval_s: how often it was read.
+        flows: all connections of a log, including short ones.
+        is_usable: whether each connection shows its path.
+        window_s: length of the log.
+        interval_s: interval between snapshots.
     """
     known = [
         n
@@ -81,7 +82,7 @@ def classes(
         ]
     )
     usable = np.array([is_usable[n] for n in known], bool)
-    # A short connection's goodput is that of slow start: only its round trip says where it belongs.
+    # A short connection shows the goodput of slow start: only its round trip is used here.
     centres = _centres(places[usable])
     apart = (places[:, None, :] - centres[None, :, :]) ** 2
     apart[:, :, 1] *= usable[:, None]
@@ -105,7 +106,7 @@ def classes(
 
 
 def _centres(places: Floats) -> Floats:
-    """Centres of as few groups as are narrow, by repeated splitting of the widest."""
+    """Return the centres of narrow groups, made by splitting the widest group repeatedly."""
     groups = [np.arange(len(places))]
     while len(groups) < MOST_CLASSES:
         widest = max(groups, key=lambda own: places[own].std(axis=0).max())

@@ -1,4 +1,4 @@
-"""All families of links, and those that a measurement may come from."""
+"""The families of links that a measurement may come from."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KINDS = ("any", "wire", "cell", "wifi")
 
 
 def families(goodput_mbit_s: float, shortest_rtt_ms: float, kind: str = "any") -> list[Family]:
-    """The families of a kind for a flow with this goodput and this shortest round trip."""
+    """Return the families of a kind for a flow with this goodput and shortest round-trip time."""
     here = (goodput_mbit_s, shortest_rtt_ms)
     found = [
         wires.wire(*here),

@@ -1,9 +1,10 @@
-"""A family of links: what its members are called, their ranges beforehand, and how they are built.
+"""A family of links: its name, the prior ranges of its parameters, and how its links are built.
 
-A point of a family is a vector in the unit cube, one coordinate a parameter.  Each coordinate is
-uniform beforehand, so that the prior of a parameter is uniform over its range, in its logarithm
-unless it is said to be linear.  Ranges of rates and round trips follow from the measurement: no
-link carries less than arrived, and no round trip is shorter than the path.
+A point of a family is a vector in the unit cube with one coordinate for each parameter.  The prior
+of each coordinate is uniform: the prior of a parameter is uniform over its range, on a linear
+scale if the parameter is marked as linear, otherwise on a logarithmic scale.  The ranges of rates
+and round-trip times follow from the measurement: a link cannot carry less data than arrived, and a
+round-trip time cannot be shorter than that of the path.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 WIRE_BYTES = 1500
-"""Size of a full packet, in which queues are counted."""
+"""Size of a full packet; queue sizes are counted in full packets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """One property of a link, and its range beforehand."""
+    """One parameter of a link, and its prior range."""
 
     name: str
     title: str
@@ -34,15 +35,15 @@ class Dimension:
     high: float
     is_linear: bool = False
     choices: tuple[str, ...] = ()
-    """Names of a property that has no number; the value is the position of one."""
+    """Choices of a parameter without a number; its value is the position of a choice."""
 
     @classmethod
     def of_choices(cls, name: str, title: str, choices: tuple[str, ...]) -> Dimension:
-        """A property that is one of some."""
+        """Create a parameter whose value is one of several choices."""
         return cls(name, title, "", 0, len(choices), is_linear=True, choices=choices)
 
     def value(self, share: Floats) -> Floats:
-        """The value at a share of the range, 0 to 1."""
+        """Return the value at a fraction of the range, from 0 to 1."""
         if self.choices:
             return np.minimum(np.floor(share * self.high), self.high - 1)
         if self.is_linear:
@@ -51,29 +52,32 @@ class Dimension:
         return np.exp(low + share * (high - low))
 
     def text(self, value: float) -> str:
-        """A value as a table shows it."""
+        """Format a value for a table."""
         return self.choices[round(value)] if self.choices else f"{value:.3g}"
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Links of one kind, by their parameters."""
+    """Links of one kind, described by parameters."""
 
     name: str
-    """The name in files: `wire`, `policed`, `lte`."""
+    """Name in files, such as `wire`, `policed` or `lte`."""
     kind: str
-    """`wire`, `cell` or `wifi`, as `--family` has it."""
+    """Kind in the form used by `--family`: `wire`, `cell` or `wifi`."""
     title: str
-    """Name of its links in a sentence, in the plural."""
+    """Plural name of the links, for use in a sentence."""
     parameters: tuple[Dimension, ...]
     build: Callable[[dict[str, float], float, int], dict[str, Any]]
-    """The settings of a study, `link` among them, of values, a duration in s and a seed."""
+    """Function that builds the settings of a study, including `link`.
+
+    Its arguments are the values of the parameters, a duration in s and a seed.
+    """
 
     def values(self, points: Floats) -> dict[str, Floats]:
-        """The parameters' values of points, one a row."""
+        """Return the values of the parameters at points, which are given one per row."""
         return {each.name: each.value(points[:, n]) for n, each in enumerate(self.parameters)}
 
     def settings(self, point: Floats, duration_s: float, seed: int) -> dict[str, Any]:
-        """The settings of a study of a point; `seed` draws what varies with time."""
+        """Return the settings of a study of a point; `seed` is for values that vary over time."""
         value = {name: float(column[0]) for name, column in self.values(point[None, :]).items()}
         return self.build(value, duration_s, seed)

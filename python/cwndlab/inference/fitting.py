@@ -1,4 +1,4 @@
-"""A fit, from the flows of measurements to links and to what others would get on them."""
+"""Fit links to measured flows, and predict other algorithms on these links."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 LONGEST_S = 120.0
-"""As much of a long measurement is simulated."""
+"""Longest simulated duration; the rest of a longer measurement is not simulated."""
 REPLICATES = 100
-"""Links on which the measurement is simulated again and other algorithms are predicted."""
+"""Number of links on which the measurement is repeated and other algorithms are run."""
 _FIRST_OF_PREDICTIONS = 1_000_000
 _FIRST_OF_REPLICATES = 2_000_000
 _ADJUSTING = (
@@ -37,12 +37,12 @@ _ADJUSTING = (
     "cwnd_mid",
     "retransmitted",
 )
-"""Numbers of the measurement by which predictions are adjusted."""
+"""Summary statistics of the measurement used to adjust predictions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """Goodput and delay of algorithms on the same links, one entry a link; NaN: a run failed."""
+    """Goodput and delay of algorithms on the same links, one entry per link; NaN on failure."""
 
     goodput_mbit_s: dict[str, Floats]
     queueing_delay_p95_ms: dict[str, Floats]
@@ -50,7 +50,7 @@ class Outcomes:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The links that give what was measured."""
+    """Links fitted to a measurement."""
 
     flows: tuple[MeasuredFlow, ...]
     posterior: Posterior
@@ -60,18 +60,18 @@ class Fit:
 
     @property
     def duration_s(self) -> float:
-        """How long each flow is simulated."""
+        """Simulated duration of each flow."""
         return self.simulation.duration_s
 
     def draw(self, count: int) -> list[tuple[Family, Floats]]:
-        """Links that count the same, widened where they do not explain the measurement."""
+        """Draw equally weighted links, with more spread if they do not explain the measurement."""
         return self.posterior.draw(count, self.check.widening)
 
     def outcomes(self, algorithms: Sequence[str]) -> Outcomes:
-        """Goodput and delay of each algorithm, alone, on the same links with the same chance.
+        """Return goodput and delay of each algorithm, alone, on the same links and seeds.
 
-        Where the links explain the measurement, the links' own simulations of it are at hand, and
-        what an algorithm gets is moved to where it would be had they given the measured numbers.
+        If the links explain the measurement, the results are corrected by a regression for the
+        difference between the simulated and the measured statistics of the measured flow.
         """
         draws: list[PlacedPoint] = [
             (family, point, _FIRST_OF_PREDICTIONS + n)
@@ -95,14 +95,14 @@ class Fit:
         )
 
     def _adjusted(self, values: Floats) -> Floats:
-        """Regression of a prediction on the numbers of the same links (Beaumont and others)."""
+        """Adjust predictions by regression on the same links' statistics (Beaumont et al.)."""
         names = list(self.posterior.measured)
         used = [n for n, name in enumerate(names) if name in _ADJUSTING]
         here = np.array(list(self.posterior.measured.values()))[used]
         return adjusted_values(values, adjusting_features(self.posterior.replicates[:, used], here))
 
     def predict(self, algorithms: Sequence[str]) -> list[Prediction]:
-        """Predict each algorithm, alone on these links."""
+        """Predict the results of each algorithm, alone on these links."""
         found = self.outcomes(algorithms)
         return [
             Prediction(
@@ -124,7 +124,7 @@ class Fit:
 
 
 def points_to_simulate(flows: Sequence[MeasuredFlow], kind: str) -> int:
-    """About how many simulations a fit makes."""
+    """Return the approximate number of simulations in a fit."""
     return points_of(len(_families(flows, kind))) + REPLICATES
 
 
@@ -137,19 +137,19 @@ def fit_flow(
     rounds: int = ROUNDS,
     on_points: Callable[[int], None] | None = None,
 ) -> Fit:
-    """Infer the links of a flow, or of several that were measured one after the other.
+    """Infer the links of a flow, or of several flows measured one after the other.
 
     Args:
-        flow: the measurement, or several of the same path.
-        jobs: simulations at once.
-        kind: of links: `any`, `wire`, `cell` or `wifi`.
-        seed: of all draws: the same measurement and seed give the same links.
-        rounds: of the inference; each one makes it finer.
-        on_points: is given the number of simulations that are done.
+        flow: the measurement, or several measurements of the same path.
+        jobs: number of parallel simulations.
+        kind: kind of links: `any`, `wire`, `cell` or `wifi`.
+        seed: seed for all random draws; the same measurement and seed give the same links.
+        rounds: number of rounds of the inference; each round refines the result.
+        on_points: called with the number of simulations done so far.
 
     Raises:
-        MeasurementError: the flow does not show its link, or no family comes near it.
-        StudyError: its algorithm or stack is not known.
+        MeasurementError: the flow does not show its link, or no family reproduces the flow.
+        StudyError: the flow's algorithm or stack is not known.
     """
     flows = tuple(flow) if isinstance(flow, (list, tuple)) else (flow,)
     measured = {
@@ -185,7 +185,7 @@ def fit_flow(
         rounds=rounds,
     )
     if not chosen:
-        msg = f"{flows[0].place}: no link of the families carries such a flow"
+        msg = f"{flows[0].place}: no link in the families can carry such a flow"
         raise MeasurementError(msg)
     total = sum(each.probability for each in chosen)
     found = tuple(

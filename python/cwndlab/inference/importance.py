@@ -1,12 +1,12 @@
-"""Simulation-based inference: a sequence of importance samples whose distance is learned.
+"""Simulation-based inference by sequential importance sampling with a learned distance.
 
-Each round draws points, simulates them and adds them to all before.  A point's weight is its prior
-over the mixture of all proposals so far (Cornuet et al., Scandinavian Journal of Statistics 39,
-2012), times a kernel of its distance.  The distance is one of estimates of the parameters, which a
-regression on the numbers near the measurement gives (semi-automatic summaries: Fearnhead and
-Prangle, Journal of the Royal Statistical Society B 74, 2012); its width shrinks from round to
-round.  In the end what remains of the distance is taken out by a local regression (Beaumont, Zhang
-and Balding, Genetics 162, 2002).
+Each round draws points, simulates them and adds them to the points of earlier rounds.  A point's
+weight is its prior density over the density of the mixture of all proposals so far (Cornuet et
+al., Scandinavian Journal of Statistics 39, 2012), times a kernel of the point's distance.  The
+distance is measured between parameter estimates from a regression on the statistics near the
+measurement (semi-automatic summaries: Fearnhead and Prangle, Journal of the Royal Statistical
+Society B 74, 2012); the kernel's width shrinks from round to round.  Finally, a local regression
+corrects for the remaining distance (Beaumont, Zhang and Balding, Genetics 162, 2002).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 FIRST, LATER, ROUNDS = 600, 300, 7
-"""Points of the first round, of each later one, and the number of rounds, of one family."""
+"""Points in the first round and in each later round, and rounds, for a single family."""
 _NEAR = 160
-"""Points near the measurement that the regression and the kernel keep."""
+"""Number of points near the measurement used by the regression and the kernel."""
 _FEWEST = 40
-"""Points with all numbers without which nothing can be learned."""
+"""Fewest points with all statistics from which a regression can be made."""
 _RIDGE = 0.05
 _PRIOR_SHARE = 0.1
 _EDGE = 1e-3
@@ -34,24 +34,24 @@ _EDGE = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class WeightedPoints:
-    """Points and weights that stand for the posterior."""
+    """Weighted points that represent the posterior."""
 
     points: Floats
-    """In the unit cube, adjusted, one a row."""
+    """Adjusted points in the unit cube, one per row."""
     weights: Floats
     raw: Floats
-    """The points as they were simulated."""
+    """The simulated points, before adjustment."""
     numbers: Floats
-    """Their numbers, one row a point."""
+    """Summary statistics of the points, one row per point."""
 
     @property
     def effective(self) -> float:
-        """Effective number of points."""
+        """Effective sample size."""
         return float(self.weights.sum() ** 2 / (self.weights**2).sum())
 
 
 class Sampler:
-    """The points of one family, drawn in rounds, and what their simulations gave."""
+    """The points of one family, drawn in rounds, and the statistics of their simulations."""
 
     def __init__(self, measured: Floats, dimensions: int, draws: np.random.Generator) -> None:
         self.measured = measured
@@ -62,11 +62,11 @@ class Sampler:
 
     @property
     def is_usable(self) -> bool:
-        """Whether enough simulations gave all numbers."""
+        """Whether enough simulations gave all statistics."""
         return int(np.isfinite(self.numbers).all(axis=1).sum()) >= _FEWEST
 
     def propose(self, count: int) -> Floats:
-        """Points to simulate next, which `add` expects: of the prior first, then near the best."""
+        """Draw points to simulate and then `add`: from the prior, later near the best points."""
         if not self._proposals:
             self._proposals.append((count, None))
             return _hypercube(count, self.points.shape[1], self._draws)
@@ -75,12 +75,12 @@ class Sampler:
         return mixture.draw(count, self._draws)
 
     def add(self, points: Floats, numbers: Floats) -> None:
-        """Take the numbers of points."""
+        """Add points with their summary statistics."""
         self.points = np.vstack([self.points, points])
         self.numbers = np.vstack([self.numbers, numbers])
 
     def ratios(self) -> Floats:
-        """The prior over the density by which each point was drawn; their mean is about 1."""
+        """Return each point's prior density over its proposal density; the mean is about 1."""
         total = sum(count for count, _ in self._proposals)
         density = np.zeros(len(self.points))
         for count, mixture in self._proposals:
@@ -89,7 +89,7 @@ class Sampler:
         return 1 / density
 
     def result(self) -> WeightedPoints:
-        """The points near the measurement, moved to where they would give it."""
+        """Return the points near the measurement, adjusted by a local regression."""
         weights = self._weights()
         kept = weights > 0
         points, numbers, weights = self.points[kept], self.numbers[kept], weights[kept]
@@ -97,7 +97,7 @@ class Sampler:
         return WeightedPoints(adjusted, weights / weights.sum(), points, numbers)
 
     def _weights(self) -> Floats:
-        """Importance weights times a kernel; 0 for all but the points near the measurement."""
+        """Return importance weights times a kernel, which is 0 far from the measurement."""
         points, numbers, measured = self.points, self.numbers, self.measured
         whole = np.isfinite(numbers).all(axis=1)
         distance = np.full(len(points), np.inf)
@@ -105,7 +105,7 @@ class Sampler:
         distance[whole] = np.sqrt((first**2).mean(axis=1))
         near = np.argsort(distance)[: max(2 * _NEAR, len(points) // 6)]
         near = near[np.isfinite(distance[near])]
-        # Far away a regression may cross zero again, so that only what is near is asked for it.
+        # Far from the measurement, a regression may cross zero again: only near points are used.
         learned = _estimates(points[near], numbers[near], measured)
         distance = np.full(len(points), np.inf)
         distance[near] = np.sqrt((learned**2).mean(axis=1))
@@ -113,7 +113,7 @@ class Sampler:
         width = order[min(_NEAR, len(order) - 1)]
         kernel = np.where(distance < width, 1 - (distance / width) ** 2, 0.0)
         weights: Floats = kernel * self.ratios()
-        # A point that no proposal expected must not stand for all.
+        # A point that was improbable in every proposal must not dominate the weights.
         most = np.quantile(weights[weights > 0], 0.98)
         bounded: Floats = np.minimum(weights, most)
         return bounded
@@ -127,15 +127,15 @@ def infer(
     seed: int = 1,
     rounds: int = ROUNDS,
 ) -> WeightedPoints:
-    """Infer which points of the unit cube give the measured numbers.
+    """Infer which points of the unit cube give the measured statistics.
 
     Args:
-        measured: the numbers of the measurement.
-        dimensions: of the cube.
-        simulate: the numbers of points, given them and the number of points simulated before;
-            a row with NaN is left out.
-        seed: of all draws.
-        rounds: how many.
+        measured: the summary statistics of the measurement.
+        dimensions: number of dimensions of the cube.
+        simulate: returns the statistics of points, given the points and the number of points
+            simulated before; a row with NaN is left out.
+        seed: seed for all random draws.
+        rounds: number of rounds.
     """
     sampler = Sampler(measured, dimensions, np.random.default_rng(seed))
     for count in (FIRST, *[LATER] * (rounds - 1)):
@@ -151,7 +151,7 @@ def _hypercube(count: int, dimensions: int, draws: np.random.Generator) -> Float
 
 @dataclass(frozen=True, slots=True)
 class _Mixture:
-    """Normal kernels around weighted points, and a share of the prior."""
+    """A mixture of normal kernels around weighted points, and of the prior."""
 
     centres: Floats
     weights: Floats
@@ -193,21 +193,21 @@ def _reflected(points: Floats) -> Floats:
 
 
 def _scaled(numbers: Floats, measured: Floats) -> Floats:
-    """Differences between simulated and measured summaries, over each summary's spread."""
+    """Return differences from the measurement, divided by each statistic's spread."""
     low, high = np.quantile(numbers, [0.25, 0.75], axis=0)
     apart: Floats = (numbers - measured) / np.maximum(high - low, 1e-3)
     return apart
 
 
 def _features(numbers: Floats, measured: Floats) -> Floats:
-    """Differences from the measurement, their squares, and a constant."""
+    """Return a constant, the scaled differences from the measurement, and their squares."""
     apart = _scaled(numbers, measured)
     apart = np.clip(apart, -4, 4)
     return np.hstack([np.ones((len(apart), 1)), apart, apart**2])
 
 
 def _fit(features: Floats, points: Floats, weights: Floats | None = None) -> Floats:
-    """Ridge regression of points on features; the constant is not shrunk."""
+    """Fit points to features by ridge regression; the constant is not penalised."""
     root = np.ones(len(features)) if weights is None else np.sqrt(weights / weights.mean())
     x, y = features * root[:, None], points * root[:, None]
     penalty = _RIDGE * len(x) * np.eye(x.shape[1])
@@ -217,7 +217,7 @@ def _fit(features: Floats, points: Floats, weights: Floats | None = None) -> Flo
 
 
 def _estimates(points: Floats, numbers: Floats, measured: Floats) -> Floats:
-    """How far each point's estimated parameters are from the measurement's, in their own errors."""
+    """Return differences from the measurement's parameter estimates, over standard errors."""
     features = _features(numbers, measured)
     coefficients = _fit(features, points)
     errors = (points - features @ coefficients).std(axis=0)
@@ -227,7 +227,7 @@ def _estimates(points: Floats, numbers: Floats, measured: Floats) -> Floats:
 
 
 def _adjusted(points: Floats, numbers: Floats, measured: Floats, weights: Floats) -> Floats:
-    """Points moved to where they would be had they given the measured numbers."""
+    """Return points adjusted by regression for their differences from the measurement."""
     inside = np.clip(points, _EDGE, 1 - _EDGE)
     logits = np.log(inside / (1 - inside))
     coefficients = _fit(_features(numbers, measured)[:, : 1 + numbers.shape[1]], logits, weights)
@@ -238,14 +238,14 @@ def _adjusted(points: Floats, numbers: Floats, measured: Floats, weights: Floats
 
 
 def adjusting_features(numbers: Floats, measured: Floats) -> Floats:
-    """How far simulated numbers are from the measurement, in units of their own spread."""
+    """Return differences from the measurement, divided by standard deviations."""
     spread = np.nanstd(numbers, axis=0)
     found: Floats = np.clip((numbers - measured) / np.maximum(spread, 1e-3), -3, 3)
     return found
 
 
 def adjusted_values(values: Floats, features: Floats) -> Floats:
-    """Values moved along a ridge regression to where the features are 0; NaN stays."""
+    """Adjust values by ridge regression to where all features are 0; NaN stays NaN."""
     whole = np.isfinite(values) & np.isfinite(features).all(axis=1)
     if whole.sum() < _FEWEST:
         return values

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 SHORTEST_S = 10.0
-"""Shorter measurements show little more than slow start."""
+"""Shortest usable measurement; shorter ones show little more than slow start."""
 _LEAST_BUSY = 0.8
 _MOST_LIMITED = 0.2
 _FEWEST_NUMBERS = 6
@@ -27,13 +27,13 @@ class MeasuredFlow:
     """A transfer that was limited only by its congestion control and its link."""
 
     place: str
-    """Folder and run, for messages."""
+    """Folder and run, named in messages."""
     row: Mapping[str, Any]
-    """Its row of the table `flows`."""
+    """The flow's row in the table `flows`."""
     samples: Mapping[str, Floats]
-    """Columns of `samples`."""
+    """Columns of the flow's rows in `samples`."""
     losses_s: Floats | None = None
-    """Times of its losses; None where they were not recorded."""
+    """Times of the flow's losses; None if they were not recorded."""
 
     @property
     def algorithm(self) -> str:
@@ -46,16 +46,16 @@ class MeasuredFlow:
         return float(self.row["end_s"] - self.row["start_s"])
 
     def numbers(self) -> dict[str, float]:
-        """Return the summary numbers of the flow, which describe the link.
+        """Return the summary statistics of the flow, which describe the link.
 
         Raises:
-            MeasurementError: the flow says too little about the link; the message says why.
+            MeasurementError: the flow shows too little of the link; the message gives the reason.
         """
         self._require_link()
         found = summarize(self.row, self.samples, self.losses_s)
         if len(found) < _FEWEST_NUMBERS or "rtt_base" not in found:
             self._refuse(
-                "has no round trips from second to second; measure with iperf3 --json on Linux, "
+                "has no round-trip time for each second; measure with iperf3 --json on Linux, "
                 "cwndlab live, or a log of ss -tin"
             )
         return found
@@ -63,28 +63,30 @@ class MeasuredFlow:
     def _require_link(self) -> None:
         row = self.row
         if not row.get("goodput_mbit_s"):
-            self._refuse("carried nothing")
+            self._refuse("carried no data")
         if self.duration_s < SHORTEST_S:
             self._refuse(
-                f"lasted {self.duration_s:.3g} s, which shows its slow start and not the link; "
+                f"lasted {self.duration_s:.3g} s, which shows slow start but not the link; "
                 f"measure {SHORTEST_S:g} s or more"
             )
         if row.get("completion_ms") is not None:
-            self._refuse("was a transfer of fixed size; measure one that lasts")
+            self._refuse(
+                "was a transfer of fixed size; measure a flow that always has data to send"
+            )
         for column, what in (
             ("sndbuf_limited_s", "the send buffer"),
             ("rwnd_limited_s", "the receiver's window"),
         ):
             share = (row.get(column) or 0.0) / self.duration_s
             if share > _MOST_LIMITED:
-                self._refuse(f"was limited by {what} in {100 * share:.0f} % of the time")
+                self._refuse(f"was limited by {what} for {100 * share:.0f} % of the time")
         busy = row.get("busy_s")
         if busy is not None and busy < _LEAST_BUSY * self.duration_s:
             idle = 100 * (1 - busy / self.duration_s)
-            self._refuse(f"had nothing to send in {idle:.0f} % of the time")
+            self._refuse(f"had no data to send for {idle:.0f} % of the time")
         times = np.asarray(self.samples.get("t_s", ()), np.float64)
         if (np.diff(times) <= 0).any():
-            self._refuse("has samples whose clock steps back")
+            self._refuse("has samples with a clock that steps back")
 
     def _refuse(self, why: str) -> NoReturn:
         msg = f"{self.place}: {why}"

@@ -1,9 +1,10 @@
-"""The next measurement: which further flow would lower the expected regret most.
+"""Choose the next measurement: the flow that would lower the expected regret most.
 
-Each link of a fit is taken for the truth in turn.  A further flow of an algorithm would show its
-goodput and queueing delay there; the other links count by how near theirs are, and the decision is
-made by what is left.  The regret is the power that the decision loses against the best algorithm of
-the link: goodput over the round trip's 95th percentile (Kleinrock, ICC 1979).
+Each link of a fit is assumed to be the true link in turn.  A flow of an algorithm would show that
+algorithm's goodput and queueing delay on the true link; the other links are weighted by the
+similarity of their goodput and delay, and the decision is made with these weights.  The regret is
+the loss of power compared with the best algorithm for the true link; power is goodput over the
+95th percentile of the round-trip time (Kleinrock, ICC 1979).
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 _GOODPUT_NOISE, _DELAY_NOISE = 0.04, 0.15
-"""By how much two runs on a link differ, in logarithms."""
+"""Standard deviations of the logarithms of goodput and delay between runs on a link."""
 _LEAST_GAIN = 0.1
 _LEAST_REGRET = 0.005
 
 
 @dataclass(frozen=True, slots=True)
 class NextMeasurement:
-    """A further flow, and the loss of power that is expected without and with it."""
+    """A further flow, and the expected loss of power without and with this flow."""
 
     algorithm: str
     regret: float
@@ -35,23 +36,23 @@ class NextMeasurement:
 
     @property
     def is_worthwhile(self) -> bool:
-        """Whether the flow would change much."""
+        """Whether the flow would lower the expected loss enough."""
         return self.regret > _LEAST_REGRET and self.regret_after < (1 - _LEAST_GAIN) * self.regret
 
     def command(self, seconds: int = 60) -> str:
-        """The flow as iperf3 makes it."""
+        """Return the iperf3 command that makes the flow."""
         return f"iperf3 -c SERVER -t {seconds} -C {self.algorithm} --json"
 
 
 def next_measurement(
     found: Outcomes, base_rtt_ms: float, measured: Collection[str]
 ) -> NextMeasurement | None:
-    """The algorithm whose flow is worth most; None if all have been measured.
+    """Return the most useful algorithm to measure next; None if all have been measured.
 
     Args:
-        found: what the candidates get on links of a fit.
-        base_rtt_ms: the shortest round trip.
-        measured: algorithms of which there is a flow.
+        found: goodput and delay of the candidate algorithms on links of a fit.
+        base_rtt_ms: the shortest round-trip time.
+        measured: algorithms that have been measured.
     """
     names = list(found.goodput_mbit_s)
     goodput = np.array([found.goodput_mbit_s[name] for name in names])
@@ -73,7 +74,7 @@ def next_measurement(
 
 
 def _regret(loss: Floats, likeness: Floats) -> float:
-    """Mean loss on each link by the decision of the others, as like as they are."""
+    """Return the mean loss if the decision for each link is based on similar links."""
     likeness = likeness * (1 - np.eye(len(likeness)))
     expected = likeness @ loss.T
     chosen = expected.argmin(axis=1)

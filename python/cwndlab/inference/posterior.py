@@ -1,4 +1,4 @@
-"""The outcome of a fit: a distribution over links, and whether they explain the measurement."""
+"""The result of a fit: a distribution over links, and a check against the measurement."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 LEVEL = 0.9
 """Probability of all intervals."""
 UNEXPLAINED = 0.88
-"""A measurement that is farther off than this share of the 95th percentile of the simulations near
-it is not explained.  The share is below 1 as they were chosen to be near; of 60 wires whose truth
-was known none was above 0.87 (docs/notes/2026-11-inference.md)."""
+"""Largest excess (see `Check.excess`) at which the links explain the measurement.
+
+The limit is below 1 because the simulations were chosen for being near the measurement.  In a test
+with 60 known wires, no excess was above 0.87 (docs/notes/2026-11-inference.md).
+"""
 WIDEST = 5.0
-"""By how much a distribution is widened at most; what is stranger is refused."""
+"""Largest factor for widening a distribution; a measurement with a larger excess is refused."""
 _LEAST_SCALE = 0.02
 _SHRUNK = 0.3
 _EDGE = 1e-3
@@ -37,46 +39,46 @@ class Estimate:
 
     parameter: Dimension
     value: float
-    """The median, or the most probable choice."""
+    """Median, or the most probable choice."""
     low: float
     high: float
-    """The ends of the 90 % interval."""
+    """Upper end of the 90 % interval, which starts at `low`."""
     known: float
-    """Share of the spread beforehand that the measurement took away: 0, nothing; 1, all."""
+    """Share of the prior spread that the measurement removed: 0 for none, 1 for all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The measurement beside simulations of the links that were inferred."""
+    """The measurement compared with simulations of the inferred links."""
 
     probability: float
-    """Share of the simulations that are as far off as the measurement."""
+    """Share of the simulations that deviate at least as much as the measurement."""
     worst: str
-    """The number that is farthest off, as `cwndlab.inference.summaries.title` calls it."""
+    """The statistic that deviates most, as named by `cwndlab.inference.summaries.title`."""
     is_above: bool
-    """Whether the measurement's is larger than that of the simulations."""
+    """Whether this statistic is larger in the measurement than in the simulations."""
     excess: float
-    """Distance of the measurement over the 95th percentile of nearby simulations' distances."""
+    """Measurement's deviation over the 95th percentile of the nearby simulations' deviations."""
 
     @property
     def is_explained(self) -> bool:
-        """Whether the links give what was measured."""
+        """Whether the links reproduce the measurement."""
         return self.excess <= UNEXPLAINED
 
     @property
     def widening(self) -> float:
-        """The factor by which the distribution is widened: 1 where the links explain it."""
+        """Factor for widening the distribution: 1 if the links explain the measurement."""
         return 1.0 if self.is_explained else min(max(self.excess / UNEXPLAINED, 1.1), WIDEST)
 
     @property
     def is_refused(self) -> bool:
-        """Whether nothing in the families comes near the measurement."""
+        """Whether no link in the families comes near the measurement."""
         return not self.is_explained and self.excess > WIDEST
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The outcome of another algorithm: medians and 90 % intervals."""
+    """Predicted results of another algorithm, with medians and 90 % intervals."""
 
     algorithm: str
     goodput_mbit_s: tuple[float, float, float]
@@ -85,14 +87,14 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A family, how probable it is, and its links."""
+    """A family, its probability, and its links."""
 
     family: Family
     probability: float
     inferred: WeightedPoints
 
     def estimates(self) -> list[Estimate]:
-        """Every parameter, with its interval and how much of it is known."""
+        """Return an estimate of each parameter, with its 90 % interval."""
         found = []
         for n, parameter in enumerate(self.family.parameters):
             shares, weights = self.inferred.points[:, n], self.inferred.weights
@@ -108,7 +110,7 @@ class Member:
         return found
 
     def draw(self, count: int, widening: float) -> list[Floats]:
-        """Points, each of which counts the same: systematic resampling, then widened."""
+        """Draw equally weighted points by systematic resampling, and widen their distribution."""
         places = (np.arange(count) + 0.5) / count
         order = np.argsort(self.inferred.points[:, 0], kind="stable")
         edges = np.cumsum(self.inferred.weights[order]) / self.inferred.weights.sum()
@@ -124,20 +126,20 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """A distribution over the links of families, the most probable first."""
+    """A distribution over the links of families; the most probable family comes first."""
 
     members: tuple[Member, ...]
     measured: Mapping[str, float]
-    """The numbers of the measurement, by name."""
+    """Summary statistics of the measurement, by name."""
     replicates: Floats
-    """The same numbers of new simulations of the links, one row a simulation; NaN: none."""
+    """The same statistics for new simulations of the links, one row each; NaN if missing."""
 
     def estimates(self) -> list[Estimate]:
-        """Every parameter of the most probable family."""
+        """Return an estimate of each parameter of the most probable family."""
         return self.members[0].estimates()
 
     def check(self) -> Check:
-        """Whether the links explain the measurement: posterior prediction of its own numbers."""
+        """Check whether the links explain the measurement, by a posterior predictive check."""
         measured = np.array(list(self.measured.values()))
         near = self._near()
         halves = near[::2], near[1::2]
@@ -156,7 +158,7 @@ class Posterior:
         return Check(share, title(name), bool(apart[worst] > 0), float(np.mean(own) / typical))
 
     def _near(self) -> Floats:
-        """Numbers of the simulations that stand for the distribution, each of which counts once."""
+        """Return the statistics of simulations drawn from the distribution, without duplicates."""
         if not self.members:
             return self.replicates
         numbers = np.vstack([each.inferred.numbers for each in self.members])
@@ -170,7 +172,7 @@ class Posterior:
         return found
 
     def draw(self, count: int, widening: float = 1.0) -> list[tuple[Family, Floats]]:
-        """Links that count the same, in proportion to the probabilities of their families."""
+        """Draw equally weighted links, in proportion to the probabilities of their families."""
         edges = np.cumsum([each.probability for each in self.members])
         places = (np.arange(count) + 0.5) / count * edges[-1]
         owners = np.searchsorted(edges, places)
@@ -182,9 +184,9 @@ class Posterior:
 
 
 def _strangeness(numbers: Floats, near: Floats) -> Floats:
-    """Distances from the median of nearby summaries, scaled by their spread and correlation.
+    """Return distances from the median of nearby statistics, scaled by spread and correlation.
 
-    Correlations are shrunk, as there are hardly more simulations than numbers.
+    Correlations are shrunk because there are hardly more simulations than statistics.
     """
     spread = np.cov(near.T).reshape(near.shape[1], near.shape[1])
     spread += _LEAST_SCALE**2 * np.eye(len(spread))
@@ -197,10 +199,13 @@ def _strangeness(numbers: Floats, near: Floats) -> Floats:
 def population(
     draws: list[tuple[Family, Floats]], heading: str, duration_s: float, widening: float
 ) -> dict[str, Any]:
-    """Draws of a distribution as a file of users: links that count the same."""
-    note = "Links that give what was measured, by cwndlab link fit."
+    """Return draws of a distribution as the content of a users file, with equal weights."""
+    note = "Links inferred from a measurement by cwndlab link fit."
     if widening > 1:
-        note += f" They do not explain all of it, so that they are widened by {widening:.2g} times."
+        note += (
+            " These links do not fully explain the measurement; their spread is widened "
+            f"{widening:.2g} times."
+        )
     users = []
     for n, (family, point) in enumerate(draws):
         settings = family.settings(point, duration_s, n)
@@ -208,14 +213,14 @@ def population(
             "name": f"link {n + 1}",
             "link": settings.pop("link"),
             "weight": 1,
-            "source": f"one of {len(draws)} equally probable draws of a fit: {family.title}",
+            "source": f"one of {len(draws)} equally probable links of a fit: {family.title}",
         }
         users.append(user | ({"set": settings} if settings else {}))
     return {"title": heading, "description": note, "users": users}
 
 
 def quantiles(values: Floats, weights: Floats, shares: list[float]) -> Floats:
-    """Quantiles of weighted values."""
+    """Return quantiles of weighted values."""
     order = np.argsort(values, kind="stable")
     edges = (np.cumsum(weights[order]) - weights[order] / 2) / weights.sum()
     found: Floats = np.interp(shares, edges, values[order])

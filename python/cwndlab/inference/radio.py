@@ -1,4 +1,4 @@
-"""Families of radio: cells of three generations and Wi-Fi, by a few keys of their presets."""
+"""Families of radio links: three generations of cells, and Wi-Fi, as variants of presets."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from cwndlab.inference.family import Dimension, Family
 _LTE_WIDTHS = ("5 MHz", "10 MHz", "15 MHz", "20 MHz")
 _NR_WIDTHS = ("20 MHz", "40 MHz", "60 MHz", "100 MHz")
 _HSPA_MOST, _LTE_LEAST, _LTE_MOST, _NR_LEAST = 7.0, 0.4, 140.0, 12.0
-"""Goodputs in Mbit/s beyond which a generation of cells is not considered."""
+"""Limits of the goodput in Mbit/s within which each generation of cells is considered."""
 _WIFI_MOST = 400.0
 _STANDARDS = ("802.11n, 20 MHz", "802.11n, 40 MHz", "802.11ac, 80 MHz")
 
 _SPEED = Dimension("speed", "Speed of the user", "km/h", 0.4, 100)
 _DRIFT = Dimension("drift", "Shadowing", "dB", 0.5, 6)
-_OTHERS = Dimension("others", "Other users", "", 0.0, 6.49, is_linear=True)
+_OTHERS = Dimension("others", "Number of other users", "", 0.0, 6.49, is_linear=True)
 _COVERAGE = Dimension("coverage", "Coverage", "dB", 0, 26, is_linear=True)
 
 
 def cells(goodput_mbit_s: float, shortest_rtt_ms: float) -> list[Family]:
-    """The cells that may give a user this goodput and this shortest round trip."""
+    """Return the families of cells in which a user may see this goodput and shortest RTT."""
     found = []
     if goodput_mbit_s < _HSPA_MOST:
-        found.append(_cell("hspa", "cells of HSPA", (), (50, 2000), shortest_rtt_ms))
+        found.append(_cell("hspa", "HSPA cells", (), (50, 2000), shortest_rtt_ms))
     if _LTE_LEAST < goodput_mbit_s < _LTE_MOST:
-        found.append(_cell("lte", "cells of LTE", _LTE_WIDTHS, (60, 5000), shortest_rtt_ms))
+        found.append(_cell("lte", "LTE cells", _LTE_WIDTHS, (60, 5000), shortest_rtt_ms))
     if goodput_mbit_s > _NR_LEAST:
-        found.append(_cell("nr", "cells of 5G NR", _NR_WIDTHS, (80, 8000), shortest_rtt_ms))
+        found.append(_cell("nr", "5G NR cells", _NR_WIDTHS, (80, 8000), shortest_rtt_ms))
     return found
 
 
 def wifi(goodput_mbit_s: float, shortest_rtt_ms: float) -> list[Family]:
-    """Wi-Fi with an access line behind it."""
+    """Return Wi-Fi in front of an access line; an empty list if the goodput is too high."""
     if goodput_mbit_s > _WIFI_MOST:
         return []
     parameters = (
@@ -43,7 +43,7 @@ def wifi(goodput_mbit_s: float, shortest_rtt_ms: float) -> list[Family]:
         Dimension("queue", "Queue of the access point", "packets", 30, 2000),
         Dimension("line_queue", "Queue of the access line", "packets", 10, 1000),
         Dimension("distance", "Distance from the access point", "m", 2, 40),
-        Dimension("load", "Air that others take", "%", 1, 60, is_linear=True),
+        Dimension("load", "Airtime used by others", "%", 1, 60, is_linear=True),
         Dimension.of_choices("standard", "Standard", _STANDARDS),
     )
     return [Family("wifi", "wifi", "Wi-Fi", parameters, _wifi)]
@@ -52,7 +52,7 @@ def wifi(goodput_mbit_s: float, shortest_rtt_ms: float) -> list[Family]:
 def _server(shortest_rtt_ms: float) -> Dimension:
     return Dimension(
         "server",
-        "Delay to the server, one way",
+        "One-way delay to the server",
         "ms",
         max(0.05, 0.1 * shortest_rtt_ms / 2),
         max(0.1, 1.02 * shortest_rtt_ms / 2),
@@ -75,7 +75,7 @@ def _cell(
         _DRIFT,
     ]
     if widths:
-        parameters.append(Dimension.of_choices("width", "Width of the carrier", widths))
+        parameters.append(Dimension.of_choices("width", "Carrier bandwidth", widths))
 
     def build(value: dict[str, float], _duration_s: float, _seed: int) -> dict[str, Any]:
         cell: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Flows over links of families, many at once."""
+"""Simulate flows over links of families, many in parallel."""
 
 from __future__ import annotations
 
@@ -24,43 +24,46 @@ if TYPE_CHECKING:
 _BATCH = 20
 
 PlacedPoint = tuple["Family", "Floats", int]
-"""A family, a point of it, and the number from which chance follows."""
+"""A family, a point of this family, and a number from which the seed follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """One flow: its row of `flows`, its `samples`, and the times of its losses."""
+    """One flow: its row in `flows`, its `samples`, and the times of its losses."""
 
     row: dict[str, Any]
     samples: dict[str, Floats]
     losses_s: Floats
 
     def numbers(self) -> dict[str, float]:
-        """The numbers that a measurement has, too."""
+        """Return the same summary statistics as for a measurement."""
         return summarize(self.row, self.samples, self.losses_s)
 
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """Flows alone or among those of the family, for as long as the measurement."""
+    """Simulation of flows, alone or with the family's competing flows.
+
+    `duration_s` is the duration of the measurement, and `jobs` the number of parallel simulations.
+    """
 
     duration_s: float
     jobs: int
 
     def flows(self, draws: Sequence[PlacedPoint], algorithm: str) -> list[Simulated | None]:
-        """The flow of each draw; None where it could not be run."""
+        """Return the flow of each draw; None where the simulation failed."""
         batches = [draws[n : n + _BATCH] for n in range(0, len(draws), _BATCH)]
         with ThreadPoolExecutor(self.jobs) as pool:
             parts = list(pool.map(lambda batch: self._run(batch, algorithm), batches))
         return [flow for part in parts for flow in part]
 
     def numbers(self, draws: Sequence[PlacedPoint], algorithm: str, names: Sequence[str]) -> Floats:
-        """The numbers of these names of each draw; NaN where there is none."""
+        """Return the named statistics of each draw; NaN where a statistic is missing."""
         rows = [{} if flow is None else flow.numbers() for flow in self.flows(draws, algorithm)]
         return np.array([[row.get(name, np.nan) for name in names] for row in rows])
 
     def document(self, draw: PlacedPoint, algorithm: str) -> dict[str, Any]:
-        """The study of a draw."""
+        """Return the study for a draw."""
         family, point, number = draw
         return {
             "algorithm": algorithm,
@@ -81,7 +84,7 @@ class Simulation:
 
 
 def run_scenarios(texts: list[str]) -> list[Simulated | None]:
-    """The first flow of each scenario."""
+    """Run scenarios, and return the first flow of each; None if a scenario failed."""
     found: list[Simulated | None] = []
     while texts:
         tables = core.run_many(texts, {})

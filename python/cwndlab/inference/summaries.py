@@ -1,7 +1,7 @@
-"""A flow's record in numbers that a measurement and a simulation share.
+"""Summary statistics of a flow, computed in the same way for a measurement and a simulation.
 
-Each number is a logarithm or a share, so that a difference of 0.1 is about a tenth everywhere.  A
-number that a measurement lacks is left out of its fit.
+Each statistic is a logarithm or a ratio, so a difference of 0.1 always means about 10 %.  A
+statistic that a measurement lacks is left out of the fit.
 """
 
 from __future__ import annotations
@@ -18,40 +18,40 @@ if TYPE_CHECKING:
 
 TITLES = {
     "goodput": "goodput",
-    "rtt_base": "the shortest round trip",
-    "rtt_p50": "the median round trip",
-    "rtt_p95": "the 95th percentile of the round trip",
-    "rtt_p99": "the 99th percentile of the round trip",
-    "srtt_low": "the low smoothed round trips",
-    "srtt_high": "the high smoothed round trips",
-    "retransmitted": "the share of retransmissions",
-    "recoveries": "how often losses came",
-    "timeouts": "timeouts",
-    "burst_mean": "how many packets were retransmitted together",
+    "rtt_base": "the shortest round-trip time",
+    "rtt_p50": "the median round-trip time",
+    "rtt_p95": "the 95th percentile of the round-trip time",
+    "rtt_p99": "the 99th percentile of the round-trip time",
+    "srtt_low": "the 10th percentile of the smoothed round-trip time",
+    "srtt_high": "the 95th percentile of the smoothed round-trip time",
+    "retransmitted": "the share of retransmitted packets",
+    "recoveries": "the number of loss recoveries per minute",
+    "timeouts": "the number of timeouts per minute",
+    "burst_mean": "the mean length of retransmission bursts",
     "burst_max": "the longest burst of retransmissions",
-    "loss_seconds": "how many seconds had a loss",
-    "loss_gap": "the time between losses",
-    "loss_regularity": "how evenly losses came",
-    "first_loss": "when the first loss came",
-    "cwnd_low": "the low windows",
+    "loss_seconds": "the number of seconds with a loss",
+    "loss_gap": "the median time between losses",
+    "loss_regularity": "the variation in the time between losses",
+    "first_loss": "the time of the first loss",
+    "cwnd_low": "the 10th percentile of the window",
     "cwnd_mid": "the median window",
-    "cwnd_high": "the high windows",
-    "variation": "how the goodput varies from second to second",
-    "low_second": "the goodput of slow seconds",
-    "high_second": "the goodput of fast seconds",
-    "memory": "how long slow and fast seconds last",
-    "window_and_rtt": "how round trip and window go together",
-    "growth": "by how much the round trip grows with the window",
+    "cwnd_high": "the 95th percentile of the window",
+    "variation": "the variation in goodput from second to second",
+    "low_second": "the 10th percentile of the goodput per second",
+    "high_second": "the 95th percentile of the goodput per second",
+    "memory": "the correlation of goodput between consecutive seconds",
+    "window_and_rtt": "the correlation between window and round-trip time",
+    "growth": "the growth of the round-trip time with the window",
     "start": "the goodput of the first seconds",
     "start_trip": "the round-trip time of the first seconds",
-    "trend": "how the goodput of the second half compares with the first",
-    "delivery_high": "the high delivery rates",
-    "delivery_low": "the low delivery rates",
+    "trend": "the ratio of the second half's goodput to the first half's",
+    "delivery_high": "the 95th percentile of the delivery rate",
+    "delivery_low": "the 10th percentile of the delivery rate",
 }
-"""Names of the summaries, each with its description for a sentence."""
+"""Noun phrase for each summary statistic, by the name of the statistic."""
 
 LOSSES = ("recovery", "timeout")
-"""Events that are losses to their sender."""
+"""Events by which a sender detects a loss."""
 LEAST_SECONDS = 8
 _SETTLED_S = 2.0
 _FEWEST_PAIRS = 3
@@ -60,19 +60,20 @@ _LEAST_SPREAD = 1e-4
 
 
 def title(name: str) -> str:
-    """Name of a number in a sentence; those of a second flow have its position before."""
+    """Return the noun phrase for a statistic, whose name may start with the flow's position."""
     return TITLES[name.rpartition("/")[2]]
 
 
 def summarize(
     flow: Mapping[str, Any], samples: Mapping[str, Floats], losses_s: Floats | None = None
 ) -> dict[str, float]:
-    """The numbers of a flow.
+    """Return the summary statistics of a flow.
 
     Args:
-        flow: its row of the table `flows`.
-        samples: columns of its rows of `samples`, each second or more often, in order of `t_s`.
-        losses_s: times of its recoveries and timeouts; None where they were not recorded.
+        flow: the flow's row in the table `flows`.
+        samples: columns of the flow's rows in `samples`, recorded at least once a second and
+            sorted by `t_s`.
+        losses_s: times of the flow's recoveries and timeouts; None if they were not recorded.
     """
     found: dict[str, float] = {}
 
@@ -122,7 +123,7 @@ def summarize(
 def _put_losses(
     put: Callable[[str, float | None], None], losses_s: Floats, window_s: float
 ) -> None:
-    """Numbers of the seconds that had a loss: all that iperf3 and a log of each second know."""
+    """Compute loss statistics from the seconds with a loss; iperf3 reports no more."""
     seconds = np.unique(np.ceil(losses_s - 1e-6))
     put("loss_seconds", 0.25 * math.log1p(60 * len(seconds) / window_s))
     put("first_loss", 0.5 * math.log((float(seconds[0]) if len(seconds) else window_s) + 1))
@@ -136,7 +137,7 @@ def _put_losses(
 
 
 def _put_start(put: Callable[[str, float | None], None], samples: Mapping[str, Floats]) -> None:
-    """Numbers of the first seconds, in which a policer's bucket and a queue fill."""
+    """Summarise the first seconds, in which a policer's bucket empties and a queue fills."""
     times = samples.get("t_s")
     if times is None or len(times) < LEAST_SECONDS:
         return
@@ -148,7 +149,7 @@ def _put_start(put: Callable[[str, float | None], None], samples: Mapping[str, F
 
 
 def by_second(samples: Mapping[str, Floats]) -> dict[str, Floats]:
-    """Means of samples over whole seconds, those in which the flow starts left out."""
+    """Return means of samples over whole seconds, without the seconds in which the flow starts."""
     if "t_s" not in samples or len(samples["t_s"]) < LEAST_SECONDS:
         return {}
     second = np.ceil(samples["t_s"] - 1e-6).astype(int)

@@ -1,6 +1,6 @@
-"""Families of wires: bare ones, behind a policer, with a queue that manages itself, and shared.
+"""Families of wires: drop-tail wires, policed wires, wires with AQM, and shared wires.
 
-Of FQ-CoDel there is nothing of its own: one flow alone finds CoDel in it.
+FQ-CoDel has no family of its own, because it treats a single flow like CoDel.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ import numpy as np
 from cwndlab.inference.family import WIRE_BYTES, Dimension, Family
 
 STEP_S = 1.0
-"""How long a rate that varies holds."""
+"""Time between changes of a varying rate."""
 MEMORY = 0.8
-"""Correlation of the logarithms of a varying rate from one step to the next."""
+"""Correlation between the logarithms of a varying rate in consecutive steps."""
 LEAST_LOSS, LEAST_JITTER_MS, LEAST_VARIATION = 1e-6, 0.05, 0.01
-"""Below these, loss, jitter and variation make no difference, and a link has none."""
+"""Loss, jitter and rate variation below these limits have no effect and are set to zero."""
 LEAST_BURST = 1.5
-"""Losses of fewer packets on average are taken as independent."""
+"""If the mean length of loss bursts is below this limit, losses are independent."""
 _MANAGED = ("codel", "pie")
 _FEWEST_SECONDS_BESIDE = 2.0
 
 _QUEUE = Dimension("queue", "Queue", "BDP", 0.05, 20)
 _LOSS = Dimension("loss", "Random loss", "%", 1e-5, 3)
-_BURST = Dimension("burst", "Packets lost together", "", 1, 30)
+_BURST = Dimension("burst", "Mean packets per loss burst", "", 1, 30)
 _JITTER = Dimension("jitter", "Jitter", "ms", 0.02, 50)
-_VARIATION = Dimension("variation", "Variation of the rate", "", 0.005, 0.6)
+_VARIATION = Dimension("variation", "Variation in the rate", "", 0.005, 0.6)
 
 
 def wire(goodput_mbit_s: float, shortest_rtt_ms: float) -> Family:
-    """Wires with a drop-tail queue, loss in bursts, jitter and a rate that varies."""
+    """Return wires with a drop-tail queue, loss in bursts, jitter and a varying rate."""
     return Family(
         "wire",
         "wire",
-        "wires",
+        "wired links",
         (
             *_rate_and_trip(goodput_mbit_s, shortest_rtt_ms),
             _QUEUE,
@@ -49,17 +49,17 @@ def wire(goodput_mbit_s: float, shortest_rtt_ms: float) -> Family:
 
 
 def policed(goodput_mbit_s: float, shortest_rtt_ms: float) -> Family:
-    """Wires that drop what comes faster than a token bucket allows."""
+    """Return wires on which a token bucket drops the packets that exceed its rate."""
     _, trip = _rate_and_trip(goodput_mbit_s, shortest_rtt_ms)
     return Family(
         "policed",
         "wire",
-        "wires with a policer",
+        "wired links with a policer",
         (
             Dimension("rate", "Policed rate", "Mbit/s", 0.9 * goodput_mbit_s, 5 * goodput_mbit_s),
             trip,
-            Dimension("bucket", "Bucket of the policer", "ms", 3, 3000),
-            Dimension("line", "Rate of the line", "policed rates", 1.3, 30),
+            Dimension("bucket", "Bucket size of the policer", "ms", 3, 3000),
+            Dimension("line", "Rate of the line", "times the policed rate", 1.3, 30),
             _LOSS,
             _JITTER,
         ),
@@ -68,15 +68,15 @@ def policed(goodput_mbit_s: float, shortest_rtt_ms: float) -> Family:
 
 
 def managed(goodput_mbit_s: float, shortest_rtt_ms: float) -> Family:
-    """Wires with CoDel or PIE."""
+    """Return wires with CoDel or PIE."""
     return Family(
         "managed",
         "wire",
-        "wires with a queue that manages itself",
+        "wired links with active queue management",
         (
             *_rate_and_trip(goodput_mbit_s, shortest_rtt_ms),
             Dimension.of_choices("aqm", "Queue management", _MANAGED),
-            Dimension("target", "Target of the queueing delay", "ms", 2, 60),
+            Dimension("target", "Target queueing delay", "ms", 2, 60),
             _LOSS,
             _JITTER,
             _VARIATION,
@@ -86,18 +86,27 @@ def managed(goodput_mbit_s: float, shortest_rtt_ms: float) -> Family:
 
 
 def shared(goodput_mbit_s: float, shortest_rtt_ms: float) -> Family:
-    """Wires on which flows of CUBIC compete for a part of the time."""
+    """Return wires on which CUBIC flows compete during a part of the run."""
     return Family(
         "shared",
         "wire",
-        "wires that other flows share",
+        "wired links with competing flows",
         (
             *_rate_and_trip(goodput_mbit_s, shortest_rtt_ms),
             _QUEUE,
             _LOSS,
-            Dimension("others", "Competing flows", "", 0.6, 6.4),
-            Dimension("since", "They begin", "of the time", -0.6, 0.9, is_linear=True),
-            Dimension("until", "They end", "of the time", 0.2, 1.6, is_linear=True),
+            Dimension("others", "Number of competing flows", "", 0.6, 6.4),
+            Dimension(
+                "since",
+                "Start of competing flows",
+                "fraction of the run",
+                -0.6,
+                0.9,
+                is_linear=True,
+            ),
+            Dimension(
+                "until", "End of competing flows", "fraction of the run", 0.2, 1.6, is_linear=True
+            ),
         ),
         _shared,
     )
@@ -107,7 +116,11 @@ def _rate_and_trip(goodput_mbit_s: float, shortest_rtt_ms: float) -> tuple[Dimen
     return (
         Dimension("rate", "Rate", "Mbit/s", 0.9 * goodput_mbit_s, 12 * goodput_mbit_s),
         Dimension(
-            "round_trip", "Round trip, empty", "ms", 0.6 * shortest_rtt_ms, 1.02 * shortest_rtt_ms
+            "round_trip",
+            "Round-trip time, empty queue",
+            "ms",
+            0.6 * shortest_rtt_ms,
+            1.02 * shortest_rtt_ms,
         ),
     )
 
@@ -181,13 +194,13 @@ def _shared(value: dict[str, float], duration_s: float, _seed: int) -> dict[str,
 
 
 def queue_packets(value: dict[str, float]) -> int:
-    """The queue of a link in packets, two at least."""
+    """Return the size of a link's queue in packets, at least two."""
     bdp_bytes = value["rate"] * 1e6 / 8 * value["round_trip"] / 1000
     return max(2, round(value["queue"] * bdp_bytes / WIRE_BYTES))
 
 
 def rates(value: dict[str, float], duration_s: float, seed: int) -> list[tuple[float, float]]:
-    """When a varying rate changes, and what it becomes: a lognormal chain around the rate."""
+    """Draw a varying rate as a lognormal chain: the time of each change, and the new rate."""
     draws = np.random.default_rng(seed).standard_normal(math.ceil(duration_s / STEP_S))
     state, found = draws[0], []
     for step, draw in enumerate(draws[1:], start=1):

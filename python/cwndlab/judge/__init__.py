@@ -1,1 +1,1 @@
-"""Judging: which algorithm is better, by how much, and how certain that is."""
+"""Judge which algorithm is better, by how much, and with what certainty."""

@@ -1,4 +1,4 @@
-"""The decisions on results, one for each setting and direction."""
+"""Decisions from results, one for each setting and direction."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ class Answerable(Measured, Protocol):
     """The part of `cwndlab.Results` that answers read."""
 
     def beside(self, name: str) -> Measured | None:
-        """Return results in a folder below these; None where there are none."""
+        """Return the results in this subfolder; None if there are none."""
 
     def scenario(self, cell: Mapping[str, object]) -> Mapping[str, Any] | None:
-        """Return the scenario of a cell; None where it is not known."""
+        """Return the scenario of a cell; None if it is not known."""
 
     def queue(self, cell: Mapping[str, object]) -> QueueSize | None:
-        """Return the size of a cell's queue; None if it has no size."""
+        """Return the size of a cell's queue; None if the queue has no size."""
 
 
 BASELINE = "cubic"
-"""Congestion control of most hosts."""
+"""The congestion control of most hosts, with which answers are compared."""
 
 CLASS = "users"
 """Name of the factor whose levels are classes of users."""
@@ -67,26 +67,26 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Decisions for a goal: one per setting, and one for all together."""
+    """Decisions for a goal: one per setting, and one for all settings combined."""
 
     settings: tuple[Answer, ...]
-    """One for each setting and direction, in the order of the study."""
+    """One answer for each setting and direction, in the order of the study."""
     together: Decision
     """Decision for the only setting, or for the population of settings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """Further evidence for an answer, beyond the runs of its link."""
+    """Additional evidence for an answer, beyond the runs on its link."""
 
     networks: Measured | None = None
     """Runs on networks like the link."""
     coexistence: Measured | None = None
     """Runs in which several flows share the link."""
     mixes: Measured | None = None
-    """Runs of the recommended algorithm beside others, in all mixes."""
+    """Runs in which the recommended algorithm competes with others, in all mixes."""
     weights: Weights | None = None
-    """Weights of the settings, where they are classes of users; equal if None."""
+    """Weights of the settings if these are classes of users. If None, weights are equal."""
 
 
 def answers(
@@ -96,11 +96,11 @@ def answers(
     baseline: str = BASELINE,
     knowledge: Knowledge,
 ) -> Answers | None:
-    """Decide a goal in every setting and direction of results; None if no run has a result.
+    """Decide a goal in every setting and direction; None if no run has a result.
 
-    Without a goal, a default is chosen that fits what was measured in the first setting. Each
-    decision also contains the evidence that `known_of` finds: results on networks like the link,
-    if they were tried, and the record of advice for its class of networks.
+    Without a goal, a default is chosen that fits the quantities measured in the first setting. Each
+    decision also contains the evidence in `knowledge`, and the record of earlier advice for its
+    class of networks.
     """
     directions = compare_directions(results, beside=measures_of_flows(results))
     if not directions:
@@ -167,7 +167,7 @@ def answer_together(
 ) -> Decision | None:
     """Decide a goal for all settings together, as classes of users with weights.
 
-    None for a single setting, or if the settings have different algorithms.
+    Return None for a single setting, or if the settings have different algorithms.
     """
     names = settings[0][1].contestants
     if len(settings) == 1 or any(set(each.contestants) != set(names) for _, each in settings):
@@ -206,7 +206,7 @@ def _with(
 
 
 def _encounters(knowledge: Knowledge, decision: Decision) -> tuple[Coexistence, ...]:
-    """Return the encounters of the decision's first algorithm with CUBIC and with its own kind."""
+    """Return the encounters of the decision's first algorithm with CUBIC and with itself."""
     beside, first = knowledge.coexistence, decision.first
     if beside is None or first is None:
         return ()
@@ -216,7 +216,7 @@ def _encounters(knowledge: Knowledge, decision: Decision) -> tuple[Coexistence, 
 def _networks(
     knowledge: Knowledge, decision: Decision, names: tuple[str, ...], runs: GainsAndCosts
 ) -> Networks | None:
-    """Return the decision's result on networks like the link."""
+    """Return the decision's result on networks like the link; None if none were run."""
     beside = knowledge.networks
     if beside is None or decision.first is None:
         return None
@@ -234,7 +234,7 @@ def class_of(scenario: Mapping[str, Any]) -> str | None:
 
 
 def goal_measured(comparison: Comparison) -> Goal:
-    """Return the default goal, chosen by what was measured."""
+    """Return the default goal, which depends on the measured quantities."""
     if comparison.has(SHORT_TRANSFERS.gain):
         return SHORT_TRANSFERS
     return BALANCE if comparison.has("log_queueing_delay") else THROUGHPUT

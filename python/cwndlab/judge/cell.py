@@ -1,4 +1,4 @@
-"""One cell of a study: its contestants and what was measured of each."""
+"""One cell of a study: its contestants and their measurements."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,10 +11,10 @@ from cwndlab.results.columns import Better, quantity
 from cwndlab.stats.bootstrap import Floats
 
 GEOMETRIC = frozenset({"completion_ms"})
-"""Columns that are averaged by the geometric mean, because their ratios matter."""
+"""Columns whose average is the geometric mean, because their ratios matter."""
 
 CONTESTANT = "contestant"
-"""Column of flows with the contestant to whom the result belongs."""
+"""Column of flows that names the contestant to which the result belongs."""
 
 _NOT_RECORDED = {
     "run": pl.String,
@@ -27,10 +27,10 @@ _NOT_RECORDED = {
 
 @dataclass(frozen=True)
 class Comparison:
-    """The contestants of one cell, each with one value of every quantity per repetition.
+    """The contestants of one cell, with one value of every quantity per repetition.
 
-    All arrays of a comparison have one entry per repetition, in the same order; NaN if the
-    contestant has no such run, or the run no such value.
+    All arrays of a comparison have one entry per repetition, in the same order. An entry is NaN if
+    the contestant has no such run, or if the run has no such value.
     """
 
     cell: Mapping[str, object]
@@ -47,9 +47,9 @@ class Comparison:
     """Flow numbers of each contestant within its runs."""
     flows_per_run: int
     not_sent: Mapping[str, str] = field(default_factory=dict)
-    """For contestants whose data another algorithm sent: the algorithm that the study names."""
+    """The algorithm that the study names, for contestants whose data another algorithm sent."""
     is_per_flow: bool = False
-    """Whether sums are given per flow, because contestants have different numbers of flows."""
+    """Whether sums are per flow, because contestants have different numbers of flows."""
     smallest_effect: float = stats.SMALLEST_EFFECT
     confidence: float = stats.CONFIDENCE
     _intervals: dict[tuple[str, str], stats.Interval | None] = field(
@@ -60,7 +60,7 @@ class Comparison:
     )
 
     def named(self, contestant: str) -> str:
-        """Return the algorithm that the study names for a contestant, even if another one sent."""
+        """Return the algorithm that the study names for a contestant, even if another sent."""
         return self.not_sent.get(contestant, contestant)
 
     @property
@@ -71,17 +71,17 @@ class Comparison:
 
     @property
     def name(self) -> str:
-        """The cell's settings as a reader would name them; empty if the study has one cell."""
+        """Settings of the cell in readable form; empty if the study has only one cell."""
         return ", ".join(f"{key} {value}" for key, value in self.cell.items())
 
     @property
     def is_one_run(self) -> bool:
-        """Whether every contestant ran once, so that nothing is known about uncertainty."""
+        """Whether every contestant ran only once, which leaves the uncertainty unknown."""
         return self.repetitions == 1
 
     @property
     def is_deterministic(self) -> bool:
-        """Whether there are several repetitions and all gave the same values."""
+        """Whether there are several repetitions and all of them gave the same values."""
         if self.is_one_run:
             return False
         intervals = [self.interval(name, "goodput_mbit_s") for name in self.contestants]
@@ -92,7 +92,7 @@ class Comparison:
         return any(self.finite(name, column).size for name in self.contestants)
 
     def finite(self, contestant: str, column: str) -> Floats:
-        """Return the contestant's values that exist."""
+        """Return the contestant's values, without missing ones."""
         values = self.values[contestant].get(column)
         if values is None:
             return np.empty(0)
@@ -128,7 +128,7 @@ class Comparison:
         return choose(means, key=lambda name: means[name])
 
     def difference(self, contestant: str, other: str, column: str) -> stats.Difference | None:
-        """Compare two contestants pair by pair; None without pairs, or if the mean is zero."""
+        """Compare two contestants pair by pair; None if there are no pairs or the mean is zero."""
         key = (contestant, other, column)
         if key not in self._differences:
             self._differences[key] = self._compare(contestant, other, column)
@@ -157,8 +157,9 @@ class Comparison:
     def representative_rows(self, read: Callable[..., pl.DataFrame]) -> pl.DataFrame:
         """Return the rows of the representative runs, with a column `contestant`.
 
-        `read` gives a table's rows, as `Results.samples` does.  A contestant gets the rows of its
-        own flows and those that concern every flow.  A table that was not recorded has no rows.
+        `read` returns the rows of a table, as `Results.samples` does. A contestant gets the rows of
+        its own flows and the rows that concern every flow. A table that was not recorded has no
+        rows.
         """
         runs = self.representative_runs()
         rows = read(run=list(runs.values()))
@@ -174,8 +175,8 @@ class Comparison:
     def representative_run(self, contestant: str) -> str | None:
         """Return the key of the contestant's most representative run.
 
-        It is the run nearest to the mean over runs in goodput, round-trip time and timeouts (HSDPA
-        paper, 2010, section V), each counted in its own standard deviations.
+        This is the run nearest to the mean over runs in goodput, round-trip time and number of
+        timeouts (HSDPA paper, 2010, section V), each in units of its own standard deviation.
         """
         present = [at for at, run in enumerate(self.runs[contestant]) if run is not None]
         if not present:

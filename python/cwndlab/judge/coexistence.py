@@ -1,14 +1,14 @@
-"""Coexistence: the effect of an algorithm's flows on flows beside them, and vice versa.
+"""Coexistence: the effect of an algorithm's flows on competing flows, and vice versa.
 
-*Harm* is that of Ware, Mukerjee, Seshan and Sherry, Beyond Jain's Fairness Index (HotNets 2019):
-how far a metric of a flow falls short of what it is when the flow runs alone, (alone - beside) /
-alone where more is better and (beside - alone) / beside where less is.  Harm that another flow of
-the same algorithm would do is acceptable; harm beyond that is *excess*. For a benefit the paper's
-formula has no bound, so the same share is taken with the opposite sign: all values lie between -1
-and 1.
+*Harm* is defined as by Ware, Mukerjee, Seshan and Sherry, Beyond Jain's Fairness Index (HotNets
+2019): the share by which a metric of a flow in competition (`beside`) is worse than the same metric
+when the flow runs alone. Harm is (alone - beside) / alone if more is better, and (beside - alone) /
+beside if less is better. Harm that another flow of the neighbour's own algorithm would do is
+acceptable; harm beyond that is *excess*. The paper's formula has no bound for a benefit, so a
+benefit is computed as the same share with the opposite sign. All values thus lie between -1 and 1.
 
-Each encounter has the same seeds as the runs alone with which it is compared, and every value is a
-mean over repetitions with its interval.
+Each encounter has the same seeds as the runs alone with which it is compared. Every value is a mean
+over repetitions with its interval.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 STARVING_SHARE = 0.25
-"""Part of the fair share below which a flow is starved."""
+"""Fraction of the fair share below which a flow is starved."""
 
 
 class Metric(StrEnum):
-    """The harmed quantity."""
+    """A quantity that competing flows may harm."""
 
     THROUGHPUT = "throughput"
     DELAY = "delay"
@@ -46,13 +46,13 @@ _CONFIDENCE_OF_ONE = 1 - 0.05 / len(Metric)  # Bonferroni's, of four intervals t
 
 @dataclass(frozen=True, slots=True)
 class Harm:
-    """Harm to each metric, between -1 and 1, relative to the flow alone; None if not measured."""
+    """Harm to each metric relative to the flow alone, from -1 to 1; None if not measured."""
 
     throughput: stats.Interval | None
     delay: stats.Interval | None
     """Harm to the 95th percentile of queueing delay."""
     completion: stats.Interval | None
-    """Harm to short transfers' completion time; None in mixes without them."""
+    """Harm to the completion time of short transfers; None in mixes without short transfers."""
     loss: stats.Interval | None
     """Harm to the share of retransmitted packets."""
 
@@ -65,17 +65,17 @@ class Coexistence:
     neighbour: str
     mix: Mix
     share_pct: stats.Interval | None
-    """Share that a candidate's flow gets beside a neighbour's flow, in per cent."""
+    """Share that a candidate's flow gets in competition with a neighbour's flow, in per cent."""
     done: Harm
-    """Harm to the neighbour, done by the candidate."""
+    """Harm done to the neighbour by the candidate."""
     accepted: Harm
-    """Harm to the neighbour, done by its own kind in the same mix."""
+    """Harm done to the neighbour by flows of its own algorithm in the same mix."""
     excess: Harm
-    """Harm done minus harm accepted, pair by pair; simultaneous 95 % intervals."""
+    """Harm done minus harm accepted, per repetition; simultaneous 95 % intervals."""
     suffered: Harm
-    """Harm that the candidate suffers beside this neighbour."""
+    """Harm that the candidate suffers in competition with this neighbour."""
     starved: str | None
-    """The starved side's algorithm: its flows got less than `STARVING_SHARE` of a fair share."""
+    """Algorithm whose flows got less than `STARVING_SHARE` of a fair share; None if neither."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the encounter as a dictionary, for JSON."""
@@ -95,7 +95,7 @@ class Coexistence:
 
     @property
     def harmed(self) -> tuple[Metric, ...]:
-        """Metrics that the candidate certainly harms more than the neighbour's own kind does."""
+        """Metrics that the candidate certainly harms more than the neighbour itself does."""
         intervals = ((metric, getattr(self.excess, metric.value)) for metric in Metric)
         return tuple(m for m, each in intervals if each is not None and (each.low or 0.0) > 0)
 
@@ -112,14 +112,14 @@ def judge_coexistence(
     mixes: Iterable[Mix] = (PLAIN,),
     neighbour: str = NEIGHBOUR,
 ) -> tuple[Coexistence, ...]:
-    """Return the harm between each candidate and the neighbour, and its own kind, in each mix.
+    """Return the harm between each candidate and the neighbour, and itself, in each mix.
 
     Args:
         flows: the flows of the runs of `encounters_of` with the same arguments: one row for each
             flow, with `encounter`, `repetition` and the columns of results.
-        candidates: the algorithms that are judged.
+        candidates: the algorithms to judge.
         mixes: the mixes that were run.
-        neighbour: the algorithm beside which they ran.
+        neighbour: the algorithm with which the candidates competed.
     """
     measured = _MeasuredMix(flows)
     return tuple(
@@ -131,12 +131,12 @@ def judge_coexistence(
 
 
 def harm_where_more_is_better(alone: Floats, beside: Floats) -> Floats:
-    """Return the loss, between -1 and 1, in a metric of which more is better."""
+    """Return the harm, between -1 and 1, to a metric of which more is better."""
     return _lost_share(alone, beside)
 
 
 def harm_where_less_is_better(alone: Floats, beside: Floats) -> Floats:
-    """Return the loss, between -1 and 1, in a metric of which less is better."""
+    """Return the harm, between -1 and 1, to a metric of which less is better."""
     return _lost_share(beside, alone)
 
 
@@ -160,7 +160,7 @@ class _MeasuredMix:
         }
 
     def values(self, encounter: Encounter, metric: Metric, *, is_candidate: bool) -> Floats:
-        """A metric's mean over the flows of one side; NaN where there is no such run."""
+        """Return a metric's mean over the flows of one side; NaN for missing runs."""
         rows = self._flows.get(encounter.name)
         found = np.full(len(self.repetitions), np.nan)
         if rows is None:
@@ -176,7 +176,7 @@ class _MeasuredMix:
 
 
 def _expression(metric: Metric) -> pl.Expr:
-    """Return a metric of a flow; an unfinished transfer counts as long as the time it had."""
+    """Return a metric of a flow; an unfinished transfer counts with the time that it had."""
     match metric:
         case Metric.THROUGHPUT:
             return pl.col("goodput_mbit_s").fill_null(0.0)
@@ -261,7 +261,7 @@ def _as_harm(values: Mapping[Metric, Floats], confidence: float = stats.CONFIDEN
 
 
 def _starved(both: Encounter, ours: Floats, theirs: Floats) -> str | None:
-    """Return the side whose flows get less than a given part of an equal share."""
+    """Return the side whose flows get less than a given fraction of an equal share."""
     flows = both.mix.candidates + both.mix.neighbours
     total = both.mix.candidates * ours + both.mix.neighbours * theirs
     known = np.isfinite(total) & (total > 0)

@@ -1,13 +1,13 @@
-"""Results as comparisons of algorithms: for each cell of the study, values aligned by run.
+"""Turn results into comparisons of algorithms: per cell of the study, values aligned by run.
 
-A *cell* is one setting of everything the study varies except what is compared; within it, rows of
-equal repetition are pairs, and where their seeds are equal too they saw the same channel.  What is
-compared (the *contestants*) is normally the algorithm; a study may name its own, such as the
-variants of a paper, in a factor called `variant`.
+The compared items are the *contestants*: normally the algorithms, or the levels of a factor called
+`variant` if the study has one, such as the variants of a paper. A *cell* is one setting of all
+other factors of the study. Within a cell, runs of the same repetition form a pair; if they also
+have the same seed, they saw the same channel.
 
 A contestant's value in a run comes from its own flows in the study's direction: goodput and
-retransmissions are summed over them, round-trip times averaged. Flows in the opposite direction do
-not count for any contestant.
+retransmissions are summed over these flows, and round-trip times are averaged. Flows in the
+opposite direction do not count for any contestant.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,7 +29,7 @@ class ResultsLike(Protocol):
 
     @property
     def factors(self) -> tuple[str, ...]:
-        """Names of the study's factors: columns of every table, `factor_NAME` where taken."""
+        """Names of the study's factors: columns of every table (`factor_NAME` if taken)."""
 
     def runs(self) -> pl.DataFrame:
         """Return one row for each run."""
@@ -57,7 +57,8 @@ def compare(
         results: the results to compare.
         smallest_effect: relative differences below this are too small to matter.
         confidence: confidence level of the intervals.
-        direction: direction of the flows to compare, `forward` or `reverse`; the study's if None.
+        direction: direction of the flows to compare, `forward` or `reverse`. If None, the study's
+            direction is used.
         beside: additional columns of flows, by `run` and `flow`.
     """
     flows = results.flows()
@@ -79,8 +80,8 @@ def flows_of(
 ) -> pl.DataFrame:
     """Return the flows under test, with a column `contestant`.
 
-    In a direction that is not the study's own, a flow counts for a contestant only if its sender
-    ran that algorithm.
+    In a direction other than the study's own, a flow counts for a contestant only if the flow's
+    sender ran that algorithm.
     """
     if flows.is_empty():
         return flows
@@ -100,11 +101,11 @@ def flows_of(
 
 
 def cell_factors(results: ResultsLike) -> list[str]:
-    """Return the factors that distinguish the cells of a study, without the contestant.
+    """Return the factors that distinguish the cells of a study, except the contestant.
 
-    A factor that is determined by the contestant (such as the stack of a paper's variant) does not
-    make cells, nor does one that is determined by another factor (such as the number of flows by
-    the number of stations).
+    A factor does not distinguish cells if its level follows from the contestant (such as the stack
+    of a paper's variant) or from another factor (such as the number of flows from the number of
+    stations).
     """
     runs = results.runs()
     contestant = contestant_factor(results)
@@ -118,7 +119,7 @@ def cell_factors(results: ResultsLike) -> list[str]:
 
 
 def contestant_factor(results: ResultsLike) -> str:
-    """Return what is compared: `variant` where the study has such a factor, else `algorithm`."""
+    """Return the factor that is compared: `variant` if the study has it, else `algorithm`."""
     return "variant" if "variant" in results.factors else "algorithm"
 
 
@@ -128,7 +129,7 @@ def contestants_of(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
 
 
 def _of_the_studys_direction(flows: pl.DataFrame) -> pl.DataFrame:
-    """Keep the flows of each run that send in the direction of its first flow."""
+    """Keep the flows that send in the same direction as the first flow of their run."""
     return flows.filter(
         pl.col("direction") == pl.col("direction").sort_by("flow").first().over("run")
     )
@@ -155,7 +156,7 @@ def _with_contestant(flows: pl.DataFrame, results: ResultsLike) -> pl.DataFrame:
 
 
 def _is_sent_by_another(flows: pl.DataFrame) -> pl.Expr:
-    """Whether a flow's data were sent by another algorithm than the one that the study names."""
+    """Whether a flow's data were sent by an algorithm that differs from the study's."""
     if "sent_by" not in flows.columns:
         return pl.lit(value=False)
     return (pl.col("sent_by") != pl.col("algorithm")).fill_null(value=False)
@@ -167,7 +168,7 @@ def _follows(runs: pl.DataFrame, name: str, leader: str) -> bool:
 
 
 def _per_run(flows: pl.DataFrame, cell_columns: Sequence[str]) -> pl.DataFrame:
-    """Return one row per run and contestant with the contestant's values."""
+    """Return one row with the contestant's values for each run and contestant."""
     keys = [key for key in _KEYS if key in flows.columns]
     by = [*cell_columns, CONTESTANT, _NAMED, *keys]
     measured = [

@@ -1,16 +1,17 @@
-"""The decision: the set of good algorithms for a goal, and how sure that is.
+"""The decision: the set of good algorithms for a goal, and the certainty of this set.
 
-This module holds values only; `cwndlab.judge.sentences` puts them into words. Three lines say how
-sure a decision is, and they are never merged:
+This module holds values only; `cwndlab.judge.sentences` puts them into words. Three probabilities
+describe the certainty of a decision, and they are never merged:
 
-- *repeatable*: the probability that as many new random repetitions on this very link give a set
-that contains the algorithm named first. With more repetitions it approaches 1, so on this line
-alone no answer is called sure.
+- *repeatable*: the probability that the same number of new random repetitions on this link gives a
+  set that contains the algorithm named first. With more repetitions, this probability approaches 1,
+  so a high value alone does not make an answer sure.
 - *robust*: the probability that the algorithm named first is within the zone of the best on
-  networks like this one: over the declared ranges of everything that was assumed.
-- *reality*: how often advice for this class of network agreed with measurements of real ones.
+  networks like this one, that is, over the declared ranges of all assumptions.
+- *reality*: the share of cases in which advice for this class of networks agreed with measurements
+  of real networks.
 
-`sure` is the lowest of the three; None while repeatable or robust is not known.
+`sure` is the lowest of the three probabilities; None if repeatable or robust is not known.
 """
 
 from __future__ import annotations
@@ -38,13 +39,13 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 ZONE = 0.03
-"""Differences of utility that are too small to matter."""
+"""Differences in utility below this are too small to matter."""
 
 SURE = 0.9
-"""Least probability that is called sure."""
+"""Lowest probability that is called sure."""
 
 LEAST_PAIRS = 6
-"""Least number of random pairs with which *repeatable* is stated."""
+"""Smallest number of random pairs for which *repeatable* is reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,23 +59,23 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """Standing of an algorithm."""
+    """Result of one algorithm in a decision."""
 
     name: str
     score: Bounds
     """Mean utility."""
     behind: float
-    """Mean utility by which it is behind the first, pair by pair."""
+    """Mean over pairs of the utility by which the algorithm is behind the first."""
     is_good: bool
     """Whether the algorithm is in the set."""
     prices: tuple[float, float] | None
-    """Prices of delay at which it is within the zone of the best; None if there are none."""
+    """Prices of delay at which the algorithm is practically as good as the best; None if none."""
     is_undominated: bool
     """Whether no other algorithm is at least as good in both gain and cost."""
 
     @property
     def loss(self) -> float:
-        """Share by which it is worth less than the first algorithm; `behind` is the logarithm."""
+        """Share by which the algorithm is worth less than the first; `behind` is its logarithm."""
         return -math.expm1(-self.behind)
 
 
@@ -85,7 +86,7 @@ class Replacement:
     old: str
     new: str
     changes: Mapping[str, Bounds]
-    """Changes by column, in the order of the goal's `shown`, without columns not measured."""
+    """Changes by column, in the order of the goal's `shown`; only columns that were measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,40 +95,39 @@ class Decision:
 
     goal: Goal
     setting: str
-    """Reason, in words, why there is no decision; empty if there is one."""
+    """Name of the setting; empty if the study has only one."""
     pairs: int
-    """Number of random pairs behind the decision, that is, of repetitions that differ."""
+    """Number of random pairs behind the decision; 0 if all repetitions are identical."""
     best: tuple[str, ...]
-    """The set, with the recommended algorithm first; empty if nothing was measured."""
+    """The set of good algorithms, the recommended one first; empty if nothing was measured."""
     entrants: tuple[Entrant, ...]
-    """Highest score first."""
+    """Results of the algorithms, the highest score first."""
     repeatable: float | None
     same_set: float | None
-    """Probability that as many new repetitions give exactly the same set."""
+    """Probability that the same number of new repetitions gives exactly the same set."""
     good_selection: float | None
     """Probability that the algorithm named first is within the zone of the best on this link."""
     is_settled: bool
-    """Whether every algorithm is known to be inside or outside the set, even if checked
-    repeatedly."""
+    """Whether each algorithm is certainly inside or outside the set, even with repeated checks."""
     step: Replacement | None = None
     """Change from the baseline to the recommended algorithm; None if they are the same."""
     baseline: str | None = None
     networks: Networks | None = None
-    """Result on networks like this one; None if they were not tried."""
+    """Result on networks like this one; None if such networks were not tried."""
     reality: Reality | None = None
-    """Agreement with real networks; None where advice for this class was never checked."""
+    """Agreement with real networks; None if advice for this class was never checked."""
     host: SimulatedHost | None = None
     """The simulated host; None for measurements."""
     queue: QueueSize | None = None
     """Size of the wire's queue at its lowest rate; None if the queue has no size."""
     encounters: tuple[Coexistence, ...] = ()
-    """Encounters of the first algorithm with CUBIC and its own kind; empty if not run."""
+    """Encounters of the first algorithm with CUBIC and with itself; empty if not run."""
     population: PopulationView | None = None
-    """The classes of users; None where the answer is for one network."""
+    """The classes of users; None if the answer is for one network."""
     is_measured: bool = False
     """Whether the runs were measured on a real network, not simulated or emulated."""
     is_alone: bool = field(default=False)
-    """Whether there is one algorithm, so that there is nothing to decide."""
+    """Whether only one algorithm was run, which leaves nothing to decide."""
 
     @property
     def first(self) -> str | None:
@@ -153,10 +153,10 @@ class Decision:
         return self.sure is not None and self.sure >= SURE
 
     def entrant(self, name: str) -> Entrant:
-        """Return the standing of an algorithm.
+        """Return the result of an algorithm.
 
         Raises:
-            KeyError: it has no result.
+            KeyError: the algorithm has no result.
         """
         for entrant in self.entrants:
             if entrant.name == name:
@@ -164,7 +164,7 @@ class Decision:
         raise KeyError(name)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the decision for JSON; docs/explanation/verdict.md has its keys."""
+        """Return the decision for JSON; docs/explanation/verdict.md explains the keys."""
         return {
             "goal": self.goal.name,
             "setting": self.setting,
@@ -223,7 +223,7 @@ def _shares(step: Replacement) -> dict[str, Any]:
 
 
 def decide(comparison: Comparison, goal: Goal, *, baseline: str | None = "cubic") -> Decision:
-    """Decide a goal in one setting, from its runs alone."""
+    """Decide a goal in one setting from the runs of this setting alone."""
     decision = decide_runs(comparison.contestants, runs_of(comparison, goal), goal, baseline)
     old, new = decision.baseline, decision.first
     change = step(comparison, old, new, goal.shown) if old and new and old != new else None
@@ -232,7 +232,7 @@ def decide(comparison: Comparison, goal: Goal, *, baseline: str | None = "cubic"
 
 @dataclass(frozen=True, slots=True)
 class GainsAndCosts:
-    """Logarithms of gains and costs: a row for each algorithm, a column for each repetition."""
+    """Logarithms of gains and costs, with a row per algorithm and a column per repetition."""
 
     gain: Floats
     cost: Floats
@@ -281,12 +281,12 @@ def decide_runs(
 
 
 def chosen_of(gain: Floats, cost: Floats, price: float) -> Chosen:
-    """Choose the set of good algorithms: rows are algorithms, columns repetitions."""
+    """Choose the set of good algorithms; rows are algorithms, columns are repetitions."""
     return core.choose_set(gain.tolist(), cost.tolist(), price=price, zone=ZONE)
 
 
 def rows(comparison: Comparison, column: str) -> Floats:
-    """Return a column's values by contestant (rows) and repetition; NaN where missing."""
+    """Return a column's values by contestant (rows) and repetition; missing values are NaN."""
     nothing = np.full(comparison.repetitions, np.nan)
     return np.array(
         [comparison.values[name].get(column, nothing) for name in comparison.contestants]
@@ -294,7 +294,7 @@ def rows(comparison: Comparison, column: str) -> Floats:
 
 
 def step(comparison: Comparison, old: str, new: str, columns: Sequence[str]) -> Replacement:
-    """Return what changes from one contestant to another, pair by pair."""
+    """Return the changes from one contestant to another, computed over pairs of runs."""
     values = comparison.values
     changes = {}
     for column in columns:
@@ -308,7 +308,7 @@ def step(comparison: Comparison, old: str, new: str, columns: Sequence[str]) -> 
 def step_of_runs(
     names: Sequence[str], runs: GainsAndCosts, goal: Goal, old: str, new: str
 ) -> Replacement:
-    """Return what changes from one algorithm to another, by logarithms of goodput and delay."""
+    """Return the changes from one algorithm to another, from the logarithms in `runs`."""
     at, before = names.index(new), names.index(old)
     shares = {"goodput_mbit_s": _share(runs.gain[at].tolist(), runs.gain[before].tolist())}
     if goal.cost and goal.price:
@@ -319,7 +319,7 @@ def step_of_runs(
 
 
 def _share(ours: Sequence[float], theirs: Sequence[float]) -> Bounds | None:
-    """Return a mean difference of logarithms as a relative change, with its interval."""
+    """Return a mean difference between logarithms as a relative change with its interval."""
     found = core.relative_change(ours, theirs)
     return None if found is None else Bounds(*found)
 

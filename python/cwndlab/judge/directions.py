@@ -1,4 +1,4 @@
-"""The measurements in each direction of the data, by setting and place."""
+"""Measurements in each direction of the data, by setting and place."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ class DirectionComparisons:
     """One direction of the data, with its measurements in every setting."""
 
     name: str
-    """`forward` or `reverse`, as flows have it."""
+    """`forward` or `reverse`, as in the table of flows."""
     comparisons: tuple[Comparison, ...]
 
     @property
     def title(self) -> str:
-        """The direction and who sends in it."""
+        """Name of the direction, and the side that sends."""
         return "uplink (the client sends)" if self.name == "reverse" else (
             "downlink (the server sends)"
         )  # fmt: skip
@@ -37,9 +37,9 @@ def compare_directions(
     beside: pl.DataFrame,
     smallest_effect: float = stats.SMALLEST_EFFECT,
 ) -> tuple[DirectionComparisons, ...]:
-    """Return the comparisons of every direction in which an algorithm under test sent.
+    """Return the comparisons in every direction in which an algorithm under test sent data.
 
-    `beside` has the measures of `cwndlab.judge.measures.measures_of_flows`.
+    `beside` has the measures from `cwndlab.judge.measures.measures_of_flows`.
     """
     flows = results.flows()
     if flows.is_empty():
@@ -58,9 +58,9 @@ def compare_directions(
 
 
 def between_places(comparison: Comparison, comparisons: Sequence[Comparison]) -> str:
-    """Return how much goodput differs from place to place; empty if there is only one place.
+    """Return a sentence on how goodput varies between places; empty if there is only one place.
 
-    Only those settings of `comparisons` count that differ from `comparison` in the place alone.
+    Only the settings in `comparisons` that differ from `comparison` in nothing but the place count.
     """
     rest = _but_place(comparison)
     places = [each for each in comparisons if _but_place(each) == rest]
@@ -75,7 +75,7 @@ def between_places(comparison: Comparison, comparisons: Sequence[Comparison]) ->
             parts.append(f"{quoted(name)} {variation} %")
     if not parts:
         return ""
-    return f"Over the {len(places)} places goodput varies by: {join_words(parts)}."
+    return f"Relative standard deviation of goodput over {len(places)} places: {join_words(parts)}."
 
 
 def _but_place(comparison: Comparison) -> dict[str, object]:

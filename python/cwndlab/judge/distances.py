@@ -1,7 +1,7 @@
-"""The answer for near, national and intercontinental servers, from the draws at each distance.
+"""Answers for near, national and intercontinental servers, from the draws at each distance.
 
-The classes are ranges of the one-way delay: light takes a millisecond for 200 km of glass fibre,
-so 6 ms are at most 1,200 km, and 30 ms at most 6,000 km.
+The classes are ranges of the one-way delay: light travels 200 km per millisecond in optical fibre,
+so 6 ms correspond to at most 1,200 km, and 30 ms to at most 6,000 km.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 KEY = "server"
 PARTS = (("near", 0.0, 6.0), ("national", 6.0, 30.0), ("intercontinental", 30.0, math.inf))
-"""Name, and range of the delay in ms."""
+"""Name and range of the one-way delay, in ms, of each class."""
 FEWEST_DRAWS = 8
 
 
@@ -30,7 +30,7 @@ def by_distance(
     names: Sequence[str],
     server_ms: Sequence[float],
 ) -> tuple[Distance, ...]:
-    """Return the set of good algorithms at each distance with at least eight draws.
+    """Return the set of good algorithms for each distance that has at least eight draws.
 
     Args:
         utilities: array of shape (algorithms, draws); NaN if a run is missing.

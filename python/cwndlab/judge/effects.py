@@ -1,9 +1,9 @@
-"""Effect of a study's factor on each algorithm: means by level, over all other factors.
+"""Effect of a study's factor on each algorithm: means by level over all other factors.
 
-A study over rates and delays has, for each rate, one setting per delay. The *effect* of the rate
-is the mean over those delays that were run at every rate. It is computed in each repetition
-(repetitions of equal number saw the same random draws) and has an interval over repetitions: it is
-the main effect of a factorial design.
+A study of several rates and delays has one setting per delay for each rate. The *effect* of the
+rate is the mean over those delays that were run at every rate: the main effect in a factorial
+design. The effect is computed in each repetition (repetitions with the same number saw the same
+random draws) and has an interval over repetitions.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ EFFECTS = (
     "completion_ms",
     "jain_index",
 )
-"""Columns whose effects are drawn if they were measured."""
+"""Columns whose effects are plotted if the columns were measured."""
 
-_LOGARITHMIC_FROM = 8.0  # levels whose largest is this many times the smallest are spread by ratio
+_LOGARITHMIC_FROM = 8.0  # from this ratio of largest to smallest level, the axis is logarithmic
 _READERS = (
     read.parse_rate,
     read.parse_duration,
@@ -44,26 +44,26 @@ _READERS = (
 )
 
 Means = Mapping[str, Sequence[stats.Interval | None]]
-"""For each algorithm, one estimate per level; None if it has no value."""
+"""For each algorithm, one estimate per level; None if there is no value at this level."""
 
 
 @dataclass(frozen=True)
 class Effect:
-    """A factor, its levels, and what was measured at them."""
+    """A factor, its levels, and the measurements at each level."""
 
     factor: str
     levels: tuple[str, ...]
-    """Levels as the study writes them; numbers in ascending order."""
+    """Levels in the form used in study files; numbers are in ascending order."""
     positions: tuple[float, ...]
     """Positions of the levels on an axis from 0 to 1."""
     is_numeric: bool
-    """Whether levels are amounts, so that a line between them has a meaning."""
+    """Whether levels are quantities, so a line between them is meaningful."""
     means: Mapping[str, Means]
-    """By column."""
+    """Means of each column, by column."""
 
 
 def effects(comparisons: Sequence[Comparison]) -> list[Effect]:
-    """Return the effect of each factor in which the settings of a study differ."""
+    """Return the effect of each factor whose level differs between the settings of a study."""
     factors = list(dict.fromkeys(name for each in comparisons for name in each.cell))
     found = [effect(comparisons, factor) for factor in factors]
     return [each for each in found if each is not None]
@@ -97,7 +97,7 @@ def effect(comparisons: Sequence[Comparison], factor: str) -> Effect | None:
 def _balanced(
     comparisons: Sequence[Comparison], factor: str, values: Sequence[object]
 ) -> list[list[Comparison]]:
-    """The settings of each level whose other factors were run at every level."""
+    """Return, for each level, the settings whose other factors were run at every level."""
     by_level: dict[object, dict[tuple[object, ...], Comparison]] = {value: {} for value in values}
     for each in comparisons:
         others = tuple(value for name, value in each.cell.items() if name != factor)
@@ -128,12 +128,12 @@ def _mean(cells: Sequence[Comparison], name: str, column: str) -> stats.Interval
 
 
 def _is_measured(means: Means) -> bool:
-    """Whether any measured value is not zero."""
+    """Return whether any measured value is not zero."""
     return any(each is not None and each.estimate != 0 for own in means.values() for each in own)
 
 
 def _amounts(values: Sequence[object]) -> list[float] | None:
-    """Return levels as numbers in one unit; None if they are names."""
+    """Return levels as numbers in a common unit; None if the levels are names."""
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         return [float(str(value)) for value in values]
     for reader in _READERS:

@@ -1,9 +1,9 @@
-"""Encounters: the runs that show how an algorithm's flows and other flows affect each other.
+"""Encounters: runs that show how an algorithm's flows and other flows affect each other.
 
-A candidate's flows and a neighbour's share the bottleneck in a *mix*: a number of flows of each,
-with equal or different round-trip times, with the link's own queue or another, in some order of
-starting, in one user's queue or in two. Each side also runs alone on the same link, because its
-losses can only be judged against that.
+A candidate's flows and a neighbour's flows share the bottleneck in a *mix*. A mix sets the number
+of flows on each side, whether their round-trip times are equal, the size of the queue, the order in
+which the sides start, and whether both sides use the same user's queue. Each side also runs alone
+on the same link, as the reference for its losses.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cwndlab.schema.path import PathPart
 
 NEIGHBOUR = "cubic"
-"""Algorithm of most flows on the Internet, and Linux's default."""
+"""The algorithm of most flows on the Internet, and the default of Linux."""
 
 DURATION_S = 15
 WARM_UP_S = 3
@@ -38,7 +38,7 @@ _PACKET_BYTES = 1500
 
 
 class Order(StrEnum):
-    """The flow that starts first."""
+    """The side that starts first."""
 
     TOGETHER = "together"
     NEIGHBOUR_FIRST = "neighbour first"
@@ -47,14 +47,14 @@ class Order(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """Arrangement of a candidate's flows and their neighbours."""
+    """Arrangement of a candidate's flows and a neighbour's flows."""
 
     candidates: int = 1
     neighbours: int = 1
     rtt_ratio: float = 1.0
-    """Ratio of the neighbours' round-trip time to the candidate's, both without queues."""
+    """Ratio of the neighbours' round-trip time to the candidates', both without queueing."""
     queue_bdp: float | None = None
-    """The bottleneck's queue; the link's own if None."""
+    """Size of the bottleneck's queue in BDP. If None, the link's own queue is used."""
     order: Order = Order.TOGETHER
     is_across_users: bool = False
     """Whether the neighbours belong to another user of the medium, with a separate queue."""
@@ -65,17 +65,17 @@ PLAIN = Mix()
 
 @dataclass(frozen=True, slots=True)
 class Encounter:
-    """A kind of run: a candidate's flows, a neighbour's, or both."""
+    """A kind of run, with a candidate's flows, a neighbour's flows, or both."""
 
     candidate: str | None
     neighbour: str | None
     mix: Mix = PLAIN
     is_transfer: bool = False
-    """Whether the neighbour transfers consecutive short files instead of endless data."""
+    """Whether the neighbour transfers short files one after another instead of endless data."""
 
     @property
     def name(self) -> str:
-        """Name of the encounter as a level of a factor, unique to it."""
+        """Unique name of the encounter, used as a level of a factor."""
         mix = self.mix
         parts = [f"{self.candidate or 'nothing'} and {self.neighbour or 'nothing'}"]
         parts += ["short"] if self.is_transfer else []
@@ -87,7 +87,7 @@ class Encounter:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """Figures of a link that are needed for mixes."""
+    """Properties of a link that mixes depend on."""
 
     path: PathPart | LivePath
     direction: str
@@ -96,21 +96,21 @@ class Network:
 
     @property
     def is_shared(self) -> bool:
-        """Whether users have queues of their own."""
+        """Whether each user has a separate queue."""
         return self.path.kind in ("cell", "wifi")
 
     @property
     def has_queue_key(self) -> bool:
-        """Whether one key sets the size of the link's queue; a chain with a medium has several."""
+        """Whether a single key sets the size of the link's queue; a chain has several queues."""
         return self.path.kind != "chain"
 
 
 def report_mixes(*, is_shared: bool, has_queue_key: bool) -> tuple[Mix, ...]:
-    """Return every mix that a report shows of a link, the plain one first.
+    """Return every mix that a report shows for a link, starting with the plain mix.
 
     Args:
-        is_shared: whether users of the link have queues of their own.
-        has_queue_key: whether one key sets the size of the link's queue.
+        is_shared: whether each user of the link has a separate queue.
+        has_queue_key: whether a single key sets the size of the link's queue.
     """
     mixes = [
         PLAIN,
@@ -128,7 +128,7 @@ def report_mixes(*, is_shared: bool, has_queue_key: bool) -> tuple[Mix, ...]:
 def encounters_of(
     candidates: Sequence[str], mixes: Iterable[Mix] = (PLAIN,), neighbour: str = NEIGHBOUR
 ) -> tuple[Encounter, ...]:
-    """Return the encounters of candidates with a neighbour and with their own kind.
+    """Return the encounters of each candidate with a neighbour and with itself.
 
     Short transfers are tested in the plain mix only.
     """
@@ -154,14 +154,14 @@ def document_of(
     repetitions: int = REPETITIONS,
     duration_s: int = DURATION_S,
 ) -> dict[str, Any]:
-    """Return the study of these encounters; all encounters of a repetition have the same seed.
+    """Return a study of these encounters; all encounters in a repetition have the same seed.
 
     Args:
         network_keys: study keys that define the network: `link`, `direction`, ...
         encounters: the cells of the study, which are levels of its factor `encounter`.
-        network: needed for mixes of round-trip times, queues and users.
+        network: the network, needed for mixes that change round-trip times, queues or users.
         repetitions: number of repetitions of each encounter.
-        duration_s: duration of a run; measurements leave out the first seconds.
+        duration_s: duration of a run; the first seconds are not measured.
     """
     levels = [
         {"name": each.name, "flow": _flows(each, network), **_link_keys(each.mix, network)}
@@ -185,11 +185,13 @@ def document_of(
 def network_of(
     path: PathPart | LivePath, direction: str, flows: pl.DataFrame, neighbour: str = NEIGHBOUR
 ) -> Network:
-    """Return the figures of a link that follow from a neighbour's runs alone.
+    """Return the properties of a link, estimated from runs of the neighbour alone.
 
-    Args: path: the path of the scenario. direction: direction of the data, `forward` or `reverse`.
-    flows: one row for each flow of the runs of the plain mix, with `encounter`. neighbour: the
-    algorithm whose runs alone are used.
+    Args:
+        path: the path of the scenario.
+        direction: direction of the data, `forward` or `reverse`.
+        flows: one row for each flow of the runs of the plain mix, with a column `encounter`.
+        neighbour: the algorithm whose solo runs are used.
     """
     rows = flows.filter(pl.col("encounter") == alone(neighbour, PLAIN).name)
     base_rtt_ms = _minimum(rows["rtt_base_ms"])
@@ -199,7 +201,7 @@ def network_of(
 
 
 def meeting(candidate: str, neighbour: str, mix: Mix) -> Encounter:
-    """Return the run of both sides; of one kind, few beside many equals many beside few."""
+    """Return the encounter of both sides; for equal algorithms, the smaller side comes first."""
     is_symmetric = mix.order is Order.TOGETHER and mix.rtt_ratio == 1
     if candidate == neighbour and is_symmetric:
         few, many = sorted((mix.candidates, mix.neighbours))
@@ -208,13 +210,13 @@ def meeting(candidate: str, neighbour: str, mix: Mix) -> Encounter:
 
 
 def alone(algorithm: str, mix: Mix) -> Encounter:
-    """Return the run of one flow alone on the mix's link, as a neighbour's flow has it."""
+    """Return the run of one flow alone on the mix's link, in the role of the neighbour."""
     quiet = replace(mix, candidates=0, neighbours=1, order=Order.TOGETHER)
     return Encounter(None, algorithm, quiet)
 
 
 def _flows(encounter: Encounter, network: Network | None) -> list[dict[str, Any]]:
-    """The `[[flow]]` tables, with the candidate's first."""
+    """Return the `[[flow]]` tables, starting with the candidate's."""
     mix, tables = encounter.mix, []
     late = f"{WARM_UP_S} s"
     if encounter.candidate is not None:
@@ -240,7 +242,7 @@ def _transfers(table: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _link_keys(mix: Mix, network: Network | None) -> dict[str, Any]:
-    """Link settings that a mix changes."""
+    """Return the link settings that a mix changes."""
     if network is None:
         return {}
     keys: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Evidence from runs on networks like the link, stored beside the results."""
+"""Evidence from runs on networks like the link, stored with the results."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 _CELL = "draw"
 _MS_PER_UNIT = {"us": 0.001, "ms": 1.0, "s": 1000.0}
-_TURNS = 2  # keys that are named: more would be read by nobody
+_TURNS = 2  # number of keys in the answer; nobody would read more
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnKey:
-    """One assumption about the network that differs between networks."""
+    """An assumption about the network whose value differs between drawn networks."""
 
     name: str
     unit: str
@@ -44,17 +44,17 @@ class DrawnKey:
 
 @dataclass(frozen=True, slots=True)
 class DrawnNetwork:
-    """One network, or one of each class of a population."""
+    """One drawn network, or one network of each class of a population."""
 
     keys: Mapping[str, float | str]
     """Keys of the network by name; empty for a population."""
     levels: Mapping[str, float]
-    """Names of the settings that were run, with the weight of each."""
+    """Weight of each setting that was run, by the name of the setting."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """Networks like the link."""
+    """Drawn networks that resemble the link."""
 
     keys: tuple[DrawnKey, ...]
     drawn: tuple[DrawnNetwork, ...]
@@ -68,13 +68,13 @@ def networks(
     measured: pl.DataFrame,
     folder: Path,
 ) -> Networks | None:
-    """Return how good a choice is on networks like the link; None if none has a result.
+    """Return the quality of a choice on networks like the link; None if there are no results.
 
     Args:
         names: names of the algorithms.
-        runs: runs on the link itself; their scatter shows the effect of chance on one run.
-        choice: the algorithm that is judged.
-        goal: the goal that is decided.
+        runs: runs on the link itself; their spread shows the effect of chance on one run.
+        choice: the algorithm to judge.
+        goal: the goal of the decision.
         measured: flows of the runs on other networks, with the goal's gain and cost, and with
             columns `draw` and `algorithm`.
         folder: folder of those runs.
@@ -102,7 +102,7 @@ def networks(
 
 
 def _distances(utilities: Floats, names: Sequence[str], draws: Draws) -> tuple[Distance, ...]:
-    """Return the answers by distance of the server; empty if the distance was not drawn."""
+    """Return the answers by distance to the server; empty if the distance was not drawn."""
     units = {key.name: key.unit for key in draws.keys}
     if units.get(distances.KEY) not in _MS_PER_UNIT:
         return ()
@@ -112,7 +112,7 @@ def _distances(utilities: Floats, names: Sequence[str], draws: Draws) -> tuple[D
 
 
 def _turns(utilities: Floats, names: Sequence[str], choice: str, draws: Draws) -> tuple[Turn, ...]:
-    """Return the keys that change the answer, the most decisive first."""
+    """Return the keys that change the answer, starting with the most decisive."""
     columns: Mapping[str, Any] = {  # of each key all numbers or all texts
         key.name: [each.keys[key.name] for each in draws.drawn] for key in draws.keys
     }
@@ -164,7 +164,7 @@ def utilities_by_draw(
 
 
 def _noise(utilities: Floats, choice: int) -> Floats:
-    """Return the standard deviation of each algorithm's distance to the choice in a run."""
+    """Return the standard deviation of each algorithm's difference from the choice in a run."""
     apart = utilities - utilities[choice]
     whole = apart[:, np.isfinite(apart).all(axis=0)]
     spread: Floats = whole.std(axis=1, ddof=1) if whole.shape[1] > 1 else np.zeros(len(apart))
@@ -183,13 +183,13 @@ def draws_of_population(levels: Sequence[Mapping[str, float]]) -> Draws:
 
 
 def write_draws(folder: Path, draws: Draws) -> None:
-    """Store the drawn values of the keys beside the runs."""
+    """Store the drawn values of the keys in the folder of the runs."""
     text = json.dumps(asdict(draws), indent=1) + "\n"
     (folder / DRAWS).write_text(text, encoding="utf-8")
 
 
 def read_draws(folder: Path) -> Draws:
-    """Read what `write_draws` has kept.
+    """Read the draws that `write_draws` stored.
 
     Raises:
         ResultsError: the file is damaged.

@@ -1,8 +1,8 @@
-"""The figures of a link by their paths, and how to set other values in a study.
+"""The figures of a link by path, and the study settings that change them.
 
 A study can change a key of a preset by its path, except inside a list (`background.0.users`) or
-inside a table with a kind (`interference.share`): such a list or table has to be written whole.
-`Figures` knows which one that is.
+inside a table with a kind (`interference.share`): such a list or table has to be replaced as a
+whole. `Figures` finds the list or table to replace.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _KINDS: tuple[tuple[Mapping[str, int], Callable[[int], str]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit in which a figure is written; plain numbers have a unit without a name."""
+    """The unit of a figure; plain numbers have a unit with an empty name."""
 
     name: str
-    smallest: int = 1  # how many of the figure's smallest units it is
+    smallest: int = 1  # size of the unit, in smallest units of the figure
 
     @classmethod
     def named(cls, name: str) -> Unit:
-        """The unit of this name.
+        """Return the unit of this name.
 
         Raises:
             ValueError: there is no unit of this name.
@@ -55,7 +55,7 @@ class Unit:
         raise ValueError(msg)
 
     def text(self, count: int) -> str | int:
-        """Return a number of smallest units as a study writes it."""
+        """Return a number of smallest units in the form used in study files."""
         for units, format_count in _KINDS:
             if self.name in units:
                 return format_count(count)
@@ -66,7 +66,7 @@ def read_number(value: str | float) -> tuple[float, Unit]:
     """Return the number and unit of a text such as "150 kB", or of a plain number.
 
     Raises:
-        ValueError: it is not of this form.
+        ValueError: the text does not have this form.
     """
     if not isinstance(value, str):
         return float(value), Unit("")
@@ -75,7 +75,7 @@ def read_number(value: str | float) -> tuple[float, Unit]:
 
 
 class Figures:
-    """The figures of one link, after its preset has been filled in."""
+    """The figures of one link, including the values of its preset."""
 
     def __init__(self, table: Mapping[str, Any], counts: Mapping[str, int]) -> None:
         """Index the figures that `expand_link` returned."""
@@ -83,11 +83,11 @@ class Figures:
         self._counts = counts
 
     def count(self, path: str) -> int | None:
-        """A figure in its smallest unit; None if the link does not have it."""
+        """Return a figure in its smallest unit; None if the link does not have this figure."""
         return self._counts.get(path)
 
     def value(self, path: str) -> Any:  # noqa: ANN401  part of a link
-        """Value at a path such as `link.cell.user.downlink`, as a study writes it."""
+        """Return the value at a path such as `link.cell.user.downlink`, as in a study file."""
         value: Any = self.table
         for part in path.split(".")[1:]:
             value = _inside(value, part)
@@ -95,11 +95,11 @@ class Figures:
 
     @property
     def medium(self) -> str | None:
-        """Return the key of the link's medium, if it is a medium."""
+        """The key of the link's medium; None if the link is not a medium."""
         return next((key for key in ("cell", "wifi") if self.table.get(key)), None)
 
     def changes(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings of a study, by path, that give these values."""
+        """Return the settings of a study, by path, that set these values."""
         changes: dict[str, Any] = {}
         for path, value in values.items():
             parts = path.split(".")
@@ -115,7 +115,7 @@ class Figures:
         return changes
 
     def _depth_of_whole(self, parts: list[str]) -> int:
-        """Number of path parts that lead to a value that has to be written whole."""
+        """Return the number of path parts down to the value that has to be replaced as a whole."""
         if parts[0] != "link":
             return len(parts)
         value: Any = self.table

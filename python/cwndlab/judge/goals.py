@@ -1,10 +1,10 @@
-"""Goals: what a user may want from a network, and the utility that expresses it as a number.
+"""Goals of a user, and the utility that measures how well a run meets a goal.
 
-The utility of a run is U = gain - price x cost, in natural logarithms, averaged over the flows of
-the run: a difference of 0.03 is 3 %.  For bulk data, the gain is the logarithm of the goodput, and
-    the cost is the logarithm of the 95th percentile of the queueing delay plus a floor; far below
-    the floor, a shorter delay is hardly better. The price d sets the value of delay: half the
-    delay is worth a share 1 - 2^-d of the throughput.
+The utility of a run is U = gain - price x cost, averaged over the flows of the run. Gain and cost
+are natural logarithms, so a difference of 0.03 is 3 %. For bulk data, the gain is the logarithm of
+the goodput, and the cost is the logarithm of the sum of a floor and the 95th percentile of the
+queueing delay; far below the floor, a shorter delay is hardly better. The price d sets the value of
+delay: halving the delay is worth a share 1 - 2^-d of the throughput.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DELAY_FLOOR_MS = 20.0
-"""Queueing delay far below which a shorter one is hardly better: one frame of a call."""
+"""Duration of one frame of a call; far below this queueing delay, less delay is hardly better."""
 
 STARVED_MBIT_S = 0.01
-"""Goodput attributed to a starved flow, as 0 has no logarithm."""
+"""Goodput attributed to a starved flow, because 0 has no logarithm."""
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A goal: the measured quantities and their weights."""
+    """A goal: the measured quantities that count, and their weights."""
 
     name: str
     """Name on the command line and in JSON."""
@@ -35,26 +35,26 @@ class Goal:
     gain: str
     """Column with the logarithm of the gain; see `cwndlab.judge.measures`."""
     cost: str | None
-    """Column with the logarithm of the cost."""
+    """Column with the logarithm of the cost; None if the goal has no cost."""
     price: float
-    """Weight of cost, in units of gain; 0 where cost does not count."""
+    """Weight of the cost relative to the gain; 0 if the cost does not count."""
     missing: str
-    """Message for a study that did not measure the gain, with the remedy."""
+    """Message for a study that did not measure the gain; names the remedy."""
     shown: tuple[str, ...] = ("goodput_mbit_s", "rtt_p95_ms")
-    """Columns that show the effect of a change of algorithm."""
+    """Columns that show the effect of changing the algorithm."""
 
     def utility_of_flow(self, goodput_mbit_s: float, queueing_delay_ms: float) -> float:
-        """Return the utility of a flow, from its 95th percentile of the queueing delay."""
+        """Return the utility of a flow with this goodput and 95th percentile of queueing delay."""
         return math.log(goodput_mbit_s) - self.price * math.log(queueing_delay_ms + DELAY_FLOOR_MS)
 
     @property
     def given_for_half(self) -> float:
-        """Return the share of the gain that half the cost is worth."""
+        """Return the share of the gain that halving the cost is worth."""
         return share_given(self.price)
 
 
 def share_given(price: float) -> float:
-    """Return the share of the throughput that half the delay is worth at a price of delay."""
+    """Return the share of the throughput that halving the delay is worth at this price."""
     return float(1.0 - 2.0**-price)
 
 
@@ -93,7 +93,7 @@ SHORT_TRANSFERS = Goal(
 )
 FAIRNESS = Goal(
     "fairness",
-    "Fairness among its own flows",
+    "Fairness among flows of the same algorithm",
     "log_jain_index",
     None,
     0.0,
@@ -105,7 +105,7 @@ FAIRNESS_TO_CUBIC = Goal(
     "log_jain_index_beside_cubic",
     None,
     0.0,
-    'no algorithm ran beside CUBIC; add a [[flow]] with algorithm = "cubic"',
+    'no algorithm shared the link with CUBIC; add a [[flow]] with algorithm = "cubic"',
 )
 STABILITY = Goal(
     "stability",
@@ -159,7 +159,7 @@ RPC = Goal(
 )
 CALL = Goal(
     "call",
-    "A call beside a transfer",
+    "A call during a transfer",
     "log_call_quality",
     None,
     0.0,
@@ -168,11 +168,11 @@ CALL = Goal(
 )
 
 GOALS_OF_USES: Mapping[str, Goal] = {goal.name: goal for goal in (WEB, VIDEO, RPC, CALL)}
-"""Goals of uses that have a measure of their own (`cwndlab.judge.uses`), by name."""
+"""Goals of the uses that have their own measure (`cwndlab.judge.uses`), by name."""
 
 
 def goal_named(name: str) -> Goal:
-    """Return the goal of this name, also one of a use.
+    """Return the goal of this name, which may be the goal of a use.
 
     Raises:
         UnknownNameError: there is no goal of this name.

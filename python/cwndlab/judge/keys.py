@@ -1,8 +1,8 @@
-"""The keys of a network that may differ from its link's description, with their ranges.
+"""Keys of a network whose values may differ from the description of its link, with ranges.
 
-A preset has ranges of its own for its assumed figures; any other link has those of
-`data/ranges.toml`. That file also has ranges for both ends: the length of a run, stacks and
-queueing disciplines.
+A preset has its own ranges for its assumed values; any other link has the ranges in
+`data/ranges.toml`. This file also has ranges for both end hosts: the duration of a run, TCP stacks
+and queueing disciplines.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _NO_RANGES_OF_ITS_OWN = ("name", "preset", "period")
 
 
 class Relative(Basis):
-    """A range given as multiples of the link's own value."""
+    """A range whose ends are multiples of the link's own value."""
 
     low_times: float
     high_times: float
 
 
 class RangesFile(Model):
-    """The file `data/ranges.toml`: keys that may vary on any link, and at both ends."""
+    """The file `data/ranges.toml`: keys that may vary on any link and at both end hosts."""
 
     any_link: dict[str, Range | Relative]
     ends: dict[str, Range]
@@ -53,7 +53,7 @@ class RangesFile(Model):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A path that a key changes, with the link's own value."""
+    """A path of the study that a key changes, with the link's own value."""
 
     path: str
     unit: Unit
@@ -66,7 +66,7 @@ class Key:
 
     name: str
     basis: str
-    """The source of the range, or the word "invented" and why."""
+    """The source of the range, or the word "invented" with a reason."""
     unit: str = ""
     low: float = 0.0
     high: float = 0.0
@@ -76,7 +76,7 @@ class Key:
     targets: tuple[Target, ...] = ()
 
     def value_at(self, share: float) -> float | str:
-        """Return the value at a fraction of the range, on its linear or logarithmic scale."""
+        """Return the value at a fraction of the range, on the scale of the range."""
         if self.choices:
             return self.choices[min(int(share * len(self.choices)), len(self.choices) - 1)].name
         if self.is_whole and not self.is_log:
@@ -89,7 +89,7 @@ class Key:
         return float(round(value)) if self.is_whole else value
 
     def values(self, value: float | str) -> dict[str, Any]:
-        """Return the settings of a study that give each of the key's paths a value."""
+        """Return the settings of a study that give all paths of the key this value."""
         if isinstance(value, str):
             return dict(next(choice.set for choice in self.choices if choice.name == value))
         first = self.targets[0]
@@ -100,7 +100,7 @@ class Key:
         }
 
     def _along(self, target: Target, count: int, usual: int | None) -> int:
-        """Return the value of a further path at the same ratio or distance to the first."""
+        """Return the value of another path that keeps its ratio or distance to the first path."""
         if not usual or target.count is None:
             return count
         if self.is_log:
@@ -111,15 +111,16 @@ class Key:
 def keys_of(
     link: Link, folder: Path, given: Collection[str] = ()
 ) -> tuple[tuple[Key, ...], Figures]:
-    """Return the assumed keys of a link, and the link's figures.
+    """Return the assumed keys of a link, and the figures of the link.
 
     Args:
-        link: the link as in a study. Keys that it sets besides its preset are known, not assumed.
-        folder: the folder to which paths of files are relative.
-        given: further paths of the study whose values are known, such as `duration` or `stack`.
+        link: the link in the form used in study files. Keys that the link sets in addition to its
+            preset are known, not assumed.
+        folder: the folder to which file paths are relative.
+        given: additional paths of the study whose values are known, such as `duration` or `stack`.
 
     Raises:
-        FieldError: there is no such preset, or the link cannot be resolved.
+        FieldError: the preset does not exist, or the link cannot be resolved.
         LinkError: a range cannot be read; the message names the preset.
     """
     try:
@@ -144,7 +145,7 @@ def keys_of(
 
 
 def _paths_given(link: Link) -> Iterator[str]:
-    """Return the paths that a study itself sets in its link; a cell's core counts as `server`."""
+    """Return the paths that the link itself sets; the delay of a cell's core counts as `server`."""
     for path in _leaves(link.table, "link"):
         yield path
         if path.rpartition(".")[2] in _DISTANCES:
@@ -161,7 +162,7 @@ def _leaves(value: object, path: str) -> Iterator[str]:
 
 
 def _overlap(one: str, other: str) -> bool:
-    """Return whether two paths are equal or one leads into the other."""
+    """Return whether two paths are equal or one contains the other."""
     return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
 
 
@@ -169,7 +170,7 @@ def _key(name: str, span: Range, figures: Figures, place: str) -> Key:
     if span.choices:
         return Key(name, span.basis, choices=span.choices)
     if span.low is None or span.high is None:
-        msg = f"{place}: ranges.{name} has no end"
+        msg = f"{place}: ranges.{name} needs choices, or both low and high"
         raise LinkError(msg)
     try:
         (low, unit), (high, same) = read_number(span.low), read_number(span.high)
@@ -198,7 +199,7 @@ def _keys_of_any(
     path: PathPart,
     known: set[str],
 ) -> Iterator[Key]:
-    """Return ranges for a link without its own: of its server, its queues and its loss."""
+    """Return ranges of server, queues and loss for a link that has no ranges of its own."""
     for name, span in common.items():
         if isinstance(span, Range):
             if not known.intersection(span.paths):
@@ -228,7 +229,7 @@ def _relative(name: str, span: Relative, targets: tuple[Target, ...]) -> Key:
 
 
 def _queues(figures: Figures, path: PathPart) -> Iterator[Target]:
-    """Paths of the link's queues, each with its limit."""
+    """Return the paths of the link's queues, each with its limit."""
     if path.kind in ("wire", "chain"):
         for where, stage in _forward_wires(figures, path):
             is_default = figures.value(f"{where}.queue") is None
@@ -249,7 +250,7 @@ def _queues(figures: Figures, path: PathPart) -> Iterator[Target]:
 
 
 def _forward_wires(figures: Figures, path: PathPart) -> Iterator[tuple[str, PathPart]]:
-    """Return the downlink's wires, each with the path of its keys."""
+    """Return the wires of the downlink, each with the place of its keys in the document."""
     if path.kind == "wire":
         yield from zip(_wires(figures), path.forward, strict=True)
         return

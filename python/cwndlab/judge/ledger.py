@@ -1,7 +1,7 @@
-"""The ledger: registered predictions with what became of them, and how good they were.
+"""The ledger: registered predictions, their outcomes, and scores of their quality.
 
-A file of JSON lines, one for each prediction, which can be published, joined and merged: a line is
-known by the SHA-256 of its prediction.
+The ledger is a file of JSON lines, one for each prediction, which can be published, joined and
+merged: the SHA-256 of its prediction identifies a line.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class LedgerEntry:
     change: MeasuredChange | None
     """The measured change; None if too few blocks were measured."""
     ended: str
-    """UTC time of the verdict, ISO 8601."""
+    """UTC time of the verdict, in ISO 8601 format."""
     harm: str = ""
     """The harm that ended the trial; empty if there was none."""
 
     @property
     def has_gained(self) -> bool | None:
-        """Whether the challenger was better; None where the trial left that open."""
+        """Whether the challenger was better; None if the trial was undecided."""
         if self.harm:
             return False
         if self.change is None or self.change.low <= 0 <= self.change.high:
@@ -49,14 +49,14 @@ class LedgerEntry:
 
     @property
     def regret(self) -> float | None:
-        """Utility that following the prediction gave away; None where nothing was measured."""
+        """Utility lost by following the prediction; None if nothing was measured."""
         if self.change is None:
             return None
         follows = self.prediction.probability > 0.5  # noqa: PLR2004  more likely than not
         return max(0.0, -self.change.estimate if follows else self.change.estimate)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the entry as a line's dictionary."""
+        """Return the entry as a dictionary, for one line of the ledger."""
         return {
             "prediction": {"id": self.prediction.id, **asdict(self.prediction)},
             "verdict": self.verdict.value,
@@ -68,45 +68,45 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """Predictions whose probability lies in one bin."""
+    """Reliability of the predictions whose probability lies in one bin."""
 
     low: float
     high: float
     stated: float
     """Mean of the stated probabilities."""
     happened: float
-    """Share in which the challenger was better."""
+    """Share of trials in which the challenger was better."""
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How good the predictions of one class of networks were."""
+    """Quality of the predictions for one class of networks."""
 
     network_class: str
     predictions: int
     confirmed: int
     refuted: int
     brier: float | None
-    """Mean squared error of the probabilities, of the trials that decided; None without any."""
+    """Mean squared error of the probabilities over decided trials; None if there are none."""
     regret: float | None
-    """Mean utility given away by following the predictions."""
+    """Mean utility lost by following the predictions; None if nothing was measured."""
     covered: float | None
     """Share of measured changes within the predicted 90 % interval."""
 
     @property
     def undecided(self) -> int:
-        """Trials that were not long enough."""
+        """Number of trials that were too short for a verdict."""
         return self.predictions - self.confirmed - self.refuted
 
 
 def ledger_of_user() -> Path:
-    """The ledger of this user."""
+    """Return the path of this user's ledger."""
     return state_folder() / "ledger.jsonl"
 
 
 def read_ledger(path: Path) -> list[LedgerEntry]:
-    """Read a ledger; empty if there is no file.
+    """Read a ledger; return an empty list if there is no file.
 
     Raises:
         ResultsError: a line is damaged, or a prediction was changed after it was registered.
@@ -122,7 +122,7 @@ def read_ledger(path: Path) -> list[LedgerEntry]:
 
 
 def merge(path: Path, more: Iterable[LedgerEntry]) -> int:
-    """Add entries that a ledger lacks, and replace those that ended later; how many.
+    """Add missing entries, and replace entries by later versions; return their number.
 
     Raises:
         ResultsError: the ledger is damaged.
@@ -147,7 +147,7 @@ def merge(path: Path, more: Iterable[LedgerEntry]) -> int:
 
 
 def reliability(entries: Sequence[LedgerEntry]) -> list[Reliability]:
-    """Compare stated probabilities with what happened, bin by bin; trials that decided only."""
+    """Compare stated probabilities with outcomes, bin by bin; undecided trials are left out."""
     decided = [
         (e.prediction.probability, e.has_gained) for e in entries if e.has_gained is not None
     ]

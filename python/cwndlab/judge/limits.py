@@ -1,27 +1,27 @@
-"""Limits of a flow: the share of its time for which each cause limited it, from its own record.
+"""Limits of a flow: the share of the flow's time for which each cause limited it.
 
-Receive window, send buffer and idle application are clocks of the endpoint (`tcp_info` has the same
-in Linux), exact to the nanosecond.  The rest of the time is divided sample by sample:
+The endpoint's clocks record the time for *receive window*, *send buffer* and an idle application,
+exact to the nanosecond (Linux has the same clocks in `tcp_info`). The rest of the time is divided
+sample by sample:
 
-- *pacing*: less is in flight than the window allows, and what is sent is what the pacing rate lets
-  pass;
-- *application*: less is in flight than the window allows, and nothing else holds the flow back. An
-application that always has data cannot be the cause: it waits for buffer space, so this counts as
-*send buffer*. The endpoint's clock misses such times if segments leave one by one as they are
-written, as without offload;
+- *pacing*: less data is in flight than the window allows, and data is sent at the pacing rate;
+- *application*: less data is in flight than the window allows, and nothing else holds the flow
+  back. An application that always has data cannot be the cause: it waits for buffer space, so such
+  times count as *send buffer*. The endpoint's clock misses these times if segments leave one by one
+  as the application writes them, which happens without offload;
 - *cwnd by delay*: the window is full and has not grown for a long time although nothing was lost,
-so something other than loss limits it;
-- *host queue*: the window is full and its growth ends where the sender's own host refuses a
+  so something other than loss limits the window;
+- *host queue*: the window is full and stops growing because the sender's own host refuses a
   segment; or more packets wait in the host than at the link; or packets wait in the host while
   less is in flight than the window allows, because TCP waits for its host to send (Small Queues);
-- *link queue*: the window is full, and packets wait at the link, which is always busy;
-- *cwnd after loss*: the window is full, nothing waits, and a loss is what made it so small;
-- *slow start*: the same before the first loss.
+- *link queue*: the window is full, and packets wait at the link, so the link is always busy;
+- *cwnd after loss*: the window is full, no packets wait, and the window is small because of a loss;
+- *slow start*: the window is full, no packets wait, and no loss has occurred yet.
 
-Records of measured flows do not show packets that wait in their host, so such times count as
+Records of measured flows do not show packets that wait in the host, so such times are assigned to
 another cause. A refusal by the host can be inferred from `TCP_INFO`: the window was reduced (CWR)
-although just before there was no congestion mark, no tail loss probe that could have found a loss,
-and no retransmission.
+although the flow had no congestion mark, no tail loss probe that could have found a loss, and no
+retransmission just before.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,12 +41,12 @@ _FULL_PKTS = 3  # a sample may fall between an ACK and what it lets go
 _PACED_SHARE = 0.8  # of the pacing rate; the rate itself changes within an interval
 _QUEUED_PKTS = 3  # a delayed ACK lets two or three go at once, which wait for each other
 _HELD_BACK_PKTS = 2  # what Small Queues leave a socket in its host at the least
-_QUEUED_DELAY = 0.1  # of the empty path's round trip, where the link does not tell its queue
+_QUEUED_DELAY = 0.1  # of the empty path's round trip, if the link does not report its queue
 # CUBIC's plateau keeps its window within a packet for 2.7 s, (1 / 0.4) ** (1 / 3) s either way.
 _HELD_S = 4.0
 _HELD_ROUND_TRIPS = 20
 _FIRST_REDUCING = 2  # of TCP_INFO's ca_state: CWR, then recovery and loss
-_JUST_BEFORE_ROUND_TRIPS = 2  # what a repeated segment tells is known a round trip later
+_JUST_BEFORE_ROUND_TRIPS = 2  # the effect of a repeated segment is known a round trip later
 
 _ALWAYS_HAVE_DATA = ("bulk", "sized")
 _NO_EVENTS = pl.DataFrame(schema={"t_s": pl.Float64, "event": pl.String})
@@ -89,17 +89,17 @@ class Recorded(Protocol):
         """Return one row for each flow of each run."""
 
     def samples(self, **where: object) -> pl.DataFrame:
-        """Return the time series of the runs with these values."""
+        """Return the time series of the runs whose columns have these values."""
 
     def events(self, **where: object) -> pl.DataFrame:
-        """Return losses, recoveries and timeouts of the runs with these values."""
+        """Return losses, recoveries and timeouts of the runs whose columns have these values."""
 
 
 def limits(results: Recorded, runs: Sequence[str] | None = None) -> pl.DataFrame:
-    """Return one row for each flow: its run, the label with most of its time, and all shares.
+    """Return one row for each flow: its run, its main limit, and the share of each limit.
 
-    All runs are included unless some are named. Flows without a time series, or without the clocks
-    of their sender, are left out.
+    If `runs` is None, all runs are included. Flows without a time series, or without the clocks of
+    their sender, are left out.
     """
     flows = results.flows()
     if runs is not None:
@@ -121,7 +121,7 @@ def limits(results: Recorded, runs: Sequence[str] | None = None) -> pl.DataFrame
 
 
 def main_limits(results: Recorded, runs: Mapping[str, str]) -> dict[str, str]:
-    """Return what limited each contestant's flows most in its run, as in "link queue 97 %".
+    """Return the main limit of each contestant's flows in its run, such as "link queue 97 %".
 
     Shares are averaged over flows. Contestants with too few samples are left out.
     """
@@ -147,7 +147,7 @@ def _by_flow(frame: pl.DataFrame) -> Mapping[tuple[object, ...], pl.DataFrame]:
 def shares_of(
     flow: Mapping[str, object], samples: pl.DataFrame, events: pl.DataFrame
 ) -> dict[Limit, float] | None:
-    """Return the share of a flow's time for each limit; None if it has too few samples."""
+    """Return the share of a flow's time for each limit; None if there are too few samples."""
     clocks = [_seconds(flow, name) for name in ("busy_s", "rwnd_limited_s", "sndbuf_limited_s")]
     start, end = _seconds(flow, "start_s"), _seconds(flow, "end_s")
     alive = samples.sort("t_s").filter((pl.col("t_s") > start) & (pl.col("t_s") <= end))
@@ -155,7 +155,7 @@ def shares_of(
         return None
     busy, rwnd, sndbuf = (min(clock / (end - start), 1.0) for clock in clocks)
     counted = _by_sample(flow, alive, _with_refusals(flow, events))
-    # What the clocks know is taken from the samples in which less was in flight than allowed.
+    # Times known from the clocks are subtracted from samples with less in flight than allowed.
     known = rwnd + sndbuf
     room = counted[Limit.APPLICATION] + counted[Limit.PACING]
     spare = max(room - known - (1 - busy), 0.0)
@@ -185,7 +185,7 @@ def _by_sample(
     round_trip = _seconds(flow, "rtt_mean_ms") / 1e3
     is_at_link = _is_queued(flow, samples)
     is_in_host = _is_in_host(samples, events, is_full=is_full, is_at_link=is_at_link)
-    # While a window is being reduced it says nothing of what holds it.
+    # While a window is being reduced, it does not show what limits it.
     is_reduced = _is_reduced(samples)
     ends = np.sort(np.concatenate([losses, times[is_reduced]]))
     is_held = _is_held(times, window, ends, round_trip)
@@ -225,9 +225,9 @@ def _with_refusals(flow: Mapping[str, object], events: pl.DataFrame) -> pl.DataF
 
 
 def _is_held(times: Floats, window: Floats, losses: Floats, round_trip: float) -> Bools:
-    """Return the samples at which the window has not grown for long since the last of `losses`.
+    """Return whether the window, at each sample, has not grown for a long time since a loss.
 
-    If the loss or the start was recent, the following samples are considered instead.
+    Shortly after a loss or the start of the flow, the following samples are considered instead.
     """
     span = max(_HELD_S, _HELD_ROUND_TRIPS * (0.0 if np.isnan(round_trip) else round_trip))
     epoch = np.searchsorted(losses, times, side="right")
@@ -253,7 +253,7 @@ def _is_reduced(samples: pl.DataFrame) -> Bools:
 def _is_in_host(
     samples: pl.DataFrame, events: pl.DataFrame, *, is_full: Bools, is_at_link: Bools
 ) -> Bools:
-    """Return the samples in which the sender's own host limits the flow."""
+    """Return, for each sample, whether the sender's own host limits the flow."""
     times = _floats(samples, "t_s")
     is_refusal = pl.col("event") == _REFUSAL
     reductions = (
@@ -281,7 +281,7 @@ def _is_in_host(
 def _is_queued(flow: Mapping[str, object], samples: pl.DataFrame) -> Bools:
     if samples["queue_pkts"].null_count() < len(samples):
         return _floats(samples, "queue_pkts") >= _QUEUED_PKTS
-    # TCP_INFO tells the smoothed round trip alone.
+    # TCP_INFO reports only the smoothed round-trip time.
     round_trips = [name for name in ("rtt_ms", "srtt_ms") if name in samples.columns]
     rtt_ms = samples.select(rtt_ms=pl.coalesce(round_trips))
     return _floats(rtt_ms, "rtt_ms") > (1 + _QUEUED_DELAY) * _seconds(flow, "rtt_base_ms")

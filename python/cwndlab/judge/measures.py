@@ -1,7 +1,7 @@
-"""Measures of flows that are not in the tables, and the logarithms that make up utilities.
+"""Compute measures of flows that are not in the tables, and the logarithms in utilities.
 
-Logarithms are taken for each flow before flows and runs are averaged, so that a starved flow has
-its full effect. A starved flow counts as if it had 10 kbit/s.
+Logarithms are computed for each flow before flows and runs are averaged, which gives a starved flow
+its full effect. A starved flow counts as if its goodput were 10 kbit/s.
 """
 
 from typing import Protocol
@@ -29,13 +29,14 @@ class WithSeries(ResultsLike, Protocol):
     """The part of `cwndlab.Results` that this module reads."""
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """Return a table that is read when it is needed."""
+        """Return a table that is read only when needed."""
 
 
 def measures_of_flows(results: WithSeries, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.DataFrame:
-    """Return the measures that are not in the tables: one row for each `run` and `flow`.
+    """Return the measures that are not in the tables, with one row per `run` and `flow`.
 
-    `floor_ms` is added to the queueing delay; far below it, a shorter delay is hardly better.
+    `floor_ms` is added to the queueing delay; far below this floor, a shorter delay is hardly
+    better.
     """
     flows = results.flows()
     measured = (
@@ -51,7 +52,7 @@ def measures_of_flows(results: WithSeries, *, floor_ms: float = DELAY_FLOOR_MS) 
 
 
 def logarithms(flows: pl.DataFrame, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.DataFrame:
-    """Add the gains and costs of all goals whose measures the flows have."""
+    """Add the gains and costs of all goals for which the flows have the measures."""
     return flows.with_columns(
         [
             sign * _logarithm(flows.select(column.alias(name)).to_series())
@@ -62,7 +63,7 @@ def logarithms(flows: pl.DataFrame, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.D
 
 
 def _logarithm(values: pl.Series) -> pl.Series:
-    """Return natural logarithms that are equal to the bit in all parts of the decision."""
+    """Return natural logarithms that are bit-identical in all parts of the decision."""
     found = core.logarithms(values.fill_null(np.nan).to_list())
     known = values.is_not_null().to_list()
     logs = [log if is_known else None for log, is_known in zip(found, known, strict=True)]
@@ -72,7 +73,7 @@ def _logarithm(values: pl.Series) -> pl.Series:
 def _measures(floor_ms: float) -> dict[str, tuple[int, pl.Expr]]:
     """Return the measures of goals (`cwndlab.judge.goals`) by the column of their logarithm.
 
-    The sign is -1 for a gain of which less is better.
+    The sign is -1 if a lower value of the measure is better for the gain.
     """
 
     def number(column: str) -> pl.Expr:
@@ -90,9 +91,9 @@ def _measures(floor_ms: float) -> dict[str, tuple[int, pl.Expr]]:
 def _queueing_delay(flows: pl.DataFrame) -> pl.DataFrame:
     """Return the 95th percentile of each flow's queueing delay.
 
-    Queueing delay is the round-trip time minus the shortest one in the run between the same two
-    hosts, because a late flow may never see the path empty. A flow that carried nothing counts as
-    if it had waited for its whole duration.
+    The queueing delay is the round-trip time minus the shortest round-trip time in the run between
+    the same two hosts, because a late flow may never see the path empty. A flow that carried no
+    data counts as if it had waited for its whole duration.
     """
     needed = {"rtt_p95_ms", "rtt_base_ms", "goodput_mbit_s", "window_s"}
     if not needed <= set(flows.columns):
@@ -105,7 +106,7 @@ def _queueing_delay(flows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _variation(results: WithSeries) -> pl.DataFrame:
-    """Return the variation of each flow's goodput from second to second, warm-up left out."""
+    """Return the variation of each flow's goodput from second to second, without warm-up."""
     empty = pl.DataFrame(schema={"run": pl.String, "flow": pl.Int64, VARIATION: pl.Float64})
     samples = results.scan("samples")
     columns = samples.collect_schema().names()
@@ -143,7 +144,7 @@ def _variation(results: WithSeries) -> pl.DataFrame:
 
 
 def _beside_cubic(results: ResultsLike) -> pl.DataFrame:
-    """Return how each flow under test and CUBIC's flows of the same run shared the link."""
+    """Return how each flow under test shared the link with CUBIC's flows of the same run."""
     columns = (BESIDE_CUBIC, SHARE_BESIDE_CUBIC)
     schema = {"run": pl.String, "flow": pl.Int64, **dict.fromkeys(columns, pl.Float64)}
     flows = results.flows()

@@ -1,15 +1,15 @@
-"""Transfer methods compared: the effect of the method and of the algorithm on goodput.
+"""Compare transfer methods: the effects of method and algorithm on goodput.
 
-Settings whose scenarios differ only in the applications of their flows form one table, with a row
-for each method. In run r, the goodput of method m with algorithm a is modelled as a product,
+Settings whose scenarios differ only in the applications of their flows form one table with a row
+for each method. The goodput of method m with algorithm a in run r is modelled as a product,
 
     goodput(r, m, a) = level(r) x method(r, m) x algorithm(r, a) x own(r, m, a),
 
-whose factors are geometric means: the method's effect is its mean over algorithms relative to that
-    of the table's first method, the algorithm's effect is the same with the roles exchanged, and
-    the remaining factor belongs to the pair.  Each effect is a ratio in every run, so it has an
-    interval over runs. The k-th runs of two methods are a pair, because they belong to the same
-    cycle of a campaign; in a simulation their channels are drawn separately.
+whose factors come from geometric means. A method's effect is its mean over algorithms relative to
+the mean of the table's first method. An algorithm's effect is its mean over methods relative to the
+mean of the first algorithm. The factor `own` is specific to the pair. Each effect is a ratio in
+every run, so it has an interval over runs. The k-th runs of two methods form a pair because they
+belong to the same cycle of a campaign; in a simulation, their channels are drawn separately.
 """
 
 import json
@@ -29,18 +29,18 @@ _PLAIN = ("sized", "bulk")
 
 @dataclass(frozen=True)
 class Transfers:
-    """One setting, with its results and its scenarios."""
+    """One setting with its results and scenarios."""
 
     comparison: Comparison
     scenarios: Mapping[str, Mapping[str, Any]]
-    """Values by contestant, as named by the study."""
+    """Scenarios by contestant, under the name that the study uses."""
 
 
 @dataclass(frozen=True)
 class MethodTable:
     """Methods (rows) and algorithms (columns) under the same conditions.
 
-    Effects are relative to the first method or algorithm, which has none itself.
+    Effects are relative to the first method or algorithm, which therefore has no effect.
     """
 
     conditions: str
@@ -50,20 +50,20 @@ class MethodTable:
     """Mean goodput of each method with each algorithm."""
     of_methods: Mapping[str, Difference]
     of_algorithms: Mapping[str, Difference]
-    """Effects of the algorithms that sent data; nothing is attributed to others."""
+    """Effects of the algorithms that sent data; other algorithms are left out."""
     own: Mapping[tuple[str, str], Difference]
-    """Interaction of a pair: its deviation from both effects combined."""
+    """Interaction of each pair: its deviation from the product of both effects."""
 
     @property
     def peculiar(self) -> list[tuple[str, str]]:
-        """Pairs that clearly deviate from the combined effects."""
+        """Pairs that clearly deviate from the product of both effects."""
         return [
             pair for pair, own in self.own.items() if own.direction != 0 and not own.is_negligible
         ]
 
 
 def method_tables(settings: Sequence[Transfers]) -> list[MethodTable]:
-    """Return a table for each set of settings that differ in their applications alone."""
+    """Return a table for each set of settings that differ only in their applications."""
     alike: dict[tuple[str, str], list[int]] = {}
     for at, setting in enumerate(settings):
         for contestant, scenario in setting.scenarios.items():
@@ -125,12 +125,12 @@ def _conditions(scenario: Mapping[str, Any]) -> str:
 
 
 def _is_plain(scenario: Mapping[str, Any]) -> bool:
-    """Whether TCP alone moves the data; the other methods are compared with this."""
+    """Return whether TCP alone transfers the data; other methods are compared with this one."""
     return all(flow["application"]["kind"] in _PLAIN for flow in scenario["flows"])
 
 
 def _titles(cells: Sequence[Mapping[str, object]]) -> tuple[str, tuple[str, ...]]:
-    """Return what the settings have in common, and the name of each, by one factor if possible."""
+    """Return the settings' common conditions, and their names, by one factor if possible."""
     first = cells[0]
     common = [key for key in first if all(cell[key] == first[key] for cell in cells)]
     others = [key for key in first if key not in common]

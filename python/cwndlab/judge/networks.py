@@ -1,4 +1,4 @@
-"""Networks like the given one: the share on which the choice is good, and where it changes."""
+"""Results on networks like a given one: how often a choice is good, and what changes it."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class Distance:
     name: str
     """`near`, `national` or `intercontinental`."""
     least_ms: float
-    """Lowest one-way delay to the server in this class."""
+    """Lowest one-way delay to the server in this range."""
     most_ms: float
-    """Delay at which the next class begins; infinite for the last class."""
+    """Delay at which the next range begins; infinite for the last range."""
     draws: int
     best: tuple[str, ...]
-    """The set, with the recommended algorithm first."""
+    """The set of good algorithms, the recommended one first."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the distance as a dictionary, for JSON."""
@@ -62,17 +62,17 @@ class Distance:
 
 @dataclass(frozen=True, slots=True)
 class Networks:
-    """Quality of a choice over draws of everything that was assumed."""
+    """Quality of a choice over networks drawn from the ranges of all assumptions."""
 
     draws: int
     is_good: float
     """Probability that the choice is within the zone of the best."""
     regrets: Mapping[str, float]
-    """Mean utility by which each algorithm is behind the best one of each draw."""
+    """Mean over draws of the utility by which each algorithm is behind the best one."""
     turns: tuple[Turn, ...]
-    """Keys that change the answer, the most decisive first; empty if no single key does."""
+    """Keys that change the answer, the most decisive first; empty if no single key changes it."""
     distances: tuple[Distance, ...] = ()
-    """Answers by the server's distance, nearest first; empty if it is known, or few were tried."""
+    """Answers by distance to the server, nearest first; empty if known, or if draws are too few."""
 
     @property
     def safest(self) -> str:

@@ -1,10 +1,10 @@
-"""Cost of a campaign, and the repetitions needed to see a difference that matters.
+"""Estimate the cost of a campaign and the repetitions needed to detect a relevant difference.
 
-Repetitions of a paired comparison: the smallest n whose two-sided t test, at a level of 5 %
-divided by the number of pairs of a setting (Bonferroni, which is at least as strict as Holm's
-correction), finds a true difference of the stated effect with a power of 80 %: (t(1 - level/2, n -
-1) + t(power, n - 1)) s / sqrt(n) <= effect, with s the standard deviation of the pilot's relative
-paired differences.
+A paired comparison needs the smallest number n of repetitions for which a two-sided t test detects
+a true difference of the stated effect with a power of 80 %: (t(1 - level/2, n - 1) + t(power, n -
+1)) s / sqrt(n) <= effect. Here, s is the standard deviation of the pilot's relative paired
+differences, and the level is 5 % divided by the number of pairs in a setting (Bonferroni, which is
+at least as strict as Holm's correction).
 """
 
 from __future__ import annotations
@@ -46,23 +46,23 @@ class Need:
     spread_pct: float | None
     """Standard deviation of the paired differences; None with fewer than two pairs."""
     repetitions: int | None
-    """Needed repetitions; None where the spread is unknown or no feasible number is enough."""
+    """Needed repetitions; None if the spread is unknown or no feasible number is enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Cost of a study as it stands."""
+    """Cost of a study in its present form, and the repetitions that it needs."""
 
     runs: int
     repetitions: int
     hours: float
     gigabytes: float | None
-    """Estimated size of the results; None where the rate is unknown."""
+    """Estimated size of the results; None if the rate is unknown."""
     needs: tuple[Need, ...]
 
     @property
     def needed_repetitions(self) -> int | None:
-        """Repetitions that are sufficient for every pair; None if that is not known."""
+        """Number of repetitions that is sufficient for every pair; None if unknown."""
         counts = [need.repetitions for need in self.needs]
         known = [count for count in counts if count is not None]
         return max(known) if known and len(known) == len(counts) else None
@@ -71,13 +71,13 @@ class Plan:
 def plan_study(
     study: StudyDefinition, *, pilot: Results | None, effect: float, bits_per_sec: int | None
 ) -> Plan:
-    """Estimate a study's cost and the repetitions that it needs.
+    """Estimate the cost of a study and the repetitions that the study needs.
 
     Args:
-        study: the study to be measured.
-        pilot: results of a few repetitions, which give rates and variance.
+        study: the study to measure.
+        pilot: results of a few repetitions, from which rates and variance are estimated.
         effect: the smallest relative difference of goodput that matters.
-        bits_per_sec: rate of each flow, if it is not known otherwise.
+        bits_per_sec: rate of each flow, used if the pilot does not give a rate.
     """
     runs = study.matrix.runs
     rate = _pilot_rate(pilot) if pilot is not None else None
@@ -100,12 +100,12 @@ def plan_study(
 
 
 def needed_repetitions(spread: float, effect: float, comparisons: int = 1) -> int | None:
-    """Return the smallest sufficient number of pairs; None if it is not feasible.
+    """Return the smallest sufficient number of pairs; None if the number is not feasible.
 
     Args:
         spread: standard deviation of the relative paired differences.
-        effect: the relative difference to be detected.
-        comparisons: number of comparisons made together.
+        effect: the relative difference to detect.
+        comparisons: number of simultaneous comparisons.
     """
     if _sees(MOST_REPETITIONS, spread, effect, comparisons):
         few, enough = 1, MOST_REPETITIONS
@@ -178,7 +178,7 @@ def _flow_bytes(
 
 
 def _run_s(scenario: si.Scenario, bits_per_sec: float | None) -> float:
-    """Return the time of a run: its duration, or the time that its files take at a rate."""
+    """Return the time of a run: its duration, or the time needed to transfer its files."""
     longest_s = scenario.duration_ns / 1e9
     if not bits_per_sec or any(isinstance(flow.application, _ENDLESS) for flow in scenario.flows):
         return longest_s
@@ -187,7 +187,7 @@ def _run_s(scenario: si.Scenario, bits_per_sec: float | None) -> float:
 
 
 def _overhead_s(pilot: Results | None) -> float:
-    """Return the time that a run takes beyond its duration, from the pilot if there is one."""
+    """Return the time that a run takes in addition to its duration, from the pilot if given."""
     entries: list[dict[str, Any]] = [] if pilot is None else pilot.history
     spent = [float(e["duration_s"]) for e in entries if e.get("backend") == "live"]
     if pilot is None or not spent or pilot.imported is not None:

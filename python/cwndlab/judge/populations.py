@@ -1,9 +1,9 @@
-"""Populations: users whose networks differ, in classes with weights.
+"""Populations of users whose networks differ, divided into weighted classes.
 
-A population is one of the package (`data/users`), a file of the same form, several links, or the
-settings of a study. The answer for a population is the algorithm with the best weighted mean,
-together with the class that it serves badly and the weights at which the answer changes
-(`cwndlab.judge.sensitivity.weigh`).
+A population comes from the package (`data/users`), from a file in the same format, from several
+links, or from the settings of a study. The answer for a population is the algorithm with the best
+weighted mean, together with the class that this algorithm serves badly and the weights at which the
+answer changes (`cwndlab.judge.sensitivity.weigh`).
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ _EQUAL = "invented: equal weights"
 
 @dataclass(frozen=True, slots=True)
 class Class:
-    """A class of users: its networks, their weight and the source of the weight."""
+    """A class of users, with its network, its weight and the source of the weight."""
 
     name: str
     link: str | Mapping[str, Any]
     weight: float
-    """Share of the population; all together are 1."""
+    """Share of the population; the weights of all classes sum to 1."""
     weight_source: str
-    """The source, or the word "invented" and why."""
+    """The source, or the word "invented" with a reason."""
     changes: Mapping[str, Any]
-    """Further settings of the study for this class, by path."""
+    """Additional settings of the study for this class, by path."""
     is_invented: bool = True
-    """Whether the weight has no source, or only for a part of it."""
+    """Whether the weight, or a part of it, has no source."""
 
     def level(self) -> dict[str, Any]:
-        """The class as a level of a factor with a name of its own."""
+        """Return the class as a named level of a factor."""
         return {"name": self.name, "link": self.link, **self.changes}
 
 
@@ -64,19 +64,19 @@ class Population:
 
     @property
     def weights(self) -> tuple[float, ...]:
-        """Weight of each class; they sum to 1."""
+        """Weight of each class; the weights sum to 1."""
         return tuple(each.weight for each in self.classes)
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnClass:
-    """A class, and networks drawn over the ranges of its link."""
+    """A class with networks drawn over the ranges of its link."""
 
     users: Class
     sample: Sample
 
     def levels(self) -> list[dict[str, Any]]:
-        """Each network as a level of a factor with a name of its own."""
+        """Return each network as a named level of a factor."""
         return [
             {**self.users.level(), **draw.changes, "name": f"{self.users.name}, {draw.name}"}
             for draw in self.sample.draws
@@ -85,33 +85,33 @@ class DrawnClass:
 
 @functools.cache
 def populations() -> Mapping[str, Path]:
-    """The files of all populations of the package, by name."""
+    """Return the files of all populations in the package, by name."""
     return {path.stem: path for path in sorted(_FOLDER.glob("*.toml"))}
 
 
 def load_population(name: str, folder: Path | None = None) -> Population:
-    """The population of this name; a name that ends in `.toml` is a file, relative to `folder`.
+    """Return a population by name; a name that ends in `.toml` is a file relative to `folder`.
 
     Raises:
-        UnknownNameError: there is no such population.
-        StudyError: the file is not one of users; the message names file, line and key of each
-            problem.
+        UnknownNameError: there is no population of this name.
+        StudyError: the file does not describe a population; the message names the file, line and
+            key of each problem.
     """
     if name.endswith(".toml"):
         return _read((folder or Path()) / user_path(name))
     if name not in populations():
-        known = f"there are {', '.join(populations())}, and TOML files such as ./mine.toml"
+        known = f"use {', '.join(populations())}, or a TOML file such as ./mine.toml"
         raise UnknownNameError(name, populations(), known, kind="population")
     return _read(populations()[name])
 
 
 def population_of_links(links: Sequence[str]) -> Population:
-    """Several links, each of which counts the same."""
+    """Return a population of several links with equal weights."""
     return population_of_settings({short_spec(link): link for link in links})
 
 
 def population_of_settings(links: Mapping[str, str | Mapping[str, Any]]) -> Population:
-    """The settings of a study, by name with their links, each of which counts the same."""
+    """Return a population of the settings of a study (links by name) with equal weights."""
     weight = 1 / len(links)
     classes = tuple(Class(name, link, weight, _EQUAL, {}) for name, link in links.items())
     return Population(", ".join(links), classes)
@@ -120,11 +120,11 @@ def population_of_settings(links: Mapping[str, str | Mapping[str, Any]]) -> Popu
 def expand(
     population: Population, draws: int, seed: int, *, given: Collection[str] = ()
 ) -> tuple[DrawnClass, ...]:
-    """Draw the same number of networks for each class, with common random numbers.
+    """Draw the same number of networks for each class, using common random numbers.
 
-    Draw n lies at the same fraction of every range in all classes, so differences between classes
-    are not due to the draws. Arguments and errors are those of `vary`. Keys that a class sets are
-    not drawn.
+    Draw n is at the same fraction of each range in all classes, so differences between classes are
+    not due to the draws. Arguments and errors are the same as for `vary`. Keys that a class sets
+    are not drawn.
     """
     return tuple(
         DrawnClass(each, vary(each.link, draws, seed, given=(*given, *each.changes)))
@@ -154,10 +154,10 @@ def _read(path: Path) -> Population:
 
 
 def _check(users: Class, key: KeyPath, source: TomlSource) -> None:
-    """Check that a class can be run, and that networks of it can be drawn.
+    """Check that a class can be run and that its networks can be drawn.
 
     Raises:
-        StudyError: it cannot; the message names its place.
+        StudyError: the check fails; the message names the file, line and key of the class.
     """
     document = {"algorithm": "reno", "link": users.link}
     if users.changes:
@@ -171,7 +171,7 @@ def _check(users: Class, key: KeyPath, source: TomlSource) -> None:
 
 
 def _with_absolute_paths(link: str | Mapping[str, Any], folder: Path) -> str | Mapping[str, Any]:
-    """Files that a class names are relative to the population's file."""
+    """Return the link with its file paths, relative to the population's file, made absolute."""
     table = dict(parse_spec(link) if isinstance(link, str) else link)
     preset = table.get("preset")
     keys = [key for key in _FILES_OF_LINKS if key in table]

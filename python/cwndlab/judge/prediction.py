@@ -1,4 +1,4 @@
-"""Registered predictions: claims made before a trial begins, which cannot be changed afterwards."""
+"""Registered predictions: claims made before a trial begins and fixed from then on."""
 
 from __future__ import annotations
 
@@ -23,51 +23,51 @@ _LEVEL = 0.9
 
 @dataclass(frozen=True, slots=True)
 class RegisteredPrediction:
-    """A claim on a network: the challenger is better than the baseline."""
+    """The claim that the challenger is better than the baseline on a network."""
 
     goal: str
     """Name of the goal whose utility is compared."""
     challenger: str
     baseline: str
     network: str
-    """The network as the advice describes it."""
+    """Description of the network in the advice."""
     network_class: str
     """`lte`, `nr`, `umts`, `wifi` or `wire`."""
     probability: float
     """Probability that the challenger's utility is higher."""
     change: float
-    """Predicted change of utility: 0.03 is 3 %."""
+    """Predicted change in utility; 0.03 is 3 %."""
     low: float
     high: float
-    """Its 90 % interval over networks like this one."""
+    """Upper end of the 90 % interval over networks like this one; `low` is the lower end."""
     networks: int
-    """Number of networks behind it."""
+    """Number of simulated networks behind the prediction."""
     version: str
-    """Version of cwndlab, and its behaviour epoch."""
+    """Version of cwndlab, with its behaviour epoch."""
     study: str
-    """SHA-256 of the results that gave the advice: of their list of files."""
+    """SHA-256 of the list of files of the results behind the advice."""
     registered: str
-    """UTC time of the registration, ISO 8601."""
+    """UTC time of the registration, in ISO 8601 format."""
     blocks: int
     """Planned number of blocks."""
     period_s: float
     """Duration of a period."""
     washout_s: float
-    """Start of a period that counts for nothing."""
+    """Duration at the start of each period that is not evaluated."""
     seed: int
-    """Seed of the order of periods."""
+    """Seed for the random order of periods."""
 
     @property
     def id(self) -> str:
-        """SHA-256 of all of it."""
+        """SHA-256 of the whole prediction."""
         text = json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
     def write(self, path: Path) -> None:
-        """Write the prediction with its SHA-256; a file that is there is never replaced.
+        """Write the prediction with its SHA-256; never replace an existing file.
 
         Raises:
-            ResultsError: something was registered there before.
+            ResultsError: the file exists already.
         """
         text = json.dumps({"id": self.id, **asdict(self)}, indent=2) + "\n"
         try:
@@ -82,7 +82,7 @@ def read_prediction(path: Path) -> RegisteredPrediction:
     """Read a registered prediction.
 
     Raises:
-        ResultsError: there is none, or it was changed after it was registered.
+        ResultsError: there is no prediction, or it was changed after registration.
     """
     try:
         document = json.loads(read_bytes(path, MOST_TEXT_BYTES))
@@ -95,21 +95,21 @@ def read_prediction(path: Path) -> RegisteredPrediction:
         msg = f"{path}: not a registered prediction ({error})"
         raise ResultsError(msg) from None
     if found.id != registered:
-        msg = f"{path}: was changed after it was registered; its SHA-256 is another"
+        msg = f"{path}: was changed after it was registered; its SHA-256 does not match"
         raise ResultsError(msg)
     return found
 
 
 def chances(differences: Floats) -> tuple[float, float, float, float]:
-    """The probability of a gain, and the mean and the ends of the 90 % interval of the change.
+    """Return the probability of a gain, and the mean and 90 % interval of the change.
 
     Args:
-        differences: of utility, challenger less baseline, one for each network.
+        differences: differences in utility, challenger minus baseline, one for each network.
     """
     known = differences[np.isfinite(differences)]
     gains = float((known > 0).sum() + (known == 0).sum() / 2)
     low, high = np.quantile(known, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
-    # Jeffreys' prior: a few networks on one side do not make a certainty.
+    # Jeffreys' prior: a few networks on one side do not amount to certainty.
     return (gains + 0.5) / (len(known) + 1), float(known.mean()), float(low), float(high)
 
 

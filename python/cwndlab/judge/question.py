@@ -1,4 +1,4 @@
-"""The question that a folder of results answers, stored with the results."""
+"""The question behind a folder of results, stored with the results."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 
 FILE = "question.json"
 NETWORKS = "networks"
-"""Folder, below the results, of the runs on networks like the one in question."""
+"""Subfolder of the results: runs on networks like the network in question."""
 COEXISTENCE = "coexistence"
-"""Folder, below the results, of the runs in which several flows share the link."""
+"""Subfolder of the results: runs in which several flows share the link."""
 MIXES = "mixes"
-"""Folder, below the results, of the runs with many flows, in all mixes."""
+"""Subfolder of the results: runs of competing flows, in all mixes."""
 DRAWS = "draws.json"
-"""File in that folder: the values of the keys of each draw."""
+"""File in the subfolder `NETWORKS`: the values of the keys of each draw."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The question about a link."""
+    """A question about a link: the goal, the baseline and the users."""
 
     goal: str
     baseline: str
     weights: Mapping[str, float] = field(default_factory=dict)
-    """Weights of the classes of users, by name; empty for one network."""
+    """Weights of the classes of users, by name; empty for a single network."""
     is_invented: bool = False
-    """Whether a weight has no source."""
+    """Whether any weight has no source."""
 
     def weights_of_users(self) -> Weights | None:
         """Return the weight of each class; None for a single network."""
@@ -45,7 +45,7 @@ class Question:
 
 
 def read_question(folder: Path) -> Question | None:
-    """Return the question that results answer; None where none was kept.
+    """Return the question that is stored with results; None if there is none.
 
     Raises:
         ResultsError: the file is damaged.

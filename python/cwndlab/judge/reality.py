@@ -1,8 +1,9 @@
-"""Agreement of advice for a class of networks with measurements of real ones.
+"""Agreement of advice for a class of networks with measurements of real networks.
 
 The record is `data/reality.toml`, made by `tools/make_reality.py` from the claims of papers that
-measured real networks: a claim that our runs decide agrees or does not.  The user's own trials
-(`cwndlab.judge.ledger`) count, too: advice agrees if it named the side that was better.
+measured real networks: each claim that our runs can decide either agrees or disagrees with these
+runs. The user's own trials (`cwndlab.judge.ledger`) count as well: advice agrees if it named the
+better algorithm.
 """
 
 from __future__ import annotations
@@ -23,17 +24,17 @@ _FILE = Path(__file__).parents[1] / "data" / "reality.toml"
 
 @dataclass(frozen=True, slots=True)
 class Reality:
-    """The record of one class of networks."""
+    """The record of agreement for one class of networks."""
 
     kind: str
-    """The class, as a reader knows it, such as "LTE"."""
+    """Readable name of the class, such as "LTE"."""
     agreed: int
     checked: int
     source: str
 
     @property
     def share(self) -> float:
-        """Share of agreements."""
+        """Share of the checked claims that agreed."""
         return self.agreed / self.checked
 
     def to_json(self) -> dict[str, Any]:
@@ -48,7 +49,7 @@ class Reality:
 
 
 def reality_of(radio: str | None) -> Reality | None:
-    """Return the record of a class of networks (`lte`, `hspa`, `nr`, `wifi`); None without one.
+    """Return the record of a class (`lte`, `hspa`, `nr`, `wifi`); None if there is no record.
 
     Raises:
         ResultsError: the user's ledger is damaged.
@@ -66,7 +67,7 @@ def reality_of(radio: str | None) -> Reality | None:
 
 
 def _of_trials(network_class: str, kind: str) -> Reality | None:
-    """The record of the user's own trials that decided; None without one."""
+    """Return the record of the user's own decided trials; None if there are no such trials."""
     likely = 0.5
     agreements = [
         (each.prediction.probability > likely) == each.has_gained
@@ -80,7 +81,7 @@ def _of_trials(network_class: str, kind: str) -> Reality | None:
 
 
 def pooled(records: Iterable[Reality | None]) -> Reality | None:
-    """Return the classes' joint record, each class counted once; None if no class has a record."""
+    """Return the joint record of several classes, each counted once; None without records."""
     known = {each.kind: each for each in records if each is not None}
     if not known:
         return None

@@ -1,10 +1,10 @@
-"""Networks like this one: draws over the ranges of everything that a link assumes.
+"""Networks like a given one: draws over the ranges of all assumptions about a link.
 
-A Latin hypercube (McKay, Beckman and Conover, Technometrics 21, 1979): with n draws, each key's
-range is cut into n parts of equal probability and each part is drawn from once, so that few draws
-cover every key. How parts are combined, and where in its part a value lies, follows from the
-SHA-256 of the seed and the key's name: it is the same on every machine and does not depend on
-other keys.
+The draws form a Latin hypercube (McKay, Beckman and Conover, Technometrics 21, 1979): with n draws,
+the range of each key is divided into n parts of equal probability, and one value is drawn from each
+part, so a small number of draws covers every key. The combination of parts and the position of a
+value within its part follow from the SHA-256 of the seed and the key's name. Draws are therefore
+the same on every machine and do not depend on other keys.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """One drawn network: the study's changed keys, and the value of each."""
+    """One drawn network: the changed settings of the study, and the drawn value of each key."""
 
     name: str
     changes: Mapping[str, Any]
     """Changed settings by path, as in a study: `{"link.server": "23.1 ms"}`."""
     keys: Mapping[str, float | str]
-    """Drawn values by key, in the key's unit, or the name of a choice."""
+    """Drawn values by key: a number in the key's unit, or the name of a choice."""
 
     def level(self) -> dict[str, Any]:
-        """The draw as a level of a factor with a name of its own."""
+        """Return the draw as a named level of a factor."""
         return {"name": self.name, **self.changes}
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Draws, and the keys that were drawn."""
+    """Drawn networks, and the keys that were drawn."""
 
     keys: tuple[Key, ...]
     draws: tuple[Draw, ...]
@@ -59,17 +59,17 @@ def vary(
 
     Args:
         link: the link in one line, as a table of study keys, or as a `Link`.
-        draws: number of draws; fewer are returned if draws coincide, as they may with whole
+        draws: number of draws; fewer are returned if draws coincide, which can happen with whole
             numbers.
-        seed: random seed; with equal seeds, draw n of two links lies at the same fraction of the
-            range of every key that both have.
-        given: further paths that the user has set and that are therefore not drawn, such as
+        seed: random seed; with equal seeds, draw n of two links is at the same fraction of the
+            range of every key that both links have.
+        given: additional paths that the user has set and that are therefore not drawn, such as
             `duration`, `stack` or `server_host`.
-        folder: the folder to which paths of files are relative; the current one if absent.
+        folder: the folder to which file paths are relative. If None, the current folder is used.
 
     Raises:
-        QuantityError: the line is not a link.
-        FieldError: there is no such preset, or its keys contradict the link's own.
+        QuantityError: the line does not describe a link.
+        FieldError: the preset does not exist, or its keys contradict the link's own.
         LinkError: a range cannot be read.
     """
     keys, figures = keys_of(_read(link), folder or Path(), given)
@@ -95,9 +95,9 @@ def ends(
     given: Collection[str] = (),
     folder: Path | None = None,
 ) -> Sample:
-    """Return both ends of every range and every other choice, changing one key at a time.
+    """Return networks in which one key at a time has an end of its range or another choice.
 
-    Arguments and errors are those of `vary`.
+    Arguments and errors are the same as for `vary`.
     """
     keys, figures = keys_of(_read(link), folder or Path(), given)
     drawn = []
@@ -122,7 +122,7 @@ def _read(link: str | Mapping[str, Any] | Link) -> Link:
 
 
 def _shares(draws: int, seed: int, name: str) -> list[float]:
-    """Return one column of the hypercube: a point in each of `draws` parts, in random order."""
+    """Return one column of the hypercube: one point in each of `draws` parts, shuffled."""
     digests = [hashlib.sha256(f"{seed}/{name}/{n}".encode()).digest() for n in range(draws)]
     order = sorted(range(draws), key=lambda n: digests[n][8:])
     shares = [0.0] * draws

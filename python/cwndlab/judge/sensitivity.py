@@ -1,19 +1,21 @@
-"""Which keys of a network, and which classes of a population, change the answer, and where.
+"""Find the keys of a network and the classes of a population that change the answer.
 
-Utilities are natural logarithms, so that a difference of 0.03 is 3 %. In a matrix of them a row is
-an algorithm and a column a draw; NaN where a run is missing.
+Utilities are natural logarithms, so a difference of 0.03 is 3 %. In a matrix of utilities, each row
+is an algorithm and each column is a draw; NaN marks a missing run.
 
-*Flips.* For each key, the best rule with one threshold is found: on one side of the threshold it
-takes the present answer, on the other side one other algorithm. The threshold maximizes the sum of
-the other algorithm's lead beyond it, which is where the isotonic regression of the lead on the key
-crosses zero (Barlow and others, "Statistical Inference under Order Restrictions", 1972). Such a
-rule exists even for pure noise. So it is cross-validated: it is fitted without a tenth of the
-draws and applied to that tenth, for each tenth. A flip counts if the other algorithm leads there,
-too, by more than the indifference zone and by more than chance (a one-sided t test at 10 %,
-divided by the number of keys with such a rule).
+*Flips.* For each key, the best rule with one threshold is found: the rule takes the present answer
+on one side of the threshold, and one other algorithm on the other side. The threshold maximizes the
+other algorithm's total lead over the draws beyond the threshold. This is the point where the
+isotonic regression of the lead on the key crosses zero (Barlow and others, "Statistical Inference
+under Order Restrictions", 1972). Such a rule exists even for pure noise. Therefore the rule is
+cross-validated: it is fitted to nine tenths of the draws and applied to the remaining tenth, for
+each tenth in turn. A flip counts if the other algorithm's lead in these held-out draws exceeds the
+indifference zone and is significant (a one-sided t test at a level of 10 %, divided by the number
+of keys with such a rule).
 
-*Turns.* The mean of a population is linear in the weight of one class if the other classes keep
-their proportions. The answer changes where another algorithm's mean crosses that of the best.
+*Turns.* If the other classes keep their proportions, the mean utility of a population is linear in
+the weight of one class. The answer changes at the weight at which another algorithm's mean
+overtakes the mean of the best.
 """
 
 from __future__ import annotations
@@ -50,27 +52,27 @@ class Flip:
     other: int
     """Row of the algorithm that is better beyond the threshold."""
     side: Side
-    """`above` or `below` the break-even; `is`: where the key is this choice."""
+    """`above` or `below` the break-even, or `is` if the key has to equal this choice."""
     break_even: float | str
     """Break-even in the key's unit, or the name of a choice."""
     low: float | None
     high: float | None
-    """The middle 90 % of the break-even over resampled draws; None for a choice.
+    """Bounds of the 90 % interval of the break-even over resampled draws; None for a choice.
 
-    It contains the true one in about 85 of 100 cases: resampling thresholds gives intervals that
-    are slightly too narrow.
+    The interval contains the true break-even in about 85 of 100 cases: resampling thresholds gives
+    intervals that are slightly too narrow.
     """
     lead: float
-    """Mean lead of the other algorithm beyond the break-even, in draws not used to find it."""
+    """Mean lead of the other algorithm beyond the break-even, in held-out draws."""
     share: float
     """Share of all draws beyond the break-even."""
     p_value: float
-    """p value of a t test on draws not used to choose the rule, times the number of keys tried."""
+    """p value of a t test on held-out draws, multiplied by the number of keys tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """The other algorithm on one side of a threshold, or for one choice."""
+    """A rule that takes another algorithm on one side of a threshold, or for one choice."""
 
     other: int
     side: Side
@@ -86,15 +88,16 @@ def flips(
     zone: float,
     logarithmic: Sequence[str] = (),
 ) -> tuple[Flip, ...]:
-    """Return the keys that change the answer, the one with the largest gain first.
+    """Return the keys that change the answer, starting with the largest gain.
 
     Args:
         utilities: array of shape (algorithms, draws).
-        answer: the row of the present answer. It must have the highest mean, or flips by chance
-            are more frequent than the test says.
+        answer: the row of the present answer. This row must have the highest mean; otherwise,
+            flips by chance are more frequent than the test assumes.
         keys: values of each draw, by name of the key; strings are choices.
-        zone: differences of utility that are too small to matter.
-        logarithmic: keys whose break-even lies between two draws on a logarithmic scale.
+        zone: differences in utility below this are too small to matter.
+        logarithmic: keys whose break-even is interpolated between two draws on a logarithmic
+            scale.
 
     Raises:
         ValueError: a key does not have one value for each draw.
@@ -128,11 +131,11 @@ def flips(
 def variance_shares(
     utilities: npt.ArrayLike, answer: int, other: int, keys: Mapping[str, Values]
 ) -> dict[str, float]:
-    """Return the share of each key in the variance of the other's lead; `rest` is unexplained.
+    """Return each key's share of the variance of the other's lead; `rest` is unexplained.
 
     The share of a key is the correlation ratio over parts of its range with equal numbers of
-    draws, minus the share expected by chance (epsilon squared, Kelley 1935). Interactions of keys
-    and the effect of seeds are in the rest.
+    draws, minus the share expected by chance (epsilon squared, Kelley 1935). Interactions between
+    keys and the effect of seeds are part of `rest`.
     """
     leads, kept = _leads(utilities, answer)
     lead = leads[other]
@@ -146,7 +149,7 @@ def variance_shares(
 
 @dataclass(frozen=True, slots=True)
 class ShareTurn:
-    """The weight of one class at which the answer changes; the others keep their proportions."""
+    """A weight of one class that changes the answer if the others keep their proportions."""
 
     class_name: str
     weight: float
@@ -163,27 +166,27 @@ class Weighing:
     """The answer for a whole population of networks."""
 
     best: int
-    """The row with the highest weighted mean."""
+    """Row of the algorithm with the highest weighted mean."""
     means: tuple[float, ...]
     """Weighted mean utility of each algorithm."""
     regrets: tuple[tuple[float, ...], ...]
-    """Distance to the class's own best, by algorithm and class."""
+    """Utility lost relative to the best algorithm of each class, by algorithm and class."""
     loser: str | None
-    """Class that is farthest from its own best with this answer, if by more than the zone."""
+    """Class that loses most with this answer; None if no class loses more than the zone."""
     turns: tuple[ShareTurn, ...]
-    """The nearest weight of each class that changes the answer; nearest first."""
+    """For each class, the nearest weight that changes the answer; smallest change first."""
 
 
 def weigh(
     utilities: npt.ArrayLike, classes: Sequence[str], weights: Sequence[float], *, zone: float
 ) -> Weighing:
-    """The answer for a population of classes.
+    """Return the answer for a population of classes.
 
     Args:
         utilities: mean utility of shape (algorithms, classes), without gaps.
         classes: names of the classes.
         weights: weight of each class; their sum can be any number.
-        zone: differences of utility that are too small to matter.
+        zone: differences in utility below this are too small to matter.
 
     Raises:
         ValueError: the utilities have gaps, or the weights do not fit.
@@ -221,7 +224,7 @@ def weigh(
 def _nearest_turn(
     by_class: Floats, shares: Floats, best: int, n: int, name: str
 ) -> ShareTurn | None:
-    """The nearest weight of class `n` at which another algorithm overtakes the best."""
+    """Return the nearest weight of class `n` at which another algorithm overtakes the best."""
     weight = float(shares[n])
     if weight >= 1:
         return None
@@ -239,7 +242,7 @@ def _nearest_turn(
 
 
 def _leads(utilities: npt.ArrayLike, answer: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Return each algorithm's lead over the answer, in those draws that have all values."""
+    """Return each algorithm's lead over the answer in the draws in which no value is missing."""
     matrix = np.asarray(utilities, dtype=np.float64)
     kept = np.asarray(np.isfinite(matrix).all(axis=0))
     whole = matrix[:, kept]
@@ -247,7 +250,7 @@ def _leads(utilities: npt.ArrayLike, answer: int) -> tuple[Floats, npt.NDArray[n
 
 
 def _best_rule(leads: Floats, column: npt.NDArray[np.generic], *, is_log: bool) -> _Rule | None:
-    """Return the rule whose draws give the other algorithm the largest total lead."""
+    """Return the rule that gives the other algorithm the largest total lead; None if none."""
     rules = (
         _rules_of_choices(leads, column)
         if column.dtype.kind == "U"
@@ -269,7 +272,7 @@ def _rules_of_choices(leads: Floats, column: npt.NDArray[np.generic]) -> list[_R
 
 
 def _rules_of_numbers(leads: Floats, column: Floats, *, is_log: bool) -> list[_Rule]:
-    """The best rule above a threshold, and the best one below."""
+    """Return the best rule above a threshold and the best rule below a threshold."""
     order = np.argsort(column, kind="stable")
     values = column[order]
     cuts = np.flatnonzero(np.diff(values) > 0) + 1  # draws before a cut lie below it
@@ -311,7 +314,7 @@ def _held_out(leads: Floats, column: npt.NDArray[np.generic], *, is_log: bool) -
 
 
 def _p_of_gain(gains: Floats) -> float:
-    """Return the probability of a mean at least as high if the true mean were 0."""
+    """Return the probability of a mean at least this high if the true mean is 0."""
     if len(gains) < FEWEST_BEYOND:
         return 1.0
     spread = float(gains.std(ddof=1)) / math.sqrt(len(gains))
@@ -323,7 +326,7 @@ def _p_of_gain(gains: Floats) -> float:
 def _interval(
     leads: Floats, column: npt.NDArray[np.generic], rule: _Rule, *, is_log: bool
 ) -> tuple[float | None, float | None]:
-    """Return the middle 90 % of the rule's thresholds over resampled draws."""
+    """Return the 90 % interval of the rule's threshold over resampled draws."""
     if isinstance(rule.threshold, str):
         return None, None
     values = column.astype(np.float64)
@@ -342,7 +345,7 @@ def _interval(
 
 
 def _parts(column: npt.NDArray[np.generic]) -> npt.NDArray[np.intp]:
-    """Return the part of the range of each draw: a choice, or one of equally full parts."""
+    """Return each draw's part of the range: its choice, or one of several equally full parts."""
     values, ranks = np.unique(column, return_inverse=True)
     most = max(2, round(math.sqrt(len(column)) / 2))
     if column.dtype.kind == "U" or len(values) <= most:

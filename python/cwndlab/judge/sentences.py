@@ -1,4 +1,4 @@
-"""The decision in words: the values of a decision in the templates of `judge.templates`."""
+"""Put a decision into words: insert its values into the templates of `judge.templates`."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 _LEAST_PRICE = -math.log2(1 - 0.0005)  # below it, half the delay is worth 0.0 % of the throughput
 _UNEVEN_PCT = 35.0
-"""Share of two flows' total below which a flow is reported to get little."""
+"""Share of the total of two flows, in per cent, below which an unequal share is reported."""
 
 _HALF = 0.5
-"""Share of networks like this below which another algorithm is also named."""
+"""If the choice is good on a smaller share of networks like this, another is also named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def headline(decision: Decision) -> str:
 
 
 def step_sentence(decision: Decision) -> str:
-    """Return what changes for a user of the baseline; empty where that is not known."""
+    """Return what a user of the baseline gains and loses by changing; empty if not known."""
     if decision.baseline is None or not decision.best or decision.is_alone:
         return ""
     baseline = quoted(decision.baseline)
@@ -87,7 +87,7 @@ def step_sentence(decision: Decision) -> str:
 
 
 def condition(decision: Decision) -> str:
-    """Return a condition under which another answer is right; empty if none is known."""
+    """Return a condition under which the answer is different; empty if none is known."""
     if decision.networks is not None and decision.networks.turns:
         turns = decision.networks.turns
         return " ".join(
@@ -103,7 +103,7 @@ def _condition(turn: Turn) -> str:
 
 
 def price_sentence(decision: Decision) -> str:
-    """Return for which prices of delay the first is right, and which one is for others."""
+    """Return the prices of delay for which the first algorithm is right, and the alternatives."""
     first = decision.first
     if first is None or decision.is_alone or not decision.goal.cost:
         return ""
@@ -160,14 +160,14 @@ def sentences(decision: Decision) -> list[str]:
 
 
 def _queue(decision: Decision) -> str:
-    """Return the default size of the queue in words; empty if the user gave the size."""
+    """Return a sentence on the default size of the queue; empty if the user gave the size."""
     if decision.queue is None or not decision.queue.is_default or not decision.best:
         return ""
     return _say("default queue", queue=decision.queue)
 
 
 def _distances(decision: Decision) -> str:
-    """Return the answer for near, national and intercontinental servers; empty if not known."""
+    """Return the answers for near, national and intercontinental servers; empty if not known."""
     if decision.networks is None or not decision.networks.distances:
         return ""
     places = [
@@ -192,7 +192,7 @@ def _range_ms(least_ms: float, most_ms: float) -> str:
 
 
 def _safest(decision: Decision) -> str:
-    """Return the algorithm that is safer on networks like this; empty if it is the first."""
+    """Return a sentence on the safest algorithm; empty if no other is safer than the first."""
     networks, first = decision.networks, decision.first
     if networks is None or first is None or not _is_safer_elsewhere(decision):
         return ""
@@ -214,7 +214,7 @@ def _is_safer_elsewhere(decision: Decision) -> bool:
 
 
 def _beside(decision: Decision) -> str:
-    """Return the headline's words about starvation; empty if flows share the link well."""
+    """Return the headline's remark on unequal shares; empty if flows share the link well."""
     for each in decision.encounters:
         share = each.share_pct
         if share is None:
@@ -249,7 +249,7 @@ def _beside(decision: Decision) -> str:
 
 
 def _harms(decision: Decision) -> str:
-    """Return what a flow beside the first loses in addition to beside its own kind."""
+    """Return the harm to a flow that competes with the first, beyond that from its own kind."""
     for each in decision.encounters:
         if each.neighbour == each.candidate or not each.harmed:
             continue
@@ -283,7 +283,7 @@ def _title(algorithm: str) -> str:
 
 
 def _worth(utility: float) -> str:
-    """Return a difference of utility as the throughput that it is worth: "12 % more than"."""
+    """Return a difference in utility as its equivalent in throughput: "12 % more than"."""
     share = math.expm1(utility)
     if share >= 1:
         return _say("times", times=f"{share + 1:.2g}")
@@ -291,7 +291,7 @@ def _worth(utility: float) -> str:
 
 
 def _population(decision: Decision) -> list[str]:
-    """Return which class of users is served badly, and the weight at which the answer changes."""
+    """Return sentences on the class served badly and on the weight that changes the answer."""
     population, first = decision.population, decision.first
     if population is None or first is None:
         return []
@@ -325,7 +325,7 @@ def _population(decision: Decision) -> list[str]:
 
 
 def first_look(decision: Decision) -> str:
-    """Return the first answer for a link, before networks like it are tried."""
+    """Return the first answer for a link, before similar networks are tried."""
     names = join_words([quoted(name) for name in decision.best], "or")
     return _say("first look", pairs=decision.pairs, names=names)
 
@@ -368,7 +368,7 @@ def _changes(step: Replacement) -> str:
 
 
 def _change(bounds: Bounds) -> str:
-    """Return "-65 % [-68, -61]", or beyond a doubling "3.3 times [3.2, 3.4]"."""
+    """Return "-65 % [-68, -61]"; from a doubling on, "3.3 times [3.2, 3.4]"."""
     if bounds.low is None or bounds.high is None:
         return signed_percent(bounds.estimate)
     if bounds.estimate >= 1:
@@ -379,7 +379,7 @@ def _change(bounds: Bounds) -> str:
 
 
 def _given(low: float, high: float) -> str:
-    """Return a range of prices as the shares of throughput that half the delay is worth."""
+    """Return a range of prices as shares of throughput that halving the delay is worth."""
     if not math.isfinite(high):
         return f"at least {percent(share_given(low))}"
     if low == 0:
@@ -390,7 +390,7 @@ def _given(low: float, high: float) -> str:
 def _leader_beyond(
     entrants: Sequence[Entrant], first: str, price: float, *, is_above: bool
 ) -> str | None:
-    """Return another algorithm that is within the zone of the best just beyond a price."""
+    """Return another algorithm within the zone of the best just beyond a price; None if none."""
     beyond = price * 1.05 + 1e-6 if is_above else price * 0.95
     for each in entrants:
         if each.name == first or each.prices is None:

@@ -1,4 +1,4 @@
-"""The simulated sending host: everything between its TCP and the wire."""
+"""The simulated sending host, from TCP down to the wire."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 _PROC = Path("/proc/sys/net")
 _SYSCTL_NAMES = {"pfifo": "pfifo_fast"}
-"""Names that net.core.default_qdisc has for other disciplines than ours."""
+"""Names of queueing disciplines in net.core.default_qdisc that differ from our names."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedHost:
-    """Properties of a sending host that change an algorithm's behaviour."""
+    """Properties of a sending host that affect an algorithm's behaviour."""
 
     stack: str
     qdisc: str | None
     """Queueing discipline of the device; None if TCP sends directly to the link."""
     is_paced: bool
-    """Whether all algorithms are paced; BBR always is."""
+    """Whether all algorithms are paced; BBR is always paced."""
     has_offload: bool
     """Whether the device splits large segments."""
     send_buffer_max_bytes: int | None
@@ -43,7 +43,7 @@ class SimulatedHost:
 
 
 def simulated_host(scenario: Mapping[str, Any]) -> SimulatedHost:
-    """Return the host of a scenario's first sender."""
+    """Return the simulated host of the first sender in a scenario."""
     sender = scenario["flows"][0]["sender"]
     values = core.stack(sender["stack"]).values.get("linux", {})
     values = {**values, **sender.get("stack_overrides", {})}
@@ -64,13 +64,13 @@ class HostDifference:
     """A setting of this machine that differs from the simulated host."""
 
     setting: str
-    """The sysctl's name."""
+    """Name of the sysctl."""
     here: str
     simulated: str
 
 
 def differences(host: SimulatedHost, proc: Path = _PROC) -> tuple[HostDifference, ...]:
-    """Return where this machine differs from the simulated host; `proc` is `/proc/sys/net`."""
+    """Return the differences from the simulated host on this machine; `proc` is /proc/sys/net."""
     found = []
     qdisc = _read(proc / "core/default_qdisc")
     if None not in {qdisc, host.qdisc} and qdisc != host.qdisc:
@@ -94,4 +94,4 @@ def _read(path: Path) -> str | None:
     try:
         return path.read_text(encoding="ascii").strip()
     except OSError:
-        return None  # not Linux, or not to be read in this container
+        return None  # not Linux, or not readable in this container

@@ -1,11 +1,11 @@
-"""Switchback trials: what changing the algorithm does, from periods in which everyone has the same.
+"""Switchback trials: the effect of an algorithm, from periods in which all flows use it.
 
-A block holds one period of each algorithm, in random order, so that a network that drifts or has
-busy hours moves both alike.  The effect is the mean of the blocks' differences of utility with
-Student's interval; the random order makes it unbiased whatever the network does (Bojinov,
-Simchi-Levi and Zhao, Management Science 69, 2023).  All flows of a period use one algorithm: where
-flows of both share a queue, each changes what the other gets, and a comparison flow by flow
-measures that instead (Spang et al., IMC 2021).
+A block consists of one period of each algorithm, in random order, so drift and busy hours of the
+network affect both algorithms equally. The effect is the mean over blocks of the difference in
+utility, with Student's interval; the random order makes this mean unbiased however the network
+behaves (Bojinov, Simchi-Levi and Zhao, Management Science 69, 2023). All flows of a period use the
+same algorithm: if flows of both algorithms shared a queue, they would influence each other, and a
+comparison of flows would measure this influence instead (Spang et al., IMC 2021).
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 LEVEL = 0.95
-"""Level of the interval."""
+"""Confidence level of the interval."""
 FEWEST_BLOCKS = 6
-"""Fewest blocks from which a verdict is given."""
+"""Smallest number of blocks for a verdict."""
 _Z_OF_ONE_FIFTH = -0.8416  # quantile of the standard normal distribution
 
 
@@ -43,19 +43,19 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MeasuredChange:
-    """A change of utility from the baseline to the challenger: 0.03 is 3 %."""
+    """The change in utility from the baseline to the challenger; 0.03 is 3 %."""
 
     estimate: float
     low: float
     high: float
-    """The 95 % interval."""
+    """Upper end of the 95 % interval; `low` is the lower end."""
     blocks: int
     spread: float
-    """Standard deviation of a block's difference."""
+    """Standard deviation of the differences of blocks."""
 
     @property
     def cautious_spread(self) -> float:
-        """Upper limit of the spread, exceeded in one of five: trials planned with it see enough.
+        """Upper confidence limit (80 %) of the spread, for planning trials that are long enough.
 
         Browne, Statistics in Medicine 14 (1995); the quantile of the chi-squared distribution by
         Wilson and Hilferty (1931).
@@ -77,7 +77,7 @@ class MeasuredChange:
 
 
 def orders(blocks: int, seed: int) -> list[bool]:
-    """Whether the challenger goes first, block by block: half of the blocks each way, shuffled."""
+    """Return, for each block, whether the challenger goes first: in half of them, shuffled."""
     firsts = [n % 2 == 0 for n in range(blocks)]
     random.Random(seed).shuffle(firsts)  # noqa: S311  an order, not a secret
     return firsts
@@ -89,8 +89,8 @@ def change_of(
     """Return the mean change over blocks; None if fewer than two blocks have both values.
 
     Args:
-        challenger: its utility in each block; NaN where it has none.
-        baseline: the same of the baseline.
+        challenger: utility of the challenger in each block; NaN for a missing value.
+        baseline: utility of the baseline in each block; NaN for a missing value.
     """
     apart = np.asarray(challenger, np.float64) - np.asarray(baseline, np.float64)
     apart = apart[np.isfinite(apart)]
@@ -104,9 +104,10 @@ def change_of(
 def verdict_of(change: MeasuredChange | None) -> Verdict:
     """Judge the claim that the challenger is better by more than the zone.
 
-    Refuted, if the interval lies below the zone: any gain is too small to matter, or is a loss.
-    Confirmed, if it lies above 0.  Each is wrong in at most 2.5 of 100 trials: *confirmed* where
-    the challenger is not better at all, *refuted* where it is better by the zone or more.
+    The claim is refuted if the interval is below the zone: any gain is too small to matter, or is a
+    loss. Otherwise, the claim is confirmed if the interval is above 0. Each verdict is wrong in at
+    most 2.5 of 100 trials: *confirmed* if the challenger is not better at all, and *refuted* if the
+    challenger is better by the zone or more.
     """
     if change is None or change.blocks < FEWEST_BLOCKS:
         return Verdict.NOT_ENOUGH

@@ -1,4 +1,4 @@
-"""All text of the answer: sentence templates, and names for the keys of ranges."""
+"""Text of the answer: sentence templates, and phrases for columns and for keys of ranges."""
 
 TEMPLATES = {
     "no result": "No run has a result.",
@@ -9,62 +9,71 @@ TEMPLATES = {
         "{goal}: use {names} on exactly this network, but {safest} on networks like it{beside}, "
         "{how_sure}."
     ),
-    "several": ("{goal}: use {names}; they are as good as each other here{beside}, {how_sure}."),
-    "all": "{goal}: any of {names}; no difference matters here{beside}, {how_sure}.",
-    # What flows beside flows get, in the middle of the headline.
-    "share": " (beside a flow of {neighbour}, {first} gets {share} of the link)",
-    "starves": " ({first} starves a flow of {neighbour} beside it, which gets {share} of the link)",
-    "is starved": " (beside a flow of {neighbour}, {first} starves: it gets {share} of the link)",
-    "own kind": " (two flows of {first} do not share: one gets {share})",
-    "harms": "Beside {first}, a flow of {neighbour} loses more than beside its kind: {metrics}.",
-    "harm": "{metric} by {harm} (acceptable {accepted})",
-    # How sure, at the end of the headline.
+    "several": "{goal}: use {names}; they perform equally well here{beside}, {how_sure}.",
+    "all": "{goal}: use any of {names}; they perform equally well here{beside}, {how_sure}.",
+    # Shares of competing flows, in the middle of the headline.
+    "share": " (in competition with a flow of {neighbour}, {first} gets {share} of the link)",
+    "starves": " ({first} starves a competing flow of {neighbour}, which gets {share} of the link)",
+    "is starved": (
+        " (a competing flow of {neighbour} starves {first}, which gets {share} of the link)"
+    ),
+    "own kind": " (two flows of {first} share the link unequally: one of them gets {share})",
+    "harms": (
+        "{first} harms a flow of {neighbour} more than another flow of {neighbour} does: {metrics}."
+    ),
+    "harm": "{metric} by {harm} (acceptable: {accepted})",
+    # Certainty, at the end of the headline.
     "sure": "sure ({sure})",
     "sure in simulation": "sure in simulation ({sure}), never checked on a real network",
     "not sure": "not sure ({sure}): {weakest}",
-    "not robust": "it is good on {share} of networks like this",
-    "not repeatable": "other random draws would name it with probability {share}",
+    "not robust": "this choice is good on {share} of networks like this",
+    "not repeatable": "new random draws would confirm this choice with probability {share}",
     "not real": "advice for {kind} agreed with {agreed} of {checked} measurements of real networks",
     "this link only": "in simulation of exactly this network; networks like it were not tried",
     "measured only": "as measured on exactly this network; networks like it were not tried",
-    "nothing differs": "from identical runs, which say nothing about chance",
-    "too few": "from {runs}, too few to say how sure",
+    "nothing differs": "from identical runs, which do not show the effect of chance",
+    "too few": "from {runs}, too few to estimate the uncertainty",
     "nothing random": "in simulation of exactly this network, in which nothing is random",
-    # The step from what the user runs.
+    # The change from the algorithm that the user runs.
     "step": "From {old} to {new}: {changes} (95 % intervals).",
     "step without intervals": "From {old} to {new}: {changes}.",
-    "no step": "But {baseline} is as good: the change gains less than {zone}, or by chance.",
+    "no step": "But {baseline} is equally good: the gain is less than {zone}, or due to chance.",
     "is baseline": "{baseline} is already the best; no change is needed.",
-    # Conditions under which the answer is another.
-    "default queue": "The queue holds {queue}; a shorter or longer one may give another answer.",
+    # Conditions under which the answer is different.
+    "default queue": (
+        "The queue holds {queue}; a shorter or longer queue may give a different answer."
+    ),
     "price": (
         "{name} is right as long as half the delay is worth {range} of the throughput to you"
         "{others}."
     ),
-    "price other": "; {name} if it is worth {side}",
-    "no turn": "No trade-off between throughput and delay changes the answer.",
-    "break-even": "{name} instead if {condition}.",
+    "price other": "; {name} is right if half the delay is worth {side}",
+    "no turn": "The answer is the same for every trade-off between throughput and delay.",
+    "break-even": "Use {name} instead if {condition}.",
     "turn above": "{title} is above {value}",
     "turn below": "{title} is below {value}",
     "turn is": "{title} is {value}",
-    "first look": "after {pairs} repetitions: {names}; now networks like it are tried",
-    "loser": "{name} loses: to these {weight} of the users {best} is worth {regret} {first}.",
+    "first look": "after {pairs} repetitions: {names}; now trying networks like this",
+    "loser": (
+        "Class {name} is served badly: for its {weight} of the users, {best} is worth {regret} "
+        "{first}."
+    ),
     "times": "{times} times as much as",
     "more": "{share} more than",
-    "weight turn": "{first} unless {name} {side} {at} of the users, then {instead}{invented}.",
-    "invented": " (weights are invented)",
+    "weight turn": "Use {first}, but {instead} if class {name} {side} {at} of the users{invented}.",
+    "invented": " (the weights are invented)",
     "safest": (
-        "Over networks like this {safest} is worth {least} less than the best of each on average, "
-        "{first} {own} less."
+        "Averaged over networks like this, {safest} is worth {least} less than the best algorithm "
+        "of each network, and {first} is worth {own} less."
     ),
-    "distances": "By the distance of the server: {places}.",
-    "distance": "{names} if it is {name} ({range} one way)",
+    "distances": "By distance to the server: {places}.",
+    "distance": "{names} if the server is {name} ({range} one way)",
     "distance below": "below {most}",
     "distance between": "{least} to {most}",
-    "distance above": "from {least} on",
+    "distance above": "{least} or more",
     # The three lines.
     "repeatable": "other random draws on this link name {name} again ({pairs} pairs)",
-    "repeatable unknown": "{runs}: at least 6 random ones are needed",
+    "repeatable unknown": "{runs}: at least 6 random repetitions are needed",
     "robust": "{name} is within {zone} of the best on this share of {draws} networks like this",
     "robust unknown": "networks like this were not tried (cwndlab advise tries them)",
     "reality": (
@@ -84,20 +93,20 @@ CHANGES = {
     "response_geometric_mean_ms": "geometric mean of response times",
     "video_bitrate_mbit_s": "bitrate",
     "video_rebuffering_pct": "rebuffering",
-    "video_startup_ms": "start of the video",
-    "call_delay_p95_ms": "95th percentile of the call's delay",
-    "call_loss_pct": "the call's loss",
+    "video_startup_ms": "startup delay of the video",
+    "call_delay_p95_ms": "95th percentile of the delay of the call",
+    "call_loss_pct": "packet loss of the call",
 }
-"""Phrases for the effect of a change of algorithm, by column (`Goal.shown`)."""
+"""Phrases for the columns that show the effect of changing the algorithm (`Goal.shown`)."""
 
 KEYS = {
     "server": "the one-way delay to the server",
     "queue": "the bottleneck's queue",
     "coverage": "the signal-to-noise ratio",
-    "drift": "the spread of shadowing",
+    "drift": "the standard deviation of shadowing",
     "speed": "the Doppler frequency",
     "load": "the number of other users",
-    "length": "the time a connection sends",
+    "length": "the time for which a connection sends",
     "stack": "the TCP stack",
     "qdisc": "the sender's queueing discipline",
     "loss": "the random loss",
@@ -110,7 +119,7 @@ KEYS = {
     "rate": "the rate",
     "stations": "the number of stations",
 }
-"""Keys of ranges in words."""
+"""Phrases for the keys of ranges."""
 
-SHARES = KEYS | {"load": "the share of airtime that others take"}
-"""Keys of ranges in words where their values are percentages."""
+SHARES = KEYS | {"load": "the share of airtime that other stations take"}
+"""Phrases for the keys of ranges whose values are percentages."""

@@ -1,9 +1,9 @@
 """Uses of a network: the applications that run and the measures that count.
 
-A use has the study keys that run it and, if throughput and delay are not the right measure, a goal
-of its own.  The gains of those goals are in logarithms, so that a difference of 0.03 is 3 %. If a
-run has no value because nothing arrived, it gets the worst value that its length allows instead of
-being left out.
+A use has the study keys that run its application and, if throughput and delay are not the right
+measure, its own goal. The gains of these goals are natural logarithms, so a difference of 0.03 is
+3 %. A run that has no value because nothing arrived is not left out: it gets the worst value that
+is possible in a run of its duration.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from cwndlab.judge.goals import Goal
 
 STANDSTILL_PRICE = 4 * 2.66
-"""Weight of stalls, in units of the logarithm of the bitrate: 2.66 for a second in each chunk of 4
-s, as in the logarithmic quality of experience of Mao, Netravali and Alizadeh, Neural Adaptive
-Video Streaming with Pensieve (SIGCOMM 2017)."""
+"""Weight of stalls relative to the logarithm of the bitrate: 2.66 for each second of stalling in a
+chunk of 4 s, as in the logarithmic quality of experience of Mao, Netravali and Alizadeh, Neural
+Adaptive Video Streaming with Pensieve (SIGCOMM 2017)."""
 
 TRANSFER_WEIGHT = 0.1
-"""Weight of the transfer beside a call, our choice: 10 % of speed is worth 1 % of call quality."""
+"""Weight of a transfer during a call (our choice): 10 % of speed is worth 1 % of call quality."""
 
 _LONGEST_STANDSTILL = 1.0  # as long as the playing: nobody watches on
 _FRAME_MS = 20.0  # of speech, before it can be sent
@@ -47,16 +47,16 @@ class Use:
     goal: Goal | None
     """Measure of the use; None if the goal decides between throughput and delay."""
     columns: tuple[str, ...]
-    """Columns of flows that describe it, the most important first."""
+    """Columns of the table of flows that measure this use, the most important first."""
     source: str
     """Source of the sizes, rates and weights."""
     beside: tuple[Mapping[str, Any], ...] = ()
-    """Flows beside the one under test."""
+    """Flows that share the link with the flow under test."""
 
     def document(self, flow: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return the keys of a study, to be joined with those of the network and the algorithms.
+        """Return the study keys of the use; the caller adds those of network and algorithms.
 
-        `flow` has further keys of the flow under test, such as its start jitter.
+        `flow` has additional keys of the flow under test, such as its start jitter.
         """
         tables = [dict(flow or {}), *map(dict, self.beside)]
         return {**self.keys, **({"flow": tables} if flow or self.beside else {})}
@@ -80,7 +80,7 @@ USES: Mapping[str, Use] = MappingProxyType(
                 {"application": "bulk"},
                 None,
                 _BULK_COLUMNS,
-                "as iperf3 makes it",
+                "the same transfer as with iperf3",
             ),
             Use(
                 "web",
@@ -106,7 +106,7 @@ USES: Mapping[str, Use] = MappingProxyType(
                 RPC,
                 ("response_p99_ms", "response_p95_ms", "response_p50_ms", "responses"),
                 "the median size of a remote procedure call: Seemakhupt and others, SOSP 2023; 100 "
-                "ms between two of them are assumed",
+                "ms between two calls are assumed",
             ),
             Use(
                 "upload",
@@ -114,11 +114,11 @@ USES: Mapping[str, Use] = MappingProxyType(
                 {"application": "bulk", "direction": "uplink"},
                 None,
                 _BULK_COLUMNS,
-                "as iperf3 makes it from the user's end",
+                "the same transfer as with iperf3, sent by the user",
             ),
             Use(
                 "call",
-                "a call beside a transfer",
+                "a call during a transfer",
                 {},
                 CALL,
                 ("call_delay_p95_ms", "call_loss_pct", "goodput_mbit_s"),
@@ -153,7 +153,8 @@ def use_named(name: str) -> Use:
 def gains_of_uses(flows: pl.DataFrame) -> pl.DataFrame:
     """Return the gains of the uses' goals by `run` and `flow`; null for other flows.
 
-    Flows beside a call have its `call_delay_p95_ms` and `call_loss_pct` too.
+    Flows that share the link with a call also have the `call_delay_p95_ms` and `call_loss_pct` of
+    the call.
     """
     gains = {
         WEB.gain: (_page_gain(), {"responses", "response_p95_ms", "response_geometric_mean_ms"}),
@@ -172,11 +173,11 @@ def gains_of_uses(flows: pl.DataFrame) -> pl.DataFrame:
 
 
 def call_rating() -> pl.Expr:
-    """Return the E-model's rating R of a call by its delay and loss, 94.2 at best, at least 1.
+    """Return the E-model's rating R of a call, from 1 to 94.2, given its delay and loss.
 
     R = 94.2 - 0.024 d - 0.11 (d - 177.3) H(d - 177.3) - 30 ln(1 + 15 e) with d the delay in ms from
-    mouth to ear and e the share lost (Cole and Rosenbluth 2001, for G.711).  Above 80 people are
-    satisfied, below 60 nearly all are not (ITU-T G.107 annex B).
+    mouth to ear and e the share lost (Cole and Rosenbluth 2001, for G.711). Above 80, users are
+    satisfied; below 60, nearly all users are dissatisfied (ITU-T G.107 annex B).
     """
     delay_ms = _number("datagram_delay_p95_ms") + _FRAME_MS
     late = (delay_ms - 177.3).clip(0)
@@ -191,7 +192,7 @@ def _page_gain() -> pl.Expr:
 
 
 def _time(column: str) -> pl.Expr:
-    """Return a response time; if no response arrived, the time spent waiting for it."""
+    """Return a response time; if no response arrived, return the time spent waiting."""
     waited_ms = 1000 * (_number("end_s") - _number("start_s"))
     return pl.when(pl.col("responses").is_not_null()).then(pl.coalesce(_number(column), waited_ms))
 
@@ -204,12 +205,12 @@ def _video_gain() -> pl.Expr:
 
 
 def _call_gain() -> pl.Expr:
-    """Return the gain of a call: its quality, plus a little for the rate of flows beside it."""
+    """Return the gain of a call: its quality, plus a small bonus for the rate of other flows."""
     return _of_call(call_rating()).log() + TRANSFER_WEIGHT * _log_rate("goodput_mbit_s")
 
 
 def _of_call(value: pl.Expr) -> pl.Expr:
-    """Return a value of the call in a run as a column of the flows beside the call."""
+    """Return a value of the run's call as a column of the run's other flows."""
     is_call = pl.col("application") == _DATAGRAMS
     return pl.when(~is_call).then(pl.when(is_call).then(value).max().over("run"))
 

@@ -1,4 +1,4 @@
-"""An answer for classes of users: the best weighted mean, and the class that it serves badly."""
+"""Answer for several classes of users: the algorithm with the best weighted mean utility."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ClassView:
-    """The consequence of an answer for one class of users."""
+    """Effect of an answer on one class of users."""
 
     name: str
     weight: float
@@ -29,7 +29,7 @@ class ClassView:
     best: str
     """The class's own best algorithm."""
     is_loser: bool
-    """Whether this class loses most, and more than the zone."""
+    """Whether no class loses more utility than this one, and the loss exceeds the zone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class WeightTurn:
 
     name: str
     weight: float
-    """As it is."""
+    """Present weight of the class."""
     at: float
     side: Literal["above", "below"]
     instead: str
@@ -50,17 +50,17 @@ class PopulationView:
 
     classes: tuple[ClassView, ...]
     turns: tuple[WeightTurn, ...]
-    """Nearest first."""
+    """Weights that change the answer; the smallest change comes first."""
     is_invented: bool
-    """Whether a weight has no source."""
+    """Whether any weight has no source."""
 
     @property
     def loser(self) -> ClassView | None:
-        """The class that loses most with this answer, if by more than the zone."""
+        """The class that loses most with this answer; None if no class loses more than the zone."""
         return next((each for each in self.classes if each.is_loser), None)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the population as a dictionary, for programs that read the answer."""
+        """Return the population as a dictionary, for JSON."""
         return {
             "classes": [
                 {
@@ -91,12 +91,12 @@ class Weights:
     """The weight of each class of users."""
 
     shares: Mapping[str, float]
-    """Weights by the name of the class; their sum is 1."""
+    """Weights by class name; the sum is 1."""
     is_invented: bool
 
 
 def equal_weights(names: Sequence[str]) -> Weights:
-    """Return equal weights, for classes whose weights are not known."""
+    """Return equal weights for classes whose weights are unknown."""
     return Weights(dict.fromkeys(names, 1 / len(names)), is_invented=True)
 
 
@@ -107,9 +107,9 @@ def decide_population(
     goal: Goal,
     baseline: str | None,
 ) -> Decision:
-    """Decide a goal for all classes together: by the weighted mean of their utilities.
+    """Decide a goal for all classes together, by the weighted mean of their utilities.
 
-    Repetitions of equal number are combined; additional repetitions of a class do not count.
+    Repetitions with the same number are combined; surplus repetitions of a class do not count.
     """
     together = weighted(by_class, weights)
     decision = decide_runs(names, together, goal, baseline)
@@ -143,7 +143,7 @@ def decide_population(
 
 
 def weighted(by_class: Mapping[str, GainsAndCosts], weights: Weights) -> GainsAndCosts:
-    """Return the weighted mean of runs, repetition by repetition."""
+    """Return the weighted mean over classes in each repetition."""
     count = min(runs.gain.shape[1] for runs in by_class.values())
 
     def mean(column: Literal["gain", "cost"]) -> Any:  # noqa: ANN401  an array

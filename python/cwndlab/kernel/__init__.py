@@ -1,4 +1,4 @@
-"""Loading algorithms into the running Linux kernel, and unloading them.
+"""Load algorithms into the running Linux kernel, and unload them.
 
-Everything that needs privileges happens in a helper process (`crates/kernel`).
+Every operation that needs privileges happens in a helper process (`crates/kernel`).
 """

@@ -1,4 +1,4 @@
-"""Congestion control in the running kernel, as far as an unprivileged user can see it."""
+"""Congestion control in the running kernel, as far as visible without privileges."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ _MODULE = re.compile(r"/tcp_(\w+)\.ko", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """Why our algorithms cannot be loaded here."""
+    """A reason why cwndlab's algorithms cannot be loaded on this machine."""
 
     what: str
     remedy: str
-    is_root: bool = False  # nothing but the user's privileges
+    is_root: bool = False  # whether only root privileges are missing
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A kernel's congestion controls."""
+    """The congestion control algorithms of a kernel."""
 
     release: str
-    available: frozenset[str]  # by their names in the kernel, ours too
+    available: frozenset[str]  # names in the kernel, including cwndlab's algorithms
     loaded_modules: frozenset[str]
-    modules: frozenset[str]  # that it could load
+    modules: frozenset[str]  # modules that the kernel could load
 
     @property
     def own(self) -> list[str]:
@@ -46,18 +46,18 @@ class Kernel:
 
     @property
     def ours(self) -> frozenset[str]:
-        """The algorithms that cwndlab loaded."""
+        """The algorithms loaded by cwndlab."""
         return frozenset(name for name in self.available if name.startswith(OUR_PREFIX))
 
     def state_of(self, name: str) -> str | None:
-        """Return whether an algorithm is built in or a module; None if it is neither."""
+        """Return whether an algorithm is built in or a module; None if the kernel lacks it."""
         if name in self.available:
             return "module, loaded" if name in self.loaded_modules else "built in"
         return f"module: modprobe tcp_{name}" if name in self.modules else None
 
 
 def this_kernel() -> Kernel:
-    """The running kernel."""
+    """Return the running kernel."""
     release = platform.release()
     return Kernel(
         release,
@@ -68,7 +68,7 @@ def this_kernel() -> Kernel:
 
 
 def obstacles() -> list[Obstacle]:
-    """Why our algorithms cannot be loaded here; empty if they can."""
+    """Return the reasons why cwndlab's algorithms cannot be loaded; empty if they can."""
     if sys.platform != "linux":
         return [Obstacle("this is not Linux", "use the simulator")]
     found = []
@@ -77,7 +77,7 @@ def obstacles() -> list[Obstacle]:
     if version < _OLDEST:
         found.append(Obstacle(f"Linux {release} is too old", "run Linux 6.4 or later"))
     if not _TYPES.exists():
-        remedy = "run a kernel built with CONFIG_DEBUG_INFO_BTF, as distributions build theirs"
+        remedy = "run a kernel built with CONFIG_DEBUG_INFO_BTF, such as a distribution's kernel"
         found.append(Obstacle(f"this kernel has no {_TYPES}", remedy))
     if helper_path() is None:
         found.append(Obstacle("the helper was not built", HELPER_REMEDY))
@@ -92,7 +92,7 @@ def obstacles() -> list[Obstacle]:
 
 
 def _is_privileged() -> bool:
-    """Return whether this process may load algorithms: as root, and not only in a container."""
+    """Return whether this process may load algorithms: as root outside a container."""
     match = re.search(r"^CapEff:\s*(\w+)$", _read(Path("/proc/self/status")), re.MULTILINE)
     bits = int(match[1], 16) if match else 0
     may_program = bits >> _CAP_SYS_ADMIN & 1 or bits >> _CAP_BPF & bits >> _CAP_PERFMON & 1

@@ -1,4 +1,4 @@
-"""Find clang, which compiles objects for the kernel."""
+"""Find clang, which compiles algorithms for the kernel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NEWEST_CLANG, _OLDEST_CLANG = 25, 12
 
 @functools.cache
 def clang() -> tuple[str, ...]:
-    """The command of clang: CLANG, or the newest of this machine.
+    """Return the command of clang: CLANG if set, otherwise `clang` or the newest version.
 
     Raises:
         AlgorithmError: clang is not installed.
@@ -27,5 +27,5 @@ def clang() -> tuple[str, ...]:
     for name in ("clang", *(f"clang-{version}" for version in versions)):
         if shutil.which(name):
             return (name,)
-    msg = f"clang compiles algorithms for the kernel, and is not installed ({CLANG_PACKAGES})"
+    msg = f"clang, which compiles algorithms for the kernel, is not installed ({CLANG_PACKAGES})"
     raise AlgorithmError(msg)

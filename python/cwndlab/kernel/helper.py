@@ -1,7 +1,7 @@
-"""The helper process, which takes requests as lines of JSON and does what needs privileges.
+"""The helper process, which executes privileged operations, requested as lines of JSON.
 
-Algorithms that it loads are unloaded when it ends, unless they are pinned. It ends with this
-process.
+When the helper ends, the algorithms that it loaded are unloaded, unless they are pinned. The
+helper ends with this process.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from cwndlab.errors import BrokenAlgorithmError, KernelError
 
 HELPER_REMEDY = (
-    "wheels do not contain it; in a clone, run: "
+    "wheels do not contain the helper; in a clone, run: "
     "sudo apt-get install clang libelf-dev zlib1g-dev pkg-config make; make setup"
 )
 _NAME = "cwndlab-kernel"
@@ -27,19 +27,19 @@ _LOOK_AGAIN_S = 1.0
 
 
 def helper_path() -> Path | None:
-    """The helper's program; None if it was not built."""
+    """Return the path of the helper's program; None if the helper was not built."""
     path = Path(__file__).parents[1] / "helpers" / _NAME
     return path if os.access(path, os.X_OK) else None
 
 
 class KernelHelper(AbstractContextManager["KernelHelper"]):
-    """A running helper."""
+    """A running helper process."""
 
     def __init__(self) -> None:
         """Start the process.
 
         Raises:
-            KernelError: it was not built.
+            KernelError: the helper was not built.
         """
         path = helper_path()
         if path is None:
@@ -53,12 +53,12 @@ class KernelHelper(AbstractContextManager["KernelHelper"]):
         """Send a request and return the answer.
 
         Raises:
-            BrokenAlgorithmError: the kernel refuses the algorithm; the message says why.
-            KernelError: it cannot be done here.
+            BrokenAlgorithmError: the kernel refuses the algorithm; the message gives the reason.
+            KernelError: the request cannot be carried out on this machine.
         """
         process = self._process
         if process.stdin is None or process.stdout is None:
-            msg = "a helper without pipes"
+            msg = "the helper has no pipes"
             raise AssertionError(msg)
         try:
             process.stdin.write(json.dumps(request) + "\n")
@@ -79,19 +79,19 @@ class KernelHelper(AbstractContextManager["KernelHelper"]):
 
     def wait(self) -> None:
         """Wait until the process ends or the user interrupts."""
-        # Polars' handler of SIGINT lets system calls go on, so one that waits for ever never ends.
+        # Polars' handler of SIGINT restarts system calls, so a wait without timeout never ends.
         while True:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_LOOK_AGAIN_S)
                 return
 
     def pass_on(self) -> None:
-        """Keep the helper running for as long as the program that will replace this process."""
+        """Keep the helper running until the program that will replace this process ends."""
         if self._process.stdin is not None:
             os.set_inheritable(self._process.stdin.fileno(), True)  # noqa: FBT003  its only argument
 
     def close(self) -> None:
-        """End the process, which unloads what it loaded."""
+        """End the helper, which unloads its algorithms."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         self._process.wait()

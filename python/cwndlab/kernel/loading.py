@@ -1,4 +1,4 @@
-"""Loading our algorithms into the running kernel, and unloading them."""
+"""Load cwndlab's algorithms into the running kernel, and unload them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PIN = re.compile(r"(?P<label>[\w-]+)-(?P<name>cl_[0-9a-f]{8})")
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """An algorithm that stays in the kernel until it is unloaded."""
+    """An algorithm that is pinned: it stays in the kernel until it is unloaded."""
 
     label: str
     name: str
@@ -40,11 +40,12 @@ def load(
     *,
     stays: bool = False,
 ) -> KernelProgram:
-    """Load an algorithm by name or file; without `stays`, only for as long as the helper runs.
+    """Load an algorithm by name or file; without `stays`, only until the helper ends.
 
     Raises:
-        AlgorithmError: it cannot be compiled, or the kernel does not take it; the message says why.
-        KernelError: this kernel or user cannot load it.
+        AlgorithmError: the algorithm does not compile, or the kernel refuses it; the message gives
+            the reason.
+        KernelError: this kernel or user cannot load algorithms.
     """
     program = kernel_program(reference, folder, parameters)
     request = {
@@ -62,14 +63,18 @@ def require_loading(reference: str) -> None:
     """Raise an error if the algorithm cannot be loaded into this kernel.
 
     Raises:
-        KernelError: it cannot; the message says why.
+        KernelError: the algorithm cannot be loaded; the message gives the reason.
     """
     found = obstacles()
     if not found:
         return
     if all(obstacle.is_root for obstacle in found):
         is_there = this_kernel().state_of(reference)
-        what = "loading ours" if is_there else f"{reference} is not in this kernel and loading it"
+        what = (
+            "loading cwndlab's version"
+            if is_there
+            else f"{reference} is not in this kernel and loading it"
+        )
         msg = f"{what} needs root: sudo cwndlab algorithm load {reference}"
         raise KernelError(msg)
     reasons = "".join(f"\n  {obstacle.what}: {obstacle.remedy}" for obstacle in found)
@@ -78,7 +83,7 @@ def require_loading(reference: str) -> None:
 
 
 def pins() -> list[Pin]:
-    """List the pinned algorithms; empty where the folder cannot be read."""
+    """List the pinned algorithms; empty if the folder of pins cannot be read."""
     try:
         entries = sorted(path.name for path in PINS.iterdir())
     except OSError:
@@ -88,7 +93,7 @@ def pins() -> list[Pin]:
 
 
 def unload(reference: str, folder: Path) -> list[Pin]:
-    """Unload the pinned algorithms of a name, a file, or a name in the kernel.
+    """Unload the pinned algorithms given by name, by file, or by name in the kernel.
 
     Raises:
         KernelError: no such algorithm is pinned, or unloading needs root.
@@ -130,7 +135,7 @@ def kernel_states(references: list[str]) -> dict[str, str]:
 
 
 def loaded_name(reference: str) -> str | None:
-    """Return the kernel's name of our algorithm; None if it is not loaded."""
+    """Return the name in the kernel of cwndlab's algorithm; None if not loaded."""
     ours = this_kernel().ours
     pinned = {pin.label: pin.name for pin in pins()}
     name = pinned.get(reference) or (_name_of(reference) if ours else None)

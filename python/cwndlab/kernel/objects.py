@@ -1,4 +1,4 @@
-"""Compiling an algorithm's file, unchanged, into an object that the kernel can load."""
+"""Compile an algorithm's unchanged file into an object that the kernel can load."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ _REPLAY_FLAGS = ("-std=gnu11", "-fno-strict-aliasing", "-fwrapv", "-DCC_LOADED",
 
 @dataclass(frozen=True, slots=True)
 class KernelProgram:
-    """An algorithm with its parameters, as the kernel will know it."""
+    """An algorithm with its parameters, ready to be loaded into the kernel."""
 
-    label: str  # what people call it
-    name: str  # what the kernel calls it
+    label: str  # name shown to users
+    name: str  # name in the kernel
     program: Program
     parameters: tuple[tuple[str, int], ...]
 
     @property
     def pin(self) -> str:
-        """File name of the algorithm in the folder of pins, where names have no dots."""
+        """File name of the algorithm in the folder of pins, in which names have no dots."""
         return f"{re.sub('[^A-Za-z0-9_-]', '_', self.label)[:40]}-{self.name}"
 
 
@@ -56,13 +56,13 @@ def kernel_program(
     *,
     is_recording: bool = False,
 ) -> KernelProgram:
-    """The program of a name or a file, for the kernel.
+    """Return the kernel program of an algorithm, given by name or file.
 
-    A recording program records every call of its hooks, and has a name of its own.
+    A recording program records every call of its hooks, and has a different name.
 
     Raises:
         AlgorithmError: the file cannot be read, or clang is missing.
-        BrokenAlgorithmError: the preprocessor refuses it.
+        BrokenAlgorithmError: the preprocessor reports an error.
         UnknownNameError: there is no algorithm of this name.
     """
     source, contract = _source(reference, folder)
@@ -80,7 +80,7 @@ def replay_program(reference: str, folder: Path) -> Program:
 
     Raises:
         AlgorithmError: the file cannot be read.
-        BrokenAlgorithmError: the preprocessor refuses it.
+        BrokenAlgorithmError: the preprocessor reports an error.
     """
     source, contract = _source(reference, folder)
     flags = (*_REPLAY_FLAGS, f"-I{contract / 'include'}")
@@ -101,10 +101,10 @@ def tracing_program() -> Program:
 
 
 def kernel_object(program: Program) -> Path:
-    """The compiled program, from the cache if it is there.
+    """Return the compiled program, from the cache if possible.
 
     Raises:
-        BrokenAlgorithmError: it does not compile; the message names the lines.
+        BrokenAlgorithmError: the program does not compile; the message names the lines.
     """
     key = hashlib.sha256(f"{program} {_version()}".encode()).hexdigest()
     target = cache_folder() / "algorithms" / f"{key[:32]}.bpf.o"
@@ -121,7 +121,7 @@ def kernel_object(program: Program) -> Path:
 
 
 def _source(reference: str, folder: Path) -> tuple[Path, Path]:
-    """Return an algorithm's file, and the folder of headers to compile it with."""
+    """Return an algorithm's file, and the folder of the headers needed to compile the file."""
     if reference.startswith(LINUX_PREFIX):
         module = Path(reference.removeprefix(LINUX_PREFIX)).stem
         msg = f"{reference} is a kernel module; load it with: modprobe {module}"
@@ -129,7 +129,7 @@ def _source(reference: str, folder: Path) -> tuple[Path, Path]:
     if reference in DESCRIPTIONS:
         reno = algorithm_named(reference)
         why = "loss recovery is part of the kernel"
-        msg = f"{reference} is {reno} with a recovery of its own; {why}, so load {reno}"
+        msg = f"{reference} is {reno} with a different loss recovery; {why}, so load {reno}"
         raise AlgorithmError(msg)
     contract = contract_folder()
     if is_file_reference(reference):
@@ -138,7 +138,7 @@ def _source(reference: str, folder: Path) -> tuple[Path, Path]:
 
 
 def _built_in_file(algorithm: core.Algorithm, contract: Path) -> Path:
-    """Write the algorithm's file beside the headers that it includes."""
+    """Write the algorithm's file to the folder of the headers, and return its path."""
     path = contract / f"{algorithm.name}.c"
     content = algorithm.source_text.encode()
     if not path.exists() or path.read_bytes() != content:

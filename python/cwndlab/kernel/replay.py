@@ -1,4 +1,4 @@
-"""Replay of the kernel's calls of an algorithm's hooks, in the native build."""
+"""Replay the kernel's calls to an algorithm's hooks in the native build."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Outcome of repeating the kernel's calls in the native build."""
+    """Result of replaying the kernel's calls in the native build."""
 
-    calls: Mapping[str, int]  # by program, cubic_cong_avoid
+    calls: Mapping[str, int]  # by program, such as cubic_cong_avoid
     mismatches: int
-    differences: tuple[Mapping[str, Any], ...]  # the first of them
+    differences: tuple[Mapping[str, Any], ...]  # the first differences
 
     @property
     def total(self) -> int:
-        """All calls."""
+        """Number of calls of all programs."""
         return sum(self.calls.values())
 
 
@@ -44,9 +44,9 @@ class CallRecorder:
         """Load the algorithm and start recording.
 
         Raises:
-            AlgorithmError: it cannot be compiled, or the kernel does not take it; the message says
-                why.
-            KernelError: this kernel or user cannot load it, or the file cannot be written.
+            AlgorithmError: the algorithm does not compile, or the kernel refuses it; the message
+                gives the reason.
+            KernelError: this kernel or user cannot load algorithms, or the file cannot be written.
         """
         self.program: KernelProgram = kernel_program(
             reference, folder, parameters, is_recording=True
@@ -81,8 +81,8 @@ def replay(
     """Replay recorded calls in the native build of the same algorithm.
 
     Raises:
-        AlgorithmError: it cannot be compiled.
-        BrokenAlgorithmError: the calls cannot be repeated; the message says why.
+        AlgorithmError: the algorithm does not compile.
+        BrokenAlgorithmError: the calls cannot be replayed; the message gives the reason.
     """
     program = executable(replay_program(reference, folder))
     settings = [f"{name}={value}" for name, value in (parameters or {}).items()]
@@ -91,7 +91,9 @@ def replay(
             [str(program), *settings], stdin=calls, capture_output=True, text=True, check=False
         )
     if done.returncode not in (0, 1):
-        raise BrokenAlgorithmError(done.stderr.strip() or f"replay ended by {done.returncode}")
+        raise BrokenAlgorithmError(
+            done.stderr.strip() or f"replay failed with status {done.returncode}"
+        )
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     programs = [line for line in lines if "program" in line]
     return Replay(

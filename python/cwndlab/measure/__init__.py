@@ -1,1 +1,1 @@
-"""Live measurement: a server (`cwndlab serve`), and studies between it and this machine."""
+"""Live measurement: a server (`cwndlab serve`), and studies that measure to and from it."""

@@ -1,4 +1,4 @@
-"""Datagrams at a rate beside the data of a run."""
+"""Datagrams sent at a fixed rate alongside the data of a run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHORTEST_NS = _NS_PER_S // 5
 
 
 class DatagramsBeside:
-    """Datagrams sent at a fixed rate during a run, like a call beside it."""
+    """Datagrams sent at a fixed rate during a run, like those of a call."""
 
     def __init__(
         self,

@@ -41,17 +41,17 @@ class Flag:
 
     @property
     def is_outage(self) -> bool:
-        """Whether the network was unreachable, so that the run may be repeated."""
+        """Whether the network was unreachable; if so, the run may be repeated."""
         return self.kind != "technology"
 
 
 def flags_of(flow: int, series: Series, outage_s: float) -> list[Flag]:
-    """Return the times in which nothing was acknowledged although data were under way.
+    """Return the periods in which nothing was acknowledged although data were in flight.
 
     Args:
         flow: the flow's number.
         series: the time series of its sender.
-        outage_s: shortest silence that counts.
+        outage_s: shortest silence that is returned.
     """
     found = []
     for begin_s, end_s, backoff in _stalls(series):
@@ -67,13 +67,13 @@ def flags_of(flow: int, series: Series, outage_s: float) -> list[Flag]:
 
 
 def flag_frame(key: str, flags: Sequence[Flag]) -> pl.DataFrame:
-    """The flags of a run as a table."""
+    """Return the flags of a run as a table."""
     rows = [(key, f.flow, f.t_s, f.duration_s, f.kind, f.what) for f in flags]
     return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
 
 
 def _stalls(series: Series) -> list[tuple[float, float, int]]:
-    """Return begin, end and timeout doublings of each time without an acknowledgement."""
+    """Return begin, end and timeout doublings of each period without acknowledgements."""
     acked, in_flight = series.columns.get("acked_bytes"), series.columns.get("unacked_pkts")
     if acked is None or in_flight is None or len(series.t_s) < 2:  # noqa: PLR2004  a time between
         return []

@@ -1,7 +1,7 @@
-"""`cwndlab live --via iperf3`: the far end is a plain `iperf3 --server`, without cwndlab.
+"""Measurements with `cwndlab live --via iperf3`: the far end runs `iperf3 --server` only.
 
-Each run is one test of iperf3's client; its output is read as by `cwndlab import`. iperf3 sets the
-algorithm at both ends, so no algorithm is set if the study does not set one for the data's sender.
+Each run is one test of iperf3's client; its output is read as in `cwndlab import`. iperf3 sets the
+algorithm at both ends, so if the study sets none for the data's sender, no algorithm is set.
 Not available: probes, the receiver's TCP state, and applications that iperf3 does not have.
 """
 
@@ -44,7 +44,7 @@ _SHORTEST_INTERVAL_S, _LONGEST_INTERVAL_S = 0.1, 60.0
 
 
 def runs_via(matrix: Matrix) -> Matrix:
-    """Return a study's runs, with keys that differ from those with `cwndlab serve`."""
+    """Return a study's runs, with keys that differ from those used with `cwndlab serve`."""
     return rekeyed(matrix, _PROGRAM)
 
 
@@ -57,7 +57,7 @@ class Iperf3:
 
     @classmethod
     def parse(cls, text: str) -> Iperf3:
-        """`HOST` or `HOST:PORT`; an IPv6 address in brackets where a port follows."""
+        """Parse `HOST` or `HOST:PORT`; an IPv6 address before a port is in brackets."""
         host, colon, port = text.rpartition(":")
         if not colon or (":" in host and not host.endswith("]")):
             return cls(text.strip("[]"))
@@ -67,11 +67,11 @@ class Iperf3:
         return cls(host.strip("[]"), int(port))
 
     def check(self, runs: Iterable[Run]) -> None:
-        """Check, before the first run, that iperf3 can do all of them.
+        """Check, before the first run, that iperf3 can make all runs.
 
         Raises:
-            StudyError: it cannot; the message says what can.
-            TransferFailedError: iperf3 is not installed here.
+            StudyError: iperf3 cannot make a run; the message names an alternative.
+            TransferFailedError: iperf3 is not installed on this machine.
         """
         if shutil.which(_PROGRAM) is None:
             msg = f"{_PROGRAM} is not installed here; for example: sudo apt-get install {_PROGRAM}"
@@ -79,7 +79,7 @@ class Iperf3:
         for run in runs:
             problem = _obstacle(run.scenario)
             if problem is not None:
-                msg = f"{problem}; `cwndlab serve` can, without --via {_PROGRAM}"
+                msg = f"{problem}; use `cwndlab serve`, without --via {_PROGRAM}"
                 raise StudyError([msg])
 
     def measure(self, run: Run, sender_algorithm: str | None) -> MeasuredRun:
@@ -87,11 +87,11 @@ class Iperf3:
 
         Args:
             run: the run to make.
-            sender_algorithm: algorithm of the data's sender; None leaves its machine's default.
+            sender_algorithm: algorithm of the data's sender; None keeps its machine's default.
 
         Raises:
-            AlgorithmMissingError: an end does not have the algorithm.
-            ServerUnreachableError: no server of iperf3 answers.
+            AlgorithmMissingError: one end does not have the algorithm.
+            ServerUnreachableError: no iperf3 server answers.
             TransferFailedError: the test failed.
         """
         content = self._ask(run.scenario, sender_algorithm)
@@ -139,7 +139,7 @@ class Iperf3:
             raise TransferFailedError(msg) from None
         if not done.stdout.strip():
             reason = done.stderr.decode(errors="replace").strip() or f"status {done.returncode}"
-            msg = f"iperf3 said nothing: {reason}"
+            msg = f"iperf3 printed no result: {reason}"
             raise TransferFailedError(msg)
         return done.stdout
 
@@ -150,7 +150,7 @@ class Iperf3:
             reason = error.rpartition(":")[2].strip().lower()
             msg = (
                 f"{self.host} port {self.port} does not answer ({reason}); is `iperf3 --server` "
-                "running there, and the port open for TCP?"
+                "running there, and is the port open for TCP?"
             )
             return ServerUnreachableError(msg)
         return TransferFailedError(error)
@@ -183,7 +183,7 @@ def _obstacle(scenario: Scenario) -> str | None:
         ),
         (
             isinstance(path, LivePath) and path.udp_bits_per_sec is not None,
-            "iperf3 cannot send datagrams beside the data",
+            "iperf3 cannot send datagrams during a transfer",
         ),
         (
             scenario.duration_ns % _NS_PER_S > 0 or scenario.warm_up_ns % _NS_PER_S > 0,

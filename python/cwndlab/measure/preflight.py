@@ -1,4 +1,4 @@
-"""`preflight`: check both ends and the path before hours of measurement."""
+"""The command `preflight`: check both ends and the path before hours of measurement."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ _WINDOW_SHARE = 0.5
 
 
 class ProxyError(CwndlabError):
-    """A proxy ends TCP connections between the ends, so measurements would be meaningless."""
+    """A proxy terminates TCP on the path, so comparisons of algorithms would be meaningless."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """One end with its algorithm, and the direction in which it sends."""
+    """One end with its algorithm, and the direction in which this end sends."""
 
     algorithm: str | None
-    """Algorithm; None for its machine's default."""
+    """Algorithm; None for the default of the end's machine."""
     direction: str
     """`forward`: the server sends."""
     is_named: bool = True
@@ -52,13 +52,13 @@ class Sender:
 
     @property
     def end(self) -> str:
-        """Which end sends."""
+        """The end that sends."""
         return "server" if self.direction == "forward" else "client"
 
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
-    """Facts about both ends and the path, and the findings among them."""
+    """Facts about both ends and the path, and the findings from these facts."""
 
     facts: Mapping[str, Any]
     findings: tuple[PathFinding, ...]
@@ -83,8 +83,8 @@ class Preflight:
         path = f"round trip {facts['round_trip_ms']:.3g} ms"
         if facts["clock_offset_ms"] is not None:
             path += (
-                f", the server's clock {facts['clock_offset_ms']:+.0f} ms "
-                f"(± {facts['clock_uncertainty_ms']:.0f})"
+                f", the server's clock is off by {facts['clock_offset_ms']:+.0f} ms "
+                f"(± {facts['clock_uncertainty_ms']:.0f} ms)"
             )
         path += f", path MTU {facts['client']['path']['path_mtu_bytes']} bytes"
         if not self.is_through_proxy:
@@ -95,12 +95,12 @@ class Preflight:
 
 
 def look(session: Session, senders: Sequence[Sender] = ()) -> Preflight:
-    """Look at both ends and the path between them, in the session's turn; takes a few seconds.
+    """Examine both ends and the path, during the session's turn; this takes a few seconds.
 
     Raises:
-        TransferFailedError: the server is gone.
-        AlgorithmMissingError: an end has not got what a sender needs; the message says how to load
-            it.
+        TransferFailedError: the server was lost.
+        AlgorithmMissingError: an end lacks the algorithm of a sender; the message says how to
+            load the algorithm.
     """
     _try_algorithms(session, senders)
     round_trip_ms = _round_trip_ms(session)
@@ -119,10 +119,10 @@ def look(session: Session, senders: Sequence[Sender] = ()) -> Preflight:
 
 
 def measure_datagrams(session: Session, bits_per_sec: int) -> list[dict[str, Any]]:
-    """Measure loss and jitter of datagrams at a rate; return a row for each direction.
+    """Measure loss and jitter of datagrams at a given rate; return a row for each direction.
 
     Raises:
-        TransferFailedError: the server refuses the rate, or UDP does not get through.
+        TransferFailedError: the server refuses the rate, or UDP is blocked.
     """
     directions: tuple[Literal["forward", "reverse"], ...] = ("forward", "reverse")
     found = [
@@ -168,8 +168,8 @@ def _try_algorithms(session: Session, senders: Sequence[Sender]) -> None:
 def _round_trip_ms(session: Session) -> float:
     """Measure the shortest round trip from application to application, over TCP.
 
-    If the result looks like a proxy, the measurement is repeated for some seconds: a cell's grants
-    or a busy machine may delay ten answers, but hardly all of them.
+    If the result suggests a proxy, the measurement is repeated for some seconds: a cell's grants
+    or a busy machine may delay ten answers, but hardly all answers.
     """
     quickest_ms = min(_ask_ms(session)[0] for _ in range(_ROUND_TRIPS))
     until_s = time.monotonic() + _DOUBT_S
@@ -182,14 +182,14 @@ def _round_trip_ms(session: Session) -> float:
 
 
 def _ask_ms(session: Session) -> tuple[float, dict[str, Any]]:
-    """Ask for the server's view of the connection; return the time it took, and the view."""
+    """Request the server's view of the connection; return the request's duration and the view."""
     began_s = time.perf_counter()
     view: dict[str, Any] = session.ask(protocol.Describe())["path"]
     return 1e3 * (time.perf_counter() - began_s), view
 
 
 def _quiet_ends(session: Session) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Return both ends' facts, with the traffic on their interfaces while nothing is measured."""
+    """Return both ends' facts, with the rates of other traffic on their interfaces."""
     before = {"client": session.view(), "server": session.ask(protocol.Describe())["path"]}
     time.sleep(_QUIET_S)
     answer = session.ask(protocol.Describe())
@@ -211,7 +211,7 @@ def _rates_mbit_s(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[s
 
 
 def findings(facts: Mapping[str, Any], senders: Iterable[Sender]) -> list[PathFinding]:
-    """List the findings that deserve attention."""
+    """Return the findings that deserve attention."""
     client, server = facts["client"], facts["server"]
     found = compare_views(client["path"], server["path"], facts["round_trip_ms"])
     senders = list(senders)
@@ -224,7 +224,7 @@ def findings(facts: Mapping[str, Any], senders: Iterable[Sender]) -> list[PathFi
         found.append(
             PathFinding(
                 "warning",
-                "no answer over UDP, so there are no pings under load and no one-way delays",
+                "no answer over UDP, so pings under load and one-way delays will be missing",
                 "open the server's port for UDP too",
             )
         )
@@ -233,8 +233,8 @@ def findings(facts: Mapping[str, Any], senders: Iterable[Sender]) -> list[PathFi
             PathFinding(
                 "warning",
                 f"the clocks differ by {abs(facts['clock_offset_ms']) / 1e3:,.0f} s; one-way "
-                "delays are corrected, but periods of the day go by this machine's",
-                "set both: sudo timedatectl set-ntp true",
+                "delays are corrected, but periods of the day follow this machine's clock",
+                "set both clocks: sudo timedatectl set-ntp true",
             )
         )
     return found
@@ -252,14 +252,14 @@ def _of_direction(
     default = facts[end].get("default_algorithm")
     algorithms = sorted({sender.algorithm for sender in senders if sender.algorithm})
     runs = ", ".join(algorithms) if algorithms else f"its default, {default}"
-    found.append(PathFinding("note", f"{name}: the {end} sends, by {runs}"))
+    found.append(PathFinding("note", f"{name}: the {end} sends, using {runs}"))
     if any(not sender.is_named for sender in senders):
         found.append(
             PathFinding(
                 "warning",
                 f"{name}: the study sets the algorithm on the {far}, but here the {end} sends, "
                 f"using {default}",
-                "its results will not be attributed to an algorithm; to change that, set "
+                "results will not be attributed to an algorithm; to attribute them, set "
                 'algorithm_on = "sender"',
             )
         )
@@ -273,9 +273,8 @@ def _of_direction(
             found.append(
                 PathFinding(
                     "warning",
-                    f"{name}: the {what} of the {holder} lets a connection have {limit:.0f} "
-                    "Mbit/s at most",
-                    f"raise the last number there: sudo sysctl -w net.ipv4.{sysctl}="
+                    f"{name}: the {what} of the {holder} limits a connection to {limit:.0f} Mbit/s",
+                    f"on the {holder}, raise the last number: sudo sysctl -w net.ipv4.{sysctl}="
                     "'4096 131072 33554432'",
                 )
             )
@@ -304,9 +303,9 @@ def _of_interface(end: str, facts: Mapping[str, Any], *, sends: bool) -> list[Pa
         found.append(
             PathFinding(
                 "warning",
-                f"the queue of {name} on the {end} holds {queue} packets; it "
-                "will limit the sender before the network does",
-                f"unless that is what you study: sudo ip link set {name} txqueuelen 1000",
+                f"the queue of {name} on the {end} holds {queue} packets; this "
+                "queue will limit the sender before the network does",
+                f"unless you study this limit: sudo ip link set {name} txqueuelen 1000",
             )
         )
     foreign = facts["foreign_mbit_s"].get(end)
@@ -316,14 +315,14 @@ def _of_interface(end: str, facts: Mapping[str, Any], *, sends: bool) -> list[Pa
             PathFinding(
                 "warning",
                 f"other traffic on {name} of the {end} ({rates} Mbit/s)",
-                "it disturbs your measurement; stop updates, synchronisation and other users",
+                "it disturbs the measurement; stop updates, synchronisation and other users",
             )
         )
     return found
 
 
 def _window(setting: str | None) -> str | None:
-    """Return the rate that the largest buffer of a connection allows, in one round trip."""
+    """Return the data in MB that a connection's largest buffer allows per round trip."""
     if not setting:
         return None
     return f"{int(setting.split()[-1]) * _WINDOW_SHARE / 1e6:.2g} MB"

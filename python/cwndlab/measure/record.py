@@ -32,28 +32,28 @@ class RecordedDirection:
 
     direction: Direction
     per_ms: npt.NDArray[np.int64]
-    """Bytes that arrived in each millisecond, headers of IP included."""
+    """Bytes that arrived in each millisecond, including IP headers."""
     sent: int
     received: int
     highest_queueing_ms: float
 
     @property
     def rate_mbit_s(self) -> float:
-        """Mean rate over the whole time."""
+        """Mean rate over the whole recording."""
         return float(self.per_ms.sum()) * 8e-3 / max(1, self.per_ms.size)
 
     @property
     def lost_pct(self) -> float:
-        """Share of lost datagrams; with a short buffer, mostly those above the link's rate."""
+        """Share of lost datagrams; most of these exceed the link's rate if the buffer is short."""
         return 100 * (1 - self.received / self.sent) if self.sent else 0.0
 
     @property
     def was_full(self) -> bool:
-        """Whether the link, and not the sender, was the limit."""
+        """Whether the link, not the sender, limited the rate."""
         return self.lost_pct > 1 or self.highest_queueing_ms > _SHALLOW_MS
 
     def mahimahi(self) -> str:
-        """Return the trace: a line with the millisecond of each opportunity for 1500 bytes.
+        """Return the trace: for each opportunity to send 1500 bytes, a line with its millisecond.
 
         Raises:
             LinkError: nothing arrived.
@@ -69,7 +69,7 @@ class RecordedDirection:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """Both directions, and the round-trip time of the empty path."""
+    """Records of both directions, and the round-trip time of the empty path."""
 
     directions: tuple[RecordedDirection, ...]
     round_trip_ms: float | None
@@ -98,13 +98,13 @@ class Recording:
 
 
 def record(session: Session, duration_ns: int, most_bits_per_sec: int) -> Recording:
-    """Saturate each direction for a time, one after the other, in the session's turn.
+    """Saturate one direction after the other for a given time, during the session's turn.
 
-    Args: session: session with the server. duration_ns: duration of each direction, without the
-    start, which is left out. most_bits_per_sec: highest sending rate.
+    Args: session: session with the server. duration_ns: duration of each direction, not counting
+    the start, which is left out. most_bits_per_sec: highest sending rate.
 
     Raises:
-        TransferFailedError: the server refuses, or UDP does not get through.
+        TransferFailedError: the server refuses the request, or UDP is blocked.
     """
     found = []
     probes = session.probe()

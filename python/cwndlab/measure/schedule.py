@@ -20,7 +20,7 @@ _DAYS_AHEAD = 8
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A period of certain days; past midnight if its end is earlier than its beginning."""
+    """A period on certain days; it passes midnight if its end is earlier than its beginning."""
 
     begin: time
     end: time
@@ -28,14 +28,14 @@ class Period:
 
     @classmethod
     def of(cls, path: LivePath) -> Period:
-        """The period of a study; the whole day if it names none."""
+        """Return the period of a study; the whole day if the study names no period."""
         if path.period is None:
             return cls(time.min, time.max, path.days)
         begin, _, end = path.period.partition("-")
         return cls(time.fromisoformat(begin), time.fromisoformat(end), path.days)
 
     def day_of(self, now: datetime) -> date | None:
-        """Return the day on which the present period began; None outside of the period."""
+        """Return the day on which the current period began; None outside the period."""
         for day in (now.date(), now.date() - timedelta(days=1)):
             begin, end = self.on(day)
             if self._is_day(day) and begin <= now < end:
@@ -43,12 +43,12 @@ class Period:
         return None
 
     def on(self, day: date) -> tuple[datetime, datetime]:
-        """Return its beginning and end on a day."""
+        """Return the period's beginning and end on a day."""
         begin, end = datetime.combine(day, self.begin), datetime.combine(day, self.end)
         return begin, end if end > begin else end + timedelta(days=1)
 
     def next_begin(self, now: datetime) -> datetime:
-        """Return its next beginning."""
+        """Return the next beginning of the period."""
         days = (now.date() + timedelta(days=ahead) for ahead in range(_DAYS_AHEAD))
         return next(begin for day in days if self._is_day(day) and (begin := self.on(day)[0]) > now)
 
@@ -58,7 +58,7 @@ class Period:
 
 
 def path_of(run: Run) -> LivePath:
-    """The place and time of a run."""
+    """Return the place and time of a run."""
     path = run.scenario.path
     if not isinstance(path, LivePath):
         msg = "only studies of a real network are scheduled"
@@ -67,10 +67,10 @@ def path_of(run: Run) -> LivePath:
 
 
 def in_turn(runs: Iterable[Run]) -> list[Run]:
-    """All runs, cycle by cycle; each cycle starts with another variant.
+    """Return all runs, cycle by cycle; each cycle starts with a different variant.
 
     A network changes over minutes, so each cycle measures every variant once, and the order
-    changes so that no variant always follows the same one.
+    changes so that no variant always follows the same variant.
     """
     cycles: dict[int, list[Run]] = {}
     for run in runs:
@@ -92,7 +92,7 @@ def _without_contestant(labels: Mapping[str, object]) -> tuple[tuple[str, object
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """A run that may begin now, or the time of the next one; neither if no run is left here."""
+    """A run that may begin now, or the time of the next run; neither if no run is left here."""
 
     run: Run | None = None
     at: datetime | None = None
@@ -101,10 +101,11 @@ class Next:
 def next_run(
     missing: Sequence[Run], place: str, now: datetime, done_on: Counter[tuple[int, date]]
 ) -> Next:
-    """Return the next step.
+    """Return the run that may begin now, or the time of the next run.
 
     Args: missing: runs that are not done, in order. place: the place of this machine. now: the
-    time by its clock. done_on: number of runs of each cell that began in the same period of a day.
+    time by this machine's clock. done_on: number of runs of each cell that began in the same
+    period of a day.
     """
     waits = []
     for run in missing:

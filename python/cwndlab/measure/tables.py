@@ -1,4 +1,4 @@
-"""Records of both ends of a transfer, as the tables of all results."""
+"""Conversion of the records of both ends of a transfer to the tables that all results use."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def measured(
     around: Surroundings | None = None,
     outage_s: float = DEFAULT_OUTAGE_S,
 ) -> MeasuredRun:
-    """Make a run's tables.
+    """Return a run's tables.
 
-    Args: key: key of the run. scenario: the scenario that was to be run. transfer: the records of
+    Args: key: key of the run. scenario: the requested scenario. transfer: the records of
     both ends. names: the study's name for the algorithm of each flow. around: records of
     interface, radio and datagrams during the run. outage_s: shortest silence that counts as an
     outage.
@@ -137,7 +137,7 @@ def _flow(
 def _first_to_act(
     flow: ScenarioFlow, sender: Mapping[str, Any], receiver: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Return the end that starts a transfer: the one that requests data, else the sender."""
+    """Return the end that starts a transfer: the end that requests data, else the sender."""
     match flow.application.kind:
         case "request_response":
             return receiver
@@ -148,7 +148,7 @@ def _first_to_act(
 
 
 def _is_whole(flow: ScenarioFlow, receiver: Mapping[str, Any]) -> bool:
-    """Return whether the receiver has read all the data that was to be sent."""
+    """Return whether the receiver has read all requested data."""
     application: Any = flow.application
     match application.kind:
         case "sized" | "http" | "sftp":

@@ -24,7 +24,7 @@ _KEPT = int(SPAN_S / INTERVAL_S) + 1
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A connection, or the interface, over one interval."""
+    """Values of a connection, or of the interface, over one interval."""
 
     at_s: float
     down_mbit_s: float
@@ -36,7 +36,7 @@ class Moment:
 
     @property
     def mbit_s(self) -> float:
-        """The larger direction."""
+        """Rate in the faster direction."""
         return max(self.down_mbit_s, self.up_mbit_s)
 
 
@@ -69,7 +69,7 @@ class Watch:
         see_links: Callable[[], list[dict[str, Any]]] = netlink.links,
         see_connections: Callable[[], list[Connection]] = connections,
     ) -> None:
-        """Watch an interface; the busiest one if it has no name."""
+        """Watch an interface; the busiest one if no name is given."""
         self._wanted = interface
         self._see_links = see_links
         self._see_connections = see_connections
@@ -102,7 +102,7 @@ class Watch:
         }
 
     def has_interface(self, name: str) -> bool:
-        """Whether the machine has an interface of this name."""
+        """Return whether the machine has an interface with this name."""
         return name in self._links
 
     def interface(self) -> Track | None:
@@ -114,7 +114,7 @@ class Watch:
         return max(tracks, key=_moved, default=None)
 
     def running(self, most: int) -> list[Track]:
-        """Return the connections that moved data within the shown time, the present ones first."""
+        """Return connections that moved data in the displayed period, current ones first."""
         tracks = [track for track in self.tracks.values() if _peak(track) >= _LEAST_MBIT_S]
         busiest = sorted(tracks, key=lambda track: -track.recent_mbit_s(self.now_s))[:most]
         return sorted(busiest, key=lambda track: track.moments[0].at_s)

@@ -1,4 +1,4 @@
-"""`cwndlab pack`: a study as one file that others can check, cite and plot again."""
+"""`cwndlab pack`: pack a study into one file that others can check, cite and plot again."""
 
 from cwndlab.packing.bundle import pack
 

@@ -1,4 +1,4 @@
-"""Replacing names of machines, addresses and cells by numbers, equal names by equal numbers."""
+"""Replace each name of a machine, address or cell with a number that is the same everywhere."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ _PERHAPS_ADDRESS = re.compile(
 _HOST_KEYS = ("host", "server", "peer")
 _CELL_COLUMNS = ("cell", "operator")
 LEFT_OUT = (".pcap", ".pcapng")
-"""Captures hold addresses in every packet: they are not packed."""
+"""Captures are not packed, because every packet contains addresses."""
 
 
 class Pseudonyms:
-    """Replaces whatever would reveal who measured, and where."""
+    """Replace names that would reveal the person or the place of a measurement."""
 
     def __init__(self, hosts: Iterable[str]) -> None:
-        """Collect the names of the machines first, so that they are found in any text."""
+        """Store the names of machines, which are then replaced in every text."""
         self._numbers: dict[tuple[str, str], int] = {}
         self._hosts = sorted({host for host in hosts if host}, key=len, reverse=True)
         names = "|".join(re.escape(host) for host in self._hosts)
         self._named = re.compile(rf"(?<![\w-])(?:{names})(?![\w-])") if names else None
 
     def text(self, text: str) -> str:
-        """Return a text without names of machines and addresses."""
+        """Return a text in which names of machines and addresses are replaced."""
         if self._named is not None:
             text = self._named.sub(lambda found: self._name("host", found[0]), text)
         return _PERHAPS_ADDRESS.sub(self._address, text)
 
     def json(self, text: str, indent: int | None = None) -> str:
-        """Return JSON without names; values that are a machine's name are replaced."""
+        """Return JSON in which names of machines and addresses are replaced."""
         return json.dumps(self._value(json.loads(text)), indent=indent, ensure_ascii=False)
 
     def table(self, content: bytes) -> bytes:
-        """Return a table without names of cells, rewritten only if it has such columns."""
+        """Replace the names of cells in a table; a table without such columns stays unchanged."""
         found = pl.read_parquet(io.BytesIO(content))
         columns = [name for name in _CELL_COLUMNS if found.schema.get(name) == pl.String]
         if not columns:
@@ -58,7 +58,7 @@ class Pseudonyms:
         return to_parquet(found.with_columns(replaced))
 
     def history(self, content: bytes) -> bytes:
-        """Return the history of runs without names of machines and addresses."""
+        """Return the history of runs with machine names and addresses replaced."""
         entries = history_entries(pl.read_parquet(io.BytesIO(content)))
         return to_parquet(history_frame([self._value(entry) for entry in entries]))
 
@@ -86,6 +86,6 @@ class Pseudonyms:
 
 
 def hosts_of(manifest: Iterable[dict[str, Any]]) -> set[str]:
-    """Names of machines in a manifest."""
+    """Return the names of machines in a manifest."""
     named = {str(entry[key]) for entry in manifest for key in _HOST_KEYS if entry.get(key)}
     return named | {name.rpartition(":")[0] for name in named if ":" in name}

@@ -1,7 +1,7 @@
-"""A figure as a script that needs Matplotlib alone, and the numbers of its lines as CSV.
+"""Write a figure as a script that needs only Matplotlib, and its lines as a CSV file.
 
-The script contains every drawn element at its final place. Authors of a paper can change sizes,
-colours and words in it and run it again without this package.
+The script contains every drawn element at its final position. Authors of a paper can change sizes,
+colours and words in the script and run it again without this package.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _HEAD = '''"""{title}
 
-Needs Matplotlib alone; the lines are in {name}.csv. Draws {name}.pdf: python {name}.py
+Needs only Matplotlib and {name}.csv, which has the lines. python {name}.py draws {name}.pdf.
 """
 
 import csv
@@ -71,7 +71,7 @@ _STYLE_KEYS = ("axes.", "figure.dpi", "font.", "grid.", "legend.", "lines.", "pd
 
 @dataclass
 class _Script:
-    """The script of a figure while it is being written."""
+    """A script that is being written."""
 
     code: list[str] = field(default_factory=list)
     rows: list[tuple[int, int, str, float, float]] = field(default_factory=list)
@@ -83,21 +83,21 @@ class _Script:
 
 
 class _Code(str):
-    """An expression, written into the script unchanged."""
+    """An expression that is written into the script unchanged."""
 
     __slots__ = ()
 
 
 def script_of(figure: Figure, name: str, title: str) -> tuple[str, str]:
-    """Return a script that draws a figure again, and the CSV file that it reads.
+    """Return a script that draws a figure again, and the content of its CSV file.
 
     Args:
         figure: the figure, before its layout.
-        name: name of both files, without suffix.
+        name: name of the script and of the CSV file, without suffix.
         title: description of the figure for the script.
 
     Raises:
-        TypeError: something in the figure cannot be written as code.
+        TypeError: an element of the figure cannot be written as code.
     """
     with house_style():
         figure.draw_without_rendering()
@@ -232,7 +232,7 @@ def _collection(
 
 
 def _patch(script: _Script, axes: Axes, patch: Patch) -> None:
-    """Write a bar, box or band as its outline, in its own coordinates."""
+    """Write a bar, box or band as an outline, in the coordinates of the patch."""
     base, code = _coordinates(axes, patch)
     path = (patch.get_transform() - base).transform_path(patch.get_path())
     codes = None if path.codes is None else np.asarray(path.codes, dtype=int).tolist()
@@ -337,7 +337,7 @@ def _legend(script: _Script, axes: Axes) -> None:
 
 
 def _handle(shown: object, label: str) -> str:
-    """Write the symbol of a legend's entry: a piece of the line, or a box in the bar's colour."""
+    """Write the symbol of a legend entry: a piece of line, or a box in the bar's colour."""
     first = shown.lines[0] if isinstance(shown, ErrorbarContainer) else shown
     first = first.patches[0] if isinstance(first, BarContainer) else first
     if isinstance(first, Line2D):

@@ -1,4 +1,4 @@
-"""The texts of a pack: methods, citations and credits."""
+"""The texts of a pack: README, methods, citations and versions."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ if TYPE_CHECKING:
 _BIBLIOGRAPHY = Path(__file__).parents[1] / "data" / "citations.bib"
 _PACKAGES = ("polars", "pyarrow", "numpy", "matplotlib", "duckdb", "pydantic")
 _BACKENDS = {
-    "sim": "in cwndlab's simulator, whose TCP endpoint follows the stack profiles below",
+    "sim": "in cwndlab's simulator, whose TCP endpoints follow the stack profiles below",
     "kernel": "on the TCP stack of a running Linux kernel, over links emulated in real time",
     "vm": "on the TCP stack of a stock Linux kernel in a virtual machine, in virtual time",
-    "live": "on a real network, between two machines, with the state of both ends' TCP",
+    "live": "on a real network between two machines, with TCP state recorded at both ends",
 }
 
 
 def readme(results: Results) -> str:
-    """Describe the content of the pack."""
+    """Return the README, which lists the contents of the pack."""
     return f"""# {results.title}
 
 | | |
 |---|---|
 | `methods.md` | how the runs were made, for the methods section of a paper |
-| `citations.md`, `citations.bib` | the works behind the algorithms, stacks, links and the study |
-| `data/` | the results: the study, every run's tables (Parquet), when and where each was made |
-| `report/` | the report; open `report.html`, no network is needed |
-| `figures/` | a script for each figure, which needs Matplotlib alone, and its data |
+| `citations.md`, `citations.bib` | references for the algorithms, stacks, links and the study |
+| `data/` | the results: the study, the tables of all runs (Parquet), time and place of each run |
+| `report/` | the report; `report.html` opens without a network |
+| `figures/` | a script for each figure, which needs only Matplotlib, and the figure's data |
 | `versions.json` | versions of the programs that made the runs and this pack |
 
-`cwndlab run data/study.toml` makes the same runs again; a simulation gives the same bytes. `cwndlab
-report data` writes the report again. The tables open with anything that reads Parquet.
+`cwndlab run data/study.toml` repeats the runs; simulations give the same bytes. `cwndlab report
+data` writes the report again. Any program that reads Parquet can open the tables.
 """
 
 
 def methods(results: Results, origin: Origin) -> str:
-    """Return a paragraph on how the runs were made; its figures come from the study itself."""
+    """Return a description of how the runs were made, with numbers from the study itself."""
     entries = [each for each in results.history if each.get("status") == "done"]
     backends = list(dict.fromkeys(str(each.get("backend", "sim")) for each in entries))
     kernels = list(dict.fromkeys(str(each["kernel"]) for each in entries if each.get("kernel")))
@@ -64,13 +64,13 @@ def methods(results: Results, origin: Origin) -> str:
     )
     text = f"""{plural(len(entries), "run")} of {format_duration(study.model.duration)} were made
 with cwndlab {core.version()} (behaviour epoch {core.behaviour_epoch()}), {where}.
-{f"Factors: {factors}." if factors else "Nothing was varied."}
-Each combination was run {study.repetitions} times. Runs of the same repetition saw the same
-channel, whatever the algorithm, so that algorithms are compared as pairs; seeds derive from the
-study's, {study.model.seed}. {"" if backends == ["sim"] else f"Kernel: {', '.join(kernels)}."}
-Means have 95 % intervals over runs; differences were tested by pair, with Holm's correction.
-Goodput is payload delivered in order to the application over the time from the end of the warm-up;
-round-trip times are those of the sender's acknowledgements."""
+{f"Factors: {factors}." if factors else "No factor was varied."}
+Each combination was run {study.repetitions} times. All algorithms saw the same channel
+in the same repetition, so algorithms are compared in pairs; all seeds derive from the study's seed,
+{study.model.seed}. {"" if backends == ["sim"] else f"Kernel: {', '.join(kernels)}."}
+Means have 95 % intervals over runs; paired differences were tested with Holm's correction. Goodput
+is the payload delivered in order to the application, divided by the time since the end of the
+warm-up; the sender measures round-trip times from acknowledgements."""
     parts = ["# Methods", " ".join(text.split())]
     for set_up in origin.set_ups:
         title = ", ".join(f"{name} {level}" for name, level in set_up.labels.items())
@@ -80,7 +80,7 @@ round-trip times are those of the sender's acknowledgements."""
 
 
 def citations(results: Results) -> str:
-    """List the citations: the reproduced study, the algorithms' papers, and the tool."""
+    """List the references: the tool, the reproduced study, and the algorithms' papers."""
     lines = ["# Citations", "", f"- cwndlab {core.version()}."]
     paper = find_paper(results.id)
     if paper is not None:
@@ -100,7 +100,7 @@ def citations(results: Results) -> str:
 
 
 def bibliography(results: Results) -> str:
-    """List the works as BibTeX: the tool, the reproduced study and the algorithms' papers."""
+    """List the references as BibTeX: the tool, the reproduced study, the algorithms' papers."""
     named = {str(name).removeprefix(core.OURS) for name in results.flows()["algorithm"].unique()}
     meant = {name for name, each in core.algorithms().items() if named & set(each.aliases)}
     wanted = {results.id.removesuffix("-quick"), *named, *meant}
@@ -115,7 +115,7 @@ def bibliography(results: Results) -> str:
 
 
 def _entries(text: str) -> Iterator[str]:
-    """The entries of a BibTeX file, each ending with a brace at the start of a line."""
+    """Yield the entries of a BibTeX file; each ends with a brace at the start of a line."""
     return (match[0] for match in re.finditer(r"^@.*?^}\n", text, re.MULTILINE | re.DOTALL))
 
 
@@ -125,7 +125,7 @@ def _keywords(entry: str) -> list[str]:
 
 
 def versions(results: Results) -> Mapping[str, object]:
-    """Name the versions that made the runs and the pack."""
+    """Return the versions of the programs that made the runs and the pack."""
     runs: dict[str, list[str]] = {}
     for entry in results.history:
         for key in ("cwndlab", "behaviour_epoch", "backend", "kernel", "host"):

@@ -1,6 +1,7 @@
-"""A paper's claims as data: the statement of each, and the parts of the test that decides it.
+"""A paper's claims as data: the statement of each claim, and the test that decides the claim.
 
-They are our own files, `data/papers/ID/claims.toml`; errors in a file name the line.
+The claims are in `data/papers/ID/claims.toml`, files written by us; errors in a file name the
+line.
 """
 
 import itertools
@@ -22,12 +23,12 @@ Test = Literal["bounds", "equality", "sign"]
 
 
 class _PartSettings(Model):
-    """The quantity that a part of a claim measures, and the condition for it to hold."""
+    """The quantity that a part of a claim measures, and the condition for the part to hold."""
 
     metric: str
     """Column of the flows' results.
 
-    If `of_samples` is set, it is a column of the samples; if `at` is set, a measure of
+    If `of_samples` is set, a column of the samples; if `at` is set, a measure of
     `cwndlab.papers.reading`.
     """
     direction: Way
@@ -36,50 +37,49 @@ class _PartSettings(Model):
     is_open: bool = False
     """Whether the bounds are exclusive, as for "is higher than"."""
     test: Test = "bounds"
-    """How the part is decided:
+    """Test that decides the part.
 
-    `bounds` by the interval, `equality` by two one-sided tests, `sign` by the sign test over
-    pairs.
+    `bounds` uses the interval, `equality` two one-sided tests, `sign` the sign test over pairs.
     """
     at: float | None = None
-    """Parameters of the measure of a window."""
+    """Parameter of the measure of a window."""
     of_samples: str = ""
     """The statistic of a flow's time series, such as `p95`."""
     is_total: bool = False
-    """Whether flows of a run are summed, so that only repetitions are averaged."""
+    """Whether the flows of a run are summed before averaging over repetitions."""
     is_median: bool = False
-    """Whether medians are taken over flows and repetitions instead of means."""
+    """Whether medians over flows and repetitions are used instead of means."""
     rests_on: str = ""
-    """Figure of the study's link on which the claim depends; it may be calibrated."""
+    """Parameter of the study's link on which the claim depends, and which may be calibrated."""
     is_beside: bool = False
-    """Whether the part is shown without deciding the claim."""
+    """Whether the part is only shown and does not decide the claim."""
     row_factor: str | None = None
-    """Factor whose levels are the rows of the cells; the study's own if None."""
+    """Factor whose levels are the rows of the cells. If None, the study's row factor."""
     column_factor: str | None = None
-    """Factor whose levels are the names of the cells; the study's variants if None."""
+    """Factor whose levels are the columns of the cells. If None, the study's variants."""
     is_by_sender: bool = False
-    """Whether the sender ran the variant in our runs, although the paper's sender did not."""
+    """Whether our sender ran the variant, although the paper's sender did not."""
     where: dict[str, LevelText] = Field(default={})
-    """Levels of further factors: only runs with all of them count."""
+    """Levels of further factors; only runs with all of these levels are used."""
     what: str = ""
-    """The value in words."""
+    """Description of the value."""
 
 
 class _WrittenPart(_PartSettings):
-    """Parts as written in a file: one for each combination of the values in `each`."""
+    """Parts in the form used in a file: one part for each combination of values in `each`."""
 
     value: str
     each: dict[str, tuple[str | int, ...]] = Field(default={})
 
 
 class ClaimPart(_PartSettings):
-    """One value that a claim is decided by, and its bounds."""
+    """One value that decides a claim, and the bounds of this value."""
 
     value: InstanceOf[Expression]
 
     @property
     def is_of_variants(self) -> bool:
-        """Whether the part compares variants, and not only rows of the same variant."""
+        """Whether the part compares variants with each other, not only rows of one variant."""
         if self.column_factor is not None:
             return False
         rows: dict[tuple[str | None, str | None], set[str]] = {}
@@ -90,14 +90,14 @@ class ClaimPart(_PartSettings):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The lowest and the highest value with which it holds."""
+        """The lowest and the highest value for which the part holds."""
         if not self.is_open:
             return self.at_least, self.at_most
         return math.nextafter(self.at_least, math.inf), math.nextafter(self.at_most, -math.inf)
 
     @property
     def directions(self) -> set[str]:
-        """The directions of the flows that it uses."""
+        """The directions of the flows that the part uses."""
         return {name.direction or self.direction for name in self.value.names}
 
     @property
@@ -110,7 +110,7 @@ class ClaimPart(_PartSettings):
         return f"{self.at_least:g} to {self.at_most:g}"
 
     def __str__(self) -> str:
-        """The test in one line."""
+        """Return the test in one line."""
         what = f"{self.of_samples} of {self.metric}" if self.of_samples else self.metric
         named = any(name.direction for name in self.value.names)
         way = "" if named else f"{self.direction} "
@@ -119,47 +119,47 @@ class ClaimPart(_PartSettings):
 
 
 class _ClaimFacts(Model):
-    """Parts of a claim."""
+    """The fields of a claim except for its parts."""
 
     id: str
     says: str
     own_data: str
-    """Place of the paper's own numbers if they are not in its tables."""
+    """Where the paper gives its own numbers, if not in its tables."""
     lacks: str = ""
-    """Description of parts that the study does not run; without any parts, a claim is not run."""
+    """Parts of the claim that the study does not run. A claim without parts is not run at all."""
 
 
 class _WrittenClaim(_ClaimFacts):
-    """A claim as written in a file."""
+    """A claim in the form used in a file."""
 
     part: tuple[_WrittenPart, ...] = ()
 
     @model_validator(mode="after")
     def _is_decided_or_lacks(self) -> Self:
         if not self.part and not self.lacks:
-            msg = f"{self.id}: a claim without parts needs `lacks`, which says what the study lacks"
+            msg = f"{self.id}: a claim without parts needs `lacks`, which names the missing runs"
             raise ValueError(msg)
         return self
 
 
 class Claim(_ClaimFacts):
-    """A paper's claim, and the rule that decides it."""
+    """A paper's claim, and the parts that decide the claim."""
 
     parts: tuple[ClaimPart, ...]
 
 
 class Experiment(Model):
-    """One thing changed in the study, and the claims and tables that it may explain."""
+    """One change to the study, and the claims and tables whose deviation it may explain."""
 
     changed: str
     claims: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     levels: dict[str, LevelText] = Field(default={})
-    """Levels of factors that replace a claim's own in the experiment's runs."""
+    """Levels of factors that replace the claim's levels in the experiment's runs."""
     among: dict[str, LevelText] = Field(default={})
-    """Levels to which both sides are restricted, if the experiment does not run all."""
+    """Levels to which the runs with and without the change are restricted."""
     variants: dict[str, str] = Field(default={})
-    """Variants that replace others."""
+    """Variants that replace other variants, by the name of the replaced variant."""
 
     @model_validator(mode="after")
     def _explains(self) -> Self:
@@ -170,26 +170,26 @@ class Experiment(Model):
 
 
 class _StudyOfClaims(Model):
-    """The names in a study of the factors and variants that claims mention."""
+    """The study's names for the factors and variants that claims mention."""
 
     preset: str
     variants: tuple[str, ...]
     variant_factor: str
     row_factor: str | None = None
     varied_by_sender: tuple[Way, ...]
-    """Directions in which the paper's sender ran the variant.
+    """Directions in which the sender ran the variant in the paper.
 
     In other directions, differences between variants are not attributed to an algorithm.
     """
     is_deterministic: bool = False
-    """Whether the study has no random draws, so that one run is enough."""
+    """Whether the study has no random draws. If so, one run is enough."""
 
 
 class _WrittenStudy(_StudyOfClaims):
-    """The names as written in a file."""
+    """The names in the form used in a file."""
 
     where: dict[str, LevelText] = Field(default={})
-    """Levels that select the runs of every part that names none."""
+    """Levels that select the runs of every part, unless the part gives other levels."""
 
 
 class _ClaimsFile(Model):
@@ -201,7 +201,7 @@ class _ClaimsFile(Model):
 
 
 class Claims(_StudyOfClaims):
-    """The claims of a paper, and the study's names of the factors and variants in them."""
+    """The claims of a paper, and the study's names for the factors and variants in the claims."""
 
     paper: str
     claims: tuple[Claim, ...]
@@ -212,17 +212,18 @@ def load_claims(paper_id: str) -> Claims:
     """Return a paper's claims.
 
     Raises:
-        UnknownNameError: there are no claims of a paper of this name.
-        CwndlabError: its file is wrong; the message names the line.
+        UnknownNameError: there is no paper with claims of this name.
+        CwndlabError: the file is invalid; the message names the line.
     """
     return parse_claims(claims_file(paper_id), paper_id)
 
 
 def parse_claims(source: TomlSource, paper_id: str) -> Claims:
-    """Return the claims that a file holds.
+    """Return the claims in a file.
 
     Raises:
-        CwndlabError: a key is missing, unknown or of another type, or a test is not an expression;
+        CwndlabError: a key is missing, unknown or of the wrong type, or a test is not an
+        expression;
             the message names the line.
     """
     written = checked(source, _ClaimsFile)
@@ -258,10 +259,10 @@ def parse_claims(source: TomlSource, paper_id: str) -> Claims:
 def _parts(
     written: _WrittenPart, study: _WrittenStudy, key: tuple[str | int, ...]
 ) -> Iterator[ClaimPart]:
-    """Return the parts at a key: one for each combination of the values in `each`.
+    """Yield the parts at a key: one part for each combination of the values in `each`.
 
-    If a part uses a factor for its rows, `where` does not restrict that factor; nor does the
-    study's own `where` if the part says "any".
+    If a part uses a factor for its rows, `where` does not restrict this factor. If a part gives
+    the level "any" for a factor, the study's `where` does not restrict this factor either.
 
     Raises:
         FieldError: the value is not an expression, or a name is not listed by `each`.

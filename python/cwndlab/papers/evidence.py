@@ -1,4 +1,4 @@
-"""Evidence for claims: the paper's own tables, or the runs of our study."""
+"""Evidence on claims: the paper's own tables, or the runs of our study."""
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -17,7 +17,7 @@ from cwndlab.papers.tables import is_level, of_levels
 from cwndlab.stats.bootstrap import Floats
 
 AFTER_LOSSES = "after losses over the path"
-"""Name of the only number of a flow's time series that is not a statistic of one column."""
+"""The only statistic of a flow's time series that uses more than one column."""
 _PAYLOAD_BYTES = 1448  # of a packet of 1500 bytes with timestamps
 
 _WAYS = {"downlink": "forward", "uplink": "reverse"}
@@ -34,21 +34,21 @@ class FlowResults(Protocol):
 
 
 class Evidence(Protocol):
-    """A source of the numbers in cells."""
+    """A source of numbers for the cells of a claim."""
 
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
-        """Return the numbers of a cell; None where there are none."""
+        """Return the numbers of a cell; None if the cell has no numbers."""
 
 
 class PaperTables:
-    """The paper's own tables, with one number in each cell and no spread."""
+    """The paper's own tables, with a single number in each cell."""
 
     def __init__(self, paper: Paper) -> None:
-        """Use a paper's tables."""
+        """Store the paper whose tables are used."""
         self._paper = paper
 
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
-        """Return the number of a cell; None if the paper prints no number or a range."""
+        """Return the number of a cell; None if the paper prints a range or no number."""
         if part.at is not None or part.of_samples or part.is_median:
             return None
         for table in self._paper.tables:
@@ -68,15 +68,15 @@ class PaperTables:
 
 
 class PaperRuns:
-    """Our runs, with one number for each cell and repetition."""
+    """Our runs, with one number for each repetition of a cell."""
 
     def __init__(self, claims: Claims, results: FlowResults) -> None:
-        """Use a study's results."""
+        """Store the results of a study."""
         self._claims = claims
         self._results = results
 
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
-        """Return a cell's numbers, NaN where a run has none; None where nothing was run."""
+        """Return a cell's numbers, NaN for runs without a value; None if the cell has no runs."""
         flows = self._of_cell(part, name)
         if flows.is_empty():
             return None
@@ -114,7 +114,7 @@ class PaperRuns:
         return cell.filter(of_levels(cell, levels))
 
     def _written(self, factor: str, identifier: str) -> str:
-        """Return a level as the study writes it: `TCP_Linux` is TCP-Linux."""
+        """Return a level in the form used in the study, such as TCP-Linux for `TCP_Linux`."""
         levels = list(self._claims.variants)
         if factor in self._flows.columns:
             levels += self._flows[factor].cast(pl.String).unique().to_list()
@@ -153,9 +153,9 @@ class PaperRuns:
 
 
 def _after_losses(samples: GroupBy, flows: pl.DataFrame) -> pl.DataFrame:
-    """Return each flow's median threshold after a loss, relative to a full path.
+    """Return each flow's median slow-start threshold after losses, relative to the path's capacity.
 
-    The threshold changes only at losses; the path holds goodput times the shortest round trip.
+    The threshold changes only at losses; the capacity of the path is goodput times shortest RTT.
     """
     threshold = pl.col("ssthresh_pkts").cast(pl.Float64)
     is_new = threshold.is_not_null() & (threshold != threshold.shift(1)).fill_null(value=False)
@@ -182,7 +182,7 @@ def _quantile(share: float) -> Callable[[pl.Expr], pl.Expr]:
 
 
 def _peaks(value: pl.Expr) -> pl.Expr:
-    """Return how often a series rises to twice its mean."""
+    """Return the number of times that a series rises to twice its mean."""
     is_high = value >= 2 * value.mean()
     return (is_high & ~is_high.shift(1, fill_value=False)).sum().cast(pl.Float64)
 
@@ -199,4 +199,4 @@ _OF_SAMPLES: Mapping[str, Callable[[pl.Expr], pl.Expr]] = {
     "p90": _quantile(0.9),
     "p95": _quantile(0.95),
 }
-"""Numbers of a flow's time series by name."""
+"""Statistics of a flow's time series, by name."""

@@ -1,16 +1,18 @@
-"""Why our results differ from the paper's: the claim is tested again with one thing changed.
+"""Find out why our results differ from the paper's: test a claim again with one change.
 
 An experiment replaces levels of a factor, or a variant, in the runs of a claim that does not hold.
-The same values are computed from its runs and decided by the same bounds, each at 5 %:
+The same values are computed from the changed runs and tested against the same bounds, each at 5 %:
 
-- it *explains* the difference if all of them are run and hold then;
-- it is *part* of it if a value that did not hold comes nearer to its bounds, or within them;
-- it *has no effect on it* if the intervals with and without the change overlap;
-- it moves it *the other way* if they lie apart and the value is farther off.
+- the change *explains* the difference if all values are run and hold with the change;
+- the change is *part* of the explanation if a value that did not hold comes nearer to its bounds,
+  or within them;
+- the change *has no effect* if the intervals with and without the change overlap;
+- the change moves a value *the other way* if the intervals do not overlap and the value is farther
+  from its bounds.
 
-For a table, the cells that the experiment has are compared with the paper: it explains the
-    difference if all are within the table's tolerance (10 % by default), and is part of it if
-    their mean difference shrinks by a fifth.
+For a table, the cells that the experiment ran are compared with the paper: the change explains the
+difference if all cells are within the table's tolerance (10 % by default), and is part of the
+explanation if the mean difference shrinks by a fifth.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,7 +42,7 @@ _NEARER = 0.8
 
 
 class TrialEffect(StrEnum):
-    """Effect of a change on a difference."""
+    """Effect of a change on the difference from the paper."""
 
     EXPLAINS = "explains it"
     PART = "part of it"
@@ -51,7 +53,7 @@ class TrialEffect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A value without and with the change."""
+    """The finding for a value without and with the change."""
 
     before: PartFinding
     after: PartFinding
@@ -74,7 +76,7 @@ class ClaimTrial:
 
     @property
     def shown(self) -> Change:
-        """The value that the change affects most, preferably one that then holds."""
+        """The value that the change affects most, preferably a value that holds with the change."""
         return min(self.changes, key=lambda each: (not _holds(each), _move(each)))
 
     @property
@@ -92,7 +94,7 @@ class TableTrial:
     effect: TrialEffect
     cells: int
     before: float
-    """Mean of the absolute relative differences to the paper."""
+    """Mean absolute relative difference from the paper without the change."""
     after: float
     within: float
     """Largest mean difference that counts as agreement."""
@@ -104,7 +106,7 @@ class TableTrial:
 
 
 class _Renamed:
-    """Runs in which some variants replace others."""
+    """Runs in which some variants replace other variants."""
 
     def __init__(self, runs: Evidence, experiment: Experiment) -> None:
         self._runs = runs
@@ -118,7 +120,7 @@ class _Renamed:
 def try_paper(
     paper: Paper, results: FlowResults, judged: Sequence[Judgement]
 ) -> list[ClaimTrial | TableTrial]:
-    """Return the results of the experiments of a paper's study, claims first."""
+    """Return the results of the experiments in a paper's study, claims before tables."""
     claims = load_claims(paper.id)
     return [
         *try_claims(claims, judged, PaperRuns(claims, results), calibration_of(claims)),
@@ -199,7 +201,7 @@ def _is_thin(change: Change) -> bool:
 
 
 def _move(change: Change) -> float:
-    """Return how much farther a change moves a value from its bounds; 0 if by chance."""
+    """Return how much farther from its bounds a change moves a value; 0 if not significant."""
     before, after = change.before.ours, change.after.ours
     if before is None or after is None:
         return 0.0
@@ -220,7 +222,7 @@ def _ends(interval: Interval) -> tuple[float, float]:
 def try_tables(
     experiments: Sequence[Experiment], tables: Sequence[PaperTable], flows: pl.DataFrame
 ) -> list[TableTrial]:
-    """Return the effect of each experiment on its tables."""
+    """Return the effect of each experiment on the tables that it names."""
     tried = [
         _try_table(experiment, table, flows)
         for table in tables

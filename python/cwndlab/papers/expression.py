@@ -1,10 +1,10 @@
-"""The small language in which a claim names the values it compares: `min(bic[n]) / max(reno[n])`.
+"""Expressions for the values that a claim compares, such as `min(bic[n]) / max(reno[n])`.
 
-A name is a variant, `uplink.reno` a variant in one direction, `reno[2]` its second row in the
-paper's table (two flows, two stations), `reno['50 kB']` the row of that name, `reno[3:7]` rows
-three to seven, `all` every variant.  Numbers, the four operations and the functions of `FUNCTIONS`
-work on means over runs.  The same expression is evaluated for the paper's own table and for our
-runs, so both are judged in the same way.
+`reno` is a variant, `uplink.reno` a variant in one direction, `reno[2]` the variant's row named 2
+in the paper's table (two flows, two stations), `reno['50 kB']` the row of that name, `reno[3:7]`
+the rows 3 to 7, and `all` every variant.  Numbers, the four arithmetic operations and the
+functions in `FUNCTIONS` are applied to means over runs.  The same expression is evaluated for the
+paper's own table and for our runs.
 """
 
 import ast
@@ -20,13 +20,13 @@ EVERY_VARIANT = "all"
 _LARGEST = 1e300
 _MOST_ROWS = 1_000
 _MOST_NESTED = 50
-_TOO_DEEP = f"an expression nested more than {_MOST_NESTED} deep"
+_TOO_DEEP = f"the expression is nested more than {_MOST_NESTED} levels deep"
 _LEAST_VALUES = {"second_lowest": 2, "largest_step": 2, "rank_correlation": 2}
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """One cell: a variant, in a direction, in a row."""
+    """A cell of a table, given by variant, direction and row."""
 
     variant: str
     direction: str | None = None
@@ -34,7 +34,7 @@ class Name:
 
 
 class Expression:
-    """A value made of cells."""
+    """A value computed from cells."""
 
     def __init__(
         self,
@@ -42,10 +42,10 @@ class Expression:
         variants: tuple[str, ...] = (),
         given: Mapping[str, str | int] | None = None,
     ) -> None:
-        """Parse an expression; `given` replaces names by values, such as `n = 2` in `reno[n]`.
+        """Parse an expression; `given` replaces names with values, such as `n = 2` in `reno[n]`.
 
         Raises:
-            ValueError: It is not an expression of the language.
+            ValueError: the text is not a valid expression.
         """
         tree = _parse(text)
         self._tree = _Substitute(given or {}).visit(tree).body
@@ -53,13 +53,14 @@ class Expression:
         self.names: tuple[Name, ...] = tuple(dict.fromkeys(self._named(self._tree)))
 
     def __str__(self) -> str:
-        """The syntax tree of the expression."""
+        """Return the expression as text."""
         return ast.unparse(self._tree)
 
     def evaluate(self, values: Mapping[Name, Floats]) -> Floats:
-        """Return its value from the values of its names, which have equal shapes.
+        """Return the value of the expression for the given values, which have equal shapes.
 
-        Raises: ValueError: It has several values, or a function gets too few.
+        Raises:
+            ValueError: the expression has several values, or a function has too few arguments.
         """
         with np.errstate(all="ignore"):  # what is undefined is NaN or infinite
             found = self._values(self._tree, values)
@@ -91,7 +92,7 @@ class Expression:
             case ast.Attribute(value=ast.Name(id=direction), attr=variant):
                 pass
             case _:
-                msg = f'"{ast.unparse(node)}" names no cell'
+                msg = f'"{ast.unparse(node)}" is not a cell'
                 raise ValueError(msg)
         variants = self._variants if variant == EVERY_VARIANT else (variant,)
         return [Name(each, direction, row) for row in rows for each in variants]
@@ -105,7 +106,7 @@ class Expression:
             case ast.Call(func=ast.Name(id=name), args=arguments):
                 each = [value for argument in arguments for value in self._values(argument, values)]
                 if len(each) < _LEAST_VALUES.get(name, 1):
-                    msg = f'"{ast.unparse(node)}" takes {_LEAST_VALUES.get(name, 1)} values or more'
+                    msg = f'"{ast.unparse(node)}" needs {_LEAST_VALUES.get(name, 1)} or more values'
                     raise ValueError(msg)
                 return [FUNCTIONS[name](np.stack(np.broadcast_arrays(*each)))]
         return [values[name] for name in self._cells(node)]
@@ -124,7 +125,7 @@ def _parse(text: str) -> ast.Expression:
     except SyntaxError as error:
         msg = f'"{text}" is not an expression: {error.msg}'
         raise ValueError(msg) from None
-    except (RecursionError, MemoryError):  # as the parser tells of too many parentheses
+    except (RecursionError, MemoryError):  # raised by the parser for too many parentheses
         raise ValueError(_TOO_DEEP) from None
     level: list[ast.AST] = [tree]
     for _ in range(_MOST_NESTED):
@@ -162,7 +163,7 @@ def _rows(node: ast.expr) -> list[str]:
             lower=ast.Constant(value=int() as first), upper=ast.Constant(value=int() as last)
         ) if last - first < _MOST_ROWS:
             return [str(row) for row in range(first, last + 1)]
-    msg = f'"{ast.unparse(node)}" is not a row; write one, or the first and last as 3:7'
+    msg = f'"{ast.unparse(node)}" is not a row; write a single row, or a range of rows such as 3:7'
     raise ValueError(msg)
 
 
@@ -172,13 +173,13 @@ def _divide(one: Floats, other: Floats) -> Floats:
 
 
 def _largest_step(values: Floats) -> Floats:
-    """Return the largest rise from one value to the next, relative."""
+    """Return the largest relative rise from one value to the next."""
     rise: Floats = (values[1:] / values[:-1] - 1).max(axis=0)
     return rise
 
 
 def _rank_correlation(values: Floats) -> Floats:
-    """Return Spearman's correlation of the values with their order; no ties are expected."""
+    """Return Spearman's correlation between the values and their order; ties are not handled."""
     ranks = values.argsort(axis=0).argsort(axis=0).astype(np.float64)
     count = len(values)
     order = np.arange(count).reshape(-1, *[1] * (values.ndim - 1))
@@ -202,4 +203,4 @@ FUNCTIONS: Mapping[str, Callable[[Floats], Floats]] = {
     "largest_step": _largest_step,
     "rank_correlation": _rank_correlation,
 }
-"""Functions that expressions may call, on values along the first axis."""
+"""Functions allowed in expressions; they work along the first axis."""

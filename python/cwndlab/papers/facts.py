@@ -1,6 +1,6 @@
 """A paper's facts as data: its description, its figures, and numbers to compare with ours.
 
-They are our own files, `data/papers/ID/paper.toml`; errors in a file name the line.
+The facts are in `data/papers/ID/paper.toml`, files written by us; errors in a file name the line.
 """
 
 from typing import Annotated, Literal, Self
@@ -36,11 +36,11 @@ def _as_number(value: object) -> object:
 
 
 LevelText = Annotated[str, BeforeValidator(_as_level)]
-"""A level of a factor; a number is read as its text."""
+"""A level of a factor; a number is converted to text."""
 ReadRange = Annotated[tuple[float, float], BeforeValidator(_as_range)]
-"""A number read from a figure, or a range of two."""
+"""A number read from a figure, or a range given by two numbers."""
 WrittenOut = Annotated[InstanceOf[Expression], BeforeValidator(_as_number)]
-"""A calculation with the paper's numbers."""
+"""A formula with the paper's numbers."""
 
 
 class PaperFigure(Model):
@@ -54,27 +54,27 @@ class PaperFigure(Model):
 
 
 class PaperPlot(Model):
-    """A figure of the paper that shows a distribution over runs; ours is drawn in the same way."""
+    """A figure of the paper that shows a distribution over runs; ours has the same form."""
 
     name: str
     title: str
     kind: Literal["cdf", "box", "bars"]
-    """Kind: cumulative distribution, box plot, or means with intervals."""
+    """Cumulative distribution, box plot, or means with intervals."""
     metric: str
     """Column of the flows' results."""
     direction: Way
     panel_factor: str | None = None
-    """The factor whose levels are the panels or the groups of bars."""
+    """Factor whose levels are the panels or the groups of bars."""
     panels: tuple[LevelText, ...] = ("",)
     where: dict[str, LevelText] = Field(default={})
-    """Levels of further factors: only runs with all of them count."""
+    """Levels of further factors; only runs with all of these levels are used."""
     total: bool = False
-    """Whether the flows of a run are added up."""
+    """Whether the flows of a run are summed."""
     note: str = ""
 
 
 class PaperNumber(Model):
-    """One number of the paper, and how ours is measured."""
+    """One number of the paper, and the measure that gives our number."""
 
     variant: str
     says: str
@@ -85,16 +85,16 @@ class PaperNumber(Model):
     at: float = 0.0
     """Parameter of the measure: a level, the number of an episode, or a time."""
     is_calibrated: bool = False
-    """Whether our link was calibrated to the number; if not, ours is a prediction."""
+    """Whether our link was calibrated to the number; if not, our number is a prediction."""
 
     @property
     def low(self) -> float:
-        """The lowest value of the reading."""
+        """Lower end of the range."""
         return self.value[0]
 
     @property
     def high(self) -> float:
-        """The highest value of the reading."""
+        """Upper end of the range."""
         return self.value[1]
 
     @property
@@ -104,12 +104,12 @@ class PaperNumber(Model):
 
 
 class PaperTable(Model):
-    """A table of the paper: one metric of flows by two factors."""
+    """A table of the paper: one metric of the flows for two factors."""
 
     name: str
     title: str
     metric: str
-    """Column of the flows' results, whose mean over flows and repetitions is compared."""
+    """Column of the flows' results; its mean over flows and repetitions is compared."""
     scale: float = 1.0
     """Factor that converts our values to the paper's unit."""
     unit: str
@@ -117,20 +117,20 @@ class PaperTable(Model):
     column_factor: str
     columns: tuple[LevelText, ...]
     row_factor: str | None = None
-    """Factor of the rows; None for a table of one row."""
+    """Factor of the rows; None for a table with a single row."""
     rows: tuple[LevelText, ...] = ("",)
     values: tuple[tuple[ReadRange, ...], ...]
-    """Row by row."""
+    """The paper's values, row by row."""
     within: float | None = None
-    """Relative tolerance beyond the range; None if the table is only shown."""
+    """Relative tolerance beyond the range; None if the table is shown without a verdict."""
     total: bool = False
-    """Whether the flows of a run are summed, so that only repetitions are averaged."""
+    """Whether the flows of a run are summed before averaging over repetitions."""
     where: dict[str, LevelText] = Field(default={})
-    """Levels of further factors: only runs with all of them count."""
+    """Levels of further factors; only runs with all of these levels are used."""
     calibrated: tuple[LevelText, ...] = ()
     """Rows and columns to which our link or host was calibrated; `*` means all.
 
-    The others are predictions.
+    Our values in other rows and columns are predictions.
     """
     note: str = ""
 
@@ -143,27 +143,27 @@ class PaperTable(Model):
             raise ValueError(msg)
         if unknown := set(self.calibrated) - {"*", *self.rows, *self.columns}:
             which = ", ".join(sorted(unknown))
-            msg = f"{self.name}: calibrated to {which}, which it does not have"
+            msg = f"{self.name}: calibrated to {which}, which is not a row or column of the table"
             raise ValueError(msg)
         return self
 
 
 class Plausibility(Model):
-    """A check of the paper's numbers: two ways to compute one of them, which must agree."""
+    """A consistency check of the paper: two ways to compute a number, which must agree."""
 
     says: str
     value: WrittenOut
-    """Expression over the paper's numbers."""
+    """Expression that computes the number from other numbers of the paper."""
     stated: WrittenOut
-    """The number that the paper states, or another way to compute it."""
+    """The number stated in the paper, or a second expression for the number."""
     unit: str
     within: float
-    """Relative difference within the precision of the paper's numbers."""
+    """Largest relative difference that the precision of the paper's numbers allows."""
     note: str = ""
 
     @property
     def computed(self) -> float:
-        """The value."""
+        """The computed value."""
         return float(self.value.evaluate({}))
 
     @property
@@ -173,7 +173,7 @@ class Plausibility(Model):
 
     @property
     def difference(self) -> float:
-        """Relative difference of the value from the stated one."""
+        """Relative difference between the computed and the stated value."""
         return self.computed / self.given - 1
 
     @property
@@ -183,14 +183,14 @@ class Plausibility(Model):
 
 
 class About(Model):
-    """A published study."""
+    """Description of a published study."""
 
     title: str
     authors: str
     method: str
     conclusion: str
     axis_label: str = ""
-    """The paper's label of its axis of windows, where that differs from the quantity."""
+    """Label of the window axis in the paper, if different from the name of the quantity."""
     axis_note: str = ""
     time_tolerance: float = 0.0
     """Relative tolerance of times and periods."""
@@ -198,7 +198,7 @@ class About(Model):
 
 
 class Facts(Model):
-    """The file of a paper's facts."""
+    """The content of a file with a paper's facts."""
 
     paper: About
     figure: tuple[PaperFigure, ...] = ()
@@ -209,7 +209,7 @@ class Facts(Model):
 
 
 class Paper(About):
-    """A published study."""
+    """A published study with its facts."""
 
     id: str
     figures: tuple[PaperFigure, ...]
@@ -220,7 +220,7 @@ class Paper(About):
 
 
 def find_paper(study_id: str) -> Paper | None:
-    """Return the paper that a study of this name reproduces; None if there is none."""
+    """Return the paper that a study reproduces, by the study's name; None if no paper."""
     return load_paper(study_id) if study_id in paper_ids() else None
 
 
@@ -229,16 +229,16 @@ def load_paper(paper_id: str) -> Paper:
 
     Raises:
         UnknownNameError: there is no such paper.
-        CwndlabError: its file is wrong; the message names the line.
+        CwndlabError: the file is invalid; the message names the line.
     """
     return parse_paper(facts_file(paper_id), paper_id)
 
 
 def parse_paper(source: TomlSource, paper_id: str) -> Paper:
-    """Return the facts that a file holds.
+    """Return the facts in a file.
 
     Raises:
-        CwndlabError: a key is missing, unknown or of another type; the message names the line.
+        CwndlabError: a key is missing, unknown or of the wrong type; the message names the line.
     """
     facts = checked(source, Facts)
     return Paper(

@@ -1,15 +1,16 @@
-"""Deciding the claims of a paper, by its own tables and by our runs.
+"""Decide the claims of a paper by the paper's own tables and by our runs.
 
-A part *holds*, *fails* or is *undecided* as the 95 % interval of its value over repetitions lies
-inside, outside or across its bounds.  A claim holds if all of its parts hold, and fails if one
-fails. Holm's correction is applied over the claims of the paper: while k are open, each is decided
-at a confidence of 1 - 5 %/k. Fewer than ten repetitions decide nothing, unless nothing in the
-study is random: then one run is enough.  The paper's own numbers have no spread and are compared
-as they are.
+A part *holds* if the 95 % interval of its value over repetitions lies inside its bounds, *fails*
+if the interval lies outside, and is *undecided* if the interval crosses a bound.  A claim holds if
+all of its parts hold, and fails if one part fails. Holm's correction is applied over the claims of
+the paper: while k claims are open, each is tested at a confidence of 1 - 5 %/k. Fewer than ten
+repetitions cannot decide a claim; in a deterministic study, one run is enough.  The paper's own
+numbers have no spread and are compared directly with the bounds.
 
-Three things are not the outcome of a test.  A part that depends on a calibrated figure of the link
-is *input*: ours agrees by construction. If the paper's sender did not run the variant, the
-difference is *not attributable* to it. A part without runs in the study is *not run*.
+Three verdicts are not the result of a test.  A part is *input* if it depends on a calibrated
+parameter of the link: our value agrees by construction. A part is *not attributable* if the
+paper's sender did not run the variant, because a difference may then have another cause. A part
+without runs in the study is *not run*.
 """
 
 import math
@@ -34,7 +35,7 @@ _ERROR = 0.05
 
 
 class ClaimVerdict(StrEnum):
-    """Evidence on a claim, or on a part of it."""
+    """Verdict on a claim, or on a part of a claim."""
 
     HOLDS = "holds"
     FAILS = "fails"
@@ -50,11 +51,11 @@ _TESTED = frozenset({ClaimVerdict.HOLDS, ClaimVerdict.FAILS, ClaimVerdict.UNDECI
 
 @dataclass(frozen=True, slots=True)
 class PartFinding:
-    """A part of a claim: the paper's value, ours, and what they decide."""
+    """A part of a claim with the paper's value, our value, and the verdict."""
 
     part: ClaimPart
     theirs: float | None
-    """Verdict by the paper's own table; None if the paper prints no such numbers."""
+    """The paper's value; None if the paper prints no such number."""
     theirs_holds: bool | None
     ours: Interval | None
     verdict: ClaimVerdict
@@ -62,44 +63,44 @@ class PartFinding:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A claim, decided."""
+    """A claim with its verdict."""
 
     claim: Claim
     theirs: ClaimVerdict | None
-    """Verdict by those values that the paper's own tables have; None if they have none."""
+    """Verdict from the values in the paper's own tables; None if the tables have no values."""
     verdict: ClaimVerdict
     findings: tuple[PartFinding, ...]
     why: str
-    """The deciding evidence, in a few words."""
+    """Short description of the deciding evidence."""
 
     @property
     def is_half_known(self) -> bool:
-        """Whether the paper's own tables have some of its values, but not all."""
+        """Whether the paper's tables have some of the claim's values, but not all."""
         own = {each.theirs is None for each in self.findings if not each.part.is_beside}
         return len(own) > 1
 
     @property
     def deciding(self) -> PartFinding | None:
-        """The first part that determined the verdict; None if none was tested."""
+        """The first part that determined the verdict; None if no part was tested."""
         own = (each for each in self.findings if not each.part.is_beside)
         return next((each for each in own if each.verdict is self.verdict), None)
 
 
 def judge_paper(paper_id: str, results: FlowResults) -> list[Judgement]:
-    """Decide every claim of a paper by the runs of its study."""
+    """Decide every claim of a paper from the runs of its study."""
     claims = load_claims(paper_id)
     tables = PaperTables(load_paper(paper_id))
     return judge(claims, tables, PaperRuns(claims, results), calibration_of(claims))
 
 
 def calibration_of(claims: Claims) -> Callable[[str], bool]:
-    """Return a function that says whether a figure of the study's link is calibrated."""
+    """Return a function that checks whether a parameter of the study's link is calibrated."""
     preset = load_preset(claims.preset, Path())
 
     def is_calibrated(figure: str) -> bool:
         mark = preset.mark_of(figure)
         if mark is None:
-            msg = f"{claims.paper}: a claim rests on {figure}, which {claims.preset} does not have"
+            msg = f"{claims.paper}: a claim needs {figure}, which {claims.preset} does not have"
             raise ValueError(msg)
         return mark.kind == "calibrated_to"
 
@@ -112,7 +113,7 @@ def judge(
     runs: Evidence,
     is_calibrated: Callable[[str], bool],
 ) -> list[Judgement]:
-    """Decide every claim; `is_calibrated` says whether a figure of the link is calibrated."""
+    """Decide every claim; `is_calibrated` checks whether a link parameter is calibrated."""
     opened = [
         [_Open(part, tables, runs, claims, is_calibrated) for part in claim.parts]
         for claim in claims.claims
@@ -127,19 +128,19 @@ def judge(
 def decide_part(
     part: ClaimPart, runs: Evidence, claims: Claims, is_calibrated: Callable[[str], bool]
 ) -> PartFinding:
-    """Return a single part's verdict from our runs, at 5 %."""
+    """Return the verdict on a single part from our runs, at a significance level of 5 %."""
     return _Open(part, _Nothing(), runs, claims, is_calibrated).finding(_ERROR)
 
 
 class _Nothing:
-    """No numbers."""
+    """Evidence without any numbers."""
 
     def values(self, part: ClaimPart, name: Name) -> None:
         del part, name
 
 
 class _Open:
-    """A part with its evidence, ready to be decided at any level."""
+    """A part with its evidence, which can be tested at any significance level."""
 
     def __init__(
         self,
@@ -169,11 +170,11 @@ class _Open:
         return self.fixed is None and not self.part.is_beside
 
     def verdict(self, error: float) -> ClaimVerdict:
-        """Return the part's verdict at this level."""
+        """Return the part's verdict at a significance level."""
         return self.fixed or self._decided(error)[1]
 
     def finding(self, error: float) -> PartFinding:
-        """Return the part's verdict with everything that the report shows."""
+        """Return the part's verdict and values for the report."""
         theirs = None if self._theirs is None else float(self._statistic(self._theirs[None])[0])
         low, high = self.part.bounds
         inside = None if theirs is None else low <= theirs <= high
@@ -191,7 +192,7 @@ class _Open:
         runs, part = self._ours, self.part
         low, high = part.bounds
         if runs is None:
-            msg = "nothing was run"
+            msg = "the part has no runs"
             raise ValueError(msg)
         if self._is_exact:
             value = float(self._statistic(runs[None, :1])[0])
@@ -266,7 +267,7 @@ def _claim_verdict(parts: Sequence[_Open], level: float) -> ClaimVerdict:
 
 
 def _together(verdicts: Sequence[ClaimVerdict], *, lacks: str = "") -> ClaimVerdict:
-    """Combine the parts' verdicts: a claim fails if one part does, and holds if all parts do."""
+    """Combine verdicts: a claim fails if one part fails, and holds if all parts hold."""
     found = set(verdicts)
     for one in (ClaimVerdict.FAILS, ClaimVerdict.NOT_ATTRIBUTABLE, ClaimVerdict.UNDECIDED):
         if one in found:
@@ -289,7 +290,7 @@ def _judgement(claim: Claim, findings: Sequence[PartFinding]) -> Judgement:
 
 
 def _why(claim: Claim, deciding: Sequence[PartFinding], verdict: ClaimVerdict) -> str:
-    """Return how many parts hold, fail and so on."""
+    """Return the number of parts with each verdict, as text."""
     counts = [
         f"{number} {_OF_SEVERAL.get(each, each.value) if number > 1 else each.value}"
         for each in ClaimVerdict

@@ -1,4 +1,4 @@
-"""The folder of each paper: its facts, its claims, and the studies that reproduce it."""
+"""Files of papers: the facts, the claims, and the studies that reproduce each paper."""
 
 from pathlib import Path
 
@@ -10,17 +10,17 @@ _PAPER, _CLAIMS, _STUDY = "paper", "claims", "study"
 
 
 def paper_ids() -> list[str]:
-    """Return the papers whose facts are here."""
+    """Return the names of the papers whose facts come with cwndlab."""
     return sorted(path.parent.name for path in _FOLDER.glob(f"*/{_PAPER}.toml"))
 
 
 def claimed_papers() -> list[str]:
-    """Return the papers whose claims come with cwndlab."""
+    """Return the names of the papers whose claims come with cwndlab."""
     return sorted(path.parent.name for path in _FOLDER.glob(f"*/{_CLAIMS}.toml"))
 
 
 def facts_file(paper_id: str) -> TomlSource:
-    """Return the file of a paper's facts.
+    """Return the file with a paper's facts.
 
     Raises:
         UnknownNameError: there is no such paper.
@@ -29,10 +29,10 @@ def facts_file(paper_id: str) -> TomlSource:
 
 
 def claims_file(paper_id: str) -> TomlSource:
-    """Return the file of a paper's claims.
+    """Return the file with a paper's claims.
 
     Raises:
-        UnknownNameError: there is no such paper, or none of its claims are here.
+        UnknownNameError: there is no such paper, or cwndlab has no claims of this paper.
     """
     return _file(paper_id, claimed_papers(), _CLAIMS, "paper with claims")
 
@@ -44,7 +44,7 @@ def _file(paper_id: str, known: list[str], stem: str, kind: str) -> TomlSource:
 
 
 def paper_studies() -> dict[str, Path]:
-    """Return the files of studies by name: `ID`, and `ID-NAME` for a paper's further ones."""
+    """Return study files by name: `ID`, and `ID-NAME` for further studies of a paper."""
     found = {}
     for path in sorted(_FOLDER.glob("*/*.toml")):
         if path.stem not in {_PAPER, _CLAIMS}:

@@ -1,11 +1,10 @@
-"""The phases of a congestion window: peaks, cuts, recoveries, the period of the saw-tooth.
+"""Find the phases of a congestion window: peaks, cuts, recoveries, the period of the saw-tooth.
 
-A *cut* is a fall of the window by at least a fifth.  The recovery from one loss may consist of
-several cuts: Reno's window falls by half, is inflated by a packet per duplicate ACK to well above
-the peak, and falls again; a failed recovery ends in a timeout.  Cuts that follow each other
-closely are therefore one *episode*, whose peak is the window before the first and whose floor is
-the window after the last.  Nothing is smoothed: a window is a step function, and its steps are
-used as they are.
+A *cut* is a reduction of the window by at least a fifth.  The recovery from one loss may consist
+of several cuts: Reno's window falls by half, is inflated by a packet per duplicate ACK to well
+above the peak, and falls again; a failed recovery ends in a timeout.  Closely spaced cuts
+therefore form one *episode*, whose peak is the window before the first cut and whose floor is the
+window after the last cut.  Windows are not smoothed: a window is used as a step function.
 """
 
 from dataclasses import dataclass
@@ -16,16 +15,16 @@ import numpy.typing as npt
 from cwndlab.stats.bootstrap import Floats
 
 LEAST_FALL = 0.2
-"""Smallest share of the window that counts as a cut: below CUBIC's 30 %."""
+"""Smallest relative reduction that counts as a cut; CUBIC reduces its window by 30 %."""
 LONGEST_RECOVERY_S = 0.6
-"""Cuts closer than this belong to one episode: a recovery takes a round trip, a timeout 200 ms."""
+"""Closer cuts belong to one episode: a recovery takes a round trip, a timeout 200 ms."""
 _LONGEST_PAUSE_S = 0.1  # between two steps of one gradual fall
 _FEWEST_PERIODS = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One loss and the recovery from it."""
+    """A loss and the recovery from this loss."""
 
     start_s: float
     """Time of the window's first reduction."""
@@ -34,11 +33,11 @@ class Episode:
     peak_pkts: float
     """Window before the first cut."""
     peak_s: float
-    """Time at which the window first reached that peak (within one packet)."""
+    """Time at which the window first reached the peak (within one packet)."""
     floor_pkts: float
     """Window after the last cut."""
     inflated_pkts: float | None
-    """Largest window between the cuts; None if there was one cut."""
+    """Largest window between the cuts; None if the episode has a single cut."""
 
     @property
     def has_timeout(self) -> bool:
@@ -48,11 +47,11 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class Sawtooth:
-    """The regular part of a window: consecutive episodes of the same kind."""
+    """The regular part of a window: consecutive similar episodes."""
 
     period_s: float
     variation: float
-    """Largest deviation of a period from their mean, relative to it; 0 for one period."""
+    """Largest relative deviation of a period from the mean period; 0 for one period."""
     peak_pkts: float
     floor_pkts: float
     inflated_pkts: float | None
@@ -98,7 +97,7 @@ def find_episodes(
 
 
 def sawtooth(episodes: list[Episode], *, after_s: float = 0.0) -> Sawtooth | None:
-    """Return the saw-tooth of the episodes after a time; None if there are fewer than two."""
+    """Return the saw-tooth of the episodes after a time; None for fewer than two episodes."""
     regular = [episode for episode in episodes if episode.start_s >= after_s]
     starts = np.array([episode.start_s for episode in regular])
     periods = np.diff(starts)
@@ -120,7 +119,7 @@ def sawtooth(episodes: list[Episode], *, after_s: float = 0.0) -> Sawtooth | Non
 def first_reached(
     times_s: npt.ArrayLike, windows_pkts: npt.ArrayLike, level_pkts: float
 ) -> float | None:
-    """Return when the window first reached `level_pkts`; None if it never did."""
+    """Return the time at which the window first reached `level_pkts`; None if never."""
     times, windows = _steps(times_s, windows_pkts)
     reached = np.flatnonzero(windows >= level_pkts)
     return float(times[reached[0]]) if len(reached) else None
@@ -136,11 +135,11 @@ def value_at(times_s: npt.ArrayLike, values: npt.ArrayLike, at_s: float) -> floa
 def slow_start_end(
     times_s: npt.ArrayLike, windows_pkts: npt.ArrayLike, start_s: float, *, stop_s: float
 ) -> tuple[float, float] | None:
-    """Return the time and the window at which doubling ended, between two times.
+    """Return the time and the window at the end of slow start, between two times.
 
-    In slow start the window grows by about the packets acknowledged, in congestion avoidance by one
-    packet a round trip.  The end is the point farthest above the straight line between both ends
-    of the interval. None if the window does not grow.
+    In slow start the window grows by about the packets acknowledged, in congestion avoidance by
+    one packet a round trip.  The end of slow start is the point farthest above the straight line
+    between the two ends of the interval. If the window does not grow, return None.
     """
     times, windows = _steps(times_s, windows_pkts)
     first = max(0, int(np.searchsorted(times, start_s, side="right")) - 1)
@@ -165,8 +164,8 @@ def _steps(times_s: npt.ArrayLike, values: npt.ArrayLike) -> tuple[Floats, Float
 def _cuts(times: Floats, windows: Floats, least_fall: float) -> list[tuple[int, int]]:
     """Return the positions before and after each cut.
 
-    Rate halving and PRR take a round trip to bring the window down packet by packet, so falls that
-    follow each other within a tenth of a second are one.
+    Rate halving and PRR reduce the window packet by packet over a round trip, so reductions within
+    a tenth of a second of each other are one cut.
     """
     changes = np.flatnonzero(np.diff(windows) != 0)  # the value differs after each of these
     cuts: list[tuple[int, int]] = []

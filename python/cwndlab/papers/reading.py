@@ -1,4 +1,4 @@
-"""Our numbers and the paper's: named measures of a window, compared with a tolerance."""
+"""Compare our numbers with the paper's, by named measures of a window and tolerances."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -34,12 +34,12 @@ class WindowSeries:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A number of the paper beside ours, and whether they agree."""
+    """A number of the paper compared with ours."""
 
     check: PaperNumber
     ours: float | None
     difference: float | None
-    """Distance of ours from the paper's range: relative for times, in packets for windows."""
+    """Our number's deviation from the paper's range: relative for times, packets for windows."""
     tolerance: float
 
     @property
@@ -49,15 +49,15 @@ class Reading:
 
     @property
     def holds(self) -> bool:
-        """Whether our value is close enough to the paper's; a missing value is not."""
+        """Whether our value is within the tolerance; false for a missing value."""
         return self.difference is not None and abs(self.difference) <= self.tolerance
 
 
 def read_check(check: PaperNumber, series: WindowSeries, paper: Paper) -> Reading:
-    """Measure ours and compare.
+    """Measure our number and compare it with the paper's.
 
     Raises:
-        ValueError: The check asks for a measure that does not exist.
+        ValueError: the check names a measure that does not exist.
     """
     measure = MEASURES.get(check.measure)
     if measure is None:
@@ -101,7 +101,7 @@ def _of_sawtooth(
 
 
 def _threshold_after(series: WindowSeries, number: float) -> float | None:
-    """Return the threshold after the n-th episode's first cut, before anything else happens."""
+    """Return the slow-start threshold directly after the n-th episode's first cut."""
     episode = _episode(series, number)
     if episode is None or series.thresholds_pkts is None:
         return None
@@ -144,5 +144,7 @@ MEASURES: Mapping[str, Callable[[WindowSeries, float], float | None]] = {
     "saw-tooth floor": _of_sawtooth(lambda regular: regular.floor_pkts),
     "saw-tooth inflated": _of_sawtooth(lambda regular: regular.inflated_pkts),
 }
-"""Measures by name. `at` is a level, the number of an episode from 1, or the time from which a
-saw-tooth counts."""
+"""Measures by name, called with the check's `at` as the second argument.
+
+`at` is a level, the number of an episode (from 1), or the start time of the saw-tooth.
+"""

@@ -1,8 +1,8 @@
-"""Differences between variants of a study, and the measured effect of each.
+"""Differences in settings between the variants of a study.
 
-A variant is an algorithm plus a stack profile plus changes to it.  If two variants of a study
-differ in exactly one setting, their curves show the effect of that setting. In this way a report
-decides whether curves differ because of congestion control or because of something else.
+A variant is an algorithm plus a stack profile plus changes to the profile.  If two variants of a
+study differ in exactly one setting, their curves show the effect of this setting. A report uses
+such pairs to decide whether curves differ because of congestion control or for another reason.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -35,9 +35,9 @@ class VariantSetting:
 def settings_of(
     scenario: Mapping[str, Any], profile: Callable[[str], Mapping[str, Any]]
 ) -> dict[str, object]:
-    """Return every setting of the first flow: algorithm, its parameters, both stacks' values.
+    """Return all settings of the first flow: algorithm, parameters, and values of both stacks.
 
-    `profile` returns a stack profile's values by name; changes to the profile are applied.
+    `profile` returns the values of a named stack profile; the flow's changes are applied to them.
     """
     flow = scenario["flows"][0]
     settings: dict[str, object] = {}
@@ -73,9 +73,9 @@ def difference_of(
 def single_changes(
     variants: Mapping[str, Mapping[str, object]],
 ) -> Iterator[tuple[str, str, list[VariantSetting]]]:
-    """Yield pairs of variants that differ in one setting, at either end.
+    """Yield pairs of variants that differ in one setting, at the sender or the receiver.
 
-    Equal names at sender and receiver count as one setting: segment size is set at both.
+    The same setting at both ends counts as one, because a segment size is set at both.
     """
     for first, second in combinations(variants, 2):
         changed = difference_of(variants[first], variants[second])

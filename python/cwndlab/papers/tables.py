@@ -1,4 +1,4 @@
-"""A paper's tables beside ours: the mean of a metric over flows and repetitions, cell by cell."""
+"""Compare a paper's tables with ours: each cell is a mean over flows and repetitions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _WAYS = {"downlink": "forward", "uplink": "reverse"}
 
 @dataclass(frozen=True, slots=True)
 class PaperCell:
-    """A number of the paper beside ours, with their difference."""
+    """A number of the paper, our number, and the difference between them."""
 
     row: str
     column: str
@@ -21,23 +21,23 @@ class PaperCell:
     high: float
     ours: float | None
     away: float | None
-    """Relative difference to the nearer end of the paper's range; 0 inside it."""
+    """Relative difference from the nearer end of the paper's range; 0 inside the range."""
     within: float | None
     is_calibrated: bool
-    """Whether our link or host was calibrated to it."""
+    """Whether our link or host was calibrated to the paper's number."""
 
     @property
     def holds(self) -> bool | None:
-        """Whether our value is within the tolerance; None if the table is only shown."""
+        """Whether our value is within the tolerance; None if the table has no tolerance."""
         if self.within is None:
             return None
         return self.away is not None and abs(self.away) <= self.within
 
 
 def read_table(table: PaperTable, flows: pl.DataFrame) -> list[PaperCell]:
-    """Return every cell with our number; None where nothing was run.
+    """Return every cell with our number, which is None if the cell has no runs.
 
-    Only flows count whose data ran in the table's direction.
+    Only flows with data in the table's direction are used.
     """
     own = flows.filter(pl.col("direction") == _WAYS[table.direction])
     own = own.filter(of_levels(own, table.where))
@@ -84,13 +84,13 @@ def read_plot(
 
 
 def is_level(flows: pl.DataFrame, factor: str, level: str) -> pl.Expr:
-    """Whether a flow's run has this level of a factor."""
+    """Return an expression for whether a flow's run has this level of a factor."""
     name = f"factor_{factor}" if f"factor_{factor}" in flows.columns else factor
     return pl.col(name).cast(pl.String) == level
 
 
 def of_levels(flows: pl.DataFrame, levels: Mapping[str, str]) -> pl.Expr:
-    """Whether a flow's run has each of these levels; factors that no run varies are ignored."""
+    """Return an expression for whether a run has all levels, ignoring unvaried factors."""
     known = [
         is_level(flows, factor, level)
         for factor, level in levels.items()

@@ -1,4 +1,4 @@
-"""The report: one page that needs no network, with figures and tables as files beside it."""
+"""The report: one page that needs no network; figures and tables are separate files."""
 
 from cwndlab.report.context import Context, Setting
 from cwndlab.report.origin import Origin, SetUp, origin_of

@@ -20,7 +20,7 @@ from cwndlab.judge.reality import pooled
 from cwndlab.report.origin import Origin, SetUp
 
 MOST_TIMELINES = 12
-"""Number of settings whose time series are included in the page; more would make it large."""
+"""Largest number of settings with time series in the page; more would make the page large."""
 
 
 class Reportable(ResultsLike, Protocol):
@@ -30,13 +30,13 @@ class Reportable(ResultsLike, Protocol):
         """Return the time series of the runs with these values."""
 
     def events(self, **where: object) -> pl.DataFrame:
-        """Return losses, recoveries and timeouts of the runs with these values."""
+        """Return the losses, recoveries and timeouts of the runs with these values."""
 
     def links(self, **where: object) -> pl.DataFrame:
         """Return one row for each link of each run's path."""
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """Return a table that is read when it is needed."""
+        """Return a table that is read only when its rows are needed."""
 
 
 class Context:
@@ -56,9 +56,9 @@ class Context:
         Args:
             results: the results to report.
             origin: origin of the study.
-            smallest_effect: relative differences below this are too small to matter.
-            question: the question that the results answer; if None, it follows from what was
-                measured.
+            smallest_effect: smallest relative difference that matters.
+            question: the question that the results answer. If None, infer it from the measured
+                quantities.
             knowledge: evidence in addition to the runs.
         """
         self.results = results
@@ -75,19 +75,19 @@ class Context:
 
     @cached_property
     def measures(self) -> pl.DataFrame:
-        """The goals' measures of every flow."""
+        """The measures that the goals need, for every flow."""
         return measures_of_flows(self.results)
 
     @cached_property
     def directions(self) -> Sequence[DirectionComparisons]:
-        """The comparisons of each direction in which an algorithm under test sent data."""
+        """One set of comparisons per direction in which an algorithm under test sent data."""
         return compare_directions(
             self.results, smallest_effect=self.smallest_effect, beside=self.measures
         )
 
     @cached_property
     def together(self) -> Decision | None:
-        """The answer for all settings, as classes of users; None if there is only one setting."""
+        """The answer for all settings, taken as classes of users; None for a single setting."""
         if len(self.settings) == 1 or not self.settings:
             return None
         question = self.question
@@ -104,7 +104,7 @@ class Context:
 
     @cached_property
     def contestants(self) -> tuple[str, ...]:
-        """Every contestant that the study compares."""
+        """The names of all contestants that the study compares."""
         return contestants_of(self.comparisons)
 
     @cached_property
@@ -114,13 +114,13 @@ class Context:
 
     @property
     def contestant_column(self) -> str:
-        """Column of samples and events that names the contestant."""
+        """Column with the contestant's name in the tables of samples and events."""
         return contestant_factor(self.results)
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One cell of the study: everything but the algorithm is fixed."""
+    """One cell of the study, in which everything except the algorithm is fixed."""
 
     context: Context
     index: int
@@ -128,13 +128,13 @@ class Setting:
 
     @cached_property
     def decision(self) -> Decision:
-        """The answer for this setting, for the goal asked for, or else for the default goal."""
+        """The answer for this setting, for the question's goal or else the default goal."""
         question = self.context.question
         goal = goal_measured(self.comparison) if question is None else goal_named(question.goal)
         return self.decide(goal, self.comparison)
 
     def decide(self, goal: Goal, comparison: Comparison) -> Decision:
-        """Return the decision for a goal, from one direction of the data in this setting."""
+        """Return the decision for a goal from the comparison of one direction of the data."""
         question = self.context.question
         return answer(
             comparison,
@@ -146,7 +146,7 @@ class Setting:
 
     @cached_property
     def directions(self) -> Sequence[tuple[DirectionComparisons, Comparison]]:
-        """Each direction of this setting in which an algorithm under test sent data."""
+        """Each direction in which an algorithm under test sent data in this setting."""
         return [
             (direction, comparison)
             for direction in self.context.directions
@@ -156,7 +156,7 @@ class Setting:
 
     @property
     def name(self) -> str:
-        """The setting in words; empty if the study has only this one."""
+        """The setting in words; empty if the study has only one setting."""
         return self.comparison.name
 
     @property
@@ -166,12 +166,12 @@ class Setting:
 
     @cached_property
     def set_ups(self) -> Sequence[SetUp]:
-        """The scenario of each contestant's runs; empty if unknown."""
+        """The scenario of each contestant's runs; empty if the scenarios are unknown."""
         return self.context.origin.set_ups_of(self.comparison.cell)
 
     @property
     def scenario(self) -> Mapping[str, Any] | None:
-        """The scenario of the first contestant's runs; None if it is not known."""
+        """The scenario of the first contestant's runs; None if the scenario is unknown."""
         return self.set_ups[0].scenario if self.set_ups else None
 
     @cached_property
@@ -190,5 +190,5 @@ class Setting:
         return self.comparison.representative_rows(self.context.results.events)
 
     def chart(self, name: str) -> str:
-        """Return the name of a chart of this setting, for `data-chart`."""
+        """Return the value of `data-chart` for a chart of this setting."""
         return f"{name}-{self.index}"

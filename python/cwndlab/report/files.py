@@ -24,7 +24,7 @@ _BAR_COLUMNS = ("goodput_mbit_s", "rtt_p50_ms")
 
 
 def write_files(context: Context, folder: Path, formats: Sequence[str]) -> list[Path]:
-    """Write every setting's tables, and its figures in these formats."""
+    """Write the tables of every setting, and its figures in the given formats."""
     written = []
     for setting in context.settings:
         name = _folder(setting)
@@ -38,7 +38,7 @@ def write_files(context: Context, folder: Path, formats: Sequence[str]) -> list[
 
 
 def setting_figures(context: Context) -> Iterator[tuple[str, Figure]]:
-    """Draw every setting's figures, by their path below `figures/`, without suffix."""
+    """Yield the figures of every setting with their paths below `figures/`, without suffix."""
     for setting in context.settings:
         if setting.has_timeline:
             for title, figure in _figures(setting):

@@ -1,4 +1,4 @@
-"""Origin of results: study, scenarios, versions, machine, and the command that repeats them."""
+"""Origin of results: study, scenarios, versions, machine, and the command to repeat them."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ _NO_WARM_UP = format_duration(0)
 
 @dataclass(frozen=True)
 class SetUp:
-    """The scenario that one combination of the study's factors resolved to."""
+    """The scenario that results from one combination of the study's factors."""
 
     labels: Mapping[str, object]
     """The level of each factor."""
@@ -27,7 +27,7 @@ class SetUp:
     path: Sequence[Fact] = ()
     """The stages of the path."""
     flows: Sequence[Fact] = ()
-    """The kinds of flows."""
+    """The kinds of flows in the scenario."""
 
 
 @dataclass(frozen=True)
@@ -37,17 +37,17 @@ class Origin:
     title: str
     description: str = ""
     command: str = ""
-    """Command that makes these results again."""
+    """Command that reproduces these results."""
     study_toml: str = ""
     seed: int | None = None
     set_ups: Sequence[SetUp] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     is_complete: bool = True
     is_short: bool = False
-    """Whether the results are of the study's short version."""
+    """Whether the results come from the study's short version."""
 
     def set_ups_of(self, cell: Mapping[str, object]) -> list[SetUp]:
-        """Return the combinations whose factors have these values."""
+        """Return the set-ups whose factors have the values in `cell`."""
         return [
             each
             for each in self.set_ups
@@ -86,7 +86,7 @@ def origin_of(results: "Results") -> Origin:
 
 
 def _origin_of_import(results: "Results", imported: Mapping[str, Any]) -> Origin:
-    """Describe an import: its source, values that its files lack, and files that were left out."""
+    """Describe an import: its source, values missing from its files, and files left out."""
     left_out = [f"Left out: {each}." for each in imported["left_out"]]
     command = ["cwndlab", "import", imported["folder"], "--pattern", imported["pattern"]]
     if imported["warm_up"] != _NO_WARM_UP:
@@ -101,21 +101,21 @@ def _origin_of_import(results: "Results", imported: Mapping[str, Any]) -> Origin
 
 
 def _versions(manifest: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the versions with which the runs were made, and the dates, from the manifest."""
+    """Return versions, machine, dates and computing time of the runs, from the history."""
     versions = {"report written by": f"cwndlab {core.version()}"}
     for title, key in (
-        ("runs made by cwndlab", "cwndlab"),
+        ("runs made with cwndlab", "cwndlab"),
         ("behaviour epoch", "behaviour_epoch"),
         ("backend", "backend"),
         ("machine", "host"),
-        ("its kernel", "kernel"),
+        ("kernel of the machine", "kernel"),
     ):
         seen = dict.fromkeys(str(entry[key]) for entry in manifest if entry.get(key) is not None)
         if seen:
             versions[title] = ", ".join(seen)
     began = sorted(str(entry["began"]) for entry in manifest if entry.get("began"))
     if began:
-        versions["begun"] = began[0] if began[0] == began[-1] else f"{began[0]} to {began[-1]}"
+        versions["started"] = began[0] if began[0] == began[-1] else f"{began[0]} to {began[-1]}"
     spent = [float(entry["duration_s"]) for entry in manifest if entry.get("duration_s")]
     if spent:
         versions["computing time"] = f"{sum(spent):,.1f} s for {len(spent):,} runs"
@@ -123,7 +123,7 @@ def _versions(manifest: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _shown(path: Path) -> str:
-    """Return a path relative to the working folder where it is below it."""
+    """Return a path below the working folder as a relative path, and any other unchanged."""
     try:
         return str(path.resolve().relative_to(Path.cwd()))
     except ValueError:

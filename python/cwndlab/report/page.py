@@ -27,16 +27,16 @@ _SCRIPTS = (
 
 @dataclass(frozen=True)
 class PagePart:
-    """A section of the page: its heading, and its HTML for each setting."""
+    """A section of the page: its anchor, its heading and its HTML for each setting."""
 
     anchor: str
     title: str
     html: tuple[tuple[int | None, Markup], ...]
-    """Setting and HTML; None stands for all settings."""
+    """Index of a setting and its HTML; an index of None stands for all settings."""
 
 
 def render(template: str, **values: object) -> Markup:
-    """Return a template's HTML; inserted values are escaped."""
+    """Return the HTML of a template with values inserted and escaped."""
     return Markup(_environment().get_template(template).render(**values))  # noqa: S704  escaped
 
 
@@ -80,7 +80,7 @@ def assemble(
 
 
 def script_json(value: object) -> Markup:
-    """Return JSON that is safe inside a script element: it contains no "<"."""
+    """Return JSON without "<", which makes the JSON safe inside a script element."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     safe = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     return Markup(safe)  # noqa: S704  as said

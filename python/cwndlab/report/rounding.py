@@ -8,7 +8,7 @@ from cwndlab.stats.bootstrap import Floats
 
 
 def rounded(value: float | None, digits: int = 5) -> float | None:
-    """Return a value with that many significant digits; None if it is missing."""
+    """Round a value to `digits` significant digits; return None if the value is missing."""
     if value is None or not math.isfinite(value):
         return None
     short = float(f"{value:.{digits}g}")
@@ -16,12 +16,12 @@ def rounded(value: float | None, digits: int = 5) -> float | None:
 
 
 def rounded_all(values: Floats, digits: int = 4) -> list[float | None]:
-    """Return values with that many significant digits; None where one is missing."""
+    """Round values to `digits` significant digits; missing values become None."""
     return [rounded(float(value), digits) for value in values]
 
 
 def quantile_points(values: Floats, most: int) -> Floats:
-    """Return the sorted finite values, thinned to evenly spaced quantiles if there are many."""
+    """Return the sorted finite values, or `most` evenly spaced quantiles if there are more."""
     finite = np.sort(values[np.isfinite(values)])
     if len(finite) <= most:
         return finite

@@ -1,4 +1,4 @@
-"""Descriptions of a set-up for a report: one line for its head, a list for its end."""
+"""Descriptions of a set-up: one line for the head of the report, a list for its end."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -28,14 +28,14 @@ _RADIOS = {"lte": "LTE cell", "nr": "5G NR cell", "umts": "HSPA cell"}
 
 
 def _medium(path: Mapping[str, Any]) -> str:
-    """Return a description of a path's radio; empty for wires."""
+    """Return the name of a path's radio technology; empty for wired paths."""
     if path["kind"] == "wifi":
         return "Wi-Fi"
     return _RADIOS.get(path["radio"]["kind"], "cell") if path["kind"] == "cell" else ""
 
 
 def details(set_ups: Sequence[SetUp]) -> list[tuple[str, str]]:
-    """Return titles and descriptions of everything that determines a setting's runs."""
+    """Return title and description of each property that determines a setting's runs."""
     rows: dict[tuple[str, str], None] = {}
     for set_up in set_ups:
         rows |= {(fact.name, fact.text): None for fact in set_up.path}
@@ -44,19 +44,19 @@ def details(set_ups: Sequence[SetUp]) -> list[tuple[str, str]]:
     scenario = set_ups[0].scenario
     rows["duration", format_duration(scenario["duration_ns"])] = None
     if warm_up := scenario.get("warm_up_ns", 0):
-        rows["left out at the start", format_duration(warm_up)] = None
+        rows["warm-up (left out)", format_duration(warm_up)] = None
     return list(rows)
 
 
 def flows_text(flows: Sequence[Mapping[str, Any]]) -> str:
-    """Return how many flows there are and what they carry, by direction."""
+    """Return the number and the kind of the flows in each direction, in words."""
     groups = Counter(
         (flow.get("direction", "forward"), str(flow.get("application", {}).get("kind", "bulk")))
         for flow in flows
     )
     texts = []
     for (direction, kind), count in groups.items():
-        way = "" if direction == "forward" else " the other way"
+        way = "" if direction == "forward" else " in the reverse direction"
         texts.append(f"{count} {kind.replace('_', '-')} flow{'s' if count > 1 else ''}{way}")
     return join_words(texts)
 
@@ -64,8 +64,8 @@ def flows_text(flows: Sequence[Mapping[str, Any]]) -> str:
 def bdp_pkts(scenario: Mapping[str, Any]) -> tuple[float, float | None] | None:
     """Return bandwidth-delay product and queue limit in packets of 1500 bytes on the wire.
 
-    None if the slowest link has no fixed rate, or if several flows share it: then a flow's data in
-        flight cannot be compared with a single such product.
+    Return None if the slowest link has no fixed rate, or if there are several flows: then no single
+    bandwidth-delay product can be compared with the data that one flow has in flight.
     """
     path = scenario["path"]
     if len(scenario["flows"]) > 1:

@@ -1,9 +1,9 @@
 """The sections of a report; other modules can add their own.
 
-A section is a title and a function that makes its content, or returns None if there is none.  A
-`SettingSection` is made once per setting (cell) of the study, a `PageSection` once.  To add one,
-write a module with such a constant and put it into `cwndlab.report.SECTIONS`, or pass a changed
-tuple to `write_report`.
+A section has a title and a function that returns its content, or None for an empty section.  A
+`SettingSection` is made once per setting (cell) of the study, a `PageSection` once per report.  To
+add a section, write a module that defines it as a constant, and put this constant into
+`cwndlab.report.SECTIONS` or into the tuple that is passed to `write_report`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -21,9 +21,9 @@ class Content:
 
     html: Markup
     charts: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    """Data of the charts in it, by the name that `data-chart` gives."""
+    """Data of the section's charts, by the name in the attribute `data-chart`."""
     figures: Mapping[str, Callable[[], Figure]] = field(default_factory=dict)
-    """Figures to be written as files beside the page, by the name of their file."""
+    """Functions that draw figures for separate files, by file name without suffix."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,10 @@ Sections = tuple[SettingSection | PageSection, ...]
 def insert_after(
     sections: Sections, anchor: str, added: Iterable[SettingSection | PageSection]
 ) -> Sections:
-    """Return the sections with others inserted after the one called `anchor`.
+    """Return the sections with `added` inserted after the section called `anchor`.
 
     Raises:
-        ValueError: There is no such section.
+        ValueError: There is no section called `anchor`.
     """
     for at, section in enumerate(sections, start=1):
         if section.anchor == anchor:

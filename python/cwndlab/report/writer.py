@@ -1,4 +1,4 @@
-"""Writing the report: the page, and beside it figures and tables as files."""
+"""Writing the report: the page, and figures and tables as separate files."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -56,10 +56,10 @@ SECTIONS: Sections = (
 """The sections of a report, top to bottom."""
 
 Built = tuple[SettingSection | PageSection, list[tuple[int | None, Content]]]
-"""A section and its content by setting; None stands for the whole study."""
+"""A section and its content per index of a setting; None stands for the whole study."""
 
 FORMATS = ("svg",)
-"""Default formats of the figures beside the page."""
+"""Default formats of the figure files."""
 
 
 def write_report(
@@ -74,12 +74,12 @@ def write_report(
 
     Args:
         results: the results to report.
-        out_dir: folder for `report.html`, `figures/` and `tables/`; if None, `report` in the
-            results' own folder.
-        formats: formats of the figures beside the page: svg, pdf, png, or none.
-        sections: sections of the page; if None, `SECTIONS`, preceded by those of the paper that the
-            study reproduces.
-        smallest_effect: relative differences below this are too small to matter.
+        out_dir: folder for `report.html`, `figures/` and `tables/`. If None, use the folder
+            `report` in the folder of the results.
+        formats: formats of the figure files: svg, pdf and png; empty for no files.
+        sections: sections of the page. If None, use `SECTIONS`, preceded by the sections of the
+            paper that the study reproduces.
+        smallest_effect: smallest relative difference that matters.
     """
     folder = results.path / "report" if out_dir is None else Path(out_dir)
     context = context_of(results, smallest_effect=smallest_effect)
@@ -87,7 +87,7 @@ def write_report(
 
 
 def context_of(results: "Results", *, smallest_effect: float = ZONE) -> Context:
-    """Return a report's input: the results, and the evidence in folders below them."""
+    """Return the input of a report: the results, and evidence in folders below them."""
     question = read_question(results.path)
     weights = None if question is None else question.weights_of_users()
     return Context(
@@ -100,7 +100,7 @@ def context_of(results: "Results", *, smallest_effect: float = ZONE) -> Context:
 
 
 def draw_figures(results: "Results") -> Iterator[tuple[str, Figure]]:
-    """Draw every figure of the report on results, by its path below `figures/`, without suffix."""
+    """Yield every figure of the report with its path below `figures/`, without suffix."""
     context = context_of(results)
     yield from setting_figures(context)
     for _, contents in _build(context, _sections(results)):
@@ -109,7 +109,7 @@ def draw_figures(results: "Results") -> Iterator[tuple[str, Figure]]:
 
 
 def _sections(results: "Results") -> Sections:
-    """Return the default parts of a report: with its paper, if it has one."""
+    """Return the default sections, preceded by those of the paper that the study reproduces."""
     paper = find_paper(results.id)
     return SECTIONS if paper is None else (*paper_sections(paper), *SECTIONS)
 
@@ -121,7 +121,7 @@ def write_page(
     formats: Sequence[str] = FORMATS,
     sections: Sections = SECTIONS,
 ) -> Path:
-    """Write page, figures and tables of results that are already compared."""
+    """Write the page, figures and tables of results that are already compared."""
     built = _build(context, sections)
     folder.mkdir(parents=True, exist_ok=True)
     written = write_files(context, folder, formats)
@@ -135,7 +135,7 @@ def write_page(
 
 
 def _linked(written: Sequence[Path], folder: Path) -> dict[str, list[str]]:
-    """Group files with the same path except for the suffix, as the page links them."""
+    """Group suffixes by path, because the page links files that differ only in the suffix."""
     found: dict[str, list[str]] = {}
     in_order = sorted(
         written, key=lambda path: re.sub(r"\d+", lambda number: number[0].zfill(9), str(path))
@@ -152,7 +152,7 @@ def make_page(context: Context, sections: Sections = SECTIONS) -> str:
 
 
 def _build(context: Context, sections: Sections) -> list[Built]:
-    """Return the sections that are not empty, with their content."""
+    """Build all sections, and return the non-empty sections with their content."""
     built = [(section, _contents(section, context)) for section in sections]
     return [(section, contents) for section, contents in built if contents]
 
@@ -198,7 +198,7 @@ def _facts(origin: Origin, settings: Sequence[Setting]) -> str:
     pairs = "paired " if all(each.comparison.is_paired for each in settings) else ""
     parts.append("one run each" if repetitions == 1 else f"{repetitions} {pairs}runs each")
     if origin.is_short:
-        parts.append("the study's short version")
+        parts.append("short version of the study")
     if not origin.is_complete:
-        parts.append("not all runs of the study are finished")
+        parts.append("some runs of the study are not finished")
     return " \N{MIDDLE DOT} ".join(parts)

@@ -1,9 +1,10 @@
 """Resolving a study to a canonical scenario in whole SI units.
 
-Defaults are filled in here, and those of links by the core. The delay holds for both directions
-unless `[reverse_link]` has its own. A queue holds 1 BDP, but at least the initial window behind a
-rate, and at least 250 packets behind a trace, whose mean rate is used. A Mahimahi trace has 4
-bytes of framing per packet.
+This package fills in the defaults, except those of links, which the core fills in. The delay
+applies to both directions unless `[reverse_link]` sets another delay. By default, a queue holds
+1 BDP, but at least the initial window if the link has a rate, and at least 250 packets if the link
+is a trace; the BDP of a trace uses its mean rate. A Mahimahi trace has 4 bytes of framing per
+packet.
 """
 
 from __future__ import annotations
@@ -51,15 +52,15 @@ class Resolved:
 
 
 def resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> Resolved:
-    """The scenario of a study without factors.
+    """Return the scenario of a study without factors.
 
     Args:
         study: the study.
         folder: the folder to which paths of traces and algorithms are relative.
-        references: the files that the study names as algorithms, by name.
+        references: the algorithm files that the study refers to, by name.
 
     Raises:
-        DocumentError: something is missing, unknown or out of range; the error lists all
+        DocumentError: a value is missing, unknown or out of range; the error lists all
             unknown names.
     """
     try:
@@ -81,15 +82,15 @@ def _resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> 
     algorithms = AlgorithmReader(folder, references)
     flows, jitter = resolve_flows(study, algorithms)
     if not has_reverse_link and any(flow.direction == "reverse" for flow in flows):
-        message = "uplink data need a [reverse_link]; here it has neither rate nor queue"
+        message = "uplink data need a [reverse_link]; without it, there is neither rate nor queue"
         raise FieldError(("direction",), message)
     if path.kind in ("wire", "chain"):
         _check_devices_on_wire(flows)
     if study.warm_up >= study.duration:
-        raise FieldError(("warm_up",), "the warm-up is as long as the duration or longer")
+        raise FieldError(("warm_up",), "the warm-up must be shorter than the duration")
     if study.begin_within and study.live is not None:
         raise FieldError(
-            ("begin_within",), "runs on a real network cannot begin later; leave this out"
+            ("begin_within",), "runs on a real network cannot use begin_within; remove it"
         )
     scenario = si.Scenario(
         seed=0,
@@ -110,7 +111,7 @@ def _resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> 
 
 @contextlib.contextmanager
 def _naming_bounds() -> Iterator[None]:
-    """Name the value that the scenario refuses, if no earlier check has."""
+    """Convert validation errors of the scenario to errors that name the value."""
     try:
         yield
     except ValidationError as error:
@@ -122,7 +123,7 @@ def _naming_bounds() -> Iterator[None]:
 def _before(
     study: StudyModel, algorithms: AlgorithmReader
 ) -> tuple[tuple[si.ScenarioFlow, ...], ...]:
-    """Return the other algorithms in the order of their turns, the most recent last."""
+    """Return the flows of the other algorithms of the rotation, the most recent last."""
     turns = study.rotation
     if not turns:
         return ()
@@ -131,10 +132,10 @@ def _before(
         if name in turns[:n]:
             raise FieldError(("rotation", n), f"{name} appears twice in the rotation; remove one")
     if study.algorithm is None:
-        message = 'a rotation needs the study\'s "algorithm", and there is none'
+        message = 'a rotation needs an "algorithm" of the study, but none is set'
         raise FieldError(("rotation",), message)
     if study.algorithm not in turns:
-        message = f"the rotation lacks {study.algorithm}; add it, or leave the rotation out"
+        message = f"the rotation lacks {study.algorithm}; add it, or remove the rotation"
         raise FieldError(("rotation",), message)
     own = turns.index(study.algorithm)
     others = (*turns[own + 1 :], *turns[:own])
@@ -158,7 +159,7 @@ def _check_devices_on_wire(flows: tuple[si.ScenarioFlow, ...]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedLink:
-    """A link that is resolved without a study."""
+    """A link that was resolved without a study."""
 
     path: PathPart
     traces: Mapping[str, Trace]
@@ -166,21 +167,21 @@ class ResolvedLink:
 
     @property
     def contents(self) -> dict[str, bytes]:
-        """Content of each trace, by its name on the path."""
+        """Content of each trace, by its name in the path."""
         return {name: trace.content for name, trace in self.traces.items()}
 
     def scenario(self, duration_ns: int, seed: int = 1) -> si.Scenario:
-        """A scenario with one flow of Reno on the link, for questions about the link alone."""
+        """Return a scenario with one Reno flow on the link, for checks of the link alone."""
         end = si.End(stack="linux-6.1", algorithm="reno")
         flow = si.ScenarioFlow(id=0, sender=end, receiver=end)
         return si.Scenario(seed=seed, duration_ns=duration_ns, path=self.path, flows=(flow,))
 
 
 def resolve_link(link: Link, folder: Path) -> ResolvedLink:
-    """Resolve `link`, with its preset's reverse link if that has one.
+    """Resolve `link`, including the reverse link of its preset if there is one.
 
     Raises:
-        FieldError: something is missing, unknown or out of range; the message names the key.
+        FieldError: a value is missing, unknown or out of range; the message names the key.
     """
     files = LinkFiles(folder)
     with _naming_bounds():

@@ -1,7 +1,7 @@
-"""Every algorithm that a study may name: the built-in ones, and those that are files.
+"""Find the algorithms that a study names: built-in algorithms, and algorithms in C files.
 
-`./my_cc.c` is a user's own file, `linux:PATH/net/ipv4/tcp_westwood.c` an unmodified one of a
-kernel. Both are compiled here and described by a process of their own.
+`./my_cc.c` is a user's own file; `linux:PATH/net/ipv4/tcp_westwood.c` is an unmodified source file
+of a kernel. Both are compiled, and a separate process loads them and describes the algorithm.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _DESCRIPTION_LIMIT_S = 20.0
 
 @dataclass(frozen=True, slots=True)
 class FileAlgorithm:
-    """An algorithm in a file, as its own process described it, or the reason why it cannot run."""
+    """An algorithm in a file: its description, or the reason why it cannot run."""
 
-    reference: str  # as the study has it
+    reference: str  # as written in the study
     algorithm: core.Algorithm
     program: Program | None
     problem: str = ""
@@ -46,14 +46,14 @@ class FileAlgorithm:
 
 @dataclass(slots=True)
 class AlgorithmReader:
-    """Finds the algorithms that a study names, and remembers which of them are files."""
+    """Finds the algorithms that a study names, and records which of them are files."""
 
     folder: Path
     references: Mapping[str, str] = field(default_factory=dict)  # by name, for [parameters.NAME]
     files: dict[str, FileAlgorithm] = field(default_factory=dict)
 
     def find(self, name: str, key: KeyPath) -> core.Algorithm:
-        """The algorithm that the study names at `key`.
+        """Return the algorithm that the study names at `key`.
 
         Raises:
             FieldError: there is no such algorithm.
@@ -66,12 +66,12 @@ class AlgorithmReader:
             raise FieldError(key, str(error)) from None
         known = self.files.setdefault(found.algorithm.name, found)
         if known.algorithm.source_sha256 != found.algorithm.source_sha256:
-            message = f"two files of this study are called {found.algorithm.name}; rename one"
+            message = f"two different files define {found.algorithm.name}; rename one of them"
             raise FieldError(key, message)
         return known.algorithm
 
     def find_by_name(self, name: str, key: KeyPath) -> core.Algorithm:
-        """Return the algorithm of this name, which may be the short name of a file in the study.
+        """Return the algorithm of this name, which may be the short name of a C file in the study.
 
         Raises:
             FieldError: there is no such algorithm.
@@ -79,12 +79,12 @@ class AlgorithmReader:
         return self.find(self.references.get(name, name), key)
 
     def problem(self, algorithm: core.Algorithm) -> str:
-        """Why an algorithm cannot run; empty if it can."""
+        """Return the reason why an algorithm cannot run; empty if it can."""
         return self.files[algorithm.name].problem if algorithm.name in self.files else ""
 
 
 def label_of(name: str) -> str:
-    """Return the name of an algorithm, or of an algorithm's file, in results.
+    """Return the name that results use for an algorithm or for a file of an algorithm.
 
     Raises:
         UnknownNameError: there is no algorithm of this name.
@@ -95,7 +95,7 @@ def label_of(name: str) -> str:
 
 
 def references_in(document: object) -> dict[str, str]:
-    """Return all files that a study names as algorithms, by their names in results."""
+    """Return all algorithm files to which a study refers, by their names in results."""
     return {name_of(text, built_in_names()): text for text in _texts(document)}
 
 
@@ -111,7 +111,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def built_in_names() -> frozenset[str]:
-    """Return names and aliases of the built-in algorithms and of the reno variants."""
+    """Return the names and aliases of all built-in algorithms and reno variants."""
     algorithms = core.algorithms().values()
     return frozenset(name for entry in algorithms for name in (entry.name, *entry.aliases)).union(
         DESCRIPTIONS
@@ -119,7 +119,7 @@ def built_in_names() -> frozenset[str]:
 
 
 def describe_file(reference: str, folder: Path) -> FileAlgorithm:
-    """Describe the algorithm of a file, or the reason why it cannot be used.
+    """Return the description of the algorithm in a file, or the reason why it cannot be used.
 
     Raises:
         AlgorithmError: there is no such file, or no compiler.
@@ -152,11 +152,11 @@ def _nothing_known(name: str, sha256: str) -> core.Algorithm:
 
 
 def algorithm_of(reference: str, folder: Path) -> core.Algorithm:
-    """The algorithm of a name or file.
+    """Return the algorithm with this name or in this file.
 
     Raises:
         UnknownNameError: there is no algorithm of this name.
-        AlgorithmError: the file cannot be used; the message says why.
+        AlgorithmError: the file cannot be used; the message gives the reason.
     """
     if not is_file_reference(reference):
         return core.algorithm(algorithm_named(reference))

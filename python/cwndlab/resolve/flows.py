@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from cwndlab.text.toml import KeyPath
 
 Machine = Literal["user", "server"]
-DEFAULT_ALGORITHM = "cubic"  # Linux's since 2.6.19: what a machine runs that nobody touched
+DEFAULT_ALGORITHM = "cubic"  # the default of Linux since 2.6.19
 
 
 def resolve_flows(
     study: plan.StudyModel, algorithms: AlgorithmReader
 ) -> tuple[tuple[si.ScenarioFlow, ...], tuple[int, ...]]:
-    """Return all flows, and the largest random delay of each one's start.
+    """Return all flows, and the largest random start delay of each flow.
 
     Raises:
-        FieldError: something is missing, unknown or out of range; the message names the key.
+        FieldError: a value is missing, unknown or out of range; the message names the key.
     """
     if study.flow and study.flows is not None:
         message = 'the study has [[flow]] tables; give each a "count" instead'
@@ -60,7 +60,7 @@ def _start_jitter_ns(study: plan.StudyModel, flow: plan.Flow) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """The algorithm that an end runs, as the study names it."""
+    """The algorithm that one end of a flow runs, with its name in the study."""
 
     algorithm: core.Algorithm
     name: str
@@ -70,18 +70,19 @@ class _Named:
 
 @dataclass(frozen=True, slots=True)
 class _Ends:
-    """Makes the ends of flows; keys that a flow does not set are taken from the study."""
+    """Creates the ends of flows; keys that a flow does not set are taken from the study."""
 
     study: plan.StudyModel
     algorithms: AlgorithmReader
     tables: Mapping[str, Mapping[str, int]]  # parameters of the study, by algorithm
 
     def of(self, flow: plan.Flow, direction: WireDirection, key: KeyPath) -> tuple[si.End, si.End]:
-        """The sender and the receiver."""
+        """Return the sender and the receiver of a flow."""
         name = flow.algorithm or self.study.algorithm
         if name is None:
             message = (
-                'no algorithm is given; write, say, algorithm = "cubic" (cwndlab algorithm list)'
+                'no algorithm is given; write, for example, algorithm = "cubic" '
+                "(cwndlab algorithm list)"
             )
             raise FieldError(("algorithm",), message)
         place: KeyPath = (*(key if flow.algorithm else ()), "algorithm")
@@ -105,7 +106,7 @@ class _Ends:
 
     @property
     def _untouched(self) -> Machine | None:
-        """Return the machine that keeps its default; the other uses the study's algorithm."""
+        """The machine that keeps its default algorithm; None if both ends use the study's."""
         if self.study.live is None or self.study.link is None:
             return None
         others: dict[AlgorithmOn, Machine] = {"client": "server", "server": "user"}
@@ -126,8 +127,8 @@ class _Ends:
             _check_parameters(algorithm, parameters, key)
 
     def _end(self, flow: plan.Flow, run: _Named, stack: core.Stack) -> si.End:
-        # What the release shipped, changed by what the study says of the algorithm, then of the
-        # flow.
+        # The defaults of the kernel release, then the study's parameters of the algorithm, then
+        # those of the flow.
         name = run.algorithm.name.removeprefix(core.OURS)
         shipped: Mapping[str, int] = stack.values.get("algorithms", {}).get(name, {})
         recovery = _recovery(run.name, stack, run.key)
@@ -153,7 +154,7 @@ def _flow(ends: _Ends, flow: plan.Flow, flow_id: int, user: int, key: KeyPath) -
         raise FieldError((*key, "stop"), "the flow stops before it starts")
     if flow.bytes is not None and flow.application is not None:
         raise FieldError(
-            (*key, "bytes"), '"application" already says what the flow sends; remove one of them'
+            (*key, "bytes"), '"application" already defines what the flow sends; remove one of them'
         )
     direction = Direction.of(flow.direction or study.direction).wire
     ends_of_flow = ends.of(flow, direction, key)
@@ -178,7 +179,7 @@ def _with_hosts(
     direction: WireDirection,
     key: KeyPath,
 ) -> tuple[si.End, si.End]:
-    """Return the sender and the receiver with the devices of their machines."""
+    """Return the sender and the receiver with the network devices of their machines."""
     places = [f"{machine}_host" for machine in _machines(direction)]
     found = []
     for end, place in zip(ends, places, strict=True):
@@ -207,7 +208,7 @@ def _stack(name: str, key: KeyPath) -> core.Stack:
 def _parameter_tables(
     study: plan.StudyModel, algorithms: AlgorithmReader
 ) -> dict[str, dict[str, int]]:
-    """Return `[parameters]` by the algorithms' own names instead of aliases."""
+    """Return `[parameters]` with the names of algorithms in place of aliases."""
     tables: dict[str, dict[str, int]] = {}
     for name, table in study.parameters.items():
         algorithm = algorithms.find_by_name(name, ("parameters", name))
@@ -250,7 +251,7 @@ def _application(
 
 
 def _client(name: str, key: KeyPath) -> dict[str, int]:
-    """Return the request size and window of an SFTP client."""
+    """Return the request size of an SFTP client and its number of outstanding requests."""
     client = sftp_clients().get(name)
     if client is None:
         raise FieldError(key, f"no such client; known: {', '.join(sftp_clients())}")

@@ -1,7 +1,7 @@
-"""Named hosts: the devices between sockets and link on machines that were measured.
+"""Named hosts: network devices of measured machines, between the sockets and the link.
 
-A file has a title, a table `[host]`, and under `[sources]` the origin of each figure, as a link's
-preset has.
+A host file has a title, a table `[host]` and, as in the presets of links, a table `[sources]` with
+the origin of each value.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ class HostPreset(Model):
 
 @functools.cache
 def hosts() -> Mapping[str, Path]:
-    """The files of all hosts of the package, by name."""
+    """Return the files of all hosts of the package, by name."""
     return {path.stem: path for path in sorted(_FOLDER.glob("*.toml"))}
 
 
 @functools.cache
 def load_host(name: str) -> HostPreset:
-    """The host of this name.
+    """Return the host of this name.
 
     Raises:
         UnknownNameError: there is no host of this name.
-        CwndlabError: its file is wrong; the message names the line.
+        CwndlabError: the file of the host is invalid; the message names the line.
     """
     if name not in hosts():
         raise UnknownNameError(name, (*hosts(), NO_HOST), "cwndlab host list", kind="host")
@@ -58,10 +58,10 @@ def load_host(name: str) -> HostPreset:
 
 
 def resolve_host(written: Model | None, key: KeyPath) -> Host | None:
-    """Return the device at `key`, if there is one.
+    """Return the network device described at `key`; None if there is none.
 
     Raises:
-        FieldError: the name is unknown, or something is missing.
+        FieldError: the name is unknown, or a key is missing.
     """
     if written is None:
         return None

@@ -1,6 +1,6 @@
 """The path of a scenario, which the core makes from links, presets and recordings.
 
-The core opens no files: `LinkFiles` does that, and remembers the recordings.
+The core does not open files: `LinkFiles` opens them and keeps the recordings that were read.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class LinkFiles:
-    """Opens the files that links name: presets, link files and recordings."""
+    """Opens the files to which links refer: presets, link files and recordings."""
 
     folder: Path
-    """Folder that paths are relative to."""
+    """Folder to which paths are relative."""
     traces: dict[str, Trace] = field(default_factory=dict)
     """The recordings that were read, by their names in scenarios."""
 
@@ -37,7 +37,7 @@ class LinkFiles:
         """Return a preset's file, its folder, and its content.
 
         Raises:
-            CwndlabError: there is no such preset, or it cannot be read.
+            CwndlabError: there is no such preset, or its file cannot be read.
         """
         path = preset_file(name, self.folder)
         return str(path), str(path.parent.absolute()), read_link_file(path)
@@ -51,10 +51,10 @@ class LinkFiles:
         time_unit: str | None,
         way: str,
     ) -> tuple[str, bool, int, bool, int | None]:
-        """A recorded link; of a folder, that of one direction.
+        """Read a recorded link from a file, or one direction (`way`) of it from a folder.
 
         Raises:
-            TraceError: it cannot be read, or is not a recorded link.
+            TraceError: the recording cannot be read, or is not a recorded link.
         """
         place = self.folder / user_path(path)
         delay_ns = None
@@ -78,10 +78,10 @@ def resolve_path(
 ) -> tuple[PathPart, bool, int]:
     """Return the path, whether its reverse direction is limited, and the server's delay.
 
-    That is the delay between the link and the server, one way, in nanoseconds.
+    The server's delay is the one-way delay between the link and the server, in nanoseconds.
 
     Raises:
-        FieldError: something is missing, unknown or out of range; the message names the key.
+        FieldError: a value is missing, unknown or out of range; the message names the key.
     """
     forward, reverse = (None if each is None else each.table for each in (link, reverse_link))
     path_json, has_reverse_link, server_ns, problems = core.resolve_link(forward, reverse, files)
@@ -91,13 +91,13 @@ def resolve_path(
 
 
 def expand_link(link: Link, folder: Path) -> tuple[dict[str, Any], Mapping[str, int]]:
-    """Return the keys of `link`, completed by those of its preset, and its figures.
+    """Return the keys of `link`, including those of its preset, and its numbers.
 
-    Short keys are expanded. Figures are in their smallest unit, by their path, such as
+    Short keys are expanded. Numbers are in their smallest units and listed by path, such as
     `link.cell.user.downlink`.
 
     Raises:
-        FieldError: there is no such preset, or its keys and those of `link` do not go together.
+        FieldError: there is no such preset, or its keys conflict with those of `link`.
     """
     table, counts, problems = core.expand_link(link.table, LinkFiles(folder))
     _refuse(problems)

@@ -1,10 +1,10 @@
 """Named links: preset files of the package, and TOML files of the user in the same form.
 
-A preset has a title, a `[link]`, perhaps a `[reverse_link]`, perhaps tables `[period.NAME]` with
-the keys that differ at times of the day, and under `[sources]` the origin of each figure: a
-`source`, `assumed`, or `calibrated_to` a named published figure. An assumed figure has a range
-under `[ranges]`, or a reason under `[fixed]` why it has none. The core reads the keys of links;
-the rest is read here.
+A preset has a title and a `[link]`. It may have a `[reverse_link]` and tables `[period.NAME]` with
+the keys that differ at certain times of day. `[sources]` gives the origin of each value: `source`,
+`assumed`, or `calibrated_to` a named published value. An assumed value has a range in `[ranges]`,
+or the reason in `[fixed]` why it has no range. The core reads the keys of links; this module reads
+the rest.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ MarkKind = Literal["source", "assumed", "calibrated_to"]
 
 
 class Mark(Model):
-    """Origin of a figure: a source, an assumption, or a calibration."""
+    """Origin of a value: a source, an assumption, or a calibration."""
 
-    source: str | None = Field(default=None, description="where it stands")
+    source: str | None = Field(default=None, description="publication that contains the value")
     assumed: str | None = Field(default=None, description="reason for the assumed value")
     calibrated_to: str | None = Field(
-        default=None, description="the published figure that the value was fitted to"
+        default=None, description="published figure to which the value was fitted"
     )
 
     @model_validator(mode="after")
     def _is_one_of_three(self) -> Self:
         if len(self.model_fields_set) != 1:
-            msg = 'a figure has one of "source", "assumed" and "calibrated_to"'
+            msg = 'a figure needs exactly one of "source", "assumed" and "calibrated_to"'
             raise ValueError(msg)
         return self
 
@@ -60,7 +60,7 @@ class Mark(Model):
 
     @property
     def text(self) -> str:
-        """The source, the assumption, or what the figure was calibrated to."""
+        """The source, the assumption, or the published figure used for calibration."""
         return str(getattr(self, self.kind))
 
 
@@ -72,18 +72,18 @@ class Preset(Model):
     link: dict[str, Any]
     reverse_link: dict[str, Any] | None = None
     period: dict[str, dict[str, Any]] = Field(
-        default={}, description="keys of the link that differ at a time of the day"
+        default={}, description="keys of the link that differ at a certain time of day"
     )
     sources: dict[str, Mark] = Field(default={})
     ranges: dict[str, Range] = Field(
-        default={}, description="ranges of the assumed figures, by a key's name"
+        default={}, description="ranges of the assumed values, each under the name of a key"
     )
     fixed: dict[str, str] = Field(
-        default={}, description="reasons why an assumed figure has no range, by path as in sources"
+        default={}, description="reasons why assumed values have no range, by path as in sources"
     )
 
     def figures(self) -> list[str]:
-        """The paths of all values that the preset sets, such as `link.stage.0.rate`."""
+        """Return the paths of all values that the preset sets, such as `link.stage.0.rate`."""
         tables = {"link": self.link, "reverse_link": self.reverse_link}
         tables |= {f"period.{name}": link for name, link in self.period.items()}
         return [
@@ -94,11 +94,11 @@ class Preset(Model):
         ]
 
     def mark_of(self, figure: str) -> Mark | None:
-        """Return the origin of a figure, given for its path, its table, a key on it, or all."""
+        """Return the origin of a figure, listed under its path, table, one of its keys, or `*`."""
         return _of_figure(self.sources, figure)
 
     def without_range(self) -> list[str]:
-        """The paths of assumed figures that have neither a range nor a reason to be fixed."""
+        """Return the paths of assumed figures with neither a range nor a reason to be fixed."""
         ranged = {path for span in self.ranges.values() for path in span.all_paths}
         if "link.server" in ranged:
             ranged |= {f"link.cell.{way}.core_delay" for way in ("downlink", "uplink")}
@@ -114,26 +114,26 @@ class Preset(Model):
 
 @functools.cache
 def presets() -> Mapping[str, Path]:
-    """The files of all presets of the package, by name."""
+    """Return the files of all presets of the package, by name."""
     return {path.stem: path for path in sorted(_FOLDER.glob("*.toml"))}
 
 
 def load_preset(name: str, folder: Path) -> Preset:
-    """The preset of this name; a name that ends in `.toml` is a file, relative to `folder`.
+    """Return the preset of this name; a name that ends in `.toml` is a file relative to `folder`.
 
     Raises:
         UnknownNameError: there is no such preset.
-        LinkError: the file is not one of a link; the message names file, line and key.
+        LinkError: the file does not describe a link; the message names file, line and key.
     """
     return _read(preset_file(name, folder))
 
 
 def preset_file(name: str, folder: Path) -> Path:
-    """The file of a preset, or of a link that is a file.
+    """Return the file of a preset, or the link file of this name.
 
     Raises:
         UnknownNameError: there is no such preset.
-        LinkError: it is a sentence and not a name.
+        LinkError: the text is not a name, but several comma-separated parts.
     """
     if name.endswith(".toml"):
         return folder / user_path(name)
@@ -151,7 +151,7 @@ def preset_file(name: str, folder: Path) -> Path:
 
 
 def link_names(document: object, key: str = "") -> list[str]:
-    """The presets and link files that a study names, anywhere in its document."""
+    """Return the presets and link files to which a study's document refers."""
     found: list[str] = []
     if isinstance(document, Mapping):
         for name, value in document.items():
@@ -175,7 +175,7 @@ T = TypeVar("T")
 
 
 def _of_figure(marks: Mapping[str, T], figure: str) -> T | None:
-    """Return the entry for a figure: that of its path, its table, a key on its path, or `*`."""
+    """Return the entry for a figure: under its path, its table, a key on its path, or `*`."""
     parts = figure.split(".")
     tables = (".".join(parts[:n]) for n in range(len(parts), 1, -1))
     for name in (*tables, *reversed(parts), "*"):
@@ -222,10 +222,10 @@ def _read_once(path: Path, _changed_ns: int) -> Preset:
 
 
 def read_link_file(path: Path) -> str:
-    """The text of a preset or of a link that is a file.
+    """Return the text of the file of a preset or link.
 
     Raises:
-        LinkError: it cannot be read.
+        LinkError: the file cannot be read.
     """
     try:
         return read_bytes(path, MOST_TEXT_BYTES).decode("utf-8-sig").replace("\r\n", "\n")

@@ -1,4 +1,4 @@
-"""Queue limits of a wire: in packets, in bandwidth-delay products, and by default."""
+"""Queue limits of a wire, in packets and in bandwidth-delay products, and default limits."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class QueueSize:
-    """Return the limit of a drop-tail queue behind a rate."""
+    """The limit of a drop-tail queue in front of a link with a rate."""
 
     packets: int
     bdp: float
     rate_bits_per_sec: int
-    """The mean rate of a trace."""
+    """The rate of the link; for a trace, its mean rate."""
     rtt_ns: int
     is_trace: bool
     is_default: bool
@@ -44,7 +44,7 @@ class QueueSize:
 
 
 def rate_of(stage: PathPart, traces: Mapping[str, Trace]) -> int | None:
-    """Return a wire's rate, or a trace's mean rate, in bits per second; None if unlimited."""
+    """Return the rate of a wire, or the mean rate of its trace, in bit/s; None if unlimited."""
     if stage.rate.path is not None:
         return mean_rate_bits_per_sec(traces[stage.rate.path])
     rate_bits_per_sec: int | None = stage.rate.bits_per_sec
@@ -54,10 +54,10 @@ def rate_of(stage: PathPart, traces: Mapping[str, Trace]) -> int | None:
 def size_of(
     stage: PathPart, path: PathPart | LivePath, traces: Mapping[str, Trace], server_ns: int
 ) -> QueueSize | None:
-    """Return the size of a wire's queue in packets; None if it has no such size.
+    """Return the size of a wire's queue in packets; None if this size is undefined.
 
-    It has none if it is managed, unlimited, counted in bytes, or without a rate. `server_ns` is
-    the one-way part of the path's delay that default sizes ignore.
+    The size is undefined if the queue is managed (AQM), unlimited or limited in bytes, or if the
+    wire has no rate. `server_ns` is the one-way part of the path's delay that default sizes ignore.
     """
     rates = {name: mean_rate_bits_per_sec(trace) for name, trace in traces.items()}
     size = core.queue_size(json.dumps(stage), base_rtt_ns(path), server_ns, rates)
@@ -70,7 +70,7 @@ def narrowest_queue(
     server_ns: int,
     direction: str = "forward",
 ) -> QueueSize | None:
-    """Return the queue of the slowest wire in a direction; None if no queue has a size."""
+    """Return the queue of the slowest wire in a direction; None if no queue has a defined size."""
     stages = wire_stages(path, Direction.of(direction))
     sizes = [
         size for stage in stages if (size := size_of(stage, path, traces, server_ns)) is not None

@@ -1,7 +1,7 @@
-"""Names of old TCPs that combine reno's window with one way to repair losses.
+"""Names of old TCP variants that combine reno's window control with one kind of loss recovery.
 
-The stack decides which of them are possible: the stacks of the RFCs and simulators (`classic`)
-support all of them; Linux can be NewReno (without SACK) or SACK, but not Tahoe.
+The stack determines which variants are possible: the stacks of the RFCs and simulators (`classic`)
+support all of them; Linux stacks support NewReno (without SACK) and SACK, but not Tahoe.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _CHOICES: Mapping[str, Mapping[str, Mapping[str, str | bool]]] = {
 
 DESCRIPTIONS: Mapping[str, str] = {
     "tahoe": "reno that returns to slow start at every loss (Jacobson, 1988); on classic stacks",
-    "newreno": "reno that repairs one hole per round trip, without SACK (RFC 6582)",
-    "sack": "reno that repairs the holes that SACK reports (RFC 2018)",
+    "newreno": "reno that retransmits one lost packet per round trip, without SACK (RFC 6582)",
+    "sack": "reno that retransmits the packets that SACK reports as missing (RFC 2018)",
 }
 
 # Settings that say how losses are repaired, and not what the path is like.
@@ -37,19 +37,20 @@ SETTINGS = frozenset(
 
 
 def algorithm_named(name: str) -> str:
-    """Return the algorithm behind a name: reno for these variants."""
+    """Return the algorithm that a name stands for: reno for these variants."""
     return ALGORITHM if name in _CHOICES else name
 
 
 def changes_of(name: str, stack: Stack) -> Mapping[str, str | bool]:
-    """Return the stack settings that this name changes; empty for an algorithm's name.
+    """Return the stack settings that this variant changes; empty if the name is an algorithm's.
 
-    Raises: CwndlabError: the stack does not support it.
+    Raises:
+        CwndlabError: the stack does not support the variant.
     """
     if name not in _CHOICES:
         return {}
     for kind, changes in _CHOICES[name].items():
         if kind in stack.values:
             return changes
-    message = f'stack {stack.name} cannot be {name}; one that can: stack = "textbook"'
+    message = f'stack {stack.name} does not support {name}; write, for example, stack = "textbook"'
     raise CwndlabError(message)

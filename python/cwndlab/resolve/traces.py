@@ -46,7 +46,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class FolderTrace:
-    """One direction of a recorded network, and its delay without load if that was recorded."""
+    """One direction of a recorded network, and its delay without load if recorded."""
 
     trace: Trace
     delay_ns: int | None
@@ -58,7 +58,9 @@ NOTHING_TOLD = Told()
 def read_trace(path: Path, told: Told = NOTHING_TOLD) -> Trace:
     """Read and check a trace; its format is recognised from its content.
 
-    Args: path: the file. told: settings that the file does not contain.
+    Args:
+        path: the file.
+        told: settings that the file does not contain.
 
     Raises:
         TraceError: the file cannot be read, or is not a trace; the message names the line.
@@ -67,10 +69,10 @@ def read_trace(path: Path, told: Told = NOTHING_TOLD) -> Trace:
 
 
 def read_folder(path: Path) -> Mapping[str, FolderTrace]:
-    """Read a folder of CellReplay: its directions `down` and `up`.
+    """Read both directions (`down` and `up`) of a network from a folder of CellReplay.
 
     Raises:
-        TraceError: the folder cannot be read, or is not one of CellReplay.
+        TraceError: the folder cannot be read, or is not a CellReplay folder.
     """
     return _read_folder(path, _state(path))
 
@@ -127,7 +129,7 @@ def _trace(path: Path, original: bytes, read: Mapping[str, Any]) -> Trace:
 
 
 def mean_rate_bits_per_sec(trace: Trace) -> int:
-    """Return a trace's mean rate over its whole length."""
+    """Return the mean rate of a trace over its whole duration."""
     mean_rate_mbit_s: float = trace.info["mean_rate_mbit_s"]
     return max(1, round(mean_rate_mbit_s * 1e6))
 

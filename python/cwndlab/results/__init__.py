@@ -1,1 +1,1 @@
-"""Results: their columns, their tables on disk, and metrics computed from them."""
+"""Results: columns, tables on disk, and metrics computed from the tables."""

@@ -1,4 +1,4 @@
-"""Blocks: rows of one table, run after run, in a file of their own or within a journal."""
+"""Blocks: rows of one table, run after run, in a separate file or within a journal."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from cwndlab.results.numbering import Numbering
 
 DONE, LOST, FAILED, SET_ASIDE = "done", "lost", "failed", "set aside"
-"""Status of a run: finished; finished, but with damaged rows; failed; or disturbed, so its rows do
-not count."""
+"""Status of a run: finished; finished, but rows are damaged; failed; disturbed, so the rows are not
+valid."""
 
 _HISTORY_COLUMNS = {
     "run": pl.String,
@@ -43,12 +43,12 @@ _ENTRIES_AT_ONCE = 1 << 12
 _NOT_HERE, _LOST_HERE = -1, -2  # instead of the number of a journal
 
 Entry = dict[str, Any]
-"""Columns of a run's record: key, status, time, host and further ones."""
+"""Record of an attempted run, by column: key, status, time, host and further facts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Some rows of a table: a file of their own, or a piece of a journal."""
+    """Some rows of a table, which are a separate file or a piece of a journal."""
 
     table: str
     path: Path
@@ -57,7 +57,7 @@ class Block:
     length: int = 0
 
     def read(self) -> pl.DataFrame:
-        """All rows of the block, including those that do not count."""
+        """Return all rows of the block, including rows that are not valid."""
         if self.at is None:
             return pl.read_parquet(self.path, memory_map=False)
         with self.path.open("rb") as file:
@@ -67,16 +67,17 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Blocks, and where in them the rows of each run are."""
+    """Blocks, and the positions of each run's valid rows in the blocks."""
 
     files: tuple[Block, ...]
     runs: pl.DataFrame
-    """One row for consecutive rows of a run that count: the `block`, by its place in `files`, the
-    `number` of the run, the first row's `start` in the block, and how many `rows` there are."""
+    """One row for each sequence of consecutive valid rows of a run. Columns: index `block` in
+    `files`, `number` of the run, position `start` of the first row in the block, and number of
+    `rows`."""
 
     @property
     def tables(self) -> set[str]:
-        """The tables that have rows that count."""
+        """The names of the tables that have valid rows."""
         return {self.files[n].table for n in self.runs["block"].unique()}
 
     def of(self, table: str) -> pl.DataFrame:
@@ -85,13 +86,13 @@ class Blocks:
         return self.runs.filter(pl.col("block").is_in(own))
 
     def frames(self, table: str, numbering: Numbering) -> Iterator[pl.DataFrame]:
-        """The rows of a table that count, block by block."""
+        """Yield the valid rows of a table, block by block."""
         for (n,), own in self.of(table).group_by("block", maintain_order=True):
             keys = numbering.keys(own["number"].to_numpy())
             yield self.files[cast("int", n)].read().filter(pl.col("run").is_in(keys.implode()))
 
     def where(self, does_count: NDArray[np.bool_]) -> Blocks:
-        """Return the same blocks, with only the rows of some runs."""
+        """Return the same blocks with only the rows of the runs selected by `does_count`."""
         return replace(self, runs=self.runs.filter(does_count[self.runs["number"].to_numpy()]))
 
     def and_then(self, more: Blocks) -> Blocks:
@@ -101,7 +102,7 @@ class Blocks:
 
 
 def parts_of(table: str, paths: Iterable[Path], numbering: Numbering) -> Blocks:
-    """Return the blocks that are files of their own, which are parts of a table."""
+    """Return blocks for the files of a table."""
     files = tuple(Block(table, path) for path in paths)
     rows = _RunRows()
     for n, block in enumerate(files):
@@ -118,7 +119,7 @@ class _RunRows:
         self._columns = {name: array("I") for name in ("block", "number", "start", "rows")}
 
     def add(self, block: int, numbers: NDArray[np.uint32], lengths: Sequence[int]) -> None:
-        """The rows of a block: the number of rows of each run, in their order."""
+        """Add the rows of a block, given as the number of rows of each run in order."""
         starts = itertools.accumulate(lengths, initial=0)
         for own in zip(itertools.repeat(block), numbers, starts, lengths, strict=False):
             for values, value in zip(self._columns.values(), own, strict=True):
@@ -135,20 +136,20 @@ class Logged:
     """The content of the journals since the tables were last written, without the history."""
 
     done: NDArray[np.bool_]
-    """For each run number, whether its valid rows are in this journal."""
+    """For each run number, whether the run's valid rows are in the journals."""
     lost: NDArray[np.bool_]
-    """For each run number, whether its rows are invalid."""
+    """For each run number, whether the run's rows are invalid."""
     blocks: Blocks
-    """The rows of the runs that are done."""
+    """The rows of the runs selected by `done`."""
     files: dict[str, str]
-    """SHA-256 of the files of single runs, by name."""
+    """SHA-256 of the files that belong to single runs, by file name."""
 
 
 def read_journals(paths: Sequence[Path], numbering: Numbering) -> Logged:
-    """The runs that journals say are finished, with their rows.
+    """Return the runs that are finished according to the journals, with their rows.
 
-    Rows of a run that was never finished do not count; of a run that was repeated, the last rows
-    count.
+    The rows of a run that was never finished are not valid. If a run was repeated, only the rows of
+    its last repetition are valid.
     """
     blocks: list[Block] = []
     journal_of = array("i")
@@ -181,7 +182,7 @@ def read_journals(paths: Sequence[Path], numbering: Numbering) -> Logged:
 
 
 def read_history(paths: Iterable[Path]) -> Iterator[pl.DataFrame]:
-    """Read the journals' records of attempted runs, in order of time, in batches."""
+    """Yield the journals' records of attempted runs in chronological order, in batches."""
     entries: list[Entry] = []
     for path in paths:
         for record in read_records(path):
@@ -193,7 +194,7 @@ def read_history(paths: Iterable[Path]) -> Iterator[pl.DataFrame]:
 
 
 def history_frame(entries: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    """Return entries as a table; facts without a column of their own are JSON in `facts`."""
+    """Return entries as a table; facts without a separate column are JSON in `facts`."""
     columns: dict[str, list[Any]] = {name: [] for name in _HISTORY_COLUMNS}
     for entry in entries:
         facts = {name: value for name, value in entry.items() if name not in columns}
@@ -204,7 +205,7 @@ def history_frame(entries: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
 
 
 def history_entries(frame: pl.DataFrame) -> list[Entry]:
-    """The entries of a table that `history_frame` made."""
+    """Return the entries of a table made by `history_frame`."""
     entries = []
     for row in frame.iter_rows(named=True):
         facts = json.loads(row.pop("facts") or "{}")

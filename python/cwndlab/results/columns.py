@@ -1,10 +1,10 @@
 """Columns of results: title, unit, direction of improvement, explanation.
 
-Column names end in their unit, so the unit is read from the name and cannot disagree with it. Name,
-unit and type of what the simulator returns are the core's (`core.columns`); titles and
-explanations, and the columns that are computed or measured elsewhere, are in `data/columns.toml`.
-A test checks that both fit together. Figures, tables and the report take every title, unit and
-explanation from here.
+The unit of a column is read from the end of the column's name, so that the unit and the name cannot
+disagree. The core (`core.columns`) defines the name, unit and type of columns that the simulator
+returns; `data/columns.toml` has titles and explanations, and the columns that are computed or
+measured elsewhere. A test checks that the two are consistent. Figures, tables and the report take
+every title, unit and explanation from this module.
 """
 
 import functools
@@ -18,14 +18,14 @@ from cwndlab import core
 
 
 class Together(Enum):
-    """How a quantity of several flows is combined."""
+    """How the values of several flows are combined into one value."""
 
     SUM = "sum"
-    """Counts add up."""
+    """The values are counts, which are added."""
     RATE = "rate"
-    """Bytes of all flows over the time in which any of them was measured."""
+    """The bytes of all flows are divided by the time in which any flow was measured."""
     MEAN = "mean"
-    """Everything else is averaged."""
+    """The values are averaged."""
 
 
 class Better(Enum):
@@ -64,22 +64,22 @@ class Quantity:
     better: Better
     explanation: str
     undefined: str = ""
-    """Condition under which it has no value (null); empty if it always has one."""
+    """Condition under which the value is missing (null); empty if there always is a value."""
     together: Together = Together.MEAN
 
     @property
     def unit(self) -> str:
-        """Unit as printed; empty for counts and indices."""
+        """The unit as printed; empty for counts and indices."""
         return unit_of(self.column)
 
     @property
     def header(self) -> str:
-        """Title with unit, for an axis or the head of a column."""
+        """Title with unit, for an axis or for the head of a table column."""
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
 
 def unit_of(column: str) -> str:
-    """Return the printed unit that ends a column's name; empty if it has none."""
+    """Return the unit of a column from the end of its name; empty if the name has no unit."""
     for suffix in sorted(_UNITS, key=len, reverse=True):
         if column.endswith(f"_{suffix}"):
             return _UNITS[suffix]
@@ -87,7 +87,7 @@ def unit_of(column: str) -> str:
 
 
 def quantity(column: str) -> Quantity:
-    """Return the description of a column; an unknown column gets a title made from its name."""
+    """Return the description of a column; the title of an unknown column is made from its name."""
     known = _by_column().get(column)
     if known is not None:
         return known
@@ -100,25 +100,25 @@ def quantity(column: str) -> Quantity:
 
 
 def kind_of(column: str) -> Kind:
-    """Return the type of a column's values in files; unknown columns hold numbers."""
+    """Return the type of a column's values in files; unknown columns hold real numbers."""
     return _kinds().get(column, Kind.REAL)
 
 
 def all_columns() -> Iterator[Quantity]:
-    """Return every column of results: the core's, and those computed from them."""
+    """Yield the description of every column in `data/columns.toml`."""
     yield from _by_column().values()
 
 
 @functools.cache
 def _document() -> Mapping[str, Mapping[str, str]]:
-    """The file of columns."""
+    """Return the content of `data/columns.toml`."""
     text = files("cwndlab").joinpath("data", "columns.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
 
 @functools.cache
 def _kinds() -> Mapping[str, Kind]:
-    """Return the columns' types: the core's, and those given in the file."""
+    """Return the types of the core's columns and those given in `data/columns.toml`."""
     of_core = {each["name"]: Kind(each["type"]) for each in core.columns()}
     of_file = {name: Kind(row["type"]) for name, row in _document().items() if "type" in row}
     return of_core | of_file | {"run": Kind.TEXT}
@@ -126,7 +126,7 @@ def _kinds() -> Mapping[str, Kind]:
 
 @functools.cache
 def _by_column() -> Mapping[str, Quantity]:
-    """The columns of the file."""
+    """Return the columns of `data/columns.toml` by name."""
     return {
         column: Quantity(
             column,

@@ -1,8 +1,8 @@
 """Writing the tables of a study: all rows of all finished runs, in the order of the study's runs.
 
-The same runs give the same bytes, in whatever order, on however many machines and in however many
-sessions they were finished. Rows are read and written in pieces, so that the memory that this
-needs does not grow with the study.
+The same runs give the same bytes, independent of the order in which the runs were finished and of
+the number of machines and sessions. Rows are read and written in pieces, so that the memory use
+does not grow with the study.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     from cwndlab.results.blocks import Blocks
 
 PART_VALUES = 1 << 19
-"""Approximate number of rows in a file of a table: some megabytes of memory."""
+"""Approximate number of values in a file of a table, which take some megabytes of memory."""
 
 _RUNS_AT_ONCE = 1 << 12
 _NOWHERE = -1
 
 Write = Callable[[str, bytes], None]
-"""Function called with the name of a file and its content."""
+"""Function that is called with the name and the content of a file."""
 
 
 class Rows:
     """The rows of one table from all blocks, in the order of the given runs."""
 
     def __init__(self, table: str, order: NDArray[np.integer], blocks: Blocks) -> None:
-        """Find the rows of each of the runs with the numbers `order`."""
+        """Find the rows of the runs whose numbers are in `order`."""
         self._blocks = blocks.files
         self._read: OrderedDict[int, pl.DataFrame] = OrderedDict()
         self._values = 0
@@ -55,7 +55,7 @@ class Rows:
         self._places[~is_own[self._slices["block"].to_numpy()]] = _NOWHERE
 
     def between(self, first: int, last: int) -> Iterator[pl.DataFrame]:
-        """The rows of the runs from `first` to before `last`, in pieces."""
+        """Yield the rows of the runs at positions `first` to `last` - 1 of the order, in pieces."""
         at = np.flatnonzero((self._places >= first) & (self._places < last))
         found = self._slices[at].with_columns(order=self._places[at])
         wanted = found.sort("order", "block", "start")
@@ -93,7 +93,7 @@ class _Parts:
         self.labels: list[str] = []
 
     def add(self, frame: pl.DataFrame, runs: pl.DataFrame) -> None:
-        """Add rows of some runs, which are rows of the matrix."""
+        """Add the rows `frame` of a table; `runs` are the rows of the matrix for their runs."""
         if not (self._runs and self._runs[-1] is runs):
             self._runs.append(runs)
         self._waiting.append(frame)
@@ -127,12 +127,14 @@ def write_tables(
     """Write every table of the finished runs, with the columns of the matrix in each row.
 
     Args:
-        matrix: the file of the runs, with their factors, repetition and seed.
-        order: the numbers of the finished runs, which are their positions in the matrix.
-        blocks: the blocks that hold their rows.
+        matrix: file of the runs, with their factors, repetition and seed.
+        order: numbers of the finished runs, which are their positions in the matrix.
+        blocks: blocks that hold the rows of the runs.
         labels: for each table, the columns of its blocks that are copies from an earlier matrix.
-        write: called with each file's name and content. Returns: For each table, the columns that
-            are copied from the matrix.
+        write: function that is called with each file's name and content.
+
+    Returns:
+        For each table, the columns that are copied from the matrix.
     """
     tables = sorted(blocks.tables)
     written = {}
@@ -164,7 +166,7 @@ def write_tables(
 
 
 def _steps(matrix: Path, order: NDArray[np.integer]) -> Iterator[tuple[int, int, pl.DataFrame]]:
-    """Yield pieces of the runs in `order`: first run, end, and rows."""
+    """Yield pieces of `order`: first position, end position, and rows of the matrix."""
     lazy = pl.scan_parquet(matrix)
     for first, last in pairwise([*range(0, order.size, _RUNS_AT_ONCE), order.size]):
         begin, end = int(order[first]), int(order[last - 1]) + 1
@@ -179,7 +181,7 @@ def write_unused(
     labels: Mapping[str, list[str]],
     write: Write,
 ) -> None:
-    """Write the rows of finished runs that the study does not name, without its columns."""
+    """Write the rows of finished runs that the study no longer has, without matrix columns."""
     names = pl.DataFrame({"run": keys})
     for table in sorted(blocks.tables):
         parts = _Parts(f"{UNUSED}/{table}", write)
@@ -190,7 +192,7 @@ def write_unused(
 
 
 def labelled(matrix: pl.DataFrame, own: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Return rows with the matrix's columns in front, and the names of these columns."""
+    """Return rows preceded by the columns of the matrix, and the names of these columns."""
     names = shown_labels(matrix.columns, own.columns)
     shown = list(names.values())
     matrix = matrix.filter(pl.col("run").is_in(own["run"].unique().implode()))
@@ -200,12 +202,12 @@ def labelled(matrix: pl.DataFrame, own: pl.DataFrame) -> tuple[pl.DataFrame, lis
 
 
 def shown_labels(labels: Sequence[str], own: Sequence[str]) -> dict[str, str]:
-    """Names of the matrix's columns in a table with columns `own`; taken names get a prefix."""
+    """Return the new names of the matrix's columns; names in `own` get a prefix."""
     return {name: f"factor_{name}" if name in own else name for name in labels if name != "run"}
 
 
 def joined(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Concatenate frames; a column that a frame lacks is null in its rows."""
+    """Concatenate frames; a column that is missing from a frame is null in that frame's rows."""
     whole = [frame for frame in frames if not frame.is_empty()]
     if not whole:
         return frames[0] if frames else pl.DataFrame(schema={"run": pl.String})

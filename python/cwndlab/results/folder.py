@@ -1,4 +1,4 @@
-"""Reading a folder of results; `Writer` describes its content."""
+"""Reading a results folder; the module of `Writer` describes the content of the folder."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ if TYPE_CHECKING:
 HISTORY = "history.parquet"
 MATRIX = "matrix.parquet"
 IMPORT_FILE = "import.toml"
-"""File with the origin of imported results, in place of a study."""
+"""File with the origin of imported results, which replaces the study file."""
 
 JOURNALS = "journal"
 FILES = "files"
 UNUSED = "unused"
 RUNS = "runs"
-"""The table that is computed from flows and links: one row for each run."""
+"""Table with one row for each run, computed from flows and links."""
 NO_TABLES = frozenset({FILES, JOURNALS, UNUSED, "set-aside"})
-"""Folders that hold no parts of tables."""
+"""Folders that do not hold parts of tables."""
 
 
 class Folder:
-    """A folder of results, in the state in which it was opened."""
+    """A results folder in the state at the time of opening."""
 
     def __init__(self, path: Path, manifest: Manifest) -> None:
         """Open the folder with its manifest, which the caller has read."""
@@ -65,12 +65,12 @@ class Folder:
 
     @classmethod
     def open(cls, path: Path) -> Folder:
-        """Check that `path` holds results that this version can read, and that none is damaged.
+        """Open a folder after checking that this version can read it and no file is damaged.
 
         Raises:
-            ResultsError: it does not exist, or holds something else.
+            ResultsError: the folder does not exist, or holds something other than results.
             DamagedResultsError: a file is missing or has changed.
-            NewerResultsError: a later version has written it.
+            NewerResultsError: a later version has written the folder.
         """
         manifest = read_manifest(path)
         if manifest is None:
@@ -85,7 +85,7 @@ class Folder:
         return folder
 
     def damaged(self) -> list[str]:
-        """Names of the files that are missing or have changed since they were written."""
+        """Return the names of files that are missing or have changed since they were written."""
         return damaged_files(self.path, self.digests.items())
 
     @property
@@ -95,16 +95,16 @@ class Folder:
 
     @property
     def journals(self) -> list[Path]:
-        """The journals that are not in the tables yet, the oldest first."""
+        """Journals whose rows are not in the tables yet, the oldest first."""
         return journals_of(self.path, self.manifest.first_journal)
 
     def file(self, name: str) -> Path | None:
-        """Return the path of a file in the folder; None if it does not exist."""
+        """Return the path of a file in the folder; None if there is no such file."""
         path = located(self.path, name)
         return path if path.exists() else None
 
     def _pieces(self, name: str, columns: list[str] | None = None) -> Iterator[pl.DataFrame]:
-        """Yield a table that is one file, some thousand rows at a time."""
+        """Yield the rows of a single-file table, a few thousand rows at a time."""
         for _ in range(2):  # a writer may just have moved it to its place
             with contextlib.suppress(FileNotFoundError):
                 yield from read_pieces(located(self.path, name), columns)
@@ -114,20 +114,20 @@ class Folder:
         return file_digest(located(self.path, name)) != self.manifest.files.get(name)
 
     def names(self, below: str) -> list[str]:
-        """The names of the folder's files below one of its folders, sorted."""
+        """Return the sorted names of all files below the subfolder `below`."""
         return sorted(name for name in self.digests if name.startswith(f"{below}/"))
 
     def parts(self, table: str) -> list[Path]:
-        """The files of a table, in the order of their rows."""
+        """Return the files of a table, in the order of their rows."""
         parts = (name for name in self.names(table) if name.endswith(".parquet"))
         return [located(self.path, name) for name in parts]
 
     def label_columns(self, table: str) -> Sequence[str]:
-        """The columns of a table's files that are copied from the matrix."""
+        """Return the columns of a table's files that are copied from the matrix."""
         return self.manifest.labels.get(table, ())
 
     def blocks(self) -> Blocks:
-        """Blocks with the rows of the finished runs, those of `is_done`."""
+        """Return blocks with the rows of the finished runs that `is_done` selects."""
         logged, numbering = self.logged, self.numbering
         parts = parts_of("", [], numbering)
         for folder, table in self._table_folders():
@@ -137,18 +137,18 @@ class Folder:
         return parts.where(elsewhere).and_then(logged.blocks)
 
     def tables(self) -> list[str]:
-        """Names of the tables that have files."""
+        """Return the names of the tables that have files."""
         return sorted({name.split("/")[0] for name in self.manifest.files if is_part(name)})
 
     def _table_folders(self) -> list[tuple[str, str]]:
-        """Blocks of each table, including runs that the study no longer has."""
+        """Return (subfolder, table) pairs, including runs that the study no longer has."""
         unused = {name.split("/")[1] for name in self.names(UNUSED)}
         own = [(table, table) for table in self.tables() if table != RUNS]
         return own + [(f"{UNUSED}/{table}", table) for table in sorted(unused)]
 
     @cached_property
     def numbering(self) -> Numbering:
-        """Numbers of the runs: positions in the matrix, and further ones for other runs."""
+        """Numbers of the runs: positions in the matrix, then further numbers for other runs."""
         if self._is_damaged(MATRIX):
             return Numbering([])
         numbering = Numbering(frame["run"] for frame in self._pieces(MATRIX, ["run"]))
@@ -156,31 +156,31 @@ class Folder:
 
     @cached_property
     def logged(self) -> Logged:
-        """Runs that finished since the tables were last written."""
+        """Runs that have finished since the tables were last written."""
         return read_journals(self.journals, self.numbering)
 
     @cached_property
     def history(self) -> list[Entry]:
-        """Records of all attempted runs, in order of time."""
+        """Records of all attempted runs, in chronological order."""
         return history_entries(self.history_table())
 
     def history_table(self) -> pl.DataFrame:
-        """Return the records as a table."""
+        """Return the records of all attempted runs as a table."""
         return pl.concat(self.history_pieces())
 
     def history_pieces(self) -> Iterator[pl.DataFrame]:
-        """Yield the records in pieces, one of which is in memory at a time."""
+        """Yield the records in pieces, with only one piece in memory at a time."""
         yield history_frame([])
         for frame in self._pieces(HISTORY):
             yield frame.cast(history_frame([]).schema)
         yield from read_history(self.journals)
 
     def committed(self) -> pl.Series:
-        """Keys of the finished runs."""
+        """Return the keys of the finished runs."""
         return self.numbering.keys(np.flatnonzero(self.is_done()))
 
     def is_done(self) -> NDArray[np.bool_]:
-        """Return whether each run is finished, by its number."""
+        """Return for each run number whether the run is finished."""
         logged = self.logged
         done = np.zeros(len(self.numbering), np.bool_)
         for tried in self._pieces(HISTORY, ["run", "status"]):
@@ -193,7 +193,7 @@ class Folder:
         return done
 
     def failed(self) -> set[str]:
-        """Keys of the runs that failed when they were last tried."""
+        """Return the keys of the runs whose last attempt failed."""
         last = {entry["run"]: entry["status"] for entry in self.history}
         return {key for key, status in last.items() if status == FAILED}
 
@@ -201,8 +201,8 @@ class Folder:
 def is_part(name: str) -> bool:
     """Return whether a file of a folder is a part of a table, such as `flows/00003.parquet`.
 
-    Other results may be in folders below (such as `networks/history.parquet`); they do not belong
-    to these.
+    Files of other results in subfolders (such as `networks/history.parquet`) are not parts of this
+    folder's tables.
     """
     table, _, part = name.partition("/")
     stem, _, ending = part.partition(".")
@@ -210,7 +210,7 @@ def is_part(name: str) -> bool:
 
 
 def journals_of(path: Path, first: int) -> list[Path]:
-    """The journals of a folder from number `first` on, the oldest first."""
+    """Return the journals of a folder from number `first` on, the oldest first."""
     try:
         found = sorted((path / JOURNALS).glob("*.log"))
     except FileNotFoundError:  # removed at this moment

@@ -4,10 +4,10 @@
 record = "CWNJ"  length of head (u32)  length of body (u64)  SHA-256 of head and body  head  body
 ```
 
-The head is JSON, the body is the bytes of the record's blocks one after the other. A process that
-is killed may leave an incomplete record at the end, which is ignored. Records survive the end of
-the process at once, and a failure of the machine after a second, because the log is synced to disk
-once a second.
+The head is JSON; the body consists of the bytes of the record's blocks, one after the other. A
+process that is killed may leave an incomplete record at the end, which is ignored. A record
+survives the end of the process immediately, and a failure of the machine after one second, because
+the log is synced to disk once a second.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ _PIECE_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class JournalRecord:
-    """The head of a record."""
+    """The head of a record, and the position of the record in the file."""
 
     head: Mapping[str, Any]
     body_at: int
-    """Offset of its body in the file."""
+    """Offset of the record's body in the file."""
     end: int
 
 
 class Journal:
-    """A log while one process writes it. A context manager."""
+    """A log that is being written by this process. A context manager."""
 
     def __init__(self, path: Path) -> None:
-        """Begin a log at `path`, which must not exist."""
+        """Create a log at `path`, which must not exist yet."""
         self.path = path
         self._file: IO[bytes] = path.open("xb", buffering=0)
         self._digest = hashlib.sha256()
@@ -57,7 +57,7 @@ class Journal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the log; the system writes whatever is not synced yet."""
+        """Close the log; the operating system writes any data that are not synced yet."""
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
@@ -65,15 +65,15 @@ class Journal:
 
     @property
     def sha256(self) -> str:
-        """The digest of all that was appended."""
+        """The SHA-256 of everything appended so far."""
         return self._digest.hexdigest()
 
     def append(self, head: Mapping[str, Any], blocks: Sequence[bytes] = ()) -> int:
-        """Add a record and return where its body begins.
+        """Append a record, and return the offset of its body.
 
         Raises:
-            OSError: it could not be written, and no part of it is left; or an earlier record could
-                not be synced.
+            OSError: the record could not be written, and no part of the record is left; or an
+                earlier record could not be synced.
         """
         text = json.dumps(head, ensure_ascii=False, separators=(",", ":")).encode()
         digest = hashlib.sha256(text)
@@ -101,7 +101,7 @@ class Journal:
         return begin + _PREFIX.size + len(text)
 
     def sync(self) -> None:
-        """Sync everything appended to the disk."""
+        """Sync everything appended so far to disk."""
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
@@ -122,7 +122,7 @@ class Journal:
 
 
 def read_records(path: Path, begin: int = 0) -> Iterator[JournalRecord]:
-    """Yield the records of a log from an offset on, up to the first incomplete or damaged one."""
+    """Yield a log's records from offset `begin` up to the first incomplete or damaged record."""
     with path.open("rb") as file:
         file.seek(begin)
         while len(prefix := file.read(_PREFIX.size)) == _PREFIX.size:

@@ -21,7 +21,7 @@ _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class Lock:
-    """The lock of the one process that writes into a folder."""
+    """A lock that lets only one process write into a folder."""
 
     def __init__(self, folder: Path) -> None:
         """Prepare the lock without taking it."""
@@ -32,7 +32,7 @@ class Lock:
         """Take the lock.
 
         Raises:
-            ResultsInUseError: another process holds it.
+            ResultsInUseError: another process holds the lock.
         """
         lock = (self._folder / LOCK).open("a+", encoding="utf-8")
         try:
@@ -53,7 +53,7 @@ class Lock:
         self._file = lock
 
     def drop(self) -> None:
-        """Let others write."""
+        """Release the lock, so that other processes can write."""
         if self._file is not None:
             with contextlib.suppress(OSError):
                 self._file.close()
@@ -62,7 +62,7 @@ class Lock:
 
 @contextlib.contextmanager
 def naming_failures(path: Path) -> Iterator[None]:
-    """Turn errors of a full disk or a read-only folder into messages with a remedy."""
+    """Turn errors of a full disk or a read-only folder into errors that name a remedy."""
     try:
         yield
     except OSError as error:
@@ -73,10 +73,10 @@ def naming_failures(path: Path) -> Iterator[None]:
 
 
 def refuse_foreign(path: Path) -> None:
-    """Refuse a folder that contains other files than results.
+    """Refuse a folder that contains files but no results.
 
     Raises:
-        ResultsError: it contains other files, or results of an older format.
+        ResultsError: `path` is a file, or a folder that contains files but no results.
     """
     ours = {MANIFEST, COPY, OLD_MANIFEST}
     if any((path / name).exists() for name in ours) or (path / COMMIT).exists():

@@ -1,7 +1,7 @@
 """The manifest of a results folder: the SHA-256 of every file that belongs to it.
 
-There are two copies, `manifest.json` and a hidden one, each with a digest of its own, so that
-damage is detected and can be repaired.
+The manifest is stored twice, as `manifest.json` and as a hidden file, each with a digest of itself,
+so that damage can be detected and repaired.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT = 2
-"""Version of the format; raised whenever older versions cannot read what this one writes."""
+"""Version of the format; increased whenever older versions cannot read the new format."""
 
 MANIFEST = "manifest.json"
 COPY = ".manifest.json"
 COMMIT = ".commit"
-"""Folder of a commit that has been decided; its files replace those of the same name, even if the
+"""Folder of a commit that is final: the files in it replace the files of the same name, even if the
 process was killed."""
 
 OLD_MANIFEST = "manifest.jsonl"
@@ -39,15 +39,15 @@ class Manifest:
 
     study: str
     files: dict[str, str] = field(default_factory=dict)
-    """SHA-256 by name, relative to the folder."""
+    """SHA-256 by file name relative to the folder."""
     labels: dict[str, list[str]] = field(default_factory=dict)
-    """For each table, its columns that are copied from the matrix, for programs that read a table
-    alone."""
+    """For each table, the columns that are copied from the matrix for programs that read only this
+    table."""
     first_journal: int = 0
-    """Number of the first journal that is not in the tables yet."""
+    """Number of the first journal whose rows are not in the tables yet."""
 
     def to_json(self) -> bytes:
-        """The file's content."""
+        """Return the content of the manifest file."""
         content = {
             "format": FORMAT,
             "kind": _KIND,
@@ -61,12 +61,13 @@ class Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """The manifest of `folder`; None if it has none.
+    """Return the manifest of `folder`; None if there is no manifest.
 
     Raises:
-        DamagedResultsError: the manifest, or its copy, is damaged.
-        NewerResultsError: a later version has written it.
-        ResultsError: an earlier version has written it, in a format that is no longer read.
+        DamagedResultsError: the manifest or its copy is damaged.
+        NewerResultsError: a later version has written the manifest.
+        ResultsError: an earlier version has written the manifest in a format that is no longer
+            supported.
     """
     texts = {name: _read(folder, name) for name in (MANIFEST, COPY)}
     if texts[MANIFEST] is None and texts[COPY] is None:
@@ -85,13 +86,13 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 
 def restored_manifest(folder: Path) -> Manifest | None:
-    """The manifest, or its copy if the manifest itself is damaged; None if both are."""
+    """Return the manifest, or its copy if the manifest is damaged; None if both are damaged."""
     found = (_parse(folder, name, _read(folder, name)) for name in (MANIFEST, COPY))
     return next(filter(None, found), None)
 
 
 def damaged_files(folder: Path, names_and_digests: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the files that are missing or do not match their digest."""
+    """Return the names of files that are missing or do not match their digest."""
     wanted = list(names_and_digests)
     with ThreadPoolExecutor() as pool:
         found = pool.map(lambda each: file_digest(located(folder, each[0])), wanted)
@@ -99,13 +100,13 @@ def damaged_files(folder: Path, names_and_digests: Iterable[tuple[str, str]]) ->
 
 
 def located(folder: Path, name: str) -> Path:
-    """Return the path of a file; a decided commit that was not carried out has priority."""
+    """Return the path of a file, in a final but unfinished commit if the file is there."""
     committed = folder / COMMIT / name
     return committed if committed.exists() else folder / name
 
 
 def file_digest(path: Path) -> str | None:
-    """The SHA-256 of a file; None if it cannot be read."""
+    """Return the SHA-256 of a file; None if the file cannot be read."""
     digest = hashlib.sha256()
     try:
         with path.open("rb") as file:
@@ -127,7 +128,7 @@ def _read(folder: Path, name: str) -> bytes | None:
 
 
 def _parse(folder: Path, name: str, text: bytes | None) -> Manifest | None:
-    """The manifest of a text; None if it is damaged or missing."""
+    """Parse the text of a manifest; return None if the text is damaged or missing."""
     try:
         content: dict[str, Any] = read_json(text or b"")
         if content["format"] > FORMAT:

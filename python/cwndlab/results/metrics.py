@@ -1,7 +1,7 @@
 """Metrics of a run, computed from its flows and links.
 
-Totals and means are over all flows of the run, in both directions. Jain's index and the choice
-of the most representative run are those of `cwndlab.stats`.
+Totals and means are over all flows of the run, in both directions. `cwndlab.stats` computes Jain's
+index and chooses the most representative run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _COUNTS = frozenset(each.column for each in all_columns() if each.together is Together.SUM)
 TOTALS = _COUNTS | {each.column for each in all_columns() if each.together is Together.RATE}
-"""Columns of flows that add up over flows; the others are averaged."""
+"""Columns of flows that are added over flows; all other columns are averaged."""
 
 _OF_RUNS = (
     "goodput_mbit_s",
@@ -39,7 +39,7 @@ _OF_RUNS = (
 
 
 def run_metrics(flows: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
-    """Return one row for each run, in the order of `flows`; null if no flow has a value."""
+    """Return one row per run, in the order of `flows`; null marks metrics without values."""
     if flows.is_empty():
         return pl.DataFrame(schema={"run": pl.String, "algorithm": pl.String})
     per_run = flows.group_by("run", maintain_order=True).agg(
@@ -65,7 +65,7 @@ def run_metrics(flows: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
 
 
 def relative_to_best_pct(values: pl.Series, *, is_higher_better: bool = True) -> pl.Series:
-    """Distance of each value from the best, in percent of the best."""
+    """Return the difference of each value from the best, in percent of the best."""
     best = values.max() if is_higher_better else values.min()
     return 100 * (values - best) / best
 
@@ -76,11 +76,11 @@ def most_representative_run(
     *,
     is_scaled: bool = False,
 ) -> str:
-    """Key of the run that is nearest to the mean of `runs` in all measures.
+    """Return the key of the run that is nearest to the mean of `runs` in all measures.
 
-    The definition is that of the HSDPA paper (2010, section V): the Euclidean distance between the
-    vectors of goodput, RTT and number of timeouts, without scaling; with `is_scaled`, each is
-    divided by its standard deviation.
+    The HSDPA paper (2010, section V) defines the distance: the Euclidean distance between the
+    vectors of goodput, RTT and number of timeouts, without scaling. With `is_scaled`, each measure
+    is divided by its standard deviation.
     """
     table = runs.select(pl.col(name).cast(pl.Float64) for name in measures).to_numpy()
     return str(runs["run"][stats.most_representative(table, is_scaled=is_scaled)])
@@ -89,10 +89,10 @@ def most_representative_run(
 def together(name: str, columns: Collection[str]) -> pl.Expr:
     """Return an expression for a column's value over all flows of a group.
 
-    Counts add up. A rate is the data of all flows divided by the time in which any of them was
-    measured, so the rates of simultaneous flows add up, and those of consecutive flows do not. (A
-    flow's window of `window_s` ends at its `end_s`; if a flow has none, all are assumed to be
-    simultaneous.) Everything else is averaged.
+    Counts are added. A rate is the data of all flows divided by the time in which any flow was
+    measured; therefore the rates of simultaneous flows add up, and the rates of consecutive flows
+    do not. (A flow is measured for `window_s` until `end_s`; if a flow has no such values, all
+    flows are assumed to be simultaneous.) All other columns are averaged.
 
     Args:
         name: a column of flows.
@@ -119,5 +119,5 @@ def together(name: str, columns: Collection[str]) -> pl.Expr:
 
 
 def _sum(name: str) -> pl.Expr:
-    """Return a sum that is null, not zero, if no flow has a value."""
+    """Return the sum of a column, which is null instead of zero if no flow has a value."""
     return pl.when(pl.col(name).count() > 0).then(pl.col(name).sum()).alias(name)

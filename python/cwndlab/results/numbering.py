@@ -1,4 +1,4 @@
-"""Numbers for the keys of runs, because the keys of a large study would fill the memory."""
+"""Numbers that stand for the keys of runs, because keys of a large study need much memory."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _PACKED = f"S{_KEY_BYTES}"
 
 
 class Numbering:
-    """Numbers of runs: those of the matrix by their position, then those of other runs.
+    """Numbers of runs: positions in the matrix, then further numbers for other runs.
 
-    A key is 32 hexadecimal digits, and takes 20 bytes of memory: itself and its place in an order.
+    A key has 32 hexadecimal digits and takes 20 bytes of memory: 16 for the key and 4 for its rank.
     """
 
     def __init__(self, pieces: Iterable[pl.Series]) -> None:
-        """Number the runs of a matrix, whose keys come in pieces."""
+        """Number the runs of a matrix, whose keys are given in pieces."""
         packed = bytearray()
         for keys in pieces:
             packed += _packed(keys.to_list())
@@ -33,7 +33,7 @@ class Numbering:
         self._others: dict[str, int] = {}
 
     def __len__(self) -> int:
-        """Number of numbered keys."""
+        """Return the number of keys that have a number."""
         return self.of_matrix + len(self._others)
 
     def numbers(self, keys: Sequence[str]) -> NDArray[np.uint32]:
@@ -49,7 +49,7 @@ class Numbering:
         return found
 
     def keys(self, numbers: NDArray[np.integer]) -> pl.Series:
-        """The keys of these numbers: first those of the matrix."""
+        """Return the keys for these numbers, the keys of the matrix first."""
         text = self._keys[numbers[numbers < self.of_matrix]].tobytes().hex()
         width = 2 * _KEY_BYTES
         of_matrix = [text[at : at + width] for at in range(0, len(text), width)]
@@ -62,7 +62,7 @@ def _packed(keys: Sequence[str]) -> bytes:
     """Convert keys from hexadecimal digits to bytes.
 
     Raises:
-        ValueError: one is not 32 hexadecimal digits.
+        ValueError: a key does not have 32 hexadecimal digits.
     """
     content = bytes.fromhex("".join(keys))
     if len(content) != _KEY_BYTES * len(keys):

@@ -1,8 +1,8 @@
 """Replacing several files of a folder atomically.
 
-New files are written into `.aside` and synced; renaming that folder to `.commit` decides. Then
-they are moved to their places; if this process is killed, a later one does that. Readers look into
-`.commit` first, so they see either the complete change or nothing of it.
+New files are written into the folder `.aside` and synced; renaming this folder to `.commit` makes
+the change final. Then the files are moved to their places, by a later process if this process is
+killed. Readers look into `.commit` first, and therefore see either the complete change or none.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 ASIDE = ".aside"
 
 FileContent = bytes | Callable[[Path], None]
-"""Bytes of a file, or the function that writes it."""
+"""Bytes of a file, or a function that writes the file to a path."""
 
 
 class Staging:
-    """Files that are put into a folder together, in one commit."""
+    """Files that one commit puts into a folder together."""
 
     def __init__(self, folder: Path) -> None:
-        """Begin with none."""
+        """Begin without files, and delete files left from an earlier process."""
         self._folder = folder
         self._aside = folder / ASIDE
         self.digests: dict[str, str] = {}
-        """SHA-256 of the files that wait, by name."""
+        """SHA-256 of the files that wait for the commit, by name."""
         shutil.rmtree(self._aside, ignore_errors=True)
 
     def add(self, name: str, content: FileContent) -> None:
@@ -50,12 +50,12 @@ class Staging:
             os.fsync(file.fileno())
 
     def withdraw(self, name: str) -> None:
-        """Leave a file out of the next commit, and delete it."""
+        """Remove a file from the next commit, and delete the file."""
         (self._aside / name).unlink()
         del self.digests[name]
 
     def publish(self, manifest: Manifest) -> None:
-        """Put the waiting files and the manifest into the folder."""
+        """Commit the waiting files and the manifest to the folder."""
         text = manifest.to_json()
         for name in (COPY, MANIFEST):
             self.add(name, text)
@@ -91,7 +91,7 @@ def carry_out(folder: Path) -> None:
 
 
 def write_synced(path: Path, content: bytes) -> None:
-    """Write a file, and wait until it is on the disk."""
+    """Write a file, and wait until its content is on disk."""
     with path.open("wb", buffering=0) as file:
         view = memoryview(content)
         while view:
@@ -100,7 +100,7 @@ def write_synced(path: Path, content: bytes) -> None:
 
 
 def sync_folder(folder: str | Path) -> None:
-    """Sync a folder's list of names to the disk."""
+    """Sync the entries of a folder to disk."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

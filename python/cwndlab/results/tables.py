@@ -1,7 +1,7 @@
 """Tables of a run as Parquet bytes that depend only on their content.
 
-Column types are those of `columns`, so that a column without a single value has the type that it
-has elsewhere, and every file of a table can be read together with the others.
+Column types come from `columns`. Therefore a column without values has the same type as in other
+files, and all files of a table can be read together.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 TABLES = ("flows", "links", "samples", "events", "acks")
 LIVE_TABLES = ("tcp_info", "probes", "flags", "radio", "datagrams")
-"""Tables that exist for runs on a real network only."""
+"""Tables that exist only for runs on a real network."""
 
 ROWS_AT_ONCE = 1 << 14
-"""Most rows held in memory while a file whose size depends on the study is read or written."""
+"""Largest number of rows in memory when files that grow with the study are read or written."""
 
 Table = tuple[bytes, "Sequence[tuple[str, int]]"]
-"""Parquet bytes, and the owners of the rows: keys of runs, each with its number of rows."""
+"""Parquet bytes, and the runs that the rows belong to: each key with its number of rows."""
 
 _TYPES = {Kind.TEXT: pl.String, Kind.INTEGER: pl.Int64, Kind.REAL: pl.Float64}
 
 
 def encode_result(key: str, result: Mapping[str, Any]) -> dict[str, bytes]:
-    """The files of a run: one per table that it has, each row with the run's key."""
+    """Return the files of a run: one file per table, with the run's key in each row."""
     files = {
         f"{table}.parquet": to_parquet(_frame(key, result[table]))
         for table in TABLES
@@ -45,7 +45,7 @@ def encode_result(key: str, result: Mapping[str, Any]) -> dict[str, bytes]:
 
 
 def encode_batch(keys: Sequence[str], result: Mapping[str, Any]) -> dict[str, Table]:
-    """The tables of several runs, each with the runs' keys and their numbers of rows.
+    """Return the tables of several runs, each with the keys of runs and their numbers of rows.
 
     Args:
         keys: keys of the runs.
@@ -66,7 +66,7 @@ def encode_batch(keys: Sequence[str], result: Mapping[str, Any]) -> dict[str, Ta
 
 
 def split_files(key: str, files: Mapping[str, bytes]) -> tuple[dict[str, Table], dict[str, bytes]]:
-    """The files of a run as tables, with their numbers of rows, and the others by KEY/NAME."""
+    """Return a run's tables, with their numbers of rows, and its other files by KEY/NAME."""
     tables: dict[str, Table] = {}
     beside = {}
     for name, content in files.items():
@@ -80,11 +80,12 @@ def split_files(key: str, files: Mapping[str, bytes]) -> tuple[dict[str, Table],
 
 
 def to_parquet(frame: pl.DataFrame, rows_at_once: int | None = None) -> bytes:
-    """Parquet bytes; the same frame gives the same bytes with any number of threads.
+    """Return a table as Parquet bytes, which do not depend on the number of threads.
 
     Args:
         frame: the table.
-        rows_at_once: number of rows in a row group, which is in memory at once; all if None.
+        rows_at_once: number of rows in a row group, which is held in memory as a whole. If None,
+            the row group contains all rows.
     """
     file = io.BytesIO()
     frame.write_parquet(
@@ -98,9 +99,9 @@ def to_parquet(frame: pl.DataFrame, rows_at_once: int | None = None) -> bytes:
 
 
 def write_pieces(path: Path, frames: Iterable[pl.DataFrame]) -> None:
-    """Write frames with equal columns, one after the other, a few thousand rows at a time.
+    """Write frames with equal columns one after the other, a few thousand rows at a time.
 
-    The bytes depend only on the rows, not on how they are divided into frames.
+    The bytes depend only on the rows, not on the division of the rows into frames.
     """
     left = iter(frames)
     first: list[pl.DataFrame] = []
@@ -130,7 +131,7 @@ def write_pieces(path: Path, frames: Iterable[pl.DataFrame]) -> None:
 
 
 def read_pieces(path: Path, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
-    """The rows of a file, some thousand at a time."""
+    """Yield the rows of a file, a few thousand rows at a time."""
     lazy = pl.scan_parquet(path)
     lazy = lazy.select(columns) if columns else lazy
     first = 0
@@ -140,12 +141,12 @@ def read_pieces(path: Path, columns: Sequence[str] | None = None) -> Iterator[pl
 
 
 def _frame(key: str, columns: Mapping[str, Any]) -> pl.DataFrame:
-    """The columns of a table of one run."""
+    """Return the columns of one run's table with their types, and the run's key."""
     return _typed(columns, pl.lit(key, dtype=pl.String).alias("run"))
 
 
 def _typed(columns: Mapping[str, Any], run: pl.Expr | pl.Series) -> pl.DataFrame:
-    """Return columns with their types; NaN, which stands for undefined, becomes null."""
+    """Return columns with their types; NaN, which marks undefined values, becomes null."""
     raw = pl.DataFrame(dict(columns))
     typed = []
     for name, kind in raw.schema.items():

@@ -1,8 +1,8 @@
 """`struct tcp_info` of Linux: the kernel's view of a connection (tcp(7), linux/tcp.h).
 
-Newer kernels append fields, and each kernel returns as many bytes as it knows; a field that it
-does not know is absent, never 0. The backends that run on kernels write the table `tcp_info` from
-it, with a row for each 10 ms and each end of a flow.
+Newer kernels append fields, and each kernel returns only the fields that it knows; an unknown field
+is absent, never 0. The backends that run on kernels write the table `tcp_info` from this struct,
+with a row for each 10 ms and each end of a flow.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def read(connection: socket.socket) -> bytes:
     """Read TCP_INFO of a connection.
 
     Raises:
-        OSError: it is closed.
+        OSError: the connection is closed.
     """
     return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, MAX_BYTES)
 
@@ -81,7 +81,7 @@ def columns(answers: Sequence[bytes]) -> dict[str, list[int]]:
 
 
 def _layout(fields: Sequence[_Field]) -> struct.Struct:
-    """The layout of these fields, padding included."""
+    """Return the binary layout of these fields, including padding."""
     at = 0
     formats = ["="]
     for field in fields:
@@ -96,7 +96,7 @@ def decode(answer: bytes) -> Info:
 
 
 def series_row(t_s: float, info: Mapping[str, int]) -> dict[str, float | None]:
-    """A sample in the columns of `cwndlab.imports.series`."""
+    """Return a sample with the columns of `cwndlab.imports.series`."""
     ssthresh = info["snd_ssthresh"]
     shortest = info.get("min_rtt_us", 0)
     in_flight = info["unacked"] - info["sacked"] - info["lost"] + info["retrans"]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def state_frame(
     run: str, flow: int, end: str, t_s: npt.NDArray[np.float64], state: Mapping[str, Any]
 ) -> pl.DataFrame:
-    """Rows of the table `tcp_info`: one end's kernel at these times."""
+    """Return rows of the table `tcp_info`: the state of one end's kernel at these times."""
     counters = {name: pl.Series(name, values, dtype=pl.UInt64) for name, values in state.items()}
     count = len(t_s)
     return pl.DataFrame(

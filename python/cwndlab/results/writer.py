@@ -1,25 +1,25 @@
-"""Writing results to disk, safely even if the process is killed.
+"""Writing results to disk, without loss of finished runs if the process is killed.
 
 ```
 results/ID/
   manifest.json      the format's version, and the SHA-256 of every file below
   study.toml         the study, with paths that lead into this folder
-  scenarios.parquet  what each combination of its factors was resolved to
-  matrix.parquet     its runs: key, cell, factors, repetition, seed
+  scenarios.parquet  the resolved scenario of each combination of the study's factors
+  matrix.parquet     the study's runs: key, cell, factors, repetition, seed
   traces/ presets/ algorithms/  the files that the study names
   runs/ flows/ links/ ...       the tables: parts of some megabytes, in the order of the matrix
-  files/KEY/         what a run has beside tables, such as a capture
-  failed/KEY.json    a run that failed, and why
-  set-aside/KEY-N/   the tables of a run that was made again, as something disturbed it
-  history.parquet    when, where and how long each run was made
+  files/KEY/         files of a run other than tables, such as a capture
+  failed/KEY.json    the reason why a run failed
+  set-aside/KEY-N/   the tables of a run that was disturbed and therefore repeated
+  history.parquet    start time, machine and duration of each attempted run
   journal/N.log      finished runs that are not in the tables yet
 ```
 
-Finished runs are appended to a journal; that is their commit. When a session ends, the tables are
-rewritten from tables and journals, and the journals go. A session that is stopped or killed
-leaves its journal, which readers read and the next session goes on from. Host, time and duration
-stand in the history alone, so that the same study and seed give the same bytes of every other file
-everywhere.
+A finished run is committed by appending it to a journal. When a session ends, the tables are
+rewritten from the old tables and the journals, and the journals are deleted. A session that is
+stopped or killed leaves its journal, from which readers read and the next session continues. Host,
+time and duration are only in the history; therefore the same study and seed give the same bytes in
+every other file on every machine.
 """
 
 from __future__ import annotations
@@ -72,10 +72,10 @@ if TYPE_CHECKING:
 
 
 class Writer:
-    """Writes a folder of results, to which one process has access. A context manager."""
+    """A context manager that writes a results folder and excludes other writing processes."""
 
     def __init__(self, path: Path, study_id: str) -> None:
-        """Prepare a writer; entering its context locks and opens the folder."""
+        """Prepare a writer; entering the context locks and opens the folder."""
         self.path = path
         self._study_id = study_id
         self._lock = Lock(path)
@@ -85,15 +85,15 @@ class Writer:
         self._growing: dict[str, hashlib._Hash] = {}
         self._has_new_matrix = False
         self.damaged: list[str] = []
-        """Files that were found damaged; their runs do not count as finished."""
+        """Names of damaged files; runs with rows in these files do not count as finished."""
 
     def __enter__(self) -> Self:
-        """Lock the folder, creating it if necessary, and repair what a killed process left.
+        """Lock the folder, create it if necessary, and finish the work of a killed process.
 
         Raises:
-            ResultsInUseError: another process is writing.
-            ResultsError: the folder holds something else, or another study.
-            NewerResultsError: a later version has written it.
+            ResultsInUseError: another process is writing into the folder.
+            ResultsError: the folder holds something other than results, or another study.
+            NewerResultsError: a later version has written the folder.
         """
         with naming_failures(self.path):
             refuse_foreign(self.path)
@@ -116,24 +116,24 @@ class Writer:
 
     @property
     def folder(self) -> Folder:
-        """The folder as readers see it."""
+        """The folder, opened as readers open it."""
         return Folder.open(self.path)
 
     def committed(self) -> pl.Series:
-        """Keys of the runs that are finished, read from the disk."""
+        """Return the keys of the finished runs, read from disk."""
         return Folder(self.path, self._manifest).committed()
 
     def is_done(self) -> NDArray[np.bool_]:
-        """Mask over the runs of the matrix that selects the finished ones."""
+        """Return for each run of the matrix whether the run is finished."""
         folder = Folder(self.path, self._manifest)
         return folder.is_done()[: folder.numbering.of_matrix]
 
     def history(self) -> list[Entry]:
-        """Records of each attempted run, in order of time."""
+        """Return the records of all attempted runs in chronological order."""
         return Folder(self.path, self._manifest).history
 
     def replace(self, files: Mapping[str, FileContent]) -> None:
-        """Put files into the folder, all or none of them; unchanged files are not written."""
+        """Write files into the folder atomically; unchanged files are not written."""
 
         def is_there(name: str, digest: str) -> bool:
             known = self._manifest.files.get(name)
@@ -162,10 +162,10 @@ class Writer:
                 raise
 
     def commit(self, key: str, files: Mapping[str, bytes], entry: Mapping[str, Any]) -> None:
-        """Store a finished run: its tables, and its other files.
+        """Store the tables and other files of a finished run.
 
         Raises:
-            DiskFullError: there was no room; nothing of this run is kept.
+            DiskFullError: the disk is full; no data of this run are kept.
         """
         tables, beside = split_files(key, files)
         self.commit_all([{"run": key, "status": DONE, **entry}], tables, beside)
@@ -178,12 +178,13 @@ class Writer:
     ) -> None:
         """Store runs that were computed together.
 
-        Args: entries: history entries of the runs; those that are `done` count as finished.
-        tables: rows of the runs, and blocks that `commit_part` has stored. files: other files of
-        the runs, by KEY/NAME.
+        Args:
+            entries: history entries of the runs; runs with status `done` count as finished.
+            tables: rows of the runs, in addition to rows that `commit_part` has stored.
+            files: other files of the runs, by KEY/NAME.
 
         Raises:
-            DiskFullError: there was no room; nothing of these runs is kept.
+            DiskFullError: the disk is full; no data of these runs are kept.
         """
         head: dict[str, Any] = {"entries": list(entries), "blocks": [], "files": {}}
         with naming_failures(self.path):
@@ -197,7 +198,7 @@ class Writer:
     def commit_part(
         self, key: str, tables: Mapping[str, Table], files: Mapping[str, bytes]
     ) -> None:
-        """Store rows of an unfinished run; they count once `commit_all` marks it as done."""
+        """Store rows of an unfinished run; `commit_all` makes the rows valid later."""
         with naming_failures(self.path):
             for name, content in files.items():
                 self._add_to(f"{FILES}/{key}/{name}", content)
@@ -207,7 +208,7 @@ class Writer:
             self._log().append(head, [content for content, _ in tables.values()])
 
     def note_failure(self, key: str, reason: Mapping[str, Any], entry: Mapping[str, Any]) -> None:
-        """Store why a run failed."""
+        """Store the reason why a run failed."""
         with naming_failures(self.path):
             path = self.path / "failed" / f"{key}.json"
             path.parent.mkdir(exist_ok=True)
@@ -229,8 +230,8 @@ class Writer:
     def finish(self) -> None:
         """Write the tables of all finished runs in the matrix's order, and remove journals.
 
-        Runs that the study no longer contains are stored separately, in case it contains
-        them again.
+        Runs that the study no longer contains are stored separately, in case a later version of
+        the study contains these runs again.
         """
         with naming_failures(self.path):
             self._close_journal()
@@ -254,7 +255,9 @@ class Writer:
         except DamagedResultsError as error:
             manifest = restored_manifest(self.path)
             if manifest is None:
-                msg = f"{error}; without this file the folder cannot be checked; name another one"
+                msg = (
+                    f"{error}; without this file the folder cannot be checked; name another folder"
+                )
                 raise ResultsError(msg) from None
             self.damaged = list(error.names)
         if manifest is None:
@@ -298,7 +301,7 @@ class Writer:
             self._log().append({"entries": gone})
 
     def _log(self) -> Journal:
-        """The journal of this session."""
+        """Return the journal of this session; create the journal if there is none."""
         if self._journal is None:
             folder = self.path / JOURNALS
             folder.mkdir(exist_ok=True)
@@ -310,7 +313,7 @@ class Writer:
         return self._journal
 
     def _close_journal(self) -> None:
-        """Sync this session's journal, and list it in the manifest."""
+        """Sync and close this session's journal, and list the journal in the manifest."""
         if self._journal is None:
             return
         journal, self._journal = self._journal, None
@@ -322,7 +325,7 @@ class Writer:
         Staging(self.path).publish(self._manifest)
 
     def _compacted(self, folder: Folder, staging: Staging) -> Manifest:
-        """Rewrite all tables, and return the manifest with them."""
+        """Rewrite all tables, and return the manifest that lists them."""
         done, blocks = folder.is_done(), folder.blocks()
         of_matrix = done[: folder.numbering.of_matrix].sum()
         order, unused = np.split(np.flatnonzero(done), [of_matrix])
@@ -365,7 +368,7 @@ class Writer:
         return path.relative_to(self.path).as_posix()
 
     def _add_to(self, name: str, content: bytes) -> None:
-        """Append to a file."""
+        """Append content to a file."""
         path = self.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("ab" if name in self._growing else "wb") as file:
@@ -373,7 +376,7 @@ class Writer:
         self._growing.setdefault(name, hashlib.sha256()).update(content)
 
     def _end_of(self, name: str, content: bytes) -> str:
-        """Finish a file, which may have been appended to before, and return its SHA-256."""
+        """Append the last content to a file, sync the file, and return its SHA-256."""
         self._add_to(name, content)
         with (self.path / name).open("rb+") as file:
             os.fsync(file.fileno())

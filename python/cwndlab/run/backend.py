@@ -13,24 +13,26 @@ if TYPE_CHECKING:
 
 
 class Backend(Protocol):
-    """A backend. All take the same scenarios and write the same tables."""
+    """A backend. All backends take the same scenarios and write the same tables."""
 
     @property
     def name(self) -> str:
-        """Name in the history of a results folder."""
+        """Name of the backend in the history of a results folder."""
 
     def keyed(self, matrix: Matrix) -> Matrix:
-        """Return the runs with the keys that their results have on this backend.
+        """Return the runs with the keys of their results on this backend.
 
         Raises:
-            StudyError: the study cannot be run here.
+            StudyError: the study cannot be run on this backend.
         """
 
     def executor(self, matrix: Matrix, history: Callable[[], list[Entry]], /) -> Executor:
-        """Return the executor of runs.
+        """Return the executor of the runs.
 
         Args:
             matrix: all runs, as `keyed` returned them.
-            history: returns the earlier attempts. Raises: CwndlabError: there is no executor; the
-                message says what is missing.
+            history: returns the earlier attempts.
+
+        Raises:
+            CwndlabError: there is no executor; the message says what is missing.
         """

@@ -1,4 +1,4 @@
-"""Running a study: missing runs are computed and stored one by one until all are done."""
+"""Running a study: compute and store the missing runs one by one."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _RUNS_AT_ONCE = 1 << 12
 
 
 def default_folder(study: StudyDefinition, backend: str = "sim") -> Path:
-    """Default folder of results."""
+    """Return the default results folder."""
     return RESULTS_FOLDER / (study.id if backend == "sim" else f"{study.id}-{backend}")
 
 
@@ -63,29 +63,30 @@ def run_study(
     *,
     cores: int = 1,
     report: Callable[[str, int, int], Reporter] = progress.reporter,
-    again: str = "the same again",
+    again: str = "the same study again",
 ) -> None:
     """Compute the runs of `study` that `folder` lacks.
 
     Args:
         study: the study.
         folder: the results folder.
-        backend: the backend that makes the runs.
+        backend: the backend that executes the runs.
         cores: number of cores for which the cost of a simulation is estimated.
-        report: makes the progress display from title, total and number done.
-        again: what the user has to do to continue after an interruption.
+        report: creates the progress display from the title, the total and the number of finished
+            runs.
+        again: the command that continues the study after an interruption.
 
     Raises:
         StudyError: the study has no link, or one of its runs would take too long.
-        RunsFailedError: some runs failed; the others are done.
-        InterruptedStudyError: the user stopped it.
-        CampaignEndedError: a real network was out of reach for too long.
+        RunsFailedError: some runs failed; the others are finished.
+        InterruptedStudyError: the user stopped the study.
+        CampaignEndedError: a real network was unreachable for too long.
         ResultsError: the folder cannot be used, or its disk is full.
     """
     matrix = backend.keyed(study.matrix)
     is_live = any(isinstance(cell.resolved.scenario.path, LivePath) for cell in matrix.cells)
     if is_live and backend.name != "live":
-        message = "the study has no [link]; measure a real one: cwndlab live STUDY --server HOST"
+        message = "the study has no [link]; measure a real link: cwndlab live STUDY --server HOST"
         raise StudyError([message])
     cost = cost_of(matrix.cells, study.repetitions) if backend.name == "sim" else Cost()
     with Writer(folder, study.id) as writer:
@@ -103,10 +104,10 @@ def run_study(
                     session.compute(missing, executor, reporter)
             writer.finish()
         except KeyboardInterrupt:
-            message = f"stopped; {session.safe()}, {again} goes on from here"
+            message = f"stopped; {session.safe()}; run {again} to continue"
             raise InterruptedStudyError(message) from None
         except (DiskFullError, CampaignEndedError) as error:
-            message = f"{error}\n  {session.safe()}; then {again} goes on from here"
+            message = f"{error}\n  {session.safe()}; then run {again} to continue"
             raise type(error)(message) from error
     if session.failures:
         message = (
@@ -133,7 +134,7 @@ class _Campaign:
         self.first_failure = ""
 
     def safe(self) -> str:
-        """Return a sentence on how many runs are stored."""
+        """Return a clause with the number of stored runs."""
         is_done = self._writer.is_done()
         verb = "is" if is_done.size == 1 else "are"
         return f"{is_done.sum():,} of {plural(is_done.size, 'run')} {verb} safe"
@@ -157,7 +158,7 @@ class _Campaign:
             yield run
 
     def _keep(self, batch: Batch, reporter: Reporter) -> None:
-        """Keep a batch."""
+        """Store a batch of final outcomes."""
         entries = []
         for outcome in batch.outcomes:
             run = self._at_work.pop(outcome.key)
@@ -220,7 +221,7 @@ def tasks(runs: Iterable[Run]) -> Iterator[Task]:
 
 
 def keep_study(study: StudyDefinition, matrix: Matrix, writer: Writer) -> None:
-    """Store everything that determines the study's runs in its folder."""
+    """Store everything that determines the study's runs in the results folder."""
     copies, names = _algorithm_files(study)
     files: dict[str, FileContent] = {**copies}
     for cell in matrix.cells:
@@ -242,7 +243,7 @@ def _link_files(document: object, folder: Path, names: dict[str, str]) -> dict[s
     """Return copies of the link files, including presets; renamed files are added to `names`.
 
     A file below the study's folder has the same place in the results folder. The copies are for
-    readers; the scenarios contain what actually ran.
+    readers; the scenarios contain the values that were actually used.
     """
     copies: dict[str, bytes] = {}
     is_kept = (folder / SCENARIOS).exists()
@@ -252,7 +253,7 @@ def _link_files(document: object, folder: Path, names: dict[str, str]) -> dict[s
             source = kept if is_kept and kept.exists() else preset_file(name, folder)
             content = source.read_bytes()
         except (CwndlabError, OSError):
-            continue  # the study was resolved by what was kept of it
+            continue  # the study was resolved from its stored scenarios
         if not name.endswith(".toml"):
             copies[f"{PRESETS}/{name}.toml"] = content
         elif PurePath(name).is_absolute() or {"..", "~"} & set(PurePath(name).parts):
@@ -266,7 +267,7 @@ def _link_files(document: object, folder: Path, names: dict[str, str]) -> dict[s
 
 
 def _algorithm_files(study: StudyDefinition) -> tuple[dict[str, bytes], dict[str, str]]:
-    """Return copies of the algorithms that are files, and the path of each copy by its name."""
+    """Return copies of algorithm files, and the path of each copy by its reference."""
     names: dict[str, str] = {}
     contents: dict[str, bytes] = {}
     found = {
@@ -282,7 +283,7 @@ def _algorithm_files(study: StudyDefinition) -> tuple[dict[str, bytes], dict[str
 
 
 def matrix_frames(matrix: Matrix) -> Iterator[pl.DataFrame]:
-    """The runs of a study as a table, in pieces."""
+    """Yield the runs of a study as a table, in pieces."""
     schema = {"run": pl.String, "cell": pl.Int64, "repetition": pl.Int64, "seed": pl.Int64}
     labels = {}
     for name in matrix.columns:
@@ -298,7 +299,7 @@ def matrix_frames(matrix: Matrix) -> Iterator[pl.DataFrame]:
 
 
 def _with_copies(value: Any, folder: Path, names: Mapping[str, str], key: str = "") -> Any:  # noqa: ANN401  part of a document
-    """Return the study's document with the names of its files within the results folder."""
+    """Return the study's document with file names that refer to the copies."""
     if isinstance(value, dict):
         return {
             names.get(name, name): _with_copies(inner, folder, names, name)

@@ -1,6 +1,6 @@
 """Cost of a study, estimated before it runs: computing time, memory and disk space.
 
-The figures are for one core of a common machine of 2023 (`make bench`), and are right within a
+The estimates are for one core of a common machine of 2023 (`make bench`) and are accurate within a
 factor of about three: enough to decide whether to wait, and to refuse endless runs.
 """
 
@@ -43,7 +43,7 @@ _ACKS_PER_PACKET = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Estimated needs of runs."""
+    """Estimated computing time and disk space of runs."""
 
     cpu_s: float = 0.0
     size_bytes: float = 0.0
@@ -58,17 +58,17 @@ class Cost:
         return self.cpu_s > WORTH_SAYING_S or self.size_bytes > WORTH_SAYING_BYTES
 
     def sentence(self, cores: int) -> str:
-        """Return the cost in words, on this many cores."""
+        """Return a phrase with the cost on a number of cores."""
         cores_text = "one core" if cores == 1 else f"{cores} cores"
         time = _time(self.cpu_s / cores)
         return f"about {time} on {cores_text}, {_size(self.size_bytes)} of results"
 
 
 def cost_of(cells: Iterable[Cell], repetitions: int) -> Cost:
-    """The cost of the runs of a study.
+    """Estimate the cost of the runs of a study.
 
     Raises:
-        StudyError: a run would take more than a week of computing, or a terabyte.
+        StudyError: a run would take more than a week of computing or a terabyte of disk space.
     """
     cpu_s = 0.0
     size_bytes = 0.0
@@ -88,7 +88,7 @@ def cost_of(cells: Iterable[Cell], repetitions: int) -> Cost:
 
 
 def cost_of_run(resolved: Resolved) -> Cost:
-    """The cost of one run."""
+    """Estimate the cost of one run."""
     scenario = resolved.scenario
     turns = 1 + len(scenario.before)
     length_s = scenario.duration_ns / _NS_PER_S
@@ -112,7 +112,7 @@ def _packets(resolved: Resolved, length_s: float) -> float:
     """Return the largest number of data packets that a run's flows can send."""
     path = resolved.scenario.path
     if has_medium(path) or isinstance(path, LivePath):
-        return 0.0  # a medium's own figure holds them
+        return 0.0  # the estimate for a medium includes them
     total = 0.0
     for direction in Direction:
         flows = [flow for flow in resolved.scenario.flows if flow.direction == direction.wire]
@@ -122,7 +122,7 @@ def _packets(resolved: Resolved, length_s: float) -> float:
 
 
 def _wanted(flow: si.ScenarioFlow, length_s: float) -> float:
-    """Return the packets that a flow's application has to send; infinite if it never ends."""
+    """Return the number of packets that an application sends; infinite if it never ends."""
     match flow.application:
         case apps.Sized() | apps.Http() | apps.Sftp():
             return flow.application.bytes * 8 / _PACKET_BITS
@@ -133,7 +133,7 @@ def _wanted(flow: si.ScenarioFlow, length_s: float) -> float:
 
 
 def _bits_per_sec(stages: Sequence[PathPart], resolved: Resolved) -> float:
-    """The rate of the slowest stage."""
+    """Return the rate of the slowest stage."""
     rates = [rate_of(stage, resolved.traces) for stage in stages]
     limited = [float(rate) for rate in rates if rate is not None]
     return min(limited, default=_UNLIMITED_BITS_PER_SEC)

@@ -1,4 +1,4 @@
-"""Executors compute runs: they take tasks and give batches of outcomes.
+"""Executors compute runs: they take tasks and return batches of outcomes.
 
 A task is small and can be sent anywhere; a batch holds the finished tables of some runs, which are
 written only by the process that started the study. Executors (threads, worker processes, a
@@ -40,21 +40,21 @@ _CAPTURE = "capture.pcap"
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One run: everything that determines it, and the key of its result."""
+    """A run: everything that determines its result, and the key of the result."""
 
     key: str
     scenario_json: str
     traces: Mapping[str, bytes] = field(repr=False)
     programs: Mapping[str, Program] = field(default_factory=dict, repr=False)
-    """Algorithms that are files; such a task runs in a process of its own."""
+    """Algorithms given as files; a task with such algorithms runs in a separate process."""
     problem: str = ""
-    """Reason why it cannot run, such as an algorithm that does not compile."""
+    """Reason why the task cannot run, such as an algorithm that does not compile."""
     weight: float = 1.0
     """Size of a task relative to others: simulated seconds of all its flows."""
 
     @property
     def is_apart(self) -> bool:
-        """Whether the task needs a process of its own."""
+        """Whether the task needs a separate process."""
         return bool(self.programs or self.problem)
 
 
@@ -67,9 +67,9 @@ class Outcome:
     began_unix_s: float
     duration_s: float
     notes: Mapping[str, Any] = field(default_factory=dict)
-    """Further facts for the history, such as how well the machine kept up with real time."""
+    """Further facts for the history, such as whether an emulation kept up with real time."""
     remark: str = ""
-    """A remark for people: what disturbed the run, for example."""
+    """A remark for the user, such as a disturbance of the run."""
     is_final: bool = True
     """False if the run will be tried again; its files are then set aside."""
 
@@ -82,7 +82,7 @@ class Batch:
     host: str
     tables: Mapping[str, Table] = field(default_factory=dict, repr=False)
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    """Files of runs, by KEY/NAME."""
+    """Files of the runs, by KEY/NAME."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,15 +117,15 @@ def compute(
     stop: Stop | None = None,
     take: Callable[[Part], None] | None = None,
 ) -> Batch:
-    """Run the first tasks, as many as make a batch.
+    """Run the first tasks, up to the size of a batch.
 
-    An error becomes part of a task's outcome and does not stop the others.
+    An error becomes part of a task's outcome and does not stop the other tasks.
 
     Args:
         tasks: the tasks.
-        objects: shared objects of their programs and their sources, by name.
-        stop: cancels the batch once it is set; runs finished before are in the batch.
-        take: called with what a long run has recorded so far, so that it can be written early.
+        objects: shared objects of the tasks' programs, and their sources, by name.
+        stop: cancels the batch when set; the batch then contains the runs finished before.
+        take: called with parts of a long run's recordings, which can thus be written early.
     """
     keys = [task.key for task in tasks]
     traces = {name: content for task in tasks for name, content in task.traces.items()}
@@ -158,7 +158,7 @@ def compute(
 def compute_apart(
     task: Task, process: WorkerProcess, take: Callable[[Part], None] | None = None
 ) -> Batch:
-    """Run a task that uses the user's algorithms in a process of its own, which may crash."""
+    """Run a task with the user's algorithms in a separate process, because it may crash."""
     began_unix_s, began_s = time.time(), time.perf_counter()
     error = task.problem
     if not error:
@@ -178,7 +178,7 @@ def batch_of(
     files: Callable[[], Mapping[str, bytes]],
     notes: Mapping[str, Any] | None = None,
 ) -> Batch:
-    """Return the outcome of a task; `files` makes its files and may add to `notes`."""
+    """Return the outcome of a task; `files` runs it, returns its files and may add `notes`."""
     began_unix_s, began_s = time.time(), time.perf_counter()
     done: Mapping[str, bytes] = {}
     error = None
@@ -194,7 +194,7 @@ def batch_of(
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """Run a task. The answer is its batch, preceded by parts of long recordings."""
+    """A request to run a task. The answer is its batch, preceded by parts of long recordings."""
 
     task: Task
     objects: Mapping[str, tuple[str, str]]
@@ -202,24 +202,23 @@ class Compute:
 
     @property
     def files(self) -> str:
-        """Files of the algorithms in use, named if the process dies."""
+        """Files of the algorithms in use, for the error message if the process dies."""
         return ", ".join(program.file for program in self.task.programs.values())
 
     def answer(self, send: Send) -> object:
-        """Run it."""
+        """Run the task."""
         return compute([self.task], self.objects, take=send)
 
 
 class LocalExecutor:
     """Threads of this process, which compute in parallel.
 
-    The simulator releases the interpreter while it computes. A task with the user's algorithms
-    runs in a process of its own, so that a crash or
-    an endless loop fails only that run.
+    The simulator releases the interpreter lock while it computes. A task with the user's
+    algorithms runs in a separate process; a crash or an endless loop fails only that run.
     """
 
     def __init__(self, jobs: int | None = None) -> None:
-        """Use `jobs` threads; one per core that this process may use, if None."""
+        """Use `jobs` threads. If None, one per core that this process may use."""
         self.jobs = jobs or available_cores()
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch | Part]:
@@ -234,8 +233,8 @@ class LocalExecutor:
 class _Crew:
     """Threads that take tasks from one iterator and put their outcomes into one queue.
 
-    No thread may be left when the process ends, because the interpreter would then kill threads
-    that return from compiled code, and with them the process.
+    No thread may still run when the process ends: the interpreter would kill any thread that
+    returns from compiled code, and thereby the process.
     """
 
     def __init__(self, tasks: Iterable[Task], size: int) -> None:
@@ -299,7 +298,7 @@ class _Crew:
         self._put(None)
 
     def _next(self, weight: float) -> list[Task]:
-        """The next tasks to compute together: one, or more of at most this weight."""
+        """Return the next tasks to compute together: one, or several up to this total weight."""
         tasks: list[Task] = []
         with self._taking:
             while len(tasks) < MOST_RUNS and not self._is_stopped.is_set():
@@ -327,7 +326,7 @@ class _Crew:
 
 
 def available_cores() -> int:
-    """Number of cores that this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

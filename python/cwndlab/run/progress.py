@@ -1,4 +1,4 @@
-"""Progress of runs with an estimate of the remaining time: a bar, or occasional lines."""
+"""Progress of runs with an estimate of the remaining time, as a bar or occasional lines."""
 
 from __future__ import annotations
 
@@ -19,40 +19,40 @@ _MINUTES_PER_HOUR = 60
 
 
 class Reporter(Protocol):
-    """Shows the progress of a study. A context manager."""
+    """A context manager that shows the progress of a study."""
 
     def __enter__(self) -> Self:
-        """Begin."""
+        """Start showing progress."""
 
     def __exit__(self, *_: object) -> None:
         """Stop showing progress, whether or not all runs are done."""
 
     def advance(self, what: str, runs: int = 1) -> None:
-        """Count `runs` more as finished; `what` describes the last one."""
+        """Add `runs` to the finished runs; `what` describes the last finished run."""
 
     def note(self, text: str) -> None:
-        """Something else happened."""
+        """Show a message about something other than a finished run."""
 
 
 class Silent:
-    """Says nothing."""
+    """A reporter that shows nothing."""
 
     def __enter__(self) -> Self:
-        """Begin."""
+        """Do nothing."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End."""
+        """Do nothing."""
 
     def advance(self, what: str, runs: int = 1) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
     def note(self, text: str) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
 
 class EachRun:
-    """Progress as a line for each run, for runs in real time."""
+    """A reporter that prints a line for each run, for runs in real time."""
 
     def __init__(self, total: int, done: int, say: Callable[[str], object]) -> None:
         """Print each line with `say`."""
@@ -61,25 +61,25 @@ class EachRun:
         self._say = say
 
     def __enter__(self) -> Self:
-        """Print nothing yet."""
+        """Do nothing yet."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Print nothing: the caller reports the outcome."""
+        """Do nothing: the caller reports the outcome."""
 
     def advance(self, what: str, runs: int = 1) -> None:
-        """Show how many runs are done."""
+        """Print the number of finished runs."""
         self._done += runs
         self._say(f"{self._done:,} of {self._total:,} runs are safe  {what}")
 
     def note(self, text: str) -> None:
-        """Say it."""
+        """Print a message."""
         for line in text.splitlines():
             self._say(line)
 
 
 class Bar:
-    """A bar on a terminal, which disappears at the end."""
+    """A progress bar on a terminal, which disappears at the end."""
 
     def __init__(self, title: str, total: int, done: int, console: Console) -> None:
         self._progress = Progress(
@@ -109,11 +109,11 @@ class Bar:
         self._progress.stop()
 
     def advance(self, what: str, runs: int = 1) -> None:
-        """Move on."""
+        """Advance the bar."""
         self._progress.update(self._task, advance=runs, what=what)
 
     def note(self, text: str) -> None:
-        """Print it above the bar."""
+        """Print a message above the bar."""
         self._progress.console.print(text, markup=False, highlight=False)
 
 
@@ -132,14 +132,14 @@ class Lines:
         self._began_s = self._said_s = time.monotonic()
 
     def __enter__(self) -> Self:
-        """Print nothing yet: most studies finish before the first line is due."""
+        """Do nothing yet: most studies finish before the first line is due."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Print nothing: the caller reports the outcome."""
+        """Do nothing: the caller reports the outcome."""
 
     def advance(self, what: str, runs: int = 1) -> None:
-        """Count runs, and print a line if the last line is ten seconds old."""
+        """Count finished runs, and print a line if the last line is ten seconds old."""
         self._done += runs
         now_s = time.monotonic()
         if now_s - self._said_s < self._interval_s:
@@ -154,18 +154,18 @@ class Lines:
         )
 
     def note(self, text: str) -> None:
-        """Print it."""
+        """Print a message."""
         print(text, file=self._file, flush=True)
 
 
 def tell(text: str) -> None:
-    """Print a message beside the progress, on standard error."""
+    """Print a message, separate from the progress display, on standard error."""
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
 
 
 def reporter(title: str, total: int, done: int) -> Reporter:
-    """A bar on a terminal or in a notebook, plain lines elsewhere; on standard error."""
+    """Return a bar on a terminal or in a notebook, plain lines elsewhere; on standard error."""
     console = Console(stderr=True)
     if console.is_terminal or console.is_jupyter:
         return Bar(title, total, done, console)
@@ -173,7 +173,7 @@ def reporter(title: str, total: int, done: int) -> Reporter:
 
 
 def each_run(say: Callable[[str], object]) -> Callable[[str, int, int], Reporter]:
-    """Show a line for each run with `say`, for runs in real time."""
+    """Return a function that creates reporters which print each run with `say`."""
     return lambda _title, total, done: EachRun(total, done, say)
 
 

@@ -1,7 +1,7 @@
 """Saturate a link to find its capacity, longest delay and queue.
 
-The picture of `cwndlab link show --plot` and the Mahimahi trace of `cwndlab link export` are made
-from it.
+The plot of `cwndlab link show --plot` and the Mahimahi trace of `cwndlab link export` use the
+result.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Saturated:
 
     @property
     def has_blocks(self) -> bool:
-        """Whether the link is a cell that has sent something."""
+        """Whether the link is a cell that has sent data."""
         return len(self.block_at_ns) > 0
 
     @property
@@ -54,7 +54,7 @@ class Saturated:
         return len(self.at_ns) * PACKET_BYTES * 8 / 1e6 / seconds
 
     def rates_mbit_s(self, bin_ms: int) -> npt.NDArray[np.float64]:
-        """Mean of each `bin_ms`."""
+        """Return the mean rate in each interval of `bin_ms`."""
         bins = max(self.duration_ns // (bin_ms * _NS_PER_MS), 1)
         counts = np.bincount(
             (self.at_ns // np.uint64(bin_ms * _NS_PER_MS)).astype(np.int64), minlength=bins
@@ -65,7 +65,7 @@ class Saturated:
         """Return the Mahimahi trace with the same deliveries, without the propagation delay.
 
         Raises:
-            LinkError: nothing passed.
+            LinkError: no packet passed.
         """
         left_ms = (self.at_ns - np.uint64(self.propagation_ns)) // np.uint64(_NS_PER_MS)
         if not len(left_ms):
@@ -77,7 +77,7 @@ class Saturated:
 def saturate(
     resolved: ResolvedLink, direction: Direction, duration_ns: int, *, user: int = 1, seed: int = 1
 ) -> Saturated:
-    """Simulate a source that sends as much as one direction of a link can carry.
+    """Simulate a source that saturates one direction of a link.
 
     Raises:
         LinkError: nothing limits the rate in this direction, or there is no such user.
@@ -101,7 +101,7 @@ def saturate(
 def export_mahimahi(
     resolved: ResolvedLink, direction: Direction, duration_ns: int, out: Path, *, user: int = 1
 ) -> Saturated:
-    """Write a link's direction as a trace of Mahimahi.
+    """Write one direction of a link as a Mahimahi trace.
 
     Raises:
         LinkError: the rate is unlimited, or no packet passed.

@@ -1,4 +1,4 @@
-"""Folders of the user, by the XDG Base Directory Specification."""
+"""Folders of the user, according to the XDG Base Directory Specification."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from pathlib import Path
 
 
 def state_folder() -> Path:
-    """The folder of what outlives a command: known servers, the ledger, a trial's way back."""
+    """Return the folder of lasting state: known servers, the ledger, settings to restore."""
     home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(home, "cwndlab")

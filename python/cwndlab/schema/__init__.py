@@ -1,7 +1,7 @@
 """The only definition of studies and scenarios.
 
-`study` and `link` say what people write, `scenario` what runs: a study resolves to canonical
-scenarios in whole SI units (`cwndlab.resolve`).
+`study` and `link` define the content of study files; `scenario` defines the simulator's input.
+`cwndlab.resolve` converts a study to canonical scenarios in whole SI units.
 """
 
 from cwndlab.schema.base import canonical_json

@@ -1,4 +1,4 @@
-"""Applications of a flow, in whole SI units and as written."""
+"""Applications of a flow, in whole SI units and in the form used in study files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Distribution = Literal["fixed", "exponential", "pareto"]
 MOST_DATAGRAM_BYTES = 1_472
-"""Payload of an Ethernet frame behind the headers of IPv4 and UDP."""
+"""UDP payload of an Ethernet frame over IPv4."""
 _LEAST_CHUNKS_BUFFERED = 10
 
 _Positive = Annotated[Count, Field(gt=0)]
@@ -36,7 +36,7 @@ _Whole = Annotated[_Positive, Written(SizeText, "")]
 
 
 class Bulk(Model):
-    """As much data as the connection can carry, until the flow ends."""
+    """Unlimited data: the sender always has data to send until the flow ends."""
 
     kind: Literal["bulk"] = "bulk"
 
@@ -49,12 +49,14 @@ class Sized(Model):
 
 
 class OnOff(Model):
-    """Bulk data and pauses, in turn."""
+    """Alternating periods of bulk data and silence."""
 
     kind: Literal["on_off"] = "on_off"
-    on_ns: _Time = Field(description="time of sending")
-    off_ns: _Time = Field(description="time of silence")
-    distribution: Distribution = Field(default="fixed", description="distribution of both times")
+    on_ns: _Time = Field(description="mean duration of a period of sending")
+    off_ns: _Time = Field(description="mean duration of a period of silence")
+    distribution: Distribution = Field(
+        default="fixed", description="probability distribution of both durations"
+    )
 
 
 class RequestResponse(Model):
@@ -63,42 +65,48 @@ class RequestResponse(Model):
     kind: Literal["request_response"] = "request_response"
     request_bytes: _Size = Field(description="size of a request")
     response_bytes: _Size = Field(description="size of a response")
-    think_ns: _Pause = Field(default=0, description="pause between a response and the next request")
+    think_ns: _Pause = Field(default=0, description="pause from a response to the next request")
     count: _Positive | None = Field(
-        default=None, description="number of requests; as many as fit into the run if absent"
+        default=None, description="number of requests; if absent, they continue until the run ends"
     )
 
 
 class Paced(Model):
-    """Writes of equal size at equal intervals, after a time of bulk data."""
+    """Writes of equal size at equal intervals, after an optional period of bulk data."""
 
     kind: Literal["paced"] = "paced"
     bits_per_sec: _Rate = Field(description="mean rate of the writes")
     write_bytes: _Size = Field(description="size of a write")
     bulk_for_ns: _Pause = Field(
-        default=0, description="how long the flow carries bulk data before the first write"
+        default=0, description="duration of the bulk data before the first write"
     )
 
 
 class WindowedFile(Model):
-    """A file in blocks that the application acknowledges, with a limited number outstanding."""
+    """A file sent in blocks, with a limited number not yet acknowledged by the application."""
 
     kind: Literal["windowed_file"] = "windowed_file"
     request_bytes: _Size = Field(description="size of a block")
-    outstanding: _Positive = Field(description="number of blocks that may be outstanding at once")
+    outstanding: _Positive = Field(
+        description="largest number of blocks sent and not yet acknowledged"
+    )
     total_bytes: _Size | None = Field(
-        default=None, description="size of the file; unlimited if absent"
+        default=None, description="size of the file; if absent, unlimited"
     )
 
 
 class Http(Model):
-    """One file over HTTP by a client at the user's end; with direction uplink an upload."""
+    """A transfer of one file over HTTP by a client on the user's device.
+
+    The file is downloaded, or uploaded if the direction is uplink.
+    """
 
     kind: Literal["http"] = "http"
     bytes: _Whole = Field(description="size of the file")
     chunk_bytes: _Size | None = Field(
         default=None,
-        description="size of an upload's chunks, each answered before the next; one if absent",
+        description="size of the chunks of an upload; the server answers each chunk before the "
+        "next is sent; if absent, the file is a single chunk",
     )
     is_upload: Annotated[bool, Inferred()] = Field(
         description="true for an upload, in which the client sends the file"
@@ -106,13 +114,16 @@ class Http(Model):
 
 
 class Sftp(Model):
-    """One file over SFTP by a client at the user's end; with direction uplink an upload."""
+    """A transfer of one file over SFTP by a client on the user's device.
+
+    The file is downloaded, or uploaded if the direction is uplink.
+    """
 
     kind: Literal["sftp"] = "sftp"
     bytes: _Whole = Field(description="size of the file")
     request_bytes: Annotated[_Positive, Inferred()] = Field(description="size of a block")
     outstanding: Annotated[_Positive, Inferred()] = Field(
-        description="number of blocks that may be outstanding at once"
+        description="largest number of blocks requested and not yet answered"
     )
     is_upload: Annotated[bool, Inferred()] = Field(
         description="true for an upload, in which the client sends the file"
@@ -120,37 +131,38 @@ class Sftp(Model):
 
 
 class Web(Model):
-    """Web pages over one connection: a document, then all its objects at once.
+    """Web pages over one connection: a document, then all its objects simultaneously.
 
-    The default is the median page on a phone: 18 kB of HTML, 66 requests and 2,311 kB in all
-    (HTTP Archive, Web Almanac 2024, chapter Page Weight). The times are assumptions of ours.
+    The default is the median page on a phone: 18 kB of HTML, 66 requests and 2,311 kB in total
+    (HTTP Archive, Web Almanac 2024, chapter Page Weight). The default times are our assumptions.
     """
 
     kind: Literal["web"] = "web"
     document_bytes: Annotated[_Size, IfAbsent(18_000)] = Field(
-        description="size of the document of a page, which is read first"
+        description="size of a page's document, which is loaded before its objects"
     )
     objects: Annotated[Count, IfAbsent(65)] = Field(
         description="number of objects that the document refers to"
     )
     object_bytes: Annotated[_Size, IfAbsent(35_000)] = Field(description="size of each object")
     parse_ns: Annotated[_Pause, IfAbsent(50_000_000)] = Field(
-        default=0, description="time from the end of the document to the requests for its objects"
+        default=0,
+        description="time between receiving the document and requesting its objects",
     )
     think_ns: Annotated[_Pause, IfAbsent(2_000_000_000)] = Field(
-        default=0, description="pause between the end of a page and the next"
+        default=0, description="pause between the end of one page and the request for the next"
     )
     count: _Positive | None = Field(
-        default=None, description="number of pages; unlimited if absent"
+        default=None, description="number of pages; if absent, unlimited"
     )
 
 
 class Video(Model):
-    """A video in chunks, whose client chooses each chunk's rate by the amount of buffered video.
+    """A video in chunks; the client chooses each chunk's rate by the amount of buffered video.
 
-    The default ladder is that of Apple's HLS Authoring Specification for H.264. The buffer of 24 s
-    is a tenth of that of Huang and others (SIGCOMM 2014); reservoir and cushion have the same
-    shares of it.
+    The default ladder is that of Apple's HLS Authoring Specification for H.264. The default buffer
+    of 24 s is a tenth of the buffer of Huang and others (SIGCOMM 2014); reservoir and cushion are
+    the same fractions of the buffer as in that paper.
     """
 
     kind: Literal["video"] = "video"
@@ -170,12 +182,12 @@ class Video(Model):
                 7_800_000,
             )
         ),
-    ] = Field(description="encoding rates of the video, lowest first")
+    ] = Field(description="encoding rates of the video, in ascending order")
     chunk_ns: Annotated[_Time, IfAbsent(2_000_000_000)] = Field(
         description="playing time of one chunk"
     )
     buffer_ns: Annotated[_Time, IfAbsent(24_000_000_000)] = Field(
-        description="largest buffer, in playing time: at least ten chunks"
+        description="size of the client's buffer in playing time; at least ten chunks"
     )
 
     @field_validator("rungs_bits_per_sec")
@@ -196,10 +208,10 @@ class Video(Model):
 
 
 class Datagrams(Model):
-    """Datagrams of one size at equal intervals, without TCP: a call.
+    """UDP datagrams of equal size at equal intervals, as in a voice call.
 
-    The default is G.711: 64 kbit/s in frames of 20 ms (RFC 3551 section 4.5.14), each behind the 12
-    bytes of RTP (RFC 3550 section 5.1).
+    The default is G.711: 64 kbit/s in frames of 20 ms (RFC 3551 section 4.5.14), each with 12
+    bytes of RTP header (RFC 3550 section 5.1).
     """
 
     kind: Literal["datagrams"] = "datagrams"
@@ -207,7 +219,7 @@ class Datagrams(Model):
         description="payload of each datagram, at most 1,472 bytes"
     )
     interval_ns: Annotated[_Time, IfAbsent(20_000_000)] = Field(
-        description="time from one datagram to the next"
+        description="interval between two datagrams"
     )
 
     @field_validator("bytes")
@@ -234,15 +246,15 @@ Application = Annotated[
     Field(discriminator="kind"),
 ]
 APPLICATIONS = {model.model_fields["kind"].default: model for model in models_in(Application)}
-"""The models by kind."""
+"""The model of each kind of application."""
 
 
 def _written(model: type[Model]) -> type[Model]:
-    """An application as files give it."""
+    """Return the model of an application in the form used in study files."""
     form = written_form(model, is_whole=True)
     if model is not Sftp:
         return form
-    description = f"whose requests: {', '.join(sftp_clients())}"
+    description = f"client whose request sizes are used: {', '.join(sftp_clients())}"
     client = (str, Field(default="openssh", description=description))
     return create_model(model.__name__, __base__=form, __doc__=model.__doc__, client=client)
 

@@ -1,4 +1,4 @@
-"""The base of every model, and the whole-number types of their fields."""
+"""The base class of all models, and the integer types of their fields."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ class Model(BaseModel):
 
 
 def canonical_json(value: object) -> str:
-    """Return the canonical JSON: equal values give equal text."""
+    """Return the canonical JSON of a value: equal values give the same text."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

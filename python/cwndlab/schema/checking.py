@@ -1,4 +1,4 @@
-"""Reading a TOML file as a model; errors name file, line, key and remedy."""
+"""Reading a TOML file as a model; error messages name the file, line, key and remedy."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Checked = TypeVar("Checked", bound=Model)
 
 
 def checked(source: TomlSource, model: type[Checked]) -> Checked:
-    """Read a file's content.
+    """Read the content of a file as a `model`.
 
     Raises:
-        CwndlabError: a key is missing, unknown or of another type; the message names each with its
-            line.
+        CwndlabError: a key is missing or unknown, or has a value of the wrong type; the message
+            names each such key with its line.
     """
     try:
         return model.model_validate(source.document)
@@ -32,6 +32,6 @@ def checked(source: TomlSource, model: type[Checked]) -> Checked:
 
 
 def told(source: TomlSource, problems: Iterable[FieldError]) -> CwndlabError:
-    """The problems of a file, each at its place."""
+    """Return an error that lists the problems of a file with their places."""
     sentences = [source.problem(problem.key, problem.message) for problem in problems]
     return CwndlabError("\n".join(dict.fromkeys(sentences)))

@@ -9,7 +9,7 @@ WireDirection = Literal["forward", "reverse"]
 
 
 class Direction(Enum):
-    """Which way data go."""
+    """The direction in which data are sent."""
 
     DOWNLINK = "downlink"
     """Along the link, to the user."""
@@ -28,10 +28,10 @@ class Direction(Enum):
 
     @classmethod
     def of(cls, name: str) -> Direction:
-        """The direction that either word means.
+        """Return the direction called `downlink`, `uplink`, `forward` or `reverse`.
 
         Raises:
-            ValueError: it is not one of the four.
+            ValueError: the name is none of the four.
         """
         by_wire = {direction.wire: direction for direction in cls}
         return by_wire[name] if name in by_wire else cls(name)

@@ -1,4 +1,7 @@
-"""Devices and queues between a machine's sockets and the link, in SI units and as written."""
+"""Devices and queues between a machine's sockets and the link.
+
+They are defined in SI units; the form used in study files is derived from that definition.
+"""
 
 from __future__ import annotations
 
@@ -11,57 +14,69 @@ from cwndlab.schema.types import DurationText, RateText, SizeText
 from cwndlab.schema.written import Written, written_form
 
 NO_HOST = "none"
-"""The preset without any device between the sockets and the link."""
+"""Name of the preset without a device between the sockets and the link."""
 
 
 class Host(Model):
-    """A device: its queue, its own buffer and its rate."""
+    """A network device of a host: its queue, its buffer and its rate."""
 
     queue_packets: Packets = Field(description="limit of the device's queue (txqueuelen)")
     qdisc: Literal["pfifo", "fq", "fq_codel", "pie", "dualpi2"] = Field(
         default="pfifo",
-        description="queueing discipline: fq serves flows in turn and paces them; fq_codel, "
-        "pie and dualpi2 drop or mark early, with their defaults",
+        description="queueing discipline: fq serves flows in turn and paces them; fq_codel, pie "
+        "and dualpi2 drop or mark packets early, with default parameters",
     )
     buffer_bytes: Annotated[Count, Written(SizeText, "_bytes")] = Field(
-        default=0, description="limit of the device's own buffer; it always takes one packet"
+        default=0,
+        description="size of the device's own buffer, which always has room for one packet",
     )
     bits_per_sec: Annotated[Count, Written(RateText, "bits_per_sec", "rate")] | None = Field(
         default=None,
-        description="sending rate of the device; if absent the link empties its buffer",
+        description="sending rate of the device; if absent, the link determines when packets "
+        "leave its buffer",
     )
     packet_ns: Annotated[Count, Written(DurationText, "ns", "time")] = Field(
-        default=0, description="time that the device takes for each packet, in addition to the rate"
+        default=0,
+        description="time that the device needs for each packet, in addition to the transmission "
+        "time at its rate",
     )
     gso_packets: Annotated[int, Field(ge=1, le=2**16)] = Field(
-        default=1, description="most segments that TCP hands over at once; 1: no offload"
+        default=1,
+        description="largest number of segments that TCP passes down as one packet (GSO); 1 "
+        "disables segmentation offload",
     )
     orphans: bool = Field(
         default=False,
-        description="packets in the device do not count against the socket (no TCP Small Queues)",
+        description="whether packets in the device do not count towards the socket's limit, so "
+        "TCP Small Queues has no effect",
     )
     gro_ns: Annotated[Count, Written(DurationText, "_ns")] | None = Field(
         default=None,
-        description="segments received within this time are merged; none are if absent",
+        description="segments received within this time are merged (GRO); if absent, none are",
     )
     wake_ns: Annotated[Count, Written(DurationText, "ns", "time")] = Field(
-        default=0, description="delay until a waiting application reads the data that have arrived"
+        default=0,
+        description="delay from the arrival of data until a waiting application starts to read",
     )
     read_ns: Annotated[Count, Written(DurationText, "ns", "time")] = Field(
-        default=0, description="duration of a read; data that arrive during it are read right after"
+        default=0,
+        description="duration of a read; data that arrive during a read are read right after it",
     )
     receive_bits_per_sec: Annotated[Count, Written(RateText, "bits_per_sec", "rate")] | None = (
         Field(
             default=None,
-            description="rate at which the host takes packets from the link; at once if absent",
+            description="rate at which the host processes packets from the link; if absent, "
+            "without delay",
         )
     )
     receive_packet_ns: Annotated[Count, Written(DurationText, "ns", "time")] = Field(
         default=0,
-        description="time that the host takes for each received packet, in addition to that rate",
+        description="time that the host needs for each received packet, in addition to the time "
+        "at the receive rate",
     )
     receive_buffer_bytes: Annotated[Count, Written(SizeText, "_bytes")] = Field(
-        default=0, description="limit of the queue of received packets; packets beyond it are lost"
+        default=0,
+        description="size of the queue of received packets; packets that do not fit are dropped",
     )
 
 

@@ -1,4 +1,4 @@
-"""The JSON Schemas of files, for editors: the models, in the form that files have."""
+"""The JSON Schemas of study files and users files, for editors."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ def study_schema() -> dict[str, Any]:
     properties = schema["properties"]
     scalars = {key: value for key, value in properties.items() if key not in TABLES}
     scalars |= {
-        key: {"type": "string", "description": f"{key} in one line, instead of [{key}]"}
+        key: {"type": "string", "description": f"{key} in one line, instead of a table [{key}]"}
         for key in _BOTH
     }
     tables = {key: value for key, value in properties.items() if key in TABLES}
     tables |= {key: _link(properties[key]) for key in ("link", "reverse_link")}
     study = {
         "type": "object",
-        "description": "name of the study, and all keys that are not tables",
+        "description": "name of the study, and all keys without a table of their own",
         "properties": scalars,
         "additionalProperties": False,
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A study of cwndlab",
+        "title": "A study file of cwndlab",
         "type": "object",
         "properties": {"study": study, **tables},
         "additionalProperties": False,
@@ -49,21 +49,21 @@ def users_schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **schema,
-        "title": "A population of networks of cwndlab",
+        "title": "A users file of cwndlab: a population of networks",
         "$defs": _definitions(schema["$defs"]),
     }
 
 
 def schema_text(of: Literal["study", "users"]) -> str:
-    """The schema as the file in docs/reference/ has it."""
+    """Return the schema as the text of its file in docs/reference/."""
     schema = study_schema() if of == "study" else users_schema()
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def _definitions(own: dict[str, Any]) -> dict[str, Any]:
-    """Return the definitions of the models and of the core's links; a kind alone means its table.
+    """Return the definitions of the models and of the core's links.
 
-    A string can stand for an application, as in `application = "bulk"`.
+    Describe each kind like its table, and let a string such as `"bulk"` stand for an application.
     """
     for definition in own.values():
         for name, value in definition.get("properties", {}).items():
@@ -77,5 +77,5 @@ def _definitions(own: dict[str, Any]) -> dict[str, Any]:
 
 
 def _link(field: dict[str, Any]) -> dict[str, Any]:
-    """Replace the placeholder of a link by the property of its table."""
+    """Replace the placeholder of a link with a reference to the definition of a link."""
     return {"$ref": "#/$defs/Link", "description": field["description"]}

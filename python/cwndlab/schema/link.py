@@ -1,7 +1,7 @@
-"""A link as a study has it: `[link]`, `[reverse_link]`, or a line that is short for one.
+"""A link in the form used in study files: `[link]`, `[reverse_link]`, or one line of text.
 
-The core (`crates/texts`) defines its keys and their meaning. Here a link is a single value of a
-study, whose keys the core has checked.
+The core (`crates/texts`) defines the keys of links and their meaning. In this module, a link is a
+single value of a study, whose keys the core has checked.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class Link:
     """One direction of a path: a wire, a chain of stages, a medium, or a preset with changes."""
 
     table: Mapping[str, Any] = field(default_factory=dict)
-    """The keys as written, each table in its canonical form: `{ kind = "iid" }`."""
+    """The keys as written, with each inner table in its canonical form: `{ kind = "iid" }`."""
 
     @classmethod
     def read(cls, written: object) -> Link:
-        """Read a link from a table or a line.
+        """Read a link from a table or a line of text.
 
         Raises:
-            DocumentError: it is not a link; the message names each key.
+            DocumentError: the value is not a link; the message names each wrong key.
         """
         if isinstance(written, Link):
             return written
@@ -44,14 +44,14 @@ class Link:
 
     @property
     def preset(self) -> str | None:
-        """The preset or TOML file that it names."""
+        """Name of the preset or TOML file that the link is based on; None if there is none."""
         return self.table.get("preset")
 
     @classmethod
     def __get_pydantic_core_schema__(
         cls, _source: object, _handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
-        """Make pydantic read a link with `read`, and write it as its table."""
+        """Make pydantic read links with `read` and write them as tables."""
         return core_schema.no_info_plain_validator_function(
             cls.read,
             serialization=core_schema.plain_serializer_function_ser_schema(lambda link: link.table),

@@ -1,4 +1,4 @@
-"""A real network, and where and when it is measured."""
+"""Where and when a study is measured on a real network."""
 
 from __future__ import annotations
 
@@ -22,26 +22,29 @@ class LivePath(Model):
     kind: Annotated[Literal["live"], Inferred()] = "live"
     place: str = Field(
         default="here",
-        description="name of the place; runs are measured when --place gives the same name",
+        description="name of the place; runs are measured only if --place gives the same name",
     )
     period: Annotated[str, Field(pattern=PERIOD)] | None = Field(
-        default=None, description='period of the day, by this machine\'s clock: "06:00-07:30"'
+        default=None,
+        description='time of day in which runs are measured, by the local clock: "06:00-07:30"',
     )
     days: Days = Field(default="all", description="days of the week on which runs are measured")
     at_most: _Positive | None = Field(
-        default=None, description="most runs of one combination in one period of a day"
+        default=None,
+        description="largest number of runs of one combination of levels in one period of one day",
     )
     pause_ns: Annotated[Count, Written(DurationText, "_ns"), IfAbsent(2 * 10**9)] = Field(
         default=0, description="pause between two runs"
     )
     algorithm_on: AlgorithmOn = Field(
         default="sender",
-        description="end that uses the study's algorithm; the other one keeps its machine's "
-        "default, which is cubic in simulations",
+        description="machine that uses the study's algorithm; the other machine keeps its default "
+        "algorithm, which is cubic in simulations",
     )
     udp_bits_per_sec: Annotated[_Positive, Written(RateText, "_bits_per_sec")] | None = Field(
         default=None,
-        description="rate of datagrams sent beside the data, to record their loss and jitter",
+        description="rate of UDP datagrams sent in parallel with the data, to measure loss and "
+        "jitter",
     )
 
 

@@ -1,7 +1,7 @@
-"""The path of a scenario: wires, a radio cell or a Wi-Fi channel as the core has made them.
+"""The path of a scenario: wires, a radio cell or a Wi-Fi channel, in the form that the core makes.
 
-The core defines its keys, units and defaults (`crates/texts`; `crates/link` reads them); this
-module only accesses them. A real network is a path defined here.
+The core defines the keys, units and defaults of a path (`crates/texts`; `crates/link` reads them);
+this module only gives access to them. Only the path of a real network is defined in Python.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from cwndlab.schema.live import LivePath
 
 
 class PathPart(dict[str, Any]):
-    """A table of a path, whose keys are attributes; absent keys are None."""
+    """A table of a path, whose keys can be read as attributes; absent keys are None."""
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  JSON
         if name.startswith(("__", "model_")):
@@ -24,7 +24,7 @@ class PathPart(dict[str, Any]):
 
 
 def as_parts(value: object) -> Any:  # noqa: ANN401  JSON
-    """Return JSON whose tables are `PathPart`s."""
+    """Return a JSON value with all tables converted to `PathPart`."""
     if isinstance(value, Mapping):
         return PathPart({str(key): as_parts(inner) for key, inner in value.items()})
     if isinstance(value, list | tuple):

@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 
 
 def links_of(path: PathPart | LivePath) -> list[PathPart]:
-    """Return the links of a chain; other paths are a single link, and a real network has none."""
+    """Return the links of a path: those of a chain, the path itself, or none if it is live."""
     if isinstance(path, LivePath):
         return []
     return list(path.links) if path.kind == "chain" else [path]
 
 
 def has_medium(path: PathPart | LivePath) -> bool:
-    """Whether users have queues of their own somewhere on the path."""
+    """Whether the path contains a cell or a Wi-Fi channel, where each user has its own queue."""
     return any(link.kind in ("cell", "wifi") for link in links_of(path))
 
 
 def wire_stages(path: PathPart | LivePath, direction: Direction) -> list[PathPart]:
-    """The wires that packets pass in a direction, in their order."""
+    """Return the stages of wires in one direction, in the order in which packets pass them."""
     wires = [link for link in links_of(path) if link.kind == "wire"]
     if direction is Direction.DOWNLINK:
         return [stage for wire in wires for stage in wire.forward]
@@ -32,7 +32,7 @@ def wire_stages(path: PathPart | LivePath, direction: Direction) -> list[PathPar
 
 
 def propagation_ns(path: PathPart | LivePath, direction: Direction) -> int:
-    """Return the delay of every packet in a direction, without waiting times."""
+    """Return the propagation delay of the path in one direction, without queueing."""
     return sum(_propagation_ns(link, direction) for link in links_of(path))
 
 
@@ -48,5 +48,5 @@ def _propagation_ns(link: PathPart, direction: Direction) -> int:
 
 
 def base_rtt_ns(path: PathPart | LivePath) -> int:
-    """The delay of both directions together."""
+    """Return the sum of the propagation delays of both directions."""
     return propagation_ns(path, Direction.DOWNLINK) + propagation_ns(path, Direction.UPLINK)

@@ -1,4 +1,4 @@
-"""Validation errors for the user: the key, what is wrong with it, and what to write."""
+"""Validation errors for the user: the key, its problem, and how to correct it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class FieldError(ValueError):
-    """A value that cannot be used, and the key path at which it stands."""
+    """An invalid value and the path of its key."""
 
     def __init__(self, key: KeyPath, message: str) -> None:
         super().__init__(message)
@@ -27,7 +27,7 @@ class FieldError(ValueError):
 
 
 class DocumentError(ValueError):
-    """Values that cannot be used in a part of a document that the core has read."""
+    """Invalid values in a part of a document that the core has read."""
 
     def __init__(self, problems: list[FieldError]) -> None:
         super().__init__("; ".join(problem.message for problem in problems))
@@ -37,12 +37,12 @@ class DocumentError(ValueError):
 def field_errors(
     error: ValidationError, model: type[BaseModel], document: object
 ) -> list[FieldError]:
-    """All errors in `document`, which was to become a `model`."""
+    """Validate `document` as a `model`, and return all errors found."""
     return [found for details in error.errors() for found in _told(details, model, document)]
 
 
 def _told(details: ErrorDetails, model: type[BaseModel], document: object) -> list[FieldError]:
-    """Return the problems of one error; for a link, one problem for each wrong key."""
+    """Return the problems that one pydantic error describes; a link has one for each wrong key."""
     refused = details.get("ctx", {}).get("error")
     whole = _field_error(details, model, document)
     if not isinstance(refused, DocumentError):
@@ -109,18 +109,18 @@ _OF_ONE_VALUE = ("string_type", "int_type", "bool_type", "value_error", "literal
 
 
 def plain_message(details: ErrorDetails) -> str:
-    """Describe the problem of a value, from pydantic's message."""
+    """Return pydantic's message about a value in our wording."""
     message = details["msg"]
     return message.replace("Input should be", "must be").replace("Input should", "must")
 
 
 def _keys_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
-    """The keys that the model at `location` has."""
+    """Return the keys of the model at `location`."""
     return sorted({key for model_ in _models_at(model, location) for key in model_.model_fields})
 
 
 def _description_at(model: type[BaseModel], location: tuple[int | str, ...]) -> str:
-    """Describe the key at `location`; empty if there is no description."""
+    """Return the description of the key at `location`; empty if it has none."""
     fields = (
         inner.model_fields.get(str(location[-1])) for inner in _models_at(model, location[:-1])
     )
@@ -128,7 +128,7 @@ def _description_at(model: type[BaseModel], location: tuple[int | str, ...]) -> 
 
 
 def _models_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[type[BaseModel]]:
-    """The models that may stand at `location`."""
+    """Return the models that are allowed at `location`."""
     annotations: list[Any] = [model]
     for part in location:
         annotations = [
@@ -138,7 +138,7 @@ def _models_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[
 
 
 def _step(annotation: object, part: int | str) -> list[Any]:
-    """Return the type annotations that `part`, a key or a position, has within this one."""
+    """Return the annotations of `part` (a key or a position) inside this annotation."""
     found: list[Any] = []
     for model in _models([annotation]):
         if isinstance(part, str) and part in model.model_fields:
@@ -149,7 +149,7 @@ def _step(annotation: object, part: int | str) -> list[Any]:
 
 
 def _models(annotations: list[Any]) -> list[type[BaseModel]]:
-    """The models among `annotations`, looked for inside unions, tuples and the like."""
+    """Return the models in `annotations`, including those inside unions, tuples and the like."""
     found: list[type[BaseModel]] = []
     for annotation in annotations:
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):

@@ -1,4 +1,4 @@
-"""The values between which an assumed figure may lie, as presets and `data/ranges.toml` have them.
+"""The ranges of assumed values, in the form used in presets and `data/ranges.toml`.
 
 ```toml
 [ranges.queue]
@@ -22,23 +22,23 @@ _FEWEST_CHOICES = 2
 
 
 class Basis(Model):
-    """Origin of a range or a weight: a source, invented, or partly both."""
+    """Origin of a range or a weight: published, invented, or partly both."""
 
-    source: str | None = Field(default=None, description="where it stands")
+    source: str | None = Field(default=None, description="publication that contains the value")
     invented: str | None = Field(
-        default=None, description="what has no source, and why the value was chosen"
+        default=None, description="parts that have no source, and reasons for the values chosen"
     )
 
     @model_validator(mode="after")
     def _has_one(self) -> Self:
         if self.source is None and self.invented is None:
-            msg = 'give a "source", or say under "invented" what has none'
+            msg = 'give a "source", or list under "invented" the values that have no source'
             raise ValueError(msg)
         return self
 
     @property
     def basis(self) -> str:
-        """The source, and after the word "invented" what has none."""
+        """The source, followed by "invented:" and the parts that have no source."""
         invented = self.invented and f"invented: {self.invented}"
         return "; ".join(part for part in (self.source, invented) if part)
 
@@ -48,31 +48,33 @@ class Choice(Model):
 
     name: str = Field(description="name of the choice")
     set: dict[str, Any] = Field(
-        default={}, description="settings by path; without any, the link is unchanged"
+        default={},
+        description="settings of this choice, by path; if absent, the link is unchanged",
     )
 
 
 class Range(Basis):
-    """The range of one key of a network: between two numbers, or one of several choices.
+    """The range of one setting of a network: an interval of numbers, or several choices.
 
-    All paths of a number vary together: the first one takes the value, the others keep their ratio
-        to it (`log`) or their distance from it (`linear`).
+    If a range has several paths, they vary together: the first path is set to the value drawn; the
+    other paths keep their ratio to it (`log`) or their difference from it (`linear`).
     """
 
     paths: tuple[str, ...] = Field(
-        default=(), description="paths in the study, such as link.server"
+        default=(), description="keys of the study that vary together, such as link.server"
     )
     low: str | int | None = Field(default=None, description="smallest value")
     high: str | int | None = Field(default=None, description="largest value")
     unit: str = Field(
-        default="", description="unit of numbers that are written without one, such as users"
+        default="", description="unit of numbers that are written without a unit, such as users"
     )
     scale: Literal["linear", "log"] = Field(
         default="linear",
-        description="distribution; other paths keep their ratio (log) or distance (linear)",
+        description="scale on which values are distributed uniformly; further paths keep their "
+        "ratio (log) or difference (linear)",
     )
     choices: tuple[Choice, ...] = Field(
-        default=(), description="values of a key that is not a number, one of which is drawn"
+        default=(), description="choices for a key that is not a number, one of which is drawn"
     )
 
     @model_validator(mode="after")
@@ -81,12 +83,12 @@ class Range(Basis):
         has_choices = len(self.choices) >= _FEWEST_CHOICES
         has_both = bool(self.choices) and (self.low is not None or self.high is not None)
         if has_both or not (is_number or has_choices):
-            msg = 'a range has "paths", "low" and "high", or at least two "choices"'
+            msg = 'a range needs either "paths", "low" and "high", or at least two "choices"'
             raise ValueError(msg)
         return self
 
     @property
     def all_paths(self) -> tuple[str, ...]:
-        """The keys of the link that it may change."""
+        """The keys of the link that the range may change."""
         chosen = (path for choice in self.choices for path in choice.set)
         return tuple(dict.fromkeys((*self.paths, *chosen)))

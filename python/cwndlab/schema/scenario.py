@@ -1,8 +1,8 @@
 """The canonical scenario: everything that determines a run, in whole SI units.
 
-The simulator, and later the kernel helper and the live server, take its JSON. A field that is
-absent has its default; an unknown one is an error on both sides, except in the path, whose keys
-only the core knows. A test checks that Rust's types for the rest match these.
+The simulator, the kernel helper and the live server read its JSON. An absent field has its
+default. An unknown field is an error in Python and in Rust, except in the path, whose keys only
+the core knows. A test checks that the Rust types of all other parts match these models.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SCENARIO_VERSION: Literal[1] = 1
 
 
 class End(Model):
-    """One end's TCP stack."""
+    """The TCP stack of one end of a connection."""
 
     stack: str
     algorithm: str
@@ -45,7 +45,7 @@ class ScenarioFlow(Model):
 
 
 class ScenarioRecord(Model):
-    """The recordings of a run in addition to its summary."""
+    """Data to record for a run in addition to its summary."""
 
     sample_interval_ns: Count | None = None
     events: bool = False
@@ -67,5 +67,5 @@ class Scenario(Model):
     jiffies_phase_ns: Count | None = None
 
     def to_json(self) -> str:
-        """The canonical JSON: sorted keys, no spaces, nothing that is null."""
+        """Return the canonical JSON: sorted keys, no spaces, no null values."""
         return canonical_json(self.model_dump(mode="json", exclude_none=True))

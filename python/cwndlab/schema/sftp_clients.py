@@ -1,4 +1,4 @@
-"""SFTP clients: the size of requests and how many are outstanding, with sources."""
+"""SFTP clients: the size and the number of their outstanding requests, with sources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SftpClient:
-    """A client with equal settings in both directions."""
+    """An SFTP client; its settings are the same for downloads and uploads."""
 
     title: str
     request_bytes: int
@@ -24,7 +24,7 @@ class SftpClient:
 
 @functools.cache
 def sftp_clients() -> Mapping[str, SftpClient]:
-    """The clients that are known, by name."""
+    """Return the known clients, by name."""
     path = files("cwndlab").joinpath("data", "sftp-clients.toml")
     tables = tomllib.loads(path.read_text("utf-8"))
     return {name: SftpClient(**table) for name, table in tables.items()}

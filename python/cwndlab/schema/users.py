@@ -1,4 +1,4 @@
-"""A population of networks as its file has it: `data/users/*.toml`, and files of users.
+"""A population of networks, in the form used in `data/users/*.toml` and in users files.
 
 ```toml
 title = "Who visits our site"
@@ -33,18 +33,20 @@ def _filled(value: Filled) -> Filled:
 
 
 class WrittenClass(Basis):
-    """Users whose networks are alike; `source` or `invented` say where the weight comes from."""
+    """Users with similar networks; `source` or `invented` gives the origin of the weight."""
 
     name: Annotated[str, AfterValidator(_filled)] = Field(
         description="name of the class in results"
     )
-    link: Link = Field(description="link of these users: a table, or a line such as lte-typical")
+    link: Link = Field(
+        description="link of these users: a table, or one line of text such as lte-typical"
+    )
     weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
-        description="weight of the class, relative to the others'"
+        description="weight of the class, relative to the weights of the other classes"
     )
     set: dict[str, Any] = Field(
         default={},
-        description='further settings of the study for this class: "link.server" = "40 ms"',
+        description='other study settings for this class, by path: "link.server" = "40 ms"',
     )
 
 
@@ -53,7 +55,7 @@ class WrittenPopulation(Model):
 
     title: str = Field(default="", description="title of the population in reports")
     description: str = Field(
-        default="", description="the users that the population stands for, in a few sentences"
+        default="", description="the users that the population represents, in a few sentences"
     )
     users: Annotated[tuple[WrittenClass, ...], AfterValidator(_filled)] = Field(
         description="the classes of users"

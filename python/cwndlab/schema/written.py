@@ -1,10 +1,11 @@
-"""How people write a model that has whole SI units.
+"""Derive the form used in study files from models in whole SI units.
 
-Hosts, applications and live networks have too many figures to define each of them twice, so the SI
-model is the only definition. `Written` says which quantity people write for a field, and
-`written_form` makes the model into which a study file is read. Every key of that form may be
-absent, so that the keys of a preset and of a study can be combined, unless the form is whole: then
-all keys that the SI model needs are required. `to_si` makes the SI model of it.
+Hosts, applications and live networks have too many settings to define each of them twice, so the
+SI model is the only definition. `Written` marks a field that study files contain as a quantity
+with a unit, and `written_form` makes the model as which a study file is read. Its keys are all
+optional, which allows the keys of a preset and of a study to be combined. In a whole form, all
+keys that the SI model needs are required. `to_si` converts a value in the written form to the SI
+model.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A field of an SI model that people write as a quantity with its unit."""
+    """Marks a field of an SI model that study files contain as a quantity with a unit."""
 
     text: Any  # the type that reads and writes it
     unit: str  # how the SI field's name ends
@@ -45,7 +46,7 @@ class Written:
     scale: int = 1  # how many of the text's smallest units are one of the field's
 
     def key(self, name: str) -> str:
-        """Name of the field in files."""
+        """Return the field's key in study files."""
         return name.removesuffix(self.unit) + self.instead
 
     def to_si(self, value: Any, key: KeyPath) -> Any:  # noqa: ANN401  a number or several
@@ -53,11 +54,11 @@ class Written:
         if isinstance(value, tuple):
             return [self.to_si(item, (*key, n)) for n, item in enumerate(value)]
         if value % self.scale:
-            raise FieldError(key, f"too fine for a field that counts in {self.unit.strip('_')}")
+            raise FieldError(key, f"must be a whole number of {self.unit.strip('_')}")
         return value // self.scale
 
     def to_text(self, value: int) -> str:
-        """Return the value as people write it."""
+        """Return the value as written in study files."""
         serializer = next(
             item for item in self.text.__metadata__ if isinstance(item, PlainSerializer)
         )
@@ -67,29 +68,29 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class IfAbsent:
-    """Default of a field in files; the scenario itself always holds a value."""
+    """Default of a field in study files; scenarios always contain a value."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Inferred:
-    """Marks a field that follows from the rest of the study, so people do not write it."""
+    """Marks a field that is derived from the rest of the study and has no key in study files."""
 
 
 def written_key(field: FieldInfo, name: str) -> str:
-    """Return the key that stands in files for a field of an SI model."""
+    """Return the key in study files for a field of an SI model."""
     written = _mark(field, Written)
     return written.key(name) if written else name
 
 
 @functools.cache
 def written_form(model: type[Model], *, is_whole: bool = False) -> type[Model]:
-    """The model that people's keys are read into.
+    """Return the model of a study file's form of `model`.
 
     Args:
         model: the model in whole SI units.
-        is_whole: whether keys without a default are required; otherwise every key may be absent.
+        is_whole: whether keys without a default are required; otherwise all keys are optional.
     """
     fields: dict[str, Any] = {}
     for name, field in model.model_fields.items():
@@ -128,7 +129,7 @@ def _whole_field(field: FieldInfo, annotation: Any) -> tuple[Any, Any]:  # noqa:
 
 
 def _form(annotation: Any, field: FieldInfo | None = None) -> Any:  # noqa: ANN401  types
-    """The written form of a type."""
+    """Return the type that stands for this type in study files."""
     written = _mark(field, Written) if field else None
     bare = _bare(annotation)
     if typing.get_origin(bare) is tuple:
@@ -148,7 +149,7 @@ def _form(annotation: Any, field: FieldInfo | None = None) -> Any:  # noqa: ANN4
 
 
 def word_as_kind(value: object) -> object:
-    """`"codel"` is short for `{ kind = "codel" }`."""
+    """Expand a word to a table: `"codel"` is short for `{ kind = "codel" }`."""
     return {"kind": value} if isinstance(value, str) else value
 
 
@@ -156,13 +157,16 @@ SI = TypeVar("SI", bound=Model)
 
 
 def to_si(value: Model, model: type[SI], key: KeyPath, **inferred: object) -> SI:
-    """Return the SI model of the value at `key`.
+    """Convert the value at `key` to its SI model.
 
-    Args: value: the value as written. model: the SI model. key: the key of the value. **inferred:
-    the fields that people do not write.
+    Args:
+        value: the value as written.
+        model: the SI model.
+        key: the key of the value.
+        **inferred: the fields that have no key in study files.
 
     Raises:
-        FieldError: something is missing, or does not fit.
+        FieldError: a value is missing or invalid.
     """
     document = _document(value, model, key) | inferred
     try:
@@ -174,7 +178,7 @@ def to_si(value: Model, model: type[SI], key: KeyPath, **inferred: object) -> SI
 
 
 def _document(value: Model, model: type[Model], key: KeyPath) -> dict[str, Any]:
-    """The SI model's own keys, with values that are not checked yet."""
+    """Return the document of the SI model, with values that are not yet checked."""
     document: dict[str, Any] = {}
     for name, field in _written_fields(model).items():
         if field.is_inferred:
@@ -193,7 +197,7 @@ def _document(value: Model, model: type[Model], key: KeyPath) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _WrittenField:
-    """A field of an SI model: the key that people write, and its annotations."""
+    """A field of an SI model: its key in study files, and its annotations."""
 
     key: str
     annotation: Any
@@ -216,7 +220,7 @@ def _written_fields(model: type[Model]) -> Mapping[str, _WrittenField]:
 
 
 def _plain(given: Any, annotation: Any, key: KeyPath) -> Any:  # noqa: ANN401  types
-    """Return a value as the SI model's document holds it."""
+    """Return a value in the form of the SI model's document."""
     if isinstance(given, tuple):
         inner = typing.get_args(_bare(annotation))[0]
         return [_plain(item, inner, (*key, n)) for n, item in enumerate(given)]
@@ -232,7 +236,7 @@ def _plain(given: Any, annotation: Any, key: KeyPath) -> Any:  # noqa: ANN401  t
 
 
 def merged(base: Any, own: Any) -> Any:  # noqa: ANN401  values of a model
-    """Return `own` with the keys that only `base` has; kinds of tables are not mixed."""
+    """Return `own`, completed by the keys that only `base` has, unless their kinds differ."""
     if not isinstance(base, Model) or type(base) is not type(own):
         return own
     values = {name: getattr(base, name) for name in base.model_fields_set}
@@ -242,7 +246,7 @@ def merged(base: Any, own: Any) -> Any:  # noqa: ANN401  values of a model
 
 
 def _written_path(model: type[Model], location: tuple[int | str, ...]) -> KeyPath:
-    """Return the key as written of the SI model's field at `location`."""
+    """Return the key in study files of the SI model's field at `location`."""
     path: KeyPath = ()
     models = [model]
     for part in location:
@@ -261,7 +265,7 @@ def _written_path(model: type[Model], location: tuple[int | str, ...]) -> KeyPat
 
 
 def texts(value: Model) -> Iterator[tuple[str, str]]:
-    """Each figure of an SI model that differs from its default: its written path and text."""
+    """Yield the written path and the text of each value that differs from its default."""
     for name, field in type(value).model_fields.items():
         given = getattr(value, name)
         if name == "kind" or given is None or given == field.default:
@@ -290,7 +294,7 @@ def _texts(given: Any, path: str, written: Written | None) -> Iterator[tuple[str
 
 
 def models_in(annotation: Any) -> list[type[Model]]:  # noqa: ANN401  types
-    """The models that a type is made of."""
+    """Return all models in a type."""
     bare = _bare(annotation)
     if isinstance(bare, type) and issubclass(bare, Model):
         return [bare]
@@ -312,7 +316,7 @@ Marked = TypeVar("Marked", Written, IfAbsent, Inferred)
 
 
 def _mark(field: FieldInfo, kind: type[Marked]) -> Marked | None:
-    """Return the annotations of a field, those inside `Optional` included."""
+    """Return the first annotation of this kind on a field or inside its type (`Optional`)."""
     metadata = list(field.metadata)
     pending: list[Any] = [field.annotation]
     while pending:

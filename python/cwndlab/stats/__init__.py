@@ -1,8 +1,8 @@
 """Statistics over runs: intervals, paired comparisons, tests, and small summaries.
 
-A *run* is the unit of resampling, never a sample within a run: samples of one run depend on each
-other, runs with different seeds do not.  Runs of two algorithms with the same seed saw the same
-channel, so comparisons are made pair by pair.
+The unit of resampling is always a *run*, never a sample within a run: the samples of a run are
+correlated, whereas runs with different seeds are independent. Runs of two algorithms with the same
+seed saw the same channel, so comparisons are made pair by pair.
 """
 
 from cwndlab.stats.bootstrap import (

@@ -1,15 +1,15 @@
 """Bias-corrected and accelerated (BCa) bootstrap intervals over runs.
 
-B. Efron, "Better bootstrap confidence intervals", JASA 82 (1987), gives the interval; the
-acceleration comes from the jackknife.  With ten to twenty runs, which is what studies have, the
-plain interval is too narrow (it covers 91 % instead of 95 % at n = 10), because resampling
-underestimates the variance by (n - 1) / n and does not account for Student's t distribution.  T.
-Hesterberg, "What teachers should know about the bootstrap", The American Statistician 69 (2015),
-widens the tail probability for that (the "expanded" interval); we do the same to BCa, and a test
-simulates the coverage.
+The interval is defined in B. Efron, "Better bootstrap confidence intervals", JASA 82 (1987); the
+acceleration comes from the jackknife. With ten to twenty runs, as in most studies, the plain
+interval is too narrow (its coverage is 91 % instead of 95 % at n = 10), because resampling
+underestimates the variance by a factor of (n - 1) / n and does not account for Student's t
+distribution. T. Hesterberg, "What teachers should know about the bootstrap", The American
+Statistician 69 (2015), therefore adjusts the tail probability (the "expanded" interval). We apply
+the same adjustment to BCa, and a test simulates the coverage.
 
-The draws are seeded and shared by all statistics of the same number of runs, so an interval is the
-same on every machine and every time.
+The draws are seeded, and all statistics with the same number of runs share them, so an interval is
+reproducible on every machine.
 """
 
 import math
@@ -41,7 +41,7 @@ _MANY_RUNS, _GROUPS = 5_000, 500
 class Interval:
     """An estimate over runs with its confidence interval.
 
-    `low` and `high` are None for one run: nothing is known about its uncertainty.
+    `low` and `high` are None for a single run, because the uncertainty is unknown.
     """
 
     estimate: float
@@ -52,23 +52,23 @@ class Interval:
 
     @property
     def is_one_run(self) -> bool:
-        """Whether there is no interval because there was one run."""
+        """Whether there is no interval because there was only one run."""
         return self.low is None
 
     @property
     def is_constant(self) -> bool:
-        """Whether several runs gave exactly the same value: nothing in them is random."""
+        """Whether several runs gave exactly the same value, because nothing in them is random."""
         return self.runs > 1 and self.low == self.high
 
     @property
     def half_width(self) -> float | None:
-        """Half the distance between the bounds; None for one run."""
+        """Half the width of the interval; None for a single run."""
         if self.low is None or self.high is None:
             return None
         return (self.high - self.low) / 2
 
     def scaled(self, factor: float) -> "Interval":
-        """Return the same interval in another unit, `factor` (positive) times as large."""
+        """Return the interval in another unit: all values times a positive `factor`."""
         if factor <= 0:
             msg = f"factor is {factor}, but must be positive to keep the bounds in order"
             raise ValueError(msg)
@@ -99,8 +99,8 @@ def interval_of_means(
 ) -> Interval:
     """Return a statistic of the runs' means with its BCa interval.
 
-    Time and memory of the bootstrap grow with the square of the runs. Of more than some thousand,
-    the means of groups are resampled instead, which spread about the mean as the runs do.
+    Time and memory of the bootstrap grow with the square of the number of runs. Above a
+    few thousand runs, the runs are grouped, and means of groups are resampled.
     """
     runs = np.asarray(values, dtype=np.float64)
     if runs.ndim == 0 or len(runs) < _MANY_RUNS:
@@ -124,15 +124,15 @@ def bca_interval(
 ) -> Interval:
     """Return `statistic` of runs with its BCa interval.
 
-    `values` has one row for each run: a vector, or a matrix for a statistic of several columns
-    such as a ratio of means, whose rows are resampled together.
+    `values` has one row for each run. It is a vector, or a matrix for a statistic of several
+    columns, such as a ratio of means; each row of the matrix is resampled as a whole.
     """
     runs = np.asarray(values, dtype=np.float64)
     if runs.ndim == 0 or len(runs) == 0:
         msg = "an interval needs at least one run"
         raise ValueError(msg)
     if not np.isfinite(runs).all():
-        msg = "a run's value is missing or infinite; drop such runs first and say so"
+        msg = "the value of a run is missing or infinite; drop such runs first, and report it"
         raise ValueError(msg)
     count = len(runs)
     estimate = float(statistic(runs[np.newaxis])[0])
@@ -154,7 +154,7 @@ def bca_interval(
 def _bca_probabilities(
     estimate: float, resampled: Floats, left_out: Floats, count: int, confidence: float
 ) -> tuple[float, float]:
-    """Return which quantiles of the sorted resampled values bound the interval (Efron 1987)."""
+    """Return the probabilities of the quantiles that bound the interval (Efron 1987)."""
     below = np.count_nonzero(resampled < estimate)
     ties = np.count_nonzero(resampled == estimate)
     share = (below + ties / 2) / len(resampled)
@@ -183,14 +183,14 @@ def _mean(resamples: Floats) -> Floats:
 
 @lru_cache(maxsize=32)
 def _draws(count: int, draws: int) -> npt.NDArray[np.int32]:
-    """Return indices of `draws` resamples of `count` runs, the same for every call."""
+    """Return the indices of `draws` resamples of `count` runs; they are the same in every call."""
     generator = np.random.default_rng([_SEED, count])
     return generator.integers(count, size=(draws, count), dtype=np.int32)
 
 
 @lru_cache(maxsize=32)
 def _jackknife(count: int) -> npt.NDArray[np.int32]:
-    """Return, row by row, all indices but one."""
+    """Return a matrix whose n-th row contains all indices except n."""
     indices = np.arange(count, dtype=np.int32)
     rows = np.broadcast_to(indices, (count, count))
     return rows[~np.eye(count, dtype=np.bool_)].reshape(count, count - 1)

@@ -1,14 +1,15 @@
-"""Intervals that cover the true value even with ten skewed runs; decisions use them.
+"""Intervals for decisions; their coverage is close to nominal even for ten skewed runs.
 
-Simulated at 10 to 40 runs, the BCa interval of a mean or of a ratio of means covers 91 to 94 %
-instead of 95 % where runs are skewed (a radio channel that varies by half of its mean), Student's t
-interval 91 to 95 %; they miss on different sides.  The hull of the two covers 93 to 97 % and is
-5 % wider.  The bootstrap-t interval covers as well, but has no bound where most pairs are equal.
+In simulations with 10 to 40 skewed runs (a radio channel that varies by half of its mean), the BCa
+interval of a mean or of a ratio of means has a coverage of 91 to 94 % instead of 95 %, and
+Student's t interval has 91 to 95 %. The two intervals miss the true value on different sides. Their
+hull has a coverage of 93 to 97 % and is 5 % wider. The bootstrap-t interval has similar coverage,
+but is unbounded if most pairs are equal.
 
-Completion times are judged by their geometric mean, that is by how many times as long they take:
-Student's t interval of the logarithms covers 94 to 96 % from 6 runs on, whatever the skew.
+Completion times are compared by the ratio of their geometric means: Student's t interval of the
+logarithms has a coverage of 94 to 96 % from 6 runs on, whatever the skew.
 
-Both are tested by simulation in `tests/python/stats/test_coverage.py`.
+`tests/python/stats/test_coverage.py` tests both intervals by simulation.
 """
 
 import math
@@ -31,7 +32,7 @@ from cwndlab.stats.bootstrap import (
 def covering_mean(
     values: npt.ArrayLike, *, confidence: float = CONFIDENCE, draws: int = DRAWS
 ) -> Interval:
-    """Return the mean over runs with an interval that has its coverage even for skewed runs."""
+    """Return the mean over runs with an interval that keeps its coverage for skewed runs."""
     runs = np.asarray(values, dtype=np.float64)
     interval = mean_interval(runs, confidence=confidence, draws=draws)
     reach = _students_reach(runs, confidence)
@@ -41,7 +42,7 @@ def covering_mean(
 def covering_ratio(
     ours: Floats, theirs: Floats, *, confidence: float = CONFIDENCE, draws: int = DRAWS
 ) -> Interval:
-    """Return (mean of ours / mean of theirs - 1) over pairs, with a covering interval.
+    """Return (mean of ours / mean of theirs - 1) over pairs, with its interval.
 
     Student's t is applied to the ratio's logarithm, whose variance comes from the delta method.
     """
@@ -57,7 +58,7 @@ def covering_ratio(
 
 
 def geometric_mean(values: npt.ArrayLike, *, confidence: float = CONFIDENCE) -> Interval:
-    """Return the geometric mean over runs with Student's interval of the logarithms."""
+    """Return the geometric mean over runs, with Student's t interval of the logarithms."""
     logs = np.log(np.asarray(values, dtype=np.float64))
     centre, reach = float(logs.mean()), _students_reach(logs, confidence)
     estimate = math.exp(centre)
@@ -71,7 +72,7 @@ def geometric_mean(values: npt.ArrayLike, *, confidence: float = CONFIDENCE) -> 
 
 
 def geometric_ratio(ours: Floats, theirs: Floats, *, confidence: float = CONFIDENCE) -> Interval:
-    """Return (geometric mean of ours over theirs, minus 1) with its interval over pairs."""
+    """Return (geometric mean of the ratio ours / theirs) - 1 with its interval over pairs."""
     ratio = geometric_mean(ours / theirs, confidence=confidence)
     low = None if ratio.low is None else ratio.low - 1
     high = None if ratio.high is None else ratio.high - 1
@@ -79,11 +80,11 @@ def geometric_ratio(ours: Floats, theirs: Floats, *, confidence: float = CONFIDE
 
 
 _LONGEST_REACH = 50.0
-"""Largest bound of a logarithm: a factor of 5e21, beyond which floats overflow."""
+"""Largest half-width on the logarithmic scale, a factor of 5e21; prevents an overflow."""
 
 
 def _students_reach(values: Floats, confidence: float) -> float:
-    """Return half the width of Student's t interval of the mean; nothing for one value."""
+    """Return half the width of Student's t interval of the mean; 0 for a single value."""
     count = len(values)
     if count == 1 or np.ptp(values) <= _ROUNDING * np.abs(values).max():
         return 0.0

@@ -1,8 +1,8 @@
-"""Comparing two algorithms run by run: differences, tests, corrections and decisions.
+"""Compare two algorithms run by run: differences, tests, corrections and decisions.
 
-Equal seeds mean an equal channel, so run i of one algorithm is compared with run i of the other.
-A difference is relative to the other's mean, because "2 % less" is what a reader can judge; the
-smallest effect of interest defines when it is too small to matter.
+Equal seeds give equal channels, so run i of one algorithm is compared with run i of the other. A
+difference is relative to the other algorithm's mean, because a reader can judge a statement such as
+"2 % less". Differences below the smallest effect of interest are too small to matter.
 """
 
 import math
@@ -17,7 +17,7 @@ from cwndlab.stats.bootstrap import CONFIDENCE, DRAWS, Floats, Interval
 from cwndlab.stats.covering import covering_ratio, geometric_ratio
 
 SMALLEST_EFFECT = 0.05
-"""Relative differences below this are too small to matter, unless a study says otherwise."""
+"""Default smallest effect: relative differences below this are too small to matter."""
 
 _EXACT_SIGN_FLIPS = 14  # 2^14 = 16,384 sign patterns; beyond that, DRAWS random ones
 _EXACT_RANKS = 25  # exact distribution of the rank sum up to here, normal approximation beyond
@@ -25,7 +25,7 @@ _SEED = 20_100_611
 
 
 class BoundDecision(StrEnum):
-    """Relation of an interval to a bound."""
+    """Whether a statement about bounds holds, given an interval."""
 
     HOLDS = "holds"
     FAILS = "fails"
@@ -34,7 +34,7 @@ class BoundDecision(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PairedTest:
-    """A two-sided test of "no difference" over pairs."""
+    """Result of a two-sided test over pairs; the null hypothesis is "no difference"."""
 
     name: str
     p_value: float
@@ -43,13 +43,13 @@ class PairedTest:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How one algorithm's runs differ from another's, pair by pair.
+    """The difference between the runs of two algorithms, pair by pair.
 
-    `relative` is (average of ours / average of theirs - 1) with its interval; it is the effect size
-    that verdicts use, and `dominance` says in how many pairs it shows.  Cohen's d is not suitable:
-    paired simulated runs vary so little that it is enormous even for irrelevant differences.
-    `is_negligible` is the outcome of two one-sided tests at 5 %: the 90 % interval lies within the
-    smallest effect.
+    `relative` is (average of ours / average of theirs - 1) with its interval. Verdicts use this
+    effect size, and `dominance` shows how consistent the sign is over pairs. Cohen's d is not
+    suitable: paired simulated runs vary so little that Cohen's d is enormous even for irrelevant
+    differences. `is_negligible` is the outcome of two one-sided tests at 5 %: true if the 90 %
+    interval is within plus or minus the smallest effect.
     """
 
     relative: Interval
@@ -70,7 +70,7 @@ class Difference:
 
     @property
     def dominance(self) -> float:
-        """Share of pairs above less that of pairs below: 1 if all are above, -1 if all below.
+        """Share of pairs above minus share of pairs below; 1 if all are above, -1 if all are below.
 
         Cliff's delta for pairs (N. Cliff, Psychological Bulletin 114 (1993), "d within").
         """
@@ -78,14 +78,14 @@ class Difference:
 
     @property
     def direction(self) -> int:
-        """1 if surely above, -1 if surely below, 0 if the interval covers no difference."""
+        """1 if certainly above, -1 if certainly below, 0 if the interval includes zero."""
         if self.relative.low is None or self.relative.high is None:
             return 0
         return int(self.relative.low > 0) - int(self.relative.high < 0)
 
 
 class Average(StrEnum):
-    """The statistic that sums up a quantity over runs."""
+    """The statistic that summarizes a quantity over runs."""
 
     ARITHMETIC = "mean"
     GEOMETRIC = "geometric mean"
@@ -107,7 +107,7 @@ def relative_difference(
             raise ValueError(msg)
         return geometric_ratio(a, b, confidence=confidence)
     if not b.mean() > 0:
-        msg = "a difference relative to a mean that is not positive has no meaning"
+        msg = "the mean of the other runs is not positive, so there is no relative difference"
         raise ValueError(msg)
     return covering_ratio(a, b, confidence=confidence, draws=draws)
 
@@ -121,7 +121,7 @@ def compare_pairs(
     confidence: float = CONFIDENCE,
     draws: int = DRAWS,
 ) -> Difference:
-    """Compare two algorithms over runs with equal seeds, in equal order."""
+    """Compare two algorithms over runs that have the same seeds in the same order."""
     pairs = _as_pairs(ours, theirs)
     a, b = pairs[:, 0], pairs[:, 1]
     relative = relative_difference(a, b, average=average, confidence=confidence, draws=draws)
@@ -146,9 +146,9 @@ def compare_pairs(
 def decide(
     interval: Interval, *, at_least: float = -math.inf, at_most: float = math.inf
 ) -> BoundDecision:
-    """Return whether an interval lies within bounds, outside of them, or neither.
+    """Return whether an interval lies within bounds, outside the bounds, or neither.
 
-    One run has no interval, so it decides nothing.
+    A single run has no interval, so the result is undecided.
     """
     if interval.low is None or interval.high is None:
         return BoundDecision.UNDECIDED
@@ -160,7 +160,7 @@ def decide(
 
 
 def sign_test(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> PairedTest:
-    """Exact sign test; pairs without a difference are left out."""
+    """Perform an exact sign test; pairs without a difference are left out."""
     deltas = _deltas(ours, theirs)
     count, above = len(deltas), int(np.count_nonzero(deltas > 0))
     fewer = min(above, count - above)
@@ -169,9 +169,10 @@ def sign_test(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> PairedTest:
 
 
 def wilcoxon_signed_rank_test(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> PairedTest:
-    """Wilcoxon's signed-rank test: exact up to 25 pairs, also with ties; beyond, the normal limit.
+    """Perform Wilcoxon's signed-rank test.
 
-    Pairs without a difference are left out, equal differences share the mean of their ranks.
+    The test is exact up to 25 pairs, even with ties; for more pairs, the normal approximation is
+    used. Pairs without a difference are left out; equal differences share their mean rank.
     """
     deltas = _deltas(ours, theirs)
     count = len(deltas)
@@ -197,7 +198,7 @@ def wilcoxon_signed_rank_test(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> Pai
 def paired_permutation_test(
     ours: npt.ArrayLike, theirs: npt.ArrayLike, *, draws: int = DRAWS
 ) -> PairedTest:
-    """Test the mean difference by flipping signs: exact up to 14 pairs, else with seeded draws."""
+    """Test the mean difference by sign flips: exact up to 14 pairs, else with seeded draws."""
     deltas = _deltas(ours, theirs)
     count = len(deltas)
     if count == 0:
@@ -214,7 +215,7 @@ def paired_permutation_test(
 
 
 def holm(p_values: npt.ArrayLike) -> Floats:
-    """Return p-values adjusted for their number by Holm's step-down method, in the given order."""
+    """Return the p-values, in the given order, adjusted by Holm's step-down method."""
     given = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(given, kind="stable")
     steps = given[order] * (len(given) - np.arange(len(given)))
@@ -239,7 +240,7 @@ def _deltas(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> Floats:
 
 
 def _twice_mid_ranks(magnitudes: Floats) -> npt.NDArray[np.int64]:
-    """Return twice the rank of each magnitude, equal ones sharing the mean: whole numbers."""
+    """Return twice the rank of each magnitude (a whole number); ties share the mean rank."""
     order = np.sort(magnitudes)
     edges = [0, *(np.flatnonzero(np.diff(order)) + 1).tolist(), len(order)]
     twice = np.concatenate(

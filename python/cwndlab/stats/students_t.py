@@ -1,6 +1,7 @@
-"""Student's t for whole degrees of freedom, which is all the bootstrap needs of it.
+"""Student's t distribution for whole degrees of freedom.
 
-Closed forms of Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4.
+The closed forms are from Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 and
+26.7.4.
 """
 
 import math
@@ -10,7 +11,7 @@ _BISECTIONS = 80  # halves of an interval of at most 1e6: far below a float's re
 
 
 def cumulative_probability(t: float, degrees_of_freedom: int) -> float:
-    """Probability that a t variable is below `t`."""
+    """Return the probability that a t-distributed variable is below `t`."""
     if degrees_of_freedom < 1:
         msg = f"degrees of freedom are {degrees_of_freedom}, at least 1 is needed"
         raise ValueError(msg)
@@ -34,7 +35,7 @@ def cumulative_probability(t: float, degrees_of_freedom: int) -> float:
 
 @lru_cache(maxsize=256)
 def quantile(probability: float, degrees_of_freedom: int) -> float:
-    """Return the value below which a t variable falls with `probability`."""
+    """Return the value that a t-distributed variable is below with this probability."""
     if not 0 < probability < 1:
         msg = f"probability is {probability}, it must lie between 0 and 1"
         raise ValueError(msg)

@@ -1,4 +1,4 @@
-"""Small summaries: fairness, distributions, the most representative run."""
+"""Small summaries: fairness, distributions, and the most representative run."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ class BoxSummary:
 
 
 def box_summary(values: npt.ArrayLike) -> BoxSummary:
-    """Summarise values for a box plot."""
+    """Return the figures of a box plot of these values."""
     data = _finite(values)
     if len(data) == 0:
         msg = "a box plot needs at least one value"
@@ -45,14 +45,14 @@ def box_summary(values: npt.ArrayLike) -> BoxSummary:
 
 
 def empirical_cdf(values: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """Return the sorted values and the share of values at or below each."""
+    """Return the sorted values, and for each value the share of values at or below it."""
     data = np.sort(_finite(values))
     shares: Floats = np.arange(1, len(data) + 1) / max(len(data), 1)
     return data, shares
 
 
 def jain_index(shares: npt.ArrayLike) -> float | None:
-    """Jain's fairness index: 1 if all are equal, 1 / n if one has all; None where all are zero.
+    """Return Jain's fairness index: 1 for equal shares, 1 / n if one flow has all; None for zeros.
 
     R. Jain, D. Chiu, W. Hawe, DEC-TR-301 (1984).
     """
@@ -66,9 +66,10 @@ def jain_index(shares: npt.ArrayLike) -> float | None:
 def most_representative(measures: npt.ArrayLike, *, is_scaled: bool = True) -> int:
     """Return the row nearest to the mean of all rows (Euclidean): the most representative run.
 
-    The HSDPA paper (2010, section V) takes goodput, RTT and number of timeouts as printed, so that
-    the quantity with the largest numbers dominates (`is_scaled=False`).  By default each column
-    counts in its own standard deviations.  The first of equally near rows is taken.
+    By default, each column is scaled by its standard deviation. With `is_scaled=False`, columns are
+    not scaled, so the quantity with the largest numbers dominates; the HSDPA paper (2010, section
+    V) does this with goodput, RTT and number of timeouts. Of equally near rows, the first is
+    returned.
     """
     rows = np.atleast_2d(np.asarray(measures, dtype=np.float64))
     with np.errstate(invalid="ignore"):
@@ -87,7 +88,7 @@ def most_representative(measures: npt.ArrayLike, *, is_scaled: bool = True) -> i
 
 
 def pareto_front(throughput: npt.ArrayLike, delay: npt.ArrayLike) -> list[int]:
-    """Return, by rising delay, the points that no other beats in both throughput and delay."""
+    """Return the Pareto-optimal points (higher throughput, lower delay) by rising delay."""
     more, less = np.asarray(throughput, dtype=np.float64), np.asarray(delay, dtype=np.float64)
     front: list[int] = []
     for index in np.lexsort((-more, less)):

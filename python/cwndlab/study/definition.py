@@ -1,4 +1,4 @@
-"""A study: a base scenario, the factors that vary it, and how often each combination is run.
+"""A study: a base scenario, the factors that vary it, and the number of repetitions.
 
 ```python
 import cwndlab as cw
@@ -44,7 +44,7 @@ LinkLike = str | TableLike
 
 
 def _with_keys(method: Callable[Keys, None]) -> Callable[Keys, None]:
-    """Add the keys of a study to a docstring, as the schema describes them."""
+    """Add the descriptions of a study's keys from the schema to a docstring."""
     lines = []
     for name in inspect.signature(method).parameters:
         if name != "self":
@@ -58,7 +58,7 @@ def _with_keys(method: Callable[Keys, None]) -> Callable[Keys, None]:
 
 
 class StudyDefinition:
-    """A study that has been checked: every combination of its factors can be run."""
+    """A checked study: every combination of its factors' levels can be run."""
 
     @_with_keys
     def __init__(  # noqa: PLR0913  one argument per key of a study file
@@ -93,7 +93,7 @@ class StudyDefinition:
         record: TableLike | None = None,
         factors: TableLike | None = None,
     ) -> None:
-        """Make a study of the keys of a study file; a list of values becomes a factor.
+        """Create a study from the keys of a study file; a list of values becomes a factor.
 
         Raises:
             StudyError: the study has an error.
@@ -111,15 +111,16 @@ class StudyDefinition:
 
     @classmethod
     def load(cls, path: str | Path, *, is_quick: bool = False, is_live: bool = False) -> Self:
-        """Read a study file; in a results folder, it is the study as it ran.
+        """Read a study file; a file in a results folder gives the study that was run.
 
         Args:
             path: the file.
-            is_quick: whether to change it as its `[quick]` table says.
-            is_live: whether it is measured on a real network instead of on its `[link]`.
+            is_quick: whether to apply the changes in the file's `[quick]` table.
+            is_live: whether to measure the study on a real network instead of on its `[link]`.
 
         Raises:
-            StudyError: it is not a study; the message names file, line and key of each problem.
+            StudyError: the file is not a valid study; the message names the file, line and key of
+                each problem.
         """
         path = Path(path)
         source = TomlSource.read(path)
@@ -146,7 +147,7 @@ class StudyDefinition:
         self.model, self.columns, self.cells = matrix.build(document, source, folder, kept)
 
     model: StudyModel
-    """The checked study, before its factors' levels are filled in."""
+    """The checked study, without the levels of its factors."""
     columns: tuple[str, ...]
     """Names of the factors in results."""
     cells: tuple[Cell, ...]
@@ -159,7 +160,7 @@ class StudyDefinition:
 
     @property
     def title(self) -> str:
-        """Title of the study; its id if it has none."""
+        """Title of the study; if it has none, its id."""
         return self.model.title or self.model.id
 
     @property
@@ -169,7 +170,7 @@ class StudyDefinition:
 
     @property
     def repetitions(self) -> int:
-        """Repetitions of each combination."""
+        """Number of repetitions of each combination of levels."""
         return self.model.repetitions
 
     @property
@@ -189,19 +190,19 @@ class StudyDefinition:
         return matrix.expand(self.model, self.columns, self.cells)
 
     def changed(self, document: dict[str, Any]) -> Self:
-        """Return the study that `document` describes, located where this one is."""
+        """Return the study that `document` describes, with the folder of this study."""
         study = type(self).__new__(type(self))
         study._prepare(document, Arguments(document), self.folder)  # noqa: SLF001  its own class
         return study
 
     def with_captures(self) -> Self:
-        """Return the same study, with a capture of each run."""
+        """Return the same study with a packet capture of each run."""
         document = copy.deepcopy(self.document)
         document.setdefault("record", {})["pcap"] = True
         return self.changed(document)
 
     def repeated(self, repetitions: int, is_meant: Callable[[Mapping[str, Any]], bool]) -> Self:
-        """Return the same study with other repetitions of the cells with these labels."""
+        """Return the study with more repetitions of the cells whose labels meet `is_meant`."""
         study = copy.copy(self)
         model = self.model.model_copy(update={"repetitions": repetitions})
         runs = matrix.expand(model, self.columns, self.cells).runs
@@ -214,7 +215,7 @@ class StudyDefinition:
         return write_toml(self.in_file_form(self.document))
 
     def in_file_form(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Return `document` as in a study file: keys that are not tables are in [study]."""
+        """Return `document` as in a study file, with keys that are not tables below [study]."""
         scalars = {key: value for key, value in document.items() if not _is_table(key, value)}
         tables = {key: value for key, value in document.items() if _is_table(key, value)}
         return {"study": {"id": self.id, **scalars}, **tables}
@@ -240,7 +241,7 @@ class StudyDefinition:
 
 
 def _plain(value: object) -> Any:  # noqa: ANN401  a value of a document
-    """Return tuples and other collections in the types of TOML."""
+    """Return a value with its collections converted to the types of TOML."""
     if isinstance(value, Mapping):
         return {str(key): _plain(inner) for key, inner in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -258,20 +259,20 @@ def _from_file_form(source: TomlSource) -> dict[str, Any]:
     scalars = document.pop("study", {})
     problems = []
     if not isinstance(scalars, dict):
-        problems.append(source.problem(("study",), "a table is needed here: [study]"))
+        problems.append(source.problem(("study",), "must be a table: [study]"))
         scalars = {}
     problems += [
-        source.problem((key,), "this belongs below [study]")
+        source.problem((key,), "move this key to the table [study]")
         for key, value in document.items()
         if key in StudyModel.model_fields and not _is_table(key, value)
     ]
     problems += [
-        source.problem(("study", key), f"this is a table of its own: [{key}]")
+        source.problem(("study", key), f"move these keys to a table of their own: [{key}]")
         for key, value in scalars.items()
         if _is_table(key, value) and isinstance(value, dict)
     ]
     problems += [
-        source.problem(("study", key), f"the table [{key}] sets it, too; keep one of the two")
+        source.problem(("study", key), f"the table [{key}] also sets this; remove one of the two")
         for key in scalars
         if key in document
     ]
@@ -281,11 +282,11 @@ def _from_file_form(source: TomlSource) -> dict[str, Any]:
 
 
 def _on_a_network(document: dict[str, Any], source: TomlSource) -> dict[str, Any]:
-    """Return the study without its link, for the real network."""
+    """Return the study without its link, for a measurement on a real network."""
     factors = [name for name in document.get("factors", {}) if name.startswith(_LINK_KEYS)]
     if factors:
         message = (
-            "a real network's link cannot be varied; leave this factor out to measure the study"
+            "the link of a real network cannot be varied; remove this factor to measure the study"
         )
         raise StudyError([source.problem(("factors", name), message) for name in factors])
     if "link" not in document:

@@ -1,4 +1,4 @@
-"""`describe`: a study or a link with every default filled in."""
+"""`describe`: print a study or a link with all defaults filled in."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ _NS_PER_S = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A part of a set-up, with its settings: a stage of the path, or equal flows."""
+    """One part of a scenario and its settings: a stage of the path, or a group of equal flows."""
 
     name: str
     text: str
 
 
 def path_lines(facts: Sequence[Fact]) -> list[str]:
-    """Return facts of a path as lines, with their texts aligned."""
+    """Return facts as lines, with their texts aligned."""
     width = max(len(fact.name) for fact in facts)
     return [f"{fact.name:{width}}  {fact.text}" for fact in facts]
 
 
 def describe_study(study: StudyDefinition) -> list[str]:
-    """The cells of a study and what each of them runs, listing common settings once."""
+    """Return lines that describe the cells of a study; common settings are listed once."""
     model = study.model
     runs = len(study.cells) * study.repetitions
     combinations = plural(len(study.cells), "combination")
@@ -95,7 +95,7 @@ def _grouped(study: StudyDefinition, describe: Callable[[Cell], list[str]]) -> l
 
 
 def describe_link(spec: str) -> list[str]:
-    """Return a link in one line with all of its defaults."""
+    """Return lines that describe a link (given in one line) with all defaults filled in."""
     link, resolved = read_link(spec)
     preset = load_preset(link.preset, Path()) if link.preset else None
     lines = [preset.title if preset else spec]
@@ -108,13 +108,13 @@ def describe_link(spec: str) -> list[str]:
     for trace in resolved.traces.values():
         lines += ["", f"  {trace.path}: {_describe_trace(trace)}"]
     if preset and preset.sources:
-        lines += ["", "  origin of the figures"]
+        lines += ["", "  origin of the values"]
         lines += [
             f"    {key}: {mark.kind.replace('_', ' ')}: {mark.text}"
             for key, mark in preset.sources.items()
         ]
     if preset and preset.ranges:
-        lines += ["", "  values that similar networks may have instead"]
+        lines += ["", "  ranges of these values in similar networks"]
         lines += [
             f"    {name}: {_describe_range(span)}: {span.basis}"
             for name, span in preset.ranges.items()
@@ -138,7 +138,7 @@ def _describe_range(span: Range) -> str:
 
 
 def link_facts(spec: str) -> list[dict[str, Any]]:
-    """The stages of a link, for programs."""
+    """Return the stages of a link as rows for machine-readable output."""
     _, resolved = read_link(spec)
     rows: list[dict[str, Any]] = []
     if resolved.path.kind != "wire":
@@ -159,10 +159,10 @@ def link_facts(spec: str) -> list[dict[str, Any]]:
 
 
 def read_link(spec: str) -> tuple[Link, ResolvedLink]:
-    """Return the link described by a line; its paths are relative to the current folder.
+    """Return the link described in one line; file paths are relative to the current folder.
 
     Raises:
-        StudyError: it is not a link; the message says what is wrong.
+        StudyError: the text is not a valid link; the message describes each problem.
     """
     source = Arguments({"link": spec})
     try:
@@ -180,7 +180,7 @@ def read_link(spec: str) -> tuple[Link, ResolvedLink]:
 
 
 def _check(resolved: ResolvedLink, source: Arguments, spec: str) -> None:
-    """Let the simulator check the link, with one flow on it."""
+    """Let the simulator check the link with a single flow."""
     scenario = resolved.scenario(_NS_PER_S)
     try:
         core.check_scenario(scenario.to_json(), resolved.contents)
@@ -192,7 +192,7 @@ def _check(resolved: ResolvedLink, source: Arguments, spec: str) -> None:
 def describe_path(
     path: PathPart | LivePath, traces: Mapping[str, Trace], server_ns: int = 0
 ) -> list[Fact]:
-    """Return each stage of both directions; for a medium, each of its tables."""
+    """Return a fact for each stage in both directions; for a medium, one for each table."""
     if isinstance(path, LivePath):
         return [Fact("live", _describe_live(path))]
     if path.kind != "chain":
@@ -207,7 +207,7 @@ def describe_path(
 def _describe_part(
     link: PathPart, path: PathPart, traces: Mapping[str, Trace], server_ns: int
 ) -> list[Fact]:
-    """Return the stages of wires in both directions, or the tables of a medium's figures."""
+    """Return the facts of a single link: the stages of a wire, or the tables of a medium."""
     if link.kind != "wire":
         return _describe_medium(link)
     return [
@@ -223,13 +223,13 @@ def _describe_live(path: LivePath) -> str:
     udp = (
         ""
         if path.udp_bits_per_sec is None
-        else f", {format_rate(path.udp_bits_per_sec)} of datagrams beside"
+        else f", {format_rate(path.udp_bits_per_sec)} of datagrams in parallel"
     )
     return f"the network at {path.place}{when}{days}{ends}{udp}"
 
 
 def _describe_medium(path: PathPart) -> list[Fact]:
-    """Describe its figures, grouped by table."""
+    """Describe the settings of a medium, grouped by table."""
     tables: dict[str, list[str]] = {}
     for name, text in core.medium_figures(json.dumps(path)):
         table, _, key = name.rpartition(".")
@@ -291,7 +291,7 @@ def _reorder(reorder: PathPart) -> str:
 
 
 def _default(size: QueueSize) -> str:
-    """Note a default queue's size, in BDP."""
+    """Return a note that a queue has its default size, in BDP."""
     return f" (by default, {size.bdp:.2g} BDP)"
 
 
@@ -324,7 +324,7 @@ def _loss(loss: PathPart) -> str:
 
 
 def describe_flows(scenario: si.Scenario) -> list[Fact]:
-    """Return a description of each kind of flow."""
+    """Return a description of each group of equal flows."""
     counted: dict[str, int] = {}
     for flow in scenario.flows:
         text = f"{flow.sender.algorithm} on {flow.sender.stack}, {flow.application.kind}"
@@ -349,7 +349,7 @@ def describe_flows(scenario: si.Scenario) -> list[Fact]:
     facts = [Fact(plural(count, "flow"), text) for text, count in counted.items()]
     if scenario.before:
         turns = (" and ".join(_algorithms(flows)) for flows in scenario.before)
-        facts.append(Fact("hosts remember runs before", ", ".join(turns)))
+        facts.append(Fact("hosts remember earlier runs of", ", ".join(turns)))
     return facts
 
 

@@ -1,4 +1,4 @@
-"""The document of one combination: the study's document with the factors' levels inserted."""
+"""The document of one combination of levels: the study's document with the levels inserted."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Draft:
     origins: dict[tuple[str, ...], KeyPath] = field(default_factory=dict)
 
     def set(self, path: str, value: object, origin: KeyPath) -> None:
-        """Set a value at a dotted path; `origin` is the place where the user wrote it.
+        """Set a value at a dotted path; `origin` is the place where the user wrote the value.
 
         Raises:
-            FieldError: the path leads nowhere.
+            FieldError: the study has no such path.
         """
         parts = self._where(tuple(path.split(".")), origin)
         node: Any = self.document
@@ -38,7 +38,7 @@ class Draft:
         self.origins[parts] = origin
 
     def _where(self, parts: tuple[str, ...], origin: KeyPath) -> tuple[str, ...]:
-        """Resolve a path: `algorithm.parameters.NAME` is in the algorithm's own table."""
+        """Resolve a path, so `algorithm.parameters.NAME` leads to the table of parameters."""
         match parts:
             case ("algorithm", "parameters", name):
                 algorithm = self.document.get("algorithm")
@@ -62,7 +62,7 @@ class Draft:
         elif child is None:
             child = [{}] if path == ("flow",) else {}  # the one flow that need not be written
         elif not isinstance(child, dict | list):
-            raise FieldError(origin, f"{'.'.join(path)} is a single value, without keys inside")
+            raise FieldError(origin, f"{'.'.join(path)} is a single value and has no keys")
         if isinstance(node, dict):
             node[part] = child
         else:
@@ -70,7 +70,7 @@ class Draft:
         return child
 
     def origin_of(self, key: KeyPath) -> KeyPath:
-        """Return where the user wrote the value of `key`: in a factor, or at the key."""
+        """Return the place where the user wrote the value of `key`: in a factor, or at the key."""
         parts = tuple(str(part) for part in key)
         for n in range(len(parts), 0, -1):
             if parts[:n] in self.origins:
@@ -81,7 +81,7 @@ class Draft:
 def _element(node: object, part: str, path: tuple[str, ...], origin: KeyPath) -> Any:  # noqa: ANN401  part of a document
     name = ".".join(path[:-1])
     if not isinstance(node, list):
-        raise FieldError(origin, f"{name} has nothing called {part}")
+        raise FieldError(origin, f"{name} has no key {part}")
     if not part.isdigit() or int(part) >= len(node):
         raise FieldError(origin, f"{name} has {plural(len(node), 'entry')}, numbered from 0")
     return node[int(part)]

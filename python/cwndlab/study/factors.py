@@ -1,4 +1,4 @@
-"""The factors of a study: their levels, and which combinations of them are run."""
+"""The factors of a study: their levels, and the combinations of levels that are run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Level:
 
 
 def groups_of(study: StudyModel) -> list[list[dict[str, Level]]]:
-    """Return the factors to combine, each as a list of levels; zipped factors are one."""
+    """Return the factors to combine, each as a list of levels; zipped factors count as one."""
     factors = {
         path: levels_of(path, values)
         for path, values in study.factors.items()
@@ -53,7 +53,7 @@ def groups_of(study: StudyModel) -> list[list[dict[str, Level]]]:
         if len(set(lengths.values())) > 1:
             counts = ", ".join(f"{name} has {count}" for name, count in lengths.items())
             raise FieldError(
-                key, f"these factors vary together and need the same number of values: {counts}"
+                key, f"factors that vary together need the same number of values: {counts}"
             )
         rows = zip(*(factors[name] for name in names), strict=True)
         groups.append([dict(zip(names, row, strict=True)) for row in rows])
@@ -69,20 +69,20 @@ def _is_of_algorithms(path: str) -> bool:
 def _zip_lists(value: object) -> list[list[str]]:
     is_list = isinstance(value, list) and all(isinstance(names, list) for names in value)
     if not is_list:
-        message = 'a list of lists of factors, for example [["link.rate", "link.delay"]]'
+        message = 'must be a list of lists of factors, such as [["link.rate", "link.delay"]]'
         raise FieldError(("factors", "zip"), message)
     return [[str(name) for name in names] for names in value]  # type: ignore[attr-defined]
 
 
 def levels_of(path: str, values: object) -> list[Level]:
-    """The levels of a factor.
+    """Return the levels of a factor.
 
     Raises:
-        FieldError: its values are not a list of levels.
+        FieldError: the values are not a list of levels.
     """
     key: KeyPath = ("factors", path)
     if not isinstance(values, list | tuple) or not values:
-        raise FieldError(key, 'a factor is a list of values, for example ["reno", "cubic"]')
+        raise FieldError(key, 'a factor is a list of values, such as ["reno", "cubic"]')
     head = path.partition(".")[0]
     is_bundle = head not in StudyModel.model_fields
     levels = []
@@ -96,7 +96,7 @@ def levels_of(path: str, values: object) -> list[Level]:
         if label in labels[:n]:
             written = values[n]
             also = "" if written == label else f"{inline(written)} is {label}, which"
-            raise FieldError((*key, n), f"{also or label} stands here already")
+            raise FieldError((*key, n), f"{also or label} is already in this list")
     return levels
 
 
@@ -106,7 +106,7 @@ def _bundle(path: str, value: object, key: KeyPath) -> Level:
         hint = f"; did you mean {near}?" if near else ""
         message = (
             f'"{path}" is not a path of a study{hint} '
-            '(a factor with a name of its own has tables: { name = "a", algorithm = "reno" })'
+            '(the levels of a named factor are tables: { name = "a", algorithm = "reno" })'
         )
         raise FieldError(key, message)
     sets = tuple((name, inner) for name, inner in value.items() if name != "name")
@@ -148,10 +148,10 @@ def columns_of(paths: Sequence[str]) -> dict[str, str]:
 def rules_of(
     study: StudyModel, columns: Mapping[str, str], which: Literal["include", "exclude"]
 ) -> list[dict[str, list[Any]]]:
-    """Return rules of combinations; each has, by column, levels of which one must occur."""
+    """Return the rules in `include` or `exclude`: by column, the levels that match."""
     rules = study.factors.get(which, [])
     if not isinstance(rules, list) or not all(isinstance(rule, dict) and rule for rule in rules):
-        message = 'a list of combinations, for example [{ algorithm = "bbr", flows = [3, 4] }]'
+        message = 'must be a list of combinations: [{ algorithm = "bbr", flows = [3, 4] }]'
         raise FieldError(("factors", which), message)
     found = []
     for n, rule in enumerate(rules):
@@ -169,7 +169,7 @@ def _alternatives(path: str, value: object) -> list[Any]:
 
 
 def is_match(labels: Mapping[str, Label], rule: Mapping[str, list[Any]]) -> bool:
-    """Whether a combination has one of the levels of each column of a rule."""
+    """Whether a combination has a matching level in every column of a rule."""
     return all(labels[column] in levels for column, levels in rule.items())
 
 

@@ -1,8 +1,8 @@
-"""The scenarios that a study was run with, as its results folder keeps them.
+"""The scenarios of a study that was run, as stored in its results folder.
 
-Presets, hosts and defaults may change after a study has run. A `study.toml` in a results folder is
-therefore resolved by what is kept beside it: reports, packs and repeated runs use the scenarios
-    that ran.
+Presets, hosts and defaults may change after a study has run. Therefore, a `study.toml` in a
+results folder is not resolved again: reports, packs and repeated runs use the scenarios stored
+next to it.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ _COLUMNS = ("cell", "scenario", "start_jitter_ns", "begin_within_ns", "server_ns
 
 @dataclass(frozen=True)
 class KeptScenarios:
-    """The scenarios of a results folder, by number of their cell."""
+    """The scenarios of a results folder, by cell number."""
 
     folder: Path
 
     @classmethod
     def beside(cls, study_file: Path) -> KeptScenarios | None:
-        """Return the scenarios beside a study's file; None if it is not in a results folder."""
+        """Return the scenarios next to a study file; None if it is not in a results folder."""
         is_kept = study_file.name == STUDY and (study_file.parent / SCENARIOS).exists()
         return cls(study_file.parent) if is_kept else None
 
     def resolved(self, cell: int, document: Mapping[str, Any]) -> Resolved:
-        """Return the scenario that a cell was resolved to.
+        """Return the stored scenario of a cell.
 
         Args:
             cell: number of the cell.
-            document: document of the cell, which names the algorithms that are files.
+            document: document of the cell, which names the files of algorithms.
 
         Raises:
-            StudyError: there is no such cell, or another version of cwndlab has written it.
+            StudyError: there is no such cell, or it was written by another version of cwndlab.
         """
         try:
             _, text, jitter_ns, begin_within_ns, server_ns = self._rows[cell]
@@ -76,7 +76,7 @@ class KeptScenarios:
 
     @cached_property
     def _rows(self) -> list[tuple[Any, ...]]:
-        import polars as pl  # noqa: PLC0415  a study that is not kept needs none
+        import polars as pl  # noqa: PLC0415  other studies do not need it
 
         frame = pl.read_parquet(self.folder / SCENARIOS, memory_map=False)
         if "server_ns" not in frame.columns:  # older folders do not keep it
@@ -85,7 +85,7 @@ class KeptScenarios:
 
     @cached_property
     def _traces(self) -> dict[str, Trace]:
-        """All traces of the folder by the names that scenarios have for them."""
+        """All traces of the folder, by their names in scenarios."""
         traces = {}
         for path in sorted((self.folder / TRACES).glob("*")):
             try:
@@ -97,7 +97,7 @@ class KeptScenarios:
 
 
 def scenario_frame(cells: Iterable[Cell]) -> pl.DataFrame:
-    """The scenarios of a study's combinations, before seeds are drawn."""
+    """Return a table of the scenarios of a study's cells, with seed 0."""
     import polars as pl  # noqa: PLC0415  as above
 
     rows = [

@@ -1,4 +1,4 @@
-"""The keys of runs: the names of their results."""
+"""Keys of runs, under which their results are stored."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def rekeyed(matrix: Matrix, way: str) -> Matrix:
-    """Return the same runs with other keys, for results that another backend makes."""
+    """Return the same runs with different keys, for the results of another backend (`way`)."""
 
     def key(name: str) -> str:
         return hashlib.sha256(f"{name}/{way}".encode()).hexdigest()[: len(name)]

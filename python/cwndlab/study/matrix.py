@@ -1,10 +1,10 @@
 """The runs of a study: every combination of its factors' levels, times its repetitions.
 
-A factor is a dotted path of the study (`link.rate`, `flow.0.algorithm`) with a list of values, or a
-name of its own whose levels are tables: a `name` and the paths that it sets, such as the variants
-of a paper. All combinations of levels are run, but factors named together in `zip` advance
-together; `include` keeps only the combinations that one of its rules describes, `exclude` takes
-combinations out.
+A factor is a dotted path of the study (`link.rate`, `flow.0.algorithm`) with a list of values, or
+a name whose levels are tables: each has a `name` and the paths that the level sets, such as the
+variants of a paper. All combinations of levels are run, except that factors listed together in
+`zip` vary together. `include` keeps only the combinations that match one of its rules; `exclude`
+removes the combinations that match one of its rules.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from cwndlab.study.runs import Run
 
 _MOST_COMBINATIONS = 1_000_000
-_MOST_PROBLEMS = 10  # that are said at once
+_MOST_PROBLEMS = 10  # in one message
 _MOST_REFUSED = 1000  # cells, before the rest is not looked at
 
 
@@ -60,14 +60,16 @@ class Matrix:
 def build(
     document: Mapping[str, Any], source: Source, folder: Path, kept: KeptScenarios | None = None
 ) -> tuple[StudyModel, tuple[str, ...], tuple[Cell, ...]]:
-    """The study of a document, the names of its factors' columns, and its cells.
+    """Return the study of a document, the names of its factors' columns, and its cells.
 
     Args:
         document: the study's document.
         source: the source of the document, for messages.
-        folder: the folder to which its paths are relative.
-        kept: the scenarios of its cells, if the study was run before and must not change. Raises:
-            StudyError: the study has errors; the message names the place of each problem.
+        folder: the folder to which paths in the document are relative.
+        kept: the scenarios of the cells, if the study was run before and must not change.
+
+    Raises:
+        StudyError: the study has errors; the message names the place of each problem.
     """
     base = _validate(Draft(dict(document)), source)
     try:
@@ -78,7 +80,9 @@ def build(
     except FieldError as error:
         raise StudyError([source.problem(error.key, error.message)]) from None
     if (count := math.prod(len(group) for group in groups)) > _MOST_COMBINATIONS:
-        message = f"{count:,} combinations, more than {_MOST_COMBINATIONS:,}; split the study"
+        message = (
+            f"{count:,} combinations exceed the limit of {_MOST_COMBINATIONS:,}; split the study"
+        )
         raise StudyError([source.problem(("factors",), message)])
     wanted: list[tuple[dict[str, Label], dict[str, Level]]] = []
     for combination in itertools.product(*groups):
@@ -106,10 +110,10 @@ def _cells(
     folder: Path,
     kept: KeptScenarios | None,
 ) -> list[Cell]:
-    """The cells of these labels and levels.
+    """Return the cells with these labels and levels.
 
     Raises:
-        StudyError: some cells are wrong; it has the problems of all of them, each once.
+        StudyError: some cells are invalid; the error lists every different problem once.
     """
     bare = {key: value for key, value in document.items() if key not in ("factors", "quick")}
     base = _Base(bare, source, folder, references_in(document))
@@ -132,7 +136,7 @@ def _cells(
 
 
 def factor_labels(study: StudyModel, cells: Sequence[Cell]) -> dict[str, list[Label]]:
-    """The levels of each factor that occur, by column, in the order of the study."""
+    """Return the levels of each factor that occur, by column, in the order of the study."""
     return {
         column: [
             level.label
@@ -144,7 +148,7 @@ def factor_labels(study: StudyModel, cells: Sequence[Cell]) -> dict[str, list[La
 
 
 def expand(study: StudyModel, columns: tuple[str, ...], cells: tuple[Cell, ...]) -> Matrix:
-    """Return the runs of the cells: all cells once, then all again, so time favours none."""
+    """Return the runs of the cells, ordered by repetition and then by cell."""
     own_seeds = not study.common_seeds
     runs = Runs(cells, study.repetitions, study.seed, has_own_seeds=own_seeds)
     return Matrix(columns, runs, cells)
@@ -199,7 +203,7 @@ def _cell(base: _Base, levels: Mapping[str, Level]) -> Resolved:
 
 
 def _with_stand_ins(resolved: Resolved) -> Scenario:
-    """Return the scenario with a built-in algorithm in place of each that is a file."""
+    """Return the scenario with a built-in algorithm in place of each algorithm from a file."""
     if not resolved.algorithms:
         return resolved.scenario
     stand_in = next(iter(core.algorithms()))
@@ -223,7 +227,7 @@ def _with_stand_ins(resolved: Resolved) -> Scenario:
 
 
 def _check_distinct(cells: Sequence[Cell], columns: Mapping[str, str], source: Source) -> None:
-    """Refuse a study in which two cells describe the same run: it would be compared with itself."""
+    """Refuse a study in which two cells describe the same run."""
     seen: dict[str, Cell] = {}
     for cell in cells:
         text = cell.resolved.scenario.to_json()

@@ -1,4 +1,4 @@
-"""Source of a study: a file with lines, or the arguments of a call."""
+"""Source of a study: a file, or the arguments of a call, for the places in error messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Source(Protocol):
-    """Describes a place in a study in the terms of its source."""
+    """Describes the place of a problem in the notation of the study's source."""
 
     def problem(self, key: KeyPath, message: str) -> str:
         """Return the place and its value, followed by the problem."""
@@ -29,7 +29,7 @@ class Arguments:
     def problem(self, key: KeyPath, message: str) -> str:
         """Return the argument, followed by the problem."""
         if not key or (message.startswith("unknown ") and '"' in message.partition(";")[0]):
-            return message  # tells by itself what was written
+            return message  # contains the value already
         if key[0] == "factors" and key[1:2] not in (("zip",), ("include",), ("exclude",)):
             place = ".".join(str(part) for part in key[1:2])
             return f"{describe({place: _inside(self.document, key[:2])}, key[1:])}\n  {message}"
@@ -38,7 +38,7 @@ class Arguments:
 
 
 def _inside(document: Mapping[str, Any], key: KeyPath) -> object:
-    """The value at `key`, where that exists."""
+    """Return the value at `key`, which must exist."""
     value: Any = document
     for part in key:
         value = value[part]

@@ -1,4 +1,4 @@
-"""Mapping places in a scenario that the simulator refuses to keys of the study."""
+"""Mapping from the values of a scenario that the simulator refuses to keys of the study."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _SHORT = {
     **dict.fromkeys(("layers", "downlink_layers", "spatial_streams"), "layers"),
     **dict.fromkeys(("users", "stations"), "users"),
 }
-"""The short key (`crates/texts/src/short_keys.rs`) that sets what the core refuses by this name."""
+"""The short key (`crates/texts/src/short_keys.rs`) for each key that the core may refuse."""
 _PART = re.compile(r"[^.\[\]]+")
 
 
 def place_in_study(
     refused: ScenarioRefusedError, scenario: Scenario, document: Mapping[str, Any]
 ) -> tuple[KeyPath, str]:
-    """Return the key of the study that is wrong (`()` if not known), and the problem."""
+    """Return the invalid key of the study (`()` if unknown) and the description of its problem."""
     head, *inner = _PART.findall(refused.path)
     kind = scenario.path.kind
     if head == "path" and kind in ("cell", "wifi"):
@@ -45,7 +45,7 @@ def place_in_study(
 
 
 def _in_chain(path: PathPart, document: Mapping[str, Any], inner: Sequence[str]) -> KeyPath:
-    """Return the key of a chain's link, or of the medium in it."""
+    """Return the key of a link in a chain, or of the medium in this link."""
     if len(inner) < 2:  # noqa: PLR2004  `links` and a number
         return ("link",)
     number, rest = int(inner[1]), inner[2:]
@@ -58,7 +58,7 @@ def _in_chain(path: PathPart, document: Mapping[str, Any], inner: Sequence[str])
 
 
 def _with_key(document: Mapping[str, Any], key: KeyPath, message: str) -> tuple[KeyPath, str]:
-    """Return the part of the key that the document has; the message names the rest."""
+    """Return the part of the key that the document contains; the message names the rest."""
     found = _written(document, key)
     is_short = found != key[: len(found)]
     rest = () if is_short else key[1:] if len(found) < len(key) else ()
@@ -66,7 +66,7 @@ def _with_key(document: Mapping[str, Any], key: KeyPath, message: str) -> tuple[
 
 
 def _written(document: Mapping[str, Any], key: KeyPath) -> KeyPath:
-    """Return the part of the key that the document has, or the short key for it."""
+    """Return the part of the key that the document contains, or the short key in its place."""
     value: Any = document
     around: list[object] = []
     for depth, part in enumerate(key):
@@ -87,7 +87,7 @@ def _written(document: Mapping[str, Any], key: KeyPath) -> KeyPath:
 
 
 def _short_key(link: object, rest: KeyPath) -> str | None:
-    """The key of a link's table that stands for one in its medium."""
+    """Return the short key in a link's table that sets a key of its medium."""
     if not isinstance(link, dict):
         return None
     shorts = (_SHORT.get(str(part)) for part in rest)

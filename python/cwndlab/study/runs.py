@@ -1,7 +1,8 @@
 """The runs of a study: each repetition of each cell, with its seed and the name of its result.
 
-A study may have too many runs to keep all scenarios in memory, so each scenario is made when it is
-needed. The runs of a cell differ only in a few numbers, which are inserted into the cell's JSON.
+A study may have too many runs to keep all scenarios in memory, so each scenario is created only
+when needed. The runs of a cell differ only in a few numbers, which are inserted into the JSON of
+the cell.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _NO_SEED = -1
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One combination of levels."""
+    """One combination of the factors' levels."""
 
     labels: Mapping[str, Label]
     resolved: Resolved
@@ -48,13 +49,13 @@ class Run:
     repetition: int
     seed: int
     scenario_json: str
-    """The canonical JSON of its scenario."""
+    """The canonical JSON of the run's scenario."""
     resolved: Resolved
-    """The scenario of its cell, with seed 0."""
+    """The scenario of the run's cell, with seed 0."""
 
     @property
     def scenario(self) -> Scenario:
-        """Everything that determines the run, except for the contents of traces and algorithms."""
+        """Everything that determines the run, except the contents of traces and algorithms."""
         return Scenario.model_validate_json(self.scenario_json)
 
     @property
@@ -64,12 +65,15 @@ class Run:
 
     @property
     def algorithms(self) -> Mapping[str, FileAlgorithm]:
-        """The run's algorithms that are files, by name."""
+        """The run's algorithms that come from files, by name."""
         return self.resolved.algorithms
 
 
 class Runs(Sequence[Run]):
-    """Yield all cells once, then all again, and so on, so time favours no algorithm."""
+    """All runs of a study, ordered by repetition and then by cell.
+
+    Every repetition runs all cells, so changes over time affect all algorithms alike.
+    """
 
     def __init__(
         self,
@@ -79,7 +83,10 @@ class Runs(Sequence[Run]):
         *,
         has_own_seeds: bool = True,
     ) -> None:
-        """Prepare the runs of these cells; seeds derive from the study's or the cell's."""
+        """Prepare the runs of these cells.
+
+        Seeds are derived from the study's seed and, if `has_own_seeds`, from the cell's channel.
+        """
         self._cells = [
             _Template(cell, n, study_seed, has_own_seeds=has_own_seeds)
             for n, cell in enumerate(cells)
@@ -95,7 +102,7 @@ class Runs(Sequence[Run]):
     @overload
     def __getitem__(self, at: slice) -> list[Run]: ...
     def __getitem__(self, at: int | slice) -> Run | list[Run]:
-        """One run, or several."""
+        """Return one run, or a list of runs."""
         if isinstance(at, slice):
             return [self[n] for n in range(*at.indices(len(self)))]
         if not -len(self) <= at < len(self):
@@ -106,7 +113,7 @@ class Runs(Sequence[Run]):
 
 
 class _Template:
-    """A cell, from which its runs are made."""
+    """A cell, from which the scenarios of its runs are made."""
 
     def __init__(self, cell: Cell, number: int, study_seed: int, *, has_own_seeds: bool) -> None:
         self._cell = cell
@@ -147,7 +154,7 @@ class _Template:
         return Run(key, self._number, labels, repetition, seed, scenario, resolved)
 
     def _with_seed(self, seed: int) -> dict[str, Any]:
-        """The scenario with a seed, which decides when the run and its flows begin."""
+        """Return the scenario with this seed, from which the start times are drawn."""
         resolved = self._cell.resolved
         begin_ns = core.drawn_ns(seed, "begin", resolved.begin_within_ns)
         flows = []
@@ -168,7 +175,7 @@ def _later(flow: dict[str, Any], stop_by_ns: int, start_by_ns: int) -> dict[str,
 
 
 def channel_of(scenario: Scenario) -> str:
-    """The settings that the channel's random draws depend on, as JSON."""
+    """Return the settings on which the channel's random numbers depend, as JSON."""
     kept_out = {"seed", "record", "before"}
     content = scenario.model_dump(mode="json", exclude_defaults=True, exclude=kept_out)
     if not isinstance(scenario.path, LivePath):

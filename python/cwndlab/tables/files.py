@@ -31,10 +31,10 @@ _LATEX_SPECIAL = {
 def write_tables(
     table: ComparisonTable, folder: Path, name: str, formats: Sequence[str] | None = None
 ) -> list[Path]:
-    """Write a table as `folder/name.csv`, `.xlsx`, `.md` and `.tex`, or as the formats asked for.
+    """Write a table as `folder/name.csv`, `.xlsx`, `.md` and `.tex`, or only in `formats`.
 
     Raises:
-        ValueError: A format is not one of these four.
+        ValueError: a format is not one of these four.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written = []
@@ -50,7 +50,7 @@ def write_tables(
 
 
 def table_frame(table: ComparisonTable) -> pl.DataFrame:
-    """Return the numbers of a table: mean, bounds, runs and difference to the best per quantity."""
+    """Return mean, interval, number of runs and difference from the best for each quantity."""
     columns: dict[str, list[object]] = {"algorithm": [row.contestant for row in table.rows]}
     for at, column in enumerate(table.columns):
         cells = [row.cells[at] for row in table.rows]
@@ -64,7 +64,7 @@ def table_frame(table: ComparisonTable) -> pl.DataFrame:
 
 
 def to_csv(table: ComparisonTable) -> str:
-    """Return the numbers as CSV; names of columns end in their unit."""
+    """Return the numbers as CSV; the name of a quantity ends in its unit."""
     frame = table_frame(table)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -77,7 +77,7 @@ def to_csv(table: ComparisonTable) -> str:
 
 
 def to_markdown(table: ComparisonTable) -> str:
-    """Return the table as Markdown with the difference to the best in parentheses."""
+    """Return the table as Markdown with the difference from the best in parentheses."""
     heads = ["algorithm", *(column.header for column in table.columns)]
     rows = [[row.contestant, *(cell.text for cell in row.cells)] for row in table.rows]
     body = [[text.replace("|", "\\|") for text in row] for row in [heads, *rows]]
@@ -93,7 +93,7 @@ def to_markdown(table: ComparisonTable) -> str:
 
 
 def to_latex(table: ComparisonTable) -> str:
-    """Return the table as LaTeX (package booktabs), the best value of a column in bold."""
+    """Return the table as LaTeX (package booktabs) with the best value of each column in bold."""
     heads = ["algorithm", *(column.header for column in table.columns)]
     lines = [
         r"\begin{table}",
@@ -112,7 +112,7 @@ def to_latex(table: ComparisonTable) -> str:
 
 
 def to_xlsx(table: ComparisonTable) -> bytes:
-    """Return the table as a workbook: what a reader sees, and the numbers behind it."""
+    """Return a workbook with the table as text on one sheet and its numbers on another."""
     out = io.BytesIO()
     import xlsxwriter  # noqa: PLC0415  slow to load, seldom used
 

@@ -27,13 +27,13 @@ class TableCell:
     interval: Interval | None
     difference: Difference | None
     is_leader: bool = False
-    """Whether the algorithm has the best mean, with which the others are compared."""
+    """Whether the algorithm has the best mean; the others are compared with this mean."""
     is_best: bool = False
-    """Whether the algorithm leads, and no other is within the smallest effect."""
+    """Whether the algorithm leads by at least the smallest effect that matters."""
 
     @property
     def text(self) -> str:
-        """Value with its uncertainty, then the difference to the best in parentheses."""
+        """Value with its uncertainty, then the difference from the best in parentheses."""
         if self.interval is None:
             return "-"
         value = format_estimate(self.interval)
@@ -47,7 +47,7 @@ class TableCell:
 
     @property
     def beside(self) -> str:
-        """The text in parentheses: "best", the difference to the best, or empty."""
+        """The text in parentheses: "best", the difference from the best, or empty."""
         if self.is_best:
             return "best"
         if self.difference is None:
@@ -57,7 +57,7 @@ class TableCell:
 
 @dataclass(frozen=True)
 class TableRow:
-    """One algorithm."""
+    """The row of one algorithm."""
 
     contestant: str
     cells: tuple[TableCell, ...]
@@ -65,7 +65,7 @@ class TableRow:
 
 @dataclass(frozen=True)
 class ComparisonTable:
-    """A comparison as rows and columns, which renderers turn into files."""
+    """A comparison as rows and columns, ready to be written in any file format."""
 
     title: str
     columns: tuple[Quantity, ...]
@@ -76,7 +76,7 @@ class ComparisonTable:
 def comparison_table(
     comparison: Comparison, columns: Sequence[str] | None = None, title: str = ""
 ) -> ComparisonTable:
-    """Make the table of a comparison; without `columns`, it has those that were measured."""
+    """Make the table of a comparison; by default with the standard columns that have values."""
     wanted = list(STANDARD_COLUMNS if columns is None else columns)
     if columns is None and comparison.flows_per_run > 1:
         wanted.append("jain_index")
@@ -99,29 +99,29 @@ def comparison_table(
 
 
 def uncertainty_note(comparison: Comparison) -> str:
-    """Return a note on the numbers' uncertainty."""
+    """Return a note that explains the uncertainty of the numbers."""
     if comparison.is_one_run:
-        return "One run each: how far these numbers vary by chance is not known."
+        return "One run each: the random variation of these numbers is unknown."
     if comparison.is_deterministic:
         return (
-            f"All {comparison.repetitions} repetitions gave the same numbers: nothing here is "
-            "random, so there are no intervals."
+            f"All {comparison.repetitions} repetitions gave the same numbers: nothing in the runs "
+            "is random, so there are no intervals."
         )
-    geometric = ", of completion times the geometric one" if comparison.has("completion_ms") else ""
+    geometric = " (geometric mean for completion times)" if comparison.has("completion_ms") else ""
     return (
-        f"Mean over {comparison.repetitions} runs{geometric}, ± half of its "
-        f"{100 * comparison.confidence:g} % interval; in parentheses the difference to the best."
+        f"Mean over {comparison.repetitions} runs{geometric} ± half of its "
+        f"{100 * comparison.confidence:g} % interval; in parentheses the difference from the best."
     )
 
 
 def _best(comparison: Comparison, column: str) -> str | None:
-    """Return the best contestant, or None where all are equal."""
+    """Return the best contestant; None if all are equal."""
     estimates = _estimates(comparison, column).values()
     return comparison.best(column) if len(set(estimates)) > 1 else None
 
 
 def _is_alone(comparison: Comparison, column: str, best: str) -> bool:
-    """Whether no other is within the smallest effect of the best, so that it deserves "best"."""
+    """Whether no other contestant is within the smallest effect of the best."""
     estimates = _estimates(comparison, column)
     leader = estimates.pop(best)
     near = comparison.smallest_effect * abs(leader)

@@ -1,1 +1,1 @@
-"""Text for people: quantities, TOML with line numbers, links in one line."""
+"""Text that people read or write: quantities, TOML with line numbers, links in one line."""

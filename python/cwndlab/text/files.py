@@ -1,4 +1,4 @@
-"""Reading a file that a user names, up to a size, so that no device or huge file fills memory."""
+"""Reading files that users name, up to a maximum size, to keep huge files out of memory."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import errno
 from pathlib import Path
 
 MOST_TEXT_BYTES = 2**26
-"""Longest study, link, population or ledger that is read."""
+"""Maximum size of a study, link, population or ledger."""
 MOST_TRACE_BYTES = 2**30
-"""Longest recorded link that is read."""
+"""Maximum size of a recorded link."""
 _PART_BYTES = 2**20
 
 
@@ -16,7 +16,7 @@ def read_bytes(path: Path, most: int) -> bytes:
     """Return the content of a file, pipe or device of at most `most` bytes.
 
     Raises:
-        OSError: it cannot be read, or holds more.
+        OSError: the file cannot be read, or is larger.
     """
     content = bytearray()
     with path.open("rb") as file:
@@ -24,12 +24,12 @@ def read_bytes(path: Path, most: int) -> bytes:
         while len(content) <= most and (part := file.read(_PART_BYTES)):
             content += part
     if len(content) > most:
-        raise OSError(errno.EFBIG, f"larger than {most >> 20} MiB, the most that is read")
+        raise OSError(errno.EFBIG, f"larger than {most >> 20} MiB, the maximum that is read")
     return bytes(content)
 
 
 def user_path(text: str) -> Path:
-    """Return the path that a user writes; `~name` of an unknown user stays, as in shells."""
+    """Return the path that a user wrote, with `~` expanded except for unknown users."""
     try:
         return Path(text).expanduser()
     except RuntimeError:

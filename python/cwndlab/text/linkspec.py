@@ -1,8 +1,8 @@
 """A link in one line: `lte-typical`, `trace:PATH,delay=20 ms`, `rate=10 Mbit/s,loss=1 %`.
 
-The line may begin with the name of a preset, a TOML file or `trace:PATH`; keys of a study's
-`[link]` table follow, separated by commas; a key of a table in it is written with a dot. It
-becomes that table.
+The line may begin with the name of a preset, a TOML file or `trace:PATH`. Keys of a study's
+`[link]` table follow, separated by commas; keys of a nested table are written with a dot. The line
+becomes a `[link]` table.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def parse_spec(text: str) -> dict[str, Any]:
 
 
 def short_spec(text: str) -> str:
-    """Return the line for a title, in which files have no folders."""
+    """Return the line as a title, with the folders of files left out."""
     head, comma, rest = text.partition(",")
     kind, colon, path = head.partition(":")
     if colon and kind in _HEADS:

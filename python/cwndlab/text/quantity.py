@@ -1,8 +1,8 @@
-"""Quantities as people write them ("10 Mbit/s", "40 ms", "64 KiB", "1 %"), read exactly.
+"""Exact parsing of quantities as people write them ("10 Mbit/s", "40 ms", "64 KiB", "1 %").
 
 A quantity becomes a whole number of its smallest unit: bits per second, nanoseconds, bytes, parts
-per billion. A finer value is an error, and so is a number without a unit. `format_*` writes
-the shortest text that reads back as the same number. The core defines units and messages.
+per billion. A finer value is an error, and so is a number without a unit. `format_*` returns the
+shortest text that is parsed as the same number. The core defines units and messages.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from cwndlab import core
 
 
 def parse_rate(value: object) -> int:
-    """Bits per second."""
+    """Parse a rate and return it in bits per second."""
     return core.parse_quantity("rate", value)
 
 
@@ -34,22 +34,22 @@ def parse_share(value: object) -> int:
 
 
 def parse_decibel(value: object) -> int:
-    """Read a ratio as thousandths of a decibel, which may be negative."""
+    """Parse a ratio and return it in thousandths of a decibel, which may be negative."""
     return core.parse_quantity("decibel", value)
 
 
 def parse_power(value: object) -> int:
-    """Read a power as thousandths of a dBm, which may be negative."""
+    """Parse a power and return it in thousandths of a dBm, which may be negative."""
     return core.parse_quantity("power", value)
 
 
 def parse_length(value: object) -> int:
-    """Read a length as millimetres, which may be negative."""
+    """Parse a length and return it in millimetres, which may be negative."""
     return core.parse_quantity("length", value)
 
 
 def parse_frequency(value: object) -> int:
-    """Read a frequency as thousandths of a hertz."""
+    """Parse a frequency and return it in thousandths of a hertz."""
     return core.parse_quantity("frequency", value)
 
 
@@ -106,6 +106,6 @@ class QueueLimit:
 
 
 def parse_queue(value: object) -> QueueLimit:
-    """Read the limit of a queue."""
+    """Parse the limit of a queue."""
     unit, count = core.parse_queue(value)
     return QueueLimit(unit, count)

@@ -1,8 +1,8 @@
-"""A TOML file together with the line on which each of its keys stands.
+"""A TOML file with the line number of each of its keys.
 
-`tomllib` reads the values; it keeps no positions. The scanner below walks the same text, already
-known to be valid, and notes the lines of keys, of array elements and of tables, so that an error in
-a value can name its place.
+`tomllib` reads the values, but does not keep their positions. The scanner below walks the same
+text, already known to be valid, and records the lines of keys, array elements and tables, for use
+in error messages about values.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _DECODE_ERROR = re.compile(
 )
 
 _SAID_TWICE = {
-    re.compile("Cannot overwrite a value"): "this key is there twice; keep one of them",
-    re.compile("Cannot declare .* twice"): "this table is there twice; keep one of them",
+    re.compile("Cannot overwrite a value"): "this key occurs twice; keep only one of the two",
+    re.compile("Cannot declare .* twice"): "this table occurs twice; keep only one of the two",
 }
-"""Messages of `tomllib` about a repeated key or table, with plainer ones."""
+"""Messages of `tomllib` about a repeated key or table, with plainer messages to replace them."""
 
 
 class TomlSource:
-    """Content of a TOML file, with the place of each key."""
+    """Content of a TOML file, with the line of each key."""
 
     def __init__(self, name: str, text: str) -> None:
         """Parse `text`, which errors call `name`.
@@ -68,7 +68,7 @@ class TomlSource:
         return cls(str(path), text.replace("\r\n", "\n"))
 
     def problem(self, key: KeyPath, message: str) -> str:
-        """Return two lines: place, key and value as written in the file, then the problem."""
+        """Return two lines: place, key and value as written in the file; then the problem."""
         line = next(
             (self.lines[key[:n]] for n in range(len(key), 0, -1) if key[:n] in self.lines), 0
         )
@@ -78,10 +78,10 @@ class TomlSource:
 
 
 def read_toml(text: str) -> dict[str, Any]:
-    """The document that a text is.
+    """Parse a text and return its document.
 
     Raises:
-        ValueError: it is not TOML, or nested too deeply.
+        ValueError: the text is not TOML, or is nested too deeply.
     """
     too_deep = f"nested more than {_MOST_NESTED} deep"
     try:
@@ -90,7 +90,7 @@ def read_toml(text: str) -> dict[str, Any]:
         raise ValueError(too_deep) from None
     except tomllib.TOMLDecodeError:
         raise
-    except ValueError:  # of a number longer than Python reads
+    except ValueError:  # a number with more digits than Python parses
         msg = "a number has too many digits"
         raise ValueError(msg) from None
     level: list[object] = [document]
@@ -114,7 +114,7 @@ def _inside(value: object) -> Iterable[object]:
 
 
 def describe(document: object, key: KeyPath) -> str:
-    """Return the key as written in a file, and its value if that is short."""
+    """Return the key as written in a file, and its value, shortened if long."""
     value = document
     for n, part in enumerate(key):
         if isinstance(value, str):
@@ -130,7 +130,7 @@ def describe(document: object, key: KeyPath) -> str:
 
 
 def inside_text(document: object, key: KeyPath, message: str) -> str:
-    """Return the message; within a link in one line, it begins with the keys of the place."""
+    """Return the message; for a link in one line, put the keys inside the line first."""
     value = document
     for n, part in enumerate(key):
         if isinstance(value, str):
@@ -147,7 +147,7 @@ def _short(text: str) -> str:
 
 
 def dotted(key: KeyPath) -> str:
-    """`("flow", 0, "start")` as `flow[0].start`."""
+    """Return `("flow", 0, "start")` as `flow[0].start`."""
     text = ""
     for part in key:
         if isinstance(part, int):
@@ -159,7 +159,7 @@ def dotted(key: KeyPath) -> str:
 
 
 def inline(value: object) -> str:
-    """`value` as TOML writes it on one line."""
+    """Return `value` as TOML on one line."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -175,7 +175,7 @@ def inline(value: object) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a basic string of TOML, which escapes the same characters as JSON, and DEL."""
+    """Return a basic string of TOML, which escapes DEL and the same characters as JSON."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -194,7 +194,7 @@ def _decode_problem(name: str, text: str, error: ValueError) -> str:
 
 
 class _Scanner:
-    """Walks valid TOML and notes on which line each key and element stands."""
+    """A scanner of valid TOML that records the line of each key and element."""
 
     def __init__(self, text: str) -> None:
         self._text = text

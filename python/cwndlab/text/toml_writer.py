@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def write_toml(document: Mapping[str, Any]) -> str:
-    """`document` as TOML."""
+    """Return `document` as TOML."""
     return "\n".join(_table(document, ())).strip() + "\n"
 
 
@@ -36,7 +36,7 @@ def _is_table(value: object) -> bool:
 
 
 def _is_table_array(value: object, path: tuple[str, ...]) -> bool:
-    """Arrays of tables get headers of their own, but not within factors, where values mix."""
+    """Return whether to write headers for an array of tables: not in factors, which mix types."""
     return (
         path[:1] != ("factors",)
         and isinstance(value, list)

@@ -1,4 +1,4 @@
-"""Reading JSON and CSV that cwndlab did not write; every error is a `ValueError`."""
+"""Reading JSON and CSV from other programs; every error is a `ValueError`."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     _Streamed = Mapping[tuple[str, ...], Callable[[Any], None]]
 
 _JSON_BYTES = 1 << 16
-"""Number of characters read at once."""
+"""Number of characters in each read."""
 
 
 def read_json(content: bytes | str) -> Any:  # noqa: ANN401  whatever stands in the file
-    """The value of a JSON document.
+    """Return the value of a JSON document.
 
     Raises:
-        ValueError: it is not JSON, not UTF-8, nested too deeply, or holds NaN or Infinity, which
-            JSON does not have.
+        ValueError: the document is not JSON, not UTF-8, nested too deeply, or contains NaN or
+            Infinity, which JSON does not have.
     """
     try:
         return json.loads(content, parse_constant=_refuse)
@@ -31,12 +31,12 @@ def read_json(content: bytes | str) -> Any:  # noqa: ANN401  whatever stands in 
 
 
 def read_json_object(file: IO[bytes], streamed: _Streamed) -> dict[str, Any]:
-    """The object of a JSON document, but for long lists in it.
+    """Return the object of a JSON document without its long lists.
 
     Args:
         file: the document.
-        streamed: for the path of a list, a function that is called with each of its items, which
-            are not kept.
+        streamed: for the path of each long list, a function that is called with each item of the
+            list; the items are not kept.
 
     Raises:
         ValueError: as for `read_json`, or the document is not an object.
@@ -107,14 +107,14 @@ class _JsonText:
                 if self._is_whole:
                     raise
             else:
-                # A number may go on, as 1 does in 1.5: the end of its text alone does not tell.
+                # A number may continue, as 1 does in 1.5, after the end of the text read so far.
                 if self._is_whole or self._text[end : end + 1].strip("0123456789.eE+-"):
                     self._at = end
                     return value
             self._read_more()
 
     def _next(self) -> str:
-        """Return the next character that is not a space; empty at the end."""
+        """Return the next character that is not a space, or an empty string at the end."""
         while True:
             while self._at < len(self._text):
                 if self._text[self._at] not in " \t\r\n":
@@ -141,7 +141,7 @@ class _JsonText:
 
 
 def csv_rows(lines: Iterable[str], separator: str = ",") -> Iterator[tuple[int, list[str]]]:
-    """The rows of a CSV, each with the number of its (last) line, counted from 1.
+    """Yield the rows of a CSV, each with the number of its last line, counted from 1.
 
     Raises:
         ValueError: a line is not CSV; the message names the line.
@@ -159,7 +159,7 @@ def csv_fields(line: str, separator: str = ",") -> list[str]:
     """Return the fields of one line of CSV; fields cannot contain line breaks.
 
     Raises:
-        ValueError: it is not CSV.
+        ValueError: the line is not CSV.
     """
     try:
         return next(csv.reader([line], delimiter=separator), [])

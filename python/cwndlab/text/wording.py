@@ -1,4 +1,4 @@
-"""Formatting numbers for readers, with as many digits as are significant."""
+"""Formatting numbers for readers, with only their significant digits."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def format_number(value: float, digits: int = 3) -> str:
 
 
 def format_estimate(interval: Interval) -> str:
-    """Return "31.2 ±0.3", with as many digits as the interval supports.
+    """Return "31.2 ±0.3", with the number of digits that the interval supports.
 
-    The half width has one significant digit, or two if the first is a 1; the value has at least
-    two. There is no "±" for one run, for equal runs, or for a width that is not visible in four
-    digits of the value.
+    The half width has one significant digit, or two if the first digit is a 1; the value has at
+    least two digits. "±" is left out for one run, for equal runs, and for a half width too small to
+    show in four digits of the value.
     """
     half = interval.half_width
     if (half is None or half == 0) and interval.estimate.is_integer():
@@ -41,7 +41,7 @@ def format_estimate(interval: Interval) -> str:
 
 
 def format_bounds(interval: Interval) -> str:
-    """Return "30.9 to 31.5", the bounds of the interval, or the words for why there are none."""
+    """Return the bounds of the interval, "30.9 to 31.5", or words for why there are no bounds."""
     if interval.low is None or interval.high is None:
         return "one run"
     if interval.is_constant:
@@ -52,7 +52,7 @@ def format_bounds(interval: Interval) -> str:
 
 
 def format_difference(relative: float) -> str:
-    """Return a relative difference as "-2 %", "+0.3 %" or, beyond doubling, as "3.1 times"."""
+    """Return a relative difference as "-2 %" or "+0.3 %"; from doubling on, as "3.1 times"."""
     if not math.isfinite(relative):
         return "-"
     if relative >= 1:
@@ -65,7 +65,7 @@ def format_difference(relative: float) -> str:
 
 
 def format_reach(relative: Interval) -> str:
-    """Return "-2 % to +0.3 %", the bounds of a relative difference, or why there are none."""
+    """Return the bounds of a relative difference, "-2 % to +0.3 %", or why there are no bounds."""
     if relative.low is None or relative.high is None or relative.is_constant:
         return format_bounds(relative)
     return f"{format_difference(relative.low)} to {format_difference(relative.high)}"
@@ -93,7 +93,7 @@ def _fixed(value: float, decimals: int) -> str:
 
 
 def quoted(name: str) -> str:
-    """Return a name in quotes if it has several words."""
+    """Return a name, in quotes if it has several words."""
     return f'"{name}"' if " " in name or "," in name else name
 
 
@@ -104,25 +104,25 @@ def spreadsheet_safe(value: object) -> object:
 
 
 def probability(value: float) -> str:
-    """Return "0.93"; a probability below 1 that would be rounded to 1 is "> 0.99"."""
+    """Return "0.93", or "> 0.99" for a probability below 1 that would be rounded to 1."""
     if value > 0.995 and value < 1:  # noqa: PLR2004  what two decimals round to 1
         return "> 0.99"
     return f"{value:.2f}"
 
 
 def percent(share: float) -> str:
-    """Return "12 %", with a decimal below one per cent."""
+    """Return "12 %"; below one per cent, with one decimal."""
     return f"{100 * share:.0f} %" if abs(share) >= 0.0095 or share == 0 else f"{100 * share:.1f} %"  # noqa: PLR2004
 
 
 def signed_percent(share: float) -> str:
-    """Return "-12 %", "+3 %" or "0 %"; beyond a doubling "3.1 times"."""
+    """Return "-12 %", "+3 %" or "0 %"; from doubling on, "3.1 times"."""
     if share >= 1:
         return f"{share + 1:.2g} times"
     return "0 %" if whole_percent(share) == "0" else f"{whole_percent(share)} %"
 
 
 def whole_percent(share: float) -> str:
-    """Return "+12", a share in per cent without a unit; "0" where it rounds to that."""
+    """Return a share in per cent without a unit, such as "+12"; "0" if it rounds to zero."""
     value = round(100 * share, 0 if abs(share) >= 0.0095 else 1)  # noqa: PLR2004  one decimal below 1 %
     return "0" if value == 0 else f"{value:+g}"

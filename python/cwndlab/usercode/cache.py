@@ -1,4 +1,4 @@
-"""The folder of compiled algorithms and of the headers that they are compiled with."""
+"""The cache folder for compiled algorithms and for the headers needed to compile them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from cwndlab.errors import AlgorithmError, read_failure
 
 
 def cache_folder() -> Path:
-    """Where compiled algorithms are kept between runs."""
+    """Return the cache folder, in which compiled algorithms are kept between runs."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(base) / "cwndlab"
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file atomically, so that no process sees half of it.
+    """Write a file atomically, so that other processes never see an incomplete file.
 
     Raises:
-        AlgorithmError: the folder cannot be written.
+        AlgorithmError: the file cannot be written.
     """
     aside = path.with_name(f"{path.name}.{os.getpid()}")
     try:
@@ -26,5 +26,5 @@ def write_whole(path: Path, content: bytes) -> None:
         aside.write_bytes(content)
         aside.replace(path)
     except OSError as error:
-        msg = f"{read_failure(path, error)}; name another folder in XDG_CACHE_HOME"
+        msg = f"{read_failure(path, error)}; set XDG_CACHE_HOME to another folder"
         raise AlgorithmError(msg) from None

@@ -1,4 +1,4 @@
-"""The C compiler of this machine: finding it, running it, and reading its messages."""
+"""Find the C compiler of this machine, run it, and read its messages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OPTIMISED = (
     *("-O2", "-g", "-fPIC", "-fvisibility=hidden", "-Werror=implicit-function-declaration"),
     "-ffunction-sections",
 )
-# Without functions that nothing calls: a kernel's tcp_cong.c has some that read and write settings.
+# Drop uncalled functions: a kernel's tcp_cong.c has some that read and write settings.
 _SHARED = ("-shared", "-Wl,-z,defs", "-Wl,--gc-sections")
 _TIME_LIMIT_S = 15
 _SYSTEM = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/etc/alternatives", "/etc/ld.so.cache")
@@ -36,7 +36,7 @@ _ERROR = re.compile(r"^.*:\s*(?:fatal )?error:.*$|^.*undefined reference.*$", re
 
 @functools.cache
 def compiler() -> tuple[str, ...]:
-    """The command of the C compiler: CC, or what the machine has.
+    """Return the command of the C compiler: CC if set, otherwise an installed compiler.
 
     Raises:
         AlgorithmError: no C compiler is installed.
@@ -47,18 +47,18 @@ def compiler() -> tuple[str, ...]:
     for name in ("cc", "gcc", "clang"):
         if shutil.which(name):
             return (name,)
-    msg = "no C compiler; install gcc or clang (apt install gcc libc6-dev), or name one in CC"
+    msg = "no C compiler; install gcc or clang (apt install gcc libc6-dev), or set CC to a compiler"
     raise AlgorithmError(msg)
 
 
 def preprocess(path: Path, flags: Sequence[str], command: Sequence[str] = ()) -> str:
-    """The text of a file with all that it includes, by `command` or the machine's compiler.
+    """Return the preprocessed text of a file, by `command` or the machine's compiler.
 
-    It may include files below its own folder and the current one, and our headers; a file of a
-    kernel may include files of that kernel.
+    The file may include files below its own folder and below the current folder, and our headers;
+    a file of a kernel may include files of the same kernel.
 
     Raises:
-        BrokenAlgorithmError: the preprocessor refuses it; the message names the line.
+        BrokenAlgorithmError: the preprocessor reports an error; the message names the line.
     """
     own = path.resolve().parent
     is_kernel = own.parts[-2:] == ("net", "ipv4")
@@ -67,10 +67,10 @@ def preprocess(path: Path, flags: Sequence[str], command: Sequence[str] = ()) ->
 
 
 def warnings(path: Path, flags: Sequence[str], command: Sequence[str] = ()) -> str:
-    """Compile a file by `command` or the machine's compiler; return its warnings.
+    """Compile a file with `command` or the machine's compiler, and return the warnings.
 
     Raises:
-        BrokenAlgorithmError: it does not compile.
+        BrokenAlgorithmError: the file does not compile.
     """
     with tempfile.TemporaryDirectory() as name:
         into = Path(name)
@@ -80,19 +80,19 @@ def warnings(path: Path, flags: Sequence[str], command: Sequence[str] = ()) -> s
 
 
 def shared_object(program: Program) -> Path:
-    """Return the compiled program as a library, from the cache if possible.
+    """Return the compiled program as a shared object, from the cache if possible.
 
     Raises:
-        BrokenAlgorithmError: it does not compile or link; the message names the lines.
+        BrokenAlgorithmError: the program does not compile or link; the message names the lines.
     """
     return _linked(program, "so", (*_SHARED, *program.link_flags))
 
 
 def shared_objects(programs: Mapping[str, Program]) -> dict[str, tuple[str, str]]:
-    """Programs as the core takes them: shared object and source, by name.
+    """Return programs in the form used by the core: shared object and source, by name.
 
     Raises:
-        BrokenAlgorithmError: one does not compile or link; the message names the lines.
+        BrokenAlgorithmError: a program does not compile or link; the message names the lines.
     """
     return {name: (str(shared_object(program)), program.file) for name, program in programs.items()}
 
@@ -101,7 +101,7 @@ def executable(program: Program) -> Path:
     """Return the compiled program as an executable, from the cache if possible.
 
     Raises:
-        BrokenAlgorithmError: it does not compile or link; the message names the lines.
+        BrokenAlgorithmError: the program does not compile or link; the message names the lines.
     """
     path = _linked(program, "run", program.link_flags)
     path.chmod(0o755)
@@ -109,7 +109,7 @@ def executable(program: Program) -> Path:
 
 
 def _linked(program: Program, ending: str, link: Sequence[str]) -> Path:
-    # Of the same text elsewhere, an object would name the lines of a file elsewhere.
+    # The key contains paths, because an object names the files of its lines.
     key = hashlib.sha256(f"{program} {_version()} {_OPTIMISED}".encode()).hexdigest()
     target = objects_folder() / f"{key[:32]}.{ending}"
     if target.exists():
@@ -133,12 +133,12 @@ def _linked(program: Program, ending: str, link: Sequence[str]) -> Path:
 
 
 def is_compiled_here(library: str) -> bool:
-    """Whether a shared object is an algorithm, and not a system library."""
+    """Whether a shared object is a compiled algorithm, not a system library."""
     return Path(library).parent == objects_folder()
 
 
 def source_line(library: str, offset: str) -> tuple[str, int] | None:
-    """Return file and line of an address in a shared object, if addr2line is installed."""
+    """Return file and line of an address in a shared object; None without addr2line."""
     tool = shutil.which("addr2line") or shutil.which("llvm-addr2line")
     if tool is None:
         return None
@@ -150,7 +150,7 @@ def source_line(library: str, offset: str) -> tuple[str, int] | None:
 
 
 def objects_folder() -> Path:
-    """The folder of compiled algorithms."""
+    """Return the folder of compiled algorithms."""
     return cache_folder() / "algorithms"
 
 
@@ -170,13 +170,13 @@ def run(
     into: Path | None = None,
     wants_messages: bool = False,
 ) -> str:
-    """Run a command of the compiler; return what it prints.
+    """Run a command of the compiler, and return its output.
 
-    It reads the system's folders, our headers and `sources`, and writes `into` alone; time, memory
-    and output are limited (`crates/sandbox`).
+    The command can read the system's folders, our headers and `sources`, and can write only to
+    `into`; time, memory and output are limited (`crates/sandbox`).
 
     Raises:
-        BrokenAlgorithmError: the compiler refuses the file, or does not end in time.
+        BrokenAlgorithmError: the compiler reports an error, or exceeds the time limit.
     """
     readable = [*_SYSTEM, str(_prefix(command[0])), str(cache_folder()), *map(str, sources)]
     with tempfile.TemporaryDirectory() as temporary:
@@ -198,12 +198,12 @@ def run(
     chosen: bytes = messages if status or wants_messages else output
     text = chosen.decode("utf-8", "replace")
     if status:
-        raise BrokenAlgorithmError(_refusal(file, text or f"{command[0]} ended with {status}"))
+        raise BrokenAlgorithmError(_refusal(file, text or f"{command[0]} failed: status {status}"))
     return text
 
 
 def _prefix(program: str) -> Path:
-    """The folder under which a compiler is installed: /usr of /usr/bin/gcc."""
+    """Return the folder under which a compiler is installed: /usr for /usr/bin/gcc."""
     return Path(shutil.which(program) or program).resolve().parent.parent
 
 
@@ -212,6 +212,6 @@ def _refusal(file: Path | str, messages: str) -> str:
     found = [line.strip() for line in _ERROR.findall(messages) if "ld returned" not in line]
     errors = found or messages.strip().splitlines()
     more = len(errors) - _MOST_ERRORS
-    errors = [re.sub(r"^(?:\./)+", "", error) for error in errors]  # the linker's way to name it
+    errors = [re.sub(r"^(?:\./)+", "", error) for error in errors]  # prefix written by the linker
     shown = errors[:_MOST_ERRORS] + ([f"... and {more} more"] if more > 0 else [])
     return "\n".join([f"{file} does not compile", *(f"  {line}" for line in shown)])

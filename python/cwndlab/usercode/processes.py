@@ -1,4 +1,4 @@
-"""Processes that run users' algorithms, and messages about how they ended."""
+"""Worker processes that run users' algorithms, and messages about how a worker ended."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _MAIN = "import cwndlab.usercode.worker as worker; worker.main"
 
 
 class WorkerProcess(AbstractContextManager["WorkerProcess"]):
-    """A process. The first request starts it, and so does the first request after its end."""
+    """A worker process, started by the first request and by the first request after its end."""
 
     def __init__(self) -> None:
-        """Prepare a process without starting it."""
+        """Prepare the worker without starting a process."""
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._messages: IO[bytes] | None = None
@@ -43,18 +43,18 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
         time_limit_s: float | None = None,
         take: Callable[[Any], None] | None = None,
     ) -> Any:  # noqa: ANN401  the request says what
-        """The answer to a request; `take` is given parts of it that come early.
+        """Return the answer to a request; `take` is called with parts sent before the rest.
 
         Raises:
             BrokenAlgorithmError: the algorithm cannot be used, or has ended the process; the
-                message says why.
+                message gives the reason.
         """
         connection = self._connection or self._start()
         try:
             connection.send(request)
             if not connection.poll(time_limit_s):
                 self.close()
-                msg = f"{request.files}: its process did not answer within {time_limit_s:.0f} s"
+                msg = f"{request.files}: its process sent no answer within {time_limit_s:.0f} s"
                 raise BrokenAlgorithmError(msg)
             while isinstance(answer := connection.recv(), Early):
                 if take is not None:
@@ -66,7 +66,7 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
         return answer
 
     def close(self) -> None:
-        """End the process, even while another thread waits for its answer."""
+        """Kill the process, even while another thread waits for an answer."""
         process = self._process
         if process is not None:
             process.kill()
@@ -92,7 +92,7 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
         return self._connection
 
     def _end(self, request: WorkerRequest) -> BrokenAlgorithmError:
-        """Return why the process ended, in words."""
+        """Return an error that says why the process ended."""
         if self._process is None or self._messages is None:
             return BrokenAlgorithmError(f"{request.files}: stopped")  # by another thread
         try:
@@ -107,10 +107,10 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
         if reports:
             return BrokenAlgorithmError(explain(reports[-1]))
         if status < 0:
-            how = f"was ended by {signal.Signals(-status).name}"
+            how = f"was killed by {signal.Signals(-status).name}"
         else:
             how = f"ended with status {status}{f': {lines[-1]}' if lines else ''}"
-        return BrokenAlgorithmError(f"{request.files}: its process {how}")
+        return BrokenAlgorithmError(f"{request.files}: the worker process {how}")
 
     def _forget(self) -> None:
         connection, messages = self._connection, self._messages
@@ -123,7 +123,7 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
 
 
 def explain(line: str) -> str:
-    """Return a sentence from the guard's last line: file and line if known, hook, and fault."""
+    """Convert the guard's last line to a sentence with place, hook and fault."""
     _, source, hook, what, file, number, library, offset, example = line.split("\t")
     place = (file, int(number)) if number else None
     if place is None and is_compiled_here(library) and os.access(library, os.R_OK):

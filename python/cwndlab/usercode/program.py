@@ -1,8 +1,7 @@
-"""From an algorithm's file to a program: translation units that need no other file.
+"""Turn an algorithm's file into a program: translation units that need no other file.
 
-A unit is C text after the preprocessor. So a program can be sent to another machine, its hash
-covers everything that it was made from, and the compiler's messages still name the lines of the
-user's file.
+A unit is the preprocessed C text. A program can therefore be sent to another machine, its hash
+covers all of its source text, and the compiler's messages still name the lines of the user's file.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _LINE_MARKER = re.compile(r'^# \d+ ".*$\n?', re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class TranslationUnit:
-    """A translation unit after the preprocessor."""
+    """A preprocessed translation unit."""
 
     file: str
     text: str
@@ -53,13 +52,13 @@ class TranslationUnit:
 class Program:
     """The translation units and flags of a shared object."""
 
-    file: str  # what messages call it
+    file: str  # name in messages
     units: tuple[TranslationUnit, ...]
     link_flags: tuple[str, ...] = ()
 
     @property
     def sha256(self) -> str:
-        """Hash of the text and flags, independent of the files' paths."""
+        """Hash of the texts and flags, which does not depend on the paths of the files."""
         digest = hashlib.sha256()
         for unit in self.units:
             for part in (_LINE_MARKER.sub("", unit.text), *unit.flags):
@@ -69,12 +68,12 @@ class Program:
 
 
 def is_file_reference(name: str) -> bool:
-    """Whether an algorithm's name means a file: `./my_cc.c`, `linux:PATH`."""
+    """Whether an algorithm's name refers to a file: `./my_cc.c`, `linux:PATH`."""
     return name.startswith(LINUX_PREFIX) or name.endswith(".c") or "/" in name
 
 
 def name_of(reference: str, built_in: Collection[str] = ()) -> str:
-    """Return the name in results of an algorithm's file: `my_cc`, `linux:westwood`.
+    """Return the name used in results for an algorithm's file: `my_cc`, `linux:westwood`.
 
     The name keeps the ending `.c` if a built-in algorithm has the same name.
     """
@@ -85,23 +84,23 @@ def name_of(reference: str, built_in: Collection[str] = ()) -> str:
 
 
 def file_of(reference: str) -> Path:
-    """The file that a reference means."""
+    """Return the file that a reference names."""
     return user_path(reference.removeprefix(LINUX_PREFIX))
 
 
 def read_program(reference: str, folder: Path) -> Program:
-    """The program of a file reference; paths are relative to `folder`.
+    """Read the program of a file reference; paths are relative to `folder`.
 
     Raises:
         AlgorithmError: a file cannot be read.
-        BrokenAlgorithmError: the preprocessor refuses it.
+        BrokenAlgorithmError: the preprocessor reports an error.
     """
     path = existing_file(reference, folder)
     return _linux_program(path) if reference.startswith(LINUX_PREFIX) else _own_program(path)
 
 
 def existing_file(reference: str, folder: Path) -> Path:
-    """The file of a reference.
+    """Return the file of a reference.
 
     Raises:
         AlgorithmError: there is no such file.
@@ -120,10 +119,11 @@ def existing_file(reference: str, folder: Path) -> Path:
 
 
 def copies_of(reference: str, folder: Path, program: Program | None) -> tuple[str, dict[str, Path]]:
-    """Find the files of an algorithm to store with results.
+    """Find the files of an algorithm that are stored with results.
 
-    Returns: The path of the algorithm's copy, and the copies to make, by their paths: the file
-    itself, and files that it includes from its own folder or kernel.
+    Returns:
+        The path of the algorithm's copy, and the files to copy, by the path of the copy: the
+        algorithm's file, and the files that it includes from its own folder or kernel.
     """
     main = folder / file_of(reference)
     is_linux = reference.startswith(LINUX_PREFIX)
@@ -140,7 +140,7 @@ def copies_of(reference: str, folder: Path, program: Program | None) -> tuple[st
 
 
 def contract_folder() -> Path:
-    """Return the folder of cc.h and the other headers, writing it if necessary."""
+    """Return the folder with cc.h and the other headers; write the files if necessary."""
     files: dict[str, str] = core.module().contract_files()
     digest = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:16]
     folder = cache_folder() / "contract" / digest
@@ -152,7 +152,7 @@ def contract_folder() -> Path:
 
 
 def with_every_check(program: Program) -> Program:
-    """Return the program with all checks that the compiler can add for run time."""
+    """Return the program with all run-time checks that the compiler can add."""
     own, *others = program.units
     flags = (*(flag for flag in own.flags if flag not in ("-fwrapv", _CHECKS)), _EVERY_CHECK)
     return replace(program, units=(replace(own, flags=flags), *others))
@@ -184,7 +184,7 @@ _CONG_CONTROL = re.compile(r"\.cong_control\s*=\s*(\w+)")
 
 
 def _linux_program(path: Path) -> Program:
-    """Return its file, the kernel files whose functions it calls, and stand-ins for the rest."""
+    """Return a program made of the file, kernel files whose functions it calls, and stand-ins."""
     folder = contract_folder()
     main = _read(path)
     companions = _companions(path, main)
@@ -213,7 +213,7 @@ def _read(path: Path) -> str:
 
 
 def _companions(path: Path, text: str) -> list[tuple[Path, str]]:
-    """Return files beside `path` that export functions that it uses, dependencies first."""
+    """Return files next to `path` that export functions used by `text`, dependencies first."""
     filters = path.parent / "../../lib/win_minmax.c"
     candidates = {
         file: _read(file)
@@ -239,7 +239,7 @@ def _companions(path: Path, text: str) -> list[tuple[Path, str]]:
 
 
 def _stand_ins(text: str) -> Path:
-    """Return a folder in which every header that `text` includes refers to ours."""
+    """Return a folder in which every header included by `text` refers to our header."""
     folder = cache_folder() / "linux-headers"
     for name in _INCLUDE.findall(text):
         path = folder / name
@@ -249,7 +249,7 @@ def _stand_ins(text: str) -> Path:
 
 
 def _takes_ack_and_flag(text: str) -> bool:
-    """Return whether its cong_control has the arguments of Linux 6.10 and later."""
+    """Return whether cong_control in `text` has the arguments of Linux 6.10 and later."""
     hook = _CONG_CONTROL.search(text)
     if hook is None:
         return False

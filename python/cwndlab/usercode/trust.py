@@ -1,4 +1,4 @@
-"""Folders whose C files the user has agreed to compile and run."""
+"""The list of folders whose C files the user allows to be compiled and run."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 def is_trusted(folder: Path) -> bool:
-    """Whether the user has agreed to run the code of a folder."""
+    """Whether the user allows the code in a folder to run."""
     return str(folder) in _folders()
 
 
 def trust(folder: Path) -> None:
-    """Remember that the user trusts the code of a folder.
+    """Add a folder to the list of trusted folders.
 
     Raises:
         AlgorithmError: the list cannot be written.

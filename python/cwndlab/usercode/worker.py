@@ -1,10 +1,10 @@
-"""The process in which a user's algorithms are loaded, and the requests that it answers.
+"""The worker process, which loads a user's algorithms, and the requests that it answers.
 
-Before the first request it gives up all rights that an algorithm does not need (`crates/sandbox`):
-it can compute, and read the folders of Python and of compiled algorithms, but it cannot open other
-files or connections or start processes. A crash, a trap or a loop without end ends it, after a
-line on standard error that `cwndlab.usercode.processes` reads; it ends by itself when the process
-that started it has gone.
+Before the first request, the worker gives up all rights that an algorithm does not need
+(`crates/sandbox`): it can compute, and read the folders of Python and of compiled algorithms, but
+it cannot open other files or connections or start processes. A crash, a trap or an endless loop
+ends the worker, after a line on standard error that `cwndlab.usercode.processes` reads. The worker
+exits when its parent process has ended.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _SYSTEM = (
 )
 
 Send = Callable[[object], None]
-"""Function that sends a part of an answer early."""
+"""Function that sends a part of an answer before the rest."""
 
 
 @dataclass(frozen=True, slots=True)
 class DescribeProgram:
-    """Describe a compiled program. Answered like an entry of the core's `algorithms()`."""
+    """Describe a compiled program, in the form of an entry in the core's `algorithms()`."""
 
     library: str
     """Path of the shared object."""
@@ -58,7 +58,7 @@ class DescribeProgram:
 
 @dataclass(frozen=True, slots=True)
 class CheckProgram:
-    """Run the conformance suite. The answer is the first rule that the program breaks, or None."""
+    """Run the conformance suite; answer with the first rule that the program breaks, or None."""
 
     library: str
     """Path of the shared object."""
@@ -76,11 +76,11 @@ class CheckProgram:
 
 
 class WorkerRequest(Protocol):
-    """A request to a process, which carries it out there."""
+    """A request that is carried out in the worker process."""
 
     @property
     def files(self) -> str:
-        """Files of the algorithms in use; the error names them if the process dies."""
+        """Files of the algorithms in use; an error names these files if the process dies."""
 
     def answer(self, send: Send, /) -> object:
         """Carry out the request; early parts of the answer are sent first."""
@@ -95,7 +95,7 @@ class Early:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The text that answers a request whose algorithm cannot be used."""
+    """The answer if an algorithm cannot be used, with the reason."""
 
     reason: str
 
@@ -106,7 +106,7 @@ def is_confining() -> bool:
 
 
 def _readable() -> list[str]:
-    """Folders and files that Python, its packages and the simulator read while they work."""
+    """Return the files and folders that Python, its packages and the simulator have to read."""
     return [
         *_SYSTEM,
         *dict.fromkeys([sys.prefix, sys.base_prefix, *filter(None, sys.path)]),
@@ -115,7 +115,7 @@ def _readable() -> list[str]:
 
 
 def main(descriptor: int) -> None:
-    """Answer requests that come from a socket until there are no more."""
+    """Answer requests from a socket until the socket is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started this process decides
     sys.dont_write_bytecode = True
     core.module().confine_worker(_readable())

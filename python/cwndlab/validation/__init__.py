@@ -1,4 +1,4 @@
-"""Validation: the same study on the simulator and on the kernel, compared run by run."""
+"""Validation: run the same study on the simulator and on the kernel, and compare results."""
 
 from pathlib import Path
 

@@ -1,10 +1,10 @@
-"""Compare two backends, cell by cell of a study.
+"""Compare two backends for each cell of a study.
 
-Goodput and median RTT are compared by the medians of their repetitions. If these are further apart
-than the bounds, chance may still be the reason: on a link near a threshold, a slightly earlier
-first loss changes the whole run. Such a cell is run with ten seeds, and its distributions are
-compared. If the ranges of both backends overlap, the judgement is "overlap", with the share of
-runs in the common range; otherwise it is "differ".
+Goodput and median RTT are compared by their medians over repetitions. If the medians differ by
+more than the bounds, chance may still be the reason: on a link near a threshold, a slightly
+earlier first loss changes the whole run. Such a cell is run with ten seeds, and the distributions
+are compared. If the ranges of both backends overlap, the verdict is "overlaps", with the share of
+runs in the common range; otherwise the verdict is "differs".
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _KEYS = frozenset({"run", "cell", "repetition", "seed"})
 
 
 class Agreement(Enum):
-    """The judgement of a cell."""
+    """The verdict on a cell."""
 
     AGREES = "agrees"
     OVERLAPS = "overlaps"
@@ -48,14 +48,14 @@ class Agreement(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One quantity in both backends: the value of each repetition, of all flows together."""
+    """One quantity in both backends: for each repetition, one value over all flows."""
 
     simulated: tuple[float, ...]
     measured: tuple[float, ...]
 
     @property
     def medians(self) -> tuple[float, float]:
-        """Values of the simulator and of the kernel; NaN where there is none."""
+        """Medians of the simulator and of the kernel; NaN if there are no values."""
         simulated, measured = (
             float(np.median(values)) if values else math.nan
             for values in (self.simulated, self.measured)
@@ -64,7 +64,7 @@ class Pair:
 
     @property
     def difference(self) -> float:
-        """Difference of the simulator's median from the kernel's, relative to the latter."""
+        """Difference between the simulator's and the kernel's median, relative to the kernel's."""
         simulated, measured = self.medians
         return (simulated - measured) / measured if measured else math.nan
 
@@ -91,22 +91,22 @@ class CellAgreement:
     cell: Mapping[str, object]
     pairs: Mapping[str, Pair]
     cwnd_distance: float
-    """Mean distance of the windows at equal times, relative to the kernel's mean window."""
+    """Mean difference between the windows at equal times, relative to the kernel's mean."""
 
     @property
     def seeds(self) -> int:
-        """Number of repetitions in the backend that has fewer."""
+        """Number of repetitions in the backend with fewer repetitions."""
         goodput = self.pairs["goodput_mbit_s"]
         return min(len(goodput.simulated), len(goodput.measured))
 
     @property
     def common(self) -> float:
-        """Return the smallest share of runs in the common range, over the quantities judged."""
+        """Share of runs in the common range: the smallest of the shares for goodput and RTT."""
         return min(self.pairs[name].common for name in _BOUNDS)
 
     @property
     def verdict(self) -> Agreement:
-        """The verdict by goodput and median RTT."""
+        """The verdict according to goodput and median RTT."""
         verdict = Agreement.AGREES
         for name, bound in _BOUNDS.items():
             pair = self.pairs[name]
@@ -118,7 +118,7 @@ class CellAgreement:
 
 
 def judge(simulated: Results, measured: Results) -> list[CellAgreement]:
-    """Return every cell that both backends have, in the study's order."""
+    """Return the agreement of the backends in each cell, in the study's order."""
     factors = list(simulated.factors)
     frames = [_per_run(results, factors) for results in (simulated, measured)]
     judgements = []
@@ -139,7 +139,7 @@ def judge(simulated: Results, measured: Results) -> list[CellAgreement]:
 
 
 def _per_run(results: Results, factors: list[str]) -> pl.DataFrame:
-    """Return one row for each run: sums of rates and counts over its flows, means of the rest."""
+    """Return one row per run: rates and counts are summed over flows, other values averaged."""
     flows = results.flows()
     columns = [together(name, flows.columns) for name in COMPARED]
     return flows.group_by(["run", "repetition", *factors], maintain_order=True).agg(

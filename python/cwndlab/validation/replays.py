@@ -1,7 +1,7 @@
-"""Replay of the kernel's calls of our algorithms in the native build.
+"""Replay the kernel's calls to our algorithms in the native build.
 
-Comparing simulator and kernel only makes sense if both builds of an algorithm do the same: then
-    differences come from the stack, the timers or the link.
+A comparison of simulator and kernel is only meaningful if both builds of an algorithm behave
+identically: then differences come from the stack, the timers or the link.
 """
 
 from __future__ import annotations
@@ -27,36 +27,36 @@ if TYPE_CHECKING:
 
 LEAST_CALLS = 10_000
 _RUN_NS = 15_000_000_000
-"""Length of a run that records calls: at 20 Mbit/s the leanest algorithm is called 15,000 times."""
+"""Length of a recorded run: at 20 Mbit/s, every algorithm is called 15,000 times or more."""
 _FILE = "replays.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """One algorithm's calls."""
+    """Result of the replay of one algorithm's calls."""
 
     algorithm: str
     program: str
-    """Name in the kernel, derived from the source, so that a changed source is recorded again."""
+    """Name in the kernel, derived from the source; a changed source is recorded again."""
     calls: int
     mismatches: int
 
     @property
     def is_same(self) -> bool:
-        """Whether there were enough calls, and the native build agreed on all of them."""
+        """Whether there were enough calls and the native build gave the same result for all."""
         return self.calls >= LEAST_CALLS and self.mismatches == 0
 
 
 def replayed(
     study: Study, folder: Path, say: Callable[[str], object] = lambda _: None
 ) -> list[Replayed]:
-    """Record and replay each of the study's algorithms once, on the first of its links.
+    """Record and replay each algorithm of the study once, on the algorithm's first link.
 
-    Replays that `folder` already has are not repeated.
+    Replays stored in `folder` are not repeated.
 
     Raises:
-        KernelRunError: there are no runs on this kernel.
-        AlgorithmError: the kernel does not take one; the message says why.
+        KernelRunError: this kernel cannot make runs.
+        AlgorithmError: the kernel refuses an algorithm; the message gives the reason.
     """
     path = folder / _FILE
     known = {each.program: each for each in _read(path)}
@@ -70,7 +70,7 @@ def replayed(
         if program in known:
             found.append(known[program])
             continue
-        say(f"{algorithm}: recording its calls in the kernel and replaying them")
+        say(f"{algorithm}: recording the kernel's calls and replaying them in the native build")
         with tempfile.TemporaryDirectory(prefix="cwndlab-") as place:
             calls = Path(place) / "calls"
             recorder = CallRecorder(algorithm, Path(), calls, sender.parameters)
@@ -92,7 +92,7 @@ def _read(path: Path) -> list[Replayed]:
 
 
 def _first_runs(runs: Iterable[Run]) -> list[Run]:
-    """One run for each algorithm."""
+    """Return the first run of each algorithm."""
     first: dict[str, Run] = {}
     for run in runs:
         first.setdefault(run.scenario.flows[0].sender.algorithm, run)
@@ -100,7 +100,7 @@ def _first_runs(runs: Iterable[Run]) -> list[Run]:
 
 
 def _send(run: Run, algorithm: str, program: str) -> None:
-    """A transfer with the recorder at both ends."""
+    """Run a transfer with the recording algorithm at both ends."""
     scenario: dict[str, Any] = json.loads(run.scenario.to_json())
     scenario["duration_ns"] = min(scenario["duration_ns"], _RUN_NS)
     scenario["warm_up_ns"] = 0

@@ -1,4 +1,4 @@
-"""Running a study on both backends, with more repetitions where chance matters."""
+"""Run a study on both backends, with more repetitions where the medians differ."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cwndlab.run.backend import Backend
 
 SEEDS_OF_CONTESTED = 10
-"""Repetitions of a cell whose medians are further apart than the bounds."""
+"""Number of repetitions of a cell whose medians differ by more than the bounds."""
 _TRACE = "trace:"
 _HOST = "linux-tun"
 
@@ -41,21 +41,21 @@ def validate(
     *,
     jobs: int | None = None,
     at_once: int = 1,
-    again: str = "the same again",
+    again: str = "the same study again",
     where: Backend | None = None,
 ) -> Validation:
-    """Make the runs that the folders `sim` and `kernel` (or `vm`) within `folder` lack.
+    """Make the missing runs in the folders `sim` and `kernel` (or `vm`) within `folder`.
 
-    A cell whose medians are further apart than the bounds is run again with further seeds, ten in
-    all, so that its distributions can be compared. An algorithm that the kernel lacks is ours
-    there, loaded for its runs. In the simulator the sockets are behind the host `linux-tun`, unless
-    the study names another. `at_once` runs are made on the kernel at the same time, `jobs` in
-    the simulator. `where` is the backend with a kernel, this machine's if None; stock
-    kernels in virtual machines have only their own algorithms.
+    A cell whose medians differ by more than the bounds is run with ten seeds in total, so that the
+    distributions can be compared. If the kernel lacks an algorithm, ours is loaded for the runs.
+    In the simulator, the sockets are behind the host `linux-tun`, unless the study names another
+    host. `at_once` is the number of parallel runs on the kernel, `jobs` that in the simulator.
+    `where` is the backend with a kernel. If None, this machine's kernel is used. Stock kernels in
+    virtual machines have only their own algorithms.
 
     Raises:
-        RunsFailedError: some runs failed; the others are done.
-        KernelRunError: there are no runs on this kernel.
+        RunsFailedError: some runs failed; all other runs are finished.
+        KernelRunError: this kernel cannot make runs.
     """
     beside = where or ThisKernel()
     executor = None
@@ -88,7 +88,7 @@ def validate(
 
 
 def behind_interfaces(study: Study) -> Study:
-    """Return the study with the host of a kernel run, unless it names a host itself."""
+    """Return the study with the host of a kernel run, unless the study names a host."""
     document = copy.deepcopy(study.document)
     for key in ("user_host", "server_host"):
         document.setdefault(key, _HOST)
@@ -96,21 +96,21 @@ def behind_interfaces(study: Study) -> Study:
 
 
 def with_traces(study: Study, down: Path, up: Path) -> Study:
-    """Return the study with the user's recordings in place of its traces.
+    """Return the study with its traces replaced by the user's recordings.
 
     Raises:
-        StudyError: it has no trace.
+        StudyError: the study has no trace.
     """
     document = copy.deepcopy(study.document)
     count = sum(_put_traces(level, down, up) for level in _levels(document))
     if not count:
-        msg = f"study {study.id} has no link that is a trace, which --trace would replace"
+        msg = f"study {study.id} has no link with a trace that --trace could replace"
         raise StudyError([msg])
     return study.changed(document)
 
 
 def _levels(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the study's document, and the levels of its factors that are tables."""
+    """Return the study's document, and all factor levels that are tables."""
     factors = document.get("factors", {}).values()
     return [document, *(v for values in factors for v in values if isinstance(v, dict))]
 

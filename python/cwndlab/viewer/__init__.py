@@ -1,1 +1,1 @@
-"""Results in a browser: those on this machine, served to this machine only."""
+"""Results of this machine in a browser, served to this machine only."""

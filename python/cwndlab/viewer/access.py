@@ -1,8 +1,9 @@
-"""Access to the server, for the browser with the address and not for pages of other sites.
+"""Access to the server: allowed for the browser with the address, refused for pages of other sites.
 
-The token in the address is exchanged for a cookie that scripts cannot read. Requests for another
-host's name (DNS rebinding) are refused by the Host header; requests from other sites, or other
-ports of this machine, by `Sec-Fetch-Site`, `Origin`, and the content type of posts.
+The token in the address is exchanged for a cookie that scripts cannot read. Requests are
+refused if the Host header names another host (DNS rebinding), or if `Sec-Fetch-Site`, `Origin` or
+the content type of a POST request shows that they come from other sites or other ports of this
+machine.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ class Refused(Exception):  # noqa: N818  an answer, not an error
     """A request that is refused, with its HTTP status."""
 
     def __init__(self, status: HTTPStatus, sentence: str) -> None:
-        """Store the reason as a sentence."""
+        """Store the HTTP status, and the reason as a sentence."""
         super().__init__(sentence)
         self.status = status
 
 
 class Access:
-    """The secrets of one server."""
+    """Checks of requests against the secrets of one server."""
 
     def __init__(self, port: int) -> None:
-        """Draw new ones."""
+        """Draw a new token and a new cookie for the server at `port`."""
         self._port = port
         self.token = secrets.token_urlsafe(_TOKEN_BYTES)
         self._session = secrets.token_urlsafe(_TOKEN_BYTES)
@@ -42,12 +43,12 @@ class Access:
 
     @property
     def address(self) -> str:
-        """The address that the user opens."""
+        """The address that the user opens, which contains the token."""
         return f"http://{LOOPBACK}:{self._port}/?token={self.token}"
 
     @property
     def cookie(self) -> str:
-        """Return the header that sets the cookie."""
+        """The value of the `Set-Cookie` header."""
         return f"{self._name}={self._session}; HttpOnly; SameSite=Strict; Path=/"
 
     @property
@@ -55,19 +56,21 @@ class Access:
         return f"cwndlab-{self._port}"
 
     def check_host(self, headers: Message) -> None:
-        """Refuse every name but this machine's own.
+        """Refuse requests whose Host header does not name this server.
 
         Raises:
             Refused: the request was meant for another host.
         """
         if headers.get_all("Host", []) not in [[host] for host in self._hosts]:
-            raise Refused(HTTPStatus.MISDIRECTED_REQUEST, "this address is not one of this server")
+            raise Refused(
+                HTTPStatus.MISDIRECTED_REQUEST, "the Host header does not name this server"
+            )
 
     def check_token(self, token: str) -> None:
         """Refuse a wrong token.
 
         Raises:
-            Refused: it is wrong.
+            Refused: the token is wrong.
         """
         if not hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode()):
             raise Refused(HTTPStatus.FORBIDDEN, _WRONG)
@@ -76,16 +79,16 @@ class Access:
         """Refuse requests that do not come from the page itself.
 
         Raises:
-            Refused: it comes from elsewhere, or without the cookie.
+            Refused: the request comes from another site, lacks the cookie, or posts no JSON.
         """
         site = headers.get("Sec-Fetch-Site", "same-origin" if is_post else "none")
         origin = headers.get("Origin")
         own = f"http://{headers.get('Host')}"
         is_elsewhere = site not in ({"same-origin"} if is_post else {"same-origin", "none"})
         if is_elsewhere or (origin is not None and origin != own) or (is_post and origin is None):
-            raise Refused(HTTPStatus.FORBIDDEN, "only the page itself may ask")
+            raise Refused(HTTPStatus.FORBIDDEN, "only the page itself may send requests")
         if is_post and headers.get_content_type() != JSON:
-            raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"what is posted must be {JSON}")
+            raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the body of a POST must be {JSON}")
         if not hmac.compare_digest(self._sent(headers), self._session):
             raise Refused(HTTPStatus.FORBIDDEN, _WRONG)
 
@@ -98,4 +101,4 @@ class Access:
         return value if value.isascii() else ""
 
 
-_WRONG = "open the address that `cwndlab open` printed: it holds the token of this session"
+_WRONG = "open the address that `cwndlab open` printed, which contains the token of this session"

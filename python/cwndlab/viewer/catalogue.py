@@ -1,4 +1,4 @@
-"""All results to be shown; every request looks for them in the folders."""
+"""The list of all results, which is read from the folders anew for every request."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ PAGE_ROWS = 50
 
 
 class Catalogue:
-    """The results folders below some places. Several threads may ask at once."""
+    """The results folders below some places. Several threads may use it simultaneously."""
 
     def __init__(self, places: Sequence[Path]) -> None:
-        """Set the places: folders of results, or folders that contain some."""
+        """Set the places: results folders, or folders that contain results folders."""
         self._places = [place.resolve() for place in places]
         self._taking = threading.Lock()
         self._tallies: dict[Path, Tally] = {}
@@ -49,19 +49,19 @@ class Catalogue:
 
     @property
     def new_studies(self) -> Path:
-        """The folder for studies that are started here."""
+        """The folder for studies that are started from the page."""
         return next(
             (place for place in self._places if not _holds_results(place)), self._places[0].parent
         )
 
     def path(self, identity: str) -> Path | None:
-        """Return the folder of a row of the list; None if there is no such row."""
+        """Return the folder of the row with this identifier; None if there is no such row."""
         if identity not in self._paths:
             self.summaries()
         return self._paths.get(identity)
 
     def summaries(self) -> dict[Path, Summary]:
-        """Every folder's summary, the one that changed last first."""
+        """Return the summary of every folder, the most recently changed folder first."""
         with self._taking:
             locked = locked_inodes()
             found: dict[Path, Summary] = {}
@@ -83,7 +83,7 @@ class Catalogue:
         return dict(sorted(found.items(), key=lambda each: -each[1].changed_unix_s))
 
     def page(self, query: str, page: int) -> dict[str, Any]:
-        """Return some rows of the list: those that contain every word of the query."""
+        """Return one page of the rows that contain every word of the query."""
         rows = []
         words = query.lower().split()
         everything = self.summaries()
@@ -104,7 +104,7 @@ class Catalogue:
         }
 
     def pending(self) -> list[Path]:
-        """Return the folders whose answer was not computed for their present content."""
+        """Return the folders whose content has changed since their answer was computed."""
         return [
             path
             for path, summary in self.summaries().items()
@@ -132,7 +132,7 @@ class Catalogue:
         return said if isinstance(said, str) else ""
 
     def keep(self) -> None:
-        """Store the computed answers for the next start."""
+        """Store the computed answers and summaries for the next start of the server."""
         self._kept.keep(self._headlines)
         with self._taking:
             lasting = {
@@ -144,7 +144,7 @@ class Catalogue:
 
 
 def identity_of(path: Path) -> str:
-    """Return a folder's name in addresses, which does not reveal its path."""
+    """Return a folder's identifier for addresses, which does not reveal the folder's path."""
     return hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:_ID_DIGITS]
 
 
@@ -153,7 +153,7 @@ def _holds_results(path: Path) -> bool:
 
 
 def _within(place: Path, depth: int = 0) -> Iterator[Path]:
-    """The results folders in a place; what lies below results is a part of them."""
+    """Yield the results folders in a place, without searching inside results folders."""
     if _holds_results(place):
         yield place
         return

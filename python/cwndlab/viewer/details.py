@@ -1,4 +1,4 @@
-"""One study for its page: the decision, the report's own charts, its runs page by page."""
+"""The content of a study's page: the decision, the report's charts, and the runs in pages."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ Found = TypeVar("Found")
 
 
 class OpenStudies:
-    """The studies that are being viewed; only a few are kept in memory."""
+    """The studies that are being viewed; only the most recent few are kept in memory."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Begin without any open study."""
         self._taking = threading.Lock()
         self._open: OrderedDict[Path, _Opened] = OrderedDict()
 
     def page(self, folder: Path, at: int) -> dict[str, Any]:
-        """The content of a study's page for one of its settings.
+        """Return the content of a study's page for one of the study's settings.
 
         Raises:
             CwndlabError: the results cannot be read, or no run has a result.
@@ -57,7 +57,7 @@ class OpenStudies:
         return self._read(folder, lambda opened: _page(opened, at))
 
     def runs(self, folder: Path, page: int, query: str) -> dict[str, Any]:
-        """Return some of a study's finished runs: those that contain every word of the query.
+        """Return one page of the finished runs whose labels contain every word of the query.
 
         Raises:
             CwndlabError: the results cannot be read.
@@ -65,15 +65,15 @@ class OpenStudies:
         return self._read(folder, lambda opened: _runs(opened, page, query))
 
     def run(self, folder: Path, key: str) -> dict[str, Any]:
-        """One run over time: the chart of each of its flows.
+        """Return the chart of a run over time, with a line for each flow.
 
         Raises:
-            CwndlabError: there is no such run, or nothing was sampled of it.
+            CwndlabError: there is no such run, or the run has no samples.
         """
         return self._read(folder, lambda opened: _run(opened.results, key))
 
     def report(self, folder: Path) -> str:
-        """The report as one page of HTML.
+        """Return the report as one page of HTML.
 
         Raises:
             CwndlabError: the results cannot be read, or no run has a result.
@@ -81,10 +81,10 @@ class OpenStudies:
         return self._read(folder, lambda opened: make_page(opened.context))
 
     def _read(self, folder: Path, read: Callable[[_Opened], Found]) -> Found:
-        """Read a study, again from the start if its files changed at the same moment.
+        """Read a study; if the study's files change meanwhile, start again.
 
-        The process that runs a study moves rows from its journal into tables, so that a file may
-        be gone between being found and being opened.
+        The process that runs a study moves rows from the journal into tables, so a file may
+        disappear between listing and opening.
 
         Raises:
             CwndlabError: the results cannot be read.
@@ -115,7 +115,7 @@ class OpenStudies:
 
 
 class _Opened:
-    """A study's results with everything computed from them."""
+    """A study's results with everything that was computed from the results."""
 
     def __init__(self, folder: Path, signature: Signature) -> None:
         self.signature = signature
@@ -214,6 +214,6 @@ def _styles(names: Iterable[str]) -> dict[str, Any]:
 
 
 def _failures(folder: Path) -> list[str]:
-    """Why runs failed, the first few."""
+    """Return the reasons of the first few failed runs."""
     found = sorted((folder / "failed").glob("*.json"))[:_MOST_FAILURES]
     return [f"{path.stem}: {path.read_text('utf-8', 'replace')[:300]}" for path in found]

@@ -1,4 +1,4 @@
-"""From what the page's form holds to a study file, and what is wrong with it, field by field."""
+"""Conversion of the page's form into a study file, and the problems of each field."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FOLDER = "started"
-"""Folder, beside the results, of the study files that the page wrote and of what was printed."""
+"""Name of the folder for study files that the page wrote and for the output of `cwndlab run`."""
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _PLACE = re.compile(r".*?:(\d+): ")
@@ -29,28 +29,28 @@ _ONE_VALUED = ("link", "reverse_link", "application")
 
 
 def text_of(form: Mapping[str, Any]) -> str:
-    """The study file of a form.
+    """Return the study file of a form.
 
-    A form has the keys of `[study]`, lists by path under `factors`, tables under `flow`; or nothing
-    but the `toml` that the user wrote.
+    A form has the keys of `[study]`, lists by path under `factors`, and tables under `flow`; or it
+    has the single key `toml` with the text that the user wrote.
 
     Raises:
-        CwndlabError: a value has another type, or a key is none of a study's.
+        CwndlabError: a value has the wrong type, or a key does not belong to studies.
     """
     if "toml" not in form:
         return write_toml(_document(form))
     text = form["toml"]
     if not isinstance(text, str) or len(form) > 1:
-        msg = "toml: a text is needed, and nothing beside it"
+        msg = "toml: must be a text, and no other key may be given"
         raise CwndlabError(msg)
     return text
 
 
 def identity_in(text: str) -> str:
-    """The id of a study file, which names the folder of its results.
+    """Return the id of a study file, which names the folder of the study's results.
 
     Raises:
-        CwndlabError: it has none that can.
+        CwndlabError: the study file has no id that can name a folder.
     """
     try:
         study = tomllib.loads(text).get("study")
@@ -59,15 +59,17 @@ def identity_in(text: str) -> str:
         raise CwndlabError(msg) from None
     identity = study.get("id") if isinstance(study, dict) else None
     if not isinstance(identity, str) or not _ID.fullmatch(identity) or identity == FOLDER:
-        msg = "id: letters, digits, dots, dashes and underscores; it names the folder of results"
+        msg = (
+            "id: use letters, digits, dots, dashes and underscores; the id names the results folder"
+        )
         raise CwndlabError(msg)
     return identity
 
 
 def checked(form: Mapping[str, Any]) -> dict[str, Any]:
-    """The study file of a form, how many runs it has, and its problems, each with its key.
+    """Return the study file of a form, the number of runs, and the problems by key.
 
-    Nothing is compiled, started or left behind.
+    No code is compiled, no run is started, and no file is left behind.
     """
     found: dict[str, Any] = {"toml": "", "runs": None, "problems": []}
     try:
@@ -80,7 +82,7 @@ def checked(form: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def problems_of(error: CwndlabError) -> list[dict[str, Any]]:
-    """The problems of a refused study: the key of each, if it is about one, its line, and why."""
+    """Return the problems of a refused study, each with key and line, if known, and reason."""
     if isinstance(error, StudyError):
         return [_problem(text) for text in error.problems]
     key, is_about, text = str(error).partition(": ")
@@ -90,7 +92,7 @@ def problems_of(error: CwndlabError) -> list[dict[str, Any]]:
 
 
 def _problem(text: str) -> dict[str, Any]:
-    """`FILE:LINE: KEY = VALUE`, and below it why not."""
+    """Parse a problem of the form `FILE:LINE: KEY = VALUE`, with the reason on the next lines."""
     head, _, why = text.partition("\n")
     place = _PLACE.match(head)
     key, is_key, _ = head[place.end() if place else 0 :].partition(" = ")
@@ -102,10 +104,10 @@ def _problem(text: str) -> dict[str, Any]:
 
 
 def _runs_of(text: str) -> int | None:
-    """How many runs a study file has; None where that is not found out here.
+    """Return the number of runs of a study file; None if they cannot be counted quickly.
 
     Raises:
-        CwndlabError: something in it does not hold.
+        CwndlabError: the study file is not valid.
     """
     document = tomllib.loads(text)
     if references_in(document):
@@ -129,7 +131,7 @@ def _document(form: Mapping[str, Any]) -> dict[str, Any]:
             continue
         _check_value(key, value)
         if key in TABLES and key not in _ONE_VALUED:
-            msg = f"{key}: is a table; write it as text"
+            msg = f"{key}: is a table; write the study as TOML text instead"
             raise CwndlabError(msg)
         if key == "algorithm" and isinstance(value, str) and "," in value:
             factors[key] = [name.strip() for name in value.split(",") if name.strip()]
@@ -137,7 +139,7 @@ def _document(form: Mapping[str, Any]) -> dict[str, Any]:
             study[key] = value
     flows = form.get("flow", [])
     if not isinstance(flows, list) or not all(isinstance(each, dict) for each in flows):
-        msg = "flow: a list of tables is needed"
+        msg = "flow: must be a list of tables"
         raise CwndlabError(msg)
     for at, flow in enumerate(flows):
         for key, value in flow.items():
@@ -147,13 +149,13 @@ def _document(form: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _table(factors: object) -> dict[str, Any]:
-    """The factors of a form: a list of values by path."""
+    """Check the factors of a form, which are lists of values by path, and return them."""
     if not isinstance(factors, dict):
-        msg = "factors: is a table; write it as text"
+        msg = "factors: is a table; write the study as TOML text instead"
         raise CwndlabError(msg)
     for path, values in factors.items():
         if not isinstance(values, list) or not values:
-            msg = f"factors.{path}: values are needed, separated by commas"
+            msg = f"factors.{path}: give one or more values, separated by commas"
             raise CwndlabError(msg)
         for value in values:
             _check_value(f"factors.{path}", value)
@@ -162,5 +164,5 @@ def _table(factors: object) -> dict[str, Any]:
 
 def _check_value(key: str, value: object) -> None:
     if not isinstance(value, str | int | bool | float) or len(str(value)) > _LONGEST:
-        msg = f"{key}: a text, a number, or yes or no is needed"
+        msg = f"{key}: must be a text, a number, or yes or no"
         raise CwndlabError(msg)

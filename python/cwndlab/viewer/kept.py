@@ -1,4 +1,4 @@
-"""Findings about results, kept: reading and deciding two hundred folders takes long."""
+"""A cache of findings about results, because reading hundreds of folders takes a long time."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _MOST = 5_000
 
 
 class Kept:
-    """A file of the user's cache, a JSON value a folder. Without it all is worked out again."""
+    """A cache file with one JSON value per folder; without the file all values are recomputed."""
 
     def __init__(self, file: str) -> None:
-        """Read it; damaged, it is empty."""
+        """Read the file; a missing or damaged file counts as empty."""
         self._file = file
         self._known: dict[str, Any] = {}
         with contextlib.suppress(OSError, ValueError, CwndlabError):
@@ -33,11 +33,11 @@ class Kept:
                 self._known = found
 
     def value(self, folder: Path, signature: Signature) -> Any:  # noqa: ANN401  whatever was kept
-        """The value that was kept of a folder when it was like this; None if nothing was."""
+        """Return the value stored for a folder with this signature; None if there is none."""
         return self._known.get(_key(folder, signature))
 
     def keep(self, values: Mapping[Path, tuple[Signature, Any]]) -> None:
-        """Add these; the oldest are forgotten where there are many."""
+        """Store values; if there are too many, the oldest are removed."""
         before = dict(self._known)
         for folder, (signature, value) in values.items():
             self._known[_key(folder, signature)] = value

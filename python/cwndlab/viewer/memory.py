@@ -1,4 +1,4 @@
-"""Memory of a server that opens one study after the other."""
+"""Memory use of a server that opens one study after another."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _BYTES = 1 << 17
 
 
 def give_freed_memory_back() -> None:
-    """Make the C library give freed memory back to the system; nothing on other libraries.
+    """Make glibc return freed memory to the system; other C libraries are left unchanged.
 
-    glibc keeps a heap for each of several threads, raises its thresholds by itself as large blocks
-    are freed, and so keeps what the largest study needed (mallopt(3)).
+    By default glibc keeps a heap for each of several threads and raises its thresholds when large
+    blocks are freed, and therefore keeps the memory that the largest study needed (mallopt(3)).
     """
     with contextlib.suppress(OSError, AttributeError):
         mallopt = ctypes.CDLL(None).mallopt

@@ -1,7 +1,7 @@
-"""The server of the page: a fixed list of addresses, each a file in memory or an answer in JSON.
+"""The server of the page, with a fixed list of addresses of files in memory and JSON answers.
 
-A request's path is never used as a path on disk: studies are looked up by identifiers from the
-list.
+The path of a request is never used as a path on disk: studies are looked up by identifier in the
+list of studies.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FILES = {
 _MOST_AT_ONCE = 32
 _WAITING = 128
 _PATIENCE_S = 10.0
-_GONE = "there are no such results any more"
+_GONE = "these results do not exist, or no longer exist"
 _MOST_POSTED = 1 << 16
 _MOST_PAGES = 1 << 20
 _HEADLINES_BEGIN_S, _BREATH_S, _LOOK_AGAIN_S = 1.5, 0.05, 5.0
@@ -66,17 +66,17 @@ _BUSY = b"HTTP/1.0 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 
 
 
 class ResultsServer(ThreadingHTTPServer):
-    """Serves results on loopback until it is closed. A context manager."""
+    """A context manager that serves results on loopback until its context is left."""
 
     daemon_threads = True
     block_on_close = False
     request_queue_size = _WAITING
 
     def __init__(self, places: Sequence[Path], page: Path, port: int) -> None:
-        """Listen.
+        """Listen on the port, and start to compute the answers of all studies.
 
         Raises:
-            OSError: the port is taken.
+            OSError: the port is in use.
         """
         self.files = {at: ((page / name).read_bytes(), kind) for at, (name, kind) in FILES.items()}
         self.catalogue = Catalogue(places)
@@ -89,7 +89,7 @@ class ResultsServer(ThreadingHTTPServer):
         threading.Thread(target=self._say_headlines, daemon=True).start()
 
     def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  as above
-        """Start a thread for a request, or refuse it if there are too many."""
+        """Start a thread for a request, or refuse the request if too many are being answered."""
         if not self._room.acquire(blocking=False):
             with contextlib.suppress(OSError):
                 request.sendall(_BUSY)
@@ -106,22 +106,22 @@ class ResultsServer(ThreadingHTTPServer):
         request: socket.socket | tuple[bytes, socket.socket],
         client_address: Any,  # noqa: ANN401  as above
     ) -> None:
-        """Answer a request, then free its place among the requests that are answered at once."""
+        """Answer a request, then allow the next request to take its place."""
         try:
             super().process_request_thread(request, client_address)
         finally:
             self._room.release()
 
     def handle_error(self, *_: object) -> None:
-        """Do not report clients that have gone away."""
+        """Do not report clients that have closed their connection."""
 
     def server_close(self) -> None:
-        """Stop the background work and the studies that were started here."""
+        """Stop the background work, and close the server."""
         self._is_closed.set()
         super().server_close()
 
     def _say_headlines(self) -> None:
-        """Read all folders at once, and work out the answers of the list after the first screen."""
+        """Read all folders immediately, then compute the missing answers one by one."""
         self.catalogue.summaries()
         self.catalogue.keep()
         wait_s = _HEADLINES_BEGIN_S
@@ -146,11 +146,11 @@ class _ResultsHandler(BaseHTTPRequestHandler):
         self._answer(self._get)
 
     def do_POST(self) -> None:
-        """Check, start, go on or stop."""
+        """Check, start, continue or stop a study."""
         self._answer(self._post)
 
     def log_message(self, *_: object) -> None:
-        """Print nothing for each request."""
+        """Do not log requests."""
 
     def _answer(self, find: Callable[[], None]) -> None:
         try:
@@ -195,7 +195,7 @@ class _ResultsHandler(BaseHTTPRequestHandler):
             self._send_json(self._found(parts.path, asked))
 
     def _found(self, path: str, asked: Mapping[str, str]) -> dict[str, Any]:
-        """The answer to a question.
+        """Return the JSON answer to a GET request.
 
         Raises:
             Refused: there is no such address.
@@ -242,13 +242,13 @@ class _ResultsHandler(BaseHTTPRequestHandler):
         self.server.access.check(self.headers, is_post=True)
         length = _whole(self.headers.get("Content-Length", "0"))
         if length > _MOST_POSTED:
-            raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the form is too long for a study")
+            raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the form is too long")
         try:
             posted = read_json(self.rfile.read(length))
         except ValueError:
             raise Refused(HTTPStatus.BAD_REQUEST, "the request is not JSON") from None
         if not isinstance(posted, dict):
-            raise Refused(HTTPStatus.BAD_REQUEST, "the request is not a form")
+            raise Refused(HTTPStatus.BAD_REQUEST, "the request is not a JSON object")
         started = self.server.started
         path = urlsplit(self.path).path
         if path == "/api/start":
@@ -298,7 +298,7 @@ class _ResultsHandler(BaseHTTPRequestHandler):
 
 
 def _form(folder: Path) -> dict[str, Any]:
-    """The parts of the form of a new study."""
+    """Return the choices that the form for a new study offers."""
     algorithms = core.algorithms()
     return {
         "schema": study_schema(),
@@ -314,12 +314,12 @@ def _form(folder: Path) -> dict[str, Any]:
 
 
 def _whole(text: str) -> int:
-    """Return a page number; anything else means the first page."""
+    """Return the number that a text contains; 0 for any other text."""
     return min(int(text), _MOST_PAGES) if text.isascii() and text.isdigit() and len(text) < 9 else 0  # noqa: PLR2004  digits
 
 
 def _finite(value: Any) -> Any:  # noqa: ANN401  part of an answer
-    """Replace NaN and infinities, which JSON does not have, by null."""
+    """Replace NaN and infinities, which JSON does not have, by None."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):

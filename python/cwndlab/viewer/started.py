@@ -1,4 +1,4 @@
-"""Studies that are started from the page: each a `cwndlab run` of its own."""
+"""Studies that are started from the page, each as a separate process `cwndlab run`."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _TAIL = 4000
 
 
 class RefusedForm(CwndlabError):  # noqa: N818  an answer, not an error
-    """A study that is not begun; each problem has the key that it is about."""
+    """A study that is not started because of problems, each with the key that it concerns."""
 
     def __init__(self, problems: Sequence[Mapping[str, Any]]) -> None:
-        """Say all of them."""
+        """Store the problems, and list all of them in the message."""
         super().__init__(
             "\n".join(f"{each['key'] or 'study'}: {each['text']}" for each in problems)
         )
@@ -46,20 +46,20 @@ class _Child:
 
 
 class Started:
-    """The processes that run studies. They go on when the browser is closed."""
+    """The processes that run studies; they continue when the browser is closed."""
 
     def __init__(self, folder: Path) -> None:
-        """Keep new studies in `folder`, each in a folder of results of its own."""
+        """Store the results of each new study in a separate folder below `folder`."""
         self._folder = folder
         self._taking = threading.Lock()
         self._children: dict[Path, _Child] = {}
 
     def start(self, form: Mapping[str, Any]) -> Path:
-        """Write the study of a form to a file, run it, and return the folder of its results.
+        """Write the study of a form to a file, run the study, and return its results folder.
 
         Raises:
-            CwndlabError: the command refuses it; says why.
-            RefusedForm: something in it does not hold; says what, field by field.
+            CwndlabError: the command refuses the study; the message gives the reason.
+            RefusedForm: the form has problems, which are listed by field.
         """
         text = text_of(form)
         identity = identity_in(text)
@@ -69,7 +69,7 @@ class Started:
         study, results = files / f"{identity}.toml", self._folder / identity
         with self._taking:
             if study.exists() or results.exists():
-                msg = f"id: there are results of the name {identity} already; choose another"
+                msg = f"id: results named {identity} exist already; choose another id"
                 raise CwndlabError(msg)
             files.mkdir(parents=True, exist_ok=True)
             study.write_text(text, encoding="utf-8")
@@ -81,36 +81,36 @@ class Started:
                 raise
 
     def go_on(self, results: Path) -> None:
-        """Run the missing runs of a results folder.
+        """Compute the missing runs of a results folder.
 
         Raises:
-            CwndlabError: the command refuses it, as it does for C files that nobody trusts yet.
+            CwndlabError: the command refuses the study, for example because of untrusted C files.
         """
         with self._taking:
             self._run(results / STUDY, results)
 
     def stop(self, results: Path) -> None:
-        """Stop a study in the same way as Ctrl-C: its finished runs are safe.
+        """Stop a study in the same way as Ctrl-C; finished runs are kept.
 
         Raises:
-            CwndlabError: it was not started here.
+            CwndlabError: the study does not run, or was not started from the page.
         """
         with self._taking:
             child = self._children.get(results)
             if child is None or child.process.poll() is not None:
-                msg = f"{results}: is not run from this page; stop it where it was started"
+                msg = f"{results}: not running from this page; stop the study where it was started"
                 raise CwndlabError(msg)
             child.process.send_signal(signal.SIGINT)
 
     def said_of(self, results: Path) -> tuple[bool, str]:
-        """Whether a study that the page started still runs, and the last lines of its output."""
+        """Return whether the study was started here and still runs, and the end of its output."""
         child = self._children.get(results)
         if child is None:
             return False, ""
         return child.process.poll() is None, _tail(child.printed)
 
     def end(self) -> int:
-        """Stop all of them, and return how many were running."""
+        """Stop all running studies, and return their number."""
         with self._taking:
             running = [each for each in self._children.values() if each.process.poll() is None]
             for child in running:
@@ -125,7 +125,7 @@ class Started:
     def _run(self, study: Path, results: Path) -> Path:
         running = sum(each.process.poll() is None for each in self._children.values())
         if running >= _MOST_AT_ONCE:
-            msg = f"{running} studies are running; wait for one of them or stop it"
+            msg = f"{running} studies are running; wait until one has finished, or stop one"
             raise CwndlabError(msg)
         (self._folder / FOLDER).mkdir(parents=True, exist_ok=True)
         printed = self._folder / FOLDER / f"{results.name}.txt"
@@ -142,7 +142,9 @@ class Started:
                 return results  # it is accepted
             time.sleep(_LOOK_AGAIN_S)
         if process.returncode not in {None, 0, 1}:
-            raise CwndlabError(_tail(printed) or f"cwndlab run ended: {process.returncode}")
+            raise CwndlabError(
+                _tail(printed) or f"cwndlab run ended with exit status {process.returncode}"
+            )
         return results
 
 

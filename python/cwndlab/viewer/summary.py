@@ -1,4 +1,4 @@
-"""The summary of a results folder for the list of studies, made without reading its rows."""
+"""The summary of a results folder for the list of studies, made without reading all rows."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _LONGEST = 120
 _REMEDY = "; run the study again to compute the lost runs"
 
 Signature = tuple[Any, ...]
-"""A value that is equal as long as the folder's content is the same."""
+"""A value that changes whenever the content of the folder changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A results folder as a row of the list."""
+    """The row of a results folder in the list of studies."""
 
     title: str
     link: str = ""
@@ -44,12 +44,12 @@ class Summary:
     state: str = FINISHED
     changed_unix_s: float = 0.0
     problem: str = ""
-    """Why it cannot be read; empty if it can."""
+    """The reason why the folder cannot be read; empty if it can be read."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """A folder's summary, and how far its journals have been read for it."""
+    """A folder's summary, and the positions up to which the folder's journals have been read."""
 
     signature: Signature
     summary: Summary
@@ -60,7 +60,7 @@ class Tally:
 
 
 def signature_of(folder: Path) -> Signature:
-    """Return a value that changes whenever a folder's content does."""
+    """Return a value that changes whenever the content of the folder changes."""
     found: list[Any] = []
     for path in (located(folder, MANIFEST), folder / STUDY, *journals_of(folder, 0)):
         try:
@@ -72,14 +72,14 @@ def signature_of(folder: Path) -> Signature:
 
 
 def remembered(signature: Signature, kept: object) -> Tally | None:
-    """The tally of a finished folder, of the summary that an earlier session kept; None without."""
+    """Return a finished folder's tally from a cached summary; None if the cache has none."""
     if not isinstance(kept, dict) or kept.keys() != Summary.__dataclass_fields__.keys():
         return None
     return Tally(signature, Summary(**{**kept, "algorithms": tuple(kept["algorithms"])}))
 
 
 def tally(folder: Path, before: Tally | None, signature: Signature) -> Tally:
-    """The summary of a folder; of journals that grow only the new records are read."""
+    """Return the tally of a folder; only new records of growing journals are read."""
     changed = max((at for _, at, _ in signature), default=0) / 1e9
     try:
         manifest = read_manifest(folder)
@@ -124,7 +124,7 @@ def locked_inodes() -> set[int]:
 
 
 def is_written_now(folder: Path, locked: set[int]) -> bool:
-    """Return whether a process is writing into a folder, without locking it."""
+    """Return whether a process is writing into a folder, without locking the folder."""
     try:
         return (folder / LOCK).stat().st_ino in locked
     except OSError:
@@ -151,7 +151,7 @@ def _height(path: Path) -> int:
 
 
 def _described(folder: Path) -> Summary:
-    """Title, link and algorithms, from the file of the study or of the import."""
+    """Read title, link and algorithms from the file of the study or of the import."""
     if (imported := folder / IMPORT_FILE).exists():
         about = tomllib.loads(imported.read_text("utf-8"))["import"]
         return Summary(f"{about['id']} (imported)", link=f"measured: {about['folder']}")

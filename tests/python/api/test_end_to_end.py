@@ -39,7 +39,7 @@ def test_a_report_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
         assert err.count("\n") == 1
     (tmp_path / "r" / "report").touch()
     _, err = run(tmp_path, "report", "r", status=2)
-    assert err == "r/report: file exists; name another place\n"
+    assert err == "r/report: file exists; choose another path\n"
 
 
 def test_random_loss_makes_repetitions_and_intervals(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_the_recommended_algorithm_is_the_challenger(simulated: Results) -> None
 
 
 def test_what_cannot_be_tried_is_refused(simulated: Results) -> None:
-    with pytest.raises(ResultsError, match="has no result of bbr; it has"):
+    with pytest.raises(ResultsError, match="has no result for bbr; it has"):
         register(simulated, "bbr", "cubic", Design())
     with pytest.raises(ResultsError, match="there is nothing to try"):
         register(simulated, "cubic", "cubic", Design())
@@ -83,6 +83,6 @@ def test_commands_say_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixt
     assert cwndlab(["trial", "run", str(tmp_path), "--route", "default"]) == 2
     assert "register a prediction with cwndlab trial register" in capsys.readouterr().err
     assert cwndlab(["ledger", "--ledger", str(tmp_path / "none")]) == 0
-    assert "no prediction has been tried" in capsys.readouterr().out
+    assert "no prediction has been tested" in capsys.readouterr().out
     assert cwndlab(["ledger", str(tmp_path / "none")]) == 2
     assert "no such file" in capsys.readouterr().err

@@ -205,7 +205,7 @@ def test_workers_that_would_give_other_results_are_refused(
 ) -> None:
     other = identity() | {"behaviour epoch": "1,000"}
     monkeypatch.setattr("cwndlab.backends.cluster.identity", lambda: other)
-    with pytest.raises(ClusterError, match=r"behaviour epoch \d+ there, 1,000 here"):
+    with pytest.raises(ClusterError, match=r"behaviour epoch is \d+ there but 1,000 here"):
         list(ClusterExecutor(cluster).batches([]))
 
 

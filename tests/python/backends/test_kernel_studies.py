@@ -180,7 +180,7 @@ def refusal(tmp_path: Path, **keys: Any) -> str:  # noqa: ANN401  keys of a stud
         ({"flow": [{"access_delay": "5 ms"}]}, "a delay of a flow's own is not possible"),
         (
             {"algorithm": "cubic", "parameters": {"cubic": {"beta": 700}}},
-            "cubic is the kernel's own, without beta; ours:cubic has parameters",
+            "the kernel's cubic has no beta; ours:cubic has parameters",
         ),
     ],
 )

@@ -153,5 +153,5 @@ def test_a_study_of_several_places_asks_where_it_is(tmp_path: Path) -> None:
     study = written(tmp_path)
     text = study.read_text(encoding="utf-8")
     study.write_text(f'{text}"live.place" = ["home", "campus"]\n', encoding="utf-8")
-    with pytest.raises(StudyError, match="home, campus; say which this is with --place"):
+    with pytest.raises(StudyError, match="home, campus; select one with --place"):
         measured(study, tmp_path / "r", Address(HOST, 9, TOKEN))

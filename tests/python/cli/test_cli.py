@@ -241,7 +241,7 @@ def test_a_study_without_a_short_version_says_so(run: Callable[..., tuple[int, s
     Path("whole.toml").write_text(STUDY.partition("[quick]")[0])
     status, _, errors = run("run", "whole.toml", "--quick")
     assert status == 0
-    assert "whole.toml has no [quick] table: this is the whole study" in errors
+    assert "whole.toml has no [quick] table: the whole study runs" in errors
 
 
 def test_a_list_where_one_value_stands_belongs_to_the_factors(
@@ -462,9 +462,7 @@ def test_ctrl_c_says_what_is_safe_and_ends_with_status_130(tmp_path: Path) -> No
     _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     safe = len(finished(folder))
-    assert (
-        err == f"stopped; {safe} of 400 runs are safe, `cwndlab run mine.toml` goes on from here\n"
-    )
+    assert err == f"stopped; {safe} of 400 runs are safe; run `cwndlab run mine.toml` to continue\n"
 
 
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:

@@ -184,7 +184,7 @@ def test_a_label_that_the_sender_contradicts_gets_no_credit(tmp_path: Path) -> N
     found = imported(folder, "{algorithm}_{direction}.json", tmp_path / "r")
     contestants = contestants_of(compare(open_results(found.folder)))
     assert sorted(contestants) == ["bbr", "vegas (sent by cubic)"]
-    assert any("so nothing in it is attributed to vegas" in note for note in found.notes)
+    assert any("so nothing in this file is attributed to vegas" in note for note in found.notes)
 
 
 def test_socket_statistics_agree_with_iperf3() -> None:
@@ -236,8 +236,8 @@ def test_a_csv_of_rates_needs_no_counters() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("cwnd,srtt\n1,2\n", "no column of times"),
-        ("t_s,cwnd\n0,1\n1,2\n", "no column of data"),
+        ("cwnd,srtt\n1,2\n", "no time column"),
+        ("t_s,cwnd\n0,1\n1,2\n", "no data column"),
         ("t_s,goodput_mbit_s\n0,1\n", "fewer than two"),
         ("t_s,goodput_mbit_s\n0,1\nx,2\n", "line 3: 'x' is not a number"),
         ("t_s,acked_bytes\n0,1\n1,1e999\n", "line 3: '1e999' is not a number"),
@@ -269,7 +269,7 @@ def test_failed_transfers_stay_on_record(tmp_path: Path) -> None:
         ("{algorithm}_{algorithm}", "appears twice"),
         ("{algorithm", "write fields as"),
         ("{run}", "not a field name"),
-        ("{algorithm}{direction}", "follows a field at once"),
+        ("{algorithm}{direction}", "directly follows another field"),
         ("{algorithm}.txt", "none of its 5 files"),
     ],
 )
@@ -291,7 +291,7 @@ def test_files_that_cannot_be_told_apart_are_refused(tmp_path: Path) -> None:
         document = json.loads((MEASURED / "cubic_up_1_client.json").read_bytes())
         document["start"]["cookie"] = name
         (folder / name).write_text(json.dumps(document), encoding="utf-8")
-    with pytest.raises(MeasurementError, match="name what differs"):
+    with pytest.raises(MeasurementError, match="add a field for the difference"):
         imported(folder, "{}_{algorithm}_{repetition}.json", tmp_path / "r")
 
 

@@ -153,7 +153,7 @@ def test_the_links_are_a_population_that_advise_takes(
         fit_command, [str(results.path), "--out", str(out), "--family", "wire"]
     )
     assert ran.exit_code == 0, ran.output
-    assert "Kinds of links, by probability: wires" in ran.output
+    assert "Kinds of links, by probability: wired links" in ran.output
     assert "Such links explain the measurement" in ran.output
     advice = cw.advise(
         users=str(out), algorithms=["cubic", "reno"], budget_s=1, folder=tmp_path / "advice"
@@ -191,13 +191,13 @@ def _flow(**changes: Any) -> MeasuredFlow:  # noqa: ANN401  columns of a table
     ("changes", "reason"),
     [
         ({"end_s": 3.0}, r"lasted 3 s, .* measure 10 s or more"),
-        ({"goodput_mbit_s": 0.0}, "carried nothing"),
+        ({"goodput_mbit_s": 0.0}, "carried no data"),
         ({"completion_ms": 900.0}, "was a transfer of fixed size"),
-        ({"busy_s": 12.0}, "had nothing to send in 60 % of the time"),
-        ({"sndbuf_limited_s": 15.0}, "was limited by the send buffer in 50 % of the time"),
-        ({"rwnd_limited_s": 9.0}, "was limited by the receiver's window in 30 % of the time"),
-        ({"samples": {"t_s": np.r_[1:20, 5:16].astype(float)}}, "whose clock steps back"),
-        ({"rtt_base_ms": None}, "has no round trips"),
+        ({"busy_s": 12.0}, "had no data to send for 60 % of the time"),
+        ({"sndbuf_limited_s": 15.0}, "was limited by the send buffer for 50 % of the time"),
+        ({"rwnd_limited_s": 9.0}, "was limited by the receiver's window for 30 % of the time"),
+        ({"samples": {"t_s": np.r_[1:20, 5:16].astype(float)}}, "with a clock that steps back"),
+        ({"rtt_base_ms": None}, "has no round-trip time"),
     ],
 )
 def test_a_measurement_that_does_not_show_its_link_is_refused(
@@ -211,7 +211,7 @@ def test_a_measurement_that_does_not_show_its_link_is_refused(
 def test_runs_and_flows_that_are_not_one_are_refused(tmp_path: Path) -> None:
     two = cw.Study(link=LINK, algorithm="cubic", duration="2 s", repetitions=2, start_jitter="1 ms")
     ran = two.run(tmp_path / "two")
-    with pytest.raises(MeasurementError, match=r"holds 2 runs, .* name it with --run"):
+    with pytest.raises(MeasurementError, match=r"holds 2 runs; choose the run .* with --run"):
         measured_flow(ran)
     with pytest.raises(MeasurementError, match="has no run nobody"):
         measured_flow(ran, "nobody")

@@ -46,7 +46,9 @@ def test_a_winner_comes_with_the_prices_of_delay_at_which_it_is_right() -> None:
     low = (np.log(10 / 9.5) - 0.03) / np.log(220 / 60)
     high = (np.log(9.5 / 4) + 0.03) / np.log(60 / 25)
     assert bbr.prices == pytest.approx((low, high), rel=0.02)
-    assert "vegas if it is worth more" in condition(decide(FAST_OR_SHORT, BALANCE))
+    assert "vegas is right if half the delay is worth more" in condition(
+        decide(FAST_OR_SHORT, BALANCE)
+    )
 
 
 def test_alone_repeatable_is_never_sure() -> None:
@@ -65,8 +67,10 @@ def test_the_headline_takes_the_weakest_of_the_three_lines() -> None:
     assert refuted.sure == 0.2
     assert "not sure (0.20): advice for LTE agreed with 4 of 20" in headline(refuted)
     fragile = tried(decision, 0.6)
-    assert "not sure (0.60): it is good on 60 % of networks like this" in headline(fragile)
-    assert condition(fragile) == "vegas instead if the one-way delay to the server is above 22 ms."
+    assert "not sure (0.60): this choice is good on 60 % of networks like this" in headline(fragile)
+    assert (
+        condition(fragile) == "Use vegas instead if the one-way delay to the server is above 22 ms."
+    )
 
 
 def test_too_few_pairs_leave_it_unknown() -> None:
@@ -74,7 +78,7 @@ def test_too_few_pairs_leave_it_unknown() -> None:
     decision = tried(decide(few, BALANCE), 1.0)
     assert decision.repeatable is None
     assert decision.sure is None
-    assert "5 repetitions, too few to say how sure" in headline(decision)
+    assert "5 repetitions, too few to estimate the uncertainty" in headline(decision)
 
 
 def test_repetitions_that_do_not_differ_are_no_evidence() -> None:

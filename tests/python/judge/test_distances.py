@@ -59,7 +59,7 @@ def test_the_answer_says_it() -> None:
     )
     told = sentences(replace(decision, networks=Networks(40, 0.95, regrets, (), distances)))
     expected = (
-        "By the distance of the server: bbr if it is near (below 6 ms one way); vegas or cubic if "
-        "it is intercontinental (from 30 ms on one way)."
+        "By distance to the server: bbr if the server is near (below 6 ms one way); vegas or cubic "
+        "if the server is intercontinental (30 ms or more one way)."
     )
     assert expected in told

@@ -142,7 +142,7 @@ def test_a_simulated_study_of_methods_reports_them_apart(tmp_path: Path) -> None
     assert "The effects of the method and of the algorithm" in section
     assert section.index(">raw TCP<") < section.index(">one block at a time<")
     assert "algorithm's effect" not in section, "there is one algorithm"
-    assert "The method matters most with one block at a time" in section
+    assert "The method with the largest effect is one block at a time" in section
 
 
 def test_a_study_of_one_method_has_no_such_section(tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def test_a_proxy_in_the_network_is_found_and_a_clamp_is_none(way: Way) -> None:
     assert clamped["status"] == 0
     assert "proxy" not in kinds(clamped)
     told = [finding["what"] for finding in clamped["findings"]]
-    assert any("clamped to 1200 bytes on the way (1460 announced)" in what for what in told), told
+    assert any("reduced to 1200 bytes on the path (1460 announced)" in what for what in told), told
 
     with running(way, "proxy", str(PORT)):
         ip("-n", way.middle, "route", "add", "local", "0.0.0.0/0", "dev", "lo", "table", "101")
@@ -139,7 +139,7 @@ def test_a_proxy_in_the_network_is_found_and_a_clamp_is_none(way: Way) -> None:
     assert through["status"] == 1
     (proxy,) = (found for found in through["findings"] if found["kind"] == "proxy")
     assert "timestamps come from different clocks" in proxy["what"]
-    assert "sequence numbers differ" in proxy["what"]
+    assert "different sequence numbers" in proxy["what"]
     assert "another port" in proxy["remedy"]
 
 

@@ -102,8 +102,8 @@ def test_two_ends_of_one_connection_agree(found: Preflight) -> None:
     # One machine, one clock: they seem to differ by what is not known of them.
     assert abs(found.facts["clock_offset_ms"]) <= found.facts["clock_uncertainty_ms"] + 0.001
     text = "\n".join(found.lines())
-    assert "downlink: the server sends, by reno" in text
-    assert "uplink: the client sends, by reno" in text
+    assert "downlink: the server sends, using reno" in text
+    assert "uplink: the client sends, using reno" in text
     assert "no proxy seen" in text
     (interface,) = (row for row in found.rows() if row["end"] == "interface")
     assert (interface["client"], interface["server"]) == ("lo", "lo")
@@ -117,7 +117,7 @@ def test_a_proxy_is_seen_by_the_clocks_of_both_connections() -> None:
             assert session.is_through_proxy, "every run looks by itself, too"
     assert found.is_through_proxy
     text = "\n".join(found.lines())
-    assert "a proxy ends the TCP connections on the way" in text
+    assert "a proxy on the path terminates TCP connections" in text
     assert "timestamps come from different clocks" in text
     assert "comparisons of algorithms are meaningless" in text
     assert "no answer over UDP" in text  # the proxy takes TCP only
@@ -131,7 +131,7 @@ def test_a_proxy_that_keeps_the_clock_is_seen_by_its_quick_acknowledgements() ->
     ):
         found = look(session)
     (proxy,) = (finding for finding in found.findings if finding.kind == "proxy")
-    assert "client's acknowledgements return after 0 ms, data only after" in proxy.what
+    assert "client's acknowledgements return after 0 ms, but data only after" in proxy.what
 
 
 class SlowToAnswer:
@@ -236,7 +236,7 @@ def views() -> tuple[dict[str, Any], dict[str, Any]]:
     ("end", "key", "value", "evidence"),
     [
         ("client", "clock_ms", 2**31, "timestamps come from different clocks"),
-        ("server", "has_timestamps", False, "only one of them has timestamps"),
+        ("server", "has_timestamps", False, "only one end has timestamps"),
         ("server", "sending_scale", 2, "windows have different scales"),
         ("client", "rtt_ms", 3.0, "client's acknowledgements return after 3 ms"),
         ("server", "rtt_ms", 4.0, "server's acknowledgements return after 4 ms"),
@@ -263,11 +263,11 @@ def test_firewalls_and_tunnels_are_told_from_proxies() -> None:
     server["syn"] |= {"sequence": 78, "mss_bytes": 1_200}
     kinds = {finding.kind: finding.what for finding in compare_views(client, server, 21.5)}
     assert kinds == {
-        "note": "segments are clamped to 1200 bytes on the way (1388 announced), "
-        "as tunnels and mobile networks do"
+        "note": "the MSS is reduced to 1200 bytes on the path (1388 announced), "
+        "as in tunnels and mobile networks"
     }
     whole = [str(finding) for finding in compare_views(client, server, 21.5)]
-    assert "a firewall on the way rewrites sequence numbers, which is harmless" in whole
+    assert "a firewall on the path rewrites sequence numbers, which is harmless" in whole
     server["syn"]["has_sack"] = False
     assert "a middlebox removes selective acknowledgements" in str(
         compare_views(client, server)[-1]
@@ -319,7 +319,7 @@ def test_what_stands_out_says_what_to_do(found: Preflight) -> None:
     assert "clocks differ by 7,200 s" in text
     assert "timedatectl" in text
     # 212,992 bytes, half of them window: 21 Mbit/s at 40 ms.
-    assert "receive window of the client lets a connection have 21 Mbit/s at most" in text
+    assert "receive window of the client limits a connection to 21 Mbit/s" in text
     assert "queue of wwan0 on the client holds 3 packets" in text
     assert "txqueuelen" in text
     assert "other traffic on wwan0 of the client (3.20 in, 0.01 out Mbit/s)" in text

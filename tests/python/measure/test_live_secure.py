@@ -152,7 +152,7 @@ def test_a_server_is_remembered_and_another_in_its_place_refused(
     expected = f"{HOST}:{address.port} {CERTIFICATE.fingerprint}\n"
     assert known.path.read_text(encoding="utf-8") == expected
     known.path.write_text(expected.replace("SHA256:", "SHA256:x"), encoding="utf-8")
-    with pytest.raises(OtherServerError, match="delete that line"), Session(here):
+    with pytest.raises(OtherServerError, match="delete the line of this server"), Session(here):
         pass
 
 
@@ -162,7 +162,7 @@ def test_a_given_fingerprint_is_what_counts(address: Address, tmp_path: Path) ->
     with Session(good) as session:
         assert session.ask(protocol.Describe())["kernel"]
     other = Address(HOST, address.port, TOKEN, "SHA256:0000", known)
-    with pytest.raises(OtherServerError, match="cwndlab serve` prints its own"), Session(other):
+    with pytest.raises(OtherServerError, match="prints its fingerprint"), Session(other):
         pass
     assert not known.path.exists()
 
@@ -180,7 +180,7 @@ def test_a_key_is_made_once_for_its_user_alone(tmp_path: Path) -> None:
     with pytest.raises(CertificateError, match="chmod 600"):
         read_certificate(path)
     path.write_text("no key", encoding="ascii")
-    with pytest.raises(CertificateError, match="delete it, and `cwndlab serve` creates one"):
+    with pytest.raises(CertificateError, match="delete the file, and `cwndlab serve` creates one"):
         read_certificate(path)
     with pytest.raises(CertificateError, match="no such file"):
         read_certificate(tmp_path / "none")

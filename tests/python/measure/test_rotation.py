@@ -41,7 +41,7 @@ def test_the_others_stand_before_a_run_the_last_ones_last() -> None:
 
 def test_what_hosts_remember_is_told_before_it_runs() -> None:
     told = "\n".join(describe_study(study(rotation=TURNS)))
-    assert "hosts remember runs before: bic, cubic, reno" in told
+    assert "hosts remember earlier runs of: bic, cubic, reno" in told
     assert "remember" not in "\n".join(describe_study(study()))
 
 
@@ -78,7 +78,7 @@ def test_hosts_that_remember_spare_themselves_the_overshoot(tmp_path: Path) -> N
                 "flows": None,
                 "flow": [{"algorithm": "cubic"}],
             },
-            'a rotation needs the study\'s "algorithm", and there is none',
+            'a rotation needs an "algorithm" of the study, but none is set',
         ),
     ],
 )

@@ -100,9 +100,9 @@ def test_a_damaged_log_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("worse", "words"),
     [
-        (replace(GOOD, rtt_p95_ms=130.0), "round trip's 95th percentile is 130 ms, was 50"),
-        (replace(GOOD, goodput_mbit_s=3.0), "goodput is 3 Mbit/s, was 10"),
-        (replace(GOOD, retransmitted_pct=6.0), "6.0 % is retransmitted, was 0.1 %"),
+        (replace(GOOD, rtt_p95_ms=130.0), "95th percentile RTT is 130 ms, baseline: 50 ms"),
+        (replace(GOOD, goodput_mbit_s=3.0), "goodput is 3 Mbit/s, baseline: 10 Mbit/s"),
+        (replace(GOOD, retransmitted_pct=6.0), "6.0 % is retransmitted, baseline: 0.1 %"),
     ],
 )
 def test_harm_ends_the_trial_in_its_period(
@@ -266,7 +266,7 @@ def test_what_two_kills_left_is_put_back_by_restore(network: str, tmp_path: Path
         network, "from cwndlab.cli import main; main(['trial', 'restore'])", tmp_path
     )
     said, _ = restore.communicate()
-    assert said == "the route to 10.2.0.0/16 is as before\n"
+    assert said == "the route to 10.2.0.0/16 was restored\n"
     assert routes() == before
 
 

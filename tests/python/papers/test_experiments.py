@@ -144,9 +144,11 @@ def test_the_sentence_counts_claims_by_what_explains_them() -> None:
     ]
     trials += [trial(2, TrialEffect.NONE)]
     told = causes_sentence([*missed, held], trials)
-    assert told == "4 claims do not hold; the experiments explain 1, a part of 1 and nothing of 2."
+    assert told == (
+        "4 claims do not hold; the experiments explain 1 fully, 1 partly and 2 not at all."
+    )
     assert causes_sentence([held], trials) == ""
-    assert "Too few repetitions" in causes_sentence(missed, [*trials, trial(3, TrialEffect.OPEN)])
+    assert "too few repetitions" in causes_sentence(missed, [*trials, trial(3, TrialEffect.OPEN)])
 
 
 def test_another_variant_may_stand_in_the_place_of_one() -> None:

@@ -210,10 +210,10 @@ def test_a_plot_of_no_known_kind_is_refused() -> None:
 
 def test_a_papers_numbers_are_set_against_each_other() -> None:
     rows = {row.says: row for row in load_paper("nr-5g-vaasa-2023").plausibility}
-    received = rows["bytes received by the modem against the downlink's rates"]
+    received = rows["bytes received by the modem compared with the downlink rates"]
     assert (received.computed, received.given) == (240.0, 244.4)
     assert received.holds
-    sent = rows["bytes sent by the modem against the uplink's rates"]
+    sent = rows["bytes sent by the modem compared with the uplink rates"]
     assert sent.computed == pytest.approx(198)
     assert not sent.holds, "the counter shows a quarter of what the rates would need"
 
@@ -241,7 +241,7 @@ def test_calibrated_cells_are_told_from_predicted_ones(folder: Path) -> None:
         calibrated = ["vegas"]
         values = [[1]]
     """
-    with pytest.raises(CwndlabError, match="Table I: calibrated to vegas, which it does not have"):
+    with pytest.raises(CwndlabError, match="to vegas, which is not a row or column"):
         parse_paper(TomlSource("x.toml", textwrap.dedent(text)), "x")
 
 

@@ -344,7 +344,9 @@ def test_causes_come_out_of_the_data(context: report.Context) -> None:
     assert any(text.startswith("period 13.9 to 5.4") for text in texts)
     assert found["segment size"].factor > 2
     page = report.make_page(context, paper_sections(paper))
-    assert re.search(r"The curves differ by segment size \(\S+ times\), not by congestion", page)
+    assert re.search(
+        r"The curves differ because of segment size \(\S+ times\), not because of congestion", page
+    )
 
 
 @pytest.mark.parametrize(
@@ -352,12 +354,15 @@ def test_causes_come_out_of_the_data(context: report.Context) -> None:
     [
         (
             {"SACK": 2.7, "congestion control": 1.0},
-            "by SACK (2.7 times), not by congestion control.",
+            "because of SACK (2.7 times), not because of congestion control.",
         ),
-        ({"SACK": 1.3, "congestion control": 1.07}, "by SACK (30 %), hardly by congestion control"),
+        (
+            {"SACK": 1.3, "congestion control": 1.07},
+            "because of SACK (30 %), hardly because of congestion control",
+        ),
         (
             {"SACK": 1.3, "congestion control": 1.4},
-            "by SACK (30 %), and by congestion control (40 %)",
+            "because of SACK (30 %), and because of congestion control (40 %)",
         ),
         ({"SACK": 2.0}, ""),
         ({"congestion control": 2.0}, ""),

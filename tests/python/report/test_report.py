@@ -172,7 +172,7 @@ def test_each_setting_has_its_own_part_and_the_first_is_shown(
 def test_one_run_is_called_one_run_and_has_no_interval(one_run: Reportable) -> None:
     page = page_of(one_run)
     assert "one run each" in page.words
-    assert "One run each: how far these numbers vary by chance is not known" in page.words
+    assert "One run each: the random variation of these numbers is unknown" in page.words
     assert "±" not in page.words.replace("± half", "")
     points = page.data["charts"]["tradeoff-0"]["points"]
     assert all(point["x"][1:] == [None, None] for point in points)
@@ -327,7 +327,8 @@ SET_UP = report.SetUp(
 
 def test_set_up_is_told_in_a_line_and_in_a_list() -> None:
     assert facts(SET_UP) == (
-        "10 Mbit/s, delay 20 ms · 1 bulk flow and 1 sized flow the other way · 60 s simulated"
+        "10 Mbit/s, delay 20 ms · 1 bulk flow and 1 sized flow in the reverse direction"
+        " · 60 s simulated"
     )
     other = replace(SET_UP, flows=[Fact("1 flow", "reno on linux-6.1, bulk")])
     assert details([SET_UP, other]) == [
@@ -336,7 +337,7 @@ def test_set_up_is_told_in_a_line_and_in_a_list() -> None:
         ("1 flow", "cubic on linux-6.1, bulk"),
         ("1 flow", "reno on linux-6.1, bulk"),
         ("duration", "60 s"),
-        ("left out at the start", "1 s"),
+        ("warm-up (left out)", "1 s"),
     ]
 
 

@@ -61,5 +61,5 @@ def test_names_become_reno_and_a_setting_and_share_their_seeds() -> None:
 
 @pytest.mark.parametrize("stack", ["linux-6.1", "linux-2.6.24"])
 def test_linux_cannot_be_tahoe(stack: str) -> None:
-    with pytest.raises(CwndlabError, match=f'stack {stack} cannot be tahoe; .* "textbook"'):
+    with pytest.raises(CwndlabError, match=f'stack {stack} does not support tahoe; .* "textbook"'):
         cw.Study(link=LINK, stack=stack, algorithm="tahoe").cells  # noqa: B018  resolves

@@ -178,7 +178,7 @@ def test_a_mark_is_one_of_three_and_the_nearest_one_counts(tmp_path: Path) -> No
     marks = [preset.mark_of(figure) for figure in preset.figures()]
     assert [(mark.kind, mark.text) for mark in marks if mark] == [("source", "s")] * 2
     (tmp_path / "y.toml").write_text(f'{head}rate = {{ assumed = "a", source = "s" }}\n')
-    with pytest.raises(LinkError, match="has one of"):
+    with pytest.raises(LinkError, match="needs exactly one of"):
         load_preset("y.toml", tmp_path)
 
 

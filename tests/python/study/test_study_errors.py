@@ -145,7 +145,7 @@ def test_the_good_study_is_good(folder: Path) -> None:
             'direction = "reverse"',
             (
                 "mine.toml: direction\n"
-                "  uplink data need a [reverse_link]; here it has neither rate nor queue"
+                "  uplink data need a [reverse_link]; without it, there is neither rate nor queue"
             ),
         ),
         (
@@ -158,7 +158,7 @@ def test_the_good_study_is_good(folder: Path) -> None:
             'id = "mine"\nwarm_up = "10 s"',
             (
                 'mine.toml:3: study.warm_up = "10 s"\n  '
-                "the warm-up is as long as the duration or longer"
+                "the warm-up must be shorter than the duration"
             ),
         ),
         (
@@ -243,13 +243,13 @@ def test_each_mistake_has_its_place_and_remedy(old: str, new: str, message: str 
         ),
         (
             'algorithm = ["hstcp", "highspeed"]',
-            'mine.toml:17: factors.algorithm[1] = "highspeed"\n  highspeed stands here already',
+            'mine.toml:17: factors.algorithm[1] = "highspeed"\n  highspeed is already in this list',
         ),
         (
             'algorithm = ["highspeed", "hstcp"]',
             (
                 'mine.toml:17: factors.algorithm[1] = "hstcp"\n'
-                '  "hstcp" is highspeed, which stands here already'
+                '  "hstcp" is highspeed, which is already in this list'
             ),
         ),
         (
@@ -275,7 +275,7 @@ def test_each_mistake_has_its_place_and_remedy(old: str, new: str, message: str 
             'duration.x = ["1 s"]',
             (
                 'mine.toml:17: factors.duration.x[0] = "1 s"\n'
-                "  duration is a single value, without keys inside"
+                "  duration is a single value and has no keys"
             ),
         ),
         (
@@ -289,7 +289,7 @@ def test_each_mistake_has_its_place_and_remedy(old: str, new: str, message: str 
             ),
             (
                 "mine.toml:19: factors.zip[0]\n"
-                "  these factors vary together and need the same number of values: "
+                "  factors that vary together need the same number of values: "
                 "algorithm has 2, link.delay has 1"
             ),
         ),
@@ -320,11 +320,12 @@ def test_a_mistake_in_a_factor_is_placed_at_its_value(factors: str, message: str
 @pytest.mark.usefixtures("folder")
 def test_keys_in_the_wrong_part_of_a_file_are_told_where_they_belong() -> None:
     assert complaint('duration = "10 s"\n' + GOOD.replace('duration = "10 s"\n', "")) == (
-        'mine.toml:1: duration = "10 s"\n  this belongs below [study]'
+        'mine.toml:1: duration = "10 s"\n  move this key to the table [study]'
     )
     doubled = GOOD.replace("[study]", '[study]\nlink = "lossy"')
     assert complaint(doubled) == (
-        'mine.toml:2: study.link = "lossy"\n  the table [link] sets it, too; keep one of the two'
+        'mine.toml:2: study.link = "lossy"\n'
+        "  the table [link] also sets this; remove one of the two"
     )
 
 
@@ -365,7 +366,7 @@ def test_arguments_of_a_call_are_named_like_those_of_a_file() -> None:
     assert str(caught.value) == (
         'duration[1] = "2 sec"\n  not a time; write for example "40 ms", "60 s"'
     )
-    with pytest.raises(StudyError, match="no algorithm is given; write, say,"):
+    with pytest.raises(StudyError, match="no algorithm is given; write, for example,"):
         Study(link="rate=10 Mbit/s")
     with pytest.raises(StudyError) as caught:
         Study(link="rate=10 Mbit/s", algorithm=["reno", "westwod"])
@@ -391,7 +392,7 @@ def test_arguments_of_a_call_are_named_like_those_of_a_file() -> None:
         ({"link": "lossy", "flow": [{"count": 10**12}]}, "must be less than or equal to 10000"),
         (
             {"link": "lossy", "factors": {f"link.{n}": list(range(1, 101)) for n in "abcd"}},
-            "100,000,000 combinations, more than 1,000,000; split the study",
+            "100,000,000 combinations exceed the limit of 1,000,000; split the study",
         ),
     ],
 )

@@ -99,8 +99,8 @@ def test_a_problem_names_place_key_value_and_what_is_wrong() -> None:
     ("text", "message"),
     [
         ("a = 1\nb = \n", "x.toml:2: b =\n  not valid TOML: invalid value, column 5"),
-        ("a = 1\na = 2\n", "x.toml:2: a = 2\n  this key is there twice; keep one of them"),
-        ("[a]\n[a]\n", "x.toml:2: [a]\n  this table is there twice; keep one of them"),
+        ("a = 1\na = 2\n", "x.toml:2: a = 2\n  this key occurs twice; keep only one of the two"),
+        ("[a]\n[a]\n", "x.toml:2: [a]\n  this table occurs twice; keep only one of the two"),
         ('a = "open', 'x.toml:1: a = "open\n  not valid TOML: unterminated string'),
         ("[link\n", "x.toml:1: [link\n  not valid TOML: expected ']' at the end of a table"),
         (f"a = {'[' * 20_000}{']' * 20_000}", "x.toml: cannot be read\n  nested more than 50 deep"),

@@ -70,7 +70,7 @@ def test_results_of_a_file_that_changed_are_never_overwritten(tmp_path: Path) ->
     run(tmp_path, "compare", *arguments, "./mine.c,cubic")
     run(tmp_path, "compare", *arguments, "./mine.c", "--flows", "2")
     _, err = run(tmp_path, "compare", *arguments, "./mine.c", "--results", str(first), status=2)
-    assert err.endswith(": holds results of another mine; name another folder\n")
+    assert err.endswith(": holds results of a different mine; choose another folder\n")
     assert {path: path.read_bytes() for path in before} == before
     second = first.with_name(f"{first.name}-2")
     assert len(list((tmp_path / "results").iterdir())) == 3
@@ -252,7 +252,7 @@ def test_two_files_of_one_name_are_told_apart_or_refused(tmp_path: Path) -> None
         (tmp_path / folder).mkdir()
         mine(tmp_path / folder, text)
     flows = [{"algorithm": str(tmp_path / folder / "mine.c")} for folder in ("a", "b")]
-    with pytest.raises(StudyError, match="two files of this study are called mine; rename one"):
+    with pytest.raises(StudyError, match="two different files define mine; rename one"):
         cw.Study(link=LINK, flow=flows)
 
 
@@ -351,7 +351,7 @@ def test_a_damaged_cache_is_mended(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert read_program(str(path), Path()).units
     (tmp_path / "cache").rename(tmp_path / "elsewhere")
     (tmp_path / "cache").write_text("a file")
-    with pytest.raises(AlgorithmError, match="name another folder in XDG_CACHE_HOME"):
+    with pytest.raises(AlgorithmError, match="set XDG_CACHE_HOME to another folder"):
         read_program(str(path), Path())
 
 

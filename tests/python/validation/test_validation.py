@@ -230,7 +230,7 @@ def test_a_recording_takes_the_place_of_the_trace(tmp_path: Path) -> None:
     assert traces == {"bus.down", "bus.up"}
     scenarios = [run.scenario.to_json().replace(" ", "") for run in changed.matrix.runs]
     assert sum('"delay_ns":7000000' in text for text in scenarios) == 2
-    with pytest.raises(StudyError, match="no link that is a trace"):
+    with pytest.raises(StudyError, match="no link with a trace"):
         with_traces(study(), tmp_path / "bus.down", tmp_path / "bus.up")
 
 
@@ -245,7 +245,7 @@ def test_without_clang_validation_says_what_it_leaves_out(
     )
     assert replays == []
     assert why_not == (
-        "calls in the kernel are not compared with the native build: "
+        "algorithm calls in the kernel are not compared with the native build: "
         "clang is missing (sudo apt install clang)"
     )
     assert capsys.readouterr().err == f"{why_not}\n"

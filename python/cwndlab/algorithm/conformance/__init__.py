@@ -1,1 +1,1 @@
-"""Test cases that a draft gives for an algorithm, run on paths and judged by what is seen."""
+"""The test cases that a draft defines for an algorithm, run and judged by observable behaviour."""

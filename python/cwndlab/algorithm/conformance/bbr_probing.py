@@ -1,4 +1,4 @@
-"""BBR's cases of ProbeBW, of changing paths, and of losses: the rest of the draft's appendix."""
+"""BBR's cases of ProbeBW, changing paths, and losses: the rest of the draft's appendix."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _LIMITED_MBIT_S = 6.0
 _HEADROOM = 0.85
 _CYCLES = 2
 _GROWTH_IN_THREE = 3.0
-"""Least factor of the growth in three rounds: 8 if nothing but the bound limits the window."""
+"""Smallest growth factor in three rounds; the factor is 8 if only the bound limits the window."""
 _HALF_S = 10.0
 _SAME_ACK_S = 0.001
 
 
 def _pulse(at_s: float, share: str, length_s: float = RTT_S) -> list[dict[str, str]]:
-    """Return losses for a round trip."""
+    """Return a schedule with losses, by default for a round trip."""
     return [{"at": us(at_s), "loss": share}, {"at": us(at_s + length_s), "loss": "0 %"}]
 
 
@@ -51,10 +51,10 @@ def _first_up(bench: Bench) -> Stay:
 
 
 def _gain(run: Observation, stay: Stay) -> float:
-    """Return the pacing gain of a phase, by the Cruise before it."""
+    """Return the pacing gain of a phase, relative to the preceding Cruise."""
     cruises = [each for each in run.stays if each.phase == CRUISE and each.end_s <= stay.begin_s]
     if not cruises:
-        msg = "there is no probe_bw_cruise before it"
+        msg = "there is no probe_bw_cruise before the phase"
         raise NotReachedError(msg)
     base = pacing(run, cruises[-1].begin_s + 0.001, cruises[-1].end_s)
     return pacing(run, stay.begin_s + 0.001, stay.end_s) / base
@@ -81,11 +81,11 @@ def up_loss(bench: Bench) -> Iterator[CaseCheck]:
     run = bench.run_limited("4 s", begin_s, _LIMITED_MBIT_S, link)
     up = run.stay(UP)
     yield within("round trips from the losses to the exit", (up.end_s - at_s) / RTT_S, 0.5, 3)
-    # the flight is the application's: Down may find it below the BDP, and end with the same ACK
+    # the application limits inflight: Down may find it below the BDP and end with the same ACK
     yield follows("Down follows Up", run.next_phase(up), DOWN, CRUISE)
     after = run.stay(UP, after=up.end_s)
     window = run.column("cwnd_pkts", after.begin_s, after.end_s)
-    wanted = "least window of the next Up: no bound was set, in BDP"
+    wanted = "smallest window in the next Up (no bound was set), in BDP"
     yield within(wanted, float(window.min()) / bdp_pkts(), 1.0, 3)
 
 
@@ -110,8 +110,8 @@ def down_inflight(bench: Bench) -> Iterator[CaseCheck]:
     target = bdp_pkts(rtt_s=RTT_S * 1.04)
     before = run.at("inflight_pkts", down.end_s - 0.02)
     after = run.at("inflight_pkts", down.end_s)
-    yield within("flight before the exit, in BDP", before / target, 1.0, 1.3)
-    yield within("flight at the exit, in BDP", after / target, 0.8, 1.06)
+    yield within("inflight before the exit, in BDP", before / target, 1.0, 1.3)
+    yield within("inflight at the exit, in BDP", after / target, 0.8, 1.06)
     yield follows("Cruise follows Down", run.next_phase(down), CRUISE)
     at_s = run.stay(UP).begin_s + RTT_S / 2
     lossy = bench.run("4 s", {"schedule": _pulse(at_s, "20 %")})
@@ -119,7 +119,7 @@ def down_inflight(bench: Bench) -> Iterator[CaseCheck]:
     bound = lossy.at("cwnd_pkts", down.begin_s + 0.002)
     cruise = lossy.stay(CRUISE, after=down.end_s)
     flight = lossy.at("inflight_pkts", cruise.begin_s)
-    wanted = "after losses, flight at the exit, of the bound"
+    wanted = "after losses, inflight at the exit, relative to the bound"
     yield within(wanted, flight / bound, 0.4, _HEADROOM + 1 / bound)
 
 
@@ -130,13 +130,13 @@ def down_time(bench: Bench) -> Iterator[CaseCheck]:
     run = bench.run("4.9 s", slower)
     down = run.stay(DOWN)
     flight = run.column("inflight_pkts", down.begin_s, down.end_s)
-    yield within("least flight, in BDP", float(flight.min()) / bdp_pkts(8.6), 1.05, 3)
-    yield within("length", down.length_s, 1.2, 3.1, "s")
+    yield within("smallest inflight, in BDP", float(flight.min()) / bdp_pkts(8.6), 1.05, 3)
+    yield within("duration", down.length_s, 1.2, 3.1, "s")
     yield follows("Refill follows Down", run.next_phase(down), REFILL)
 
 
 def faster_link(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 15: a loss in the first Up sets the bound that later ones have to raise."""
+    """Case 15: losses in the first Up set the bound that later visits to Up have to raise."""
     link = {"queue": "400 packets"}
     up = bench.run("4 s", link).stay(UP)
     pulse = _pulse(up.begin_s + RTT_S / 2, "20 %")
@@ -168,8 +168,8 @@ def faster_link(bench: Bench) -> Iterator[CaseCheck]:
         for phase in (REFILL, UP)
         for stay in run.visits(phase, cruise.begin_s, reached)
     )
-    yield within("rounds of Refill and Up to 90 Mbit/s", rounds, 1, 60, digits=0)
-    yield within("seconds to 90 Mbit/s", reached - cruise.begin_s, 0, 16)
+    yield within("rounds of Refill and Up until 90 Mbit/s", rounds, 1, 60, digits=0)
+    yield within("seconds until 90 Mbit/s", reached - cruise.begin_s, 0, 16)
 
 
 def slower_link(bench: Bench) -> Iterator[CaseCheck]:
@@ -181,8 +181,8 @@ def slower_link(bench: Bench) -> Iterator[CaseCheck]:
     yield within("packets lost", run.row["retransmitted_pkts"], 1, 1e5, digits=0)
     begins = run.at("pacing_rate_mbit_s", at_s) / PACING_MARGIN / payload_mbit_s()
     short = pacing(run, at_s + 1.0, at_s + 1.1) / PACING_MARGIN / payload_mbit_s()
-    yield within("bandwidth after a second, of the new rate", short, 0.3, begins / 3)
-    # A cycle counts whose Down lasts for the round after Up; one that ProbeRTT ends does not.
+    yield within("bandwidth after a second, relative to the new rate", short, 0.3, begins / 3)
+    # A cycle counts if its Down lasts for the round after Up, not if ProbeRTT ends it.
     ends = [
         down.begin_s
         for down in run.visits(DOWN, at_s, run.end_s)
@@ -193,7 +193,9 @@ def slower_link(bench: Bench) -> Iterator[CaseCheck]:
         raise NotReachedError(msg)
     stay = run.stay(REFILL, after=ends[_CYCLES - 1])
     longest = pacing(run, stay.begin_s + 0.001, stay.end_s) / PACING_MARGIN / payload_mbit_s()
-    yield within("bandwidth in the Refill after two cycles, of the new rate", longest, 0.9, 1.15)
+    yield within(
+        "bandwidth in Refill after two cycles, relative to the new rate", longest, 0.9, 1.15
+    )
 
 
 def policer(bench: Bench) -> Iterator[CaseCheck]:
@@ -204,10 +206,12 @@ def policer(bench: Bench) -> Iterator[CaseCheck]:
     yield within("packets dropped in the first second", len(early), 1, 1e6, digits=0)
     later = [t_s for t_s in policed if t_s >= _HALF_S]
     share = 100 * len(later) / (run.row["sent_pkts"] / 2)
-    yield within("dropped in the second half", share, 0, 4, "%")
+    yield within("share dropped in the second half", share, 0, 4, "%")
     moved = run.rate_mbit_s(10, 19.9)
-    yield within("rate there, of the tokens'", moved / payload_mbit_s(), 0.75, 1.02)
-    # The burst hides the rate at first: what is dropped in Down and Cruise lowers the bounds.
+    yield within(
+        "rate in the second half, relative to the tokens'", moved / payload_mbit_s(), 0.75, 1.02
+    )
+    # The burst hides the rate at first; drops in Down and Cruise lower the bounds.
     loose, tight = [], []
     for stay in run.stays:
         if stay.phase in (CRUISE, DOWN) and stay.length_s > RTT_S / 4:
@@ -215,11 +219,11 @@ def policer(bench: Bench) -> Iterator[CaseCheck]:
         if stay.phase == REFILL:
             loose.append(pacing(run, stay.begin_s + 0.002, stay.end_s))
     lowered = min(tight) / max(loose) if tight and loose else 1.0
-    yield within("lowest rate of Cruise, of the highest of Refill", lowered, 0.2, 0.85)
+    yield within("lowest rate in Cruise, relative to the highest in Refill", lowered, 0.2, 0.85)
 
 
 def spurious_recovery(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 18: single packets come 25 ms late; duplicate SACKs show that none was lost."""
+    """Case 18: single packets arrive 25 ms late; duplicate SACKs show that none was lost."""
     late = {"kind": "late", "share": "1 %", "delay": "25 ms", "gap": 40}
     run = bench.run("3 s", {"delay": "10 ms", "reorder": late})
     undone = [t_s for t_s, event in run.events if event == "undo"]
@@ -233,15 +237,17 @@ def spurious_recovery(bench: Bench) -> Iterator[CaseCheck]:
         and any(abs(t_s - down.begin_s) < _SAME_ACK_S for t_s in recoveries)
         and any(down.begin_s < t_s <= down.end_s + _SAME_ACK_S for t_s in undone)
     ]
-    yield CaseCheck("Up that losses ended goes on by way of Refill", bool(returns) and
-                set(returns) == {REFILL}, ", ".join(returns) or "no Up ended so")  # fmt: skip
+    yield CaseCheck("Up, if ended by losses, resumes with Refill", bool(returns) and
+                set(returns) == {REFILL}, ", ".join(returns) or "no such Up")  # fmt: skip
     cruise = [t_s for t_s in undone if run.visits(CRUISE, t_s, t_s + 0.001)]
     ratios = [_kept(run, t_s, 0.02, 0.002) for t_s in cruise or undone]
-    yield within("least window after an undo, of that before", min(ratios), 0.9, 3)
+    yield within(
+        "smallest window after an undo, relative to the window before", min(ratios), 0.9, 3
+    )
 
 
 def spurious_timeout(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 19: the link holds everything for 450 ms."""
+    """Case 19: the link delays all packets for 450 ms."""
     up = _first_up(bench)
     at_s = up.begin_s + RTT_S / 2
     hold = [{"start": us(at_s), "stop": us(at_s + 0.45), "kind": "hold"}]
@@ -252,9 +258,9 @@ def spurious_timeout(bench: Bench) -> Iterator[CaseCheck]:
     if not undone:
         return
     phases = {each.phase for each in run.stays if each.begin_s <= undone[0] + 0.05 < each.end_s}
-    yield follows("Up goes on", ", ".join(phases), UP, REFILL)
+    yield follows("Up continues", ", ".join(phases), UP, REFILL)
     window = run.at("cwnd_pkts", undone[0] + 0.01) / run.at("cwnd_pkts", at_s)
-    yield within("window after the undo, of that before", window, 0.9, 3)
+    yield within("window after the undo, relative to the window before", window, 0.9, 3)
 
 
 def loss_above_bound(bench: Bench) -> Iterator[CaseCheck]:
@@ -275,10 +281,12 @@ def loss_above_bound(bench: Bench) -> Iterator[CaseCheck]:
     yield follows("Down follows Up", run.next_phase(second), DOWN)
     down = run.stay(DOWN, after=second.end_s - 0.001)
     lowered = run.at("cwnd_pkts", down.begin_s + 0.002)
-    yield within("window in Down, of that before", lowered / bound, 0.6, 0.98)
+    yield within("window in Down, relative to the window before", lowered / bound, 0.6, 0.98)
     cruise = run.stay(CRUISE, after=down.begin_s)
     headroom = run.column("cwnd_pkts", cruise.begin_s + 0.002, cruise.end_s).max() / lowered
-    yield within("window in Cruise, of that in Down", float(headroom), 0.5, _HEADROOM + 0.03)
+    yield within(
+        "window in Cruise, relative to the window in Down", float(headroom), 0.5, _HEADROOM + 0.03
+    )
 
 
 def limited_in_refill(bench: Bench) -> Iterator[CaseCheck]:
@@ -292,10 +300,10 @@ def limited_in_refill(bench: Bench) -> Iterator[CaseCheck]:
     yield follows("Up follows Refill", run.next_phase(stay), UP)
     up = run.stay(UP, after=stay.begin_s)
     kept = pacing(run, up.begin_s + RTT_S, up.begin_s + 4 * RTT_S) / 1.25 / PACING_MARGIN
-    yield within("bandwidth afterwards, of that before", kept / before, 0.97, 1.1)
+    yield within("bandwidth afterwards, relative to the bandwidth before", kept / before, 0.97, 1.1)
     probes = run.visits(PROBE_RTT, 0, run.end_s)
     others = {each.phase for each in run.stays if each.begin_s > stay.begin_s}
-    yield CaseCheck("the probe goes on", others <= set(PROBE_BW) and not probes,
+    yield CaseCheck("probing continues", others <= set(PROBE_BW) and not probes,
                 ", ".join(sorted(others)))  # fmt: skip
 
 

@@ -1,8 +1,9 @@
 """BBR's cases of Startup, Drain and ProbeRTT: draft-ietf-ccwg-bbr, "BBR Example Test Cases".
 
-A case says what the draft wants to be seen; the numbers of the path are chosen here. A model
-parameter is read from what it controls: the bandwidth from the pacing rate, flights from the
-window. The pacing rate is 99 % of gain times bandwidth, so that ratios of rates are gains.
+A case checks the behaviour that the draft expects; the properties of the path are chosen here.
+A parameter of BBR's model is read from the quantity that it controls: the bandwidth from the
+pacing rate, bounds of inflight from the window. The pacing rate is 99 % of gain times bandwidth,
+so ratios of pacing rates are gains.
 """
 
 from __future__ import annotations
@@ -34,22 +35,22 @@ PROBE_BW = (DOWN, CRUISE, REFILL, UP)
 PACING_MARGIN = 0.99
 MIN_PIPE_PKTS = 4
 _OFFLOAD_PKTS = 6
-"""Least offload budget: three send quanta of two packets."""
+"""Smallest offload budget: three send quanta of two packets."""
 
 
 def us(t_s: float) -> str:
-    """Return a time as a study has it."""
+    """Return a time in the form used in study files."""
     return f"{t_s * 1e6:.0f} us"
 
 
 def pacing(run: Observation, begin_s: float, end_s: float) -> float:
-    """Return the median pacing rate of a window."""
+    """Return the median pacing rate in a time window."""
     rates = run.column("pacing_rate_mbit_s", begin_s, end_s)
     return float(sorted(rates)[len(rates) // 2])
 
 
 def bandwidth(run: Observation, cruise_after_s: float) -> float:
-    """Return the bandwidth that the first Cruise after a time is paced at."""
+    """Return the bandwidth at which the first Cruise after a time is paced."""
     stay = run.stay(CRUISE, after=cruise_after_s)
     return pacing(run, stay.begin_s + 0.001, stay.end_s) / PACING_MARGIN
 
@@ -61,13 +62,13 @@ def startup_plateau(bench: Bench) -> Iterator[CaseCheck]:
     startup = run.stay(STARTUP)
     estimate = pacing(run, drain.begin_s + 0.001, drain.end_s) / 0.5 / PACING_MARGIN
     link = payload_mbit_s()
-    yield within("bandwidth within 2 % of the link's", estimate / link, 0.98, 1.02)
+    yield within("bandwidth, relative to the link rate", estimate / link, 0.98, 1.02)
     ends = [(end_s, run.at("delivery_rate_mbit_s", end_s)) for end_s in
             run.round_ends(startup.begin_s, drain.begin_s + 0.002)]  # fmt: skip
     base, plateau = 0.0, 0
     for _, rate in ends:
         base, plateau = (rate, 0) if rate >= 1.25 * base else (base, plateau + 1)
-    yield within("rounds that grew by less than 25 %", plateau, 3, 3, digits=0)
+    yield within("rounds with growth below 25 %", plateau, 3, 3, digits=0)
     yield follows("Drain follows Startup", run.next_phase(startup), DRAIN)
     yield CaseCheck("Drain is paced below the bandwidth", drain.length_s > RTT_S / 2,
                 f"{drain.length_s * 1000:.0f} ms")  # fmt: skip
@@ -90,7 +91,7 @@ def startup_loss(bench: Bench) -> Iterator[CaseCheck]:
     yield follows("losses below 2 % do not end Startup", calm.next_phase(calm.stay(STARTUP)), "")
     run = pulse("25 %", 4 * RTT_S)
     startup = run.stay(STARTUP)
-    # the flight is the application's: Drain may find it below the BDP, and end with the same ACK
+    # the application limits inflight: Drain may find it below the BDP and end with the same ACK
     yield follows("Drain follows Startup", run.next_phase(startup), DRAIN, DOWN, CRUISE)
     rounds = (startup.end_s - begin_s) / RTT_S
     yield within("round trips from the losses to Drain", rounds, 1, 7, digits=1)
@@ -106,20 +107,20 @@ def drain_inflight(bench: Bench) -> Iterator[CaseCheck]:
     target = max(bdp_pkts(rtt_s=RTT_S * 1.03), _OFFLOAD_PKTS)
     before = run.at("inflight_pkts", drain.end_s - 0.005)
     after = run.at("inflight_pkts", drain.end_s)
-    yield within("flight before the exit, in BDP", before / target, 1.0, 1.4)
-    yield within("flight at the exit, in BDP", after / target, 0.8, 1.06)
+    yield within("inflight before the exit, in BDP", before / target, 1.0, 1.4)
+    yield within("inflight at the exit, in BDP", after / target, 0.8, 1.06)
     follow = run.next_phase(drain)
     yield follows("ProbeBW follows Drain", follow, DOWN, CRUISE)
 
 
 def drain_time(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 4: the link loses half of its rate, as a tenth is drained at a gain of 0.5."""
+    """Case 4: the link rate is halved, so the queue hardly drains at a gain of 0.5."""
     first = bench.run("1 s").stay(DRAIN)
     slower = {"schedule": [{"at": us(first.begin_s), "rate": "4.8 Mbit/s"}]}
     run = bench.run("3 s", slower | {"queue": "200 packets"})
     drain = run.stay(DRAIN)
     flight = run.at("inflight_pkts", drain.end_s - 0.002)
-    yield within("flight at the exit, in BDP, still above 1", flight / bdp_pkts(), 1.05, 3)
+    yield within("inflight at the exit, in BDP, still above 1", flight / bdp_pkts(), 1.05, 3)
     rounds = run.rounds(drain.begin_s, drain.end_s + 0.002)
     yield within("rounds in Drain", rounds, 3, 5, digits=0)
     yield follows("ProbeBW follows Drain", run.next_phase(drain), DOWN, CRUISE)
@@ -129,14 +130,14 @@ def probe_rtt(bench: Bench) -> Iterator[CaseCheck]:
     """Case 10."""
     run = bench.run("8 s")
     stay = run.stay(PROBE_RTT)
-    yield within("seconds to ProbeRTT", stay.begin_s, 4.9, 5.4)
+    yield within("seconds until ProbeRTT", stay.begin_s, 4.9, 5.4)
     floor = max(0.5 * bdp_pkts(rtt_s=RTT_S * 1.06), MIN_PIPE_PKTS)
     flight = run.column("inflight_pkts", stay.end_s - 0.1, stay.end_s - 0.01)
-    yield within("flight, in BDP", float(flight.max()) / floor / 2, 0.3, 0.55)
-    yield within("length", stay.length_s * 1000, 200, 200 + 3000 * RTT_S, "ms", digits=0)
-    yield follows("ProbeBW follows", run.next_phase(stay), *PROBE_BW)
+    yield within("inflight, in BDP", float(flight.max()) / floor / 2, 0.3, 0.55)
+    yield within("duration", stay.length_s * 1000, 200, 200 + 3000 * RTT_S, "ms", digits=0)
+    yield follows("ProbeBW follows ProbeRTT", run.next_phase(stay), *PROBE_BW)
     resumed = run.rate_mbit_s(stay.end_s + RTT_S, stay.end_s + 0.5)
-    yield within("rate afterwards, of the link's", resumed / payload_mbit_s(), 0.9, 1.05)
+    yield within("rate afterwards, relative to the link's", resumed / payload_mbit_s(), 0.9, 1.05)
 
 
 def probe_rtt_skipped(bench: Bench) -> Iterator[CaseCheck]:
@@ -146,39 +147,41 @@ def probe_rtt_skipped(bench: Bench) -> Iterator[CaseCheck]:
     run.stay(CRUISE)
     probes = [stay for stay in run.stays if stay.phase == PROBE_RTT]
     flight = run.column("inflight_pkts", 5.0, 9.0)
-    yield within("flight while idle", float(flight.max()), 0, 0, "packets", digits=0)
-    yield CaseCheck("ProbeRTT is skipped", not probes, f"{len(probes)} times in ProbeRTT")
+    yield within("inflight while idle", float(flight.max()), 0, 0, "packets", digits=0)
+    yield CaseCheck("ProbeRTT is skipped", not probes, f"entered {len(probes)} times")
     resumed = run.rate_mbit_s(9.8, 10.8)
-    yield within("rate afterwards, of the link's", resumed / payload_mbit_s(), 0.9, 1.05)
+    yield within("rate afterwards, relative to the link's", resumed / payload_mbit_s(), 0.9, 1.05)
 
 
 def probe_rtt_in_startup(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 20: an application below the link's rate keeps the connection in Startup."""
+    """Case 20: an application slower than the link keeps the connection in Startup."""
     limited = {"kind": "paced", "rate": "4 Mbit/s", "write": "1448 bytes"}
     run = bench.run("8 s", application=limited)
     stay = run.stay(PROBE_RTT)
     before = {each.phase for each in run.stays if each.begin_s < stay.begin_s}
-    yield CaseCheck("Startup until ProbeRTT", before == {STARTUP}, ", ".join(sorted(before)))
-    yield within("length", stay.length_s * 1000, 200, 200 + 3000 * RTT_S, "ms", digits=0)
-    yield follows("Startup follows", run.next_phase(stay), STARTUP)
+    yield CaseCheck("only Startup before ProbeRTT", before == {STARTUP}, ", ".join(sorted(before)))
+    yield within("duration", stay.length_s * 1000, 200, 200 + 3000 * RTT_S, "ms", digits=0)
+    yield follows("Startup follows ProbeRTT", run.next_phase(stay), STARTUP)
 
 
 def aggregation_in_startup(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 12: ACKs come in bunches, one of them each 25 ms."""
+    """Case 12: ACKs arrive in bursts, one burst every 25 ms."""
     rate, bunch_s = 40.0, 0.025
     link = {"rate": f"{rate} Mbit/s", "queue": "600 packets"}
     run = bench.run("3 s", link, reverse_link=_bunched("20 ms", bunch_s))
     drain = run.stay(DRAIN)
     bdp = bdp_pkts(rate, RTT_S)
     window = run.column("cwnd_pkts", 0, drain.begin_s).max()
-    yield within("window in Startup, in BDP of the path", float(window) / bdp, 2.0, 6)
+    yield within("window in Startup, in BDP", float(window) / bdp, 2.0, 6)
     estimate = bandwidth(run, 0)
-    yield within("bandwidth found, of the link's", estimate / payload_mbit_s(rate), 0.9, 1.3)
-    yield within("seconds to find it", drain.begin_s, 0, 2)
+    yield within(
+        "bandwidth found, relative to the link's", estimate / payload_mbit_s(rate), 0.9, 1.3
+    )
+    yield within("seconds until Drain", drain.begin_s, 0, 2)
 
 
 def aggregation_in_cruise(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 13: the same, with bunches longer than the path."""
+    """Case 13: like case 12, with intervals between bursts that exceed the path's RTT."""
     rate, bunch_s = 40.0, 0.040
     link = {"rate": f"{rate} Mbit/s", "delay": "5 ms", "queue": "1000 packets"}
     run = bench.run("5 s", link, reverse_link=_bunched("5 ms", bunch_s))
@@ -186,24 +189,24 @@ def aggregation_in_cruise(bench: Bench) -> Iterator[CaseCheck]:
     lowest_s = float(run.column("rtt_ms", 0, 5).min()) / 1000
     window = run.column("cwnd_pkts", cruise.begin_s + 0.3, 4.9)
     base = 2 * bdp_pkts(rate, lowest_s)
-    yield within("window beyond 2 BDP", float(window.mean()) - base, 1,
+    yield within("window in excess of 2 BDP", float(window.mean()) - base, 1,
                  5 * bdp_pkts(rate, bunch_s), "packets", digits=0)  # fmt: skip
     moved = run.rate_mbit_s(cruise.begin_s + 0.3, 4.9)
-    yield within("rate, of the link's", moved / payload_mbit_s(rate), 0.92, 1.02)
+    yield within("rate, relative to the link's", moved / payload_mbit_s(rate), 0.92, 1.02)
 
 
 def small_bdp(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 14: a path that holds a seventh of a packet."""
+    """Case 14: a path whose BDP is a seventh of a packet."""
     rate = 1.0
     link = {"rate": f"{rate} Mbit/s", "delay": "1 ms", "queue": "50 packets"}
     run = bench.run("12 s", link)
     cruise = run.stay(CRUISE)
     windows = run.column("cwnd_pkts", cruise.begin_s, 12)
-    yield within("least window", float(windows.min()), MIN_PIPE_PKTS, 10, "packets", digits=0)
+    yield within("smallest window", float(windows.min()), MIN_PIPE_PKTS, 10, "packets", digits=0)
     estimate = bandwidth(run, 0)
-    yield within("bandwidth, of the link's", estimate / payload_mbit_s(rate), 0.95, 1.1)
+    yield within("bandwidth, relative to the link's", estimate / payload_mbit_s(rate), 0.95, 1.1)
     moved = run.rate_mbit_s(2, 11.9)
-    yield within("rate, of the link's", moved / payload_mbit_s(rate), 0.95, 1.02)
+    yield within("rate, relative to the link's", moved / payload_mbit_s(rate), 0.95, 1.02)
 
 
 def _bunched(delay: str, period_s: float) -> dict[str, str]:

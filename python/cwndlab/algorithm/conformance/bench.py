@@ -1,8 +1,8 @@
-"""One connection of the algorithm under test over a path that changes as a test case wants it.
+"""One connection of the algorithm under test, over a path that changes as a test case requires.
 
-A case that needs something to happen in a phase runs twice: the first run shows when the phase
-begins, and in the second the path or the application changes at that time. Up to then both are
-the same, as equal scenarios give equal runs.
+A case that needs an event in a phase runs twice: the first run shows when the phase begins, and in
+the second run the path or the application changes at that time. Up to this time, both runs are
+identical, because equal scenarios give equal runs.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ATTEMPTS = 3
 
 
 class NotReachedError(Exception):
-    """An event that a case waits for does not happen; says which."""
+    """An event that a case waits for does not happen; the message names the event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +47,16 @@ class Stay:
     phase: str
     begin_s: float
     end_s: float
-    """The end of the run, if the phase did not end before."""
+    """The end of the phase, or of the run if the phase did not end before."""
 
     @property
     def length_s(self) -> float:
-        """How long it lasted."""
+        """Duration of the visit."""
         return self.end_s - self.begin_s
 
 
 class Observation:
-    """One run as it was seen: phases, and the sender's state each millisecond."""
+    """Observations of one run: phases, and the sender's state each millisecond."""
 
     def __init__(self, tables: dict[str, pl.DataFrame], phases: tuple[str, ...]) -> None:
         flow = pl.col("flow") == 0
@@ -79,10 +79,10 @@ class Observation:
         self.events = tuple(events.select("t_s", "event").rows())
 
     def stay(self, phase: str, *, after: float = 0.0) -> Stay:
-        """Return the first visit to a phase that begins at or after that time.
+        """Return the first visit to a phase that begins at or after a time.
 
         Raises:
-            NotReachedError: there is none.
+            NotReachedError: there is no such visit.
         """
         for each in self.stays:
             if each.phase == phase and each.begin_s >= after:
@@ -92,12 +92,12 @@ class Observation:
         raise NotReachedError(msg)
 
     def next_phase(self, stay: Stay) -> str:
-        """Return the phase that follows, empty at the end of the run."""
+        """Return the phase that follows a visit; empty at the end of the run."""
         following = [each for each in self.stays if each.begin_s > stay.begin_s]
         return following[0].phase if following else ""
 
     def visits(self, phase: str, begin_s: float, end_s: float) -> list[Stay]:
-        """Return the visits to a phase that overlap a window."""
+        """Return the visits to a phase that overlap a time window."""
         return [
             each
             for each in self.stays
@@ -105,7 +105,7 @@ class Observation:
         ]
 
     def column(self, name: str, begin_s: float, end_s: float) -> NDArray[np.float64]:
-        """Return the samples of a window; at least one.
+        """Return the samples in a time window, at least one.
 
         Raises:
             NotReachedError: the window is empty.
@@ -119,11 +119,11 @@ class Observation:
         return np.asarray(found, dtype=np.float64)
 
     def at(self, name: str, t_s: float) -> float:
-        """Return the first sample from a time on."""
+        """Return the first sample at or after a time."""
         return float(self.column(name, t_s, self.end_s + 1)[0])
 
     def rate_mbit_s(self, begin_s: float, end_s: float) -> float:
-        """Return the mean rate of acknowledged payload in a window."""
+        """Return the mean rate of acknowledged payload in a time window."""
         t_s, una = self._acks["t_s"], self._acks["snd_una"]
         inside = (t_s >= begin_s) & (t_s < end_s)
         if not inside.any():
@@ -132,12 +132,12 @@ class Observation:
         return moved * 8 / (end_s - begin_s) / 1e6
 
     def round_ends(self, begin_s: float, end_s: float) -> Iterator[float]:
-        """Return when packet-timed round trips that begin at a time end."""
+        """Yield the end times of consecutive packet-timed round trips in a time window."""
         t_s, una, nxt = (self._acks[name] for name in ("t_s", "snd_una", "snd_nxt"))
         inside = np.nonzero((t_s >= begin_s) & (t_s <= end_s))[0]
         until: int | None = None
         for n in inside:
-            # a row is what the ACK found; what it acknowledged, the next one found
+            # a row is the state before its ACK; the next row includes what the ACK acknowledged
             acknowledged = int(una[min(int(n) + 1, len(una) - 1)])
             if until is None:
                 until = int(nxt[n])
@@ -146,11 +146,11 @@ class Observation:
                 until = int(nxt[n])
 
     def rounds(self, begin_s: float, end_s: float) -> int:
-        """Return how many packet-timed round trips a window holds."""
+        """Return the number of packet-timed round trips in a time window."""
         return len(list(self.round_ends(begin_s, end_s)))
 
     def trace(self) -> str:
-        """Return the phases with their beginnings, in one line."""
+        """Return the phases with their start times, in one line."""
         return ", ".join(f"{each.phase} {each.begin_s:.2f}" for each in self.stays)
 
 
@@ -173,7 +173,7 @@ class Bench:
         application: dict[str, Any] | None = None,
         reverse_link: dict[str, Any] | None = None,
     ) -> Observation:
-        """Run one connection over the usual link with changes."""
+        """Run one connection over the standard link with changes."""
         study = Study(
             algorithm=self._algorithm,
             duration=duration,
@@ -193,13 +193,13 @@ class Bench:
         rate_mbit_s: float,
         link: dict[str, Any] | None = None,
     ) -> Observation:
-        """Run with an application that is bulk, and from about then on slower than the link.
+        """Run with an application that sends in bulk, but slower than the link from `at_s` on.
 
-        What the application wrote before that and waits in the send buffer is sent first, so that
-        the application has to turn slow earlier. How much earlier, a run before shows.
+        The data that waits in the send buffer at the change is sent first, so the application has
+        to slow down earlier than `at_s`. A preceding run shows how much earlier.
 
         Raises:
-            NotReachedError: the sender's rate does not become the application's.
+            NotReachedError: the sender's rate does not fall to the application's rate.
         """
         bulk_for_s = at_s
         observed = None
@@ -232,7 +232,7 @@ def _limited_from(observed: Observation, begin_s: float, rate_mbit_s: float) -> 
 
 
 def bdp_pkts(rate_mbit_s: float = RATE_MBIT_S, rtt_s: float = RTT_S) -> float:
-    """Return the packets of a bandwidth-delay product."""
+    """Return a bandwidth-delay product in packets."""
     return rate_mbit_s * 1e6 * rtt_s / 8 / PACKET_BYTES
 
 
@@ -245,12 +245,12 @@ def check_phases(phases: tuple[str, ...], wanted: tuple[str, ...], file: str) ->
     """Refuse an algorithm that does not report the phases of the draft.
 
     Raises:
-        AlgorithmError: some are missing; says which.
+        AlgorithmError: phases are missing; the message names them.
     """
     missing = [name for name in wanted if name not in phases]
     if missing:
         msg = (
-            f"{file} does not report the phases that the cases look at; missing: "
+            f"{file} does not report the phases that the cases need; missing: "
             f"{', '.join(missing)}. Declare them with CC_PHASES and report them with cc_phase()"
         )
         raise AlgorithmError(msg)

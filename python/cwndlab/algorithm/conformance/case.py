@@ -1,4 +1,4 @@
-"""A test case, the checks that it makes, and its outcome."""
+"""A test case, its checks, and its outcome."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CaseCheck:
-    """Something that a case wants, and what was seen."""
+    """A requirement of a case, and the observed value."""
 
     wanted: str
     holds: bool
@@ -53,5 +53,5 @@ def within(
 
 
 def follows(wanted: str, found: str, *allowed: str) -> CaseCheck:
-    """Compare the phase that follows with those allowed."""
+    """Compare the next phase with the allowed phases."""
     return CaseCheck(wanted, found in allowed, found or "the end of the run")

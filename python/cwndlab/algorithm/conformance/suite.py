@@ -1,4 +1,4 @@
-"""The suites by name, and how one is run."""
+"""The suite of BBR, and its execution."""
 
 from __future__ import annotations
 
@@ -67,11 +67,12 @@ BBR_CASES = (
 
 
 def run_cases(algorithm: str, numbers: Sequence[int] = ()) -> Iterator[CaseOutcome]:
-    """Run the cases of BBR in turn; all of them if none is named.
+    """Run the cases of BBR with these numbers in turn, or all cases if there are none.
 
     Raises:
         UnknownNameError: there is no such algorithm.
-        AlgorithmError: it cannot be used, or does not report the phases that the cases look at.
+        AlgorithmError: the algorithm cannot be used, or does not report the phases that the cases
+            need, or there is no case with a number.
     """
     unknown = sorted(set(numbers) - {case.number for case in BBR_CASES})
     if unknown:
@@ -92,6 +93,6 @@ def _outcome(case: Case, bench: Bench) -> CaseOutcome:
     except NotReachedError as missing:
         checks.append(CaseCheck("the case can be set up", holds=False, found=str(missing)))
     except RunsFailedError as failure:
-        checks.append(CaseCheck("the run ends", holds=False, found=str(failure)))
+        checks.append(CaseCheck("the run finishes", holds=False, found=str(failure)))
     trace = bench.last.trace() if bench.last is not None else ""
     return CaseOutcome(case, tuple(checks), trace)

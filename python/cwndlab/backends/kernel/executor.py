@@ -1,4 +1,4 @@
-"""Computing runs on the kernel: one study at a time, in real time."""
+"""Executing runs on the kernel: one study at a time, in real time."""
 
 from __future__ import annotations
 
@@ -38,38 +38,38 @@ class InvalidRunError(KernelRunError):
 
 
 class _Helper(Protocol):
-    """The helper that makes runs, on this machine or in a virtual machine."""
+    """The helper that executes runs, on this machine or in a virtual machine."""
 
     def ask(
         self, request: Mapping[str, Any], waiting: Callable[[str], None] = ...
     ) -> dict[str, Any]:
-        """The answer to a request."""
+        """Return the answer to a request."""
 
 
 class _Names(Protocol):
-    """The kernel's names of algorithms."""
+    """The names that the kernel uses for algorithms."""
 
     def of(
         self, scenario: Mapping[str, Any], programs: Mapping[str, Program] | None = ...
     ) -> dict[str, str]:
-        """The names of a scenario's algorithms that are not the kernel's own."""
+        """Return the names of a scenario's algorithms that are not the kernel's own."""
 
 
 class _EventLog(Protocol):
-    """A recorder of TCP's events."""
+    """A recorder of TCP events."""
 
     missing: str | None
 
     def start(self, file: Path, /) -> None:
-        """Write all events from now on to a file."""
+        """Start writing all events to a file."""
 
     def stop(self) -> None:
-        """End that."""
+        """Stop writing events."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The helper and algorithms that all runs of a study share."""
+    """The helper, the algorithm names and the event recorder for runs."""
 
     helper: _Helper
     names: _Names
@@ -77,10 +77,10 @@ class Tools:
 
 
 class KernelExecutor:
-    """The kernel of this machine.
+    """Executes runs on the kernel of this machine.
 
-    A run takes as long as its duration. If the machine did not keep up during a run, it is
-    repeated, up to three attempts in all.
+    A run takes as long as its duration. If the machine does not keep up during a run,
+    the run is repeated, with at most three attempts in total.
     """
 
     attempts = 3
@@ -92,11 +92,11 @@ class KernelExecutor:
         at_once: int = 1,
         say: Callable[[str], object] = lambda text: print(text, file=sys.stderr),  # noqa: T201  for the user
     ) -> None:
-        """Compute runs, and show messages with `say`.
+        """Create an executor that shows messages with `say`.
 
-        With `may_fall_back`, an algorithm that the kernel lacks is replaced by ours. `at_once`
-        runs are made at the same time, each in namespaces of its own; the processors must have
-        enough time for all of them.
+        With `may_fall_back`, cwndlab's version replaces an algorithm that the kernel lacks. At
+        most `at_once` runs are executed in parallel, each in its own namespaces; the processors
+        must have enough time for all of them.
         """
         self._may_fall_back = may_fall_back
         self._at_once = at_once
@@ -104,7 +104,7 @@ class KernelExecutor:
         self._say = say
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch]:
-        """Compute all tasks, `at_once` of them at the same time."""
+        """Compute all tasks, up to `at_once` of them in parallel."""
         with ExitStack() as stack:
             names = stack.enter_context(KernelNames(may_fall_back=self._may_fall_back))
             helpers = [stack.enter_context(RunsHelper()) for _ in range(self._at_once)]
@@ -117,7 +117,7 @@ class KernelExecutor:
             stack.callback(pool.shutdown, wait=False, cancel_futures=True)
             left = iter(tasks)
             while batch := list(itertools.islice(left, len(crew))):
-                # The others may have the machine between two batches.
+                # Other processes may use the machine between two batches.
                 helpers[0].ask({"do": "hold", "owner": _owner()}, self._waiting)
                 done = list(pool.map(self._compute, crew, batch))
                 helpers[0].ask({"do": "release"})
@@ -173,7 +173,7 @@ class KernelExecutor:
             except KernelRunError:
                 if not notes.get("ours_in_kernel"):
                     raise
-                answer = ask()  # who held one of them may have ended while we waited
+                answer = ask()  # the owner of an algorithm may have ended while we waited
             tables = {
                 "flows": _columns(answer["flows"]),
                 "links": _columns(answer["links"]),
@@ -215,7 +215,7 @@ def _content(file: Path) -> bytes | None:
 
 
 def _owner() -> str:
-    """Message for processes that wait for this one to finish."""
+    """Return the description of this process for processes that wait for it."""
     words = [Path(sys.argv[0]).name, *sys.argv[1:]] if sys.argv[0] else ["cwndlab"]
     command = textwrap.shorten(shlex.join(words), _OWNER_WIDTH, placeholder=" ...")
     return f"{command} (process {os.getpid()})"

@@ -1,6 +1,6 @@
 """The names that the kernel uses for the algorithms of a run.
 
-`cubic` is the kernel's own, `ours:cubic` is loaded into it while runs need it.
+`cubic` is the kernel's own algorithm; `ours:cubic` is loaded into the kernel while runs need it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def require_algorithms(cells: Iterable[Resolved]) -> None:
     """Raise an error, before the first run, if the kernel lacks an algorithm of a study.
 
     Raises:
-        KernelRunError: names every algorithm that is missing.
+        KernelRunError: an algorithm is missing; the message names all missing algorithms.
     """
     named = {
         end.algorithm
@@ -41,7 +41,7 @@ def require_algorithms(cells: Iterable[Resolved]) -> None:
     missing = sorted(name for name in named if kernel.state_of(name) is None)
     if missing:
         ours = ", ".join(f"{OURS}{name}" for name in missing)
-        msg = f"not in this kernel: {', '.join(missing)}; to load cwndlab's own, write {ours}"
+        msg = f"not in this kernel: {', '.join(missing)}; to load cwndlab's versions, write {ours}"
         raise KernelRunError(msg)
 
 
@@ -49,7 +49,7 @@ class KernelNames(AbstractContextManager["KernelNames"]):
     """Loads the algorithms that runs need, and unloads them at the end."""
 
     def __init__(self, *, may_fall_back: bool = False) -> None:
-        """With `may_fall_back`, our version replaces any algorithm that the kernel lacks."""
+        """With `may_fall_back`, cwndlab's version replaces an algorithm that the kernel lacks."""
         self._may_fall_back = may_fall_back
         self._helper: KernelHelper | None = None
         self._loaded: dict[tuple[str, tuple[tuple[str, int], ...]], str] = {}
@@ -61,13 +61,13 @@ class KernelNames(AbstractContextManager["KernelNames"]):
 
         Args:
             scenario: the scenario.
-            programs: the algorithms that are files, by their names in the scenario.
+            programs: the algorithms given as files, by their names in the scenario.
 
         Raises:
             KernelRunError: two ends have the same algorithm with different parameters, or an
                 algorithm of the kernel has parameters.
-            KernelError: the kernel or the user cannot load one.
-            AlgorithmError: the kernel refuses one; the message says why.
+            KernelError: the kernel or the user cannot load an algorithm.
+            AlgorithmError: the kernel refuses an algorithm; the message says why.
         """
         names: dict[str, str] = {}
         ends = [flow[end] for flow in scenario["flows"] for end in ("sender", "receiver")]
@@ -84,15 +84,13 @@ class KernelNames(AbstractContextManager["KernelNames"]):
                 reference = asked.removeprefix(OURS)
             elif parameters:
                 named = ", ".join(parameters)
-                msg = f"{asked} is the kernel's own, without {named}; ours:{asked} has parameters"
+                msg = f"the kernel's {asked} has no {named}; ours:{asked} has parameters"
                 raise KernelRunError(msg)
             else:
                 continue
             name = self._load(reference, parameters)
             if names.setdefault(asked, name) != name:
-                msg = (
-                    f"{asked} with two sets of parameters in one run is not possible on the kernel"
-                )
+                msg = f"the kernel cannot run {asked} with two sets of parameters in the same run"
                 raise KernelRunError(msg)
         return names
 
@@ -108,19 +106,19 @@ class KernelNames(AbstractContextManager["KernelNames"]):
         require_loading(reference)
         name = kernel_program(reference, Path(), parameters).name
         if name in this_kernel().ours:
-            return name  # the very same, which somebody else holds for now
+            return name  # the same program, which another process keeps loaded for now
         if self._helper is None:
             self._helper = KernelHelper()
         self._loaded[key] = load(self._helper, reference, Path(), parameters).name
         return self._loaded[key]
 
     def outlive(self) -> None:
-        """Keep the algorithms loaded while the program runs that will replace this process."""
+        """Keep the algorithms loaded for the program that will replace this process."""
         if self._helper is not None:
             self._helper.pass_on()
 
     def close(self) -> None:
-        """Unload the loaded algorithms; connections that use one keep it until they end."""
+        """Unload the algorithms; each stays loaded until the connections that use it end."""
         if self._helper is not None:
             self._helper.close()
         self._helper = None

@@ -1,4 +1,4 @@
-"""The helper process of kernel runs: it takes requests as JSON lines, and ends with its caller."""
+"""The helper process for kernel runs: it reads requests as JSON lines and ends with its caller."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LOOK_AGAIN_S = 0.5
 
 
 def helper_path() -> Path | None:
-    """The helper's program; None if it was not built."""
+    """Return the path of the helper; None if the helper was not built."""
     path = Path(__file__).parents[2] / "helpers" / _NAME
     return path if os.access(path, os.X_OK) else None
 
@@ -46,7 +46,7 @@ def require_runs() -> None:
     """Raise an error, before the first run, if runs on this kernel are not possible.
 
     Raises:
-        KernelRunError: they are not possible; the message says why and what to do.
+        KernelRunError: runs are not possible; the message says why and what to do.
     """
     require_helper()
     if obstacles := obstacles_to_runs():
@@ -56,10 +56,10 @@ def require_runs() -> None:
 
 
 def require_helper() -> Path:
-    """The helper's program.
+    """Return the path of the helper.
 
     Raises:
-        KernelRunError: there is no such program; the message says what to do.
+        KernelRunError: there is no helper; the message says what to do.
     """
     if sys.platform != "linux":
         msg = "the kernel backend needs Linux; the simulator does not (--backend sim)"
@@ -72,13 +72,13 @@ def require_helper() -> Path:
 
 
 class RunsHelper(AbstractContextManager["RunsHelper"]):
-    """A running helper. It ends with this process, and everything that it made is removed."""
+    """A running helper, which ends with this process; everything that it created is removed."""
 
     def __init__(self) -> None:
-        """Start it.
+        """Start the helper.
 
         Raises:
-            KernelRunError: it was not built, or this is not Linux.
+            KernelRunError: the helper was not built, or this is not Linux.
         """
         self._process = subprocess.Popen(  # noqa: S603  our own program
             [str(require_helper())],
@@ -92,12 +92,12 @@ class RunsHelper(AbstractContextManager["RunsHelper"]):
     def ask(
         self, request: Mapping[str, Any], waiting: Callable[[str], None] = lambda _: None
     ) -> dict[str, Any]:
-        """Return the answer to a request; `waiting` gets the process that uses the machine now.
+        """Return the answer; `waiting` is called with the process that uses the machine now.
 
         Raises:
             KernelRunError: the request cannot be done; the message says why.
         """
-        with contextlib.suppress(BrokenPipeError):  # what it ended of is said below
+        with contextlib.suppress(BrokenPipeError):  # the error below gives its exit status
             pipe = _pipe(self._process.stdin)
             rest = memoryview(json.dumps(request).encode() + b"\n")
             while rest:
@@ -119,7 +119,7 @@ class RunsHelper(AbstractContextManager["RunsHelper"]):
         pipe = _pipe(self._process.stdout)
         parts = [self._pending]
         while b"\n" not in parts[-1]:
-            # Polars lets system calls go on after a SIGINT, so none may last.
+            # With Polars, system calls continue after a SIGINT, so no call may block for long.
             if not select.select([pipe], [], [], _LOOK_AGAIN_S)[0]:
                 continue
             part = os.read(pipe.fileno(), 1 << 20)

@@ -1,4 +1,4 @@
-"""`TCP_INFO` of both ends of every flow of a run, from the helper's records."""
+"""`TCP_INFO` at both ends of every flow of a run, from the helper's records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NS_PER_S = 10**9
 
 
 def state_table(run: str, records: bytes) -> pl.DataFrame | None:
-    """The table `tcp_info` of a run; None if the kernel reported nothing."""
+    """Return the table `tcp_info` of a run; None if the kernel reported nothing."""
     at_ns: dict[tuple[int, int], list[int]] = {}
     answers_of: dict[tuple[int, int], list[bytes]] = {}
     for at, flow, end, answer in _read(records):

@@ -1,8 +1,9 @@
-"""TCP events of a run, from programs at the kernel's tracepoints.
+"""TCP events of a run, recorded by programs at the kernel's tracepoints.
 
 `TCP_INFO` shows a timeout only when it is next read, and a recovery only if it lasts until then;
 the counters of a namespace do not distinguish flows. `cwndlab/kernel/trace.bpf.c` records each
-event when it happens. If it cannot be loaded, runs go on without it, and their manifest says why.
+event when it happens. If this program cannot be loaded, runs continue without it, and their
+manifest states the reason.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Happening:
 
 
 class Tracer(AbstractContextManager["Tracer"]):
-    """Records TCP events on this machine, where its kernel allows it."""
+    """Records TCP events on this machine, if its kernel allows tracing."""
 
     def __init__(self) -> None:
         """Check whether the kernel allows tracing."""
@@ -70,7 +71,7 @@ class Tracer(AbstractContextManager["Tracer"]):
             self.missing = f"the kernel's tracepoints cannot be used: {error}"
 
     def stop(self) -> None:
-        """Stop; raises if events are missing from the file."""
+        """Stop writing events; if some are missing from the file, set `missing` to the reason."""
         if self.missing is None and self._helper is not None:
             try:
                 self._helper.ask({"do": "stop_tracing"})
@@ -95,8 +96,8 @@ def happenings(
     Args:
         records: the recorded events.
         flows: the flows of the scenario.
-        kernel: beginning and namespaces of the run.
-        end_ns: end of the run, counted from its beginning.
+        kernel: start time and namespaces of the run.
+        end_ns: end of the run, relative to its start.
     """
     whole = len(records) // _RECORD.itemsize * _RECORD.itemsize
     table: npt.NDArray[np.void] = np.frombuffer(records[:whole], dtype=_RECORD)
@@ -123,7 +124,7 @@ def count(found: Sequence[Happening], flows: int) -> list[dict[str, int]]:
 
 
 def fill(tables: Mapping[str, Any], counts: Sequence[Mapping[str, int]]) -> None:
-    """Fill in the counts that the kernel did not report otherwise."""
+    """Fill in the counts that the kernel did not report."""
     for column, event in _COLUMNS.items():
         values = tables["flows"][column]
         for index, counted in enumerate(counts):
@@ -134,10 +135,10 @@ def fill(tables: Mapping[str, Any], counts: Sequence[Mapping[str, int]]) -> None
 def replace_events(
     events: Mapping[str, list[Any]], found: Sequence[Happening], numbers: Sequence[int]
 ) -> dict[str, list[Any]]:
-    """Return the events, with traced ones in place of those derived from samples every 10 ms.
+    """Return the events; traced events replace those derived from samples every 10 ms.
 
     Args:
-        events: the table.
+        events: the table of events.
         found: the traced events.
         numbers: the numbers of the flows in the table.
     """

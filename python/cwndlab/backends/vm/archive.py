@@ -19,7 +19,7 @@ _REGULAR, _FOLDER = 0o100755, 0o040755
 
 
 def package_files(package: Path) -> Iterator[tuple[str, bytes]]:
-    """The regular files in a Debian package, with their names from the root on.
+    """Yield the regular files in a Debian package, with their absolute paths.
 
     Raises:
         KernelRunError: the file is not a Debian package, or it is damaged.
@@ -33,28 +33,28 @@ def package_files(package: Path) -> Iterator[tuple[str, bytes]]:
                     if content is not None:
                         yield member.name.removeprefix("."), content.read()
     except (tarfile.TarError, lzma.LZMAError, EOFError, ValueError) as error:
-        msg = f"{package}: a damaged Debian package ({error}); download it again"
+        msg = f"{package}: damaged Debian package ({error}); download it again"
         raise KernelRunError(msg) from error
 
 
 def _seek_data(file: IO[bytes], package: Path) -> None:
-    """Seek to the files of a package, which is an `ar` archive with three members."""
+    """Seek to the data member of a package, which is an `ar` archive with three members."""
     if file.read(len(_AR_MAGIC)) != _AR_MAGIC:
-        msg = f"{package}: not a Debian package; name a file linux-image-*.deb"
+        msg = f"{package}: not a Debian package; choose a file linux-image-*.deb"
         raise KernelRunError(msg)
     while header := file.read(_AR_HEADER_BYTES):
         if header[:16].strip().startswith(b"data.tar"):
             return
         length = int(header[48:58])
         file.seek(length + length % 2, 1)
-    msg = f"{package}: a Debian package without files; download it again"
+    msg = f"{package}: the Debian package contains no files; download it again"
     raise KernelRunError(msg)
 
 
 def first_file_system(files: Mapping[str, bytes]) -> bytes:
-    """Return a `newc` archive of executable files with their folders.
+    """Return a `newc` archive with these files, all executable, and their folders.
 
-    Its bytes depend on nothing else: it contains no time, owner or inode number of this machine.
+    The bytes depend only on `files`: there is no time, owner or inode number of this machine.
     """
     folders = {
         "/".join(parts[:length])

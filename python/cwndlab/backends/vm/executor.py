@@ -1,4 +1,4 @@
-"""Computing runs on a stock kernel, as many at once as there are processors."""
+"""Executing runs on a stock kernel, in parallel on all processors."""
 
 from __future__ import annotations
 
@@ -37,20 +37,19 @@ class _Asked(Protocol):
 
 
 class GuestHelper(AbstractContextManager["GuestHelper"]):
-    """The helper of kernel runs in virtual machines: each request has a machine of its own."""
+    """The helper for kernel runs in virtual machines: each request uses a separate machine."""
 
     def __init__(self, machine: _Asked) -> None:
-        """Use copies of a booted machine to answer requests."""
+        """Create a helper that answers requests with copies of a booted machine."""
         self._machine = machine
 
     def ask(
         self, request: Mapping[str, Any], waiting: Callable[[str], None] = lambda _: None
     ) -> dict[str, Any]:
-        """Return the answer to a request; machines are never shared, so `waiting` is not called.
+        """Return the answer to a request; `waiting` is not called, as machines are not shared.
 
         Raises:
-            KernelRunError: the request cannot be done, or emulating its link took too much of the
-                processor.
+            KernelRunError: the request failed, or emulating the link took too much processor time.
         """
         del waiting
         wanted = {name: request[name] for name in _FILES if request.get(name)}
@@ -63,9 +62,9 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
         cpu_pct = answer["report"]["cpu_pct"]
         if cpu_pct > CPU_BOUND_PCT:
             msg = (
-                f"not a measurement: the link took {cpu_pct:.0f} % of the virtual machine's "
-                f"processor (cpu_pct; bound: {CPU_BOUND_PCT:.0f} %); choose a slower link, or "
-                "--backend kernel"
+                f"not a valid run: emulating the link took {cpu_pct:.0f} % of the virtual "
+                f"machine's processor (cpu_pct; limit: {CPU_BOUND_PCT:.0f} %); choose a slower "
+                "link, or --backend kernel"
             )
             raise KernelRunError(msg)
         for name, path in wanted.items():
@@ -74,23 +73,23 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
         return answer
 
     def close(self) -> None:
-        """Do nothing: a machine that has answered leaves nothing behind."""
+        """Do nothing: a machine leaves nothing behind after its answer."""
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
 
 class GuestNames:
-    """The algorithms of a stock kernel: its own, under their names."""
+    """The algorithm names of a stock kernel, which runs only its own algorithms."""
 
     def __init__(self, kernel: StockKernel) -> None:
-        """The algorithms of a kernel."""
+        """Use the algorithms of this kernel."""
         self._kernel = kernel
 
     def of(
         self, scenario: Mapping[str, Any], programs: Mapping[str, Program] | None = None
     ) -> dict[str, str]:
-        """Return no other names: only the kernel's own algorithms can run.
+        """Return an empty dictionary, because only the kernel's own algorithms can run.
 
         Raises:
             KernelRunError: the kernel lacks an algorithm of the scenario.
@@ -101,9 +100,9 @@ class GuestNames:
             if is_own and not end.get("parameters"):
                 continue
             if asked.startswith(OURS) or is_file_reference(asked) or asked in (programs or {}):
-                what = "is loaded by --backend kernel only"
+                what = "runs only with --backend kernel"
             elif is_own:
-                what = "is the kernel's own there, without parameters"
+                what = "has no parameters in the kernel"
             else:
                 what = f"is not in Linux {self._kernel.release}"
             known = ", ".join(self._kernel.algorithms)
@@ -113,15 +112,15 @@ class GuestNames:
 
 
 class NoTracer:
-    """No tracepoints: timeouts and recoveries are those that sockets report."""
+    """A tracer without tracepoints: timeouts and recoveries come from the sockets' reports."""
 
     missing: str | None = "no tracepoints are read in a virtual machine"
 
     def start(self, _file: Path, /) -> None:
-        """Nothing begins."""
+        """Do nothing."""
 
     def stop(self) -> None:
-        """Nothing ends."""
+        """Do nothing."""
 
 
 def _finished(done: queue.Queue[Batch | BaseException | None], threads: int) -> Iterator[Batch]:
@@ -145,12 +144,12 @@ def _finished(done: queue.Queue[Batch | BaseException | None], threads: int) -> 
 
 
 class VmExecutor(KernelExecutor):
-    """A stock kernel in virtual machines: the result of a run depends on the run alone."""
+    """Executes runs on a stock kernel in virtual machines; results depend only on the run."""
 
-    attempts = 1  # a second one would give the same
+    attempts = 1  # a second attempt would give the same result
 
     def __init__(self, kernel: StockKernel, jobs: int | None = None) -> None:
-        """Run a kernel in this many machines at once; one per core if None."""
+        """Run a kernel in `jobs` parallel machines. If None, one per core."""
         super().__init__()
         self._kernel = kernel
         self._jobs = jobs or available_cores()

@@ -46,7 +46,7 @@ _INIT = Path(__file__).with_name("init.sh")
 
 
 def obstacles_to_machines() -> list[tuple[str, str]]:
-    """Return why virtual machines are not possible here, and what to do; empty if they are."""
+    """Return the obstacles to virtual machines here, each with a remedy; empty if none."""
     if sys.platform != "linux":
         return [("this is not Linux", "use the simulator")]
     found = []
@@ -71,7 +71,7 @@ def require_machines() -> None:
     """Raise an error if virtual machines are not possible here.
 
     Raises:
-        KernelRunError: they are not possible; the message says why and what to do.
+        KernelRunError: virtual machines are not possible; the message says why and what to do.
     """
     if obstacles := obstacles_to_machines():
         reasons = "; ".join(f"{what} ({remedy})" for what, remedy in obstacles)
@@ -80,13 +80,13 @@ def require_machines() -> None:
 
 
 class VirtualMachine:
-    """A booted kernel that waits for a request: every run begins from the same state."""
+    """A booted kernel that waits for a request; every run starts from the same state."""
 
     def __init__(self, kernel: StockKernel) -> None:
         """Boot the machine, unless a saved state exists.
 
         Raises:
-            KernelRunError: something is missing, or it does not boot.
+            KernelRunError: a program is missing, or the machine does not boot.
         """
         require_machines()
         self.is_closed = False
@@ -112,7 +112,7 @@ class VirtualMachine:
         return None
 
     def _boot(self) -> Path:
-        """Boot, and save the state in which the guest waits.
+        """Boot the machine, and save the state in which the guest waits.
 
         The file gets its name only once it is complete, so an interruption leaves nothing behind.
         """
@@ -140,16 +140,16 @@ class VirtualMachine:
                     late.cancel()
                     process.kill()
             path = self._kernel.folder / f"{self._name}.{_digest(Path(here))}"
-            # With a descriptor, which an absolute path makes of no use, links are followed.
+            # The absolute path does not need a descriptor, but only with one are links followed.
             os.link(_path(snapshot), path, src_dir_fd=snapshot.fileno(), follow_symlinks=True)
             return path
 
     def run(self, request: Mapping[str, Any]) -> dict[str, bytes]:
-        """The files that the guest leaves after a request, its answer among them.
+        """Return the files that the guest leaves after a request, including its answer.
 
         Raises:
-            KernelRunError: the guest ended without an answer; the message has the last line that
-                it wrote.
+            KernelRunError: the guest ended without an answer; the message contains the last line
+                that the guest wrote.
         """
         with (
             tempfile.TemporaryFile() as asked,
@@ -179,7 +179,7 @@ class VirtualMachine:
             return files
 
     def close(self) -> None:
-        """Stop what is running, and start nothing more."""
+        """Stop the running machines, and prevent new ones."""
         with self._changing:
             self.is_closed = True
             for process in self._running:
@@ -193,7 +193,7 @@ class VirtualMachine:
         options: list[str],
         *passed: IO[bytes],
     ) -> subprocess.Popen[bytes]:
-        """Start QEMU; it is ended if this thread ends."""
+        """Start QEMU; it is killed when this thread ends."""
         files = [initial, disk, console, *passed]
         command = [str(helper_path()), "with-parent", str(os.getpid()), QEMU, *_hardware()]
         command += ["-kernel", str(self._kernel.image), "-append", _COMMAND_LINE]
@@ -225,7 +225,7 @@ def _hardware() -> list[str]:
 
 
 def _guest_files(kernel: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The guest's programs and modules."""
+    """Return the guest's programs and modules."""
     programs = {
         "bin/busybox": shutil.which("busybox") or "",
         "bin/cwndlab-testbed": str(helper_path()),
@@ -243,7 +243,7 @@ def _guest_files(kernel: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def _is_ready(process: subprocess.Popen[bytes], console: IO[bytes]) -> bool:
-    """Wait for the guest; return False if it ended or could not do its first run."""
+    """Wait for the guest; return False if it ended or if its first run failed."""
     while "ready: " not in (text := _text(console)):
         with suppress(subprocess.TimeoutExpired):
             process.wait(timeout=0.1)
@@ -252,7 +252,7 @@ def _is_ready(process: subprocess.Popen[bytes], console: IO[bytes]) -> bool:
 
 
 def _left(disk: IO[bytes]) -> dict[str, bytes]:
-    """Return the files of the archive that the guest wrote; empty if it wrote none."""
+    """Return the files of the archive that the guest wrote; empty if there is no archive."""
     disk.seek(0)
     files = {}
     with suppress(tarfile.TarError), tarfile.open(fileobj=disk, mode="r:") as archive:
@@ -263,12 +263,12 @@ def _left(disk: IO[bytes]) -> dict[str, bytes]:
 
 
 def _nameless(folder: Path) -> IO[bytes]:
-    """Create a file without a name that can be given one later, unlike those of `tempfile`."""
+    """Create an unnamed file that, unlike files of `tempfile`, can be named later."""
     return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o600), "w+b")
 
 
 def _path(file: IO[bytes]) -> str:
-    """The path of a file without a name, for a program that inherits it."""
+    """Return a path for an unnamed file, for a program that inherits the file."""
     return f"/proc/self/fd/{file.fileno()}"
 
 
@@ -283,7 +283,7 @@ def _digest(path: Path) -> str:
 
 
 def _warm_up() -> bytes:
-    """The request that the guest serves before any other."""
+    """Return the first request that the guest serves."""
     scenario = json.loads(_WARM_UP.read_bytes())
     return (
         json.dumps({"do": "run", "scenario": scenario, "is_held": True, "is_awake": False}).encode()

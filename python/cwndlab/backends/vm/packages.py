@@ -33,35 +33,35 @@ _VERSION = re.compile(r"\d+(\.\d+)+")
 
 
 def kernels_folder() -> Path:
-    """Where the kernels are kept."""
+    """Return the folder of the kernels."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "cwndlab/kernels"
 
 
 @dataclass(frozen=True, slots=True)
 class StockKernel:
-    """A kernel, and the modules of it that a run needs."""
+    """A kernel, with the modules that a run needs."""
 
     release: str
     folder: Path
 
     @property
     def image(self) -> Path:
-        """The file that boots."""
+        """Path of the kernel image."""
         return self.folder / _KERNEL
 
     @property
     def algorithms(self) -> list[str]:
-        """Its congestion control algorithms, in alphabetical order."""
+        """The kernel's congestion control algorithms, in alphabetical order."""
         modules = (path.name for path in self.folder.glob("tcp_*.ko"))
         names = {name.removeprefix("tcp_").removesuffix(".ko") for name in modules}
         return sorted({*names, "cubic", "reno"})
 
     def files(self) -> Mapping[str, bytes]:
-        """Return its files.
+        """Return the kernel's files.
 
         Raises:
-            KernelRunError: a file was changed since the kernel was added.
+            KernelRunError: a file has changed since the kernel was added.
         """
         try:
             sums = json.loads((self.folder / _SUMS).read_bytes())
@@ -90,17 +90,17 @@ class StockKernel:
 
 
 def kernels() -> list[StockKernel]:
-    """Return the kernels that were added, the oldest version first."""
+    """Return the added kernels, oldest version first."""
     folders = kernels_folder().glob(f"*/{_SUMS}")
     found = [StockKernel(path.parent.name, path.parent) for path in folders]
     return sorted(found, key=lambda each: _numbers(each.release))
 
 
 def find_kernel(wanted: str | None) -> StockKernel:
-    """Return the kernel whose release is `wanted` or begins with it; the newest if None.
+    """Return the newest kernel whose release is or begins with `wanted`. If None, the newest.
 
     Raises:
-        KernelRunError: none was added.
+        KernelRunError: no kernel was added.
         UnknownNameError: no kernel has this release.
     """
     found = kernels()
@@ -112,7 +112,7 @@ def find_kernel(wanted: str | None) -> StockKernel:
     fitting = [each for each in found if _fits(each.release, wanted)]
     if not fitting:
         names = [each.release for each in found]
-        note = f"added: {', '.join(names)}; another: cwndlab kernel add {wanted}"
+        note = f"added: {', '.join(names)}; to add {wanted}, run: cwndlab kernel add {wanted}"
         raise UnknownNameError(wanted, names, note, kind="kernel")
     return fitting[-1]
 
@@ -133,7 +133,7 @@ def add_package(package: Path) -> StockKernel:
     missing = [name for name in (_KERNEL, "tun.ko", "qemu_fw_cfg.ko") if name not in files]
     if missing:
         msg = (
-            f"{package}: no {' and no '.join(missing)} in it; use a Debian package "
+            f"{package}: contains no {' and no '.join(missing)}; use a Debian package "
             f"linux-image-RELEASE-amd64"
         )
         raise KernelRunError(msg)
@@ -155,15 +155,15 @@ def download(version: str) -> StockKernel:
     """Download the newest package of a version with this machine's apt, and unpack its kernel.
 
     Raises:
-        KernelRunError: this machine has no apt, or its archive has no such version.
+        KernelRunError: this machine has no apt, or apt does not offer this version.
     """
     if not _VERSION.fullmatch(version):
-        msg = f"{version}: not a version such as 6.1, nor a file *.deb"
+        msg = f"{version}: not a version such as 6.1, and not a file *.deb"
         raise KernelRunError(msg)
     for tool in ("apt-cache", "apt-get"):
         if not shutil.which(tool):
             msg = (
-                f"{tool} is not installed; download a Debian package, then: "
+                f"{tool} is not installed; download a Debian package, then run: "
                 "cwndlab kernel add FILE.deb"
             )
             raise KernelRunError(msg)
@@ -177,8 +177,8 @@ def download(version: str) -> StockKernel:
     ]
     if not real:
         msg = (
-            f"apt knows no linux-image-{version}*-amd64; run apt-get update, "
-            "or name a package: cwndlab kernel add FILE.deb"
+            f"apt offers no linux-image-{version}*-amd64; run apt-get update, "
+            "or add a package file: cwndlab kernel add FILE.deb"
         )
         raise KernelRunError(msg)
     with tempfile.TemporaryDirectory(prefix="cwndlab-") as folder:
@@ -192,7 +192,7 @@ def remove_kernel(release: str, *, is_needed: bool = True) -> None:
     """Remove a kernel and everything that was made from it.
 
     Raises:
-        KernelRunError: none was added.
+        KernelRunError: no kernel was added.
         UnknownNameError: this kernel was not added.
     """
     folder = kernels_folder() / release
@@ -215,6 +215,6 @@ def _apt(*command: str, folder: str | None = None) -> str:
     done = subprocess.run(command, check=False, cwd=folder, capture_output=True, text=True)  # noqa: S603  apt's own
     if done.returncode:
         said = done.stderr.strip().splitlines() or ["no reason given"]
-        msg = f"{' '.join(command[:2])}: {said[-1]}; or name a package: cwndlab kernel add FILE.deb"
+        msg = f"{' '.join(command[:2])}: {said[-1]}; or add a file: cwndlab kernel add FILE.deb"
         raise KernelRunError(msg)
     return done.stdout

@@ -11,10 +11,10 @@ _NOBODY = -1
 
 
 class Canvas:
-    """A canvas for several curves; a character has the colour of the curve drawn last into it."""
+    """A canvas for several curves; a character has the colour of the last curve drawn into it."""
 
     def __init__(self, width: int, height: int) -> None:
-        """Make an empty canvas; width and height in characters."""
+        """Make an empty canvas, with width and height in characters."""
         self._dots = np.zeros((height, width), dtype=np.int64)
         self._owners = np.full((height, width), _NOBODY, dtype=np.int64)
         self.columns, self.rows = width * DOTS_ACROSS, height * DOTS_DOWN
@@ -28,16 +28,16 @@ class Canvas:
             self._owners[place] = owner
 
     def text(self, row: int) -> str:
-        """A line of characters, the first at the top."""
+        """Return a row of characters; row 0 is at the top."""
         return "".join(chr(_EMPTY + int(cell)) for cell in self._dots[row])
 
     def owners(self, row: int) -> list[int]:
-        """Index of the curve that drew each character of a line; -1 for none."""
+        """Return the index of the curve that last drew each character of a row; -1 for none."""
         return [int(owner) for owner in self._owners[row]]
 
 
 def round_up(value: float) -> float:
-    """The next round number."""
+    """Return the next round number."""
     if value <= 0:
         return 1.0
     power = 10.0 ** np.floor(np.log10(value))

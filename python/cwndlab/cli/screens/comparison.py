@@ -21,21 +21,19 @@ _HEADS = {
 }
 _NARROW_HEADS = _HEADS | {"rtt_p50_ms": "RTT ms p50 (p95)", "retransmitted_pct": "retrans. %"}
 _NARROW, _NARROWEST = 100, 78
-"""Widths of terminals below which headings are shortened, and below which numbers may be
-broken."""
+"""Terminal widths below which headings are shortened, and below which numbers may be wrapped."""
 _COLUMNS = ("goodput_mbit_s", "rtt_p50_ms", "retransmitted_pct", "timeouts")
 _WHOLE = ("goodput_mbit_s", "rtt_p50_ms")
-"""Columns that are never broken if at most `_FITTING` columns are shown."""
+"""Columns that are never wrapped if at most `_FITTING` columns are shown."""
 _FITTING = 4
 
 
 def terminal_table(
     comparison: Comparison, limits: Mapping[str, str] | None = None, width: int = 200
 ) -> Table:
-    """Return a comparison as a table for the terminal, the best of each column in bold.
+    """Return a comparison as a table for the terminal, with the best value of each column in bold.
 
-    `limits` says what limited each contestant, where that is known; `width` is the terminal's, in
-    columns.
+    `limits` names the known limit of each contestant; `width` is the terminal's width in columns.
     """
     heads, gap = (_NARROW_HEADS, 2) if width < _NARROW else (_HEADS, 3)
     wanted = [*(column for column in NOTICED if comparison.has(column)), *_COLUMNS]

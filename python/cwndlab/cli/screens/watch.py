@@ -1,4 +1,4 @@
-"""The screen of `cwndlab watch`: three charts of the last minute, marks at losses, the flows."""
+"""The screen of `cwndlab watch`: three charts of the last minute, marks for losses, and flows."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def screen(watch: Watch, width: int, height: int) -> Text:
 
 
 def plain_line(watch: Watch) -> str:
-    """The last interval in one line, for a pipe."""
+    """Return the last interval as one line, for output to a pipe."""
     interface = watch.interface()
     parts = []
     if interface is not None and interface.moments:
@@ -130,7 +130,7 @@ def _draw(
 
 
 def _join(canvas: Canvas, start: tuple[int, int], end: tuple[int, int], owner: int) -> None:
-    """A line between two dots, without a gap."""
+    """Draw a line without gaps between two dots."""
     steps = max(1, end[0] - start[0])
     last = start[1]
     for step in range(1, steps + 1):

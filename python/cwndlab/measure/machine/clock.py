@@ -1,4 +1,4 @@
-"""The clock of all measurements: it counts from 1970, and is never set back while it runs."""
+"""The clock of all measurements: it counts from 1970 and never goes back while it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Description of an end's host."""
+"""Description of the host at one end of a measurement."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def describe_host() -> dict[str, Any]:
-    """Description of an end's host."""
+    """Describe the host of this end."""
 
     def read(name: str) -> str | None:
         with contextlib.suppress(OSError):

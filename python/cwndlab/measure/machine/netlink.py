@@ -1,4 +1,4 @@
-"""Requests to Linux's netlink that measurements need (rtnetlink(7), sock_diag(7))."""
+"""Requests to Linux's netlink for use in measurements (rtnetlink(7), sock_diag(7))."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def ask(family: int, kind: int, body: bytes, *, is_dump: bool = False) -> Iterat
     """Return the messages that answer a request, without their headers.
 
     Raises:
-        OSError: the kernel refuses, or has no netlink.
+        OSError: the kernel refuses the request, or has no netlink.
     """
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, family) as link:
         flags = _REQUEST | (_DUMP if is_dump else 0)
@@ -81,7 +81,7 @@ def attributes(content: bytes) -> Attributes:
 
 
 def interface_to(address: str) -> int | None:
-    """Return the index of the interface towards an address; None without a route."""
+    """Return the index of the interface towards an address; None if there is no route."""
     packed = ipaddress.ip_address(address.partition("%")[0]).packed
     family = socket.AF_INET if len(packed) == 4 else socket.AF_INET6  # noqa: PLR2004  bytes of IPv4
     head = _ROUTE.pack(family, 8 * len(packed), 0, 0, 0, 0, 0, 0, 0)
@@ -97,10 +97,10 @@ def interface_to(address: str) -> int | None:
 
 
 def link(index: int) -> dict[str, Any]:
-    """Name, MTU, queue length, queueing discipline, state and counters of an interface.
+    """Return name, MTU, queue length, queueing discipline, state and counters of an interface.
 
     Raises:
-        OSError: there is no interface of this number.
+        OSError: there is no interface with this index.
     """
     head = _LINK.pack(0, 0, index, 0, 0)
     answer = next(iter(ask(socket.NETLINK_ROUTE, _GET_LINK, head)), b"")
@@ -126,7 +126,7 @@ def links() -> list[dict[str, Any]]:
 
 
 def qdisc_limit_pkts(index: int) -> int | None:
-    """Return the limit in packets of an interface's root queue; None where it reports none."""
+    """Return the limit in packets of an interface's root queue; None if it is not reported."""
     head = _QDISC.pack(0, index, 0, _ROOT, 0)
     try:
         for answer in ask(socket.NETLINK_ROUTE, _GET_QDISC, head, is_dump=True):

@@ -1,8 +1,8 @@
 """Detecting middleboxes from the differences between both ends' views of a connection.
 
-A proxy that terminates TCP replaces one connection by two. Each end then measures only its own
-part, and the algorithm of the server's end never meets the radio link, so every comparison is
-void. A proxy is detected by properties that it cannot preserve: the clock of TCP's timestamps
+A proxy that terminates TCP replaces one connection with two. Each end then measures only its own
+part, and the server's algorithm does not act on the radio link, so every comparison is
+meaningless. A proxy is detected by properties that it cannot preserve: the clock of TCP timestamps
 (which either end can read without root), the window scales, and round trips that are too short for
 the whole path.
 """
@@ -51,7 +51,7 @@ class PathFinding:
     remedy: str = ""
 
     def __str__(self) -> str:
-        """In a line."""
+        """Return the finding and its remedy in one line."""
         return f"{self.what}; {self.remedy}" if self.remedy else self.what
 
 
@@ -62,7 +62,7 @@ def save_syns(listener: socket.socket) -> None:
 
 
 def saved_syn(connection: socket.socket) -> View | None:
-    """Return the SYN as it arrived here; None if the system did not save it."""
+    """Return the SYN as received by this machine; None if the system did not save it."""
     try:
         raw = connection.getsockopt(socket.IPPROTO_TCP, _SAVED_SYN, _SYN_BYTES)
     except OSError:
@@ -71,7 +71,7 @@ def saved_syn(connection: socket.socket) -> View | None:
 
 
 def read_syn(raw: bytes) -> View | None:
-    """Return sequence number and options of a SYN's packet; None if it is not a SYN."""
+    """Return sequence number and options of a SYN; None if the packet is not a SYN."""
     if len(raw) < _TCP_HEADER_BYTES:
         return None
     is_ipv6 = raw[0] >> 4 == 6  # noqa: PLR2004  the version of IP
@@ -90,7 +90,7 @@ def read_syn(raw: bytes) -> View | None:
 
 
 def initial_sequence(connection: socket.socket) -> int | None:
-    """Return our SYN's sequence number on a connection that has sent nothing; needs root."""
+    """Return the sequence number of our SYN, for a connection without sent data; needs root."""
     tcp = socket.IPPROTO_TCP
     try:
         connection.setsockopt(tcp, _REPAIR, 1)
@@ -107,7 +107,7 @@ def initial_sequence(connection: socket.socket) -> int | None:
 
 
 def view_of(connection: socket.socket) -> View:
-    """Read TCP_INFO of a connection and the interface that it leaves by."""
+    """Read TCP_INFO of a connection, and the interface that its packets leave through."""
     info = tcp_info.decode(tcp_info.read(connection))
     scales = info["window_scales"]
     has_timestamps = bool(info["options"] & _HAS_TIMESTAMPS)
@@ -136,8 +136,8 @@ def compare_views(
     """Find middleboxes between the two ends of a connection.
 
     Args:
-        client: the client's view, with `sequence` and the time that connecting took, `opened_ms`.
-        server: the server's view, with the `syn` that arrived there.
+        client: the client's view, with `sequence`, and the time for connecting as `opened_ms`.
+        server: the server's view, with the `syn` that the server received.
         round_trip_ms: the shortest round trip from application to application.
     """
     found = [*_split(client, server, round_trip_ms)]
@@ -147,19 +147,19 @@ def compare_views(
     if _differ(client.get("sequence"), syn.get("sequence")):
         found.append(
             PathFinding(
-                "note", "a firewall on the way rewrites sequence numbers, which is harmless"
+                "note", "a firewall on the path rewrites sequence numbers, which is harmless"
             )
         )
     mss = syn.get("mss_bytes")
     if mss is not None and mss < client["advertised_mss_bytes"]:
-        what = f"segments are clamped to {mss} bytes on the way ({client['advertised_mss_bytes']} "
-        found.append(PathFinding("note", f"{what}announced), as tunnels and mobile networks do"))
+        what = f"the MSS is reduced to {mss} bytes on the path ({client['advertised_mss_bytes']} "
+        found.append(PathFinding("note", f"{what}announced), as in tunnels and mobile networks"))
     if syn and not syn["has_sack"]:
         found.append(
             PathFinding(
                 "warning",
                 "a middlebox removes selective acknowledgements",
-                "recovery from losses is slower than it could be; try another --port",
+                "loss recovery is slower without them; try another --port",
             )
         )
     return found
@@ -168,7 +168,7 @@ def compare_views(
 def _split(
     client: Mapping[str, Any], server: Mapping[str, Any], round_trip_ms: float | None
 ) -> list[PathFinding]:
-    """Evidence of two connections in place of one."""
+    """Return evidence of two connections in place of one."""
     syn = server.get("syn") or {}
     evidence = _in_handshake(client, server, syn)
     if round_trip_ms is not None:
@@ -176,14 +176,14 @@ def _split(
     if not evidence:
         return []
     if _differ(client.get("sequence"), syn.get("sequence")):
-        evidence.append("their sequence numbers differ")
+        evidence.append("the ends see different sequence numbers")
     if _differ(client["advertised_mss_bytes"], syn.get("mss_bytes")):
-        evidence.append("their segment sizes differ")
+        evidence.append("the ends see different segment sizes")
     return [
         PathFinding(
             "proxy",
-            f"a proxy ends the TCP connections on the way: {', '.join(evidence)}",
-            "beyond the proxy, its own congestion control sends, so comparisons of algorithms are "
+            f"a proxy on the path terminates TCP connections: {', '.join(evidence)}",
+            "beyond the proxy, its congestion control is used, so comparisons of algorithms are "
             "meaningless; try another port (cwndlab serve --port 443), or measure through a "
             "tunnel over UDP such as WireGuard",
         )
@@ -199,27 +199,27 @@ def _in_handshake(
         passed_ms = (clock_ms - stamp_ms) & 0xFFFF_FFFF
         known_ms = client["opened_ms"] + (client["at_ns"] - client["opened_ns"]) / 1e6
         if min(passed_ms, 2**32 - passed_ms) > known_ms + _CLOCK_TOLERANCE_MS:
-            evidence.append("their timestamps come from different clocks")
+            evidence.append("the ends' timestamps come from different clocks")
     if client["has_timestamps"] != server["has_timestamps"]:
-        evidence.append("only one of them has timestamps")
+        evidence.append("only one end has timestamps")
     if (client["sending_scale"], client["receiving_scale"]) != (
         server["receiving_scale"],
         server["sending_scale"],
     ):
-        evidence.append("their windows have different scales")
+        evidence.append("the ends' windows have different scales")
     return evidence
 
 
 def too_quick(
     client: Mapping[str, Any], server: Mapping[str, Any], round_trip_ms: float
 ) -> list[str]:
-    """Find data acknowledged before they can have arrived, given the least travel time."""
+    """Return evidence of data acknowledged sooner than the shortest round trip allows."""
     evidence = []
     for end, view in (("client", client), ("server", server)):
         rtt_ms = view.get("rtt_ms")
         if rtt_ms is not None and rtt_ms < _SHORT_OF_SHARE * round_trip_ms - _SHORT_OF_MS:
             way = f"the {end}'s acknowledgements return after {rtt_ms:.0f} ms"
-            evidence.append(f"{way}, data only after {round_trip_ms:.0f} ms")
+            evidence.append(f"{way}, but data only after {round_trip_ms:.0f} ms")
     return evidence
 
 

@@ -1,8 +1,8 @@
-"""Giving up root once a port is open, except for the one capability that the server needs.
+"""Dropping root once a port is open, except for the one capability that the server needs.
 
-The process keeps CAP_NET_ADMIN, which allows choosing any algorithm of the kernel
+The process keeps CAP_NET_ADMIN, which allows the choice of any algorithm of the kernel
 (net/ipv4/tcp_cong.c, `tcp_set_congestion_control`). It keeps no other privilege of root and cannot
-regain any.
+regain any privilege.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _DROP_BOUND, _KEEP_CAPABILITIES, _NO_NEW_PRIVILEGES = 24, 8, 38
 
 
 class PrivilegeError(CwndlabError):
-    """Root cannot be given up."""
+    """Root privileges cannot be dropped."""
 
 
 class _Header(ctypes.Structure):
@@ -37,16 +37,16 @@ class _Sets(ctypes.Structure):
 
 
 def unprivileged_user(name: str | None) -> pwd.struct_passwd:
-    """Return the user to become: the named one, the caller of sudo, or nobody.
+    """Return the user to switch to: the named one, the caller of sudo, or nobody.
 
     Raises:
-        PrivilegeError: there is no such user, or it is root.
+        PrivilegeError: the user does not exist, or is root.
     """
     wanted = name or os.environ.get("SUDO_USER") or "nobody"
     try:
         user = pwd.getpwnam(wanted)
     except KeyError:
-        msg = f"there is no user {wanted} on this machine; name another with --user"
+        msg = f"there is no user {wanted} on this machine; name another user with --user"
         raise PrivilegeError(msg) from None
     if user.pw_uid == 0:
         if name is None:
@@ -57,10 +57,10 @@ def unprivileged_user(name: str | None) -> pwd.struct_passwd:
 
 
 def drop_root(user: pwd.struct_passwd) -> None:
-    """Switch to a user who may choose any algorithm, in this thread and those that it starts.
+    """Switch to a user who may choose any algorithm, in this thread and in threads that it starts.
 
     Raises:
-        PrivilegeError: the system refuses.
+        PrivilegeError: the system refuses the switch.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     has_net_admin = bool(_permitted(libc) & 1 << _NET_ADMIN)
@@ -99,6 +99,6 @@ def _call(function: ctypes._NamedFuncPointer, *arguments: object) -> None:
 
 def _refused(error: OSError) -> PrivilegeError:
     return PrivilegeError(
-        f"root cannot be given up here ({(error.strerror or str(error)).lower()}); start the "
-        "server as another user"
+        f"root privileges cannot be dropped here ({(error.strerror or str(error)).lower()}); "
+        "start the server as another user"
     )

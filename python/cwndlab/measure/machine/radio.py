@@ -1,7 +1,8 @@
-"""The radio beside the data: technology, cell, band and signal, once a second.
+"""Radio readings during a run: technology, cell, band and signal, once a second.
 
-ModemManager (`mmcli`) and `iw` are used if they are installed. The log of another program, such as
-a phone or a scanner, is matched by its times. Values that a source does not report are left empty.
+ModemManager (`mmcli`) and `iw` are used if they are installed. The log of another program, for
+example of a phone or a scanner, is matched by its times. Values that a source does not report are
+left empty.
 """
 
 from __future__ import annotations
@@ -73,11 +74,11 @@ class RadioSource(Protocol):
     """A source of the radio's current state."""
 
     def read(self) -> RadioReading | None:
-        """Return the state; None if it is not available."""
+        """Return the state; None if the state is not available."""
 
 
 def sources_of(interface: str | None) -> list[RadioSource]:
-    """Sources of information on the radio behind an interface."""
+    """Return the sources of information on the radio behind an interface."""
     found: list[RadioSource] = []
     if interface is None:
         return found
@@ -100,7 +101,7 @@ class Modem:
         _output("mmcli", "-m", path, "--signal-setup=1")
 
     def read(self) -> RadioReading | None:
-        """Ask ModemManager, which reports the cell from version 1.20 on."""
+        """Ask ModemManager, which reports the cell since version 1.20."""
         state = _output("mmcli", "-J", "-m", self._path)
         signal = _output("mmcli", "-J", "-m", self._path, "--signal-get")
         cells = _output("mmcli", "-J", "-m", self._path, "--get-cell-info")
@@ -112,7 +113,7 @@ class WirelessCard:
     """A Wi-Fi card."""
 
     def __init__(self, interface: str) -> None:
-        """By its interface."""
+        """Identify the card by its interface."""
         self._interface = interface
 
     def read(self) -> RadioReading | None:
@@ -161,15 +162,15 @@ def read_iw(text: str) -> RadioReading | None:
 
 
 class RadioLog:
-    """A table made by another program: a line of names, then one line for each reading."""
+    """A table written by another program: a line of column names, then one line per reading."""
 
     def __init__(self, path: Path) -> None:
-        """Set the file; it is read again for each run, because it may grow."""
+        """Set the path of the file, which is read again for each run because it may grow."""
         self._path = path
         self.rows(0, 0)
 
     def rows(self, begin_unix_s: float, end_unix_s: float) -> list[tuple[float, RadioReading]]:
-        """Return the readings within a time interval, and the last one before it.
+        """Return the readings within a time interval, and the last reading before the interval.
 
         Raises:
             MeasurementError: the file cannot be read, or has no times.
@@ -185,8 +186,8 @@ class RadioLog:
             raise MeasurementError(read_failure(self._path, error)) from None
         except (ValueError, KeyError, OverflowError):
             msg = (
-                f"{self._path}: needs a column time (seconds since 1970, or 2026-05-01T12:00:00), "
-                f"beside some of {', '.join(COLUMNS[1:])}"
+                f"{self._path}: needs a column time (seconds since 1970, or 2026-05-01T12:00:00) "
+                f"and at least one of {', '.join(COLUMNS[1:])}"
             )
             raise MeasurementError(msg) from None
         readings.sort(key=lambda reading: reading[0])
@@ -202,7 +203,7 @@ class RadioLog:
 
 
 def technology_changes(rows: Sequence[Mapping[str, Any]]) -> list[tuple[float, str, str]]:
-    """Return the changes of technology that a source reported: time, before, after."""
+    """Return the changes in technology that a source reported: time, before, after."""
     last: dict[str, str] = {}
     found = []
     for row in sorted(rows, key=lambda row: row["t_s"]):
@@ -216,7 +217,7 @@ def technology_changes(rows: Sequence[Mapping[str, Any]]) -> list[tuple[float, s
 
 
 def _modem_of(interface: str) -> str | None:
-    """Return the modem with a port of this name."""
+    """Return the modem that has a port with this name."""
     try:
         paths = read_json(_output("mmcli", "-J", "-L") or "{}").get("modem-list", [])
     except (ValueError, AttributeError):
@@ -290,7 +291,7 @@ def _wifi_technology(rates: str, frequency: float | None) -> str | None:
 
 
 def _output(*command: str) -> str:
-    """Return a program's output; empty if it fails or takes too long."""
+    """Return a program's output; empty if the program fails or takes too long."""
     try:
         done = subprocess.run(  # noqa: S603  programs of the system, by fixed names
             command, capture_output=True, check=True, timeout=_PROGRAM_S
@@ -301,7 +302,7 @@ def _output(*command: str) -> str:
 
 
 def _json(text: str) -> Mapping[str, Any]:
-    """Return the modem in mmcli's output; empty if it lists none."""
+    """Return the modem in mmcli's output; empty if there is no modem."""
     try:
         content = read_json(text)
     except ValueError:

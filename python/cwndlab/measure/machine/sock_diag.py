@@ -33,7 +33,7 @@ class Connection:
 
 
 def connections() -> list[Connection]:
-    """All established connections of this machine's network namespace; needs no root.
+    """Return all established connections of this network namespace; does not need root.
 
     Raises:
         OSError: the kernel has no sock_diag.

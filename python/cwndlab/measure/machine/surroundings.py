@@ -31,7 +31,7 @@ _RADIO_SCHEMA = {"run": pl.String, "t_s": pl.Float64} | {
 
 
 class Surroundings:
-    """Watches the interface and the radio while a run is measured. A context manager."""
+    """Context manager that watches the interface and the radio during a run."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Surroundings:
 
         Args: server: address of the server. sources: sources of information on the radio. log: log
         of the radio made by another program. interface_now: returns the name of the interface to
-        an address; None while it is down.
+        an address; None while the interface is down.
         """
         self._server = server
         self._sources = sources
@@ -84,7 +84,7 @@ class Surroundings:
         return pl.DataFrame(rows, schema=_RADIO_SCHEMA)
 
     def flags(self, began_ns: int) -> list[Flag]:
-        """Events of the interface and the radio."""
+        """Return the events of the interface and the radio."""
         found = self._interface_flags(began_ns)
         for t_s, before, after in technology_changes(self.radio(began_ns)):
             found.append(Flag("technology", t_s, f"from {before} to {after}"))

@@ -1,1 +1,1 @@
-"""Switchback trials on a server: its settings, their way back, and what its connections show."""
+"""Switchback trials on a server: changing settings, restoring them, watching connections."""

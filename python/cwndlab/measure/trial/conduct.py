@@ -1,4 +1,4 @@
-"""Conducting a trial: periods in random order within their blocks, until all are done or harm."""
+"""Conduct of a trial: periods in random order within blocks, until all are done or harm occurs."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from cwndlab.judge.prediction import RegisteredPrediction
 
 Alarm = Callable[[PeriodOutcome], str | None]
-"""Gets what a period shows so far; returns the harm if the period must end now."""
+"""Function of a period's outcome so far; returns the harm if the period must end now."""
 
 
 TriedPeriod = tuple[PeriodOutcome, str | None]
-"""A period, and the harm that ended it; None if it lasted to its end."""
+"""Outcome of a period, and the harm that ended it early; None if the period was completed."""
 
 
 class TrialNetwork(Protocol):
-    """Something that measures periods."""
+    """A network on which periods can be measured."""
 
     def measure(self, algorithm: str, block: int, alarm: Alarm) -> TriedPeriod:
-        """Give everyone the algorithm for a period; the outcome, and the harm that ended it."""
+        """Use the algorithm for a period; return the outcome and any harm that ended it early."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,10 @@ class Step:
 
 
 def due(prediction: RegisteredPrediction, periods: Sequence[MeasuredPeriod]) -> list[Step]:
-    """Return the periods that are missing, in order; none after harm.
+    """Return the missing periods in order; none if an earlier period ended because of harm.
 
-    A block of which one period is missing is measured again from its beginning: its two periods
-    are compared because they are neighbours.
+    A block with one missing period is measured again from its beginning, because only
+    neighbouring periods are compared.
     """
     if any(each.harm for each in periods):
         return []
@@ -68,11 +68,11 @@ def conduct(
     """Measure all missing periods.
 
     Args:
-        prediction: what is tried, and how often.
-        log: keeps each period.
-        network: measures them.
-        limits: of harm.
-        on_period: is given each period that is over, and how many are left.
+        prediction: the algorithms to try, and the number of blocks.
+        log: file to which each period is written.
+        network: network on which the periods are measured.
+        limits: limits beyond which a period counts as harmful.
+        on_period: called after each period, with that period and the number of periods left.
     """
     guard = Guard(limits or Guardrails())
     periods = log.read()

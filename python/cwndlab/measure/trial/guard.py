@@ -1,4 +1,4 @@
-"""Guardrails: a challenger that harms users is stopped within its period."""
+"""Guardrails, which stop a challenger that harms users before its period ends."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ _IN_A_ROW = 8  # looks: two seconds
 
 @dataclass(frozen=True, slots=True)
 class Guardrails:
-    """How much worse than the baseline a challenger may be."""
+    """Limits on how much worse than the baseline a challenger may be."""
 
     rtt_ratio: float = 2.5
-    """Largest ratio of the 95th percentiles of the round trip, or to 20 ms if that is more."""
+    """Largest ratio of the 95th percentile RTT to the baseline's, or to 20 ms if greater."""
     goodput_ratio: float = 0.4
-    """Smallest ratio of goodputs."""
+    """Smallest ratio of the goodput to the baseline's."""
     retransmitted_points: float = 5.0
-    """Largest difference of the shares of retransmitted segments, in percentage points."""
+    """Largest increase in the share of retransmitted segments, in percentage points."""
 
 
 class Guard:
-    """Compares what a period shows so far with the periods of the baseline."""
+    """Compares the outcome of a period so far with the periods of the baseline."""
 
     def __init__(self, limits: Guardrails) -> None:
-        """Guard with these limits."""
+        """Set the limits."""
         self._limits = limits
         self._row = 0
 
     def begin(self) -> None:
-        """A period begins."""
+        """Start the checks of a new period."""
         self._row = 0
 
     def harm(self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]) -> str | None:
-        """Return the harm in words, if it was there at several looks in a row."""
+        """Return a description of the harm, if several checks in a row found harm."""
         found = self._harm(now, [each for each in baseline if each.flows])
         self._row = self._row + 1 if found else 0
         return found if self._row >= _IN_A_ROW else None
 
     def harm_of_period(self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]) -> str | None:
-        """Return the harm of a whole period."""
+        """Return a description of the harm in a whole period, or None."""
         return self._harm(now, [each for each in baseline if each.flows])
 
     def _harm(self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]) -> str | None:
@@ -62,9 +62,9 @@ class Guard:
         again = usual("retransmitted_pct")
         limits = self._limits
         if (now.rtt_p95_ms or 0.0) > limits.rtt_ratio * max(rtt_ms, DELAY_FLOOR_MS):
-            return f"the round trip's 95th percentile is {now.rtt_p95_ms:.0f} ms, was {rtt_ms:.0f}"
+            return f"the 95th percentile RTT is {now.rtt_p95_ms:.0f} ms, baseline: {rtt_ms:.0f} ms"
         if (now.goodput_mbit_s or 0.0) < limits.goodput_ratio * goodput:
-            return f"goodput is {now.goodput_mbit_s:.3g} Mbit/s, was {goodput:.3g}"
+            return f"goodput is {now.goodput_mbit_s:.3g} Mbit/s, baseline: {goodput:.3g} Mbit/s"
         if (now.retransmitted_pct or 0.0) > again + limits.retransmitted_points:
-            return f"{now.retransmitted_pct:.1f} % is retransmitted, was {again:.1f} %"
+            return f"{now.retransmitted_pct:.1f} % is retransmitted, baseline: {again:.1f} %"
         return None

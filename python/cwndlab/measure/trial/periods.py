@@ -1,4 +1,4 @@
-"""The periods of a trial: what each showed, and the file that keeps them."""
+"""The periods of a trial: the outcome of each, and the file in which they are stored."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 FILE = "periods.jsonl"
 PILOT = -1
-"""Block of the period of the baseline before the first block, which counts for the guard alone."""
+"""Block number of the baseline period before the first block; only the guard uses that period."""
 
 
 @dataclass(frozen=True, slots=True)
 class PeriodOutcome:
-    """A period, or its beginning, in numbers; None where no connection shows any."""
+    """Measured values of a period or of its beginning; None if no connection shows a value."""
 
     utility: float | None
     goodput_mbit_s: float | None
@@ -38,26 +38,26 @@ NOTHING = PeriodOutcome(None, None, None, None, 0)
 
 @dataclass(frozen=True, slots=True)
 class MeasuredPeriod:
-    """A period that is over."""
+    """A finished period."""
 
     block: int
     algorithm: str
     began: str
-    """UTC, ISO 8601."""
+    """Start of the period in UTC, as in ISO 8601."""
     outcome: PeriodOutcome
     harm: str = ""
     """The harm that ended the trial; empty if there was none."""
 
 
 class PeriodLog:
-    """The periods of a trial, a line each; a line is written when its period is over."""
+    """File with one line for each period of a trial, written when the period is over."""
 
     def __init__(self, path: Path) -> None:
-        """Use the file at `path`, which need not be there."""
+        """Use the file at `path`, which need not exist."""
         self._path = path
 
     def read(self) -> list[MeasuredPeriod]:
-        """Return all periods; a last line that was cut off is left out.
+        """Return all periods, without an incomplete last line.
 
         Raises:
             ResultsError: the file is damaged.
@@ -74,7 +74,7 @@ class PeriodLog:
             raise ResultsError(msg) from None
 
     def append(self, period: MeasuredPeriod) -> None:
-        """Add a period; it is on disk when this returns."""
+        """Add a period, which is on disk when this method returns."""
         self._cut_off()
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(period)) + "\n")
@@ -82,7 +82,7 @@ class PeriodLog:
             os.fsync(file.fileno())
 
     def _cut_off(self) -> None:
-        """Remove a last line that was not finished."""
+        """Remove an incomplete last line."""
         if not self._path.exists():
             return
         with self._path.open("rb+") as file:
@@ -91,9 +91,9 @@ class PeriodLog:
 
 
 def blocks(periods: Sequence[MeasuredPeriod]) -> dict[int, dict[str, PeriodOutcome]]:
-    """Return each block's outcomes by algorithm; an interrupted block starts again.
+    """Return each block's outcomes by algorithm; the last attempt at a block counts.
 
-    Periods that harm ended and the pilot are left out.
+    The pilot, and periods that ended because of harm, are left out.
     """
     found: dict[int, dict[str, PeriodOutcome]] = {}
     for each in periods:

@@ -1,4 +1,4 @@
-"""Periods on a server: its setting is switched, and its own connections are watched."""
+"""Periods of a trial on a server: its setting is switched, and its connections are watched."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from cwndlab.measure.trial.way_back import Switch
 
 LOOK_S = 0.25
-"""Time between two looks at the connections: what a shorter one carried is not seen."""
+"""Time between two samples of the connections; data of shorter connections are not seen."""
 
 
 class ServerPeriods:
-    """This machine, whose connections are other people's."""
+    """This machine, whose connections belong to its users."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class ServerPeriods:
         *,
         see: Callable[[], list[Connection]] = connections,
     ) -> None:
-        """Change `switch` at the start of each period; the wash-out of a period does not count."""
+        """Apply `switch` at the start of each period; the wash-out after it is discarded."""
         self._switch = switch
         self._goal = goal
         self._period_s = period_s

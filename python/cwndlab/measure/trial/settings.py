@@ -1,8 +1,8 @@
 """The setting that a trial changes on a server: the congestion control of routes, or the default.
 
 A route carries a congestion control for new connections (`congctl`, ip-route(8)).  A prefix that
-has no route of its own gets one for the time of the trial, by the gateway that it has anyway.
-Nothing is loaded into the kernel, and connections that are open keep the algorithm they have.
+has no route of its own gets one during the trial, through the gateway that it already uses.
+Nothing is loaded into the kernel, and open connections keep their algorithm.
 """
 
 from __future__ import annotations
@@ -32,23 +32,26 @@ class Route:
     """The route to a prefix."""
 
     prefix: str
-    """As `ip route` writes it."""
+    """The prefix as `ip route` prints it."""
     words: tuple[str, ...]
     """The rest of the route, without a congestion control."""
     before: str | None
-    """The route that was there, as one line; None if the trial adds it."""
+    """The previous route, as one line; None if there was no route."""
 
     @classmethod
     def to(cls, prefix: str) -> Route:
         """Read the route to a prefix, or `default`.
 
         Raises:
-            SettingError: the prefix is not one, has several routes, or cannot be reached.
+            SettingError: the prefix is not valid, has several routes, or cannot be reached.
         """
         prefix = _as_prefix(prefix)
         lines = _ip(_family(prefix), "route", "show", "to", "exact", prefix).splitlines()
         if len(lines) > 1:
-            msg = f"{prefix} has several routes, and a trial changes one; name a longer prefix"
+            msg = (
+                f"{prefix} has several routes, but a trial can change only one; "
+                "give a longer prefix"
+            )
             raise SettingError(msg)
         if lines:
             words = [word for word in lines[0].split() if word not in _ONLY_SHOWN]
@@ -57,7 +60,7 @@ class Route:
         host = str(next(iter(network.hosts()), network.network_address))
         reached = _ip(_family(prefix), "route", "get", host).split()
         if not reached or reached[0] in {"unreachable", "blackhole", "prohibit", "local"}:
-            msg = f"{prefix} has no route that packets could take"
+            msg = f"{prefix} has no usable route"
             raise SettingError(msg)
         pairs = itertools.pairwise(reached)
         words = [word for name, value in pairs if name in _KEPT for word in (name, value)]
@@ -71,7 +74,7 @@ class Route:
         )
 
     def restore(self) -> None:
-        """Put the route back as it was."""
+        """Restore the previous route."""
         if self.before is not None:
             _ip(_family(self.prefix), "route", "replace", *self.before.split())
         elif _ip(_family(self.prefix), "route", "show", "to", "exact", self.prefix).strip():
@@ -87,7 +90,7 @@ class Route:
         }
 
     def has_peer(self, address: str) -> bool:
-        """Whether a connection to this address takes the route."""
+        """Return whether a connection to this address uses the route."""
         if self.prefix == "default":
             return True
         host = ipaddress.ip_address(address.partition("%")[0])
@@ -106,7 +109,7 @@ class Default:
         """Read the default of this machine.
 
         Raises:
-            SettingError: this is not Linux.
+            SettingError: the system is not Linux.
         """
         return cls(_read(SYSCTL))
 
@@ -115,7 +118,7 @@ class Default:
         _write(SYSCTL, algorithm)
 
     def restore(self) -> None:
-        """Put the default back as it was."""
+        """Restore the previous default."""
         _write(SYSCTL, self.before)
 
     def to_json(self) -> dict[str, Any]:
@@ -123,22 +126,22 @@ class Default:
         return {"kind": "sysctl", "before": self.before}
 
     def has_peer(self, _address: str) -> bool:
-        """Every connection takes the default."""
+        """Return True, because every connection uses the default."""
         return True
 
 
 def setting_of(document: dict[str, Any]) -> Route | Default:
-    """Return the setting of which this is the JSON."""
+    """Return the setting that `to_json` described."""
     if document["kind"] == "sysctl":
         return Default(document["before"])
     return Route(document["prefix"], tuple(document["words"]), document["before"])
 
 
 def require_algorithms(names: tuple[str, ...]) -> None:
-    """Refuse algorithms that the kernel does not have now: a trial loads none.
+    """Check that the kernel has these algorithms now, since a trial does not load any.
 
     Raises:
-        SettingError: one is missing.
+        SettingError: an algorithm is missing.
     """
     available = _read(_AVAILABLE).split()
     for name in names:
@@ -156,7 +159,7 @@ def _as_prefix(text: str) -> str:
     try:
         return str(ipaddress.ip_network(text))
     except ValueError as error:
-        msg = f"--route {text}: {error}; write it like 198.51.100.0/24, or default"
+        msg = f"--route {text}: {error}; give a prefix such as 198.51.100.0/24, or default"
         raise SettingError(msg) from None
 
 
@@ -165,7 +168,7 @@ def _family(prefix: str) -> str:
 
 
 def _without(words: list[str], name: str) -> list[str]:
-    """Words without a pair of name and value; `lock` stands between the two."""
+    """Return words without a name and its value; the word `lock` may stand between the two."""
     if name not in words:
         return words
     at = words.index(name)
@@ -184,7 +187,7 @@ def _ip(*words: str) -> str:
         said = done.stderr.strip().removeprefix("RTNETLINK answers: ")
         msg = f"ip {' '.join(words)}: {said}"
         if "permitted" in said:
-            msg += "; routes are changed as root"
+            msg += "; changing routes needs root"
         raise SettingError(msg)
     return done.stdout
 
@@ -201,5 +204,5 @@ def _write(path: Path, value: str) -> None:
     try:
         path.write_text(value, encoding="ascii")
     except OSError as error:
-        msg = f"{path}: {error.strerror}; the default is changed as root"
+        msg = f"{path}: {error.strerror}; changing the default needs root"
         raise SettingError(msg) from None

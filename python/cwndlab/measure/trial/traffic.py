@@ -1,4 +1,4 @@
-"""A period as the connections of a server show it: utility, goodput, delay, losses."""
+"""Utility, goodput, delay and losses of a period, from the connections of a server."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from cwndlab.measure.machine.sock_diag import Connection
 
 LEAST_BYTES = 50_000
-"""A connection that carried less says nothing of its congestion control."""
+"""Connections that carried less are too short to show the effect of congestion control."""
 
 
 @dataclass(slots=True)
 class WatchedFlow:
-    """One connection within a period: its counters at first and last, and its round trips."""
+    """One connection within a period: counters in its first and last sample, and its RTTs."""
 
     first: dict[str, int]
     last: dict[str, int]
@@ -35,25 +35,25 @@ class WatchedFlow:
 
     @property
     def goodput_mbit_s(self) -> float | None:
-        """Rate while the connection had data in flight; None if it never had any."""
+        """Rate while the connection had data in flight; None if there were never such data."""
         busy_us = self.last.get("busy_time_us", 0) - self.first.get("busy_time_us", 0)
         return self.bytes_acked * 8 / busy_us if busy_us > 0 else None
 
     @property
     def queueing_delay_ms(self) -> float:
-        """95th percentile of the smoothed round trip above its minimum."""
+        """95th percentile of the smoothed round trip, minus the minimum round trip."""
         base_ms = self.last.get("min_rtt_us", 0) / 1e3
         return max(0.0, float(np.percentile(self.rtts_ms, 95)) - base_ms)
 
     def grown(self, name: str) -> int:
-        """Growth of a counter."""
+        """Return the increase in a counter."""
         return max(0, self.last.get(name, 0) - self.first.get(name, 0))
 
 
 class PeriodTraffic:
-    """Connections that began in a period with its algorithm.
+    """Connections that began in a period and use the period's algorithm.
 
-    Those that were open before keep the congestion control that they have, and do not count.
+    Connections that were open before keep their congestion control, and do not count.
     """
 
     def __init__(self, algorithm: str, has_peer: Callable[[str], bool], goal: Goal) -> None:
@@ -66,7 +66,7 @@ class PeriodTraffic:
         self._flows: dict[bytes, WatchedFlow] = {}
 
     def look(self, connections: Iterable[Connection], *, counts: bool) -> None:
-        """Take a sample; before the wash-out has passed it counts for nothing."""
+        """Take a sample, which is not counted during the wash-out."""
         seen = [each for each in connections if self._has_peer(each.peer[0])]
         if self._older is None:
             self._older = {each.cookie for each in seen}
@@ -85,7 +85,7 @@ class PeriodTraffic:
                 flow.rtts_ms.append(each.info["rtt_us"] / 1e3)
 
     def outcome(self) -> PeriodOutcome:
-        """The period as far as it was seen."""
+        """Return the outcome of the period so far."""
         known = [
             flow
             for flow in self._flows.values()

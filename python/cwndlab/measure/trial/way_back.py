@@ -1,10 +1,10 @@
-"""The way back: what a trial changed is put back, whatever ends it.
+"""Restoring the setting that a trial changed, however the trial ends.
 
-Before the first change, what is needed to undo it is on disk.  A process of its own makes all
-changes and watches the trial: when the trial ends, by itself or killed, that process puts the
-setting back, and no change of it can come later.  If both are killed, `cwndlab trial restore`, or
-the next trial, does; after a restart of the machine nothing is left to undo, and the file says so
-by the machine's boot identifier.
+Before the first change, the values needed to undo it are on disk.  A separate process makes all
+changes and watches the trial: when the trial finishes or is killed, that process restores the
+setting, and cannot change it later.  If both processes are killed, `cwndlab trial restore` or the
+next trial restores the setting; after a restart of the machine nothing is left to undo, which the
+boot identifier in the file shows.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _READY = b"+"
 _PATIENCE_S = 20
 _RESTORED_S = 3.0
-"""The process of a trial that was killed needs less to put settings back."""
+"""Longest time that the separate process needs to restore settings after a trial was killed."""
 
 
 class Switch:
-    """The setting of a trial that is under way."""
+    """The setting that the current trial changes."""
 
     def __init__(self, setting: Route | Default, keeper: subprocess.Popen[bytes]) -> None:
-        """Have `keeper` change `setting`."""
+        """Use the process `keeper` to change `setting`."""
         self._setting = setting
         self._keeper = keeper
 
@@ -45,7 +45,7 @@ class Switch:
         """Give new connections this congestion control.
 
         Raises:
-            SettingError: it cannot be changed.
+            SettingError: the setting cannot be changed.
         """
         to, back = self._keeper.stdin, self._keeper.stdout
         try:
@@ -59,16 +59,16 @@ class Switch:
             raise SettingError(answer)
 
     def has_peer(self, address: str) -> bool:
-        """Whether a connection to this address has the setting."""
+        """Return whether the setting applies to connections to this address."""
         return self._setting.has_peer(address)
 
 
 @contextlib.contextmanager
 def changing(setting: Route | Default) -> Iterator[Switch]:
-    """Keep the way back open while the setting is changed, and take it at the end.
+    """Allow changes to the setting within a context, and restore it when the context ends.
 
     Raises:
-        SettingError: another trial is under way, or this user may not write its file.
+        SettingError: another trial is running, or this user may not write the trial's file.
     """
     with _locked() as lock:
         _restore_from_file()
@@ -91,10 +91,10 @@ def changing(setting: Route | Default) -> Iterator[Switch]:
 
 
 def restore_left() -> str | None:
-    """Put back what a killed trial left; None if there was nothing.
+    """Restore what a killed trial changed and return its name; None if nothing was changed.
 
     Raises:
-        SettingError: a trial is under way, or the setting cannot be changed.
+        SettingError: a trial is running, or the setting cannot be changed.
     """
     with _locked():
         return _restore_from_file()
@@ -140,7 +140,7 @@ def _locked() -> Iterator[int]:
         until_s = time.monotonic() + _RESTORED_S
         while not _is_held(file.fileno()):
             if time.monotonic() > until_s:
-                msg = "another trial changes this machine; wait until it ends, or stop it"
+                msg = "another trial is running on this machine; wait for its end, or stop it"
                 raise SettingError(msg)
             time.sleep(0.05)
         yield file.fileno()
@@ -159,12 +159,12 @@ def _file() -> Path:
 
 
 def _boot() -> str:
-    """Identifier of this start of the machine, and of the network namespace of this process."""
+    """Return identifiers of this boot of the machine and of this process's network namespace."""
     return f"{_BOOT.read_text(encoding='ascii').strip()} {Path('/proc/self/ns/net').readlink()}"
 
 
 def _watch() -> None:
-    """Apply each requested setting until the trial ends, then restore the original one."""
+    """Apply each requested setting until the trial ends, then restore the original setting."""
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.SIG_IGN)
     with contextlib.suppress(BrokenPipeError):  # killed already
@@ -176,7 +176,7 @@ def _watch() -> None:
 
 
 def _choose(algorithm: str) -> str:
-    """Return what went wrong; empty if nothing did."""
+    """Change the setting; return an error message, or an empty text."""
     try:
         document = json.loads(_file().read_text(encoding="utf-8"))
         setting_of(document["setting"]).choose(algorithm)

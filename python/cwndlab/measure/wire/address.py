@@ -10,7 +10,7 @@ from cwndlab.measure.wire.known_servers import KnownServers, OtherServerError
 
 
 class ServerUnreachableError(CwndlabError):
-    """No server answers."""
+    """The server does not answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +21,13 @@ class Address:
     port: int
     token: str = field(repr=False)
     fingerprint: str | None = None
-    """Fingerprint of its certificate, where known beforehand."""
+    """Fingerprint of the server's certificate, if known beforehand."""
     known: KnownServers | None = None
-    """File of known fingerprints; None to neither look up nor remember the server's."""
+    """File of known fingerprints; if None, the server's is neither looked up nor remembered."""
 
     @property
     def name(self) -> str:
-        """In short: `HOST:PORT`."""
+        """The address in the form `HOST:PORT`."""
         return f"{self.host}:{self.port}"
 
     def check(self, fingerprint: str) -> None:
@@ -41,25 +41,25 @@ class Address:
                 self.known.check(self.name, fingerprint)
         elif fingerprint.removeprefix("SHA256:") != self.fingerprint.removeprefix("SHA256:"):
             msg = (
-                f"{self.name} is another server: its fingerprint is {fingerprint}, not "
-                f"{self.fingerprint}; `cwndlab serve` prints its own"
+                f"{self.name} is not the expected server: its fingerprint is {fingerprint}, not "
+                f"{self.fingerprint}; `cwndlab serve` prints its fingerprint"
             )
             raise OtherServerError(msg)
 
     def remember(self, fingerprint: str) -> None:
-        """Remember the fingerprint of a server that has proved that it has the token."""
+        """Remember the fingerprint of a server that has proved that it knows the token."""
         if self.fingerprint is None and self.known is not None:
             self.known.remember(self.name, fingerprint)
 
     @classmethod
     def parse(cls, text: str, token: str, fingerprint: str | None = None) -> Address:
-        """`HOST` or `HOST:PORT`; an IPv6 address in brackets where a port follows.
+        """Parse `HOST` or `HOST:PORT`; an IPv6 address before a port is in brackets.
 
         Args:
-            text: the address as written.
+            text: the address as the user wrote it.
             token: the server's token.
-            fingerprint: fingerprint of its certificate; if None, the one in the user's list of
-                known servers is used.
+            fingerprint: fingerprint of the server's certificate; if None, the fingerprint in the
+                user's list of known servers is used.
         """
         host, colon, port = text.rpartition(":")
         if not colon or (":" in host and not host.endswith("]")):

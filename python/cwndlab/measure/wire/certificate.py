@@ -1,4 +1,4 @@
-"""The server's certificate: self-signed, known by its fingerprint as an ssh host key is."""
+"""The server's certificate: self-signed, and identified by fingerprint like an ssh host key."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LAST_DAY = datetime(9999, 12, 31, tzinfo=UTC)  # RFC 5280 section 4.1.2.5: it n
 
 
 class CertificateError(CwndlabError):
-    """The file of the server's key cannot be used."""
+    """The file with the server's key cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,26 +34,26 @@ class ServerCertificate:
 
     @property
     def fingerprint(self) -> str:
-        """Return the fingerprint as ssh writes it."""
+        """Return the fingerprint in the form used by ssh."""
         return fingerprint(self.binding)
 
 
 def fingerprint(binding: bytes) -> str:
-    """A certificate's SHA-256 as text."""
+    """Return a certificate's SHA-256 as text."""
     return f"SHA256:{base64.b64encode(binding).decode().rstrip('=')}"
 
 
 def binding_of(certificate: bytes) -> bytes:
-    """The SHA-256 of a certificate in DER."""
+    """Return the SHA-256 of a certificate in DER."""
     return hashlib.sha256(certificate).digest()
 
 
 def make_certificate(path: Path) -> None:
-    """Write a new private key and its certificate, which only this user can read.
+    """Write a new private key and its certificate to a file that only this user can read.
 
     Raises:
-        FileExistsError: the file is there.
-        OSError: it cannot be written.
+        FileExistsError: the file exists.
+        OSError: the file cannot be written.
     """
     # Only who begins to serve needs it, and it takes a while to load.
     from cryptography import x509  # noqa: PLC0415
@@ -80,11 +80,11 @@ def make_certificate(path: Path) -> None:
 
 
 def read_certificate(path: Path) -> ServerCertificate:
-    """The key and certificate in a file.
+    """Read the key and certificate in a file.
 
     Raises:
-        CertificateError: the file cannot be read, has no key or certificate, or others can read
-            it.
+        CertificateError: the file cannot be read, has no key or certificate, or other users
+            can read it.
     """
     try:
         text = path.read_text(encoding="ascii")
@@ -96,12 +96,12 @@ def read_certificate(path: Path) -> ServerCertificate:
         at = text.index("-----BEGIN CERTIFICATE-----")
         certificate = ssl.PEM_cert_to_DER_cert(text[at:])
     except (ssl.SSLError, ValueError):
-        msg = f"{path}: no key with a certificate; delete it, and `cwndlab serve` creates one"
+        msg = f"{path}: no key and certificate; delete the file, and `cwndlab serve` creates one"
         raise CertificateError(msg) from None
     except OSError as error:
         raise CertificateError(read_failure(path, error)) from None
     if is_open:
-        msg = f"{path}: others can read it; chmod 600 {path}"
+        msg = f"{path}: other users can read it; run chmod 600 {path}"
         raise CertificateError(msg)
     return ServerCertificate(context, binding_of(certificate))
 

@@ -10,7 +10,7 @@ from cwndlab.measure.wire.certificate import binding_of, client_context, fingerp
 from cwndlab.measure.wire.protocol import ProtocolError
 
 _READ_BYTES = 1 << 16
-_NO_SERVER = "what answers there is not `cwndlab serve`, or another version; check host and port"
+_NO_SERVER = "the server is not `cwndlab serve`, or another version of it; check host and port"
 
 
 class ControlChannel:
@@ -20,7 +20,7 @@ class ControlChannel:
         """Complete the TLS handshake over a connection, which this object then owns.
 
         Raises: ProtocolError: the other end does not speak TLS 1.3. OSError: the connection breaks
-        off. EOFError: it is closed.
+        off. EOFError: the connection is closed.
         """
         try:
             self.socket = client_context().wrap_socket(connection)
@@ -34,15 +34,15 @@ class ControlChannel:
 
     @property
     def fingerprint(self) -> str:
-        """Fingerprint of the certificate that was shown."""
+        """Fingerprint of the certificate that the server sent."""
         return fingerprint(self.binding)
 
     def read_line(self, most_bytes: int) -> bytes:
         """Return the next line, without its line end.
 
         Raises:
-            ProtocolError: it is longer.
-            EOFError: the other end has closed.
+            ProtocolError: the line is longer.
+            EOFError: the other end has closed the connection.
         """
         parts = [self._buffer]
         size = len(self._buffer)
@@ -59,11 +59,11 @@ class ControlChannel:
 
 
 def read_line(connection: socket.socket) -> bytes:
-    """Read the next line of a data connection; data behind it are not read.
+    """Read the next line of a data connection; data after the line are not read.
 
     Raises:
-        ProtocolError: it is too long.
-        EOFError: the other end has closed.
+        ProtocolError: the line is too long.
+        EOFError: the other end has closed the connection.
     """
     line = b""
     while True:

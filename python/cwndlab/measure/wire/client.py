@@ -37,7 +37,7 @@ _NS_PER_S = 10**9
 
 
 class TransferFailedError(CwndlabError):
-    """A transfer broke off; it is kept on record and tried again."""
+    """A transfer broke off; the failure is recorded and the transfer repeated."""
 
 
 @dataclass(slots=True)
@@ -55,13 +55,13 @@ class Transfer:
 
 
 class Session:
-    """A control connection and what belongs to it. A context manager."""
+    """Context manager for a control connection and the transfers that it controls."""
 
     def __init__(self, address: Address, beside: str | None = None) -> None:
         """Prepare a session; `__enter__` connects.
 
         Args: address: address of the server. beside: the `id` of another session of this client,
-        whose turn this one shares.
+        whose turn this session shares.
         """
         self._address = address
         self._beside_of = beside
@@ -72,7 +72,7 @@ class Session:
         """Connect.
 
         Raises:
-            ServerUnreachableError: nothing answers there.
+            ServerUnreachableError: no program answers at the address.
             ProtocolError: another program answers, or the token is wrong.
         """
         try:
@@ -108,15 +108,15 @@ class Session:
 
     @property
     def is_through_proxy(self) -> bool:
-        """Report whether the two ends' kernels see two connections instead of one."""
+        """Whether the two ends' kernels see two connections instead of one."""
         found = compare_views(self.view(), self.server["path"])
         return any(finding.kind == "proxy" for finding in found)
 
     def try_algorithm(self, name: str) -> None:
-        """Make sure that the server can send with an algorithm.
+        """Check that the server can send with an algorithm.
 
         Raises:
-            AlgorithmMissingError: it cannot; the message says how to load the algorithm there.
+            AlgorithmMissingError: the server cannot; the message says how to load the algorithm.
         """
         prepare = protocol.Prepare(
             flow=0,
@@ -131,7 +131,7 @@ class Session:
             self.ask(protocol.Finish())
 
     def __exit__(self, *_: object) -> None:
-        """End the session, also at the server."""
+        """End the session here and at the server."""
         self._stack.close()
 
     def _connect(self) -> socket.socket:
@@ -169,8 +169,8 @@ class Session:
             welcome = _answer(channel.read_line(protocol.MAX_ANSWER_BYTES), signer)
         except (ConnectionError, EOFError):
             msg = (
-                "the server closed the connection: wrong token? give both the same --token file; "
-                "or a proxy answers instead of the server"
+                "the server closed the connection: wrong token (give both ends "
+                "the same --token file), or a proxy answers instead of the server"
             )
             raise ProtocolError(msg) from None
         except OSError as error:
@@ -182,7 +182,7 @@ class Session:
         """Send a request and wait for its answer.
 
         Raises:
-            TransferFailedError: the server refuses, or is gone.
+            TransferFailedError: the server refuses the request, or is lost.
         """
         with _telling("the server was lost"):
             self._control.settimeout(timeout_s)
@@ -192,10 +192,10 @@ class Session:
     def turn(self) -> Iterator[int]:
         """Wait for this session's turn, which lasts until the session ends.
 
-        Yields the number of clients ahead whenever it changes, and ends when there are none.
+        Yields the number of clients ahead whenever that number changes; ends when it is 0.
 
         Raises:
-            TransferFailedError: the server is gone.
+            TransferFailedError: the server was lost.
         """
         told = 0
         while not self._has_turn:
@@ -222,17 +222,17 @@ class Session:
         duration_ns: int,
         algorithms: Sequence[tuple[str | None, str | None]],
     ) -> Transfer:
-        """Run all flows of a scenario at once.
+        """Run all flows of a scenario simultaneously.
 
         Args:
             flows: the flows, with application and direction.
             duration_ns: duration of each flow.
-            algorithms: algorithms of the near and of the far end of each flow; None leaves a
+            algorithms: algorithms of the near and of the far end of each flow; None keeps a
                 machine's default.
 
         Raises:
-            TransferFailedError: it broke off, or the server refuses.
-            AlgorithmMissingError: an end lacks its algorithm. LibraryMissingError: a library that
+            TransferFailedError: the transfer broke off, or the server refused it.
+            AlgorithmMissingError: one end lacks its algorithm. LibraryMissingError: a library that
                 a transfer method needs is not installed.
         """
         self._take_turn()
@@ -264,7 +264,7 @@ class Session:
                 end.stop()
         near_results = {number: end.result() for number, end in ends.items()}
         for number, result in near_results.items():
-            for found in (result, far_results.get(str(number), {"error": "unknown there"})):
+            for found in (result, far_results.get(str(number), {"error": "unknown flow"})):
                 if found["error"] is not None:
                     msg = f"the transfer broke off: {found['error']}"
                     raise TransferFailedError(msg)
@@ -316,7 +316,7 @@ class Session:
         return connection
 
     def datagrams(self, request: protocol.DatagramTest) -> dict[str, Any]:
-        """Send or receive datagrams at a rate; return counts of arrivals and losses, and jitter.
+        """Send or receive datagrams at a given rate; return arrivals, losses and jitter.
 
         Raises:
             TransferFailedError: the server refuses, or UDP does not get through.
@@ -336,7 +336,7 @@ class Session:
         return answer
 
     def _beside(self) -> NearDatagrams:
-        """Datagrams beside the control connection."""
+        """Return the object that sends and receives this session's datagrams."""
         self._take_turn()
 
         def ask(request: Model, lasts_s: float) -> dict[str, Any]:
@@ -351,7 +351,7 @@ class Session:
 
 
 def waiting_for(ahead: int) -> str:
-    """Message shown while other clients have their turns."""
+    """Return the message for a client that waits for its turn."""
     return f"waiting for {plural(ahead, 'other client')}: the server serves one at a time"
 
 
@@ -370,7 +370,7 @@ def _unreachable(host: str, port: int, error: OSError | EOFError) -> str:
         return f"{host} has no known address ({_reason(error)}); check the spelling"
     return (
         f"{host} port {port} does not answer ({_reason(error)}); is `cwndlab serve` running there, "
-        "and the port open for TCP and UDP?"
+        "and is the port open for TCP and UDP?"
     )
 
 

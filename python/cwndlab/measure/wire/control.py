@@ -1,4 +1,4 @@
-"""Requests on a control connection, and how the server answers them."""
+"""Requests on a control connection, and the server's answers."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ class SessionControl:
     async def obey(self, request: protocol.AnyRequest, gone: threading.Event) -> dict[str, Any]:
         """Carry out a request and return the answer.
 
-        If the client leaves meanwhile, the request is cancelled: `gone` is set, and its threads
-        end.
+        If the client leaves meanwhile, the request is cancelled: `gone` is set, and the threads of
+        the request end.
         """
         is_measuring = isinstance(
             request, protocol.Start | protocol.DatagramTest | protocol.Saturate
@@ -98,9 +98,9 @@ class SessionControl:
     def _prepare(self, request: protocol.Prepare) -> dict[str, Any]:
         limits, flows = self._limits, self._session.flows
         if len(flows) >= limits.flows or request.flow in flows:
-            return {"error": f"at most {limits.flows} flows, each with a number of its own"}
+            return {"error": f"at most {limits.flows} flows, each with its own number"}
         if request.duration_ns > limits.flow_s * _NS_PER_S:
-            return {"error": f"at most {limits.flow_s:g} s a flow; shorten the study's duration"}
+            return {"error": f"at most {limits.flow_s:g} s per flow; shorten the study's duration"}
         ticket = secrets.token_bytes(protocol.TICKET_BYTES)
         flows[request.flow] = ServedFlow(request, ticket)
         return {"ticket": ticket.hex()}
@@ -161,7 +161,7 @@ class SessionControl:
         return {"sent": sent}
 
     async def _who_wants(self) -> SocketAddress | None:
-        """Return the only address to which the session's datagrams may be sent."""
+        """Return the only address to which the server may send this session's datagrams."""
         session = self._session
         receiver = session.datagrams = DatagramReceiver(session.key, bytes.fromhex(session.id))
         try:
@@ -201,6 +201,6 @@ class SessionControl:
 
 
 def _stopped(end: FlowEnd) -> dict[str, Any]:
-    """Return the records of an end, once it has ended."""
+    """Stop an end of a flow, and return its records."""
     end.stop()
     return end.result()

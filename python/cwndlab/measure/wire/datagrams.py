@@ -1,4 +1,4 @@
-"""Datagrams at a rate: loss, reordering and jitter where they arrive (RFC 3550 section 6.4.1)."""
+"""Datagrams at a fixed rate; receiver's loss, reordering and jitter (RFC 3550 section 6.4.1)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def send_datagrams(
     request: DatagramTest,
     stopping: threading.Event | None = None,
 ) -> int:
-    """Send at a rate for a time, or until `stop` is set; return the number sent.
+    """Send at a given rate for a given time, or until `stop` is set; return the number sent.
 
     If `send` raises OSError because there is no buffer space, the datagram counts as lost.
     """
@@ -68,7 +68,7 @@ def send_datagrams(
 
 
 def prepare(to: socket.socket) -> None:
-    """Enlarge a socket's receive buffer, and let it report when each datagram arrived."""
+    """Enlarge a socket's receive buffer, and have it report the arrival time of each datagram."""
     with contextlib.suppress(OSError):
         to.setsockopt(socket.SOL_SOCKET, _TIMESTAMPS, 1)
     try:
@@ -78,7 +78,7 @@ def prepare(to: socket.socket) -> None:
 
 
 def receive(to: socket.socket) -> tuple[bytes, SocketAddress, int]:
-    """Return the next datagram, its sender, and when it arrived.
+    """Return the next datagram, its sender and its arrival time.
 
     Raises: OSError: no datagram has arrived.
     """
@@ -91,10 +91,10 @@ def receive(to: socket.socket) -> tuple[bytes, SocketAddress, int]:
 
 
 class DatagramReceiver:
-    """Counts what arrives."""
+    """Counts the datagrams that arrive."""
 
     def __init__(self, key: bytes, session: bytes) -> None:
-        """Read the datagrams of a session."""
+        """Count the datagrams of a session."""
         self.peer: SocketAddress | None = None
         self.has_begun = asyncio.Event()
         self._key = key
@@ -131,7 +131,7 @@ class DatagramReceiver:
         return True
 
     def result(self) -> dict[str, Any]:
-        """Counts of arrived and late datagrams, and their jitter."""
+        """Return the counts of arrived and late datagrams, and the jitter."""
         return {
             "received": self._received,
             "reordered": self._reordered,

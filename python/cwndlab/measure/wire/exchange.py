@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 ZEROS = bytes(1 << 18)
-"""The bytes that are sent, all zero."""
+"""The bytes to send, all zero."""
 
 
 class LibraryMissingError(CwndlabError):
@@ -24,12 +24,12 @@ class LibraryMissingError(CwndlabError):
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The transfer of one file over a socket with short timeouts, so that it can end in time."""
+    """The transfer of one file over a socket with short timeouts, which let it end in time."""
 
     connection: socket.socket
     file_bytes: int
     is_upload: bool
-    """Whether the client, which is at the user's end, sends the file."""
+    """Whether the client (at the user's end) sends the file."""
     count: Callable[[int], None]
     """Function called with the number of bytes of the file that this end sent or received."""
     is_over: Callable[[], bool]
@@ -46,12 +46,12 @@ class PatientSocket(io.RawIOBase):
         self._is_over = is_over
 
     def makefile(self, mode: str, buffering: int = -1) -> io.BufferedReader:
-        """The received data, as a file."""
+        """Return the received data as a file."""
         del mode, buffering  # the library only reads through files
         return io.BufferedReader(PatientSocket(self._connection, self._is_over))
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: Buffer) -> int:

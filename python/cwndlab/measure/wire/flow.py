@@ -25,22 +25,22 @@ if TYPE_CHECKING:
 
 SAMPLE_INTERVAL_S = 0.01
 MOST_SAMPLES = 64_000
-"""Largest number of samples of all flows together: one each 10 ms of the longest flow."""
+"""Largest number of samples of all flows together: one per 10 ms of the longest flow."""
 _BLOCK = bytes(1 << 18)
 _READ_BYTES = 1 << 18
 _POLL_S = 0.2  # how soon a thread sees that it is to stop
 _NS_PER_S = 10**9
 _OURS: dict[str, str] = {}
-"""Our algorithms that this process has chosen, by their names in the kernel."""
+"""The cwndlab algorithms that this process has selected, by their names in the kernel."""
 _LINGER_NONE = struct.pack("ii", 1, 0)
 
 
 class AlgorithmMissingError(CwndlabError):
-    """An end cannot run an algorithm."""
+    """One end cannot run an algorithm."""
 
 
 def set_algorithm(connection: socket.socket, algorithm: str | None, where: str) -> str:
-    """Choose the congestion control of a connection; return the one that it then has.
+    """Choose the congestion control of a connection; return the algorithm in use.
 
     An algorithm that the kernel lacks may have been loaded by `cwndlab algorithm load`.
 
@@ -76,7 +76,7 @@ def _choose(connection: socket.socket, algorithm: str) -> None:
 
 
 def _loaded_name(algorithm: str) -> str | None:
-    """Return the kernel's name of our algorithm; None if it is not loaded."""
+    """Return the kernel's name for a cwndlab algorithm; None if it is not loaded."""
     if not this_kernel().ours:
         return None
     try:
@@ -87,7 +87,7 @@ def _loaded_name(algorithm: str) -> str | None:
 
 
 def missing_algorithm(algorithm: str, where: str) -> str:
-    """Return the message for a missing algorithm, with its remedy."""
+    """Return the error message for a missing algorithm, with a remedy."""
     return (
         f"the kernel of the {where} has no {algorithm}; load it there: "
         f"sudo modprobe tcp_{algorithm}, or: sudo cwndlab algorithm load --pin {algorithm}"
@@ -96,7 +96,7 @@ def missing_algorithm(algorithm: str, where: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SocketSample:
-    """A sample of a connection: bytes that the application wrote or read, and TCP_INFO."""
+    """A sample of a connection: TCP_INFO, and the bytes that the application wrote or read."""
 
     at_ns: int
     application_bytes: int
@@ -115,11 +115,11 @@ class FlowEnd:
         duration_s: float,
         secret: bytes = b"",
     ) -> None:
-        """Take over a connected socket.
+        """Take ownership of a connected socket.
 
         Args: connection: the socket. application: the application to run over it. is_sender:
         whether this end sends the data. duration_s: time after which the flow ends. secret: secret
-        of both ends, for methods that need credentials.
+        shared by both ends, for methods that need credentials.
         """
         self.connection = connection
         self.algorithm = set_algorithm(connection, None, "")
@@ -140,7 +140,7 @@ class FlowEnd:
         ]
 
     def start(self, max_samples: int) -> None:
-        """Start. Beyond the given number of samples, every second one is dropped."""
+        """Start the flow. When `max_samples` is exceeded, every second sample is dropped."""
         self._max_samples = max_samples
         self.began_ns = now_ns()
         self.connection.settimeout(_POLL_S)
@@ -149,11 +149,11 @@ class FlowEnd:
 
     @property
     def is_done(self) -> bool:
-        """Whether the application has finished by itself."""
+        """Whether the application has finished without being stopped."""
         return self.ended_ns > 0
 
     def stop(self) -> None:
-        """End the flow, even if data are still under way; further calls do nothing."""
+        """End the flow, even if data are still in flight; further calls do nothing."""
         if self.connection.fileno() < 0:
             return
         self._stopping.set()
@@ -168,7 +168,7 @@ class FlowEnd:
         self.connection.close()
 
     def result(self) -> dict[str, Any]:
-        """Return the records of this end, for the other end."""
+        """Return the records of this end in a form for the other end."""
         return {
             "algorithm": self.algorithm,
             "kernel_name": next((k for k, n in _OURS.items() if n == self.algorithm), None),
@@ -278,7 +278,7 @@ class FlowEnd:
             self.connection.shutdown(socket.SHUT_WR)
 
     def _count(self, size: int) -> None:
-        """Count a part of the file; its last byte ends the transfer at the receiver."""
+        """Count a part of the file; the file's last byte ends the transfer at the receiver."""
         self.moved_bytes += size
         match self._application:
             case apps.Http(bytes=wanted) | apps.Sftp(bytes=wanted) if not self._is_sender:
@@ -286,7 +286,7 @@ class FlowEnd:
                     self.ended_ns = self.ended_ns or now_ns()
 
     def _write(self, size: int | None, for_s: float | None = None) -> None:
-        """Write a number of bytes, or for a time."""
+        """Write a number of bytes, or write for a given time."""
         until_s = None if for_s is None else time.monotonic() + for_s
         left = size
         while not self._is_over() and (left is None or left > 0):
@@ -299,7 +299,7 @@ class FlowEnd:
                 left -= written
 
     def _push(self, size: int) -> None:
-        """Write requests and acknowledgements of the application, which do not count as data."""
+        """Write the application's requests and acknowledgements, which do not count as data."""
         left = size
         while left > 0 and not self._is_over():
             block = memoryview(_BLOCK)[: min(left, len(_BLOCK))]

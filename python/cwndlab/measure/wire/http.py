@@ -1,7 +1,7 @@
 """A file over HTTP/1.1: the standard library's client, and a handler for its server.
 
 The client asks for the file (GET), or uploads it (PUT) whole or in chunks, each answered before the
-next (RFC 9110 section 14.5: a PUT with Content-Range). Every request is answered with zeros.
+next (RFC 9110 section 14.5: a PUT with Content-Range). The file contains only zeros.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class RefusedError(OSError):
 
 
 def be_client(exchange: Exchange, chunk_bytes: int | None) -> None:
-    """Ask for the file, or upload it.
+    """Download or upload the file.
 
     Raises:
-        OSError: the connection broke, or the server refused.
+        OSError: the connection broke, or the server refused a request.
     """
     connection = http.client.HTTPConnection("server")
     connection.sock = _as_socket(exchange)
@@ -139,7 +139,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Log nothing."""
+        """Do not log requests."""
 
 
 def _as_socket(exchange: Exchange) -> socket.socket:

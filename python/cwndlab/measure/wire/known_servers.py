@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class OtherServerError(CwndlabError):
-    """The server's fingerprint differs from the one remembered or given."""
+    """The server's fingerprint differs from the stored or given fingerprint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class KnownServers:
         return cls(state_folder() / "known-servers")
 
     def check(self, server: str, fingerprint: str) -> None:
-        """Compare a server's fingerprint with the remembered one, if the server is known.
+        """Compare a server's fingerprint with the stored fingerprint, if the server is known.
 
         Raises:
             OtherServerError: the fingerprint differs, or the file cannot be read.
@@ -36,14 +36,14 @@ class KnownServers:
         known = self._read().get(server)
         if known not in {None, fingerprint}:
             msg = (
-                f"{server} is another server than before: its fingerprint is {fingerprint}, but "
-                f"{self.path} has {known}. If `cwndlab serve` was moved or given a new --key, "
-                "delete that line"
+                f"{server} has the fingerprint {fingerprint}, but {self.path} has "
+                f"{known} for this server. If `cwndlab serve` was moved or given a new --key, "
+                "delete the line of this server"
             )
             raise OtherServerError(msg)
 
     def remember(self, server: str, fingerprint: str) -> None:
-        """Add a server that has proved that it has the token.
+        """Add a server that has proved that it knows the token.
 
         Raises:
             OtherServerError: the file cannot be read or written.
@@ -64,7 +64,7 @@ class KnownServers:
         except FileNotFoundError:
             return {}
         except UnicodeDecodeError:
-            msg = f"{self.path}: not a text; delete it, and servers are remembered again"
+            msg = f"{self.path}: not a text file; delete it to remember servers again"
             raise OtherServerError(msg) from None
         except OSError as error:
             raise OtherServerError(read_failure(self.path, error)) from None

@@ -1,4 +1,4 @@
-"""Lines over a connection, plain or within TLS, and detection of its end."""
+"""Lines over a plain or TLS connection, and detection of the connection's end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RECORDS_BYTES = 1 << 16
 
 
 def notice_loss(connection: socket.socket, silence_s: float) -> None:
-    """Make the system close a connection whose other end has not answered for a given time."""
+    """Let the kernel close the connection if the other end has not answered for a given time."""
     probes = 3
     every_s = max(1, int(silence_s / (probes + 1)))
     tcp = socket.IPPROTO_TCP
@@ -37,13 +37,13 @@ def notice_loss(connection: socket.socket, silence_s: float) -> None:
 async def while_connected(
     connection: socket.socket, work: Callable[[threading.Event], Coroutine[Any, Any, _T]]
 ) -> _T:
-    """Await the work; cancel it if the other end closes or is lost meanwhile.
+    """Await the work; cancel it if the other end closes the connection or is lost meanwhile.
 
     Args: connection: the connection, which nothing else may read meanwhile. work: called with an
-    event that is set when the work has ended, for the threads that it started.
+    event that ends the threads of the work; the event is set when the work has ended.
 
     Raises:
-        ProtocolError: the other end has closed or is lost.
+        ProtocolError: the other end has closed the connection or is lost.
     """
     loop = asyncio.get_running_loop()
     gone = threading.Event()
@@ -78,25 +78,25 @@ class Pipe:
     """A non-blocking connection without encryption."""
 
     def __init__(self, connection: socket.socket, first: bytes) -> None:
-        """Read and write it; `first` was read before."""
+        """Use a connection; `first` was read from it before."""
         self.connection = connection
         self._first = first
         self._loop = asyncio.get_running_loop()
 
     async def receive(self) -> bytes:
-        """The next bytes; none at the end."""
+        """Read the next bytes; return no bytes at the end."""
         if self._first:
             first, self._first = self._first, b""
             return first
         return await self._loop.sock_recv(self.connection, _READ_BYTES)
 
     async def send(self, content: bytes) -> None:
-        """Send all of it."""
+        """Send all bytes."""
         await self._loop.sock_sendall(self.connection, content)
 
 
 class SecurePipe(Pipe):
-    """Bytes within TLS."""
+    """A non-blocking connection with TLS."""
 
     def __init__(self, connection: socket.socket, first: bytes, context: ssl.SSLContext) -> None:
         """Act as the server; `first` is the beginning of the client's handshake."""
@@ -114,11 +114,11 @@ class SecurePipe(Pipe):
         await self._flush()
 
     async def receive(self) -> bytes:
-        """The next bytes; none at the end."""
+        """Read the next bytes; return no bytes at the end."""
         return await self._when_ready(lambda: self._tls.read(_READ_BYTES))
 
     async def send(self, content: bytes) -> None:
-        """Send all of it."""
+        """Send all bytes."""
         left = memoryview(content)
         while left:
             self._tls.write(left[:_RECORDS_BYTES])
@@ -142,11 +142,11 @@ class SecurePipe(Pipe):
 
 
 async def accept_pipe(connection: socket.socket, context: ssl.SSLContext) -> Pipe:
-    """Accept a client's opening: TLS, or the plain line of a data connection.
+    """Accept a client's first bytes: TLS, or the plain line of a data connection.
 
     Raises:
-        ProtocolError: it closes at once.
-        OSError: it breaks off.
+        ProtocolError: the client closes the connection immediately.
+        OSError: the connection breaks off.
     """
     first = await asyncio.get_running_loop().sock_recv(connection, _READ_BYTES)
     if not first:
@@ -159,10 +159,10 @@ async def accept_pipe(connection: socket.socket, context: ssl.SSLContext) -> Pip
 
 
 class LineStream:
-    """Reading and writing the lines of a connection, whose length is limited."""
+    """Reads and writes lines of limited length over a connection."""
 
     def __init__(self, pipe: Pipe) -> None:
-        """Read and write lines."""
+        """Read and write over `pipe`."""
         self._pipe = pipe
         self._buffer = b""
 
@@ -177,10 +177,10 @@ class LineStream:
         return isinstance(self._pipe, SecurePipe)
 
     async def read(self) -> bytes:
-        """The next line.
+        """Read the next line.
 
         Raises:
-            ProtocolError: it is too long, or the client has gone.
+            ProtocolError: the line is too long, or the client has gone.
         """
         # Byte for byte would be slow, and beyond the line there is nothing: data follow only after
         # an answer.

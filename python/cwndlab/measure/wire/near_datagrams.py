@@ -1,4 +1,4 @@
-"""Datagrams of the near end: at a given rate, or as many as the link can carry."""
+"""Datagrams at the near end, at a given rate or at the link's full rate."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NS_PER_S = 10**9
 
 
 class NearDatagrams:
-    """Sends datagrams to a server, and receives those that the server is asked to send."""
+    """Sends datagrams to a server, and receives datagrams requested from the server."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class NearDatagrams:
         self._ask = ask
 
     def datagrams(self, request: protocol.DatagramTest) -> dict[str, Any]:
-        """Send or receive datagrams at a rate; return counts of arrivals and losses, and jitter."""
+        """Send or receive datagrams at a rate; return arrivals, losses and jitter."""
         key, name = self._key, self._name
         seconds = request.duration_ns / _NS_PER_S
         if request.direction == "reverse":
@@ -76,7 +76,7 @@ class NearDatagrams:
         return {"direction": request.direction, "sent": sent, "lost_pct": lost_pct, **result}
 
     def saturate(self, request: protocol.Saturate) -> dict[str, Any]:
-        """Fill the link in one direction; bytes that arrived in each millisecond."""
+        """Fill the link in one direction; return the bytes that arrived in each millisecond."""
         key, name = self._key, self._name
         seconds = request.duration_ns / _NS_PER_S
         prepare(self._socket)
@@ -131,7 +131,7 @@ class NearDatagrams:
                         self._socket.send(feedback)
 
     def _ask_for_datagrams(self, number: int) -> None:
-        """Send a datagram that shows the server where to send its own."""
+        """Send a datagram that shows the server where to send its datagrams."""
         with contextlib.suppress(OSError):
             self._socket.send(encode(self._key, self._name, protocol.CLIENT, number, 64))
 

@@ -1,4 +1,4 @@
-"""Probes beside the data: round trips, and the offset of the server's clock."""
+"""Probes during a transfer: round trips, and the offset of the server's clock."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """One round trip of a probe; times are by this machine's clock."""
+    """One round trip of a probe, with times by this machine's clock."""
 
     sent_ns: int
     received_there_ns: int
@@ -41,14 +41,14 @@ class ProbeResult:
 
 @dataclass(slots=True)
 class Clock:
-    """The offset of the server's clock; its error is at most half of the shortest round trip."""
+    """The offset of the server's clock, with an error of at most half the shortest round trip."""
 
     offset_ns: int
     uncertainty_ns: int
 
     @classmethod
     def of(cls, probes: Sequence[ProbeResult]) -> Clock | None:
-        """Estimate from the fastest probe; None without an answered probe."""
+        """Estimate the offset from the fastest probe; None if no probe was answered."""
         if not probes:
             return None
         best = min(probes, key=lambda probe: probe.rtt_ns)
@@ -56,7 +56,7 @@ class Clock:
 
 
 class Prober:
-    """Sends probes at equal intervals and collects their answers. A context manager."""
+    """Context manager that sends probes at equal intervals and collects the answers."""
 
     def __init__(self, to: socket.socket, session: str, key: bytes, every_s: float) -> None:
         """Probe a session's server over a connected socket, one datagram each `every_s`."""

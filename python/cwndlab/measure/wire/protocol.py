@@ -1,11 +1,11 @@
 """Messages between client and server, described in `docs/reference/protocol.md`.
 
-The control connection is TLS 1.3, within which the server greets with a nonce. Every line of
+The control connection is TLS 1.3, in which the server first sends a nonce. Every line of
 either side then carries an HMAC-SHA256. Its key is made from the token, the server's certificate,
 the server's nonce and, after the first line, the client's nonce, so an attacker in between, with
 another certificate, cannot forward the proof. The HMAC also covers the side and the line's number.
-A data connection is plain TCP, since that is what is measured; its first line is signed by a key
-that only the two ends of the control connection can make, for one flow. A line is parsed into a
+A data connection is plain TCP, since plain TCP is measured; its first line is signed with a key
+for one flow, which only the two ends of the control connection can derive. A line is parsed into a
 model that refuses unknown keys and values out of bounds.
 """
 
@@ -51,19 +51,19 @@ class ProtocolError(CwndlabError):
 
 
 class Hello(Model):
-    """Begins a session, of which this connection is the control connection."""
+    """Begins a session; this connection becomes the session's control connection."""
 
     do: Literal["hello"] = "hello"
     version: Literal[2] = 2
     nonce: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
     beside: SessionId | None = None
-    """The session whose turn this one shares; None waits for a turn of its own."""
+    """The session whose turn the new session shares; if None, the session gets its own turn."""
 
 
 class Attach(Model):
     """Makes this connection the data connection of a flow that `prepare` announced.
 
-    It is signed with the session's key and the flow's ticket, and is valid only once.
+    The request is signed with the session's key and the flow's ticket, and is valid only once.
     """
 
     do: Literal["attach"] = "attach"
@@ -74,21 +74,21 @@ class Attach(Model):
 class TakeTurn(Model):
     """Asks for the turn, which lasts until the session ends: one client measures at a time.
 
-    The answer has the number of clients `ahead`; if there are any, it comes after some seconds.
+    The answer, with the number of clients `ahead`, takes some seconds if there are any.
     """
 
     do: Literal["turn"] = "turn"
 
 
 class Prepare(Model):
-    """Announces a flow, whose data connection comes next; answered with its `ticket`."""
+    """Announces a flow, whose data connection follows; the answer contains its `ticket`."""
 
     do: Literal["prepare"] = "prepare"
     flow: FlowNumber
     direction: Literal["forward", "reverse"]
     """`forward`: the server sends."""
     algorithm: AlgorithmName | None
-    """Algorithm of the server's end; None leaves the machine's default."""
+    """Algorithm of the server's end; None keeps the machine's default."""
     application: Application = Bulk()
     duration_ns: Annotated[int, Field(gt=0)]
 
@@ -106,7 +106,7 @@ class Finish(Model):
 
 
 class DatagramTest(Model):
-    """Asks for datagrams at a rate, or announces them; the receiver counts them."""
+    """Requests or announces datagrams at a given rate; the receiver counts the datagrams."""
 
     do: Literal["datagrams"] = "datagrams"
     direction: Literal["forward", "reverse"]
@@ -116,7 +116,7 @@ class DatagramTest(Model):
 
 
 class Saturate(Model):
-    """Asks to fill the link with datagrams; the receiver counts those of each millisecond."""
+    """Requests that datagrams fill the link; the receiver counts arrivals in each millisecond."""
 
     do: Literal["saturate"] = "saturate"
     direction: Literal["forward", "reverse"]
@@ -144,22 +144,22 @@ def new_token() -> str:
 
 
 def greeting(nonce: bytes) -> bytes:
-    """The server's first line."""
+    """Return the server's first line."""
     return b"cwndlab %d %s\n" % (VERSION, nonce.hex().encode())
 
 
 def read_greeting(line: bytes) -> bytes:
-    """The server's nonce.
+    """Return the server's nonce.
 
     Raises:
-        ProtocolError: another program or another version answers.
+        ProtocolError: another program, or another version of the server, answers.
     """
     match = GREETING.fullmatch(line)
     if match is None:
-        msg = "what answers there is not `cwndlab serve`; check host and port"
+        msg = "the server is not `cwndlab serve`; check host and port"
         raise ProtocolError(msg)
     if int(match[1]) != VERSION:
-        msg = f"the server speaks version {int(match[1])}, this is {VERSION}; update the older one"
+        msg = f"the server speaks version {int(match[1])}, not {VERSION}; update the older program"
         raise ProtocolError(msg)
     return bytes.fromhex(match[2].decode())
 
@@ -176,7 +176,7 @@ def session_key(token: str, binding: bytes, server_nonce: bytes, client_nonce: b
 
 
 def data_key(session_key: bytes, ticket: bytes) -> bytes:
-    """Return the key that signs the first line of the data connection of the ticket's flow."""
+    """Return the key that signs the first line of the data connection for a ticket."""
     return hmac.digest(session_key, b"cwndlab data" + ticket, "sha256")
 
 
@@ -217,10 +217,10 @@ class Signer:
 
 
 def read_hello(body: bytes) -> Hello:
-    """The first request of a control connection.
+    """Read the first request of a control connection.
 
     Raises:
-        ProtocolError: it is not a valid request.
+        ProtocolError: the line is not a valid request.
     """
     try:
         return Hello.model_validate_json(body)
@@ -232,7 +232,7 @@ def read_attach(line: bytes) -> Attach:
     """Read the first line of a data connection; its signature is not checked yet.
 
     Raises:
-        ProtocolError: it is another request.
+        ProtocolError: the line is not such a request.
     """
     try:
         return Attach.model_validate_json(line[_MAC_DIGITS + 1 :])
@@ -241,10 +241,10 @@ def read_attach(line: bytes) -> Attach:
 
 
 def read_request(body: bytes) -> AnyRequest:
-    """A request of a session.
+    """Read a request of a session.
 
     Raises:
-        ProtocolError: it is not a valid request.
+        ProtocolError: the line is not a valid request.
     """
     try:
         return _REQUEST.validate_json(body)
@@ -256,12 +256,12 @@ def read_answer(body: bytes) -> dict[str, Any]:
     """Read the server's answer.
 
     Raises:
-        ProtocolError: it is not a valid answer.
+        ProtocolError: the line is not a valid answer.
     """
     try:
         answer = read_json(body)
     except ValueError as error:
-        msg = f"no answer: {error}"
+        msg = f"invalid answer: {error}"
         raise ProtocolError(msg) from None
     if not isinstance(answer, dict):
         msg = "the answer is not a JSON object"
@@ -272,7 +272,7 @@ def read_answer(body: bytes) -> dict[str, Any]:
 def _refused(error: ValidationError) -> ProtocolError:
     first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(part) for part in first["loc"])
-    return ProtocolError(f"no request: {place}: {first['msg'].lower()}")
+    return ProtocolError(f"invalid request: {place}: {first['msg'].lower()}")
 
 
 def _mac(key: bytes, side: bytes, number: int, body: bytes) -> bytes:
@@ -292,7 +292,7 @@ class Probe:
     key: bytes = field(default=b"", repr=False, compare=False)
 
     def encode(self, side: bytes) -> bytes:
-        """The datagram, signed by that side."""
+        """Return the datagram, signed by the given side."""
         times = (self.sent_ns, self.received_ns, self.answered_ns)
         body = _PROBE.pack(self.session, self.number, *times)
         return body + hmac.digest(self.key, side + body, "sha256")[:_PROBE_MAC_BYTES]

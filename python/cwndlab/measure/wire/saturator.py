@@ -1,9 +1,9 @@
-"""Keeping a real link full and recording when it delivers.
+"""Keeping a real link full, and recording when datagrams arrive.
 
 The method is that of Saturatr (Winstein et al., NSDI 2013). Datagrams are sent faster than they
 arrive, so the queue in front of the slowest link never runs empty. The bytes that arrive in each
-millisecond are then what the link can carry. Fifty times a second, the receiver reports to the
-sender how much has arrived and how long it took. If buffers are deep, the sender stops increasing
+millisecond then show the link's capacity. Fifty times a second, the receiver reports the
+arrived bytes and their delay to the sender. If buffers are deep, the sender stops increasing
 the delay at 750 ms.
 """
 
@@ -65,8 +65,8 @@ class Control:
 
         Args:
             arrived_bytes: bytes of all datagrams so far, including headers.
-            delay_ns: delay of the latest datagram, by two clocks.
-            at_ns: when it arrived, by the receiver's clock.
+            delay_ns: delay of the latest datagram, from the clocks of both ends.
+            at_ns: arrival time of this datagram by the receiver's clock.
         """
         self._least_ns = delay_ns if self._least_ns is None else min(self._least_ns, delay_ns)
         self.queueing_ns = delay_ns - self._least_ns
@@ -85,7 +85,7 @@ class Control:
         )
 
     def handle_silence(self) -> None:
-        """React to an outage, in which nothing arrives: slow down, so as not to fill the queue."""
+        """React to an outage, during which nothing arrives: slow down to keep the queue short."""
         self._seen.clear()
         self.bits_per_sec = max(_FLOOR_BITS_PER_SEC, self.bits_per_sec / 2)
 
@@ -98,7 +98,7 @@ class Control:
 
 
 class Saturator:
-    """Sends datagrams at the rate of its control, until the time is over or reports stop."""
+    """Sends datagrams at a controlled rate, until the time is over or no more reports arrive."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class Saturator:
         side: bytes,
         request: Saturate,
     ) -> None:
-        """Use `send`, which may raise OSError if there is no buffer space."""
+        """Send with `send`, which may raise OSError if there is no buffer space."""
         self.control = Control(request.most_bits_per_sec)
         self.sent = 0
         self._send = send
@@ -162,7 +162,7 @@ class Saturator:
             time.sleep(max(0.0005, (packet_bits - credit_bits) / self.control.bits_per_sec))
 
     def result(self) -> dict[str, Any]:
-        """Datagrams sent, and how long they queued."""
+        """Return the number of datagrams sent, and their queueing delay."""
         queueing_ms = self.control.highest_queueing_ns / 1e6
         return {"sent": self.sent, "highest_queueing_ms": queueing_ms}
 
@@ -210,7 +210,7 @@ class ArrivalRecorder(DatagramReceiver):
         return True
 
     def feedback(self, side: bytes) -> bytes | None:
-        """The report to the sender; None if nothing arrived since the last."""
+        """Return the report to the sender; None if nothing arrived since the last report."""
         if self._last_ns == 0 or self._told == self._arrived_bytes:
             return None
         self._told = self._arrived_bytes
@@ -220,7 +220,7 @@ class ArrivalRecorder(DatagramReceiver):
         return body + _mac(self._key, side, body)
 
     def arrivals(self) -> list[int]:
-        """Bytes of each millisecond, from the first arrival to the last."""
+        """Return the bytes of each millisecond, from the first arrival to the last."""
         if self._first_ns is None:
             return []
         last = min(len(self._per_ms) - 1, (self._last_ns - self._first_ns) // _NS_PER_MS)

@@ -1,10 +1,10 @@
-"""`cwndlab serve`: the far end of live measurements, on a machine that anybody can reach.
+"""`cwndlab serve`: the far end of live measurements, on a machine that anyone can reach.
 
-One port, TCP and UDP. A client that does not have the token gets a certificate and a nonce, and
-nothing else. Everything is limited: connections that have not yet proved the token, per address
-and in all (a new one closes the oldest), and their time; clients, flows, the size of a message,
-samples, and the time of a flow and of a session. A client cannot name a command or a file, and the
-server sends nothing but zeros.
+The server uses one port, for TCP and UDP. A client that does not have the token gets a certificate
+and a nonce, and nothing else. There are limits on the number of connections without proof of
+the token, per address and in total (a new one closes the oldest), and on their time; on
+clients, flows, the size of a message, samples, and the time of a flow and of a session. A client
+cannot name a command or a file, and the server sends nothing but zeros.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _NO_FLOW = "there is no such flow"
 
 @dataclass(frozen=True, slots=True)
 class _ControlConnection:
-    """A connection whose client has proved that it has the token."""
+    """A connection whose client has proved that it knows the token."""
 
     signer: Signer
     hello: protocol.Hello
@@ -85,10 +85,10 @@ class Server:
         self.address: tuple[str, int] = ("", 0)
 
     async def run(self, host: str, port: int, ready: Callable[[], None] | None = None) -> None:
-        """Listen on a port, over TCP and UDP; `::` takes all addresses of IPv6 and IPv4.
+        """Listen on a port, over TCP and UDP; `::` means all IPv6 and IPv4 addresses.
 
         Raises:
-            ServerError: the port is taken, or the address is not this machine's.
+            ServerError: the port is in use, or the address is not an address of this machine.
         """
         loop = asyncio.get_running_loop()
         with contextlib.ExitStack() as stack:
@@ -148,7 +148,7 @@ class Server:
             loop.add_reader(listener, self._accept, listener, datagrams)
 
     def _receive(self, connection: socket.socket, address: str, datagrams: socket.socket) -> None:
-        """Give a connection a place until it has proved that it has the token."""
+        """Give a connection a place until its client has proved that it knows the token."""
         task = self._spawn(self._serve(connection, address, datagrams))
 
         def leave(done: asyncio.Task[None]) -> None:
@@ -189,7 +189,7 @@ class Server:
                 connection.close()
 
     async def _greet(self, line: LineStream) -> _ControlConnection:
-        """Let a client prove that it has the token, and prove the same to the client."""
+        """Have a client prove that it knows the token, and give the same proof to the client."""
         token, binding = self._token, self._certificate.binding
         nonce = secrets.token_bytes(protocol.NONCE_BYTES)
         await line.write(protocol.greeting(nonce))
@@ -199,7 +199,7 @@ class Server:
         return _ControlConnection(Signer(key, protocol.SERVER), hello)
 
     async def _recognise(self, line: LineStream) -> _DataConnection:
-        """Return the flow of a data connection, and whether the flow's own client opened it."""
+        """Return the flow of a data connection, after a check that the flow's client opened it."""
         content = await line.read()
         attach = protocol.read_attach(content)
         session = self._sessions.get(attach.session)
@@ -249,7 +249,7 @@ class Server:
         beside = self._sessions.get(hello.beside or "")
         if hello.beside is not None and (beside is None or beside.address != address):
             await line.write(
-                signer.sign({"error": "the measurement whose turn this one shares has ended"})
+                signer.sign({"error": "the measurement whose turn this session shares has ended"})
             )
             return
         notice_loss(line.connection, self._limits.silence_s)
@@ -270,7 +270,7 @@ class Server:
             self._end(session)
 
     def _answer_datagrams(self, datagrams: socket.socket) -> None:
-        """Answer probes of sessions with datagrams of the same length; drop all others."""
+        """Answer probes of sessions with datagrams of the same length; drop other datagrams."""
         for _ in range(256):
             try:
                 content, address, arrived_ns = receive(datagrams)

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of what clients may use of the server."""
+    """Limits on the use of the server by clients."""
 
     pending: int = 256
-    """Most connections that have not proved the token; one more closes an older one."""
+    """Largest number of connections without proof of the token; a new one closes an older one."""
     pending_of_address: int = 32
-    """Pending connections of one address or IPv6 network; beyond them, its oldest is closed."""
+    """Same limit for one address or IPv6 network; a new connection closes its oldest."""
     opening_s: float = 5
-    """Longest time of a pending connection."""
+    """Longest time until a client must prove that it knows the token."""
     sessions: int = 64
     """Largest number of sessions: one measures, the others wait for their turn."""
     flows: int = 32
@@ -34,21 +34,21 @@ class Limits:
     idle_s: float = 120
     """Longest silence of a session after the time of its flows."""
     silence_s: float = 10
-    """Longest time without an answer from a client's machine before it is given up."""
+    """Time without an answer from a client's machine after which the client counts as lost."""
     turn_idle_s: float = 30
-    """Longest time without a request after the time of the flows; then a client loses its turn."""
+    """Longest time without a request after the flows' time; a client then loses its turn."""
     turn_answer_s: float = 5
-    """Interval at which a waiting client is told how many are ahead."""
+    """Interval at which a waiting client gets the number of clients ahead."""
     samples: int = MOST_SAMPLES
     """Limit for all flows of a session together."""
     datagram_mbit_s: int = 2_000
     asking_s: float = 5
-    """Time within which a client that wants datagrams must send the first one itself."""
+    """Time within which a client that requests datagrams must send a first datagram itself."""
 
 
 @dataclass(slots=True)
 class ServedFlow:
-    """A flow that a client has requested, and this end of it once it is connected."""
+    """A flow that a client has requested, and the server's end of the flow once connected."""
 
     request: protocol.Prepare
     ticket: bytes
@@ -58,7 +58,7 @@ class ServedFlow:
 
 @dataclass(slots=True)
 class ServedSession:
-    """A client that has proved that it has the token."""
+    """A client that has proved that it knows the token."""
 
     id: str
     key: bytes
@@ -66,7 +66,7 @@ class ServedSession:
     connection: socket.socket
     syn: View | None
     turn: str
-    """Session whose turn it uses: its own, or the one that it accompanies."""
+    """Session whose turn this one uses: itself, or the session that it accompanies."""
     flows: dict[int, ServedFlow] = field(default_factory=dict)
     datagrams: DatagramReceiver | None = None
     saturator: Saturator | None = None

@@ -1,7 +1,7 @@
-"""A file over SFTP: asyncssh's client and its server, on the data connection.
+"""A file over SFTP: asyncssh's client and server, on the data connection.
 
 Blocks are written, or requested, with a given number outstanding. Both ends derive host key and
-password from the session's secret, so that nobody else can take the part of either end. The server
+password from the session's secret, so nobody else can act as either end. The server
 has one file, of zeros, and refuses all other operations, including those of later versions of the
 library.
 """
@@ -27,9 +27,9 @@ _LOGIN_S = 30
 
 
 def require(where: str) -> None:
-    """Make sure that this end can transfer files over SFTP.
+    """Check that this end can transfer files over SFTP.
 
-    Raises: LibraryMissingError: it cannot.
+    Raises: LibraryMissingError: asyncssh is not installed.
     """
     if importlib.util.find_spec("asyncssh") is None:
         msg = f"SFTP needs asyncssh on the {where}: pip install 'cwndlab[sftp]' there"
@@ -37,9 +37,9 @@ def require(where: str) -> None:
 
 
 def load_methods() -> None:
-    """Import the library now, if it is installed.
+    """Import asyncssh now, if it is installed.
 
-    A server that gives up root may no longer be able to read root's packages later.
+    A server that has dropped root may be unable to read root's packages later.
     """
     importlib.import_module("concurrent.futures.thread")
     with contextlib.suppress(ImportError):

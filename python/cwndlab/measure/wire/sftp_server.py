@@ -1,7 +1,7 @@
-"""Our SFTP server: one file of zeros, and nothing else.
+"""An SFTP server that has one file of zeros, and nothing else.
 
-asyncssh's own server opens any file that a client names. This one refuses every operation that it
-does not define itself, even if a later version of asyncssh adds one.
+asyncssh's own server opens any file that a client names. This server refuses every operation that
+it does not define itself, even operations that a later version of asyncssh adds.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Gate(asyncssh.SSHServer):
         self._password = password
 
     def begin_auth(self, username: str) -> bool:
-        """Nobody enters without."""
+        """Require authentication from every user."""
         del username
         return True
 
@@ -61,7 +61,7 @@ def _refuse(*_: object) -> NoReturn:
 
 
 class OneFile(asyncssh.SFTPServer):
-    """The file, which is as long as announced."""
+    """The file, with the announced length."""
 
     def __init__(self, channel: asyncssh.SSHServerChannel[bytes], exchange: Exchange) -> None:
         """Count the bytes moved."""
@@ -77,7 +77,7 @@ class OneFile(asyncssh.SFTPServer):
         return self
 
     def close(self, file_obj: object) -> None:
-        """Nothing is kept."""
+        """Do nothing, because nothing is stored."""
 
     def read(self, file_obj: object, offset: int, size: int) -> bytes:
         """Return zeros, up to the end of the file."""
@@ -98,7 +98,7 @@ class OneFile(asyncssh.SFTPServer):
         return len(data)
 
     def fstat(self, file_obj: object) -> asyncssh.SFTPAttrs:
-        """Attributes of the file, with its length."""
+        """Return the attributes of the file, including its length."""
         del file_obj
         return asyncssh.SFTPAttrs(size=self._exchange.file_bytes, permissions=stat.S_IFREG)
 
@@ -111,5 +111,5 @@ for _name in dir(asyncssh.SFTPServer):
 def file_server(
     exchange: Exchange,
 ) -> Callable[[asyncssh.SSHServerChannel[bytes]], asyncssh.SFTPServer]:
-    """Return a class whose objects asyncssh creates for a session."""
+    """Return a class that asyncssh instantiates for a session."""
     return lambda channel: OneFile(channel, exchange)

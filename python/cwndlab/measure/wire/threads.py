@@ -1,4 +1,4 @@
-"""Long work outside of the event loop: each task has its own thread, so none delays another."""
+"""Long tasks outside the event loop: each task has its own thread, so none delays another."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _T = TypeVar("_T")
 
 
 async def in_own_thread(work: Callable[[], _T]) -> _T:
-    """Run work in a thread of its own; return its value or raise its error.
+    """Run work in its own thread; return its value or raise its error.
 
-    If the wait is cancelled, the thread is left to end by itself.
+    If the wait is cancelled, the thread continues until its work ends.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[_T] = loop.create_future()

@@ -13,14 +13,14 @@ _SHORTEST_TOKEN = 16
 
 
 class TokenError(CwndlabError):
-    """The file of the token is missing, or others can read it."""
+    """The file with the token is missing, or other users can read it."""
 
 
 def read_token(path: Path) -> str:
-    """The secret in a file.
+    """Return the secret in a file.
 
     Raises:
-        TokenError: it cannot be read, is too short, or others may read it.
+        TokenError: the file cannot be read, is too short, or other users can read it.
     """
     try:
         token = path.read_text(encoding="ascii").strip()
@@ -31,9 +31,9 @@ def read_token(path: Path) -> str:
         msg = f"{read_failure(path, error)}; copy it from the server, where `cwndlab serve` made it"
         raise TokenError(msg) from None
     if is_open:
-        msg = f"{path}: others can read it; chmod 600 {path}"
+        msg = f"{path}: other users can read it; run chmod 600 {path}"
         raise TokenError(msg)
     if len(token) < _SHORTEST_TOKEN:
-        msg = f"{path}: not a token; delete the file, and `cwndlab serve` creates one"
+        msg = f"{path}: no valid token; delete the file, and `cwndlab serve` creates one"
         raise TokenError(msg)
     return token

@@ -1,4 +1,4 @@
-"""Limited places for connections that have not proved the token, in all and per address."""
+"""Limited places for connections without proof of the token, in total and per address."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _T = TypeVar("_T")
 
 
 class WaitingPlaces(Generic[_T]):
-    """Waiting connections by address; the address with the most gives up its oldest one."""
+    """Waiting connections by address; the address with most connections loses its oldest."""
 
     def __init__(self, most: int, most_of_address: int) -> None:
-        """Set the largest number of places, in all and per address."""
+        """Set the largest number of places, in total and per address."""
         self._most = most
         self._most_of_address = most_of_address
         self._by_network: dict[str, OrderedDict[_T, None]] = {}
@@ -27,7 +27,7 @@ class WaitingPlaces(Generic[_T]):
         return self._count
 
     def enter(self, who: _T, address: str) -> _T | None:
-        """Take a place; return the connection that has to be closed for it, or None."""
+        """Take a place; return the connection that must be closed to free the place, or None."""
         network = network_of(address)
         own = self._by_network.setdefault(network, OrderedDict())
         own[who] = None
@@ -39,7 +39,7 @@ class WaitingPlaces(Generic[_T]):
         return None
 
     def leave(self, who: _T, address: str) -> None:
-        """Give the place back, unless another connection has taken it."""
+        """Free the place, unless another connection has taken it."""
         network = network_of(address)
         own = self._by_network.get(network)
         if own is not None and who in own:

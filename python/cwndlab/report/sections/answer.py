@@ -20,7 +20,7 @@ def _answer(setting: Setting) -> Content:
 
 
 def said(decision: Decision) -> dict[str, object]:
-    """Return a decision's values for the page's template."""
+    """Return the variables that the page's template needs to show a decision."""
     return {
         "decision": decision,
         "headline": headline(decision),

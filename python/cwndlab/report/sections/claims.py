@@ -1,4 +1,4 @@
-"""A paper's claims, decided by its own numbers and by our runs, and reasons for differences."""
+"""A paper's claims, judged by its own numbers and by our runs, and causes of differences."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ _OF_SEVERAL = {ClaimVerdict.HOLDS: "hold", ClaimVerdict.FAILS: "fail"}
 
 
 def claims_section(paper: Paper) -> PageSection:
-    """Return the section with every claim of a paper."""
+    """Return the section that lists every claim of a paper."""
     return PageSection("paper-claims", "What the paper claims", partial(_build, paper))
 
 
@@ -44,16 +44,16 @@ def claim_counts(judged: list[Judgement]) -> str:
 
 
 def own_numbers(judgement: Judgement) -> str:
-    """Return the verdict of the paper's own numbers on a claim."""
+    """Return the verdict on a claim according to the paper's own numbers."""
     said = judgement.claim.own_data
     if judgement.theirs is None:
-        return f"not in numbers: {said}"
+        return f"not given in numbers: {said}"
     so_far = " as far as the paper gives numbers" if judgement.is_half_known else ""
     return f"{judgement.theirs.value}{so_far} ({said})"
 
 
 def measured(finding: PartFinding) -> str:
-    """Return our value of a part with its interval."""
+    """Return our value for a part of a claim, with its interval."""
     if finding.ours is None:
         return "not run"
     value = format_number(finding.ours.estimate)
@@ -64,14 +64,16 @@ def measured(finding: PartFinding) -> str:
 
 
 def decided_by(finding: PartFinding) -> str:
-    """Return what decided a claim, in words."""
-    return f"{finding.part.what or finding.part}: {measured(finding)}, asked {finding.part.asked}"
+    """Return the value that decided a claim and the bounds required, in words."""
+    return (
+        f"{finding.part.what or finding.part}: {measured(finding)}, required: {finding.part.asked}"
+    )
 
 
 def cause(judgement: Judgement, trials: Sequence[Trial]) -> str:
-    """Return the changes that explain, fully or in part, why a claim does not hold."""
+    """Return the changes that explain, fully or partly, why a claim does not hold."""
     own = _of_claim(judgement, trials)
-    for effect, how in ((TrialEffect.EXPLAINS, "Why"), (TrialEffect.PART, "Why, in part")):
+    for effect, how in ((TrialEffect.EXPLAINS, "Cause"), (TrialEffect.PART, "Partial cause")):
         changed = [each.experiment.changed for each in own if each.effect is effect]
         if changed:
             return f"{how}: {'; or '.join(changed)}"
@@ -79,7 +81,7 @@ def cause(judgement: Judgement, trials: Sequence[Trial]) -> str:
 
 
 def causes_sentence(judged: Sequence[Judgement], trials: Sequence[Trial]) -> str:
-    """Return a sentence on how many of the failed claims the experiments explain."""
+    """Return a sentence that counts the failed claims that the experiments explain."""
     missed = [
         each for each in judged if each.verdict in {ClaimVerdict.FAILS, ClaimVerdict.UNDECIDED}
     ]
@@ -87,14 +89,14 @@ def causes_sentence(judged: Sequence[Judgement], trials: Sequence[Trial]) -> str
         return ""
     effects = [{trial.effect for trial in _of_claim(each, trials)} for each in missed]
     if TrialEffect.OPEN in set().union(*effects):
-        return "Too few repetitions to decide some claims; run the whole study."
+        return "There are too few repetitions to decide some claims; run the whole study."
     explained = sum(TrialEffect.EXPLAINS in found for found in effects)
     in_part = sum(
         TrialEffect.PART in found and TrialEffect.EXPLAINS not in found for found in effects
     )
     rest = len(missed) - explained - in_part
-    counts = ((explained, ""), (in_part, "a part of "), (rest, "nothing of "))
-    parts = join_words([f"{words}{count}" for count, words in counts if count])
+    counts = ((explained, "fully"), (in_part, "partly"), (rest, "not at all"))
+    parts = join_words([f"{count} {words}" for count, words in counts if count])
     which = "1 claim does" if len(missed) == 1 else f"{len(missed)} claims do"
     return f"{which} not hold; the experiments explain {parts}."
 

@@ -1,4 +1,4 @@
-"""Section: the recommended algorithm beside CUBIC, and beside flows of its own kind."""
+"""Section: the recommended algorithm competing with CUBIC and with itself."""
 
 from dataclasses import dataclass
 
@@ -15,14 +15,14 @@ _SHARED = frozenset({"cell", "wifi"})
 
 @dataclass(frozen=True)
 class _MixRow:
-    """One encounter, ready to be shown."""
+    """One encounter as texts of a table row."""
 
     neighbour: str
     mix: str
     share: str
     starved: str
     harms: tuple[str, ...]
-    """Harm to throughput, delay, completion and loss, each with the acceptable harm."""
+    """Harm to throughput, delay, completion time and loss, each with the acceptable harm."""
 
 
 def _coexistence(context: Context) -> Content | None:
@@ -61,7 +61,7 @@ def _row(met: Coexistence) -> _MixRow:
 def _mix(mix: Mix) -> str:
     parts = [f"{mix.candidates} : {mix.neighbours}"]
     if mix.rtt_ratio != 1:
-        parts.append(f"{mix.rtt_ratio:g} times its round trip")
+        parts.append(f"{mix.rtt_ratio:g} times its round-trip time")
     if mix.queue_bdp is not None:
         parts.append(f"queue of {mix.queue_bdp:g} BDP")
     if mix.order is not Order.TOGETHER:
@@ -78,4 +78,4 @@ def _harm(done: Interval | None, accepted: Interval | None) -> str:
     return value if accepted is None else f"{value} ({percent(accepted.estimate)})"
 
 
-COEXISTENCE = PageSection("coexistence", "Beside other flows", _coexistence)
+COEXISTENCE = PageSection("coexistence", "Competition with other flows", _coexistence)

@@ -1,4 +1,4 @@
-"""Section: box plots of the spread across runs, and the distribution of round-trip times."""
+"""Section: box plots of the variation between runs, and distributions of round-trip times."""
 
 import numpy as np
 import polars as pl

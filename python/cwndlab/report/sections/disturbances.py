@@ -1,4 +1,4 @@
-"""Runs that the network disturbed, listed so that no effect is attributed to an algorithm."""
+"""Section: runs that the network disturbed, whose results may not be due to an algorithm."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,7 +29,7 @@ def _disturbances(context: Context) -> Content | None:
 
 
 def _name(factors: Sequence[str], row: Mapping[str, Any]) -> str:
-    """The levels that identify the run in the study."""
+    """Return the factor levels and the repetition that identify a run in the study."""
     labels = [str(row[name]) for name in factors if name in row]
     return ", ".join([*labels, f"repetition {row['repetition']}"])
 

@@ -1,4 +1,4 @@
-"""Section: the effect of each factor on each quantity, with intervals."""
+"""Section: the effect of each factor on each quantity, with confidence intervals."""
 
 import re
 from functools import partial

@@ -1,4 +1,4 @@
-"""Section: shares of flows that ran at the same time."""
+"""Section: how simultaneous flows shared the link."""
 
 import numpy as np
 import polars as pl
@@ -45,7 +45,7 @@ def _fairness(setting: Setting) -> Content | None:
 def _shares(
     comparison: Comparison, contestant: str, flows: pl.DataFrame
 ) -> list[tuple[int, Interval]]:
-    """Return the goodput of each of the contestant's flows."""
+    """Return the mean goodput of each of the contestant's flows."""
     runs = [run for run in comparison.runs[contestant] if run is not None]
     own = flows.filter(pl.col("run").is_in(runs))
     shares = []

@@ -1,4 +1,4 @@
-"""Section: the decision on each goal, in each direction of the data."""
+"""Section: the decision for each goal, in each direction of the data."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ _SEVERAL = 2
 
 @dataclass(frozen=True)
 class _Card:
-    """One goal's answer, ready to be drawn."""
+    """The decision for one goal as texts for the page."""
 
     decision: Decision
     headline: str
@@ -28,7 +28,7 @@ class _Card:
 class _GoalRow:
     name: str
     behind: str
-    """Share by which it is worth less than the first algorithm."""
+    """Share by which the algorithm is worth less than the first algorithm."""
     standing: str
 
 

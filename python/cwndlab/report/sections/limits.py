@@ -1,4 +1,4 @@
-"""Section: the limit of each flow in the representative runs."""
+"""Section: the factor that limited each flow in the representative runs."""
 
 import polars as pl
 

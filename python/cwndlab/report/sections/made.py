@@ -1,4 +1,4 @@
-"""Section: how to check the report or make it again."""
+"""Section: how to check or reproduce the report."""
 
 from cwndlab.report.context import Context
 from cwndlab.report.glossary import GLOSSARY
@@ -34,5 +34,5 @@ def _in_order(entry: tuple[str, str]) -> str:
     return entry[0].lower()
 
 
-MADE = PageSection("made", "How this was made", _made)
-WORDS = PageSection("words", "Words", _words)
+MADE = PageSection("made", "How this report was made", _made)
+WORDS = PageSection("words", "Glossary", _words)

@@ -1,4 +1,4 @@
-"""Section: effects of transfer method and congestion control on goodput."""
+"""Section: effects of the transfer method and of congestion control on goodput."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from cwndlab.tables import format_bounds, format_difference, format_estimate, fo
 
 
 class _Shown(NamedTuple):
-    """Texts of a cell: its value, the line beneath, and the tooltip."""
+    """Texts of a table cell: the value, the line beneath the value, and the tooltip."""
 
     value: str
     beside: str = ""
@@ -42,7 +42,7 @@ def _methods(context: Context) -> Content | None:
 
 
 def _scenarios(setting: Setting) -> dict[str, Mapping[str, Any]]:
-    """Return each contestant's resolved settings, by the study's name of it."""
+    """Return each contestant's scenario, by the contestant's name in the study."""
     factor = contestant_factor(setting.context.results)
     if any(factor not in each.labels for each in setting.set_ups):  # it does not vary
         names = map(setting.comparison.named, setting.comparison.contestants)
@@ -51,7 +51,7 @@ def _scenarios(setting: Setting) -> dict[str, Mapping[str, Any]]:
 
 
 def _row(table: MethodTable, method: str) -> list[_Shown]:
-    """Return goodput by each algorithm, and the method's effect."""
+    """Return the goodput with each algorithm, then the method's effect."""
     cells = []
     for name in table.algorithms:
         goodput = table.goodput.get((method, name))
@@ -68,7 +68,7 @@ def _row(table: MethodTable, method: str) -> list[_Shown]:
 def _effects(
     names: tuple[str, ...], effects: Mapping[str, Difference], first: str | None = None
 ) -> list[_Shown]:
-    """Return the effect of each, relative to the first."""
+    """Return the effect of each method or algorithm, relative to the first."""
     first = first or next((name for name in names if effects and name not in effects), None)
     return [
         _Shown(_change(effects[name]), _reach(effects[name]))
@@ -88,20 +88,22 @@ def _sentences(table: MethodTable) -> list[str]:
         pair = max(table.peculiar, key=lambda each: abs(table.own[each].relative.estimate))
         method, name = pair
         own = f"{_change(table.own[pair])} ({_reach(table.own[pair])})"
-        says.append(f"They depend on each other: {name} by {method} is {own} off what both give.")
+        says.append(
+            f"The effects interact: {name} with {method} differs from their product by {own}."
+        )
     elif table.own:
-        says.append("Neither clearly changes the effect of the other.")
+        says.append("Method and algorithm do not clearly change each other's effect.")
     return says
 
 
 def _most(what: str, effects: Mapping[str, Difference], first: str) -> str:
-    """Name the largest effect that is certain and large enough to matter."""
+    """Return a sentence on the largest effect that is certain and large enough to matter."""
     sure = [name for name, each in effects.items() if each.direction and not each.is_negligible]
     if not sure:
         return f"No {what} differs clearly from {first}."
     name = max(sure, key=lambda each: abs(effects[each].relative.estimate))
     change = f"{_change(effects[name])} ({_reach(effects[name])})"
-    return f"The {what} matters most with {name}: {change} compared with {first}."
+    return f"The {what} with the largest effect is {name}: {change} compared with {first}."
 
 
 def _change(difference: Difference) -> str:

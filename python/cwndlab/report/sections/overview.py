@@ -1,4 +1,4 @@
-"""All settings of the study at a glance: the overall answer, and the best of each setting."""
+"""Section: the overall answer, and the best algorithm in each setting of the study."""
 
 from cwndlab.report.context import Context
 from cwndlab.report.page import render

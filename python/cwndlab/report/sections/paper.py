@@ -1,4 +1,4 @@
-"""A paper's figures drawn again, its numbers compared with ours, and causes of differences."""
+"""A paper's figures redrawn, its numbers compared with ours, and causes of differences."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,22 +29,26 @@ _MOST_POINTS = 1600
 
 
 def paper_sections(paper: Paper) -> Sections:
-    """Return the sections that compare a paper with our runs of its variants."""
+    """Return the sections that compare a paper with our runs of the paper's variants."""
     return (
         claims_section(paper),
-        PageSection("paper-tables", "The paper's tables beside ours", partial(_tables, paper)),
-        PageSection("paper-numbers", "The paper's numbers beside ours", partial(_numbers, paper)),
+        PageSection(
+            "paper-tables", "The paper's tables compared with ours", partial(_tables, paper)
+        ),
+        PageSection(
+            "paper-numbers", "The paper's numbers compared with ours", partial(_numbers, paper)
+        ),
         PageSection(
             "paper-plausibility", "Can the paper's numbers be right?", partial(_plausible, paper)
         ),
         plots_section(paper),
-        PageSection("paper-figures", "The paper's figures, drawn again", partial(_figures, paper)),
+        PageSection("paper-figures", "The paper's figures, redrawn", partial(_figures, paper)),
         PageSection("paper-causes", "What makes the curves differ", partial(_causes, paper)),
     )
 
 
 def series_of(context: Context, variant: str) -> WindowSeries | None:
-    """Return the window of a variant's representative run; None if it was not run or sampled."""
+    """Return the window of a variant's representative run; None if there are no samples."""
     for setting in context.settings:
         run = setting.representatives.get(variant)
         if run is None:
@@ -62,7 +66,7 @@ def series_of(context: Context, variant: str) -> WindowSeries | None:
 
 
 def readings(paper: Paper, context: Context) -> list[Reading]:
-    """Return every number of the paper with ours; None where the variant was not run."""
+    """Return every number of the paper with our value; None if the variant was not run."""
     series = {variant: series_of(context, variant) for variant in _variants(paper)}
     found = []
     for check in paper.checks:
@@ -201,16 +205,16 @@ def _print_figure(paper: Paper, figure: PaperFigure, series: Mapping[str, Window
 
 @dataclass(frozen=True)
 class SettingEffect:
-    """One part of the window that a setting moved beyond the paper's tolerances."""
+    """A measure of the window that a setting changed by more than the paper's tolerances."""
 
     text: str
     factor: float
-    """Size of the effect: the larger value over the smaller one."""
+    """Size of the effect: the larger value divided by the smaller value."""
 
 
 @dataclass(frozen=True)
 class SettingChange:
-    """One setting that differs between two variants, and its effects on the window."""
+    """A setting that differs between two variants, and the effects of the setting on the window."""
 
     setting: str
     first: str
@@ -220,12 +224,12 @@ class SettingChange:
 
     @property
     def factor(self) -> float:
-        """The largest effect of the change; 1 if it has none."""
+        """The largest effect of the change; 1 if the change has no effect."""
         return max((effect.factor for effect in self.effects), default=1.0)
 
 
 def changes(paper: Paper, context: Context) -> list[SettingChange]:
-    """Return the effect of the setting, for each pair of variants that differ in one."""
+    """Return the setting's effect for each pair of variants that differ in a single setting."""
     settings = _settings(context)
     found = []
     for first, second, changed in single_changes(settings):
@@ -241,8 +245,8 @@ def changes(paper: Paper, context: Context) -> list[SettingChange]:
 def finding(found: Sequence[SettingChange]) -> str:
     """Summarise the effects of single settings: congestion control against all others.
 
-    Congestion control counts as a minor cause if its effect on the window is less than half of
-    that of the weakest other cause.
+    Congestion control counts as a minor cause if its effect on the window is less than half the
+    effect of the weakest other cause.
     """
     factors: dict[str, float] = {}
     for change in found:
@@ -253,10 +257,12 @@ def finding(found: Sequence[SettingChange]) -> str:
     causes = join_words([f"{name} ({_times(each)})" for name, each in others.items()])
     own = factors[ALGORITHM]
     if own == 1:
-        return f"The curves differ by {causes}, not by {ALGORITHM}."
+        return f"The curves differ because of {causes}, not because of {ALGORITHM}."
     if own - 1 < min(each - 1 for each in others.values()) / 2:
-        return f"The curves differ by {causes}, hardly by {ALGORITHM} ({_times(own)})."
-    return f"The curves differ by {causes}, and by {ALGORITHM} ({_times(own)})."
+        return (
+            f"The curves differ because of {causes}, hardly because of {ALGORITHM} ({_times(own)})."
+        )
+    return f"The curves differ because of {causes}, and because of {ALGORITHM} ({_times(own)})."
 
 
 def _times(factor: float) -> str:
@@ -266,7 +272,7 @@ def _times(factor: float) -> str:
 
 
 def _effects(paper: Paper, one: WindowSeries, other: WindowSeries) -> list[SettingEffect]:
-    """Return what differs between two windows by more than the paper's tolerances."""
+    """Return the measures in which two windows differ by more than the paper's tolerances."""
     effects = []
     measures: tuple[tuple[str, str, Callable[[WindowSeries], float | None]], ...] = (
         ("first peak", "packets", lambda series: _first(series, "peak_pkts")),
@@ -296,7 +302,7 @@ def _regular(series: WindowSeries, part: str) -> float | None:
 
 
 def _settings(context: Context) -> dict[str, dict[str, object]]:
-    """Return every setting of each variant that was run."""
+    """Return all settings of each variant that was run."""
     found: dict[str, dict[str, object]] = {}
     for set_up in context.origin.set_ups:
         variant = str(set_up.labels.get(context.contestant_column, ""))

@@ -1,4 +1,4 @@
-"""A paper's figures of distributions and means, drawn from our runs as the paper draws its own."""
+"""A paper's figures of distributions and means, drawn from our runs in the paper's form."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -24,13 +24,13 @@ from cwndlab.stats.bootstrap import Floats
 from cwndlab.text.wording import join_words
 
 _MOST_POINTS = 200
-_ACROSS = 2  # panels beside each other
+_ACROSS = 2  # panels side by side
 
 Panel = Mapping[str, Floats]
 
 
 def plots_section(paper: Paper) -> PageSection:
-    """Return the section that draws a paper's plots of our runs."""
+    """Return the section that draws a paper's plots from our runs."""
     return PageSection("paper-plots", "The paper's plots, from our runs", partial(_plots, paper))
 
 
@@ -68,7 +68,7 @@ def _plots(paper: Paper, context: Context) -> Content | None:
 
 
 def _shared_limits(plot: PaperPlot, panels: Sequence[Panel]) -> dict[str, object]:
-    """Limits of the common axis of a plot's panels."""
+    """Return limits of the axis that the panels of a plot share."""
     if plot.kind == "cdf":
         ends = [float(each) for panel in panels for own in panel.values() for each in _ends(own)]
     else:
@@ -107,7 +107,7 @@ def _bar_chart(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> Mapping[s
 
 
 def _order(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> str:
-    """Names of a variant's bars, if it has several."""
+    """Return a label that lists a variant's bars; empty if the variant has a single bar."""
     levels = join_words([label for label, _ in known])
     return f"{plot.panel_factor} {levels}, from left to right" if len(known) > 1 else ""
 
@@ -175,7 +175,7 @@ def _figure(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> Figure:
 
 
 def _share(panels: Sequence[Axes], which: Literal["x", "y"]) -> None:
-    """Give panels the same limits."""
+    """Give all panels the same axis limits."""
     limits = [panel.get_xlim() if which == "x" else panel.get_ylim() for panel in panels]
     shared = (min(low for low, _ in limits), max(high for _, high in limits))
     for panel in panels:

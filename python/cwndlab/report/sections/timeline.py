@@ -1,4 +1,4 @@
-"""The most representative run of each algorithm over time, and its operating point."""
+"""Section: the most representative run of each algorithm over time, and its operating point."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +54,7 @@ def _timeline(setting: Setting) -> Content | None:
 
 
 def run_series(samples: pl.DataFrame, events: pl.DataFrame) -> dict[str, Any]:
-    """The same chart of one run: a line for each of its flows."""
+    """Return the chart over time of one run, with a line for each flow."""
     panels = [name for name in _PANELS if name in samples.columns and samples[name].count() > 0]
     columns = [*panels, *(["ssthresh_pkts"] if "ssthresh_pkts" in samples.columns else [])]
     lines = []
@@ -157,7 +157,7 @@ def _dots(samples: pl.DataFrame, column: str) -> list[list[float | None]]:
     return [[rounded(a, 4), rounded(b, 4)] for a, b in zip(x.tolist(), y.tolist(), strict=True)]
 
 
-TIMELINE = SettingSection("timeline", "A typical run, moment by moment", _timeline)
+TIMELINE = SettingSection("timeline", "A typical run over time", _timeline)
 OPERATING_POINT = SettingSection(
     "in-flight", "How much data each flow kept in flight", _operating_point
 )
