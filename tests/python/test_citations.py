@@ -88,6 +88,7 @@ KNOWN_RFCS = {
     9332: "dual-queue coupled AQM",
     9406: "HyStart++",
     9438: "CUBIC",
+    9768: "More Accurate ECN Feedback",
     9959: "Careful Resume",
 }
 

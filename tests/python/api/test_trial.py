@@ -49,7 +49,7 @@ def test_what_cannot_be_tried_is_refused(simulated: Results) -> None:
         register(simulated, "cubic", "cubic", Design())
     with pytest.raises(ResultsError, match="add --goal throughput, balance or latency"):
         register(simulated, "reno", "cubic", Design(), "stability")
-    with pytest.raises(ResultsError, match="set the number with --blocks"):
+    with pytest.raises(ResultsError, match="set the number of blocks with --blocks"):
         register(simulated, "reno", "cubic", Design(spread=1000.0), "throughput")
 
 

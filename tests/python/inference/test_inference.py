@@ -234,7 +234,7 @@ def test_a_measurement_of_two_algorithms_is_fitted_as_one(
         return []
 
     monkeypatch.setattr(fitting, "choose", chosen)
-    with pytest.raises(MeasurementError, match="no link of the families"):
+    with pytest.raises(MeasurementError, match="no link in the families"):
         cw.fit(ran, run=keys, family="wire")
     alone = [len(measured_flow(ran, key).numbers()) for key in keys]
     assert len(seen["measured"]) == sum(alone)
@@ -270,7 +270,7 @@ def test_an_unexplained_fit_writes_wider_links() -> None:
     assert np.array([point for _, point in wide]).std(axis=0) == pytest.approx(
         3 * near.std(axis=0), rel=0.15
     )
-    assert "widened by 3 times" in population(wide, "here", 30.0, 3.0)["description"]
+    assert "widened 3 times" in population(wide, "here", 30.0, 3.0)["description"]
     assert "widened" not in population(wide, "here", 30.0, 1.0)["description"]
 
 

@@ -137,7 +137,7 @@ def test_a_link_shows_what_else_it_might_be() -> None:
     text = "\n".join(describe_link("lte-good"))
     assert "    server: 3 ms to 80 ms: light in glass" in text
     assert "    load: nobody else or one other user: invented: " in text
-    assert "    link.cell.radio: fixed: another carrier" in text
+    assert "    link.cell.radio: fixed: a different carrier" in text
 
 
 def test_a_link_shows_it() -> None:

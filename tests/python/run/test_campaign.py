@@ -257,7 +257,7 @@ def test_results_give_pandas_frames_and_show_themselves(tmp_path: Path) -> None:
 def test_a_folder_that_was_left_before_its_first_run_says_so(tmp_path: Path) -> None:
     with Writer(tmp_path / "s", "s"):
         pass
-    with pytest.raises(ResultsError, match="stopped before the first run; start it again"):
+    with pytest.raises(ResultsError, match="stopped before its first run; start it again"):
         open_results(tmp_path / "s")
 
 
