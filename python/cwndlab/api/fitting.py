@@ -185,7 +185,7 @@ def clients_population(
     )
     widest = max(found.check.widening for _, found in clients)
     if widest > 1:
-        note += f" Links are widened by up to {widest:.2g} times for unexplained differences."
+        note += f" Links are widened by a factor of up to {widest:.2g} for unexplained differences."
     return {"title": heading, "description": note, "users": users}
 
 

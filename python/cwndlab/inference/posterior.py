@@ -203,8 +203,8 @@ def population(
     note = "Links inferred from a measurement by cwndlab link fit."
     if widening > 1:
         note += (
-            " These links do not fully explain the measurement; their spread is widened "
-            f"{widening:.2g} times."
+            " These links do not fully explain the measurement; their spread is widened by "
+            f"a factor of {widening:.2g}."
         )
     users = []
     for n, (family, point) in enumerate(draws):

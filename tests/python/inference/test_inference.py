@@ -270,7 +270,7 @@ def test_an_unexplained_fit_writes_wider_links() -> None:
     assert np.array([point for _, point in wide]).std(axis=0) == pytest.approx(
         3 * near.std(axis=0), rel=0.15
     )
-    assert "widened 3 times" in population(wide, "here", 30.0, 3.0)["description"]
+    assert "widened by a factor of 3" in population(wide, "here", 30.0, 3.0)["description"]
     assert "widened" not in population(wide, "here", 30.0, 1.0)["description"]
 
 
