@@ -13,7 +13,7 @@ pub enum EcnMode {
     Passive,
     /// Ask for it, and agree if the peer asks.
     Active,
-    /// The same for accurate ECN (RFC 9768; `tcp_ecn` 3 of Linux 6.18), which falls back to that.
+    /// The same for accurate ECN (RFC 9768; `tcp_ecn` 3 of Linux 7.0), which falls back to that.
     Accurate,
 }
 
