@@ -378,29 +378,6 @@ impl LinuxEndpoint {
         self.event(TcpEvent::Established);
     }
 
-    /// `tcp_sndbuf_expand`: room for twice the window, headers and bookkeeping included.
-    #[inline(always)]
-    fn expand_send_buffer(&mut self) {
-        let segments = self.sk.snd_cwnd.max(self.sk.reordering + 1);
-        if segments > self.buffer.sized_for_pkts {
-            self.expand_send_buffer_for(segments);
-        }
-    }
-
-    #[inline(never)]
-    fn expand_send_buffer_for(&mut self, segments: u32) {
-        let segments = self.settings.initial_cwnd_pkts.max(segments);
-        let wish = self.congestion.sndbuf_expand(&mut self.sk);
-        if wish.is_none() {
-            // It never shrinks. An algorithm with a wish is asked each time.
-            self.buffer.sized_for_pkts = segments;
-        }
-        let factor = wish.unwrap_or(2);
-        let wanted = u64::from(factor) * u64::from(segments) * self.buffer.segment_room_bytes;
-        let largest = u64::from(self.settings.send.send_buffer_max_bytes);
-        self.buffer.sndbuf_bytes = self.buffer.sndbuf_bytes.max(wanted.min(largest));
-    }
-
     // Segments.
 
     #[inline]
@@ -551,30 +528,6 @@ impl LinuxEndpoint {
             self.handle_data(segment, end, is_predicted);
         }
         true
-    }
-
-    /// `tcp_check_space`: the application may write again.
-    #[inline]
-    fn check_space(&mut self) {
-        if !self.buffer.is_blocked {
-            return;
-        }
-        let grows_at_full_window = self.settings.send.send_buffer_grows_at_full_window;
-        if grows_at_full_window || self.in_flight() < self.sk.snd_cwnd {
-            self.expand_send_buffer();
-            self.sk.snd_cwnd_stamp = self.sk.cc_jiffies32;
-        }
-        if self.buffer.is_writable() {
-            self.buffer.is_blocked = false;
-            self.buffer.chrono.stop(Limit::SendBuffer, self.clock.now());
-        }
-    }
-
-    /// Everything written is sent, and the application cannot write: the buffer limits.
-    pub(crate) fn note_send_buffer_limit(&mut self) {
-        if !self.has_unsent() && self.buffer.is_blocked {
-            self.buffer.chrono.start(Limit::SendBuffer, self.clock.now());
-        }
     }
 
     pub(crate) fn enter_quick_ack(&mut self, max: u32) {
