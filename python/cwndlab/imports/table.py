@@ -74,7 +74,7 @@ def read_table(file: IO[bytes], warm_up_s: float) -> Measurement:
     """Read a log of one flow, line by line.
 
     Raises:
-        MeasurementError: there is no column of times or of data, or a line has no numbers.
+        MeasurementError: the time column or the data column is missing, or a line has no numbers.
     """
     # Line ends may be those of any system.
     lines = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline=None)

@@ -93,7 +93,7 @@ def load_population(name: str, folder: Path | None = None) -> Population:
     """Return a population by name; a name that ends in `.toml` is a file relative to `folder`.
 
     Raises:
-        UnknownNameError: there is no population of this name.
+        UnknownNameError: there is no population with this name.
         StudyError: the file does not describe a population; the message names the file, line and
             key of each problem.
     """
