@@ -50,7 +50,7 @@ def lateness(report: dict[str, object]) -> str:
     cpu = report["cpu_pct"]
     return (
         f"late p50 {late['p50_us']:.0f}, p99 {late['p99_us']:.0f}, max {late['max_us']:.0f} us; "
-        f"{drops} ring drops; {cpu:.0f} % of a core"
+        f"{drops} ring drops; {report['merged']} merged; {cpu:.0f} % of a core"
     )
 
 

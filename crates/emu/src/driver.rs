@@ -9,6 +9,7 @@ use cwndlab_units::{Duration, Output, Time};
 use serde::Serialize;
 
 use crate::awake::Awake;
+use crate::delivery::Delivery;
 use crate::realtime::change_processor;
 use crate::{Clock, Durations, Frame, Percentiles, Priority, Tun, set_priority};
 
@@ -82,6 +83,8 @@ pub struct Report {
     pub ring_drops: u64,
     /// Frames that a namespace did not take.
     pub refused: u64,
+    /// Frames that were late and were written as one packet with the one before.
+    pub merged: u64,
     /// Packets that are no IPv4, which were not let in.
     pub foreign: u64,
     /// Whether the emulator ran before everything else.
@@ -101,10 +104,13 @@ pub struct Emulator<L, T> {
     late: Durations,
     reading: Durations,
     writing: Durations,
-    /// When the last frame was about to be written.
-    last_departure: Time,
+    /// When the last frame was about to be written, if that was written by itself.
+    last_alone: Option<Time>,
+    /// What is about to be written.
+    delivery: Delivery,
     arrived: u64,
     refused: u64,
+    merged: u64,
     foreign: u64,
     last_arrival: Time,
     keeps_awake: bool,
@@ -120,9 +126,11 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
             late: Durations::default(),
             reading: Durations::default(),
             writing: Durations::default(),
-            last_departure: Time::ZERO,
+            last_alone: None,
+            delivery: Delivery::default(),
             arrived: 0,
             refused: 0,
+            merged: 0,
             foreign: 0,
             last_arrival: Time::ZERO,
             keeps_awake: true,
@@ -181,6 +189,7 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
             arrived: self.arrived,
             ring_drops,
             refused: self.refused,
+            merged: self.merged,
             foreign: self.foreign,
             is_realtime,
             cpu_pct: 100.0 * cpu as f64 / elapsed.as_nanos().max(1) as f64,
@@ -196,24 +205,48 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
             // The tap sees the link as it is at its own time, not as it is when the loop is late.
             let wake = self.tap.wake_time();
             let until = now.min(wake);
-            match self.link.poll(until) {
-                Some(Output::Packet { at, port, packet }) => {
-                    let actual = clock.now();
-                    self.late.record(actual.saturating_since(at));
-                    if at <= self.last_departure {
-                        self.writing.record(actual.saturating_since(self.last_departure));
-                    }
-                    self.last_departure = actual;
-                    if !self.tuns.get(usize::from(port)).is_some_and(|tun| tun.write(&packet)) {
-                        self.refused += 1;
-                    }
-                    self.tap.handle_departure(actual, at, port, &packet);
+            let output = self.link.poll(until);
+            if let Some(Output::Packet { at, port, packet }) = output {
+                let mut actual = clock.now();
+                if let Err(packet) = self.delivery.add(actual, at, port, packet) {
+                    self.deliver(actual);
+                    actual = clock.now();
+                    let _ = self.delivery.add(actual, at, port, packet); // nothing is there
                 }
+                if !self.delivery.is_open() {
+                    self.deliver(actual);
+                }
+                continue;
+            }
+            self.deliver(clock.now());
+            match output {
                 Some(Output::Event { at, event }) => self.tap.handle_event(at, &event),
-                None if wake <= now => self.tap.handle_wake(wake, &mut self.link),
-                None => return self.link.wake_time().min(wake),
+                _ if wake <= now => self.tap.handle_wake(wake, &mut self.link),
+                _ => return self.link.wake_time().min(wake),
             }
         }
+    }
+
+    /// Writes what waits to be written, at `actual`.
+    fn deliver(&mut self, actual: Time) {
+        let frames = self.delivery.frames();
+        let Some(&(first, _)) = frames.first() else { return };
+        let is_alone = frames.len() == 1;
+        let before = self.last_alone.take().filter(|&before| is_alone && first <= before);
+        if let Some(before) = before {
+            self.writing.record(actual.saturating_since(before));
+        }
+        self.last_alone = is_alone.then_some(actual);
+        frames.iter().for_each(|&(at, _)| self.late.record(actual.saturating_since(at)));
+        self.merged += frames.len() as u64 - 1;
+        let port = self.delivery.port();
+        if !self.tuns.get(usize::from(port)).is_some_and(|tun| self.delivery.write(tun)) {
+            self.refused += self.delivery.frames().len() as u64;
+        }
+        for (at, frame) in self.delivery.frames() {
+            self.tap.handle_departure(actual, *at, port, frame);
+        }
+        self.delivery.clear();
     }
 
     /// Takes in what a namespace has sent before `end`.
@@ -310,6 +343,7 @@ mod tests {
             arrived: 1_000,
             ring_drops,
             refused,
+            merged: 0,
             foreign: 0,
             is_realtime: true,
             cpu_pct: 5.0,

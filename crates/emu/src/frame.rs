@@ -13,7 +13,10 @@ pub const MTU_BYTES: usize = 1500;
 /// So many free buffers are kept; more than that were a queue that has drained.
 const MOST_FREE: usize = 65_536;
 
-type Buffer = [u8; MTU_BYTES];
+/// What the kernel puts before each packet of a TUN, and expects there: `virtio_net_hdr`.
+pub(crate) const VIRTIO_BYTES: usize = 10;
+
+type Buffer = [u8; VIRTIO_BYTES + MTU_BYTES];
 
 type FreeBuffers = Vec<Box<Buffer>>;
 
@@ -21,7 +24,8 @@ thread_local! {
     static FREE: RefCell<FreeBuffers> = const { RefCell::new(Vec::new()) };
 }
 
-/// An IPv4 packet. Its buffer goes back to the pool of the thread that drops it.
+/// An IPv4 packet, with the kernel's header of it. Its buffer goes back to the pool of the thread
+/// that drops it.
 #[derive(Debug)]
 pub struct Frame {
     /// `None` only while it is dropped.
@@ -33,11 +37,15 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// A frame filled by `read`, which returns how many bytes it wrote, or `None` if there is
-    /// nothing to read.
+    /// A frame filled by `read`, which returns how many bytes it wrote, the kernel's header
+    /// included, or `None` if there is nothing to read.
     pub(crate) fn read(read: impl FnOnce(&mut [u8]) -> Option<usize>) -> Option<Self> {
-        let mut buffer = FREE.with_borrow_mut(Vec::pop).unwrap_or_else(|| Box::new([0; MTU_BYTES]));
-        let bytes = read(&mut buffer[..]).map_or(0, |bytes| bytes.min(MTU_BYTES) as u16);
+        let new = || Box::new([0; VIRTIO_BYTES + MTU_BYTES]);
+        let mut buffer = FREE.with_borrow_mut(Vec::pop).unwrap_or_else(new);
+        let read = read(&mut buffer[..]).unwrap_or(0);
+        // The kernel has computed all checksums; nothing is left to do for who gets the packet.
+        buffer[..VIRTIO_BYTES].fill(0);
+        let bytes = read.saturating_sub(VIRTIO_BYTES).min(MTU_BYTES) as u16;
         let frame = Self { buffer: Some(buffer), bytes, user: 1, flow: 0, entered: Time::ZERO };
         (bytes > 0).then_some(frame)
     }
@@ -49,15 +57,21 @@ impl Frame {
     pub fn new(content: &[u8]) -> Self {
         assert!(!content.is_empty() && content.len() <= MTU_BYTES, "{} bytes", content.len());
         let frame = Self::read(|buffer| {
-            buffer[..content.len()].copy_from_slice(content);
-            Some(content.len())
+            buffer[VIRTIO_BYTES..][..content.len()].copy_from_slice(content);
+            Some(VIRTIO_BYTES + content.len())
         });
         frame.expect("there is content")
     }
 
     /// The packet.
     pub fn content(&self) -> &[u8] {
-        &self.buffer.as_ref().expect("not dropped")[..usize::from(self.bytes)]
+        &self.with_header()[VIRTIO_BYTES..]
+    }
+
+    /// The packet behind the kernel's header.
+    pub(crate) fn with_header(&self) -> &[u8] {
+        let buffer = self.buffer.as_ref().expect("not dropped");
+        &buffer[..VIRTIO_BYTES + usize::from(self.bytes)]
     }
 
     /// Whether it is a whole IPv4 packet, which the link may look into.
@@ -121,7 +135,8 @@ impl Packet for Frame {
 
     fn mark_ce(&mut self) {
         let bytes = usize::from(self.bytes);
-        ip::mark_ce(&mut self.buffer.as_mut().expect("not dropped")[..bytes]);
+        let buffer = self.buffer.as_mut().expect("not dropped");
+        ip::mark_ce(&mut buffer[VIRTIO_BYTES..][..bytes]);
     }
 }
 

@@ -13,12 +13,14 @@
 //! Nothing has a name outside the process: namespaces are held by open files, TUNs are not
 //! persistent. Whichever way the process ends, the kernel takes all of it back.
 //!
-//! Only IPv4 crosses; segmentation is the sender's, so that every packet is seen as it is sent.
+//! Only IPv4 crosses; segmentation is the sender's, so that every packet is seen as it is sent. What
+//! is late already is merged before it is written, as a network device with GRO would.
 
 #![cfg(target_os = "linux")]
 
 mod awake;
 mod clock;
+mod delivery;
 mod device;
 mod driver;
 mod durations;

@@ -1,7 +1,7 @@
 //! TUN devices: where packets of a namespace enter the emulator and come back.
 
 use std::fs;
-use std::io;
+use std::io::{self, IoSlice};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -78,14 +78,19 @@ impl Tun {
         })
     }
 
-    /// Gives a frame to the namespace. Returns whether the kernel took it.
-    pub(crate) fn write(&self, frame: &Frame) -> bool {
-        let content = frame.content();
-        // SAFETY: the content is as long as is said.
+    /// Gives a packet to the namespace, in parts of which the first begins with the kernel's header.
+    /// Returns whether the kernel took it.
+    pub(crate) fn write(&self, parts: &[IoSlice<'_>]) -> bool {
+        let total: usize = parts.iter().map(|part| part.len()).sum();
+        // SAFETY: an IoSlice is an iovec, and there are as many as is said.
         let bytes = unsafe {
-            libc::write(self.descriptor.as_raw_fd(), content.as_ptr().cast(), content.len())
+            libc::writev(
+                self.descriptor.as_raw_fd(),
+                parts.as_ptr().cast(),
+                parts.len() as libc::c_int,
+            )
         };
-        usize::try_from(bytes) == Ok(content.len())
+        usize::try_from(bytes) == Ok(total)
     }
 
     pub(crate) fn raw_descriptor(&self) -> i32 {
@@ -138,7 +143,7 @@ fn open(name: &str) -> io::Result<OwnedFd> {
     // SAFETY: nobody else has it.
     let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor) };
     let mut request = request(name)?;
-    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
+    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR) as i16;
     control_device(&descriptor, libc::TUNSETIFF as libc::Ioctl, &mut request)?;
     Ok(descriptor)
 }

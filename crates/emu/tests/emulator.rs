@@ -55,13 +55,34 @@ impl<L> Tap<L> for Counts {
     }
 }
 
-struct Bed {
-    ends: [Namespace; 2],
-    stop: Stop,
-    emulator: thread::JoinHandle<io::Result<(Report, Counts)>>,
+/// A machine that stands still for 10 ms, 20 times a second.
+#[derive(Default)]
+struct Stalls(u64);
+
+impl<L> Tap<L> for Stalls {
+    fn handle_arrival(&mut self, _now: Time, _port: u16, _frame: &mut Frame) {}
+
+    fn handle_departure(&mut self, now: Time, at: Time, _port: u16, _frame: &Frame) {
+        assert!(at <= now);
+    }
+
+    fn wake_time(&self) -> Time {
+        Time::from_millis(50 * self.0)
+    }
+
+    fn handle_wake(&mut self, _now: Time, _link: &mut L) {
+        self.0 += 1;
+        thread::sleep(std::time::Duration::from_millis(10));
+    }
 }
 
-impl Bed {
+struct Bed<T> {
+    ends: [Namespace; 2],
+    stop: Stop,
+    emulator: thread::JoinHandle<io::Result<(Report, T)>>,
+}
+
+impl<T: Tap<AnyLink<Frame>> + Default + Send + 'static> Bed<T> {
     /// None, with the reason printed, where there is no right to.
     fn new(down: StageConfig, up: StageConfig) -> Option<Self> {
         if let Some(reason) = what_is_missing() {
@@ -82,13 +103,13 @@ impl Bed {
             move || {
                 let link = Duplex::new(wire(down, "down"), wire(up, "up"));
                 let link: AnyLink<Frame> = AnyLink::Duplex(Box::new(link));
-                Emulator::new(link, tuns, Counts::default()).run(Clock::start(), Time::NEVER, &stop)
+                Emulator::new(link, tuns, T::default()).run(Clock::start(), Time::NEVER, &stop)
             }
         });
         Some(Self { ends, stop, emulator })
     }
 
-    fn finish(self) -> (Report, Counts) {
+    fn finish(self) -> (Report, T) {
         self.stop.stop();
         self.emulator.join().expect("no panic").expect("no error")
     }
@@ -108,7 +129,7 @@ fn limited(mbit_s: u64, queue_packets: u32, millis: u64) -> StageConfig {
 
 #[test]
 fn a_round_trip_takes_both_delays() {
-    let Some(bed) = Bed::new(delayed(20), delayed(30)) else { return };
+    let Some(bed) = Bed::<Counts>::new(delayed(20), delayed(30)) else { return };
     let server = bed.ends[0].run(|| UdpSocket::bind((SERVER, 9))).expect("bound");
     let client = bed.ends[1].run(|| UdpSocket::bind((CLIENT, 9))).expect("bound");
     let clock = Clock::start();
@@ -135,7 +156,7 @@ fn a_round_trip_takes_both_delays() {
 #[test]
 fn a_bulk_transfer_gets_the_rate_of_the_link_and_no_more() {
     let queue_packets = 60;
-    let Some(bed) = Bed::new(limited(20, queue_packets, 10), delayed(10)) else { return };
+    let Some(bed) = Bed::<Counts>::new(limited(20, queue_packets, 10), delayed(10)) else { return };
     let listener = bed.ends[0].run(|| TcpListener::bind((SERVER, 80))).expect("bound");
     let sender = thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("accepted");
@@ -169,11 +190,33 @@ fn a_bulk_transfer_gets_the_rate_of_the_link_and_no_more() {
 }
 
 #[test]
+fn what_is_late_is_merged_and_arrives_whole() {
+    let Some(bed) = Bed::<Stalls>::new(limited(100, 500, 2), delayed(2)) else { return };
+    let content: Vec<u8> = (0..8_000_000_u32).map(|n| (n % 251) as u8).collect();
+    let listener = bed.ends[0].run(|| TcpListener::bind((SERVER, 80))).expect("bound");
+    let sender = thread::spawn({
+        let content = content.clone();
+        move || listener.accept().expect("accepted").0.write_all(&content).expect("sent")
+    });
+    let mut client = bed.ends[1].run(|| TcpStream::connect((SERVER, 80))).expect("connected");
+    let mut received = Vec::new();
+    client.read_to_end(&mut received).expect("read");
+    sender.join().expect("no panic");
+    assert!(received == content, "{} of {} bytes", received.len(), content.len());
+    let (report, _) = bed.finish();
+    let packets = content.len() as u64 / 1448;
+    assert!(report.merged > packets / 20, "{report:?}");
+    assert!(report.merged < packets, "what is in time is not merged: {report:?}");
+    assert_eq!((report.refused, report.ring_drops), (0, 0));
+    assert!(report.lateness.count > packets, "each frame is counted: {report:?}");
+}
+
+#[test]
 fn jitter_and_loss_work_in_real_time_too() {
     let jitter = JitterConfig::Uniform { max: Duration::from_millis(5) };
     let loss = LossConfig::Periodic { every: 10.try_into().expect("not 0") };
     let down = StageConfig { jitter: Some(jitter), loss: Some(loss), ..delayed(1) };
-    let Some(bed) = Bed::new(down, delayed(1)) else { return };
+    let Some(bed) = Bed::<Counts>::new(down, delayed(1)) else { return };
     let server = bed.ends[0].run(|| UdpSocket::bind((SERVER, 9))).expect("bound");
     let client = bed.ends[1].run(|| UdpSocket::bind((CLIENT, 9))).expect("bound");
     for number in 0..100_u8 {

@@ -6,6 +6,7 @@ mod checksum;
 mod flight;
 mod headers;
 pub mod ip;
+pub mod merged;
 mod pcap;
 mod ranges;
 mod retransmissions;
@@ -14,6 +15,7 @@ pub mod seq;
 
 pub use flight::Flight;
 pub use headers::{Peer, TcpPacket, ipv4_headers};
+pub use merged::Merged;
 pub use pcap::Pcap;
 pub use ranges::Ranges;
 pub use retransmissions::{Bursts, Retransmissions};
