@@ -37,6 +37,8 @@ const MOST_PACKETS = 120_000;
 const BITS_PER_PACKET = 1448 * 8;
 
 const results = new Map<string, Drawn>();
+/** By algorithm the turn of what is drawn: workers may answer an older turn after a newer one. */
+const taken = new Map<string, number>();
 const captures = new Map<string, Packets>();
 const refusals = new Map<string, string>();
 let setting = settingOf(location.hash);
@@ -152,7 +154,7 @@ function run(asked: number, until_s: number, done: () => void, isUrgent = true):
         if (reply.until_s > 0) paceMs.perSecond = reply.took_ms / reply.until_s;
         if (isCurrent && until_s === duration_s) repetitions!.keep(algorithm, repetition, reply.figures);
       }
-      take(algorithm, reply);
+      take(algorithm, reply, asked);
       left -= 1;
       if (left === 0 || performance.now() - began_ms > PATIENCE_MS) showCurves();
       if (left === 0 && isCurrent) done();
@@ -189,7 +191,10 @@ function goOn(asked: number): void {
   if (setting.beside === "") repetitions!.go();
 }
 
-function take(algorithm: string, reply: Drawn | Refusal): void {
+/** Keeps a run for drawing, unless a newer one is there or it is the refusal of an older setting. */
+function take(algorithm: string, reply: Drawn | Refusal, asked: number): void {
+  if (asked < (taken.get(algorithm) ?? 0) || (asked < turn && "refusal" in reply)) return;
+  taken.set(algorithm, asked);
   captures.delete(algorithm);
   if ("refusal" in reply) {
     refusals.set(algorithm, reply.refusal);

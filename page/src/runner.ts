@@ -5,7 +5,7 @@ import type { Reading, RecordingFile, Replies, Reply, Task } from "./worker.ts";
 
 /** A task may take so long before its worker is ended. */
 const MOST_MS = 20_000;
-/** A task that nobody waits for any more is ended where tasks of late took longer than this. */
+/** A task that nobody waits for any more is ended where it, or the one before it, took longer than this. */
 const PATIENCE_MS = 60;
 
 interface Job {
@@ -45,7 +45,8 @@ export class Runner {
   clear(): void {
     this.waiting = [];
     for (const slot of this.slots) {
-      if (slot.job === null || slot.job.isUrgent || this.took_ms < PATIENCE_MS) continue;
+      if (slot.job === null || slot.job.isUrgent) continue;
+      if (Math.max(this.took_ms, performance.now() - slot.began_ms) < PATIENCE_MS) continue;
       clearTimeout(slot.timer);
       slot.job = null;
       this.renew(slot);
