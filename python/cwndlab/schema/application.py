@@ -52,10 +52,15 @@ class OnOff(Model):
     """Alternating periods of bulk data and silence."""
 
     kind: Literal["on_off"] = "on_off"
-    on_ns: _Time = Field(description="mean duration of a period of sending")
-    off_ns: _Time = Field(description="mean duration of a period of silence")
+    on_ns: _Time = Field(
+        description="mean duration of a period in which the application sends data"
+    )
+    off_ns: _Time = Field(
+        description="mean duration of a period in which the application sends nothing"
+    )
     distribution: Distribution = Field(
-        default="fixed", description="probability distribution of both durations"
+        default="fixed",
+        description="probability distribution of the durations of sending and silence",
     )
 
 
@@ -63,78 +68,83 @@ class RequestResponse(Model):
     """The receiver requests data, the sender responds, and the receiver pauses."""
 
     kind: Literal["request_response"] = "request_response"
-    request_bytes: _Size = Field(description="size of a request")
-    response_bytes: _Size = Field(description="size of a response")
-    think_ns: _Pause = Field(default=0, description="pause from a response to the next request")
+    request_bytes: _Size = Field(description="size of each request")
+    response_bytes: _Size = Field(description="size of each response")
+    think_ns: _Pause = Field(
+        default=0, description="pause between the end of a response and the next request"
+    )
     count: _Positive | None = Field(
-        default=None, description="number of requests; if absent, they continue until the run ends"
+        default=None,
+        description="number of requests; if absent, requests continue until the run ends",
     )
 
 
 class Paced(Model):
-    """Writes of equal size at equal intervals, after an optional period of bulk data."""
+    """Writes of equal size at equal intervals, after an optional bulk transfer."""
 
     kind: Literal["paced"] = "paced"
-    bits_per_sec: _Rate = Field(description="mean rate of the writes")
-    write_bytes: _Size = Field(description="size of a write")
+    bits_per_sec: _Rate = Field(description="mean rate at which the application writes data")
+    write_bytes: _Size = Field(description="size of each write of the application")
     bulk_for_ns: _Pause = Field(
-        default=0, description="duration of the bulk data before the first write"
+        default=0, description="duration of the bulk transfer that precedes the writes"
     )
 
 
 class WindowedFile(Model):
-    """A file sent in blocks, with a limited number not yet acknowledged by the application."""
+    """A file sent in blocks; only a limited number of blocks may await acknowledgement."""
 
     kind: Literal["windowed_file"] = "windowed_file"
-    request_bytes: _Size = Field(description="size of a block")
+    request_bytes: _Size = Field(description="size of each block")
     outstanding: _Positive = Field(
-        description="largest number of blocks sent and not yet acknowledged"
+        description="maximum number of blocks that have been sent and not yet acknowledged by "
+        "the receiving application"
     )
     total_bytes: _Size | None = Field(
-        default=None, description="size of the file; if absent, unlimited"
+        default=None, description="size of the file; if absent, the file has no end"
     )
 
 
 class Http(Model):
     """A transfer of one file over HTTP by a client on the user's device.
 
-    The file is downloaded, or uploaded if the direction is uplink.
+    The client downloads the file, or uploads it if the direction of the flow is uplink.
     """
 
     kind: Literal["http"] = "http"
     bytes: _Whole = Field(description="size of the file")
     chunk_bytes: _Size | None = Field(
         default=None,
-        description="size of the chunks of an upload; the server answers each chunk before the "
-        "next is sent; if absent, the file is a single chunk",
+        description="size of the chunks of an upload; the client sends a chunk after the server "
+        "has answered the previous chunk; if absent, the file is sent as a single chunk",
     )
     is_upload: Annotated[bool, Inferred()] = Field(
-        description="true for an upload, in which the client sends the file"
+        description="whether the client uploads the file instead of downloading it"
     )
 
 
 class Sftp(Model):
     """A transfer of one file over SFTP by a client on the user's device.
 
-    The file is downloaded, or uploaded if the direction is uplink.
+    The client downloads the file, or uploads it if the direction of the flow is uplink.
     """
 
     kind: Literal["sftp"] = "sftp"
     bytes: _Whole = Field(description="size of the file")
-    request_bytes: Annotated[_Positive, Inferred()] = Field(description="size of a block")
+    request_bytes: Annotated[_Positive, Inferred()] = Field(description="size of each block")
     outstanding: Annotated[_Positive, Inferred()] = Field(
-        description="largest number of blocks requested and not yet answered"
+        description="maximum number of blocks that have been requested and not yet answered"
     )
     is_upload: Annotated[bool, Inferred()] = Field(
-        description="true for an upload, in which the client sends the file"
+        description="whether the client uploads the file instead of downloading it"
     )
 
 
 class Web(Model):
-    """Web pages over one connection: a document, then all its objects simultaneously.
+    """Web pages over one connection: a client loads a document, then all objects simultaneously.
 
-    The default is the median page on a phone: 18 kB of HTML, 66 requests and 2,311 kB in total
-    (HTTP Archive, Web Almanac 2024, chapter Page Weight). The default times are our assumptions.
+    The default values describe the median page on a phone: 18 kB of HTML, 66 requests and 2,311 kB
+    in total (HTTP Archive, Web Almanac 2024, chapter Page Weight). The default times are
+    assumptions of cwndlab.
     """
 
     kind: Literal["web"] = "web"
@@ -142,27 +152,31 @@ class Web(Model):
         description="size of a page's document, which is loaded before its objects"
     )
     objects: Annotated[Count, IfAbsent(65)] = Field(
-        description="number of objects that the document refers to"
+        description="number of objects on a page, such as images and scripts, that load after "
+        "the document"
     )
-    object_bytes: Annotated[_Size, IfAbsent(35_000)] = Field(description="size of each object")
+    object_bytes: Annotated[_Size, IfAbsent(35_000)] = Field(
+        description="size of each object of a page"
+    )
     parse_ns: Annotated[_Pause, IfAbsent(50_000_000)] = Field(
         default=0,
-        description="time between receiving the document and requesting its objects",
+        description="time between the end of the document and the requests for the objects of "
+        "the page",
     )
     think_ns: Annotated[_Pause, IfAbsent(2_000_000_000)] = Field(
         default=0, description="pause between the end of one page and the request for the next"
     )
     count: _Positive | None = Field(
-        default=None, description="number of pages; if absent, unlimited"
+        default=None, description="number of pages; if absent, pages continue until the run ends"
     )
 
 
 class Video(Model):
-    """A video in chunks; the client chooses each chunk's rate by the amount of buffered video.
+    """A video sent in chunks; the client chooses each chunk's rate by the amount of buffered video.
 
-    The default ladder is that of Apple's HLS Authoring Specification for H.264. The default buffer
-    of 24 s is a tenth of the buffer of Huang and others (SIGCOMM 2014); reservoir and cushion are
-    the same fractions of the buffer as in that paper.
+    The default encoding rates come from Apple's HLS Authoring Specification for H.264. The default
+    buffer of 24 s is a tenth of the buffer in Huang and others (SIGCOMM 2014); the reservoir and
+    the cushion are the same fractions of the buffer as in their paper.
     """
 
     kind: Literal["video"] = "video"
@@ -182,12 +196,13 @@ class Video(Model):
                 7_800_000,
             )
         ),
-    ] = Field(description="encoding rates of the video, in ascending order")
+    ] = Field(description="encoding rates that the client can choose from, in ascending order")
     chunk_ns: Annotated[_Time, IfAbsent(2_000_000_000)] = Field(
-        description="playing time of one chunk"
+        description="playing time of one chunk of the video"
     )
     buffer_ns: Annotated[_Time, IfAbsent(24_000_000_000)] = Field(
-        description="size of the client's buffer in playing time; at least ten chunks"
+        description="playing time of the video that the client's buffer can hold; at least ten "
+        "chunks"
     )
 
     @field_validator("rungs_bits_per_sec")
@@ -210,16 +225,16 @@ class Video(Model):
 class Datagrams(Model):
     """UDP datagrams of equal size at equal intervals, as in a voice call.
 
-    The default is G.711: 64 kbit/s in frames of 20 ms (RFC 3551 section 4.5.14), each with 12
-    bytes of RTP header (RFC 3550 section 5.1).
+    The default values describe a G.711 call: 64 kbit/s in frames of 20 ms (RFC 3551 section
+    4.5.14), each with 12 bytes of RTP header (RFC 3550 section 5.1).
     """
 
     kind: Literal["datagrams"] = "datagrams"
     bytes: Annotated[_Whole, IfAbsent(172)] = Field(
-        description="payload of each datagram, at most 1,472 bytes"
+        description="payload of each UDP datagram, at most 1,472 bytes"
     )
     interval_ns: Annotated[_Time, IfAbsent(20_000_000)] = Field(
-        description="interval between two datagrams"
+        description="time between two UDP datagrams"
     )
 
     @field_validator("bytes")
@@ -254,7 +269,9 @@ def _written(model: type[Model]) -> type[Model]:
     form = written_form(model, is_whole=True)
     if model is not Sftp:
         return form
-    description = f"client whose request sizes are used: {', '.join(sftp_clients())}"
+    description = (
+        f"SFTP client, which determines size and number of requests: {', '.join(sftp_clients())}"
+    )
     client = (str, Field(default="openssh", description=description))
     return create_model(model.__name__, __base__=form, __doc__=model.__doc__, client=client)
 

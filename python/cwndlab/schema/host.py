@@ -18,65 +18,74 @@ NO_HOST = "none"
 
 
 class Host(Model):
-    """A network device of a host: its queue, its buffer and its rate."""
+    """The network device of a machine, with its transmit queue, its buffer and its rates."""
 
-    queue_packets: Packets = Field(description="limit of the device's queue (txqueuelen)")
+    queue_packets: Packets = Field(
+        description="maximum number of packets in the transmit queue "
+        "of the device (txqueuelen in Linux)"
+    )
     qdisc: Literal["pfifo", "fq", "fq_codel", "pie", "dualpi2"] = Field(
         default="pfifo",
-        description="queueing discipline: fq serves flows in turn and paces them; fq_codel, pie "
-        "and dualpi2 drop or mark packets early, with default parameters",
+        description="queueing discipline of the transmit queue: pfifo is a first-in, first-out "
+        "queue; fq serves flows in turn and paces them; fq_codel, pie and dualpi2 drop or mark "
+        "packets early, with default parameters",
     )
     buffer_bytes: Annotated[Count, Written(SizeText, "_bytes")] = Field(
         default=0,
-        description="size of the device's own buffer, which always has room for one packet",
+        description="size of the buffer in the device, behind the transmit queue; the buffer "
+        "can always hold one packet",
     )
     bits_per_sec: Annotated[Count, Written(RateText, "bits_per_sec", "rate")] | None = Field(
         default=None,
         description="sending rate of the device; if absent, the link determines when packets "
-        "leave its buffer",
+        "leave the buffer of the device",
     )
     packet_ns: Annotated[Count, Written(DurationText, "ns", "time")] = Field(
         default=0,
-        description="time that the device needs for each packet, in addition to the transmission "
-        "time at its rate",
+        description="time that the device needs to send each packet, in addition to the "
+        "transmission time at its rate",
     )
     gso_packets: Annotated[int, Field(ge=1, le=2**16)] = Field(
         default=1,
-        description="largest number of segments that TCP passes down as one packet (GSO); 1 "
-        "disables segmentation offload",
+        description="maximum number of segments that TCP passes to the device as one packet "
+        "(GSO); 1 disables segmentation offload",
     )
     orphans: bool = Field(
         default=False,
-        description="whether packets in the device do not count towards the socket's limit, so "
-        "TCP Small Queues has no effect",
+        description="whether packets in the device no longer count towards the limit of their "
+        "socket, so TCP Small Queues has no effect",
     )
     gro_ns: Annotated[Count, Written(DurationText, "_ns")] | None = Field(
         default=None,
-        description="segments received within this time are merged (GRO); if absent, none are",
+        description="time within which the host merges received segments (GRO); if absent, the "
+        "host does not merge segments",
     )
     wake_ns: Annotated[Count, Written(DurationText, "ns", "time")] = Field(
         default=0,
-        description="delay from the arrival of data until a waiting application starts to read",
+        description="time between the arrival of data and the moment at which a waiting "
+        "application starts to read them",
     )
     read_ns: Annotated[Count, Written(DurationText, "ns", "time")] = Field(
         default=0,
-        description="duration of a read; data that arrive during a read are read right after it",
+        description="duration of a read by the application; data that arrive during a read are "
+        "read immediately after it",
     )
     receive_bits_per_sec: Annotated[Count, Written(RateText, "bits_per_sec", "rate")] | None = (
         Field(
             default=None,
-            description="rate at which the host processes packets from the link; if absent, "
-            "without delay",
+            description="rate at which the host processes received packets; if absent, "
+            "the processing time does not depend on the packet size",
         )
     )
     receive_packet_ns: Annotated[Count, Written(DurationText, "ns", "time")] = Field(
         default=0,
-        description="time that the host needs for each received packet, in addition to the time "
-        "at the receive rate",
+        description="time that the host needs to process each received packet, in addition to "
+        "the time at receive_rate",
     )
     receive_buffer_bytes: Annotated[Count, Written(SizeText, "_bytes")] = Field(
         default=0,
-        description="size of the queue of received packets; packets that do not fit are dropped",
+        description="size of the queue of received packets that wait for processing; packets "
+        "that do not fit are dropped",
     )
 
 
@@ -93,7 +102,11 @@ else:
         __doc__=Host.__doc__,
         preset=(
             str | None,
-            Field(default=None, description="name of a host, which the other keys modify"),
+            Field(
+                default=None,
+                description="name of a host preset; the other keys of this "
+                "table override its values",
+            ),
         ),
     )
 

@@ -18,14 +18,14 @@ def study_schema() -> dict[str, Any]:
     properties = schema["properties"]
     scalars = {key: value for key, value in properties.items() if key not in TABLES}
     scalars |= {
-        key: {"type": "string", "description": f"{key} in one line, instead of a table [{key}]"}
+        key: {"type": "string", "description": f"{key} in one line of text, not as a table [{key}]"}
         for key in _BOTH
     }
     tables = {key: value for key, value in properties.items() if key in TABLES}
     tables |= {key: _link(properties[key]) for key in ("link", "reverse_link")}
     study = {
         "type": "object",
-        "description": "name of the study, and all keys without a table of their own",
+        "description": "general settings of the study, such as its name and duration",
         "properties": scalars,
         "additionalProperties": False,
     }
@@ -43,13 +43,16 @@ def users_schema() -> dict[str, Any]:
     """The schema of a file of users."""
     schema = WrittenPopulation.model_json_schema(mode="validation")
     properties = schema["$defs"]["WrittenClass"]["properties"]
-    text = {"type": "string", "description": "a link in one line: lte-typical, ./my.toml"}
+    text = {
+        "type": "string",
+        "description": "a link in one line of text, such as lte-typical or ./my.toml",
+    }
     link = _link(properties["link"])
     properties["link"] = {"anyOf": [text, link], "description": link.pop("description")}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **schema,
-        "title": "A users file of cwndlab: a population of networks",
+        "title": "A users file of cwndlab: a population of users with their networks",
         "$defs": _definitions(schema["$defs"]),
     }
 

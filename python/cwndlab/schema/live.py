@@ -17,34 +17,36 @@ _Positive = Annotated[Count, Field(gt=0)]
 
 
 class LivePath(Model):
-    """Where and when a study is measured on a real network (`cwndlab live`)."""
+    """Place and time of the measurements of a study on a real network (`cwndlab live`)."""
 
     kind: Annotated[Literal["live"], Inferred()] = "live"
     place: str = Field(
         default="here",
-        description="name of the place; runs are measured only if --place gives the same name",
+        description="name of the place of measurement; `cwndlab live` measures only runs whose "
+        "place equals its option --place",
     )
     period: Annotated[str, Field(pattern=PERIOD)] | None = Field(
         default=None,
-        description='time of day in which runs are measured, by the local clock: "06:00-07:30"',
+        description='time of day at which runs are measured, in local time: "06:00-07:30"',
     )
     days: Days = Field(default="all", description="days of the week on which runs are measured")
     at_most: _Positive | None = Field(
         default=None,
-        description="largest number of runs of one combination of levels in one period of one day",
+        description="maximum number of runs of each combination of factor levels in one period "
+        "of one day",
     )
     pause_ns: Annotated[Count, Written(DurationText, "_ns"), IfAbsent(2 * 10**9)] = Field(
-        default=0, description="pause between two runs"
+        default=0, description="pause between two measured runs"
     )
     algorithm_on: AlgorithmOn = Field(
         default="sender",
-        description="machine that uses the study's algorithm; the other machine keeps its default "
-        "algorithm, which is cubic in simulations",
+        description="machine that uses the congestion control algorithm of the study; the other "
+        "machine keeps its default algorithm, which is cubic in simulations",
     )
     udp_bits_per_sec: Annotated[_Positive, Written(RateText, "_bits_per_sec")] | None = Field(
         default=None,
-        description="rate of UDP datagrams sent in parallel with the data, to measure loss and "
-        "jitter",
+        description="rate of the UDP datagrams that are sent in parallel with the data to "
+        "measure loss and jitter; if absent, none are sent",
     )
 
 

@@ -24,9 +24,12 @@ _FEWEST_CHOICES = 2
 class Basis(Model):
     """Origin of a range or a weight: published, invented, or partly both."""
 
-    source: str | None = Field(default=None, description="publication that contains the value")
+    source: str | None = Field(
+        default=None, description="publication or data set that the value is taken from"
+    )
     invented: str | None = Field(
-        default=None, description="parts that have no source, and reasons for the values chosen"
+        default=None,
+        description="parts of the value that no source supports, with the reasons for their choice",
     )
 
     @model_validator(mode="after")
@@ -46,10 +49,10 @@ class Basis(Model):
 class Choice(Model):
     """One value of a key that is not a number."""
 
-    name: str = Field(description="name of the choice")
+    name: str = Field(description="name of this choice")
     set: dict[str, Any] = Field(
         default={},
-        description="settings of this choice, by path; if absent, the link is unchanged",
+        description="settings of this choice, as PATH = VALUE; if absent, the link is unchanged",
     )
 
 
@@ -61,20 +64,24 @@ class Range(Basis):
     """
 
     paths: tuple[str, ...] = Field(
-        default=(), description="keys of the study that vary together, such as link.server"
+        default=(), description="keys of the study, such as link.server, that vary together"
     )
-    low: str | int | None = Field(default=None, description="smallest value")
-    high: str | int | None = Field(default=None, description="largest value")
+    low: str | int | None = Field(default=None, description="smallest value of the range")
+    high: str | int | None = Field(default=None, description="largest value of the range")
     unit: str = Field(
-        default="", description="unit of numbers that are written without a unit, such as users"
+        default="",
+        description="unit of the values, such as users, if they are written as "
+        "numbers without a unit",
     )
     scale: Literal["linear", "log"] = Field(
         default="linear",
-        description="scale on which values are distributed uniformly; further paths keep their "
-        "ratio (log) or difference (linear)",
+        description="scale on which the values are distributed uniformly; values of further "
+        "paths keep their ratio to the value of the first path (log) or their difference from "
+        "it (linear)",
     )
     choices: tuple[Choice, ...] = Field(
-        default=(), description="choices for a key that is not a number, one of which is drawn"
+        default=(),
+        description="choices for a key whose value is not a number; one choice is drawn at random",
     )
 
     @model_validator(mode="after")

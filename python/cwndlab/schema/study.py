@@ -21,76 +21,96 @@ User = Annotated[int, Field(ge=1, le=2**16 - 1)] | Literal["each"]
 
 
 class Flow(Model):
-    """One or more connections with the same settings; keys that are absent are the study's."""
+    """One or more connections with the same settings; the study provides the absent keys."""
 
     algorithm: str | None = Field(
-        default=None, description="congestion control of the sender; if absent, the study's"
+        default=None,
+        description="congestion control algorithm of the sender; if absent, the "
+        "algorithm of the study",
     )
     stack: str | None = Field(
-        default=None, description="stack profile of the sender; if absent, the study's"
+        default=None,
+        description="TCP stack profile of the sender; if absent, the stack of the study",
     )
     receiver_algorithm: str | None = Field(
-        default=None, description="congestion control of the receiver; if absent, the sender's"
+        default=None,
+        description="congestion control algorithm of the receiver; if absent, the "
+        "algorithm of the sender",
     )
     receiver_stack: str | None = Field(
-        default=None, description="stack profile of the receiver; if absent, the sender's"
+        default=None,
+        description="TCP stack profile of the receiver; if absent, the stack of the sender",
     )
     direction: DirectionWord | None = Field(
-        default=None, description="direction of the data; if absent, the study's"
+        default=None, description="direction of the data; if absent, the direction of the study"
     )
     user: User | None = Field(
         default=None,
-        description='number of the user on a shared medium, from 1; "each" gives each flow its '
-        "own user",
+        description="user of the cell or Wi-Fi channel to whom the flow belongs, counted from 1; "
+        '"each" assigns a different user to each flow',
     )
     application: WrittenApplication | None = Field(
-        default=None, description="application of the flow; if absent, the study's"
+        default=None, description="application of the flow; if absent, the application of the study"
     )
     bytes: SizeText | None = Field(
         default=None,
-        description="number of bytes to transfer; short form of an application of kind sized",
+        description='size of a single transfer; short form of application = { kind = "sized", '
+        "bytes = ... }",
     )
-    start: DurationText = Field(default=0, description="time at which the flow connects")
+    start: DurationText = Field(
+        default=0, description="time at which the flow opens its connection"
+    )
     start_jitter: DurationText | None = Field(
         default=None,
-        description="largest random start delay, drawn anew in each repetition; if absent, the "
-        "study's",
+        description="upper limit of the flow's random start delay, which each repetition draws "
+        "anew; if absent, the start_jitter of the study",
     )
     stop: DurationText | None = Field(
         default=None,
-        description="time at which the flow is stopped; if absent, the flow ends when its data "
-        "are sent or when the run ends",
+        description="time at which the flow stops; if absent, the flow ends when all its data "
+        "have been sent or when the run ends",
     )
     access_delay: DurationText = Field(
-        default=0, description="additional one-way delay of this flow"
+        default=0,
+        description="one-way delay that this flow has in addition to the delay of the link",
     )
     user_host: HostOrText | None = Field(
-        default=None, description="the user's device and its queue; if absent, the study's"
+        default=None,
+        description="network device and transmit queue of the user's machine; if "
+        "absent, the user_host of the study",
     )
     server_host: HostOrText | None = Field(
-        default=None, description="the server's device and its queue; if absent, the study's"
+        default=None,
+        description="network device and transmit queue of the server; if absent, "
+        "the server_host of the study",
     )
     count: Annotated[int, Field(ge=1, le=MOST_FLOWS)] = Field(
         default=1, description="number of connections with these settings"
     )
     parameters: dict[str, int] = Field(
-        default={}, description="parameters of the flow's algorithm, by name"
+        default={},
+        description="parameters of the flow's congestion control algorithm, as NAME = VALUE",
     )
     stack_overrides: dict[str, Any] = Field(
-        default={}, description="values that replace settings of the stack profile, by name"
+        default={}, description="settings that override the TCP stack profile, as NAME = VALUE"
     )
 
 
 class Record(Model):
-    """Data to record for each run in addition to its summary."""
+    """Data that each run records in addition to its summary."""
 
-    samples: SamplesText = Field(default=100_000_000, description="interval of the time series")
-    events: bool = Field(
-        default=True, description="record events such as losses, recoveries and timeouts"
+    samples: SamplesText = Field(
+        default=100_000_000, description="time between two samples of the recorded time series"
     )
-    ack_trace: bool = Field(default=False, description="record a row for each ACK")
+    events: bool = Field(
+        default=True, description="whether to record events such as losses, recoveries and timeouts"
+    )
+    ack_trace: bool = Field(
+        default=False, description="whether to record one row for each ACK that the sender receives"
+    )
     pcap: bool = Field(
-        default=False, description="capture the packets at each sender of data in a pcap file"
+        default=False,
+        description="whether to capture the packets at each sender of data in a pcap file",
     )
 
 
@@ -100,122 +120,132 @@ class StudyModel(Model):
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = Field(
         default="study", description="name of the study and of its results folder"
     )
-    title: str = Field(default="", description="title in reports; if empty, the id")
+    title: str = Field(
+        default="", description="title of the study in reports; if empty, reports show the id"
+    )
     description: str = Field(default="", description="purpose of the study, in a few sentences")
     duration: DurationText = Field(default=60 * 10**9, description="simulated time of a run")
     warm_up: DurationText = Field(
         default=0,
-        description="time at the start of each flow that is excluded from its statistics",
+        description="time after the start of each flow that its statistics exclude",
     )
     begin_within: DurationText = Field(
         default=0,
-        description="largest random offset at which a run begins, so each repetition uses a "
-        "different part of a trace; the time before the run begins does not count as duration",
+        description="upper limit of the random time at which a run begins within its trace, so "
+        "each repetition uses a different part of the trace; the time before the run begins is "
+        "not part of the duration",
     )
     start_jitter: DurationText = Field(
         default=0,
-        description="largest random start delay of flows that do not set start_jitter themselves; "
-        "drawn anew in each repetition, so repetitions differ even if nothing else is random",
+        description="upper limit of the random start delay of each flow that does not set "
+        "start_jitter; each repetition draws a new delay, so repetitions differ even if nothing "
+        "else is random",
     )
     repetitions: Annotated[int, Field(ge=1, le=100_000)] = Field(
         default=1,
-        description="number of runs of each combination of levels, each with different random "
-        "numbers",
+        description="number of runs of each combination of factor levels; each run has "
+        "different random numbers",
     )
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = Field(
         default=1,
-        description="random seed of the study, from which the seed of each run is derived",
+        description="random seed of the study; the seed of each run is derived from it",
     )
     common_seeds: bool = Field(
         default=False,
-        description="use the same seed for all cells (combinations of levels) in a repetition, "
-        "even if they differ in more than the algorithm, such as in the number of flows",
+        description="whether all combinations of factor levels use the same seed in a "
+        "repetition, even if they differ in more than the algorithm, for example in the number "
+        "of flows",
     )
     algorithm: str | None = Field(
-        default=None, description="congestion control of all flows that do not name one"
+        default=None,
+        description="congestion control algorithm of all flows that do not set an algorithm",
     )
     rotation: tuple[str, ...] = Field(
         default=(),
-        description="algorithms that take turns between the same hosts; before each run, the "
-        "hosts have already done one run of each other algorithm, in this order",
+        description="algorithms that run in turn between the same hosts; before each measured "
+        "run, the hosts complete one run of each of the other algorithms, in this order",
     )
     stack: str = Field(
         default=DEFAULT_STACK,
-        description="stack profile of all flows that do not name one (cwndlab stack list)",
+        description="TCP stack profile of all flows that do not set a stack; `cwndlab stack "
+        "list` lists the profiles",
     )
     user_stack: str | None = Field(
         default=None,
-        description="stack profile of the user's end, for sending and receiving; if absent, the "
-        "study's stack",
+        description="TCP stack profile of the user's machine, for sending and receiving; if "
+        "absent, the stack of the study",
     )
     server_stack: str | None = Field(
         default=None,
-        description="stack profile of the server's end, for sending and receiving; if absent, the "
-        "study's stack",
+        description="TCP stack profile of the server, for sending and receiving; if absent, the "
+        "stack of the study",
     )
     direction: DirectionWord = Field(
         default="downlink",
-        description="direction of the data: along the link (downlink, forward), or along the "
-        "reverse link (uplink, reverse)",
+        description="direction of the data: downlink or forward, from the server to the user "
+        "over the link; uplink or reverse, from the user to the server over the reverse link",
     )
     user: User = Field(
         default=1,
-        description='number of the user on a shared medium, from 1; "each" gives each flow its '
-        "own user",
+        description="user of the cell or Wi-Fi channel to whom the flow belongs, counted from 1; "
+        '"each" assigns a different user to each flow',
     )
     application: WrittenApplication = Field(
         default="bulk",
         validate_default=True,
-        description="application of all flows that do not name one",
+        description="application of all flows that do not set an application",
     )
     flows: Annotated[int, Field(ge=1, le=MOST_FLOWS)] | None = Field(
         default=None,
-        description="number of flows with the same settings, instead of [[flow]] tables; if "
-        "absent, 1",
+        description="number of flows with the same settings, used instead of [[flow]] tables; "
+        "if absent, 1",
     )
     link: Link | None = Field(
         default=None,
-        description="path from the server to the user: a preset such as lte-typical, trace:FILE, "
-        'the name of a TOML file, keys as in "rate=10 Mbit/s,delay=20 ms", or, in a study file, a '
-        "table",
+        description="path from the server to the user: the name of a preset such as lte-typical "
+        'or of a TOML file, a recording as trace:FILE, keys such as "rate=10 Mbit/s,delay=20 '
+        'ms", or, in a study file, a table',
     )
     reverse_link: Link | None = Field(
         default=None,
-        description="path from the user to the server; if absent, it has the delay of the link "
-        "and neither a rate limit nor a queue limit",
+        description="path from the user to the server; if absent, this path has the same delay "
+        "as the link, an unlimited rate and an unlimited queue",
     )
     user_host: HostOrText | None = Field(
         default=None,
-        description="device and queue between the user's sockets and the link: the name of a host "
-        "or a table",
+        description="network device and transmit queue of the user's machine: the name of a "
+        "host preset, or a table",
     )
     server_host: HostOrText | None = Field(
         default=None,
-        description="device and queue between the server's sockets and the link: the name of a "
-        "host or a table",
+        description="network device and transmit queue of the server: the name of a host "
+        "preset, or a table",
     )
     live: Live | None = Field(
-        default=None, description="where and when the study is measured on a real network"
+        default=None, description="place and time of the study's measurements on a real network"
     )
     flow: tuple[Flow, ...] = Field(
-        default=(), description="the flows, if their settings are not all the same"
+        default=(), description="flows of the study, if their settings differ"
     )
     parameters: dict[str, dict[str, int]] = Field(
-        default={}, description="parameters of an algorithm in all flows: [parameters.ALGORITHM]"
+        default={},
+        description="parameters of a congestion control algorithm in all flows, in "
+        "a table [parameters.ALGORITHM]",
     )
     stack_overrides: dict[str, Any] = Field(
-        default={}, description="values that replace settings of the stack profile, by name"
+        default={}, description="settings that override the TCP stack profile, as NAME = VALUE"
     )
     record: Record = Field(
-        default=Record(), description="data to record for each run in addition to its summary"
+        default=Record(), description="data that each run records in addition to its summary"
     )
     factors: dict[str, Any] = Field(
         default={},
-        description='factors with their levels: "link.rate" = ["1 Mbit/s", "2 Mbit/s"]',
+        description="settings to vary (factors), each with a list of values (levels): "
+        '"link.rate" = ["1 Mbit/s", "2 Mbit/s"]; the study runs all combinations',
     )
     quick: dict[str, Any] = Field(
         default={},
-        description="values that --quick uses instead, written as in the rest of the file",
+        description="settings that override the rest of the file if the study runs with --quick",
     )
 
     @field_validator("factors", mode="before")

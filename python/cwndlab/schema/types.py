@@ -19,25 +19,25 @@ RateText = Annotated[
     int,
     BeforeValidator(quantity.parse_rate),
     PlainSerializer(quantity.format_rate),
-    _schema("a rate", "10 Mbit/s", "2.5 MB/s"),
+    _schema("a data rate with its unit", "10 Mbit/s", "2.5 MB/s"),
 ]
 DurationText = Annotated[
     int,
     BeforeValidator(quantity.parse_duration),
     PlainSerializer(quantity.format_duration),
-    _schema("a time", "40 ms", "60 s"),
+    _schema("a time with its unit", "40 ms", "60 s"),
 ]
 SizeText = Annotated[
     int,
     BeforeValidator(quantity.parse_size),
     PlainSerializer(quantity.format_size),
-    _schema("a size", "1500 bytes", "64 KiB"),
+    _schema("a size with its unit", "1500 bytes", "64 KiB"),
 ]
 ShareText = Annotated[
     int,
     BeforeValidator(quantity.parse_share),
     PlainSerializer(quantity.format_share),
-    _schema("a share", "1 %", "0.05 %"),
+    _schema("a share in percent", "1 %", "0.05 %"),
 ]
 DecibelText = Annotated[
     int,
@@ -49,19 +49,19 @@ PowerText = Annotated[
     int,
     BeforeValidator(quantity.parse_power),
     PlainSerializer(quantity.format_power),
-    _schema("a power", "20 dBm"),
+    _schema("a power in dBm", "20 dBm"),
 ]
 LengthText = Annotated[
     int,
     BeforeValidator(quantity.parse_length),
     PlainSerializer(quantity.format_length),
-    _schema("a length", "2.5 m"),
+    _schema("a length with its unit", "2.5 m"),
 ]
 FrequencyText = Annotated[
     int,
     BeforeValidator(quantity.parse_frequency),
     PlainSerializer(quantity.format_frequency),
-    _schema("a frequency", "20 MHz"),
+    _schema("a frequency with its unit", "20 MHz"),
 ]
 SamplesText = Annotated[
     int,
@@ -69,5 +69,5 @@ SamplesText = Annotated[
     PlainSerializer(
         lambda interval_ns: quantity.format_duration(interval_ns) if interval_ns else "none"
     ),
-    _schema('an interval, or "none"', "100 ms", "none"),
+    _schema('a time with its unit, or "none"', "100 ms", "none"),
 ]

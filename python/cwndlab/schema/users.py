@@ -33,30 +33,33 @@ def _filled(value: Filled) -> Filled:
 
 
 class WrittenClass(Basis):
-    """Users with similar networks; `source` or `invented` gives the origin of the weight."""
+    """Users with similar networks; `source` or `invented` states the origin of their weight."""
 
     name: Annotated[str, AfterValidator(_filled)] = Field(
-        description="name of the class in results"
+        description="name of this class of users in results"
     )
     link: Link = Field(
-        description="link of these users: a table, or one line of text such as lte-typical"
+        description="link of the users of this class: a table, or one line of text such as "
+        "lte-typical"
     )
     weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(
-        description="weight of the class, relative to the weights of the other classes"
+        description="weight of this class of users, relative to the weights of the other classes"
     )
     set: dict[str, Any] = Field(
         default={},
-        description='other study settings for this class, by path: "link.server" = "40 ms"',
+        description="further study settings for this class of users, as PATH = VALUE: "
+        '"link.server" = "40 ms"',
     )
 
 
 class WrittenPopulation(Model):
-    """A file of users: a population of networks."""
+    """A population of users, as classes of users with similar networks."""
 
-    title: str = Field(default="", description="title of the population in reports")
+    title: str = Field(default="", description="title of this population of users in reports")
     description: str = Field(
-        default="", description="the users that the population represents, in a few sentences"
+        default="",
+        description="description, in a few sentences, of the users that this population represents",
     )
     users: Annotated[tuple[WrittenClass, ...], AfterValidator(_filled)] = Field(
-        description="the classes of users"
+        description="classes of users with similar networks"
     )

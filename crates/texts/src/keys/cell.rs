@@ -15,115 +15,134 @@ pub(crate) static ACKNOWLEDGED: Table = Table {
         "recovery",
         "recovery_ns",
         TIME,
-        "time that RLC takes to retransmit a lost block",
+        "time from the last failed HARQ transmission of a block until RLC can retransmit its data",
     )],
 };
 
 pub(crate) static UNACKNOWLEDGED: Table = Table {
     name: "Unacknowledged",
-    about: "Unacknowledged mode: RLC waits for blocks that HARQ did not deliver, then skips them.",
+    about: "Unacknowledged mode: RLC waits a limited time for missing blocks, then skips them.",
     kind: Some("unacknowledged"),
     keys: &[needed(
         "reordering",
         "reordering_ns",
         TIME,
-        "how long RLC waits for a missing block before it gives up",
+        "time for which RLC waits for a missing block before it skips the block (reordering timer)",
     )],
 };
 
-pub(crate) static TRANSPARENT: Table =
-    Table { name: "Transparent", about: "RLC does nothing.", kind: Some("transparent"), keys: &[] };
+pub(crate) static TRANSPARENT: Table = Table {
+    name: "Transparent",
+    about: "Transparent mode: RLC neither retransmits nor reorders \
+        blocks.",
+    kind: Some("transparent"),
+    keys: &[],
+};
 
 pub(crate) static ROUND_ROBIN: Table = Table {
     name: "RoundRobin",
-    about: "Round robin: users are served in turn.",
+    about: "Round robin: users are served in turn, with equal shares of the carrier.",
     kind: Some("round_robin"),
     keys: &[],
 };
 
 pub(crate) static MAX_CI: Table = Table {
     name: "MaxCi",
-    about: "The user with the best channel is served.",
+    about: "Max C/I: in each interval, the user with the best channel is served.",
     kind: Some("max_ci"),
     keys: &[],
 };
 
 pub(crate) static PROPORTIONAL_FAIR: Table = Table {
     name: "ProportionalFair",
-    about: "Proportional fair: the user whose rate is highest relative to its own average is \
-        served.",
+    about: "Proportional fair: in each interval, the user whose possible rate is highest \
+        relative to its own average rate is served.",
     kind: Some("proportional_fair"),
     keys: &[needed(
         "window",
         "window",
         COUNT,
-        "number of intervals over which a user's rate is \
-        averaged",
+        "number of scheduling intervals over which the rate of a user is averaged",
     )],
 };
 
 pub(crate) static FIXED_SCHEME: Table = Table {
     name: "FixedScheme",
-    about: "Always the same modulation and coding scheme; with HSDPA its number is the channel \
-        quality minus 1.",
+    about: "A fixed modulation and coding scheme; for HSDPA, its number is the channel quality \
+        indicator minus 1.",
     kind: Some("fixed"),
-    keys: &[needed("scheme", "scheme", SMALL, "number in the technology's table of schemes")],
+    keys: &[needed(
+        "scheme",
+        "scheme",
+        SMALL,
+        "number of the modulation and coding scheme in the \
+        table of the radio technology",
+    )],
 };
 
 pub(crate) static OUTER_LOOP: Table = Table {
     name: "OuterLoop",
-    about: "An outer loop: a margin that is adapted until blocks fail as often as intended.",
+    about: "Outer loop of the link adaptation: a margin on the reported channel quality, adapted \
+        until the intended share of blocks fails.",
     kind: None,
     keys: &[
-        needed("target", "target_ppb", PPB, "intended share of failed first transmissions"),
-        needed("step", "step_mdb", RATIO, "change of the margin after a failed block"),
+        needed(
+            "target",
+            "target_ppb",
+            PPB,
+            "intended share of first transmissions of blocks \
+            that fail",
+        ),
+        needed("step", "step_mdb", RATIO, "change of the margin after each failed block"),
     ],
 };
 
 pub(crate) static REPORTS: Table = Table {
     name: "Reports",
-    about: "The scheme is chosen by reports of the channel quality.",
+    about: "The modulation and coding scheme follows the reported channel quality.",
     kind: Some("reports"),
     keys: &[
-        needed("period", "period_ns", TIME, "time between two reports"),
+        needed("period", "period_ns", TIME, "time between two channel quality reports"),
         needed(
             "delay",
             "delay_ns",
             TIME,
-            "age of a channel report when the scheme first follows \
-            it",
+            "time from the measurement of a channel quality report until transmissions use it",
         ),
         optional(
             "outer_loop",
             "outer_loop",
             Form::Table(&OUTER_LOOP),
-            "outer loop that corrects the reports when blocks fail; none if absent",
+            "outer loop that corrects the reported channel quality by the share of failed \
+             blocks; if absent, the reports are not corrected",
         ),
     ],
 };
 
 pub(crate) static CURVES: Table = Table {
     name: "Curves",
-    about: "Blocks fail by the error curves of their scheme.",
+    about: "Blocks fail with the probability that the error curve of their modulation and coding \
+        scheme specifies for the state of the channel.",
     kind: Some("curves"),
     keys: &[],
 };
 
 pub(crate) static GIVEN: Table = Table {
     name: "Given",
-    about: "Blocks fail with given probabilities, one for each transmission.",
+    about: "Blocks fail with given probabilities, regardless of the channel.",
     kind: Some("given"),
     keys: &[needed(
         "shares",
         "ppb",
         Form::List(&PPB),
-        "probability of failure by transmission: the first, the second and so on",
+        "probabilities that the first, the second and each further transmission of a block \
+         fails; the last value applies to all further transmissions",
     )],
 };
 
 pub(crate) static CELL_DIRECTION: Table = Table {
     name: "CellDirection",
-    about: "One direction of a cell.",
+    about: "Settings of one direction, downlink or uplink, of a cell.",
     kind: None,
     keys: &[
         usual(
@@ -138,44 +157,49 @@ pub(crate) static CELL_DIRECTION: Table = Table {
             "core_jitter_ns",
             TIME,
             r#""0 s""#,
-            "largest random addition to that delay, uniform from 0; the order of packets is kept",
+            "maximum of the jitter that is added to core_delay, uniformly distributed from 0; \
+             packets keep their order",
         ),
         usual(
             "core_frame",
             "core_frame_ns",
             TIME,
             r#""0 s""#,
-            "packets leave the core only at multiples of this time; at once if 0",
+            "time grid of the core network: packets leave the core only at multiples of this \
+             time; 0 disables the grid",
         ),
         optional(
             "queue_packets",
             "queue_packets",
             COUNT,
-            "limit of each user's queue in packets; none if absent",
+            "maximum number of packets in each user's queue; if absent, packets are not limited",
         ),
         optional(
             "queue",
             "queue_bytes",
             BYTES,
-            "limit of each user's queue in bytes; none if absent",
+            "maximum size of each user's queue in bytes; if absent, bytes are not limited",
         ),
         optional(
             "discard",
             "discard_ns",
             TIME,
-            "packets that have waited longer than this are discarded; never if absent",
+            "maximum waiting time of a packet in the queue; a packet that has waited longer is \
+             discarded; if absent, packets are never discarded for their waiting time",
         ),
         optional(
             "early_discard",
             "early_discard",
             Form::Table(&EARLY_DISCARD),
-            "discards single packets of a long queue; none if absent",
+            "early discard of single packets when the queue is long; if absent, packets are \
+             discarded only when the queue is full",
         ),
         optional(
             "aqm",
             "aqm",
             Form::Kinds(&[&CODEL, &FQ_CODEL, &PIE, &DUAL_PI2], Short::Kind),
-            "active management of each user's queue: codel, fq_codel, pie or dualpi2; drop-tail if absent",
+            "active queue management of each user's queue: codel, fq_codel, pie or dualpi2; if \
+             absent, the queue is drop-tail",
         ),
         ACK_FILTER,
         ACK_THINNING,
@@ -184,265 +208,337 @@ pub(crate) static CELL_DIRECTION: Table = Table {
             "residual_loss_ppb",
             PPB,
             r#""0 %""#,
-            "share of the packets lost before the queue, as on a serial line",
+            "share of packets that are lost before they reach the queue, for example on a serial \
+             line; this loss does not depend on the radio channel",
         ),
         usual(
             "rlc",
             "rlc",
             Form::Kinds(&[&ACKNOWLEDGED, &UNACKNOWLEDGED, &TRANSPARENT], Short::Kind),
             r#"{"kind": "acknowledged", "recovery": "80 ms"}"#,
-            "how radio link control handles blocks that never arrive",
+            "mode of radio link control (RLC), which determines what happens to blocks that HARQ \
+             did not deliver",
         ),
         usual(
             "scheduler",
             "scheduler",
             Form::Kinds(&[&ROUND_ROBIN, &MAX_CI, &PROPORTIONAL_FAIR], Short::Kind),
             r#"{"kind": "round_robin"}"#,
-            "which user is served",
+            "scheduler, which decides which users are served in each interval",
         ),
         needed(
             "adaptation",
             "adaptation",
             Form::Kinds(&[&FIXED_SCHEME, &REPORTS], Short::Kind),
-            "how the modulation and coding scheme follows the channel",
+            "link adaptation: choice of the modulation and coding scheme for each transmission",
         ),
         usual(
             "block_errors",
             "block_errors",
             Form::Kinds(&[&CURVES, &GIVEN], Short::Kind),
             r#"{"kind": "curves"}"#,
-            "which blocks fail",
+            "model of block errors: which transmissions of blocks fail",
         ),
         usual(
             "transmissions",
             "transmissions",
             SMALL,
             "4",
-            "largest number of transmissions of a block by HARQ, including the first",
+            "maximum number of HARQ transmissions of a block, including the first transmission",
         ),
         usual(
             "feedback_error",
             "feedback_error_ppb",
             PPB,
             r#""0 %""#,
-            "share of failed blocks that HARQ takes for received, so RLC has to recover them",
+            "share of failed blocks that the sender's HARQ mistakes for received (a NACK read as \
+             an ACK), so RLC has to recover them",
         ),
     ],
 };
 
 pub(crate) static ACCESS_REPORTS: Table = Table {
     name: "AccessReports",
-    about: "The timers of buffer status reports.",
+    about: "Timers of the buffer status reports in the uplink.",
     kind: None,
     keys: &[
         needed(
             "period",
             "period_ns",
             TIME,
-            "time between two buffer reports of a sending user (periodicBSR-Timer)",
+            "time between two buffer status reports of a user that is sending (periodicBSR-Timer)",
         ),
         needed(
             "repeat",
             "repeat_ns",
             TIME,
-            "time without a grant until a user repeats its buffer report (retxBSR-Timer)",
+            "time without a grant after which a user repeats its buffer status report \
+             (retxBSR-Timer)",
         ),
     ],
 };
 
 pub(crate) static ACCESS: Table = Table {
     name: "Access",
-    about: "How a user of LTE or NR is granted the uplink.",
+    about: "Uplink access in LTE and NR: how a user requests transmission grants.",
     kind: None,
     keys: &[
         needed(
             "request_period",
             "request_period_ns",
             TIME,
-            "time between two opportunities for a scheduling request",
+            "time between two opportunities of a user to send a scheduling request",
         ),
         optional(
             "first_grant",
             "first_grant_bytes",
             FEW_BYTES,
-            "size of the first grant after a request; if absent, as large as all data that wait",
+            "size of the first grant after a scheduling request; if absent, this grant covers \
+             all data that wait",
         ),
         usual(
             "keep_alive",
             "keep_alive_ns",
             TIME,
             r#""0 s""#,
-            "time for which a user with an empty queue keeps getting the same grants",
+            "time for which the base station continues to send the same grants to a user whose \
+             queue is empty",
         ),
         optional(
             "reports",
             "reports",
             Form::Table(&ACCESS_REPORTS),
-            "timers of buffer status reports; if absent, every block carries a report",
+            "timers of the users' buffer status reports; if absent, every block carries a report",
         ),
     ],
 };
 
 pub(crate) static FADING: Table = Table {
     name: "Fading",
-    about: "Fast fading: the largest Doppler shift, and over how many branches powers are \
-        averaged.",
+    about: "Fast fading of a radio channel.",
     kind: None,
     keys: &[
         needed(
             "doppler",
             "doppler_mhz",
             MILLIHERTZ,
-            "largest Doppler shift: speed over wavelength",
+            "maximum Doppler shift: speed of the user divided by the wavelength",
         ),
         needed(
             "branches",
             "branches",
             SMALL,
-            "number of independent paths whose powers are averaged; more paths mean less fading",
+            "number of independent fading branches whose powers are averaged; more branches mean \
+             weaker fading",
         ),
         optional(
             "rice",
             "rice_mdb",
             RATIO,
-            "ratio of the direct path's power to the scattered power (Rice); Rayleigh fading if \
-             absent",
+            "Rician fading: ratio of the power of the direct path to the power of the scattered \
+             paths (K factor); if absent, Rayleigh fading",
         ),
     ],
 };
 
 pub(crate) static DRIFT: Table = Table {
     name: "Drift",
-    about: "A slow variation of the mean.",
+    about: "A slow variation of the mean signal to interference and noise ratio, such as \
+        shadowing.",
     kind: None,
     keys: &[
-        needed("sigma", "sigma_mdb", RATIO, "standard deviation of the variation"),
-        needed("correlation", "correlation_ns", TIME, "correlation time of the variation"),
+        needed("sigma", "sigma_mdb", RATIO, "standard deviation of the slow variation"),
+        needed("correlation", "correlation_ns", TIME, "correlation time of the slow variation"),
     ],
 };
 
 pub(crate) static CELL_USER: Table = Table {
     name: "CellUser",
-    about: "A user whose flows are measured.",
+    about: "A user of a cell whose flows are measured.",
     kind: None,
     keys: &[
         needed(
             "downlink",
             "downlink_mdb",
             RATIO,
-            "mean signal to interference and noise ratio towards the user",
+            "mean signal to interference and noise ratio of the user's downlink",
         ),
         needed(
             "uplink",
             "uplink_mdb",
             RATIO,
-            "mean signal to interference and noise ratio from the user",
+            "mean signal to interference and noise ratio of the user's uplink",
         ),
         optional(
             "fading",
             "fading",
             Form::Table(&FADING),
-            "fast fading, separate in each direction; none if absent",
+            "fast fading of the user's channel, independent in each direction; if absent, the \
+             channel has no fast fading",
         ),
         usual(
             "drifts",
             "drifts",
             Form::List(&Form::Table(&DRIFT)),
             "[]",
-            "slow variations of the mean, the same in both directions",
+            "slow variations of the mean signal to interference and noise ratio, equal in both \
+             directions",
         ),
     ],
 };
 
 pub(crate) static BACKGROUND: Table = Table {
     name: "Background",
-    about: "Background users, which take capacity all the time or from time to time.",
+    about: "Background users of a cell: their traffic uses capacity and is not measured.",
     kind: None,
     keys: &[
         needed(
             "users",
             "users",
             Form::Whole { least: 1, most: 65_535 },
-            "number of equal \
-            background users",
+            "number of background users with these settings",
         ),
-        needed("way", "way", Form::Word(&["down", "up"]), "direction of their data"),
+        needed(
+            "way",
+            "way",
+            Form::Word(&["down", "up"]),
+            "direction of the background users' \
+            data: down is the downlink, up is the uplink",
+        ),
         needed(
             "lowest",
             "lowest_mdb",
             RATIO,
-            "ratio of signal to interference and noise of the worst user",
+            "mean signal to interference and noise ratio of the background user with the worst \
+             channel; the other users are evenly spaced between worst and best",
         ),
         needed(
             "highest",
             "highest_mdb",
             RATIO,
-            "ratio of signal to interference and noise of the best user",
+            "mean signal to interference and noise ratio of the background user with the best \
+             channel",
         ),
         optional(
             "fading",
             "fading",
             Form::Table(&FADING),
-            "fast fading of each user's channel; none if absent",
+            "fast fading of each background user's channel; if absent, these channels have no \
+             fast fading",
         ),
-        needed("on", "on_ns", TIME, "mean time for which a user wants service"),
+        needed(
+            "on",
+            "on_ns",
+            TIME,
+            "mean duration of a period in which a background user needs \
+            capacity",
+        ),
         usual(
             "off",
             "off_ns",
             TIME,
             r#""0 s""#,
-            "mean time for which a user is silent; never silent if 0",
+            "mean duration of a period in which a background user needs no capacity; 0 means \
+             that it always needs capacity",
         ),
     ],
 };
 
 pub(crate) static RRC: Table = Table {
     name: "Rrc",
-    about: "Discontinuous reception (DRX): how a silent user sleeps and wakes.",
+    about: "Connection states (RRC) and discontinuous reception (DRX): how a user without \
+        traffic sleeps and wakes up.",
     kind: None,
     keys: &[
         optional(
             "drx_after",
             "drx_after_ns",
             TIME,
-            "silence after which the user listens in cycles; never if absent",
+            "time without traffic after which the user sleeps between periodic listening windows \
+             (DRX); if absent, a connected user always listens",
         ),
-        usual("drx_cycle", "drx_cycle_ns", TIME, r#""0 s""#, "time between two listening windows"),
+        usual(
+            "drx_cycle",
+            "drx_cycle_ns",
+            TIME,
+            r#""0 s""#,
+            "time between two listening windows \
+            of a user in DRX",
+        ),
         needed(
             "inactivity",
             "inactivity_ns",
             TIME,
-            "silence after which the user is no longer connected",
+            "time without traffic after which the user changes from connected to idle",
         ),
-        needed("promotion_least", "promotion_least_ns", TIME, "shortest time to wake from idle"),
-        needed("promotion_most", "promotion_most_ns", TIME, "longest time to wake from idle"),
-        needed("paging_cycle", "paging_cycle_ns", TIME, "time between two pagings of an idle user"),
+        needed(
+            "promotion_least",
+            "promotion_least_ns",
+            TIME,
+            "minimum time that a user needs to \
+            change from idle to connected",
+        ),
+        needed(
+            "promotion_most",
+            "promotion_most_ns",
+            TIME,
+            "maximum time that a user needs to \
+            change from idle to connected; the time is uniformly distributed between minimum and \
+            maximum",
+        ),
+        needed(
+            "paging_cycle",
+            "paging_cycle_ns",
+            TIME,
+            "time between two paging occasions of an \
+            idle user",
+        ),
     ],
 };
 
 pub(crate) static HANDOVER: Table = Table {
     name: "Handover",
-    about: "Handovers of users from cell to cell.",
+    about: "Handovers of users between cells.",
     kind: None,
     keys: &[
         needed("interval", "interval_ns", TIME, "mean time between two handovers"),
-        needed("interruption", "interruption_ns", TIME, "time without service at each handover"),
+        needed(
+            "interruption",
+            "interruption_ns",
+            TIME,
+            "time during each handover in which the \
+            user is not served",
+        ),
         needed(
             "is_lossless",
             "is_lossless",
             Form::Flag,
-            "packets in transmission are sent again afterwards instead of being lost",
+            "whether packets that are in transmission at a handover are sent again afterwards \
+             (lossless) or lost (seamless)",
         ),
     ],
 };
 
 pub(crate) static CELL_POLICE: Table = Table {
     name: "CellPolice",
-    about: "A policer: packets above the rate, beyond the burst, are dropped instead of queued.",
+    about: "A policer (token bucket): packets that exceed the rate and the burst are dropped \
+        instead of queued.",
     kind: None,
     keys: &[
-        needed("rate", "bits_per_sec", BITS_PER_SEC, "highest rate of packets that may pass"),
-        needed("burst", "burst_bytes", BYTES, "largest burst that may pass at once after a pause"),
+        needed(
+            "rate",
+            "bits_per_sec",
+            BITS_PER_SEC,
+            "maximum mean rate of the packets that pass \
+            (rate of the tokens)",
+        ),
+        needed(
+            "burst",
+            "burst_bytes",
+            BYTES,
+            "maximum burst that passes at once after a pause \
+            (size of the token bucket)",
+        ),
     ],
 };
 
@@ -455,54 +551,67 @@ pub(crate) static CELL_PATH: Table = Table {
             "radio",
             "radio",
             Form::Kinds(&[&UMTS, &LTE, &NR], Short::Kind),
-            "radio technology with its carrier",
+            "radio technology (UMTS, LTE or NR) and its carrier",
         ),
-        needed("downlink", "downlink", Form::Table(&CELL_DIRECTION), "direction towards the users"),
-        needed("uplink", "uplink", Form::Table(&CELL_DIRECTION), "direction from the users"),
+        needed(
+            "downlink",
+            "downlink",
+            Form::Table(&CELL_DIRECTION),
+            "settings of the downlink, \
+            from the base station to the users",
+        ),
+        needed(
+            "uplink",
+            "uplink",
+            Form::Table(&CELL_DIRECTION),
+            "settings of the uplink, from \
+            the users to the base station",
+        ),
         optional(
             "access",
             "access",
             Form::Table(&ACCESS),
-            "scheduling requests and grants; LTE and NR need it, UMTS has none",
+            "scheduling requests and grants of the uplink; required for LTE and NR, not \
+             available for UMTS",
         ),
         needed(
             "users",
             "users",
             Form::Several { item: &CELL_USER, alike: "user" },
-            "the users whose flows are measured, or their number",
+            "users whose flows are measured: a table for each user, or their number",
         ),
         optional(
             "user",
             "",
             Form::OneOrList(&CELL_USER),
-            "settings of all users, or a list of tables that users take in turn",
+            "settings that all users share, or a list of tables that are assigned to the users \
+             in turn",
         ),
         usual(
             "background",
             "background",
             Form::List(&Form::Table(&BACKGROUND)),
             "[]",
-            "background users, which only take capacity",
+            "background users, whose traffic uses capacity and is not measured",
         ),
         optional(
             "rrc",
             "rrc",
             Form::Table(&RRC),
-            "sleep and wake-up of silent users; always awake if absent",
+            "sleep and wake-up of users without traffic; if absent, users never sleep",
         ),
         optional(
             "handover",
             "handover",
             Form::Table(&HANDOVER),
-            "handovers between cells; none \
-            if absent",
+            "handovers of users between cells; if absent, users stay in their cell",
         ),
         optional(
             "police",
             "police",
             Form::Table(&CELL_POLICE),
-            "policer: rate that each user may receive; the excess is dropped where it enters the \
-             network",
+            "policer of each user's downlink: packets that exceed the rate are dropped where \
+             they enter the operator's network",
         ),
     ],
 };

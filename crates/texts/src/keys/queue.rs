@@ -6,45 +6,74 @@ pub(crate) const ACK_FILTER: Key = optional(
     "ack_filter",
     "ack_filter",
     Form::Word(&["conservative", "aggressive"]),
-    "drop queued ACKs that a newer one makes redundant: conservative keeps two, aggressive one, \
-     as in CAKE",
+    "ACK filter, as in CAKE: queued ACKs that a newer ACK of the same connection makes redundant \
+     are dropped; conservative keeps two such ACKs, aggressive keeps one",
 );
 pub(crate) const ACK_THINNING: Key = optional(
     "ack_thinning",
     "ack_thinning",
     Form::Whole { least: 2, most: 1000 },
-    "of a connection's ACKs that only acknowledge more, let one in this many pass; 4 drops three of four",
+    "ACK thinning: of the ACKs of a connection that do nothing but acknowledge more data, one in \
+     this number passes and the others are dropped; 4 drops three of four such ACKs",
 );
 
 pub(crate) static EARLY_DISCARD: Table = Table {
     name: "EarlyDiscard",
-    about: "Discards single packets, spaced by the packet discard prevention counter of UMTS.",
+    about: "Early discard of single packets from a long queue, spaced by a packet discard \
+        prevention counter, as in UMTS.",
     kind: None,
     keys: &[
-        needed("at_packets", "at_packets", COUNT, "queue length from which packets are discarded"),
+        needed(
+            "at_packets",
+            "at_packets",
+            COUNT,
+            "queue length from which arriving packets are \
+            discarded",
+        ),
         needed(
             "spacing_packets",
             "spacing_packets",
             COUNT,
-            "packets that pass between two discards",
+            "number of packets that pass between two early discards",
         ),
     ],
 };
 
 pub(crate) static CODEL: Table = Table {
     name: "Codel",
-    about: "Controlled delay, RFC 8289.",
+    about: "CoDel (controlled delay, RFC 8289), one queue for all flows.",
     kind: Some("codel"),
     keys: &[
-        usual("target", "target_ns", TIME, r#""5 ms""#, "acceptable standing delay"),
-        usual("interval", "interval_ns", TIME, r#""100 ms""#, "time to react"),
-        usual("ecn", "ecn", Form::Flag, "false", "mark ECN-capable packets instead of dropping"),
+        usual(
+            "target",
+            "target_ns",
+            TIME,
+            r#""5 ms""#,
+            "target of CoDel: queueing delay that \
+            may persist without drops",
+        ),
+        usual(
+            "interval",
+            "interval_ns",
+            TIME,
+            r#""100 ms""#,
+            "interval of CoDel: time that \
+            senders have to react to a drop before the next drop",
+        ),
+        usual(
+            "ecn",
+            "ecn",
+            Form::Flag,
+            "false",
+            "whether to mark ECN-capable packets instead of \
+            dropping them",
+        ),
     ],
 };
 
 pub(crate) static FQ_CODEL: Table = Table {
     name: "FqCodel",
-    about: "A queue for each flow, with CoDel in each: FQ-CoDel, RFC 8290.",
+    about: "FQ-CoDel (RFC 8290): a queue for each flow, with CoDel in each queue.",
     kind: Some("fq_codel"),
     keys: &[
         usual(
@@ -52,66 +81,98 @@ pub(crate) static FQ_CODEL: Table = Table {
             "queues",
             Form::Whole { least: 1, most: 65_536 },
             "1024",
-            "how many queues flows are hashed into",
+            "number of queues into which the flows are hashed",
         ),
         usual(
             "quantum",
             "quantum_bytes",
             BYTES,
             r#""1514 bytes""#,
-            "bytes that a queue may send in its turn",
+            "number of bytes that a queue sends in its turn",
         ),
-        usual("target", "target_ns", TIME, r#""5 ms""#, "acceptable standing delay"),
-        usual("interval", "interval_ns", TIME, r#""100 ms""#, "time to react"),
-        usual("ecn", "ecn", Form::Flag, "false", "mark ECN-capable packets instead of dropping"),
-    ],
-};
-
-pub(crate) static DUAL_PI2: Table = Table {
-    name: "DualPi2",
-    about: "A queue for L4S (packets of ECT(1)) beside one for the rest, coupled: DualPI2, RFC 9332.",
-    kind: Some("dualpi2"),
-    keys: DUAL_PI2_KEYS,
-};
-
-/// The keys of DualPI2, wherever it stands.
-pub(crate) const DUAL_PI2_KEYS: &[Key] = &[
-    usual("target", "target_ns", TIME, r#""15 ms""#, "delay that the queue of the rest aims for"),
-    usual(
-        "max_rtt",
-        "max_rtt_ns",
-        TIME,
-        r#""100 ms""#,
-        "longest usual round trip; the longer, the slower the controller",
-    ),
-    usual(
-        "threshold",
-        "threshold_ns",
-        TIME,
-        r#""800 us""#,
-        "delay from which packets of the L4S queue are marked; 400 us above it, all are",
-    ),
-];
-
-pub(crate) static PIE: Table = Table {
-    name: "Pie",
-    about: "Proportional integral controller enhanced: PIE, RFC 8033.",
-    kind: Some("pie"),
-    keys: &[
-        usual("target", "target_ns", TIME, r#""15 ms""#, "queueing delay that it aims for"),
         usual(
-            "burst",
-            "burst_ns",
+            "target",
+            "target_ns",
             TIME,
-            r#""150 ms""#,
-            "length of a burst that is admitted without drops after a quiet time",
+            r#""5 ms""#,
+            "target of CoDel: queueing delay that \
+            may persist without drops",
+        ),
+        usual(
+            "interval",
+            "interval_ns",
+            TIME,
+            r#""100 ms""#,
+            "interval of CoDel: time that \
+            senders have to react to a drop before the next drop",
         ),
         usual(
             "ecn",
             "ecn",
             Form::Flag,
             "false",
-            "mark ECN-capable packets instead of dropping them, below a probability of 10 %",
+            "whether to mark ECN-capable packets instead of \
+            dropping them",
+        ),
+    ],
+};
+
+pub(crate) static DUAL_PI2: Table = Table {
+    name: "DualPi2",
+    about: "DualPI2 (RFC 9332): two coupled queues, one for L4S packets (ECT(1)) and one for all \
+        other packets.",
+    kind: Some("dualpi2"),
+    keys: DUAL_PI2_KEYS,
+};
+
+/// The keys of DualPI2, wherever it stands.
+pub(crate) const DUAL_PI2_KEYS: &[Key] = &[
+    usual(
+        "target",
+        "target_ns",
+        TIME,
+        r#""15 ms""#,
+        "target queueing delay of the classic \
+        queue, which holds all packets that are not L4S packets",
+    ),
+    usual(
+        "max_rtt",
+        "max_rtt_ns",
+        TIME,
+        r#""100 ms""#,
+        "maximum typical round-trip time, from which the gains of the controller are derived; a \
+         longer time makes the controller slower",
+    ),
+    usual(
+        "threshold",
+        "threshold_ns",
+        TIME,
+        r#""800 us""#,
+        "queueing delay from which packets of the L4S queue are marked; all packets are marked \
+         from 400 us above this delay",
+    ),
+];
+
+pub(crate) static PIE: Table = Table {
+    name: "Pie",
+    about: "PIE (proportional integral controller enhanced, RFC 8033).",
+    kind: Some("pie"),
+    keys: &[
+        usual("target", "target_ns", TIME, r#""15 ms""#, "target queueing delay of PIE"),
+        usual(
+            "burst",
+            "burst_ns",
+            TIME,
+            r#""150 ms""#,
+            "maximum duration of a burst that PIE admits without drops after a period of low delay",
+        ),
+        usual(
+            "ecn",
+            "ecn",
+            Form::Flag,
+            "false",
+            "whether to mark ECN-capable packets instead of dropping them while the drop \
+             probability is below 10 %",
         ),
     ],
 };

@@ -13,36 +13,49 @@ pub(crate) static DEDICATED: Table = Table {
         "rate",
         "kbit_s",
         KILOBITS_PER_SEC,
-        "rate of the channel: 64, 128 or 384 kbit/s",
+        "rate of the dedicated channel: 64, 128 or 384 kbit/s",
     )],
 };
 
 pub(crate) static HSDPA: Table = Table {
     name: "Hsdpa",
-    about: "The shared downlink channel of HSPA.",
+    about: "HSDPA, the shared downlink channel of HSPA.",
     kind: Some("hsdpa"),
-    keys: &[needed("category", "category", SMALL, "category of the handset: 1 to 12, TS 25.306")],
+    keys: &[needed(
+        "category",
+        "category",
+        SMALL,
+        "HSDPA category of the handset (3GPP TS \
+        25.306), from 1 to 12",
+    )],
 };
 
 pub(crate) static HSUPA: Table = Table {
     name: "Hsupa",
-    about: "The enhanced uplink channel of HSPA.",
+    about: "HSUPA, the enhanced uplink channel of HSPA.",
     kind: Some("hsupa"),
     keys: &[
-        needed("category", "category", SMALL, "category of the handset: 3, 5 or 6, TS 25.306"),
+        needed(
+            "category",
+            "category",
+            SMALL,
+            "HSUPA category of the handset (3GPP TS 25.306): \
+            3, 5 or 6",
+        ),
         usual(
             "ramp",
             "ramp_ns",
             TIME,
             r#""0 s""#,
-            "time in which the grant grows from one unit to a whole block after a pause",
+            "time in which the uplink grant grows from its smallest unit to a full block after a \
+             pause in sending",
         ),
     ],
 };
 
 pub(crate) static UMTS: Table = Table {
     name: "Umts",
-    about: "UMTS with the channels of HSPA.",
+    about: "UMTS with dedicated channels or the channels of HSPA.",
     kind: Some("umts"),
     keys: &[
         needed(
@@ -55,59 +68,79 @@ pub(crate) static UMTS: Table = Table {
             "uplink",
             "uplink",
             Form::Kinds(&[&DEDICATED, &HSUPA], Short::Kind),
-            "channel from the user",
+            "uplink channel of the user",
         ),
     ],
 };
 
 pub(crate) static LTE_CARRIER: Table = Table {
     name: "LteCarrier",
-    about: "A further carrier of LTE, downlink only; keys that are absent are as in the first \
-        carrier.",
+    about: "A further LTE carrier, used only in the downlink; absent keys have the values of the \
+        first carrier.",
     kind: None,
     keys: &[
         needed(
             "resource_blocks",
             "resource_blocks",
             COUNT,
-            "bandwidth: 6, 15, 25, 50, 75 or 100 resource blocks",
+            "bandwidth of the LTE carrier: 6, 15, 25, 50, 75 or 100 resource blocks",
         ),
-        optional("layers", "layers", SMALL, "spatial layers: 1, 2, 4 or 8"),
-        optional("is_256qam", "is_256qam", Form::Flag, "schemes up to 256QAM"),
+        optional(
+            "layers",
+            "layers",
+            SMALL,
+            "number of spatial layers of the carrier: 1, 2, 4 or 8",
+        ),
+        optional(
+            "is_256qam",
+            "is_256qam",
+            Form::Flag,
+            "whether the carrier uses modulations up \
+            to 256QAM instead of 64QAM",
+        ),
     ],
 };
 
 pub(crate) static LTE: Table = Table {
     name: "Lte",
-    about: "LTE, frequency-division duplex.",
+    about: "LTE with frequency-division duplex (FDD).",
     kind: Some("lte"),
     keys: &[
         needed(
             "resource_blocks",
             "resource_blocks",
             COUNT,
-            "bandwidth: 6, 15, 25, 50, 75 or 100 resource blocks",
+            "bandwidth of the LTE carrier: 6, 15, 25, 50, 75 or 100 resource blocks",
         ),
-        needed("layers", "layers", SMALL, "spatial layers of the downlink: 1, 2, 4 or 8"),
-        needed("category", "category", SMALL, "category of the handset: 1 to 16, TS 36.306"),
+        needed("layers", "layers", SMALL, "number of spatial layers in the downlink: 1, 2, 4 or 8"),
+        needed(
+            "category",
+            "category",
+            SMALL,
+            "LTE category of the handset (3GPP TS 36.306), \
+            from 1 to 16",
+        ),
         optional(
             "is_256qam",
             "is_256qam",
             Form::Flag,
-            "downlink schemes up to 256QAM instead of 64QAM; categories 11 to 16",
+            "whether the downlink uses modulations up to 256QAM instead of 64QAM; requires a \
+             category from 11 to 16",
         ),
         optional(
             "secondary",
             "secondary",
             Form::List(&Form::Table(&LTE_CARRIER)),
-            "up to four further carriers, downlink only; none if absent",
+            "up to four further carriers that are used only in the downlink; if absent, the cell \
+             has one carrier",
         ),
     ],
 };
 
 pub(crate) static SLOT: Table = Table {
     name: "Slot",
-    about: "One slot of a pattern: the number of its 14 symbols that carry data.",
+    about: "One slot of the pattern of an NR carrier: the number of its 14 symbols that carry \
+        data.",
     kind: None,
     keys: &[
         usual(
@@ -115,22 +148,21 @@ pub(crate) static SLOT: Table = Table {
             "downlink_symbols",
             SMALL,
             "0",
-            "number of symbols for downlink data, out of 14",
+            "number of the slot's 14 symbols that carry downlink data",
         ),
         usual(
             "uplink_symbols",
             "uplink_symbols",
             SMALL,
             "0",
-            "number of symbols for uplink data, \
-            out of 14",
+            "number of the slot's 14 symbols that carry uplink data",
         ),
     ],
 };
 
 pub(crate) static NR: Table = Table {
     name: "Nr",
-    about: "5G NR.",
+    about: "5G New Radio (NR).",
     kind: Some("nr"),
     keys: &[
         needed(
@@ -143,71 +175,83 @@ pub(crate) static NR: Table = Table {
             "bandwidth",
             "bandwidth_mhz",
             MEGAHERTZ,
-            "bandwidth of the carrier, one of those in TS 38.101",
+            "bandwidth of the carrier, as listed in 3GPP TS 38.101",
         ),
         optional(
             "frequency_range",
             "frequency_range",
             Form::Word(&["fr1", "fr2"]),
-            "frequency range: fr1 is below 7.125 GHz, fr2 above 24.25 GHz; if absent, fr2 at 120 \
-             kHz, else fr1",
+            "frequency range: fr1 is below 7.125 GHz, fr2 is above 24.25 GHz; if absent, fr2 for \
+             a subcarrier spacing of 120 kHz and fr1 for other spacings",
         ),
         optional(
             "duplex",
             "duplex",
             Form::Word(&["tdd", "fdd"]),
-            "tdd: the directions take turns on one carrier; fdd: each direction has a carrier of \
-             this bandwidth",
+            "duplex mode: with tdd, both directions take turns on one carrier; with fdd, each \
+             direction has a carrier of the given bandwidth",
         ),
         usual(
             "pattern",
             "pattern",
             Form::List(&Form::Table(&SLOT)),
             "[]",
-            "slots of the TDD pattern, in order; it repeats; with fdd each slot has 13 symbols \
-             down and 14 up if absent",
+            "slots of the repeating TDD pattern, in order; if absent with fdd, each slot has 13 \
+             downlink symbols and 14 uplink symbols for data",
         ),
-        needed("downlink_layers", "downlink_layers", SMALL, "spatial layers towards the user"),
-        optional("layers", "downlink_layers", SMALL, "short form of downlink_layers"),
-        needed("uplink_layers", "uplink_layers", SMALL, "spatial layers from the user"),
+        needed(
+            "downlink_layers",
+            "downlink_layers",
+            SMALL,
+            "number of spatial layers in the \
+            downlink",
+        ),
+        optional(
+            "layers",
+            "downlink_layers",
+            SMALL,
+            "number of spatial layers in the downlink; \
+            short form of downlink_layers",
+        ),
+        needed("uplink_layers", "uplink_layers", SMALL, "number of spatial layers in the uplink"),
         needed(
             "is_256qam",
             "is_256qam",
             Form::Flag,
-            "whether schemes up to 256QAM are used instead of up to 64QAM (tables 2 and 1 of TS \
-             38.214)",
+            "whether modulations go up to 256QAM (table 2 of 3GPP TS 38.214) instead of 64QAM \
+             (table 1)",
         ),
         needed(
             "overhead_elements",
             "overhead_elements",
             COUNT,
-            "resource elements of a resource block and slot that carry no data",
+            "number of resource elements in each resource block and slot that carry no data, \
+             such as reference signals",
         ),
         needed(
             "base_slots",
             "base_slots",
             COUNT,
-            "number of slots that the base station takes to \
-            answer",
+            "processing time of the base station, in slots, before it reacts to a received message",
         ),
         needed(
             "acknowledge_slots",
             "acknowledge_slots",
             COUNT,
-            "least number of slots from data to their acknowledgement (K1)",
+            "minimum number of slots between data and their HARQ acknowledgement (K1)",
         ),
         needed(
             "grant_slots",
             "grant_slots",
             COUNT,
-            "least number of slots from a grant to its \
-            block (K2)",
+            "minimum number of slots between an uplink grant and the block that it allows (K2)",
         ),
         optional(
             "secondary",
             "secondary_mhz",
             MEGAHERTZ,
-            "bandwidth of a second carrier, downlink only, with the same slots; none if absent",
+            "bandwidth of a second carrier that is used only in the downlink, with the same \
+             slots; if absent, the cell has one carrier",
         ),
     ],
 };

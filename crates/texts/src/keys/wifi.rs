@@ -8,73 +8,93 @@ use crate::table::{
 
 pub(crate) static FIXED_INDEX: Table = Table {
     name: "FixedIndex",
-    about: "Always the same rate, by its index in the standard's table.",
+    about: "A fixed rate, given by its index in the rate table of the standard.",
     kind: Some("fixed"),
-    keys: &[needed("index", "index", SMALL, "index in the standard's table of rates, per stream")],
+    keys: &[needed(
+        "index",
+        "index",
+        SMALL,
+        "index of the rate in the rate table of the \
+        standard, for one spatial stream",
+    )],
 };
 
 pub(crate) static IDEAL_RATE: Table = Table {
     name: "IdealRate",
-    about: "The fastest rate that loses less than a tenth of the frames, as if the sender knew \
-        the channel.",
+    about: "The fastest rate at which less than a tenth of the frames is lost, chosen with \
+        perfect knowledge of the channel.",
     kind: Some("ideal"),
     keys: &[],
 };
 
 pub(crate) static MINSTREL: Table = Table {
     name: "Minstrel",
-    about: "The rate follows the share of acknowledged frames, as in Linux.",
+    about: "Minstrel, as in Linux: the rate follows the share of acknowledged frames at each rate.",
     kind: Some("minstrel"),
     keys: &[],
 };
 
 pub(crate) static AGGREGATION: Table = Table {
     name: "Aggregation",
-    about: "Limits of a frame that carries several packets (A-MPDU).",
+    about: "Limits of an aggregated frame, which carries several packets (A-MPDU).",
     kind: None,
     keys: &[
-        optional("max", "max_bytes", FEW_BYTES, "largest frame; the standard's limit if absent"),
-        usual("max_packets", "max_packets", COUNT, "64", "most packets in a frame"),
+        optional(
+            "max",
+            "max_bytes",
+            FEW_BYTES,
+            "maximum size of an aggregated frame; if absent, \
+            the limit of the standard",
+        ),
+        usual(
+            "max_packets",
+            "max_packets",
+            COUNT,
+            "64",
+            "maximum number of packets in an \
+            aggregated frame",
+        ),
         usual(
             "max_time",
             "max_time_ns",
             TIME,
             r#""5.484 ms""#,
-            "longest duration of a frame on the air",
+            "maximum transmission time of an aggregated frame",
         ),
     ],
 };
 
 pub(crate) static BEACONS: Table = Table {
     name: "Beacons",
-    about: "The access point's beacons.",
+    about: "Beacons that the access point sends.",
     kind: None,
     keys: &[
         needed("interval", "interval_ns", TIME, "time between two beacons"),
-        needed("bytes", "bytes", COUNT, "size of a beacon"),
+        needed("bytes", "bytes", COUNT, "size of each beacon"),
     ],
 };
 
 pub(crate) static NODE: Table = Table {
     name: "Node",
-    about: "The access point or a station.",
+    about: "A station of a Wi-Fi channel.",
     kind: None,
     keys: &[
-        usual("x", "x_mm", MILLIMETRES, r#""0 mm""#, "position along one axis"),
-        usual("y", "y_mm", MILLIMETRES, r#""0 mm""#, "position along the other axis"),
+        usual("x", "x_mm", MILLIMETRES, r#""0 mm""#, "x coordinate of the position"),
+        usual("y", "y_mm", MILLIMETRES, r#""0 mm""#, "y coordinate of the position"),
         optional(
             "access",
             "access",
             Form::Word(&["background", "best_effort", "video", "voice", "legacy"]),
-            "priority for the channel; best effort if absent, legacy with 802.11a, b and g",
+            "access category, the priority of the node when it competes for the channel; legacy \
+             means no priorities; if absent, best_effort, or legacy for 802.11a, b and g",
         ),
     ],
 };
 
 static AIRTIME_LIMITS: Table = Table {
     name: "AirtimeLimits",
-    about: "Airtime queue limits (AQL): how much airtime the packets of each station in the card \
-        may take.",
+    about: "Airtime queue limits (AQL): maximum airtime of the packets that the network card \
+        holds for each station.",
     kind: None,
     keys: &[
         usual(
@@ -82,15 +102,24 @@ static AIRTIME_LIMITS: Table = Table {
             "low_ns",
             TIME,
             r#""5 ms""#,
-            "airtime limit of a station while the card holds more than threshold",
+            "airtime limit of a station while the packets in the card need more airtime than \
+             threshold",
         ),
-        usual("high", "high_ns", TIME, r#""12 ms""#, "airtime limit of a station at other times"),
+        usual(
+            "high",
+            "high_ns",
+            TIME,
+            r#""12 ms""#,
+            "airtime limit of a station while the card \
+            holds at most threshold",
+        ),
         usual(
             "threshold",
             "threshold_ns",
             TIME,
             r#""24 ms""#,
-            "airtime of all stations above which the low limit applies",
+            "total airtime of the packets of all stations in the card; above it, the low limit \
+             applies, otherwise the high limit",
         ),
     ],
 };
@@ -99,16 +128,17 @@ const AT_LEAST_ONE: Form = Form::Whole { least: 1, most: MOST_COUNT };
 
 static DOWNLINK_FIFO: Table = Table {
     name: "DownlinkFifo",
-    about: "One queue above a driver that serves stations in turn, as in Linux before 4.11.",
+    about: "One queue for all stations, followed by a driver that serves stations in turn, as in \
+        Linux before 4.11.",
     kind: Some("fifo"),
     keys: &[
-        usual("packets", "packets", AT_LEAST_ONE, "1000", "limit of the queue"),
+        usual("packets", "packets", AT_LEAST_ONE, "1000", "maximum number of packets in the queue"),
         usual(
             "driver_packets",
             "driver_packets",
             AT_LEAST_ONE,
             "123",
-            "packets that the driver holds for all stations",
+            "maximum number of packets that the driver holds for all stations together",
         ),
     ],
 };
@@ -117,7 +147,8 @@ const AQL: Key = optional(
     "aql",
     "aql",
     Form::Table(&AIRTIME_LIMITS),
-    "airtime queue limits; if absent, the card holds only the frame that is on the air",
+    "airtime queue limits (AQL); if absent, the network card holds only the frame that it is \
+     transmitting",
 );
 
 const FQ_CODEL_KEYS: &[Key] = &[
@@ -126,51 +157,67 @@ const FQ_CODEL_KEYS: &[Key] = &[
         "packets",
         AT_LEAST_ONE,
         "8192",
-        "limit of all queues together; when it is exceeded, the longest queue loses packets",
+        "maximum number of packets in all queues together; when it is exceeded, packets of the \
+         longest queue are dropped",
     ),
     usual(
         "queues",
         "queues",
         Form::Whole { least: 1, most: 65_536 },
         "4096",
-        "how many queues a station's flows are hashed into",
+        "number of queues into which the flows of a station are hashed",
     ),
     usual(
         "quantum",
         "quantum_bytes",
         FEW_BYTES,
         r#""300 bytes""#,
-        "bytes that a flow may send in its turn",
+        "number of bytes that a flow sends in its turn (quantum of FQ-CoDel)",
     ),
-    usual("target", "target_ns", TIME, r#""20 ms""#, "acceptable standing delay"),
+    usual(
+        "target",
+        "target_ns",
+        TIME,
+        r#""20 ms""#,
+        "target of CoDel: queueing delay that may \
+        persist without drops",
+    ),
     usual(
         "interval",
         "interval_ns",
         TIME,
         r#""100 ms""#,
-        "time that senders get to react to a drop (CoDel's interval)",
+        "interval of CoDel: time that senders have to react to a drop before the next drop",
     ),
-    usual("ecn", "ecn", Form::Flag, "true", "mark ECN-capable packets instead of dropping"),
+    usual(
+        "ecn",
+        "ecn",
+        Form::Flag,
+        "true",
+        "whether to mark ECN-capable packets instead of \
+        dropping them",
+    ),
     AQL,
 ];
 
 static DOWNLINK_FQ_CODEL: Table = Table {
     name: "DownlinkFqCodel",
-    about: "FQ-CoDel for each station; stations are served in turn, one frame each.",
+    about: "FQ-CoDel for each station; the access point serves stations in turn, one frame each.",
     kind: Some("fq_codel"),
     keys: FQ_CODEL_KEYS,
 };
 
 static DOWNLINK_AIRTIME: Table = Table {
     name: "DownlinkAirtime",
-    about: "FQ-CoDel for each station; stations get equal shares of airtime.",
+    about: "FQ-CoDel for each station; the access point shares airtime equally between stations.",
     kind: Some("airtime"),
     keys: FQ_CODEL_KEYS,
 };
 
 static DOWNLINK_DUAL_PI2: Table = Table {
     name: "DownlinkDualPi2",
-    about: "DualPI2 (RFC 9332) for each station; stations get equal shares of airtime.",
+    about: "DualPI2 (RFC 9332) for each station; the access point shares airtime equally between \
+        stations.",
     kind: Some("dualpi2"),
     keys: &[
         usual(
@@ -178,7 +225,8 @@ static DOWNLINK_DUAL_PI2: Table = Table {
             "packets",
             AT_LEAST_ONE,
             "8192",
-            "limit of all queues together; arrivals beyond it are dropped",
+            "maximum number of packets in all queues together; packets that arrive when it is \
+             reached are dropped",
         ),
         DUAL_PI2_KEYS[0],
         DUAL_PI2_KEYS[1],
@@ -189,7 +237,7 @@ static DOWNLINK_DUAL_PI2: Table = Table {
 
 static ACCESS_POINT: Table = Table {
     name: "AccessPoint",
-    about: "The access point.",
+    about: "The access point of a Wi-Fi channel.",
     kind: None,
     keys: &[
         NODE.keys[0],
@@ -202,8 +250,8 @@ static ACCESS_POINT: Table = Table {
                 &[&DOWNLINK_FIFO, &DOWNLINK_FQ_CODEL, &DOWNLINK_AIRTIME, &DOWNLINK_DUAL_PI2],
                 Short::Kind,
             ),
-            "queue in front of the stations: fifo, fq_codel or airtime, as in Linux, or dualpi2; \
-             if absent, one queue of queue_packets, as in ns-3",
+            "queue for packets to the stations: fifo, fq_codel or airtime, as in Linux, or \
+             dualpi2; if absent, one queue with the limit queue_packets, as in ns-3",
         ),
         ACK_FILTER,
         ACK_THINNING,
@@ -212,64 +260,72 @@ static ACCESS_POINT: Table = Table {
 
 pub(crate) static WIFI_RADIO: Table = Table {
     name: "WifiRadio",
-    about: "Powers and losses between the nodes.",
+    about: "Transmission power, path loss and reception errors of the nodes of a Wi-Fi channel.",
     kind: None,
     keys: &[
         needed(
             "power",
             "power_mdbm",
             DBM,
-            "transmission power of every node, including antenna \
-            gain",
+            "transmission power of each node, including the antenna gain",
         ),
         usual(
             "noise_figure",
             "noise_figure_mdb",
             RATIO,
             r#""7 dB""#,
-            "noise figure of every receiver",
+            "noise figure of each receiver",
         ),
         usual(
             "path_loss_exponent_milli",
             "path_loss_exponent_milli",
             COUNT,
             "3000",
-            "path loss exponent in thousandths: 3000 loses 30 dB for each tenfold distance",
+            "path loss exponent in thousandths: with 3000, the path loss increases by 30 dB when \
+             the distance increases tenfold",
         ),
         optional(
             "error_curve",
             "error_curve",
             Form::Word(&["nist", "yans"]),
-            "error curve of the decoder: with soft decisions as ns-3's NistErrorRateModel (nist, \
-             the default), or with hard decisions as its YansErrorRateModel (yans)",
+            "error curve of the receivers' decoder: nist has soft decisions, as \
+             NistErrorRateModel of ns-3; yans has hard decisions, as YansErrorRateModel of ns-3; \
+             if absent, nist",
         ),
         optional(
             "implementation_loss",
             "implementation_loss_mdb",
             RATIO,
-            "signal that a receiver loses compared with the error curve; 0 dB if absent, 5 dB in \
-             IEEE 802.11",
+            "loss of signal in a real receiver compared with the error curve; if absent, 0 dB; \
+             IEEE 802.11 assumes 5 dB",
         ),
     ],
 };
 
 pub(crate) static INTERFERENCE: Table = Table {
     name: "Interference",
-    about: "Another network on the channel.",
+    about: "Another network that uses the same Wi-Fi channel.",
     kind: None,
     keys: &[
         needed(
             "kind",
             "kind",
             Form::Word(&["heard", "hidden"]),
-            "heard: both networks wait for each other; hidden: neither does, so frames collide",
+            "whether the networks sense each other's transmissions: heard means that each \
+             network waits for the other; hidden means that neither waits, so frames collide",
         ),
-        needed("mean_burst", "mean_burst_ns", TIME, "mean length of a burst"),
+        needed(
+            "mean_burst",
+            "mean_burst_ns",
+            TIME,
+            "mean duration of a transmission burst of \
+            the other network",
+        ),
         needed(
             "share",
             "share_ppb",
             PPB,
-            "share of the time for which it transmits if no one else does",
+            "share of the time in which the other network transmits if no one else does",
         ),
     ],
 };
@@ -283,122 +339,140 @@ pub(crate) static WIFI_PATH: Table = Table {
             "standard",
             "standard",
             Form::Word(&["802.11a", "802.11b", "802.11g", "802.11n", "802.11ac"]),
-            "amendment of IEEE 802.11",
+            "Wi-Fi standard: amendment of IEEE 802.11",
         ),
         optional(
             "band",
             "band",
             Form::Word(&["2.4 GHz", "5 GHz"]),
-            "frequency band of 802.11n, 5 GHz if absent; the other standards have only one band",
+            "frequency band of 802.11n; if absent, 5 GHz; the other standards have only one band",
         ),
         usual("channel", "channel_mhz", MEGAHERTZ, r#""20 MHz""#, "width of the channel"),
-        usual("spatial_streams", "spatial_streams", SMALL, "1", "spatial streams of each frame"),
+        usual(
+            "spatial_streams",
+            "spatial_streams",
+            SMALL,
+            "1",
+            "number of spatial streams of \
+            each frame",
+        ),
         usual(
             "short_guard_interval",
             "short_guard_interval",
             Form::Flag,
             "false",
-            "guard interval of 400 ns instead of 800 ns",
+            "whether the guard interval is 400 ns instead of 800 ns",
         ),
         usual(
             "rate_control",
             "rate_control",
             Form::Kinds(&[&FIXED_INDEX, &IDEAL_RATE, &MINSTREL], Short::Kind),
             r#"{"kind": "ideal"}"#,
-            "how senders choose their rate",
+            "rate control: how a sender chooses its transmission rate",
         ),
         optional(
             "aggregation",
             "aggregation",
             Form::Table(&AGGREGATION),
-            "frames of several packets (A-MPDU); none if absent",
+            "aggregation of several packets into one frame (A-MPDU); if absent, each frame \
+             carries one packet",
         ),
         optional(
             "rts_threshold",
             "rts_threshold_bytes",
             FEW_BYTES,
-            "size from which on frames begin with RTS and CTS; none do if absent",
+            "size from which frames are preceded by an exchange of RTS and CTS; if absent, RTS \
+             and CTS are not used",
         ),
         optional(
             "attempts",
             "attempts",
             Form::Whole { least: 1, most: 4_294_967_295 },
-            "number of transmissions after which a packet is dropped; if absent 7, or no limit \
-             with aggregation",
+            "maximum number of transmissions of a packet, after which the packet is dropped; if \
+             absent, 7 without aggregation and unlimited with aggregation",
         ),
         usual(
             "eifs",
             "eifs",
             Form::Flag,
             "true",
-            "whether stations wait for the time of a response after a collision (EIFS)",
+            "whether stations wait for the duration of a response after a collision (EIFS)",
         ),
         usual(
             "asks_before_repeating",
             "asks_before_repeating",
             Form::Flag,
             "false",
-            "whether a sender first asks which frames have arrived when an aggregate is not \
-             answered (block ACK request)",
+            "whether a sender whose aggregated frame was not acknowledged asks the receiver for \
+             the received packets, in a block ACK request, before it retransmits",
         ),
         usual(
             "asks_after_expiry",
             "asks_after_expiry",
             Form::Flag,
             "false",
-            "a sender tells the receiver, by a request, which sent packets have expired, as in ns-3",
+            "whether a sender reports sent packets that have exceeded queue_time to the \
+             receiver, in a block ACK request, as in ns-3",
         ),
         optional(
             "beacons",
             "beacons",
             Form::Table(&BEACONS),
-            "the access point's beacons; none if absent",
+            "beacons of the access point; if absent, the access point sends no beacons",
         ),
-        usual("queue_packets", "queue_packets", COUNT, "500", "limit of each node's queue"),
+        usual(
+            "queue_packets",
+            "queue_packets",
+            COUNT,
+            "500",
+            "maximum number of packets in the \
+            queue of each node",
+        ),
         optional(
             "queue_time",
             "queue_time_ns",
             TIME,
-            "longest time that a packet waits in the \
-            queue",
+            "maximum waiting time of a packet in the queue, after which the packet is dropped",
         ),
         usual(
             "access_point",
             "access_point",
             Form::Table(&ACCESS_POINT),
             "{}",
-            "position, priority and queue of the access point",
+            "position, channel priority and queue of the access point",
         ),
         needed(
             "stations",
             "stations",
             Form::Several { item: &NODE, alike: "station" },
-            "the stations, one for each user, or their number",
+            "stations of the channel, one for each user: a table for each station, or their number",
         ),
         optional(
             "station",
             "",
             Form::OneOrList(&NODE),
-            "settings of all stations, or a list of tables that stations use in turn",
+            "settings that all stations share, or a list of tables that are assigned to the \
+             stations in turn",
         ),
         optional(
             "radio",
             "radio",
             Form::Table(&WIFI_RADIO),
-            "transmission powers and path losses; if absent, every frame that does not collide is \
-             received",
+            "transmission power, path loss and reception errors; if absent, every frame that \
+             does not collide is received",
         ),
         optional(
             "interference",
             "interference",
             Form::Table(&INTERFERENCE),
-            "another network on the channel; none if absent",
+            "another network that uses the same channel; if absent, there is no other network",
         ),
         optional(
             "wire_delay",
             "wire_delay_ns",
             TIME,
-            "delay between access point and server, one way; one machine if absent",
+            "one-way delay between the access point and the server; if absent, the access point \
+             is the server",
         ),
     ],
 };

@@ -17,7 +17,7 @@ static DROP_TAIL: Table = Table {
 
 static RED: Table = Table {
     name: "Red",
-    about: "Random early detection, Floyd and Jacobson 1993.",
+    about: "RED, random early detection (Floyd and Jacobson 1993).",
     kind: Some("red"),
     keys: &[
         needed("min", "min_bytes", BYTES, "average queue length below which no packet is marked"),
@@ -32,130 +32,183 @@ static RED: Table = Table {
             "max_probability_ppb",
             PPB,
             r#""10 %""#,
-            "marking probability when the average reaches max",
+            "marking probability when the average queue length reaches max",
         ),
         usual(
             "weight_shift",
             "weight_shift",
             Form::Whole { least: 0, most: 31 },
             "9",
-            "with each arrival, the average moves by 2^-shift of its distance from the queue \
-             length",
+            "weight of the average queue length, as an exponent: each arriving packet moves the \
+             average by 2^-weight_shift of its distance from the present queue length",
         ),
         optional(
             "idle_packet",
             "idle_packet_ns",
             TIME,
-            "transmission time of a packet, which sets how the average decays when idle",
+            "transmission time of a packet, which determines how fast the average queue length \
+             decays while the link is idle; if absent, the average does not decay",
         ),
-        usual("ecn", "ecn", Form::Flag, "false", "mark ECN-capable packets instead of dropping"),
+        usual(
+            "ecn",
+            "ecn",
+            Form::Flag,
+            "false",
+            "whether to mark ECN-capable packets instead of \
+            dropping them",
+        ),
         usual(
             "gentle",
             "gentle",
             Form::Flag,
             "false",
-            "whether the probability rises gradually to 1 at twice max",
+            "whether the marking probability rises gradually from max_probability at max to 1 at \
+             twice max, instead of jumping to 1 at max",
         ),
         usual(
             "hard_drop",
             "hard_drop",
             Form::Flag,
             "false",
-            "drop ECN-capable packets, too, when the average is at its maximum",
+            "whether ECN-capable packets are also dropped when the average queue length is so \
+             high that every packet would be marked",
         ),
     ],
 };
 
 static STEP_MARKING: Table = Table {
     name: "StepMarking",
-    about: "Marks ECN-capable packets while more than a threshold is queued, RFC 8257 section 3.1.",
+    about: "Step marking (RFC 8257 section 3.1): ECN-capable packets are marked, and others \
+        dropped, while the queue is longer than a threshold.",
     kind: Some("step"),
     keys: &[needed("mark", "", Form::Queue, "queue length above which packets are marked")],
 };
 
 static IID_LOSS: Table = Table {
     name: "IidLoss",
-    about: "Packets are lost independently of each other.",
+    about: "Independent losses: each packet is lost with the same probability.",
     kind: Some("iid"),
     keys: &[needed("share", "ppb", PPB, "probability that a packet is lost")],
 };
 
 static GILBERT_ELLIOTT_LOSS: Table = Table {
     name: "GilbertElliottLoss",
-    about: "Two states, good and bad, between which each packet may move.",
+    about: "Gilbert-Elliott loss: a chain of two states, good and bad, that can change with each \
+        packet; each state has a loss probability.",
     kind: Some("gilbert_elliott"),
     keys: &[
-        needed("p", "p_ppb", PPB, "probability of changing from good to bad"),
-        needed("r", "r_ppb", PPB, "probability of changing from bad to good"),
-        usual("good", "loss_good_ppb", PPB, r#""0 %""#, "loss while good"),
-        usual("bad", "loss_bad_ppb", PPB, r#""100 %""#, "loss while bad"),
+        needed(
+            "p",
+            "p_ppb",
+            PPB,
+            "probability that the state changes from good to bad with a \
+            packet",
+        ),
+        needed(
+            "r",
+            "r_ppb",
+            PPB,
+            "probability that the state changes from bad to good with a \
+            packet",
+        ),
+        usual(
+            "good",
+            "loss_good_ppb",
+            PPB,
+            r#""0 %""#,
+            "loss probability of a packet in the \
+            good state",
+        ),
+        usual(
+            "bad",
+            "loss_bad_ppb",
+            PPB,
+            r#""100 %""#,
+            "loss probability of a packet in the bad \
+            state",
+        ),
     ],
 };
 
 static UNIFORM_JITTER: Table = Table {
     name: "UniformJitter",
-    about: "Uniformly distributed from 0 to the maximum.",
+    about: "Extra delay of each packet, uniformly distributed from 0 to a maximum.",
     kind: Some("uniform"),
-    keys: &[needed("most", "max_ns", TIME, "largest extra delay")],
+    keys: &[needed("most", "max_ns", TIME, "maximum extra delay of a packet")],
 };
 
 static NORMAL_JITTER: Table = Table {
     name: "NormalJitter",
-    about: "Normal around zero.",
+    about: "Normally distributed change of each packet's delay, with mean zero.",
     kind: Some("normal"),
-    keys: &[needed("sigma", "sigma_ns", TIME, "standard deviation of the delay")],
+    keys: &[needed("sigma", "sigma_ns", TIME, "standard deviation of the change of the delay")],
 };
 
 static EXPONENTIAL_JITTER: Table = Table {
     name: "ExponentialJitter",
-    about: "Exponential.",
+    about: "Exponentially distributed extra delay of each packet.",
     kind: Some("exponential"),
-    keys: &[needed("mean", "mean_ns", TIME, "mean extra delay")],
+    keys: &[needed("mean", "mean_ns", TIME, "mean extra delay of a packet")],
 };
 
 static WIFI_JITTER: Table = Table {
     name: "WifiJitter",
-    about: "Spikes of a bad Wi-Fi channel, as in draft-huitema-ccwg-c4-test section 2.3.",
+    about: "Delay spikes of a bad Wi-Fi channel, as in draft-huitema-ccwg-c4-test section 2.3.",
     kind: Some("wifi"),
     keys: &[needed(
         "mean",
         "mean_ns",
         TIME,
-        "mean delay; above 1 ms a share of packets is retransmitted, from 91 ms on all",
+        "mean extra delay of a packet; above 1 ms, a share of the packets is retransmitted; from \
+         91 ms on, all packets are",
     )],
 };
 
 static BUNCHED_JITTER: Table = Table {
     name: "BunchedJitter",
-    about: "Packets arrive together, at the multiples of a period.",
+    about: "Packets arrive in bunches: each packet waits for the next multiple of a period.",
     kind: Some("bunched"),
     keys: &[needed("period", "period_ns", TIME_ABOVE_0, "time from one bunch to the next")],
 };
 
 static LATE_REORDER: Table = Table {
     name: "LateReorder",
-    about: "Some packets take longer, so later packets overtake them.",
+    about: "Some packets have an extra delay, so later packets overtake them.",
     kind: Some("late"),
     keys: &[
-        needed("share", "ppb", PPB, "probability that a packet is delayed"),
-        needed("delay", "delay_ns", TIME, "how much later"),
-        usual("gap", "gap", GAP, "1", "at most one packet in this many"),
+        needed("share", "ppb", PPB, "probability that a packet has the extra delay"),
+        needed("delay", "delay_ns", TIME, "extra delay of a delayed packet"),
+        usual(
+            "gap",
+            "gap",
+            GAP,
+            "1",
+            "minimum spacing: at most one packet in this number of \
+            packets is reordered",
+        ),
     ],
 };
 
 static EARLY_REORDER: Table = Table {
     name: "EarlyReorder",
-    about: "Some packets have no delay and overtake those before them, as in netem.",
+    about: "Some packets skip the delay and overtake earlier packets, as in netem.",
     kind: Some("early"),
     keys: &[
-        needed("share", "ppb", PPB, "probability that a packet has no delay"),
-        usual("gap", "gap", GAP, "1", "at most one packet in this many"),
+        needed("share", "ppb", PPB, "probability that a packet skips the delay"),
+        usual(
+            "gap",
+            "gap",
+            GAP,
+            "1",
+            "minimum spacing: at most one packet in this number of \
+            packets is reordered",
+        ),
     ],
 };
 
 static JITTER_REORDER: Table = Table {
     name: "JitterReorder",
-    about: "A packet with a shorter jitter overtakes those with a longer one.",
+    about: "Packets overtake each other if their jitter differs.",
     kind: Some("jitter"),
     keys: &[],
 };
@@ -164,40 +217,54 @@ const GAP: Form = Form::Whole { least: 1, most: MOST_COUNT };
 
 static POLICE: Table = Table {
     name: "Police",
-    about: "A policer: packets above the rate, beyond the burst, are dropped instead of queued.",
+    about: "A policer (token bucket): packets that exceed the rate and the burst are dropped \
+        instead of queued.",
     kind: None,
     keys: &[
-        needed("rate", "bits_per_sec", BITS_PER_SEC, "rate that may pass"),
-        needed("burst", "burst_bytes", BYTES, "burst that may pass at once after a pause"),
+        needed(
+            "rate",
+            "bits_per_sec",
+            BITS_PER_SEC,
+            "maximum mean rate of the packets that pass \
+            (rate of the tokens)",
+        ),
+        needed(
+            "burst",
+            "burst_bytes",
+            BYTES,
+            "maximum burst that passes at once after a pause \
+            (size of the token bucket)",
+        ),
     ],
 };
 
 static OUTAGE: Table = Table {
     name: "Outage",
-    about: "An outage: a time in which the link does not work.",
+    about: "An outage: a period in which the link does not work.",
     kind: None,
     keys: &[
-        needed("start", "start_ns", TIME, "when it begins"),
-        needed("stop", "stop_ns", TIME, "when it ends"),
+        needed("start", "start_ns", TIME, "time at which the outage begins"),
+        needed("stop", "stop_ns", TIME, "time at which the outage ends"),
         usual(
             "kind",
             "kind",
             Form::Word(&["drop", "hold"]),
             r#""drop""#,
-            "drop arriving packets, or hold them in the queue",
+            "effect of the outage: drop means that arriving packets are dropped; hold means that \
+             they wait in the queue",
         ),
     ],
 };
 
 static STEP: Table = Table {
     name: "Step",
-    about: "A change at a given time; other settings stay the same.",
+    about: "A change of the link at a given time; absent settings stay the same.",
     kind: None,
     keys: &[
         needed("at", "at_ns", TIME, "time of the change"),
-        optional("rate", "bits_per_sec", BITS_PER_SEC, "new rate"),
-        optional("delay", "delay_ns", TIME, "new propagation delay, one way"),
-        optional("loss", "loss", LOSS, "new loss"),
+        optional("rate", "bits_per_sec", BITS_PER_SEC, "new rate of the link"),
+        optional("delay", "delay_ns", TIME, "new one-way propagation delay"),
+        optional("loss", "loss", LOSS, "new random loss"),
     ],
 };
 
@@ -243,101 +310,121 @@ const RATE: Key = optional(
     "rate",
     "",
     BITS_PER_SEC,
-    "rate of the link; unlimited without this and without a trace",
+    "fixed rate of the link; if both rate and trace are absent, the rate is unlimited",
 );
-const BURST: Key = optional("burst", "", BYTES, "largest burst; makes the rate a token bucket");
+const BURST: Key = optional(
+    "burst",
+    "",
+    BYTES,
+    "maximum burst; with this key, the rate is \
+    enforced by a token bucket of this size",
+);
 const TRACE: Key = optional(
     "trace",
     "",
     Form::Text,
-    "a recorded link that gives the rate: a file of Mahimahi, of seconds and Mbit/s, a table, a \
-     report of iperf3, a folder of CellReplay; any of them may be gzip",
+    "recording of a link, which determines the rate over time: a Mahimahi trace, a file with \
+     seconds and Mbit/s, a table, a report of iperf3, or a folder of CellReplay; files may be \
+     compressed with gzip",
 );
 const COLUMN: Key = optional(
     "column",
     "",
     Form::Text,
-    "for a trace that is a table: the rate's column, name or number",
+    "name or number of the column with the rates, if the trace is a table",
 );
 const UNIT: Key = optional(
     "unit",
     "",
     Form::Text,
-    "for a trace that is a table: the rate's unit, Mbit/s or bytes",
+    "unit of the rates, such as Mbit/s or bytes, if the trace is a table",
 );
 const TIME_COLUMN: Key = optional(
     "time_column",
     "",
     Form::Text,
-    "for a trace that is a table: the times' column, name or number",
+    "name or number of the column with the times, if the trace is a table",
 );
 const TIME_UNIT: Key = optional(
     "time_unit",
     "",
     Form::Text,
-    "for a trace that is a table: the times' unit, s, ms or us",
+    "unit of the times (s, ms or us), if the trace is a table",
 );
 const HOLD: Key = usual(
     "hold",
     "",
     Form::Flag,
     "true",
-    "true: a recorded rate holds until the next row; false: rates are interpolated",
+    "whether a recorded rate of the trace applies until the next row (true), or rates are \
+     interpolated between rows (false)",
 );
 const QUEUE: Key = optional(
     "queue",
     "",
     Form::Queue,
-    "limit of the queue; if absent 1 BDP, with a trace 1 BDP of its mean rate and at least 250 \
-     packets",
+    "maximum length of the queue; if absent, 1 BDP, or, for a trace, 1 BDP at its mean rate but \
+     at least 250 packets",
 );
 const AQM: Key = usual(
     "aqm",
     "",
     DISCIPLINE,
     r#"{"kind": "drop_tail"}"#,
-    "discipline of the queue: drop_tail, codel, fq_codel, pie, dualpi2, red or step",
+    "queue management: drop_tail, codel, fq_codel, pie, dualpi2, red or step",
 );
-const DELAY: Key = optional("delay", "", TIME, "propagation delay, one way");
+const DELAY: Key = optional("delay", "", TIME, "one-way propagation delay of the link");
 const JITTER: Key = optional(
     "jitter",
     "jitter",
     DELAYS,
-    "jitter: a time alone is the maximum of uniform jitter; other kinds are \"wifi 7 ms\" and \
-     \"bunched 5 ms\"",
+    "random variation of the delay: \"2 ms\" is uniform jitter from 0 to 2 ms; \"wifi 7 ms\", \
+     \"bunched 5 ms\" and tables are other kinds of jitter",
 );
 const REORDER: Key = optional(
     "reorder",
     "reorder",
     REORDERS,
-    "reordering of packets: \"SHARE, DELAY\" delays a share of them by this time; \"jitter\" lets \
-     packets overtake each other if their jitter differs",
+    "reordering of packets: \"SHARE, DELAY\" delays this share of the packets by this additional \
+     time; \"jitter\" lets packets overtake each other if their jitter differs",
 );
 const POLICER: Key = optional(
     "police",
     "police",
     POLICE_OR_TEXT,
-    "policer on arrival, \"RATE, BURST\": drops instead of queueing",
+    "policer before the queue, as \"RATE, BURST\": packets that exceed the rate and the burst \
+     are dropped instead of queued",
 );
-const LOST: Key =
-    optional("loss", "loss", LOSS, "random loss; a share alone means independent losses");
+const LOST: Key = optional(
+    "loss",
+    "loss",
+    LOSS,
+    "random loss of arriving packets: a share such as \"1 %\" \
+        means independent losses; a table selects another kind of loss",
+);
 const FRAMING: Key = optional(
     "framing",
     "",
     FEW_BYTES,
-    "bytes of framing added to each packet: Ethernet 14, Mahimahi 4",
+    "number of bytes that the link adds to each IP packet: 14 for Ethernet, 4 for Mahimahi",
 );
-const OUTAGES: Key =
-    usual("outages", "outages", OUTAGE_LIST, "[]", "times in which the link does not work");
+const OUTAGES: Key = usual(
+    "outages",
+    "outages",
+    OUTAGE_LIST,
+    "[]",
+    "outages: periods in which the link does not \
+        work",
+);
 const SCHEDULE: Key =
-    usual("schedule", "schedule", STEPS, "[]", "changes of the link at given times");
+    usual("schedule", "schedule", STEPS, "[]", "schedule of changes of the link at given times");
 const TRANSITION: Key = usual(
     "transition",
     "transition",
     Form::Word(&["retime", "keep"]),
     r#""retime""#,
-    "\"keep\": queued packets keep their departure times, as in netem; \"retime\": a change \
-     applies to them, too",
+    "effect of a scheduled change on packets that are already queued: \"retime\" applies the \
+     change to them; \"keep\" leaves their departure times unchanged, as netem does",
 );
 
 /// The keys of a wire.
@@ -371,68 +458,82 @@ const PRESET_OR_MEDIUM: &[Key] = &[
         "preset",
         "",
         Form::Text,
-        "name of a preset or TOML file; it gives the keys that are not written here",
+        "name of a preset or a TOML file; the other keys of this table override its values",
     ),
     optional(
         "period",
         "",
         Form::Text,
-        "time of the day, for a preset that has different figures for several times",
+        "period of the day, such as evening, if the preset has different values for several \
+         periods",
     ),
     optional(
         "bandwidth",
         "",
         Form::Text,
-        "for a cell or a Wi-Fi channel: its bandwidth, \"60 \
-        MHz\"",
+        "bandwidth of a cell or a Wi-Fi channel, such as \"60 MHz\"",
     ),
     optional(
         "layers",
         "",
         Form::Whole { least: 1, most: 8 },
-        "for a cell or a Wi-Fi channel: spatial layers of the downlink",
+        "number of spatial layers of a cell's downlink, or of spatial streams of a Wi-Fi channel",
     ),
     optional(
         "mcs",
         "",
         Form::Whole { least: 0, most: 31 },
-        "for a cell or a Wi-Fi channel: the modulation and coding scheme, which then never changes",
+        "fixed modulation and coding scheme of a cell or a Wi-Fi channel; if absent, the scheme \
+         follows the channel",
     ),
     optional(
         "users",
         "",
         Form::Whole { least: 1, most: 2007 },
-        "for a cell or a Wi-Fi channel: number of users or stations",
+        "number of users of a cell, or of stations of a Wi-Fi channel",
     ),
     optional(
         "coverage",
         "",
         RATIO,
-        "for a cell: mean signal to interference and noise ratio of the downlink; the uplink's is \
-         shifted by as much",
+        "mean signal to interference and noise ratio of the downlink of a cell; the ratio of the \
+         uplink is shifted by the same amount",
     ),
     optional(
         "speed",
         "",
         Form::Text,
-        "for a cell: speed of the users, \"120 km/h\", which sets the Doppler shift and how fast \
-         shadowing changes",
+        "speed of the users of a cell, such as \"120 km/h\"; it determines the Doppler shift and \
+         how fast shadowing changes",
     ),
     optional(
         "handover",
         "",
         Form::Text,
-        "for a cell: time between handovers, and interruption, \"every 30 s, 40 ms\"",
+        "handovers of the users of a cell: mean time between two handovers, and duration of the \
+         interruption, such as \"every 30 s, 40 ms\"",
     ),
     optional(
         "drx",
         "",
         Form::Text,
-        "for a cell: silence after which users sleep, and their listening cycle, \"after 100 ms, \
-         every 40 ms\"",
+        "sleep of the users of a cell (DRX): time without traffic after which a user sleeps, and \
+         interval at which it listens, such as \"after 100 ms, every 40 ms\"",
     ),
-    optional("cell", "", Form::Table(&CELL_PATH), "a radio cell: both directions"),
-    optional("wifi", "", Form::Table(&WIFI_PATH), "a Wi-Fi channel: both directions"),
+    optional(
+        "cell",
+        "",
+        Form::Table(&CELL_PATH),
+        "radio cell, which defines both directions of \
+        the link",
+    ),
+    optional(
+        "wifi",
+        "",
+        Form::Table(&WIFI_PATH),
+        "Wi-Fi channel, which defines both directions \
+        of the link",
+    ),
 ];
 
 /// What else is said of a wire beside a medium.
@@ -440,26 +541,26 @@ const BACK: &[Key] = &[optional(
     "reverse",
     "",
     Form::Table(&LINK_STAGE),
-    "for a wire beside a cell or a Wi-Fi channel: its keys in the other direction; if absent, \
-     that direction has the same delay and no limits",
+    "settings of the other direction of a wire that is chained with a cell or a Wi-Fi channel; \
+     if absent, the other direction has the same delay and no limits",
 )];
 
 /// What else is said of a link as a whole.
 const WHOLE: &[Key] = &[
-    optional("name", "", Form::Text, "name of the user in results"),
+    optional("name", "", Form::Text, "name of the link's user in results"),
     optional(
         "server",
         "",
         TIME,
-        "one-way delay between the link and the server; in a cell it replaces core_delay",
+        "one-way delay between the link and the server; for a cell, it replaces core_delay",
     ),
     optional(
         "wire",
         "",
         Form::Table(&CHAIN_WIRE),
-        "a wire between the server and a cell or a Wi-Fi channel",
+        "wire between the server and a cell or a Wi-Fi channel",
     ),
-    optional("stage", "", LINKS, "the links of a chain, beginning at the server's end"),
+    optional("stage", "", LINKS, "links of a chain, in order from the server to the user"),
 ];
 
 const LINKS: Form = Form::List(&Form::Table(&CHAIN_STAGE));
@@ -487,29 +588,30 @@ static LINK_KEYS: [Key; 37] = joined(&[WIRE, PRESET_OR_MEDIUM, WHOLE]);
 
 pub(crate) static LINK_STAGE: Table = Table {
     name: "LinkStage",
-    about: "One wire: policer, loss and outages on arrival, then the queue, the rate, the delay.",
+    about: "One direction of a wire: packets pass the policer, loss and outages, then the queue, \
+        then the rate, then the delay.",
     kind: None,
     keys: WIRE,
 };
 
 static CHAIN_WIRE: Table = Table {
     name: "ChainWire",
-    about: "A wire beside a cell or a Wi-Fi channel, both ways.",
+    about: "Both directions of a wire that is chained with a cell or a Wi-Fi channel.",
     kind: None,
     keys: &CHAIN_WIRE_KEYS,
 };
 
 static CHAIN_STAGE: Table = Table {
     name: "ChainStage",
-    about: "One link of a chain.",
+    about: "One link of a chain of links: a wire, a preset, a cell or a Wi-Fi channel.",
     kind: None,
     keys: &CHAIN_STAGE_KEYS,
 };
 
 pub(crate) static LINK: Table = Table {
     name: "Link",
-    about: "One direction of a path: a wire, a chain of stages, or a preset with changes. A cell \
-        or a Wi-Fi channel is both directions at once, and so is a chain with one of them.",
+    about: "One direction of a path: a wire, a chain of links, or a preset with changes. A cell, \
+        a Wi-Fi channel, and a chain that contains one of them define both directions.",
     kind: None,
     keys: &LINK_KEYS,
 };
