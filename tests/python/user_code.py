@@ -101,7 +101,7 @@ UNUSABLE = (
         "ssthresh",
         "\t.ssthresh\t= CC_CB(mine_ssthresh),\n",
         "",
-        "ssthresh.c: the hook ssthresh is missing; CC_OPS needs .ssthresh, .undo_cwnd and one of",
+        "ssthresh.c: the hook ssthresh is missing; CC_OPS needs .ssthresh, .undo_cwnd, and either",
     ),
     Mistake(
         "undo",
@@ -119,13 +119,15 @@ UNUSABLE = (
         "blank",
         '"mine",\n};',
         '"mi ne",\n};',
-        'blank.c: CC_OPS names it "mi ne"; a name has 1 to 15 characters and no blank',
+        'blank.c: the name "mi ne" in CC_OPS is invalid; a name has 1 to 15 characters '
+        "and no spaces",
     ),
     Mistake(
         "nothing",
         GOOD[GOOD.index("CC_DESCRIBE") :],
         "",
-        "nothing.c: describes no algorithm; a file ends with CC_OPS(...) and CC_DESCRIBE(...)",
+        "nothing.c: the file does not define an algorithm; it must end with CC_OPS(...) "
+        "and CC_DESCRIBE(...)",
     ),
     Mistake(
         "loading",
@@ -142,13 +144,13 @@ def _calling(name: str, declaration: str, call: str) -> Mistake:
     return Mistake(name, MARK, f"\textern {declaration};\n\t{call};", f"{name}.c: {_CALLS[name]}")
 
 
-_ONLY = "; an algorithm computes, and calls what cc.h declares and nothing else"
+_ONLY = "; it may call only functions that cc.h declares"
 _CALLS = {
-    "forking": f"calls fork{_ONLY}",
-    "sleeping": f"calls sleep{_ONLY}",
-    "waiting": f"calls pause{_ONLY}",
-    "leaving": f"calls _exit{_ONLY}",
-    "writing": f"calls creat, write{_ONLY}",
+    "forking": f"the algorithm calls fork{_ONLY}",
+    "sleeping": f"the algorithm calls sleep{_ONLY}",
+    "waiting": f"the algorithm calls pause{_ONLY}",
+    "leaving": f"the algorithm calls _exit{_ONLY}",
+    "writing": f"the algorithm calls creat, write{_ONLY}",
 }
 _OPENAT = {
     "x86_64": '"syscall" : "+a"(n) : "D"(-100), "S"("/etc/shadow"), "d"(0) '
@@ -167,7 +169,7 @@ MALICIOUS = (
         "long read(int file, void *to, unsigned long bytes);\nstatic char secret[99];\n"
         "__attribute__((constructor)) static void first(void)\n"
         '{ read(open("/etc/shadow", 0), secret, 99); }',
-        f"shadow.c: calls open, read{_ONLY}",
+        f"shadow.c: the algorithm calls open, read{_ONLY}",
     ),
     Mistake(
         "zeros",
@@ -204,13 +206,13 @@ BREAKING = (
         "overrun",
         MARK,
         "\tstruct big { u32 a[27]; } *big = inet_csk_ca(sk);\n\tbig->a[26] = acked + 1;",
-        "overrun.c: cong_avoid wrote past the 104 bytes of its private state",
+        "overrun.c: cong_avoid wrote beyond the 104 bytes of its private state",
     ),
     Mistake(
         "far",
         MARK,
         "\tstruct big { u32 a[9000]; } *big = inet_csk_ca(sk);\n\tbig->a[8999] = acked + 1;",
-        f"far.c:{HERE + 1}: cong_avoid touched memory that is not its own",
+        f"far.c:{HERE + 1}: cong_avoid accessed memory that does not belong to it",
     ),
     Mistake(
         "division",
@@ -222,7 +224,7 @@ BREAKING = (
         "endless",
         MARK,
         "\tvolatile u32 i = 1;\n\twhile (i)\n\t\ti |= 2;",
-        "cong_avoid has not returned after a second of computing",
+        "cong_avoid has not returned after one second of computation",
     ),
     Mistake(
         "aborting",
@@ -234,7 +236,7 @@ BREAKING = (
         "calling",
         MARK,
         _SYSTEM_CALL,
-        "cong_avoid made a system call (openat); an algorithm may make none",
+        "cong_avoid made a system call (openat); algorithms must not make system calls",
     ),
     Mistake(
         "recursion",
@@ -243,13 +245,13 @@ BREAKING = (
         "\troom[0] = *n + 1;\n\treturn deeper(room) + room[1];\n}\n"
         "#define tcp_reno_cong_avoid(a, b, c) deeper(&acked)\n"
         "CC_PROG(void, mine_cong_avoid",
-        "cong_avoid touched memory that is not its own",
+        "cong_avoid accessed memory that does not belong to it",
     ),
     Mistake(
         "null",
         MARK,
         "\tu32 *volatile nothing = NULL;\n\t*nothing = acked;",
-        f"null.c:{HERE + 1}: cong_avoid touched memory that is not its own",
+        f"null.c:{HERE + 1}: cong_avoid accessed memory that does not belong to it",
     ),
     Mistake(
         "array",
@@ -262,13 +264,13 @@ BREAKING = (
         "clamp",
         MARK,
         "\ttcp_sk(sk)->snd_cwnd_clamp = 7;",
-        "clamp.c: cong_avoid wrote tcp_sock.snd_cwnd_clamp, which the kernel does not let",
+        "clamp.c: cong_avoid wrote tcp_sock.snd_cwnd_clamp, which the kernel does not allow",
     ),
     Mistake(
         "zero",
         MARK,
         "\ttcp_sk(sk)->snd_cwnd = 0;\n\treturn;",
-        "zero.c: cong_avoid made the window 0 packets; a window is at least 1",
+        "zero.c: cong_avoid set the congestion window to 0 packets; a window must be at least 1",
     ),
 )
 

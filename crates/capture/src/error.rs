@@ -7,10 +7,10 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum CaptureError {
     /// It begins like neither format.
-    #[error("neither pcap nor pcapng: it begins with {0:02x?}")]
+    #[error("the file is neither pcap nor pcapng: it begins with the bytes {0:02x?}")]
     NoCapture([u8; 4]),
     /// A length that no packet has.
-    #[error("at byte {at}: a packet of {bytes} bytes")]
+    #[error("at byte {at}: a length of {bytes} bytes is impossible")]
     Length {
         /// Where in the file.
         at: u64,

@@ -201,7 +201,12 @@ impl<R: Read> Reader<R> {
         ) {
             (BYTE_ORDER, _) => false,
             (_, BYTE_ORDER) => true,
-            _ => return Err(CaptureError::Block { at: begin, problem: "no byte-order mark" }),
+            _ => {
+                return Err(CaptureError::Block {
+                    at: begin,
+                    problem: "the section has no byte-order mark",
+                });
+            }
         };
         let bytes = self.word(&head, 0);
         if bytes < 28 || bytes % 4 != 0 {
@@ -216,7 +221,7 @@ impl<R: Read> Reader<R> {
         if body < 8 {
             return Err(CaptureError::Block {
                 at,
-                problem: "its interface description is too short",
+                problem: "the interface description is too short",
             });
         }
         let mut interface = Interface {
@@ -234,8 +239,11 @@ impl<R: Read> Reader<R> {
             }
             match (code, bytes) {
                 (OPTION_TIME_RESOLUTION, 1) => {
-                    interface.ticks_per_s = ticks_per_s(self.buffer[value])
-                        .ok_or(CaptureError::Block { at, problem: "no time resolution" })?;
+                    interface.ticks_per_s =
+                        ticks_per_s(self.buffer[value]).ok_or(CaptureError::Block {
+                            at,
+                            problem: "the time resolution is invalid",
+                        })?;
                 }
                 (OPTION_TIME_OFFSET, 8) => {
                     let (first, second) = (
@@ -257,7 +265,7 @@ impl<R: Read> Reader<R> {
             unreachable!("only pcapng has blocks")
         };
         if interfaces.len() >= MAX_INTERFACES {
-            return Err(CaptureError::Block { at, problem: "too many interfaces" });
+            return Err(CaptureError::Block { at, problem: "the file has too many interfaces" });
         }
         interfaces.push(interface);
         Ok(())
@@ -271,7 +279,7 @@ impl<R: Read> Reader<R> {
         body: usize,
     ) -> Result<Option<(u64, u16, u32, usize)>, CaptureError> {
         if body < 20 {
-            return Err(CaptureError::Block { at, problem: "its packet block is too short" });
+            return Err(CaptureError::Block { at, problem: "the packet block is too short" });
         }
         let number = match kind {
             ENHANCED_PACKET => self.word(&self.buffer, 0) as usize,
@@ -280,9 +288,10 @@ impl<R: Read> Reader<R> {
         let Format::Pcapng { interfaces } = &self.format else {
             unreachable!("only pcapng has blocks")
         };
-        let interface = interfaces
-            .get(number)
-            .ok_or(CaptureError::Block { at, problem: "a packet of an unknown interface" })?;
+        let interface = interfaces.get(number).ok_or(CaptureError::Block {
+            at,
+            problem: "the packet belongs to an unknown interface",
+        })?;
         let ticks =
             u64::from(self.word(&self.buffer, 4)) << 32 | u64::from(self.word(&self.buffer, 8));
         let captured = self.word(&self.buffer, 12);
@@ -448,7 +457,7 @@ mod tests {
         let mut long = pcap(PCAP_US, u32::to_le_bytes);
         long[32..36].copy_from_slice(&u32::MAX.to_le_bytes());
         let error = frames(&long).expect_err("too long");
-        assert_eq!(error.to_string(), "at byte 24: a packet of 4294967295 bytes");
+        assert_eq!(error.to_string(), "at byte 24: a length of 4294967295 bytes is impossible");
     }
 
     #[test]

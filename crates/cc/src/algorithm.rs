@@ -58,13 +58,16 @@ pub struct ParameterInfo {
 #[non_exhaustive]
 pub enum ContractError {
     /// It was compiled against other headers.
-    #[error("{file}: compiled against another version of cc.h; compile it again")]
+    #[error("{file}: this algorithm was compiled with another version of cc.h; compile it again")]
     OtherVersion {
         /// The source.
         file: &'static str,
     },
     /// The name does not do for a kernel.
-    #[error("{file}: CC_OPS names it \"{name}\"; a name has 1 to 15 characters and no blank")]
+    #[error(
+        "{file}: the name \"{name}\" in CC_OPS is invalid; a name has 1 to 15 characters and \
+        no spaces"
+    )]
     Name {
         /// The source.
         file: &'static str,
@@ -73,8 +76,8 @@ pub enum ContractError {
     },
     /// A hook is missing without which no algorithm can work.
     #[error(
-        "{file}: the hook {hook} is missing; CC_OPS needs .ssthresh, .undo_cwnd and one of \
-         .cong_avoid and .cong_control"
+        "{file}: the hook {hook} is missing; CC_OPS needs .ssthresh, .undo_cwnd, and either \
+         .cong_avoid or .cong_control"
     )]
     MissingHook {
         /// The source.
@@ -224,7 +227,7 @@ pub(crate) unsafe fn read(
     }
     let has_end = ops.name.contains(&0);
     // SAFETY: the string has an end, as was looked at.
-    let name = if has_end { unsafe { text(ops.name.as_ptr()) } } else { "without an end" };
+    let name = if has_end { unsafe { text(ops.name.as_ptr()) } } else { "without a final NUL" };
     if !has_end || name.is_empty() || name.contains(char::is_whitespace) {
         return Err(ContractError::Name { file, name });
     }

@@ -69,7 +69,7 @@ impl Requests {
 #[non_exhaustive]
 pub enum ParameterError {
     /// The algorithm has no parameter of this name.
-    #[error("{algorithm} has no parameter `{name}`, it has {known}")]
+    #[error("{algorithm} has no parameter `{name}`; its parameters: {known}")]
     Unknown {
         /// Name of the algorithm.
         algorithm: &'static str,
@@ -79,7 +79,7 @@ pub enum ParameterError {
         known: String,
     },
     /// The value lies outside the parameter's bounds.
-    #[error("parameter `{name}` of {algorithm} is {value}, allowed is {min} to {max}")]
+    #[error("parameter `{name}` of {algorithm} is {value}; it must be from {min} to {max}")]
     OutOfRange {
         /// Name of the algorithm.
         algorithm: &'static str,
@@ -352,7 +352,7 @@ mod tests {
         let algorithm = Algorithm::by_name("reno").expect("reno is there");
         let error = Congestion::new(algorithm, &BTreeMap::from([("beta".to_owned(), 3)]))
             .expect_err("reno has no beta");
-        assert_eq!(error.to_string(), "reno has no parameter `beta`, it has slow_start");
+        assert_eq!(error.to_string(), "reno has no parameter `beta`; its parameters: slow_start");
     }
 
     #[test]
@@ -361,7 +361,10 @@ mod tests {
         for value in [0, 1024, -1, i64::MAX] {
             let error = Congestion::new(cubic, &BTreeMap::from([("beta".to_owned(), value)]))
                 .expect_err("out of bounds");
-            let expected = format!("parameter `beta` of cubic is {value}, allowed is 1 to 1023");
+            let expected = format!(
+                "parameter `beta` of cubic is {value}; it must be from 1 to \
+                1023"
+            );
             assert_eq!(error.to_string(), expected);
         }
     }

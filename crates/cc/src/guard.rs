@@ -48,7 +48,7 @@ static WATCHES: [Watch; 2] = [
         tick_micros: 500_000,
         calls: AtomicU64::new(0),
         ticks: AtomicU32::new(0),
-        what: "has not returned after a second of computing",
+        what: "has not returned after one second of computation",
     },
     Watch {
         signal: libc::SIGALRM,
@@ -61,10 +61,10 @@ static WATCHES: [Watch; 2] = [
 ];
 
 const SIGNALS: [(c_int, &str); 6] = [
-    (libc::SIGSEGV, "touched memory that is not its own"),
-    (libc::SIGBUS, "touched memory that is not its own"),
-    (libc::SIGFPE, "divides by zero, or the smallest number by -1"),
-    (libc::SIGILL, "executed an instruction that does not exist"),
+    (libc::SIGSEGV, "accessed memory that does not belong to it"),
+    (libc::SIGBUS, "accessed memory that does not belong to it"),
+    (libc::SIGFPE, "divides by zero, or the smallest integer by -1"),
+    (libc::SIGILL, "executed an invalid instruction"),
     (libc::SIGABRT, "aborted"),
     (libc::SIGSYS, "made a system call"),
 ];
@@ -251,8 +251,14 @@ extern "C" fn on_signal(signal: c_int, info: *const libc::siginfo_t, context: *m
             let name = CALLS.iter().find(|(call, _)| *call == number).map(|(_, name)| name);
             let mut text = Line::default();
             let _ = match name {
-                Some(name) => write!(text, "{what} ({name}); an algorithm may make none"),
-                None => write!(text, "{what} (number {number}); an algorithm may make none"),
+                Some(name) => {
+                    write!(text, "{what} ({name}); algorithms must not make system calls")
+                }
+                None => write!(
+                    text,
+                    "{what} (number {number}); algorithms must not make system \
+                    calls"
+                ),
             };
             report(text.as_str(), "", 0, instruction(context));
         }

@@ -26,9 +26,7 @@ pub enum LoadError {
         reason: String,
     },
     /// It calls what is not the contract's.
-    #[error(
-        "{file}: calls {names}; an algorithm computes, and calls what cc.h declares and nothing else"
-    )]
+    #[error("{file}: the algorithm calls {names}; it may call only functions that cc.h declares")]
     Calls {
         /// The source.
         file: String,
@@ -36,7 +34,10 @@ pub enum LoadError {
         names: String,
     },
     /// It has no table of hooks.
-    #[error("{file}: describes no algorithm; a file ends with CC_OPS(...) and CC_DESCRIBE(...)")]
+    #[error(
+        "{file}: the file does not define an algorithm; it must end with CC_OPS(...) and \
+        CC_DESCRIBE(...)"
+    )]
     NoAlgorithm {
         /// The source.
         file: String,

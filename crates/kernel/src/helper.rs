@@ -106,7 +106,13 @@ impl Helper {
 }
 
 fn not_loaded(name: &KernelName) -> Refusal {
-    Refusal::new(RefusalKind::Request, format!("this process has not loaded {name}"))
+    Refusal::new(
+        RefusalKind::Request,
+        format!(
+            "the algorithm {name} has not been loaded by this \
+        process"
+        ),
+    )
 }
 
 enum Next {

@@ -12,7 +12,10 @@ pub struct KernelName(String);
 
 /// A text that is not such a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{0}\" is not a name of ours: cl_ and eight of 0-9a-f")]
+#[error(
+    "\"{0}\" is not the name of an algorithm loaded by cwndlab: such names are cl_ and eight \
+    characters of 0-9a-f"
+)]
 pub struct KernelNameError(String);
 
 impl KernelName {

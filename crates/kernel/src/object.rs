@@ -40,7 +40,8 @@ pub(crate) fn register(
     Ok(Registered { link, object })
 }
 
-const NO_TABLE: &str = "the object has no table of hooks; a file ends with CC_OPS(...)";
+const NO_TABLE: &str = "the object has no table of hooks; its source file must end with \
+    CC_OPS(...)";
 
 /// Writes name and parameters into an object that is open and not yet loaded.
 fn set_values(

@@ -27,7 +27,7 @@ pub(crate) fn new_pin(entry: &str) -> Result<PathBuf, Refusal> {
         .and_then(|()| fs::create_dir_all(OUR_FOLDER))
         .map_err(|error| Refusal::new(RefusalKind::File, format!("{OUR_FOLDER}: {error}")))?;
     if path.exists() {
-        let message = format!("{} exists; unload it first", path.display());
+        let message = format!("{} already exists; unload this algorithm first", path.display());
         return Err(Refusal::new(RefusalKind::NameTaken, message));
     }
     Ok(path)
@@ -51,7 +51,10 @@ pub(crate) fn remove_pin(entry: &str) -> Result<(), Refusal> {
 fn pin_path(entry: &str) -> Result<PathBuf, Refusal> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     if entry.is_empty() || entry.len() > 64 || !entry.bytes().all(is_plain) {
-        let message = format!("\"{entry}\" is not the name of a pin: letters, digits, - and _");
+        let message = format!(
+            "\"{entry}\" is not the name of a pinned algorithm; such names \
+            consist of letters, digits, - and _"
+        );
         return Err(Refusal::new(RefusalKind::Request, message));
     }
     Ok(Path::new(OUR_FOLDER).join(entry))

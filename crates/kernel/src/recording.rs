@@ -33,7 +33,7 @@ impl Recording {
             object.maps().find(|map| map.map_type() == MapType::RingBuf).ok_or_else(|| {
                 Refusal::new(
                     RefusalKind::Object,
-                    "the object does not record: compile it -DCC_RECORD",
+                    "the object was compiled without recording; compile it with -DCC_RECORD",
                 )
             })?;
         let file = File::create(path).map_err(|error| failure(path, &error))?;

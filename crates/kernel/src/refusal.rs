@@ -32,7 +32,7 @@ impl Refusal {
     pub(crate) fn not_opened(error: &libbpf_rs::Error) -> Self {
         Self {
             kind: RefusalKind::Object,
-            message: format!("no BPF object of an algorithm: {}", chain(error)),
+            message: format!("this file is not a BPF object of an algorithm: {}", chain(error)),
             log: end_of_log(),
         }
     }
@@ -42,7 +42,7 @@ impl Refusal {
         let said = SAID.lock().expect("no listener panics").clone();
         let (kind, message) = why_not_loaded(&said, error.kind());
         let message = message.map_or_else(
-            || format!("the kernel does not load it: {}", chain(error)),
+            || format!("the kernel does not load the algorithm: {}", chain(error)),
             ToOwned::to_owned,
         );
         Self { kind, message, log: end_of_log() }
@@ -53,18 +53,21 @@ impl Refusal {
         let (kind, message) = match error.kind() {
             ErrorKind::AlreadyExists => (
                 RefusalKind::NameTaken,
-                format!("the kernel has an algorithm {name} already; unload it first"),
+                format!("an algorithm {name} already exists in the kernel; unload it first"),
             ),
             ErrorKind::InvalidInput => (
                 RefusalKind::MissingHook,
-                "the kernel refuses the table of hooks; CC_OPS needs .ssthresh, .undo_cwnd and \
-                 one of .cong_avoid and .cong_control"
+                "the kernel rejects the table of hooks; CC_OPS needs .ssthresh, .undo_cwnd, and \
+                 either .cong_avoid or .cong_control"
                     .to_owned(),
             ),
             ErrorKind::PermissionDenied => (RefusalKind::Permission, NO_PERMISSION.to_owned()),
             _ => (
                 RefusalKind::Kernel,
-                format!("the kernel does not register it: {} ({NEEDED_KERNEL})", chain(error)),
+                format!(
+                    "the kernel does not register the algorithm: {} ({NEEDED_KERNEL})",
+                    chain(error)
+                ),
             ),
         };
         Self { kind, message, log: end_of_log() }
@@ -78,25 +81,32 @@ const NEEDED_KERNEL: &str =
 fn why_not_loaded(said: &str, kind: ErrorKind) -> (RefusalKind, Option<&'static str>) {
     let has = |text: &str| said.contains(text);
     if has("must have a GPL compatible license") {
-        let message = "the kernel takes algorithms under a licence compatible with the GPL only";
+        let message = "the kernel loads only algorithms whose licence is compatible with the GPL";
         (RefusalKind::Licence, Some(message))
     } else if has("BPF program is too large") || has("program too large") {
-        let message = "too large: the verifier would have to follow more than a million \
-                       instructions; give loops constant bounds and their bodies no branches";
+        let message = "the algorithm is too large: the verifier would have to check more than a \
+            million instructions; use loops with constant bounds and without branches";
         (RefusalKind::TooLarge, Some(message))
     } else if has("beyond the member") {
-        let message = "too large: it writes past its 104 bytes of private state (icsk_ca_priv)";
+        let message = "the algorithm's state is too large: it writes beyond its 104 bytes of \
+            private state (icsk_ca_priv)";
         (RefusalKind::TooLarge, Some(message))
     } else if has("no write support to") {
-        let message = "it writes a field that an algorithm may not write, or beyond its 104 bytes \
-                       of private state";
+        let message = "the algorithm writes a field that the kernel does not allow it to write, \
+            or beyond its 104 bytes of private state";
         (RefusalKind::Verifier, Some(message))
     } else if has("BPF stack limit") || has("Combined stack size") {
-        (RefusalKind::TooLarge, Some("too large: its local variables exceed 512 bytes"))
+        (
+            RefusalKind::TooLarge,
+            Some(
+                "the local variables of the algorithm are too large: they \
+            exceed 512 bytes",
+            ),
+        )
     } else if has("program isn't referenced anywhere") {
         (RefusalKind::Object, Some("a function that CC_PROG defines is missing in CC_OPS"))
     } else if has("BEGIN PROG LOAD LOG") {
-        (RefusalKind::Verifier, Some("the kernel's verifier refuses it"))
+        (RefusalKind::Verifier, Some("the kernel's verifier rejects the algorithm"))
     } else if kind == ErrorKind::PermissionDenied {
         (RefusalKind::Permission, Some(NO_PERMISSION))
     } else if has("vmlinux BTF") || has("kernel BTF") || has("is not found in kernel") {

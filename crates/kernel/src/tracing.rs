@@ -36,7 +36,7 @@ impl Tracing {
                     let name = program.name().to_string_lossy().into_owned();
                     Refusal::new(
                         RefusalKind::Kernel,
-                        format!("nothing to trace at {name}: {error}"),
+                        format!("the kernel cannot trace {name}: {error}"),
                     )
                 })
             })

@@ -22,10 +22,10 @@ pub struct ConfigError {
 #[non_exhaustive]
 pub enum StageError {
     /// The caller handed in no trace of that name.
-    #[error("no trace `{0}` was loaded")]
+    #[error("the trace `{0}` has not been loaded")]
     UnknownTrace(String),
     /// A rate log where a Mahimahi trace is wanted, or the reverse.
-    #[error("trace `{path}` is a {found}, but the rate's kind wants a {wanted}")]
+    #[error("trace `{path}` is a {found}, but the kind of the rate requires a {wanted}")]
     WrongTraceKind {
         /// Its name.
         path: String,
@@ -35,15 +35,18 @@ pub enum StageError {
         wanted: TraceKind,
     },
     /// The schedule changes the rate of a trace.
-    #[error("the schedule changes the rate at {0:?}, but a trace's rate cannot be changed")]
+    #[error("the schedule changes the rate at {0:?}, but the rate of a trace cannot be changed")]
     TraceRateChange(Time),
     /// A rate of zero with `keep`.
     #[error(
-        "a rate of 0 with transition `keep` would hold packets for ever: use `retime` or an outage"
+        "with transition `keep`, a rate of 0 would hold packets forever: use `retime` or an outage"
     )]
     KeptZeroRate,
     /// Reordering as netem does, and as `reorder` says, at one time.
-    #[error("reorder does not go with transition `keep`, which decides the order itself")]
+    #[error(
+        "reorder cannot be combined with transition `keep`, which determines the order of \
+        packets itself"
+    )]
     KeptReorder,
     /// Queues that know when a packet leaves as soon as it comes.
     #[error(
@@ -59,10 +62,10 @@ pub enum StageError {
         stop: Time,
     },
     /// A token bucket without room.
-    #[error("a burst of {} bytes: use from 1 to {} bytes", .0.0, Self::MAX_BURST.0)]
+    #[error("a burst of {} bytes is not possible: use from 1 to {} bytes", .0.0, Self::MAX_BURST.0)]
     Burst(Bytes),
     /// RED thresholds in the wrong order.
-    #[error("red: the lower threshold, {} bytes, must be below the upper one, {} bytes", min.0, max.0)]
+    #[error("red: min is {} bytes, but must be below max, which is {} bytes", min.0, max.0)]
     RedThresholds {
         /// The lower one.
         min: Bytes,
@@ -70,33 +73,36 @@ pub enum StageError {
         max: Bytes,
     },
     /// A weight too small for the arithmetic.
-    #[error("red: the weight is 2^-{0}; the least is 2^-24")]
+    #[error("red: a weight of 2^-{0} is too small; use at least 2^-24 (weight_shift = 24)")]
     RedWeight(u32),
     /// RED's average cannot decay by packets that take no time.
-    #[error("red: with an idle packet time of 0 the average never decays; remove the key")]
+    #[error(
+        "red: with idle_packet = 0, the average queue length would never decay; remove this \
+        key"
+    )]
     RedIdlePacket,
     /// A step queue without threshold.
-    #[error("step: set the threshold in packets or in bytes")]
+    #[error("step: the threshold mark is missing; set it in packets or bytes")]
     NoStep,
     /// A CoDel interval of zero.
-    #[error("codel and fq_codel: the interval must be longer than 0")]
+    #[error("codel and fq_codel: interval must be longer than 0")]
     CodelInterval,
     /// A turn in which nothing could be sent, or one without measure.
-    #[error("fq_codel: a quantum of {} bytes; use 1 to 4,294,967,295 bytes", .0.0)]
+    #[error("fq_codel: a quantum of {} bytes; use from 1 to 4,294,967,295 bytes", .0.0)]
     FqCodelQuantum(Bytes),
     /// A controller whose updates would be too frequent.
-    #[error("dualpi2: the target and max_rtt must be at least 1 ms")]
+    #[error("dualpi2: target and max_rtt must each be at least 1 ms")]
     DualPi2Times,
     /// More stages than events can number.
-    #[error("more than 65535 stages")]
+    #[error("the path has more than 65535 stages")]
     TooManyStages,
     /// A chain of nothing.
-    #[error("a chain needs a link")]
+    #[error("a chain must contain at least one link")]
     NoLinks,
     /// Media of one chain that do not have the same users.
     #[error(
-        "one link of this chain has {first} users and another {other}: all packets pass both, so \
-         give them the same number"
+        "one link of this chain has {first} users and another link has {other}: all packets pass \
+         both links, so their numbers of users must be equal"
     )]
     DifferentUsers {
         /// Those of the first medium.

@@ -53,7 +53,7 @@ impl Probability {
 
 /// More than one billion parts per billion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
-#[error("{0} parts per billion are more than all: the most is 1000000000")]
+#[error("a probability of {0} parts per billion is above 1: use at most 1000000000")]
 pub struct ProbabilityError(u64);
 
 impl TryFrom<u64> for Probability {

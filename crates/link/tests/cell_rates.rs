@@ -258,10 +258,7 @@ fn an_early_discard_that_cannot_be_is_told() {
         let config = CellConfig { downlink: down, ..lte(50, 1, 10) };
         let error = Cell::<Frame>::new(&config, 1, "cell").expect_err("no discard");
         assert_eq!(error.place(), "downlink.early_discard");
-        assert!(
-            error.to_string().starts_with("the length at which packets are discarded must"),
-            "{error}"
-        );
+        assert!(error.to_string().starts_with("at_packets must be at least 1"), "{error}");
     }
 }
 
@@ -405,10 +402,10 @@ fn a_pattern_without_room_is_no_cell() {
         cell.map(|_| ()).expect_err("it has no room").to_string()
     };
     let up = refused(vec![slot(12, 2)], 24);
-    assert!(up.contains("room for data of the uplink") && up.contains("overhead_elements"), "{up}");
-    assert!(refused(vec![slot(1, 13)], 24).contains("room for data of the downlink"));
-    assert!(refused(vec![slot(0, 14)], 0).contains("room for data of the downlink"));
-    assert!(refused(vec![slot(14, 0)], 0).contains("room for data of the uplink"));
+    assert!(up.contains("carry data of the uplink") && up.contains("overhead_elements"), "{up}");
+    assert!(refused(vec![slot(1, 13)], 24).contains("carry data of the downlink"));
+    assert!(refused(vec![slot(0, 14)], 0).contains("carry data of the downlink"));
+    assert!(refused(vec![slot(14, 0)], 0).contains("carry data of the uplink"));
     assert!(refused(vec![], 0).contains("from 1 to 1000 slots"));
-    assert!(refused(vec![slot(14, 0), slot(0, 14)], 200).contains("room for data of the downlink"));
+    assert!(refused(vec![slot(14, 0), slot(0, 14)], 200).contains("carry data of the downlink"));
 }

@@ -180,18 +180,18 @@ fn widths_that_no_standard_has_are_refused() {
     };
     assert_eq!(
         message(&|radio| radio.bandwidth_mhz = 55),
-        "NR has no bandwidth of 55 MHz at 30 kHz in TS 38.101: use 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, \
-         60, 70, 80, 90, 100 MHz"
+        "NR has no bandwidth of 55 MHz with a subcarrier spacing of 30 kHz (3GPP TS 38.101): use \
+         5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 60, 70, 80, 90, 100 MHz"
     );
     assert_eq!(
         message(&|radio| radio.subcarrier_khz = 240),
-        "NR has no subcarrier spacing of 240 kHz in this frequency range: use 15, 30 or 60 in fr1, 60 or \
-         120 in fr2"
+        "NR has no subcarrier spacing of 240 kHz in this frequency range: use 15, 30 or 60 kHz \
+         in fr1, or 60 or 120 kHz in fr2"
     );
     let crowded = SlotConfig { downlink_symbols: 14, uplink_symbols: 15 };
     assert_eq!(
         message(&|radio| (radio.duplex, radio.pattern) = (Some(NrDuplex::Fdd), vec![crowded])),
-        "nr: slot 0 has 15 symbols: the most is 14"
+        "nr: slot 0 of the pattern has 15 symbols: use at most 14"
     );
 }
 

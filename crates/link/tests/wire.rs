@@ -371,7 +371,7 @@ fn contradictions_are_refused_with_their_place() {
     };
     let trace = |path: &str| RateConfig::Mahimahi { path: path.to_owned() };
     let missing = refuse(StageConfig { rate: trace("x"), ..StageConfig::default() });
-    assert_eq!(missing.to_string(), "reverse.1: no trace `x` was loaded");
+    assert_eq!(missing.to_string(), "reverse.1: the trace `x` has not been loaded");
     let kind = refuse(StageConfig { rate: trace("log"), ..StageConfig::default() });
     let expected = StageError::WrongTraceKind {
         path: "log".into(),
@@ -381,7 +381,7 @@ fn contradictions_are_refused_with_their_place() {
     assert_eq!(kind.problem, expected);
     assert_eq!(
         kind.to_string(),
-        "reverse.1: trace `log` is a rate log, but the rate's kind wants a Mahimahi trace"
+        "reverse.1: trace `log` is a rate log, but the kind of the rate requires a Mahimahi trace"
     );
     let schedule = vec![StepConfig { rate: Some(Rate::ZERO), ..step(3) }];
     let rate = RateConfig::Log { path: "log".to_owned(), hold: true };
@@ -397,7 +397,11 @@ fn contradictions_are_refused_with_their_place() {
     );
     let rate = RateConfig::TokenBucket { rate: Rate::from_mbit_per_sec(1), burst: Bytes(0) };
     let burst = refuse(StageConfig { rate, ..StageConfig::default() });
-    assert_eq!(burst.to_string(), "reverse.1: a burst of 0 bytes: use from 1 to 1073741824 bytes");
+    assert_eq!(
+        burst.to_string(),
+        "reverse.1: a burst of 0 bytes is not possible: use from 1 to \
+        1073741824 bytes"
+    );
     let queue =
         QueueConfig::Step { mark_bytes: None, mark_packets: None, packets: None, bytes: None };
     let no_step = refuse(StageConfig { queue, ..StageConfig::default() });
@@ -409,7 +413,7 @@ fn contradictions_are_refused_with_their_place() {
     let quantum = refuse(queue(r#"{"kind": "fq_codel", "quantum_bytes": 0}"#));
     assert_eq!(
         quantum.to_string(),
-        "reverse.1: fq_codel: a quantum of 0 bytes; use 1 to 4,294,967,295 bytes"
+        "reverse.1: fq_codel: a quantum of 0 bytes; use from 1 to 4,294,967,295 bytes"
     );
     for kind in ["codel", "fq_codel"] {
         let hurried = refuse(queue(&format!(r#"{{"kind": "{kind}", "interval_ns": 0}}"#)));

@@ -49,7 +49,7 @@ pub(crate) fn decision(question: &Question, figures: &[u8]) -> Result<String, St
     let numbers = figures.chunks_exact(size_of::<f64>()).filter_map(<[u8]>::first_chunk);
     let values: Vec<f64> = numbers.map(|bytes| f64::from_le_bytes(*bytes)).collect();
     if names.is_empty() || values.is_empty() || values.len() % (names.len() * FIGURES) != 0 {
-        return Err(format!("{} figures of {} algorithms", values.len(), names.len()));
+        return Err(format!("{} values do not fit {} algorithms", values.len(), names.len()));
     }
     let repetitions = values.len() / FIGURES / names.len();
     let rows = |figure: usize| -> Vec<Vec<f64>> {

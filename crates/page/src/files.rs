@@ -52,7 +52,12 @@ impl Files for PageFiles {
     fn recording(&self, told: &Told, _: Way) -> Result<Recording, String> {
         let Told { path, column, unit, time_column, time_unit } = told.clone();
         let file = self.recordings.get(&path);
-        let file = file.ok_or_else(|| format!("{path}: no such recording; drop it on the page"))?;
+        let file = file.ok_or_else(|| {
+            format!(
+                "{path}: this recording is missing; drop the file \
+            on the page"
+            )
+        })?;
         let options = ReadOptions { column, unit, time_column, time_unit };
         let reading =
             cwndlab_trace::read(file, &options).map_err(|error| format!("{path}: {error}"))?;

@@ -195,7 +195,7 @@ unsafe fn bytes<'a>(pointer: *const u8, length: usize) -> &'a [u8] {
 }
 
 fn text(bytes: &[u8]) -> Result<&str, String> {
-    std::str::from_utf8(bytes).map_err(|error| format!("not UTF-8: {error}"))
+    std::str::from_utf8(bytes).map_err(|error| format!("the text is not UTF-8: {error}"))
 }
 
 fn answer(work: impl FnOnce(&mut Session) -> Result<Vec<u8>, String>) -> *const Answer {

@@ -152,7 +152,7 @@ fn saturate<'py>(
     let direction = match direction {
         "forward" => Direction::Forward,
         "reverse" => Direction::Reverse,
-        _ => return Err(PyValueError::new_err("direction: neither forward nor reverse")),
+        _ => return Err(PyValueError::new_err("direction must be forward or reverse")),
     };
     let saturation = py.detach(|| {
         let scenario = Scenario::from_json(scenario_json).map_err(errors::scenario)?;

@@ -35,7 +35,7 @@ pub(crate) fn format_quantity(kind: &str, count: i64) -> PyResult<String> {
 
 fn known(kind: &str) -> PyResult<&'static Quantity> {
     cwndlab_texts::quantity(kind)
-        .ok_or_else(|| PyValueError::new_err(format!("{kind}: no such quantity")))
+        .ok_or_else(|| PyValueError::new_err(format!("there is no quantity called {kind}")))
 }
 
 /// Reads the limit of a queue: its unit, and how many.
@@ -58,7 +58,12 @@ pub(crate) fn format_queue(unit: &str, count: i64) -> PyResult<String> {
         ("bytes", _) => QueueLimit::Bytes(count),
         ("milli_bdp", _) => QueueLimit::MilliBdp(count),
         ("unlimited", _) => QueueLimit::Unlimited,
-        _ => return Err(PyValueError::new_err(format!("{count} {unit}: no limit of a queue"))),
+        _ => {
+            return Err(PyValueError::new_err(format!(
+                "{count} {unit} is not a valid limit of a \
+            queue"
+            )));
+        }
     };
     Ok(limit.to_string())
 }

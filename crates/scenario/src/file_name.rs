@@ -13,7 +13,10 @@ pub struct FileName(String);
 
 /// A text that is not the name of a file.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("`{0}` is not the name of a file in the run's own folder, such as `capture.pcap`")]
+#[error(
+    "`{0}` is not the name of a file in the folder of the run; write a plain name such as \
+    `capture.pcap`"
+)]
 pub struct FileNameError(String);
 
 impl TryFrom<String> for FileName {

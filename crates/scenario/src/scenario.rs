@@ -147,8 +147,11 @@ impl Scenario {
     pub fn check(&self) -> Result<(), ScenarioError> {
         let fail = |path: &str, message: String| Err(ScenarioError::new(path, message));
         if self.version != SCENARIO_VERSION {
-            let message =
-                format!("version {} of the format, this is {SCENARIO_VERSION}", self.version);
+            let message = format!(
+                "the scenario has format version {}; this program reads version \
+                    {SCENARIO_VERSION}",
+                self.version
+            );
             return fail("version", message);
         }
         if self.duration == Duration::ZERO || self.duration > MAX_DURATION {
@@ -156,7 +159,7 @@ impl Scenario {
             return fail("duration_ns", message);
         }
         if self.record.sample_interval.is_some_and(|interval| interval < MIN_SAMPLE_INTERVAL) {
-            return fail("record.sample_interval_ns", "shorter than 0.1 ms".into());
+            return fail("record.sample_interval_ns", "the interval is shorter than 0.1 ms".into());
         }
         self.check_flows("flows", &self.flows)?;
         for (index, flows) in self.before.iter().enumerate() {
@@ -168,23 +171,27 @@ impl Scenario {
     fn check_flows(&self, place: &str, flows: &[FlowConfig]) -> Result<(), ScenarioError> {
         let fail = |path: &str, message: String| Err(ScenarioError::new(path, message));
         if flows.is_empty() {
-            return fail(place, "there is no flow".into());
+            return fail(place, "the list of flows is empty".into());
         }
         for (index, flow) in flows.iter().enumerate() {
             let place = format!("{place}[{index}]");
             if flows[..index].iter().any(|other| other.id == flow.id) {
-                let message = format!("{} is taken by another flow", flow.id);
+                let message = format!("another flow already has the id {}", flow.id);
                 return fail(&format!("{place}.id"), message);
             }
             if self.path.users().is_some_and(|users| flow.user.get() > users) {
                 let users = self.path.users().unwrap_or_default();
-                let message = format!("user {} of a medium with {users}", flow.user);
+                let message = format!(
+                    "there is no user {}; the number of users of the cell or \
+                    Wi-Fi channel is {users}",
+                    flow.user
+                );
                 return fail(&format!("{place}.user"), message);
             }
             flow.check(&place, self.duration)?;
             for (end, name) in [(&flow.sender, "sender"), (&flow.receiver, "receiver")] {
                 if !self.path.is_granting() && end.host.is_some_and(|host| host.rate.is_none()) {
-                    let message = "a wire grants nothing to a device: it needs a rate";
+                    let message = "a device on a wire needs a rate";
                     return fail(&format!("{place}.{name}.host"), message.into());
                 }
             }

@@ -313,7 +313,7 @@ impl Profiles {
         }
         let mut profile = Profile::shared(&end.stack).ok_or_else(|| {
             let names = Profile::names().collect::<Vec<_>>().join(", ");
-            let message = format!("unknown stack `{}`, there are {names}", end.stack);
+            let message = format!("unknown stack `{}`; the stacks are {names}", end.stack);
             ScenarioError::new(format!("{path}.stack"), message)
         })?;
         if !end.stack_overrides.is_empty() {
@@ -334,7 +334,7 @@ fn congestion(
 ) -> Result<Congestion, ScenarioError> {
     let algorithm = algorithms.find(&end.algorithm).ok_or_else(|| {
         let names = algorithms.names().collect::<Vec<_>>().join(", ");
-        let message = format!("unknown algorithm `{}`, there are {names}", end.algorithm);
+        let message = format!("unknown algorithm `{}`; the algorithms are {names}", end.algorithm);
         ScenarioError::new(format!("{path}.algorithm"), message)
     })?;
     Congestion::new(algorithm, &end.parameters)

@@ -110,7 +110,8 @@ pub fn saturate(
                 source.send(now);
             }
             if saturation.at_ns.len() - before > MOST_PACKETS_PER_TICK {
-                let message = format!("nothing limits the rate {}", direction.name());
+                let message =
+                    format!("nothing limits the rate in the direction {}", direction.name());
                 return Err(ScenarioError::new("path", message));
             }
         }
@@ -204,6 +205,6 @@ mod tests {
     #[test]
     fn a_path_without_a_rate_is_refused() {
         let error = saturated(&wire("{}"), 1).expect_err("no rate");
-        assert_eq!(error.to_string(), "path: nothing limits the rate forward");
+        assert_eq!(error.to_string(), "path: nothing limits the rate in the direction forward");
     }
 }

@@ -70,7 +70,7 @@ struct ProfileText {
 #[non_exhaustive]
 pub enum ProfileError {
     /// The text is not a profile.
-    #[error("not a stack profile: {0}")]
+    #[error("this file is not a stack profile: {0}")]
     Text(String),
     /// No setting of this name, or not a value for it.
     #[error("stack setting `{name}`: {problem}")]
@@ -192,7 +192,7 @@ where
     let mut table = toml::Table::try_from(settings).map_err(|error| error.to_string())?;
     if !table.contains_key(name) {
         let known: Vec<&str> = table.keys().map(String::as_str).collect();
-        return Err(format!("unknown; there are {}", known.join(", ")));
+        return Err(format!("there is no such setting; the settings are {}", known.join(", ")));
     }
     let value = toml::Value::try_from(value).map_err(|error| error.to_string())?;
     table.insert(name.to_owned(), value);

@@ -17,7 +17,7 @@ pub enum RunError {
     #[error("{0}")]
     Path(#[from] ConfigError),
     /// What the kernel of this machine cannot do.
-    #[error("{place}: {what} is not possible with the kernel backend")]
+    #[error("{place}: the kernel backend does not support {what}")]
     Impossible {
         /// Where the scenario asks for it.
         place: String,
@@ -25,7 +25,10 @@ pub enum RunError {
         what: &'static str,
     },
     /// The kernel has no such algorithm.
-    #[error("{place}: {name} is not in this kernel; `ours:{name}` is cwndlab's own")]
+    #[error(
+        "{place}: this kernel does not contain the algorithm {name}; `ours:{name}` selects \
+        cwndlab's implementation"
+    )]
     UnknownAlgorithm {
         /// Where the scenario asks for it.
         place: String,
@@ -33,7 +36,7 @@ pub enum RunError {
         name: String,
     },
     /// A shell's program.
-    #[error("{program} does not start: {error}")]
+    #[error("the program {program} could not be started: {error}")]
     Program {
         /// As it was called.
         program: String,
@@ -44,6 +47,6 @@ pub enum RunError {
     #[error("{0}")]
     Missing(String),
     /// A connection broke, or the kernel refused a socket.
-    #[error("a socket: {0}")]
+    #[error("a network connection failed: {0}")]
     Socket(#[from] io::Error),
 }

@@ -31,7 +31,7 @@ pub fn serve() -> io::Result<()> {
     for line in lines {
         let answered = match serde_json::from_str(&line) {
             Ok(request) => answer(request, &mut held),
-            Err(error) => Answer::Refused { message: format!("a request: {error}") },
+            Err(error) => Answer::Refused { message: format!("the request is invalid: {error}") },
         };
         tell(&answered)?;
     }

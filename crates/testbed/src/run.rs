@@ -126,20 +126,24 @@ fn refuse_impossible(scenario: &Scenario) -> Result<(), RunError> {
             Err(RunError::Impossible { place: format!("flows[{index}].{key}"), what })
         };
         if matches!(flow.application, ApplicationConfig::Datagrams { .. }) {
-            return refuse("application", "an application of datagrams");
+            return refuse("application", "the application datagrams");
         }
         if flow.access_delay > Duration::ZERO {
-            return refuse("access_delay_ns", "a delay of a flow's own");
+            return refuse("access_delay_ns", "an additional delay of a single flow");
         }
         for (name, end) in [("sender", &flow.sender), ("receiver", &flow.receiver)] {
             if !end.stack_overrides.is_empty() {
-                return refuse(&format!("{name}.stack_overrides"), "another stack's behaviour");
+                return refuse(
+                    &format!("{name}.stack_overrides"),
+                    "changed settings of the TCP \
+                    stack",
+                );
             }
         }
     }
     if scenario.record.ack_trace {
         let place = "record.ack_trace".to_owned();
-        return Err(RunError::Impossible { place, what: "a row for each ACK" });
+        return Err(RunError::Impossible { place, what: "recording a row for each ACK" });
     }
     Ok(())
 }

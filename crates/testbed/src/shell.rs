@@ -139,7 +139,10 @@ impl Place {
         };
         let level = number.wrapping_sub(INWARD) + 1;
         if level > DEEPEST {
-            return Err(io::Error::other("too many shells within shells"));
+            return Err(io::Error::other(
+                "too many nested shells of cwndlab: leave one of them \
+                first",
+            ));
         }
         Ok(Self { network, level })
     }
@@ -205,14 +208,14 @@ pub fn main_of_shell(arguments: &[OsString]) -> Result<u8, String> {
         return Err("usage: cwndlab-testbed shell DESCRIPTOR PROGRAM...".to_owned());
     };
     if command.is_empty() {
-        return Err("a shell needs a program".to_owned());
+        return Err("the shell needs a program to run; none was given".to_owned());
     }
     let file = PathBuf::from("/proc/self/fd").join(descriptor);
     let text = fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
     let setup: ShellSetup = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
     let (status, report) = shell(&setup, command).map_err(|error| error.to_string())?;
     if let Some(reason) = report.invalid {
-        eprintln!("cwndlab: the machine did not keep up with the link: {reason}");
+        eprintln!("cwndlab: this machine was too slow to emulate the link in real time: {reason}");
     }
     Ok(status_code(status))
 }

@@ -11,11 +11,10 @@ use std::process::Command;
 /// If the arguments are not these, the parent has ended, or there is no such program: one sentence.
 pub fn main_of_program(arguments: &[OsString]) -> Result<u8, String> {
     let [parent, program, rest @ ..] = arguments else {
-        return Err("with-parent: a process number and a program are missing".to_owned());
+        return Err("with-parent: needs a process ID and a program as arguments".to_owned());
     };
     let number = parent.to_str().and_then(|text| text.parse::<libc::pid_t>().ok());
-    let number =
-        number.ok_or_else(|| format!("{}: no process number", parent.to_string_lossy()))?;
+    let number = number.ok_or_else(|| format!("{}: not a process ID", parent.to_string_lossy()))?;
     // SAFETY: no pointers. The signal is set first, so that the parent cannot end unnoticed.
     let (set, actual) =
         unsafe { (libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL), libc::getppid()) };
@@ -23,7 +22,7 @@ pub fn main_of_program(arguments: &[OsString]) -> Result<u8, String> {
         return Err(io::Error::last_os_error().to_string());
     }
     if actual != number {
-        return Err(format!("process {number} has ended or is not the parent"));
+        return Err(format!("process {number} has ended or is not the parent of this process"));
     }
     let error = Command::new(program).args(rest).exec();
     Err(format!("{}: {error}", program.to_string_lossy()))
@@ -40,8 +39,8 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said_in_a_sentence() {
-        assert!(refusal(&["7"]).contains("a program are missing"));
-        assert!(refusal(&["x", "true"]).contains("x: no process number"));
+        assert!(refusal(&["7"]).contains("a process ID and a program"));
+        assert!(refusal(&["x", "true"]).contains("x: not a process ID"));
         // SAFETY: takes nothing.
         let own = unsafe { libc::getpid() }.to_string();
         assert!(refusal(&[&own, "true"]).contains("is not the parent"));

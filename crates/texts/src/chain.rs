@@ -87,14 +87,23 @@ fn part(stage: &Value, place: Place, files: &dyn Files) -> Refused<Part> {
     let Expanded { link, reverse_link } = expanded(&own, &place, files)?;
     if has(&link, "stage") || has(&link, "wire") {
         let name = stage["preset"].as_str().unwrap_or_default();
-        return Err(one("preset", format!("{name} is a chain itself; write its links as stages")));
+        return Err(one(
+            "preset",
+            format!(
+                "the preset {name} is a chain; write the links of this \
+            chain as separate stages"
+            ),
+        ));
     }
     if let Some(kind) = medium(&link) {
         if has(&link, "police") {
             return Err(one("police", POLICED_MEDIUM.to_owned()));
         }
         if reverse.is_some() {
-            return Err(one("reverse", format!("a {kind} is both directions; leave this out")));
+            return Err(one(
+                "reverse",
+                format!("a {kind} defines both directions; remove this key"),
+            ));
         }
     }
     if let Some(problem) = lacking(&without_preset(&link), &place) {
@@ -218,8 +227,8 @@ fn medium_delay_ns(path: &Value) -> Option<u64> {
     total(&[wire_ns, wire_ns, ways[0], ways[1]])
 }
 
-const WIRE_BEFORE_WIRE: &str = "this link is a wire itself, and only a cell or a Wi-Fi channel has \
-     one before it; write both as [[link.stage]]";
-const POLICED_MEDIUM: &str =
-    "a Wi-Fi channel in a chain has none; write it in a stage of its own before this";
-pub(crate) const TOO_LONG: &str = "the delays add up to more than 292 years";
+const WIRE_BEFORE_WIRE: &str = "this link is a wire, and only a cell or a Wi-Fi channel can have \
+    the key \"wire\"; write both wires as [[link.stage]]";
+const POLICED_MEDIUM: &str = "a Wi-Fi channel in a chain cannot have a policer; write the policer \
+     in a separate stage before the channel";
+pub(crate) const TOO_LONG: &str = "the sum of the delays exceeds 292 years";

@@ -234,7 +234,7 @@ impl Figure {
         let count = self.quantity.read(value)?;
         let text = |count: i64| self.quantity.format(count.saturating_mul(self.scale));
         if count % self.scale != 0 {
-            return Err(format!("too fine; write whole multiples of {}", text(1)));
+            return Err(format!("too precise; write a whole multiple of {}", text(1)));
         }
         let count = count / self.scale;
         if count < self.least {

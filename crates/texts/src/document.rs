@@ -108,7 +108,7 @@ impl Reader<'_> {
 
     fn value(&mut self, value: &Spanned<DeValue<'_>>, place: &Place, depth: usize) -> Read<Value> {
         if depth > MOST_NESTED {
-            return Err(format!("nested more than {MOST_NESTED} deep"));
+            return Err(format!("tables and lists are nested more than {MOST_NESTED} levels deep"));
         }
         match value.get_ref() {
             DeValue::String(text) if text.contains('\0') => {

@@ -70,11 +70,11 @@ fn insert(table: &mut Map<String, Value>, key: &str, value: Value) -> Result<(),
     for name in parts {
         let inner = place.entry(name).or_insert_with(|| Value::Object(Map::new()));
         place = inner.as_object_mut().ok_or_else(|| {
-            format!("\"{name}\" has a value already, so that \"{key}\" cannot be in it; {REMEDY}")
+            format!("\"{name}\" already has a value, so it cannot contain \"{key}\"; {REMEDY}")
         })?;
     }
     if place.contains_key(last) {
-        return Err(format!("\"{key}\" is given twice; {REMEDY}"));
+        return Err(format!("\"{key}\" appears twice; {REMEDY}"));
     }
     place.insert(last.to_owned(), value);
     Ok(())
@@ -139,7 +139,7 @@ mod tests {
                 "{text}"
             );
         }
-        assert!(parse_inline("a=1,a=2").expect_err("twice").starts_with("\"a\" is given twice"));
+        assert!(parse_inline("a=1,a=2").expect_err("twice").starts_with("\"a\" appears twice"));
         assert!(parse_inline("a=1,a.b=2").expect_err("both").starts_with("\"a\" has a value"));
     }
 

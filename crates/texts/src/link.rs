@@ -38,7 +38,7 @@ pub fn checked_link(written: &Value, place: &Place, problems: &mut Vec<Problem>)
 fn with_trace(table: Value, place: &Place, problems: &mut Vec<Problem>) -> Option<Value> {
     let Value::Object(keys) = table else { return Some(table) };
     if keys.contains_key("log") && keys.contains_key("trace") {
-        let message = "\"trace\" and \"log\" both give the rate; keep one of them";
+        let message = "\"trace\" and \"log\" both define the rate; remove one of them";
         problems.push(Problem::new(&place.key("log"), message));
         return None;
     }
@@ -64,20 +64,20 @@ fn with_trace(table: Value, place: &Place, problems: &mut Vec<Problem>) -> Optio
 pub(crate) fn exclusive(link: &Value, place: &Place) -> Option<Problem> {
     for (stage, place) in wires(link, place) {
         if has(stage, "rate") && has(stage, "trace") {
-            let message = "\"rate\" and \"trace\" both give the rate; keep one of them";
+            let message = "\"rate\" and \"trace\" both define the rate; remove one of them";
             return Some(Problem::new(&place.key("trace"), message));
         }
     }
     let is_chain = has(link, "stage") && link["stage"] != Value::Array(Vec::new());
     if let Some(key) = wire_keys(link).first().filter(|_| is_chain) {
         let message =
-            format!("\"{key}\" stands beside [[link.stage]]; move it into one of the stages");
+            format!("\"{key}\" cannot be next to [[link.stage]]; move it into one of the stages");
         return Some(Problem::new(&place.key(key), message));
     }
     let other = ["cell", "wifi", "wire"].into_iter().find(|key| is_chain && has(link, key));
     if let Some(other) = other {
         let message =
-            format!("\"stage\" and \"{other}\" both say what the link is; keep one of them");
+            format!("\"stage\" and \"{other}\" both define the kind of link; remove one of them");
         return Some(Problem::new(&place.key(other), message));
     }
     links(link, place).into_iter().find_map(|(link, place)| beside_medium(link, &place))
@@ -87,15 +87,21 @@ pub(crate) fn exclusive(link: &Value, place: &Place) -> Option<Problem> {
 fn beside_medium(link: &Value, place: &Place) -> Option<Problem> {
     let medium = medium(link)?;
     if has(link, "cell") && has(link, "wifi") {
-        let message = "\"cell\" and \"wifi\" both say what the link is; keep one of them";
+        let message = "\"cell\" and \"wifi\" both define the kind of link; remove one of them";
         return Some(Problem::new(&place.key("wifi"), message));
     }
     if has(link, "reverse") {
-        let message = format!("\"reverse\" is a wire's; a {medium} is both directions");
+        let message = format!(
+            "\"reverse\" is a key of wires; a {medium} already defines both \
+            directions"
+        );
         return Some(Problem::new(&place.key("reverse"), message));
     }
     let key = wire_keys(link).into_iter().find(|key| *key != "police")?; // of every link
-    let message = format!("\"{key}\" is a wire's; this link is a {medium}, with keys of its own");
+    let message = format!(
+        "\"{key}\" is a key of wires; this link is a {medium}, which has other \
+        keys"
+    );
     Some(Problem::new(&place.key(key), message))
 }
 
@@ -111,11 +117,12 @@ pub(crate) fn lacking(link: &Value, place: &Place) -> Option<Problem> {
     for (stage, place) in wires(link, place).into_iter().filter(|(link, _)| !has(link, "preset")) {
         let told = ["column", "unit", "time_column", "time_unit"];
         if let Some(key) = told.into_iter().find(|key| has(stage, key) && !has(stage, "trace")) {
-            let message = format!("\"{key}\" describes a \"trace\", and this link has none");
+            let message = format!("\"{key}\" describes a \"trace\", but this link has no trace");
             return Some(Problem::new(&place.key(key), message));
         }
         if has(stage, "burst") && !has(stage, "rate") {
-            let message = "\"burst\" needs a \"rate\", at which its tokens arrive";
+            let message = "\"burst\" makes the rate a token bucket, but this link has no \
+                \"rate\"; add one";
             return Some(Problem::new(&place.key("burst"), message));
         }
     }

@@ -48,7 +48,7 @@ pub fn resolve(
     if is_chain || medium(&link).is_some() {
         if reverse_link.is_some() {
             let message = match medium(&link).filter(|_| !is_chain) {
-                Some(kind) => format!("a {kind} is both directions; leave out the reverse link"),
+                Some(kind) => format!("a {kind} defines both directions; remove the reverse link"),
                 None => CHAIN_BOTH_WAYS.to_owned(),
             };
             return Err(one(&back, &message));
@@ -98,11 +98,15 @@ pub fn expand(link: &Value, files: &dyn Files) -> Result<Value, Vec<Problem>> {
 fn one_way(written: &Value, back: &Place, files: &dyn Files) -> Refused<Value> {
     let reverse = expanded(written, back, files)?.link;
     if let Some(kind) = medium(&reverse) {
-        let message = format!("a {kind} is both directions; write it as the link");
+        let message = format!(
+            "a {kind} defines both directions; write it as the link, not as \
+            the reverse link"
+        );
         return Err(one(back, &message));
     }
     if has(&reverse, "server") {
-        let message = "the server's delay is the same in both directions; write it in the link";
+        let message = "the delay \"server\" applies to both directions; write it in the link, \
+            not in the reverse link";
         return Err(one(&back.key("server"), message));
     }
     match lacking_wire(&reverse, back) {
@@ -128,7 +132,8 @@ fn reverse_wires(
     let both_ways = forward.iter().find(|part| part.reverse.is_some());
     if let Some(part) = both_ways {
         if reverse_link.is_some() {
-            let message = "there is a reverse link beside this; keep one of them";
+            let message = "\"reverse\" and a reverse link both define the other direction; \
+                remove one of them";
             return Err(one(&part.place.key("reverse"), message));
         }
         let backwards = forward.iter().rev();
@@ -138,11 +143,18 @@ fn reverse_wires(
     let found = parts(&reverse_link, back, files)?;
     for part in &found {
         if let Some(kind) = part.medium() {
-            let message = format!("a {kind} is both directions; write it as a stage of the link");
+            let message = format!(
+                "a {kind} defines both directions; write it as a stage of the \
+                link, not of the reverse link"
+            );
             return Err(one(&part.place, &message));
         }
         if part.reverse.is_some() {
-            return Err(one(&part.place, "this is the reverse link; leave its reverse out"));
+            return Err(one(
+                &part.place,
+                "this link is already the reverse link; remove its key \
+                \"reverse\"",
+            ));
         }
     }
     if found.is_empty() {
@@ -210,8 +222,9 @@ impl Told {
     }
 }
 
-const NO_LINK: &str = "there is no link; add a [link] table with a rate or a trace";
-const CHAIN_BOTH_WAYS: &str = "a chain with a cell or a Wi-Fi channel is both directions; leave out \
-     the reverse link, and write the other direction of each wire as its \"reverse\"";
-const NO_TIME: &str = "this link has neither a rate nor a delay: packets would take no time and the \
-     run would not end; give it a rate, a trace or a delay";
+const NO_LINK: &str = "the link is missing; add a [link] table with a rate or a trace";
+const CHAIN_BOTH_WAYS: &str = "a chain with a cell or a Wi-Fi channel defines both directions; \
+    remove the reverse link, and write the other direction of each wire as the key \"reverse\" \
+    of this wire";
+const NO_TIME: &str = "this link has neither a rate nor a delay: packets would take no time, and \
+    the run would never end; add a rate, a trace or a delay";

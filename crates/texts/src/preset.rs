@@ -50,7 +50,10 @@ impl Preset {
             if let Some(link) = preset.document.get_mut(link) {
                 if link.get("preset").is_some_and(|name| !name.is_null()) {
                     let name = &file.name;
-                    return Err(format!("{name}: a preset cannot be made of another one"));
+                    return Err(format!(
+                        "{name}: a preset cannot be based on another preset; \
+                        remove its key \"preset\""
+                    ));
                 }
                 find_traces(link, &file.folder);
             }
@@ -100,7 +103,7 @@ fn checked_document(document: &Value, problems: &mut Vec<Problem>) -> Value {
         found.insert(name, value);
     }
     if !found.contains_key("link") {
-        let message = "this key is needed here and is missing: the link's own keys";
+        let message = "this key is needed here and is missing: a table with the keys of the link";
         problems.push(Problem::new(&Place::of("link"), message));
     }
     Value::Object(found)
@@ -141,8 +144,8 @@ pub(crate) fn expanded(
     let period = link.get("period").and_then(Value::as_str);
     let given = preset.at(period).map_err(|known| {
         let known = known.join(", ");
-        let hint = if known.is_empty() { known } else { format!("; it has {known}") };
-        one(&place.key("period"), format!("{name} has no figures for this time{hint}"))
+        let hint = if known.is_empty() { known } else { format!("; its periods are {known}") };
+        one(&place.key("period"), format!("the preset {name} has no values for this period{hint}"))
     })?;
     // A table whose kind the preset says can be looked at only now.
     let mut problems = Vec::new();
@@ -156,7 +159,7 @@ pub(crate) fn expanded(
     if let Some(key) =
         own.iter().find(|&&key| is_chain && key != "stage" && !SHORT_KEYS.contains(&key))
     {
-        let message = format!("{name} is a chain; its stages have the {key}");
+        let message = format!("{name} is a chain of links; write \"{key}\" in one of its stages");
         return Err(one(&place.key(key), message));
     }
     if let Some(medium) = medium(&both) {
@@ -188,10 +191,10 @@ fn of_a_wire(name: &str, medium: &str, key: &str) -> String {
     let instead: Vec<String> = instead.iter().map(|path| format!("{medium}.{path}")).collect();
     let instead = match (&instead[..], key) {
         ([], "delay") => "write server".to_owned(),
-        ([], _) => format!("a wire before it may have it: write wire.{key}"),
+        ([], _) => format!("for a wire in front of the {what}, write wire.{key}"),
         (paths, _) => format!("write {}", paths.join(" or ")),
     };
-    format!("this key is a wire's, and {name} is a {what}; {instead}")
+    format!("this is a key of wires, but {name} is a {what}; {instead}")
 }
 
 /// The preset's keys and the link's own; a table of a kind that the link names is its own alone,

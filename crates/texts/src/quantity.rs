@@ -44,7 +44,7 @@ impl Quantity {
     pub fn read(&self, value: &Value) -> Result<i64, String> {
         match value {
             Value::String(text) => self.parse(text),
-            Value::Number(_) => Err(format!("a number without a unit; {}", self.remedy())),
+            Value::Number(_) => Err(format!("the number has no unit; {}", self.remedy())),
             _ => Err(format!("not a {}; {}", self.noun, self.remedy())),
         }
     }
@@ -86,7 +86,7 @@ impl Quantity {
         let none = || format!("not a {}; {}", self.noun, self.remedy());
         let (number, unit) = Number::parse(text).ok_or_else(none)?;
         if unit.is_empty() {
-            return Err(format!("a number without a unit; {}", self.remedy()));
+            return Err(format!("the number has no unit; {}", self.remedy()));
         }
         let Some(&(_, factor)) = self.units.iter().find(|(name, _)| *name == unit) else {
             let is_near = |name: &&str| name.to_lowercase() == unit.to_lowercase();
@@ -103,7 +103,7 @@ impl Quantity {
             Err(Misfit::TooLarge) => Err(format!("too large; {}", self.remedy())),
             Err(Misfit::TooFine) => {
                 let step = self.step;
-                Err(format!("too fine, the smallest step is {step}; {}", self.remedy()))
+                Err(format!("too precise, the smallest step is {step}; {}", self.remedy()))
             }
         }
     }
@@ -155,10 +155,12 @@ impl QueueLimit {
         };
         let count = kind.read(value)?;
         Ok(match unit {
-            "packets" | "packet" | "pkts" => Self::Packets(
-                u32::try_from(count)
-                    .map_err(|_| format!("too large; a queue without limit is \"{UNLIMITED}\""))?,
-            ),
+            "packets" | "packet" | "pkts" => Self::Packets(u32::try_from(count).map_err(|_| {
+                format!(
+                    "too large; for a queue without a limit, write \
+                        \"{UNLIMITED}\""
+                )
+            })?),
             "BDP" => Self::MilliBdp(count),
             _ => Self::Bytes(count),
         })
@@ -298,7 +300,7 @@ pub static RATE: Quantity = Quantity {
     // The fastest Ethernet, IEEE 802.3dj, has 1.6 Tbit/s.
     bounds: Bounds::Within(
         2_000_000_000_000,
-        "a rate of 0 carries nothing; a time without service is written in \"outages\"",
+        "a rate of 0 would deliver no packets; write periods without service as \"outages\"",
     ),
 };
 
@@ -403,8 +405,8 @@ pub static FREQUENCY: Quantity = Quantity {
 /// What may be written for a queue.
 pub(crate) const QUEUE_EXAMPLES: &[&str] = &["250 packets", "64 KiB", "1 BDP", UNLIMITED];
 
-const NO_ROOM: &str =
-    "a queue of 0 lets nothing through; the packet in transmission counts, so write 1";
+const NO_ROOM: &str = "a queue of 0 would let no packet through; the packet in transmission \
+     counts, so write at least 1";
 
 static QUEUE_PACKETS: Quantity = Quantity {
     units: &[("packets", 1), ("packet", 1), ("pkts", 1)],
@@ -452,11 +454,11 @@ mod tests {
         assert_eq!(error("3000 Gbps"), "too large; at most 2000 Gbit/s");
         assert_eq!(
             error("10"),
-            "a number without a unit; write for example \"20 Mbit/s\", \"2.5 MB/s\""
+            "the number has no unit; write for example \"20 Mbit/s\", \"2.5 MB/s\""
         );
         assert!(error("10 mbit/s").ends_with("(did you mean \"Mbit/s\"? case matters)"));
-        assert!(error("0 bit/s").starts_with("a rate of 0 carries nothing"));
-        assert!(error("0.5 bit/s").starts_with("too fine, the smallest step is 1 bit/s"));
+        assert!(error("0 bit/s").starts_with("a rate of 0 would deliver no packets"));
+        assert!(error("0.5 bit/s").starts_with("too precise, the smallest step is 1 bit/s"));
         assert!(error("9223372036854775808 bit/s").starts_with("too large"));
         assert!(error("-1 bit/s").starts_with("not a rate"));
         assert!(SHARE.parse("100.1 %").expect_err("too much").starts_with("more than 100 %"));

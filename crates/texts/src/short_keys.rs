@@ -49,7 +49,7 @@ pub(crate) fn spelt_out(link: &Value, place: &Place) -> Result<Value, Problem> {
     }
     let Some(first) = given.first() else { return Ok(link.clone()) };
     let Some(medium) = medium else {
-        let message = "this is a key of a cell or a Wi-Fi channel; this link is a wire";
+        let message = "this is a key of cells and Wi-Fi channels, but this link is a wire";
         return Err(Problem::new(&place.key(first), message));
     };
     let (changes, table, what): (&[(&str, Change)], &'static Table, &str) = match medium {
@@ -62,7 +62,10 @@ pub(crate) fn spelt_out(link: &Value, place: &Place) -> Result<Value, Problem> {
         let fail = |message: String| Problem::new(&place.key(key), message);
         let Some((_, change)) = changes.iter().find(|(name, _)| *name == key) else {
             let known: Vec<&str> = changes.iter().map(|&(name, _)| name).collect();
-            return Err(fail(format!("a {what} has none; it has {}", known.join(", "))));
+            return Err(fail(format!(
+                "a {what} does not have this key; its short keys are {}",
+                known.join(", ")
+            )));
         };
         let change = change(&inner, &link[key]).map_err(fail)?;
         let mut problems = Vec::new();
@@ -80,8 +83,8 @@ pub(crate) fn spelt_out(link: &Value, place: &Place) -> Result<Value, Problem> {
 fn cell_police(_: &Value, police: &Value) -> Result<Value, String> {
     let burst_bytes = known(&SIZE, police.get("burst")).unwrap_or_default().unsigned_abs();
     if burst_bytes < FULL_PACKET_BYTES {
-        let packet = format!("a packet of {FULL_PACKET_BYTES} bytes would never pass");
-        return Err(format!("its burst: {packet}; write at least that"));
+        let packet = format!("a packet of {FULL_PACKET_BYTES} bytes would never pass the policer");
+        return Err(format!("the burst is too small: {packet}; write at least this size"));
     }
     Ok(json!({"police": police}))
 }
@@ -96,10 +99,16 @@ fn cell_bandwidth(cell: &Value, text: &Value) -> Result<Value, String> {
         "lte" => {
             let blocks = RESOURCE_BLOCKS.iter().find(|(width, _)| text == width);
             let widths: Vec<&str> = RESOURCE_BLOCKS.iter().map(|&(width, _)| width).collect();
-            let (_, blocks) = blocks.ok_or_else(|| format!("LTE has {}", widths.join(", ")))?;
+            let (_, blocks) = blocks.ok_or_else(|| {
+                format!(
+                    "LTE has no carrier of this \
+                bandwidth; write {}",
+                    widths.join(", ")
+                )
+            })?;
             Ok(json!({"radio": {"resource_blocks": blocks}}))
         }
-        _ => Err("the carriers of UMTS are all as wide, 5 MHz; leave this out".to_owned()),
+        _ => Err("all carriers of UMTS have a bandwidth of 5 MHz; remove this key".to_owned()),
     }
 }
 
@@ -107,7 +116,7 @@ fn cell_layers(cell: &Value, layers: &Value) -> Result<Value, String> {
     match radio(cell) {
         "nr" => Ok(json!({"radio": {"downlink_layers": layers}})),
         "lte" => Ok(json!({"radio": {"layers": layers}})),
-        _ => Err("UMTS has one layer here; leave this out".to_owned()),
+        _ => Err("cwndlab models UMTS with one spatial layer; remove this key".to_owned()),
     }
 }
 
@@ -116,14 +125,20 @@ fn cell_mcs(cell: &Value, scheme: &Value) -> Result<Value, String> {
     let fixed = json!({"adaptation": {"kind": "fixed", "scheme": scheme}});
     match (radio(cell), cell["radio"]["downlink"]["kind"].as_str()) {
         ("umts", Some("hsdpa")) => Ok(json!({"downlink": fixed})),
-        ("umts", _) => Err("a dedicated channel has one scheme; leave this out".to_owned()),
+        ("umts", _) => Err("a dedicated channel has only one modulation and coding scheme; \
+            remove this key"
+            .to_owned()),
         _ => Ok(json!({"downlink": fixed, "uplink": fixed})),
     }
 }
 
 fn one_user(cell: &Value) -> Result<&Map<String, Value>, String> {
     let one = cell["user"].as_object();
-    one.ok_or_else(|| "the preset describes its users one by one; write cell.users".to_owned())
+    one.ok_or_else(|| {
+        "the preset describes each user separately, so this key cannot apply to \
+        all; write cell.users instead"
+            .to_owned()
+    })
 }
 
 fn cell_coverage(cell: &Value, ratio: &Value) -> Result<Value, String> {
@@ -132,7 +147,8 @@ fn cell_coverage(cell: &Value, ratio: &Value) -> Result<Value, String> {
     let (down, up) = (known(&DECIBEL, user.get("downlink")), known(&DECIBEL, user.get("uplink")));
     let (Some(down_mdb), Some(up_mdb)) = (down, up) else {
         return Err(
-            "the preset gives its users no signal ratios that could be changed; write cell.user"
+            "the preset has no signal to interference and noise ratios that this key could \
+             change; write cell.user instead"
                 .to_owned(),
         );
     };
@@ -147,7 +163,8 @@ fn cell_speed(cell: &Value, text: &Value) -> Result<Value, String> {
     let carrier = CARRIERS.iter().find(|(kind, _)| *kind == radio(cell)).unwrap_or(&CARRIERS[1]);
     let doppler_mhz = round(speed_mm_s * carrier.1 / LIGHT_M_S).max(1);
     if user.get("fading").is_none_or(Value::is_null) {
-        let message = "the preset has no fading that a speed could change; write cell.user.fading";
+        let message = "the preset has no fading that the speed could change; write \
+            cell.user.fading instead";
         return Err(message.to_owned());
     }
     let mut change = json!({"fading": {"doppler": FREQUENCY.format(doppler_mhz)}});
@@ -218,7 +235,7 @@ fn two_times(text: &Value, begin: &str, remedy: &str) -> Result<(String, String)
         let second = second.trim();
         Some((first, second.strip_prefix("every ").unwrap_or(second).trim()))
     });
-    let (first, second) = times.ok_or_else(|| format!("not two times; {remedy}"))?;
+    let (first, second) = times.ok_or_else(|| format!("this key needs two times; {remedy}"))?;
     DURATION.parse(first)?;
     DURATION.parse(second)?;
     Ok((first.to_owned(), second.to_owned()))

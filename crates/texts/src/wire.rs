@@ -115,7 +115,11 @@ impl<'a> Wire<'a> {
             let place = self.place.key("aqm").key("mark");
             let fail = |message: String| vec![Problem::new(&place, message)];
             let (packets, bytes) = match QueueLimit::read(&aqm["mark"]).map_err(fail)? {
-                QueueLimit::MilliBdp(_) => return Err(fail("write packets or bytes".to_owned())),
+                QueueLimit::MilliBdp(_) => {
+                    return Err(fail(
+                        "the threshold cannot be in BDP; write packets or bytes".to_owned(),
+                    ));
+                }
                 limit => counted(limit),
             };
             put("mark_packets", packets);
@@ -160,19 +164,25 @@ impl<'a> Wire<'a> {
         let aqm = self.table["aqm"]["kind"].as_str().unwrap_or("drop_tail");
         if !stage["ack_filter"].is_null() && !FILTERS_ACKS.contains(&aqm) {
             let known = FILTERS_ACKS.join(", ");
-            let message = format!("works with the queues {known}, but the aqm is \"{aqm}\"");
+            let message = format!(
+                "ack_filter works with an aqm of {known}, but the aqm of this \
+                link is \"{aqm}\""
+            );
             return Err(self.problem("ack_filter", message));
         }
         let message = match stage["reorder"]["kind"].as_str() {
             None => return Ok(()),
             Some(_) if stage["transition"] == "keep" => {
-                "transition = \"keep\" decides the order of packets, too; leave one of the two out"
+                "reorder and transition = \"keep\" both determine the order of packets; remove \
+                 one of them"
             }
             Some("early") if delay_ns == 0 => {
-                "packets cannot be early on a link without a delay; give it one"
+                "early reordering skips the delay of packets, but this link has no delay; add a \
+                 delay"
             }
             Some("jitter") if stage["jitter"].is_null() => {
-                "there is no jitter that could change the order; add one, \"2 ms\""
+                "reorder = \"jitter\" needs jitter that changes the order of packets; add for \
+                 example jitter = \"2 ms\""
             }
             Some(_) => return Ok(()),
         };
@@ -185,8 +195,10 @@ impl<'a> Wire<'a> {
             _ => {
                 let packets = thousands(packets);
                 let most = thousands(MOST_COUNT.unsigned_abs().into());
-                let message =
-                    format!("a queue of {packets} packets; the largest is {most} packets");
+                let message = format!(
+                    "a queue of {packets} packets is too large; write at most {most} \
+                        packets"
+                );
                 Err(self.problem(key, format!("{message}, or \"{UNLIMITED}\"")))
             }
         }
@@ -259,7 +271,10 @@ fn check_burst(burst_bytes: u64, framing_bytes: u64, place: &Place) -> Result<()
     if burst_bytes >= packet_bytes {
         return Ok(());
     }
-    let message = format!("a packet of {packet_bytes} bytes would never pass; write at least that");
+    let message = format!(
+        "the burst is too small: a packet of {packet_bytes} bytes would never pass; write at \
+         least this size"
+    );
     Err(Problem::new(place, message))
 }
 
@@ -267,7 +282,7 @@ fn check_outages(outages: &Value, place: &Place) -> Result<(), Problem> {
     for (n, outage) in outages.as_array().into_iter().flatten().enumerate() {
         if outage["stop_ns"].as_u64() <= outage["start_ns"].as_u64() {
             let place = place.key("outages").item(n).key("stop");
-            return Err(Problem::new(&place, "the outage stops before it starts"));
+            return Err(Problem::new(&place, "the outage does not end after its start"));
         }
     }
     Ok(())
@@ -287,7 +302,8 @@ fn scenario_kind(aqm: &Value, place: &Place, problems: &mut Vec<Problem>) -> Val
             scenario_table(table, aqm, &place, problems)
         }
         None => {
-            let message = "this key is needed here and is missing: the discipline's name";
+            let message = "this key is needed here and is missing: the name of the queue \
+                management";
             problems.push(Problem::new(&place.key("kind"), message));
             Value::Null
         }

@@ -98,7 +98,8 @@ fn a_key_after_a_preset_changes_it_and_the_others_stay() {
     let night = path(json!("wire,period=night"));
     assert_eq!(night["forward"][0]["rate"]["bits_per_sec"], 20_000_000);
     assert!(
-        refused(json!("wire,period=noon")).contains("has no figures for this time; it has night")
+        refused(json!("wire,period=noon"))
+            .contains("has no values for this period; its periods are night")
     );
 }
 
@@ -136,7 +137,7 @@ fn wires_and_media_form_a_chain() {
 #[test]
 fn what_is_wrong_is_told_with_its_key_and_a_remedy() {
     for (link, said) in [
-        (json!("rate=10"), "link.rate: a number without a unit; write for example"),
+        (json!("rate=10"), "link.rate: the number has no unit; write for example"),
         (json!("rate=1 Mbit/s,dealy=2 ms"), "link.dealy: unknown key; did you mean delay?"),
         (json!("wire,stations=12"), "link.stations: unknown key; did you mean wifi.stations?"),
         (
@@ -148,14 +149,15 @@ fn what_is_wrong_is_told_with_its_key_and_a_remedy() {
         (json!("rate=1 Mbit/s,police=1 Mbit/s"), "link.police: write the rate and the burst"),
         (
             json!("rate=1 Mbit/s,police=1 Mbit/s, 1 kB"),
-            "link.police.burst: a packet of 1500 bytes would never pass; write at least that",
+            "link.police.burst: the burst is too small: a packet of 1500 bytes would never pass; \
+             write at least this size",
         ),
         (json!("burst=9 kB"), "link.burst: \"burst\" needs a \"rate\""),
         (json!("wifi.stations=3"), "link.wifi.standard: this key is needed here and is missing"),
         (json!("cell,cell.users=0"), "link.cell.users: must be at least 1"),
         (json!("delay=0 ms"), "link: this link has neither a rate nor a delay"),
         (json!("delay=3 ms,queue=1 BDP"), "link.queue: a link without a rate has no BDP"),
-        (json!("wifi.standard=802.11n,wifi.channel=0.5 MHz"), "link.wifi.channel: too fine"),
+        (json!("wifi.standard=802.11n,wifi.channel=0.5 MHz"), "link.wifi.channel: too precise"),
         (json!("broken"), "link.preset: broken.toml:5: link.dealy = \"2 ms\"\n  unknown key"),
         (json!({"outages": [{"start": "2 s", "stop": "1 s"}]}), "link: this link has neither"),
         (json!(5), "link: must be a table"),

@@ -41,13 +41,13 @@ pub enum TraceProblem {
     #[error("the trace is empty: it needs at least one line with data")]
     Empty,
     /// A line without text.
-    #[error("blank line: remove it")]
+    #[error("the line is blank: remove it")]
     Blank,
     /// A byte that no text has.
-    #[error("byte 0x{0:02x} is not text: is this a compressed or binary file?")]
+    #[error("byte 0x{0:02x} is not text: is the trace a compressed or binary file?")]
     Binary(u8),
     /// A line longer than any of a trace.
-    #[error("the line is longer than 1000 bytes: is this a trace?")]
+    #[error("the line is longer than 1000 bytes: is this file a trace?")]
     LongLine,
     /// Not what a line must be.
     #[error("`{found}` is not {wanted}")]
@@ -61,7 +61,7 @@ pub enum TraceProblem {
     #[error("`{0}` is negative: times and rates start at 0")]
     Negative(String),
     /// A number that does not fit.
-    #[error("`{found}` is too large: the most is {most}")]
+    #[error("`{found}` is too large: the maximum is {most}")]
     TooLarge {
         /// The text, shortened.
         found: String,
@@ -69,7 +69,7 @@ pub enum TraceProblem {
         most: &'static str,
     },
     /// A time before that of the line above.
-    #[error("time {found} comes after {previous}: sort the lines by time")]
+    #[error("the time {found} follows the later time {previous}: sort the lines by time")]
     Unordered {
         /// The time of this line.
         found: String,
@@ -78,8 +78,8 @@ pub enum TraceProblem {
     },
     /// Numbers that do not grow and may be rates.
     #[error(
-        "time {found} comes after {previous}: sort the lines by time, or if these are rates write \
-         for example column = \"1\", unit = \"Mbit/s\""
+        "the time {found} follows the later time {previous}: sort the lines by time, or, if the \
+         numbers are rates, write for example column = \"1\", unit = \"Mbit/s\""
     )]
     TimesOrRates {
         /// The number of this line as a time.
@@ -91,16 +91,16 @@ pub enum TraceProblem {
     #[error("the last time is 0 ms: the trace repeats after its last time, which must be positive")]
     NoDuration,
     /// A log in which nothing ever passes.
-    #[error("every rate is 0: at least one must be positive")]
+    #[error("every rate in the trace is 0: at least one must be positive")]
     NoRate,
     /// A gzip file that cannot be unpacked.
-    #[error("the gzip file is {0}: fetch or compress it again")]
+    #[error("the gzip file is {0}: download or compress it again")]
     Gzip(&'static str),
     /// Another kind of file.
-    #[error("this is {0}")]
+    #[error("this file is {0}")]
     Foreign(&'static str),
     /// A setting that is not a unit.
-    #[error("`{found}` is no unit known here; write for example {key} = \"{example}\"")]
+    #[error("`{found}` is not a known unit; write for example {key} = \"{example}\"")]
     UnknownUnit {
         /// The setting.
         key: &'static str,
@@ -110,7 +110,10 @@ pub enum TraceProblem {
         example: &'static str,
     },
     /// A setting that names a column which is not there.
-    #[error("no column \"{wanted}\"; there are {columns}: write one of them as \"{key}\"")]
+    #[error(
+        "there is no column \"{wanted}\"; the columns are {columns}: write one of them as \
+        \"{key}\""
+    )]
     NoColumn {
         /// The setting.
         key: &'static str,
@@ -120,7 +123,10 @@ pub enum TraceProblem {
         columns: String,
     },
     /// It is not clear which column is the rate.
-    #[error("{why}; there are columns {columns}: name it, for example column = \"{example}\"")]
+    #[error(
+        "{why}; the columns are {columns}: name the column of the rate, for example column = \
+        \"{example}\""
+    )]
     WhichColumn {
         /// Whether none or several may be.
         why: &'static str,
@@ -131,7 +137,7 @@ pub enum TraceProblem {
     },
     /// It is not clear what a column counts.
     #[error(
-        "column {column} has values such as {value} and says no unit: write for example \
+        "column {column} has values such as {value} without a unit: write the unit, for example \
          unit = \"{example}\""
     )]
     WhichUnit {
@@ -144,8 +150,8 @@ pub enum TraceProblem {
     },
     /// It is not clear what a column of times counts.
     #[error(
-        "column {column} has times {step} apart and says no unit: write for example \
-         time_unit = \"ms\" or time_unit = \"s\""
+        "column {column} has times that differ by {step}, without a unit: write time_unit = \
+         \"ms\" or time_unit = \"s\""
     )]
     WhichTimeUnit {
         /// Its number and its name.
@@ -164,22 +170,25 @@ pub enum TraceProblem {
         wanted: &'static str,
     },
     /// JSON, but no trace.
-    #[error("this JSON is no trace: {0}")]
+    #[error("this JSON file is not a trace: {0}")]
     Json(String),
     /// A report of iperf without intervals.
-    #[error("this report of iperf3 has no intervals: run iperf3 with -i 1")]
+    #[error("this iperf3 report contains no intervals: run iperf3 with -i 1")]
     NoIntervals,
     /// One file of several that belong together.
     #[error(
-        "these are base delays and short packet trains of CellReplay: name the folder that they \
-         lie in, or its file down-pdo"
+        "this CellReplay file contains base delays and short packet trains: name the folder that \
+         contains the file, or the file down-pdo in this folder"
     )]
     PacketTrains,
     /// A folder without the files of CellReplay.
-    #[error("a folder is a trace if it has CellReplay's down-pdo and up-pdo; it has {0}")]
+    #[error(
+        "a folder is a trace only if it contains CellReplay's files down-pdo and up-pdo; \
+        this folder contains {0}"
+    )]
     NoCellReplay(String),
     /// Too many lines.
-    #[error("the trace has more than {0} lines: cut it")]
+    #[error("the trace has more than {0} lines: shorten it")]
     TooManyLines(usize),
 }
 

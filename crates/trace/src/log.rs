@@ -233,6 +233,6 @@ mod tests {
     #[test]
     fn a_longer_log_than_allowed_is_refused() {
         let error = RateLog::parse_up_to(b"0,1\n1,1\n2,1\n", 2).expect_err("must be refused");
-        assert_eq!(error.to_string(), "line 3: the trace has more than 2 lines: cut it");
+        assert_eq!(error.to_string(), "line 3: the trace has more than 2 lines: shorten it");
     }
 }

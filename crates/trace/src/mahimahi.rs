@@ -125,11 +125,11 @@ mod tests {
 
     #[test]
     fn each_mistake_names_its_line_and_the_remedy() {
-        assert_eq!(problem(b"1\n\n2\n"), "line 2: blank line: remove it");
-        assert_eq!(problem(b"1\n2\n\n"), "line 3: blank line: remove it");
+        assert_eq!(problem(b"1\n\n2\n"), "line 2: the line is blank: remove it");
+        assert_eq!(problem(b"1\n2\n\n"), "line 3: the line is blank: remove it");
         assert_eq!(
             problem(b"5\n7\n6\n"),
-            "line 3: time 6 ms comes after 7 ms: sort the lines by time"
+            "line 3: the time 6 ms follows the later time 7 ms: sort the lines by time"
         );
         assert_eq!(problem(b"1\n-2\n"), "line 2: `-2` is negative: times and rates start at 0");
         assert_eq!(problem(b"1\nx\n"), "line 2: `x` is not a whole number of milliseconds");
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(problem(b"1 2\n"), "line 1: `1 2` is not a whole number of milliseconds");
         assert_eq!(
             problem(b"4294967296\n"),
-            "line 1: `4294967296` is too large: the most is 4294967295 ms, 49 days"
+            "line 1: `4294967296` is too large: the maximum is 4294967295 ms, 49 days"
         );
         assert_eq!(
             problem(b"0\n0\n"),
@@ -147,7 +147,7 @@ mod tests {
              positive"
         );
         let long = OpportunityTrace::parse_up_to(b"1\n2\n3\n", 2).expect_err("must be refused");
-        assert_eq!(long.to_string(), "line 3: the trace has more than 2 lines: cut it");
+        assert_eq!(long.to_string(), "line 3: the trace has more than 2 lines: shorten it");
     }
 
     #[test]

@@ -77,8 +77,8 @@ fn drives_with_zoned_times_and_pauses_are_logs() {
     check(
         drive,
         "0,81.4 1,113.0 2,85.9 3,0.0",
-        "CSV: a sample a second, Mbit/s, column 2 \"throughput\", 4 s, Mbit/s assumed as none is \
-         said, 2 pauses of the recorder left out",
+        "CSV: a sample a second, Mbit/s, column 2 \"throughput\", 4 s, unit Mbit/s \
+         assumed, 2 pauses of the recorder removed",
     );
     let parallel = "Bitrate,Time\n11.9,2023-04-28 11:00:13 CDT\n19.3,2023-04-28 11:00:14 CDT\n";
     assert_eq!(rows(&reading(parallel)), "0,11.9 1,19.3");
@@ -132,14 +132,14 @@ fn nyu_mets_says_the_unit_in_each_row() {
     check(
         rates,
         "0,13.9 1,0.499 2,0.0",
-        "CSV: a sample a second, Mbit/s, column 1, 3 s, no times, so a sample a second",
+        "CSV: a sample a second, Mbit/s, column 1, 3 s, no times: one sample per second assumed",
     );
     assert_eq!(rows(&reading("13.9 Mbits/sec\n499 Kbits/sec\n")), "0,13.9 1,0.499");
     let all = "9.41,4,0,-91,-19,1,0,2100\n3.21,4,0,-91,-19,1,0,2100\n";
     assert_eq!(
         problem(all),
-        "the columns have no names; there are columns 1, 2, 3, 4, 5, 6, 7, 8: name it, for example \
-         column = \"2\""
+        "the columns have no names; the columns are 1, 2, 3, 4, 5, 6, 7, 8: name the column of \
+         the rate, for example column = \"2\""
     );
     let first = told(&[("column", "1"), ("unit", "Mbit/s")]);
     assert_eq!(rows(&read(all.as_bytes(), &first).expect("a trace")), "0,9.41 1,3.21");
@@ -153,7 +153,7 @@ fn ghent_and_oslo_count_bytes() {
     check(
         ghent,
         "0,23.694336 1,11.847168 2,0.0",
-        "log of positions and bytes: a sample a second, bytes and ms, column 5, 3 s",
+        "table of positions and bytes: a sample a second, bytes and ms, column 5, 3 s",
     );
     let oslo = "1289406399 549 59.851294 10.781266 248456 1021\n\
         1289406400 1570 59.851294 10.781266 102100 1021\n";
@@ -233,7 +233,7 @@ fn iperf3_json_is_a_log() {
     let stream = format!("{{\"event\":\"start\",\"data\":{{}}}}\n{stream}");
     assert_eq!(rows(&reading(&stream)), "0,2.0000005 1,3.0000005");
     let ended = "{\"start\":{},\"intervals\":[],\"end\":{}}";
-    assert_eq!(problem(ended), "this report of iperf3 has no intervals: run iperf3 with -i 1");
+    assert_eq!(problem(ended), "this iperf3 report contains no intervals: run iperf3 with -i 1");
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn rows_of_json_are_a_table() {
     assert_eq!(rows(&reading("{\"t\":0,\"mbps\":5}\n{\"t\":2,\"mbps\":6}\n")), "0,5.0 2,6.0");
     assert_eq!(
         problem("{\"a\": "),
-        "this JSON is no trace: EOF while parsing a value at line 1 column 6"
+        "this JSON file is not a trace: EOF while parsing a value at line 1 column 6"
     );
 }
 
@@ -290,8 +290,8 @@ fn bytes_are_what_passed_before_their_time() {
     check(
         counter,
         "0,1.0 1,2.0",
-        "CSV: a sample a second, bytes, column 2 \"total_rx_bytes\", 2 s, a counter, whose \
-         differences are what passed",
+        "CSV: a sample a second, bytes, column 2 \"total_rx_bytes\", 2 s, the bytes are the \
+         differences of a counter",
     );
 }
 
@@ -299,33 +299,33 @@ fn bytes_are_what_passed_before_their_time() {
 fn what_is_ambiguous_is_an_error_with_the_key_that_settles_it() {
     assert_eq!(
         problem("time,tcp_mbps,udp_mbps\n0,1,2\n1,1,2\n"),
-        "several columns may be the rate; there are columns 1 \"time\", 2 \"tcp_mbps\", 3 \"udp_mbps\": \
-         name it, for example column = \"tcp_mbps\""
+        "several columns could be the rate; the columns are 1 \"time\", 2 \"tcp_mbps\", 3 \
+         \"udp_mbps\": name the column of the rate, for example column = \"tcp_mbps\""
     );
     assert_eq!(
         problem("time,speed,rsrp\n0,1,-90\n1,1,-91\n"),
-        "no column is named as a rate; there are columns 1 \"time\", 2 \"speed\", 3 \"rsrp\": name it, \
-         for example column = \"rsrp\""
+        "no column has the name of a rate; the columns are 1 \"time\", 2 \"speed\", 3 \"rsrp\": \
+         name the column of the rate, for example column = \"rsrp\""
     );
     assert_eq!(
         problem("time,throughput\n0,48000\n1,36000\n"),
-        "column 2 \"throughput\" has values such as 48000 and says no unit: write for example \
-         unit = \"kbit/s\""
+        "column 2 \"throughput\" has values such as 48000 without a unit: write the unit, for \
+         example unit = \"kbit/s\""
     );
     assert_eq!(
         problem("time,x,kbps\n0,1,480\n1000,1,360\n2000,1,360\n"),
-        "column 1 \"time\" has times 1000 apart and says no unit: write for example \
-         time_unit = \"ms\" or time_unit = \"s\""
+        "column 1 \"time\" has times that differ by 1000, without a unit: write time_unit = \
+         \"ms\" or time_unit = \"s\""
     );
     assert_eq!(
         problem("12.5\n13.5\n12.0\n"),
-        "the columns have no names; there are columns 1: name it, for example column = \"1\", \
-         unit = \"Mbit/s\""
+        "the columns have no names; the columns are 1: name the column of the rate, for example \
+         column = \"1\", unit = \"Mbit/s\""
     );
     assert_eq!(
         problem("12\n13\n12\n"),
-        "line 3: time 12 ms comes after 13 ms: sort the lines by time, or if these are rates write \
-         for example column = \"1\", unit = \"Mbit/s\""
+        "line 3: the time 12 ms follows the later time 13 ms: sort the lines by time, or, if the \
+         numbers are rates, write for example column = \"1\", unit = \"Mbit/s\""
     );
     let options = told(&[("column", "1"), ("unit", "Mbit/s")]);
     assert_eq!(rows(&read(b"12\n13\n12\n", &options).expect("a trace")), "0,12.0 1,13.0 2,12.0");
@@ -333,12 +333,13 @@ fn what_is_ambiguous_is_an_error_with_the_key_that_settles_it() {
     let text = b"time,DL_bitrate\n0,1\n";
     assert_eq!(
         read(text, &wrong).expect_err("must be refused").to_string(),
-        "no column \"PL_bitrate\"; there are 1 \"time\", 2 \"DL_bitrate\": write one of them as \"column\""
+        "there is no column \"PL_bitrate\"; the columns are 1 \"time\", 2 \"DL_bitrate\": write \
+         one of them as \"column\""
     );
     let wrong = told(&[("unit", "furlongs")]);
     assert_eq!(
         read(text, &wrong).expect_err("must be refused").to_string(),
-        "`furlongs` is no unit known here; write for example unit = \"Mbit/s\""
+        "`furlongs` is not a known unit; write for example unit = \"Mbit/s\""
     );
     assert_eq!(
         problem("time,x,mbps\n0,1,2\n1,1,fast\n"),
@@ -367,7 +368,7 @@ fn gzip_of_any_of_them_is_unpacked() {
     ];
     let reading = read(&packed, &ReadOptions::default()).expect("a trace");
     assert_eq!(reading.content, b"1\n2\n3\n");
-    assert!(reading.understood.to_string().ends_with("unpacked from gzip"));
+    assert!(reading.understood.to_string().ends_with("decompressed with gzip"));
 }
 
 #[test]
@@ -388,9 +389,10 @@ fn cellreplay_is_a_folder() {
     let said = "CellReplay under load: 3 delivery opportunities of 1,504 bytes, 0.01 s";
     assert_eq!(path.down.trace.understood.to_string(), said);
     let missing = read_folder(&files(&all[..1])).expect_err("must be refused").to_string();
-    let wanted = "a folder is a trace if it has CellReplay's down-pdo and up-pdo; it has down-pdo";
+    let wanted = "a folder is a trace only if it contains CellReplay's files down-pdo and \
+        up-pdo; this folder contains down-pdo";
     assert_eq!(missing, wanted);
-    assert!(problem(all[2].1).starts_with("these are base delays and short packet trains"));
+    assert!(problem(all[2].1).starts_with("this CellReplay file contains base delays"));
 }
 
 #[test]
@@ -421,8 +423,8 @@ fn numbers_that_do_not_grow_before_rates_are_durations() {
     check(
         "1.0 12.5\n1.0 8.5\n1.0 9.0\n",
         "0,12.5 1,8.5 2,9.0",
-        "table with blanks: a sample a second, Mbit/s, column 2, 3 s, Mbit/s assumed as none is \
-         said, column 1 taken as durations",
+        "table with spaces: a sample a second, Mbit/s, column 2, 3 s, unit Mbit/s assumed, \
+         column 1 read as durations",
     );
     assert_eq!(
         rows(&reading("500,8\n250,4\n500,6\n250,2\n")),
@@ -430,7 +432,11 @@ fn numbers_that_do_not_grow_before_rates_are_durations() {
     );
     let unsorted: String =
         (0..20).map(|at| format!("{} 5\n", if at == 9 { 3 } else { at })).collect();
-    assert_eq!(problem(&unsorted), "line 10: time 3 s comes after 8 s: sort the lines by time");
+    assert_eq!(
+        problem(&unsorted),
+        "line 10: the time 3 s follows the later time 8 s: sort the \
+        lines by time"
+    );
 }
 
 #[test]
@@ -438,12 +444,12 @@ fn rows_without_a_rate_and_directions_are_named() {
     check(
         "time,mbps\n0,10\n1,nan\n2,11\n3,12\n",
         "0,10.0 2,11.0 3,12.0",
-        "CSV: a sample a second, Mbit/s, column 2 \"mbps\", 4 s, 1 row without a rate, where the \
-         last one holds on",
+        "CSV: a sample a second, Mbit/s, column 2 \"mbps\", 4 s, 1 row without a rate: the \
+         previous rate continues",
     );
     let columns = reading("time,download,upload,ping\n0,10,1,45\n1,11,2,45\n");
     assert_eq!(columns.understood.rates.expect("rates").column, Some((2, "download".to_owned())));
-    let prose = "this is no trace: none of its columns has numbers";
+    let prose = "this file is not a trace: none of its columns contains numbers";
     assert_eq!(problem("hello world\nthis is prose\n"), prose);
 }
 

@@ -184,11 +184,11 @@ fn what_is_not_lines_of_text_is_refused_in_the_same_words_by_both() {
     for parse in [RateTrace::parse_mahimahi, RateTrace::parse_log] {
         let problem = |text: &[u8]| parse(text).expect_err("must be refused").to_string();
         assert_eq!(problem(b""), "the trace is empty: it needs at least one line with data");
-        assert_eq!(problem(b"\n"), "line 1: blank line: remove it");
-        let binary = "is not text: is this a compressed or binary file?";
+        assert_eq!(problem(b"\n"), "line 1: the line is blank: remove it");
+        let binary = "is not text: is the trace a compressed or binary file?";
         assert_eq!(problem(b"\x1f\x8b\n"), format!("line 1: byte 0x1f {binary}"));
         assert_eq!(problem("\u{b5}\n".as_bytes()), format!("line 1: byte 0xc2 {binary}"));
-        let long = "line 1: the line is longer than 1000 bytes: is this a trace?";
+        let long = "line 1: the line is longer than 1000 bytes: is this file a trace?";
         assert_eq!(problem(&[b'9'; 1001]), long);
     }
 }
@@ -200,10 +200,10 @@ fn log_problem(text: &[u8]) -> String {
 #[test]
 fn each_mistake_in_a_log_names_its_line_and_the_remedy() {
     assert_eq!(log_problem(b"t,r\n"), "the trace is empty: it needs at least one line with data");
-    assert_eq!(log_problem(b"0,1\n\n1,1\n"), "line 2: blank line: remove it");
+    assert_eq!(log_problem(b"0,1\n\n1,1\n"), "line 2: the line is blank: remove it");
     assert_eq!(
         log_problem(b"0,1\n2,1\n1,1\n"),
-        "line 3: time 1 s comes after 2 s: sort the lines by time"
+        "line 3: the time 1 s follows the later time 2 s: sort the lines by time"
     );
     assert_eq!(log_problem(b"0,-1\n"), "line 1: `-1` is negative: times and rates start at 0");
     assert_eq!(log_problem(b"0,fast\n"), "line 1: `fast` is not a number");
@@ -212,11 +212,15 @@ fn each_mistake_in_a_log_names_its_line_and_the_remedy() {
         log_problem(b"0,1,2\n"),
         "line 1: `0,1,2` is not a time in s and a rate in Mbit/s, such as `1.5,20`"
     );
-    assert_eq!(log_problem(b"0,2e7\n"), "line 1: `2e7` is too large: the most is 1e7 Mbit/s");
-    assert_eq!(log_problem(b"0,0\n1,0\n"), "every rate is 0: at least one must be positive");
+    assert_eq!(log_problem(b"0,2e7\n"), "line 1: `2e7` is too large: the maximum is 1e7 Mbit/s");
+    assert_eq!(
+        log_problem(b"0,0\n1,0\n"),
+        "every rate in the trace is 0: at least one must be \
+        positive"
+    );
     assert_eq!(
         log_problem(b"0,1\n\x00,1\n"),
-        "line 2: byte 0x00 is not text: is this a compressed or binary file?"
+        "line 2: byte 0x00 is not text: is the trace a compressed or binary file?"
     );
 }
 

@@ -73,17 +73,17 @@ def test_new_refuses(tmp_path: Path, name: str, message: str) -> None:
         (
             ("tcp_reno_cong_avoid(sk, ack, acked);", "tcp_sk(sk)->snd_cwnd *= 3;"),
             "keeps to the contract",
-            r"mine\.c: cong_avoid made the window \d+ packets, above its bound snd_cwnd_clamp",
+            r"mine\.c: cong_avoid set the congestion window to \d+ packets, above its limit snd_",
         ),
         (
             ("return max((u32)(cwnd * cc_params(sk)->kept >> 10), 2u);", "return (u32)cwnd / 2;"),
             "keeps to the contract",
-            r"mine\.c: ssthresh returns a threshold of [01] packets; the least .*\n  a w.*, a ",
+            r"mine\.c: ssthresh returns a slow start threshold of [01] packets; .*\n  a w.*, a ",
         ),
         (
             ("return tcp_reno_undo_cwnd(sk);", "return 1;"),
             "keeps to the contract",
-            r"mine\.c: undo_cwnd returns a window of 1, less than the present \d+\n",
+            r"mine\.c: undo_cwnd returns a window of 1, less than the present window of \d+\n",
         ),
         (
             ("tcp_reno_undo_cwnd(sk);", "tcp_sk(sk)->prior_cwnd / tcp_sk(sk)->snd_cwnd_cnt;"),
@@ -98,7 +98,7 @@ def test_new_refuses(tmp_path: Path, name: str, message: str) -> None:
         (
             ("\t/* here */", "\tvolatile s32 big = 0x7fffffff;\n\tbig = big + (s32)acked;"),
             "has no undefined behaviour",
-            r"mine\.c:16: cong_avoid adds signed numbers beyond what their type holds",
+            r"mine\.c:16: cong_avoid adds signed numbers beyond the range of their type",
         ),
         (
             ("\t/* here */", "\ttcp_sk(sk)->snd_cwnd_cnt += 1u << (acked & 63);"),

@@ -72,12 +72,12 @@ def test_two_algorithms_see_the_same_losses(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (b"", "bad.down: the trace is empty"),
-        (b"3\n2\n", "bad.down: line 2: time 2 ms comes after 3 ms"),
+        (b"3\n2\n", "bad.down: line 2: the time 2 ms follows the later time 3 ms"),
         (b"-1\n2\n", "bad.down: line 1: `-1` is negative"),
         (b"\x7fELF\x00\x01", "bad.down: line 1: byte 0x7f is not text"),
         (
             b"1.5\n",
-            "bad.down: the columns have no names; there are columns 1: name it, for example",
+            "bad.down: the columns have no names; the columns are 1: name the column of",
         ),
         (b"0\n0\n", "bad.down: line 2: the last time is 0 ms"),
     ],

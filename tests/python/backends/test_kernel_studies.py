@@ -176,8 +176,8 @@ def refusal(tmp_path: Path, **keys: Any) -> str:  # noqa: ANN401  keys of a stud
 @pytest.mark.parametrize(
     ("keys", "why"),
     [
-        ({"record": {"ack_trace": True}}, "a row for each ACK is not possible"),
-        ({"flow": [{"access_delay": "5 ms"}]}, "a delay of a flow's own is not possible"),
+        ({"record": {"ack_trace": True}}, "does not support recording a row for each ACK"),
+        ({"flow": [{"access_delay": "5 ms"}]}, "an additional delay of a single flow"),
         (
             {"algorithm": "cubic", "parameters": {"cubic": {"beta": 700}}},
             "the kernel's cubic has no beta; ours:cubic has parameters",

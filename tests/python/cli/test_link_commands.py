@@ -78,7 +78,10 @@ def test_link_plot_refuses_what_cannot_be_drawn(run: Callable[..., tuple[int, st
         "x.bmp: choose a file name that ends in .svg, .pdf, .png\n"
     )
     told = run("link", "show", "delay=1 ms", "--plot")[2]
-    assert told == "delay=1 ms: nothing can be plotted (path: nothing limits the rate reverse)\n"
+    assert told == (
+        "delay=1 ms: nothing can be plotted "
+        "(path: nothing limits the rate in the direction reverse)\n"
+    )
 
 
 def test_link_export_writes_the_delivery_opportunities(
@@ -103,10 +106,10 @@ def test_link_export_writes_the_delivery_opportunities(
     [
         (
             f"wifi-good,{_QUEUE}.kind=airtime,{_QUEUE}.aql.low=9 ms,{_QUEUE}.aql.high=5 ms",
-            "wifi.access_point.queue: aql: low must be above 0 s and at most high",
+            "wifi.access_point.queue: aql: low must be above 0 s and must not exceed high",
         ),
-        ("umts-2007,mcs=3", "mcs: a dedicated channel has one scheme"),
-        ("wifi-good,mcs=12", "mcs: 802.11n has no rate 12 on this channel"),
+        ("umts-2007,mcs=3", "mcs: a dedicated channel has only one modulation"),
+        ("wifi-good,mcs=12", "mcs: 802.11n has no rate with index 12 on this channel"),
     ],
 )
 def test_what_the_simulator_refuses_is_no_link(

@@ -178,7 +178,7 @@ def test_a_program_finds_its_status_terminal_and_way_out() -> None:
     missing = [*SHELL, "--link", LINK, "--", "/nonexistent"]
     done = subprocess.run(missing, check=False, capture_output=True, text=True)
     assert done.returncode == 2
-    assert "/nonexistent does not start: No such file" in done.stderr
+    assert "the program /nonexistent could not be started: No such file" in done.stderr
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="shells need Linux")

@@ -146,7 +146,7 @@ def test_mistakes_in_a_file_name_their_place() -> None:
     assert "lte-typical" in said
     said = complaint(FILE.replace('"40 ms"', '"40"'))
     assert "users[1].set" in said
-    assert "a number without a unit" in said
+    assert "the number has no unit" in said
     assert "unknown key; did you mean weight?" in complaint(FILE.replace("weight = 3", "weigt = 3"))
     with pytest.raises(UnknownNameError, match="did you mean mobile"):
         load_population("mobil")

@@ -132,17 +132,19 @@ def test_mistakes_name_the_key_as_it_was_written() -> None:
     assert "not a time" in complaint(link="cell.toml,cell.access.keep_alive=5 MHz")
     missing = complaint(link={"cell": {"radio": {"kind": "lte"}}})
     assert "this key is needed here and is missing" in missing
-    assert "both directions; leave out the reverse link" in complaint(
+    assert "defines both directions; remove the reverse link" in complaint(
         link="cell.toml", reverse_link="rate=1 Mbit/s"
     )
-    assert '"rate" is a wire\'s' in complaint(
+    assert '"rate" is a key of wires' in complaint(
         link={"rate": "1 Mbit/s", "wifi": {"standard": "802.11n"}}
     )
     assert "cell.toml is a cell; write server" in complaint(link="cell.toml,delay=5 ms")
 
 
 def test_the_core_refuses_what_no_cell_can_be() -> None:
-    assert "user 2 of a medium with 1" in complaint(link="cell.toml", flows=2, user="each")
+    assert "there is no user 2; the number of users of the cell or Wi-Fi channel is 1" in complaint(
+        link="cell.toml", flows=2, user="each"
+    )
     link = {
         "preset": "cell.toml",
         "cell": {"radio": {"kind": "lte", "resource_blocks": 51, "layers": 1, "category": 3}},
@@ -156,42 +158,46 @@ def test_the_core_refuses_what_no_cell_can_be() -> None:
         (
             "lte-good",
             {"radio": {"kind": "lte", "resource_blocks": 51}},
-            "51 resource blocks: use 6,",
+            "51 resource blocks are not possible: use 6,",
         ),
-        ("lte-good", {"radio": {"kind": "lte", "layers": 3}}, "use 1, 2, 4 or 8, at most 2"),
-        ("lte-good", {"radio": {"kind": "lte", "category": 17}}, "no category 17: use 1 to 16"),
-        ("lte-good", {"downlink": {"adaptation": {"kind": "fixed", "scheme": 29}}}, "is 28"),
+        ("lte-good", {"radio": {"kind": "lte", "layers": 3}}, "use 1, 2, 4 or 8 layers, at most 2"),
+        (
+            "lte-good",
+            {"radio": {"kind": "lte", "category": 17}},
+            "there is no handset category 17: use 1 to 16",
+        ),
+        ("lte-good", {"downlink": {"adaptation": {"kind": "fixed", "scheme": 29}}}, "at most 28"),
         ("nr-good", {"radio": {"kind": "nr", "bandwidth": "55 MHz"}}, "no bandwidth of 55 MHz"),
         (
             "nr-good",
             {"radio": {"kind": "nr", "pattern": [{"downlink_symbols": 14}]}},
-            "data of the uplink",
+            "carry data of the uplink",
         ),
         (
             "nr-good",
             {"radio": {"kind": "nr", "pattern": [{"downlink_symbols": 12, "uplink_symbols": 2}]}},
             (
-                "with room for data of the uplink: a slot has 12 resource elements a symbol "
-                "less overhead"
+                "must carry data of the uplink: a resource block carries 12 resource elements "
+                "in each symbol, minus overhead"
             ),
         ),
         (
             "nr-good",
             {"radio": {"kind": "nr", "pattern": [{"downlink_symbols": 9, "uplink_symbols": 6}]}},
-            "slot 0 has 15 symbols: the most is 14",
+            "slot 0 of the pattern has 15 symbols: use at most 14",
         ),
-        ("nr-good", {"uplink": {"adaptation": {"kind": "fixed", "scheme": 28}}}, "highest is 27"),
+        ("nr-good", {"uplink": {"adaptation": {"kind": "fixed", "scheme": 28}}}, "use at most 27"),
         (
             "hspa-good",
             {"radio": {"kind": "umts", "downlink": {"kind": "hsdpa", "category": 13}}},
-            "no category 13: use 1 to 12",
+            "there is no handset category 13: use 1 to 12",
         ),
         (
             "hspa-good",
             {"radio": {"kind": "umts", "uplink": {"kind": "dedicated", "rate": "100 kbit/s"}}},
             "use 64, 128 or 384",
         ),
-        ("hspa-good", {"access": {"request_period": "10 ms"}}, "umts has none"),
+        ("hspa-good", {"access": {"request_period": "10 ms"}}, "umts must not have it"),
     ],
 )
 def test_an_impossible_combination_is_refused_with_the_reason(
@@ -204,7 +210,7 @@ def test_what_the_simulator_refuses_is_named_by_its_key() -> None:
     scheme = {"downlink": {"adaptation": {"kind": "fixed", "scheme": 29}}}
     text = complaint(link={"preset": "lte-good", "cell": scheme})
     assert text.startswith("link.cell.downlink.adaptation\n")
-    assert text.endswith("scheme 29: the highest is 28")
+    assert text.endswith("there is no modulation and coding scheme 29: use at most 28")
     text = complaint(link={"preset": "lte-good"}, flow=[{"stack_overrides": {"sack": 3}}])
     assert text.startswith("flow[0].stack_overrides")
 
@@ -212,11 +218,11 @@ def test_what_the_simulator_refuses_is_named_by_its_key() -> None:
 @pytest.mark.parametrize(
     ("wifi", "reason"),
     [
-        ({"rate_control": {"kind": "fixed", "index": 9}}, "it has 0, 1, 2, 3, 4, 5, 6, 7"),
+        ({"rate_control": {"kind": "fixed", "index": 9}}, "use 0, 1, 2, 3, 4, 5, 6, 7"),
         ({"channel": "80 MHz"}, "802.11n has no channel of this width"),
-        ({"standard": "802.11b"}, "one packet in a frame"),
-        ({"spatial_streams": 5}, "no channel with so many spatial streams"),
-        ({"aggregation": {"max_packets": 0}}, "not between 1 and 64"),
+        ({"standard": "802.11b"}, "only one packet in each frame"),
+        ({"spatial_streams": 5}, "no channel with this number of spatial streams"),
+        ({"aggregation": {"max_packets": 0}}, "must be from 1 to 64"),
     ],
 )
 def test_an_impossible_channel_is_refused_with_the_reason(

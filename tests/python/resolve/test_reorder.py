@@ -71,13 +71,13 @@ def test_the_jitter_of_a_bad_wifi_channel_is_a_word_or_a_table() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("reorder=1 %", '"1 %, 5 ms"; or "jitter"'),
-        ("reorder=jitter", "there is no jitter"),
-        ("reorder=1 %, 5 ms,transition=keep", "decides the order of packets, too"),
+        ("reorder=1 %", '"1 %, 5 ms", or "jitter"'),
+        ("reorder=jitter", "needs jitter that changes the order"),
+        ("reorder=1 %, 5 ms,transition=keep", "both determine the order of packets"),
         ("reorder.kind=lat,reorder.share=1 %", "did you mean late?"),
         ("jitter=wifi 7", "jitter"),
         ("ack_filter=fierce", 'must be "conservative" or "aggressive"'),
-        ("ack_filter=aggressive,aqm=pie", 'the aqm is "pie"'),
+        ("ack_filter=aggressive,aqm=pie", 'the aqm of this link is "pie"'),
         ("ack_thinning=1", "ack_thinning: must be at least 2"),
     ],
 )

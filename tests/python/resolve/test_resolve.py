@@ -357,9 +357,11 @@ def test_a_preset_may_know_times_of_the_day(tmp_path: Path) -> None:
 
     assert users("x.toml") == users("x.toml,period=night") == [2]
     assert users("x.toml,period=rush hour") == [9]
-    with pytest.raises(StudyError, match="has no figures for this time; it has night, rush hour"):
+    with pytest.raises(
+        StudyError, match="has no values for this period; its periods are night, rush hour"
+    ):
         scenario(link=f"{tmp_path}/x.toml,period=noon")
-    with pytest.raises(StudyError, match="lossy has no figures for this time"):
+    with pytest.raises(StudyError, match="the preset lossy has no values for this period"):
         scenario(link="lossy,period=night")
     marks = load_preset("x.toml", tmp_path)
     assert marks.mark_of("period.rush hour.cell.background.0.off") == marks.sources["background"]

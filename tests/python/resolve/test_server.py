@@ -129,7 +129,7 @@ def test_it_can_be_a_factor_and_a_key_of_a_file(tmp_path: Path) -> None:
 
 
 def test_a_reverse_link_has_none() -> None:
-    with pytest.raises(StudyError, match="same in both directions; write it in the link"):
+    with pytest.raises(StudyError, match="applies to both directions; write it in the link"):
         scenario("wired-50", reverse_link="rate=5 Mbit/s,server=3 ms")
 
 

@@ -91,30 +91,39 @@ def test_a_wi_fi_channel_in_a_line() -> None:
 @pytest.mark.parametrize(
     ("spec", "told"),
     [
-        ("lte-typical,bandwidth=7 MHz", "bandwidth: LTE has 1.4 MHz, 3 MHz, 5 MHz,"),
-        ("hspa-typical,layers=2", "layers: UMTS has one layer here"),
-        ("rate=10 Mbit/s,speed=3 km/h", "speed: this is a key of a cell or a Wi-Fi channel;"),
-        ("wifi-typical,handover=every 1 s, 1 ms", "handover: a Wi-Fi channel has none; it has"),
+        (
+            "lte-typical,bandwidth=7 MHz",
+            "bandwidth: LTE has no carrier of this bandwidth; write 1.4",
+        ),
+        ("hspa-typical,layers=2", "layers: cwndlab models UMTS with one spatial layer"),
+        ("rate=10 Mbit/s,speed=3 km/h", "speed: this is a key of cells and Wi-Fi channels, but"),
+        (
+            "wifi-typical,handover=every 1 s, 1 ms",
+            "handover: a Wi-Fi channel does not have this key; its",
+        ),
         ("lte-typical,speed=fast", 'speed: not a speed above 0; write for example "120 km/h"'),
-        ("lte-typical,handover=30 s", 'handover: not two times; write for example "every 30 s'),
-        ("lte-typical,drx=after 1, every 2 ms", "drx: a number without a unit; write for example"),
+        (
+            "lte-typical,handover=30 s",
+            'handover: this key needs two times; write for example "every 30 s',
+        ),
+        ("lte-typical,drx=after 1, every 2 ms", "drx: the number has no unit; write for example"),
         ("nr-typical,sped=3 km/h", "sped: unknown key; did you mean speed?"),
         ("wifi.stations=3", "wifi.standard: this key is needed here and is missing: amendment of"),
         ("cell.users=2", "cell.radio: this key is needed here and is missing: radio technology"),
-        ("nr-typical,bandwidth=61 MHz", "bandwidth: NR has no bandwidth of 61 MHz at 30 kHz"),
-        ("lte-typical,layers=4", "layers: a handset of LTE category 4 has no 4 layers: use"),
-        ("umts-2007,mcs=3", "mcs: a dedicated channel has one scheme"),
-        ("wifi-typical,bandwidth=80 MHz", "bandwidth: 802.11n has no channel of this width: it"),
-        ("wifi-typical,layers=7", "layers: 802.11n has no channel with so many spatial streams"),
+        ("nr-typical,bandwidth=61 MHz", "bandwidth: NR has no bandwidth of 61 MHz with a"),
+        ("lte-typical,layers=4", "layers: a handset of LTE category 4 does not support 4"),
+        ("umts-2007,mcs=3", "mcs: a dedicated channel has only one modulation"),
+        ("wifi-typical,bandwidth=80 MHz", "bandwidth: 802.11n has no channel of this width: use"),
+        ("wifi-typical,layers=7", "layers: 802.11n has no channel with this number of"),
         ("wifi-typical,wifi.channel=80 MHz", "wifi.channel: 802.11n has no channel of this"),
         ("lte-typical,category=9", "category: unknown key; did you mean cell.radio.category?"),
-        ("nr-typical,aqm=pie", "aqm: this key is a wire's, and nr-typical is a cell; write cell."),
+        ("nr-typical,aqm=pie", "aqm: this is a key of wires, but nr-typical is a cell;"),
         ("nr-typical, layers 4", 'preset: "nr-typical, layers 4" is not a link: after the name'),
         (
             "rate=1 Mbit/s,loss.kind=gilbert_elliott,loss.p=1 %",
             (
                 "loss.r: this key is needed here and is missing: "
-                "probability of changing from bad to good"
+                "probability that the state changes from bad to good"
             ),
         ),
     ],

@@ -42,7 +42,7 @@ def test_a_file_of_any_form_becomes_what_the_simulator_reads(tmp_path: Path) -> 
     assert drive.content == b"time_s,rate_mbit_s\n0,81.4\n1,113.0\n"
     assert drive.kind == "log"
     assert drive.info["understood"] == (
-        'CSV: a sample a second, Mbit/s, column 2 "throughput", 2 s, Mbit/s assumed as none is said'
+        'CSV: a sample a second, Mbit/s, column 2 "throughput", 2 s, unit Mbit/s assumed'
     )
     packed = read_trace(write(tmp_path, "drive.csv.gz", gzip.compress(DRIVE.encode())))
     assert packed.content == drive.content
@@ -78,13 +78,13 @@ def test_what_is_ambiguous_names_the_key_that_settles_it(
     monkeypatch.chdir(tmp_path)
     write(tmp_path, "two.csv", "time,tcp_mbps,udp_mbps\n0,1,2\n1,1,2\n")
     told = (
-        'several columns may be the rate; there are columns 1 "time", 2 "tcp_mbps", 3 "udp_mbps": '
-        'name it, for example column = "tcp_mbps"'
+        'several columns could be the rate; the columns are 1 "time", 2 "tcp_mbps", 3 '
+        '"udp_mbps": name the column of the rate, for example column = "tcp_mbps"'
     )
     with pytest.raises(StudyError) as refused:
         read_link("trace:two.csv,delay=20 ms")
     assert told in str(refused.value)
-    with pytest.raises(StudyError, match='"unit" describes a "trace", and this link has none'):
+    with pytest.raises(StudyError, match='"unit" describes a "trace", but this link has no trace'):
         read_link("rate=10 Mbit/s,unit=Mbit/s")
     with pytest.raises(TraceError, match=r"x\.txt: the trace is empty"):
         read_trace(write(tmp_path, "x.txt", "once upon a time\n"))
@@ -137,5 +137,7 @@ def test_a_folder_of_cellreplay_is_both_directions(
     assert isinstance(nearer.path, PathPart)
     assert nearer.path.forward[0].delay_ns == 5_000_000
     (folder / "up-pdo").unlink()
-    with pytest.raises(StudyError, match="a folder is a trace if it has CellReplay's down-pdo and"):
+    with pytest.raises(
+        StudyError, match="a folder is a trace only if it contains CellReplay's files"
+    ):
         read_link("trace:driving")

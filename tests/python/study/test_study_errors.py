@@ -70,7 +70,7 @@ def test_the_good_study_is_good(folder: Path) -> None:
             "delay = 20",
             (
                 "mine.toml:8: link.delay = 20\n"
-                '  a number without a unit; write for example "40 ms", "60 s"'
+                '  the number has no unit; write for example "40 ms", "60 s"'
             ),
         ),
         (
@@ -184,13 +184,14 @@ def test_the_good_study_is_good(folder: Path) -> None:
             'rate = "20 Mbit/s"\nburst = "1 kB"',
             (
                 'mine.toml:8: link.burst = "1 kB"\n'
-                "  a packet of 1500 bytes would never pass; write at least that"
+                "  the burst is too small: a packet of 1500 bytes would never pass; "
+                "write at least this size"
             ),
         ),
         (
             'rate = "20 Mbit/s"',
             'rate = "20 Mbit/s"\ntrace = "a"',
-            'mine.toml:8: link.trace = "a"\n  "rate" and "trace" both give the rate; keep one',
+            'mine.toml:8: link.trace = "a"\n  "rate" and "trace" both define the rate; remove one',
         ),
         (
             'rate = "20 Mbit/s"',
@@ -203,7 +204,7 @@ def test_the_good_study_is_good(folder: Path) -> None:
         (
             'rate = "20 Mbit/s"',
             'rate = "20 Mbit/s"\noutages = [{ start = "2 s", stop = "1 s" }]',
-            'mine.toml:8: link.outages[0].stop = "1 s"\n  the outage stops before it starts',
+            'mine.toml:8: link.outages[0].stop = "1 s"\n  the outage does not end after its start',
         ),
         (
             "[record]",
@@ -380,9 +381,9 @@ def test_arguments_of_a_call_are_named_like_those_of_a_file() -> None:
     [
         (
             {"link": "rate=1 Mbit/s,delay=10 ms,queue=9007199254740993 BDP"},
-            "a queue of 15,011,998,757,901,655 packets; the largest is 4,294,967,295 packets",
+            "a queue of 15,011,998,757,901,655 packets is too large; write at most 4,294,967,295",
         ),
-        ({"link": "rate=2000 Gbit/s,delay=100000 h"}, "the largest is 4,294,967,295 packets"),
+        ({"link": "rate=2000 Gbit/s,delay=100000 h"}, "write at most 4,294,967,295 packets"),
         (
             {"link": "rate=1 Mbit/s", "application": {"kind": "sized", "bytes": "0 B"}},
             'application.bytes = "0 B"\n  must be greater than 0',

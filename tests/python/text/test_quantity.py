@@ -75,8 +75,8 @@ def test_shares_are_parts_per_billion() -> None:
     ("value", "message"),
     [
         ("20 Mbps/s", 'not a rate; write for example "20 Mbit/s", "2.5 MB/s"'),
-        (20, 'a number without a unit; write for example "20 Mbit/s", "2.5 MB/s"'),
-        ("20", 'a number without a unit; write for example "20 Mbit/s", "2.5 MB/s"'),
+        (20, 'the number has no unit; write for example "20 Mbit/s", "2.5 MB/s"'),
+        ("20", 'the number has no unit; write for example "20 Mbit/s", "2.5 MB/s"'),
         ("fast", 'not a rate; write for example "20 Mbit/s", "2.5 MB/s"'),
         ("-1 Mbit/s", 'not a rate; write for example "20 Mbit/s", "2.5 MB/s"'),
         ("1e3 Mbit/s", 'not a rate; write for example "20 Mbit/s", "2.5 MB/s"'),
@@ -91,13 +91,16 @@ def test_shares_are_parts_per_billion() -> None:
         ),
         (
             "0.5 bit/s",
-            'too fine, the smallest step is 1 bit/s; write for example "20 Mbit/s", "2.5 MB/s"',
+            'too precise, the smallest step is 1 bit/s; write for example "20 Mbit/s", "2.5 MB/s"',
         ),
         (
             "99999999999 Gbit/s",
             'too large; write for example "20 Mbit/s", "2.5 MB/s"',
         ),
-        ("0 Mbit/s", 'a rate of 0 carries nothing; a time without service is written in "outages"'),
+        (
+            "0 Mbit/s",
+            'a rate of 0 would deliver no packets; write periods without service as "outages"',
+        ),
     ],
 )
 def test_a_rate_that_is_none_says_what_to_write(value: object, message: str) -> None:
@@ -118,10 +121,10 @@ def test_a_unit_that_differs_in_case_from_two_others_is_not_guessed() -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("0 packets", "a queue of 0 lets nothing through; the packet in transmission counts, so"),
-        ("1.5 packets", "too fine, the smallest step is 1 packet"),
-        ("5000000000 packets", 'too large; a queue without limit is "unlimited"'),
-        (50, "a number without a unit"),
+        ("0 packets", "a queue of 0 would let no packet through; the packet in"),
+        ("1.5 packets", "too precise, the smallest step is 1 packet"),
+        ("5000000000 packets", 'too large; for a queue without a limit, write "unlimited"'),
+        (50, "the number has no unit"),
         ("1 bdp", "not a queue limit"),
     ],
 )

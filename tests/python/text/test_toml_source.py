@@ -103,9 +103,18 @@ def test_a_problem_names_place_key_value_and_what_is_wrong() -> None:
         ("[a]\n[a]\n", "x.toml:2: [a]\n  this table occurs twice; keep only one of the two"),
         ('a = "open', 'x.toml:1: a = "open\n  not valid TOML: unterminated string'),
         ("[link\n", "x.toml:1: [link\n  not valid TOML: expected ']' at the end of a table"),
-        (f"a = {'[' * 20_000}{']' * 20_000}", "x.toml: cannot be read\n  nested more than 50 deep"),
-        (f"{'.'.join('a' * 60)} = 1", "x.toml: cannot be read\n  nested more than 50 deep"),
-        (f"{'a = {' * 51}{'}' * 51}", "x.toml: cannot be read\n  nested more than 50 deep"),
+        (
+            f"a = {'[' * 20_000}{']' * 20_000}",
+            "x.toml: cannot be read\n  tables and lists are nested more than 50 levels deep",
+        ),
+        (
+            f"{'.'.join('a' * 60)} = 1",
+            "x.toml: cannot be read\n  tables and lists are nested more than 50 levels deep",
+        ),
+        (
+            f"{'a = {' * 51}{'}' * 51}",
+            "x.toml: cannot be read\n  tables and lists are nested more than 50 levels deep",
+        ),
         ('a = ["\\u0000"]', "x.toml: cannot be read\n  a text contains the character NUL"),
         (f"a = {'9' * 5_000}", "x.toml: cannot be read\n  a number has too many digits"),
     ],

@@ -376,7 +376,7 @@ def test_the_api_runs_files_too(tmp_path: Path) -> None:
     zero = next(each for each in user_code.BREAKING if each.name == "zero")
     path = mine(tmp_path, zero.source, "zero.c")
     study = cw.Study(link=LINK, algorithm=["reno", str(path)], duration="2 s")
-    with pytest.raises(RunsFailedError, match="made the window 0 packets"):
+    with pytest.raises(RunsFailedError, match="set the congestion window to 0 packets"):
         study.run(tmp_path / "r")
     assert cw.open_results(tmp_path / "r").runs()["algorithm"].to_list() == ["reno"]
 

@@ -24,28 +24,34 @@ const ACK_ECE: u32 = 4;
 #[non_exhaustive]
 pub enum Rule {
     /// It wrote what the kernel does not let a BPF program write.
-    #[error("wrote {0}, which the kernel does not let an algorithm write")]
+    #[error("wrote {0}, which the kernel does not allow an algorithm to write")]
     ForbiddenWrite(&'static str),
     /// Its state is larger than the room for it.
     #[error(
-        "wrote past the 104 bytes of its private state (icsk_ca_priv); CC_PRIV_CHECK(struct ...) \
-         finds that when it is compiled"
+        "wrote beyond the 104 bytes of its private state (icsk_ca_priv); CC_PRIV_CHECK(struct \
+         ...) detects this error at compile time"
     )]
     Overrun,
     /// No packet may be sent.
-    #[error("made the window 0 packets; a window is at least 1")]
+    #[error("set the congestion window to 0 packets; a window must be at least 1")]
     NoWindow,
     /// The window grew beyond its bound.
-    #[error("made the window {0} packets, above its bound snd_cwnd_clamp")]
+    #[error("set the congestion window to {0} packets, above its limit snd_cwnd_clamp")]
     WindowAboveClamp(u32),
     /// A threshold above the infinite one is an overflow.
-    #[error("made the threshold {0} packets, above TCP_INFINITE_SSTHRESH: an overflow?")]
+    #[error(
+        "set the slow start threshold to {0} packets, above TCP_INFINITE_SSTHRESH: possibly \
+        an overflow"
+    )]
     Overflow(u32),
     /// RFC 5681 section 3.1, equation 4.
-    #[error("returns a threshold of {0} packets; the least is 2 (RFC 5681 section 3.1)")]
+    #[error(
+        "returns a slow start threshold of {0} packets; the minimum is 2 (RFC 5681 section \
+        3.1)"
+    )]
     LowThreshold(u32),
     /// A loss is a sign of congestion.
-    #[error("returns a threshold of {answer} after a loss at a window of {window}")]
+    #[error("returns a slow start threshold of {answer} after a loss at a window of {window}")]
     RaisedThreshold {
         /// The answer.
         answer: u32,
@@ -53,7 +59,7 @@ pub enum Rule {
         window: u32,
     },
     /// To undo a reduction never reduces.
-    #[error("returns a window of {answer}, less than the present {window}")]
+    #[error("returns a window of {answer}, less than the present window of {window}")]
     LoweredByUndo {
         /// The answer.
         answer: u32,

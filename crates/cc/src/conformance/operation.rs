@@ -64,7 +64,7 @@ impl fmt::Display for Operation {
                 let mark = if is_ce { ", marked" } else { "" };
                 match rtt_us {
                     Some(us) => write!(f, "an ACK of {packets} (RTT {us} us{mark})"),
-                    None => write!(f, "an ACK of {packets} (no RTT{mark})"),
+                    None => write!(f, "an ACK of {packets} (no RTT sample{mark})"),
                 }
             }
             Self::Stretch { acks, gap_us } => write!(f, "{acks} ACKs of 2, {gap_us} us apart"),
@@ -77,8 +77,14 @@ impl fmt::Display for Operation {
             Self::Received { is_ce } => {
                 write!(f, "a packet with{} mark", if is_ce { " a" } else { "out a" })
             }
-            Self::Limited { is_cwnd_limited: true } => f.write_str("the window limits again"),
-            Self::Limited { is_cwnd_limited: false } => f.write_str("the window limits no more"),
+            Self::Limited { is_cwnd_limited: true } => f.write_str(
+                "the window limits the sender \
+                again",
+            ),
+            Self::Limited { is_cwnd_limited: false } => f.write_str(
+                "the window no longer limits \
+                the sender",
+            ),
         }
     }
 }

@@ -115,7 +115,7 @@ fn a_write_that_the_kernel_forbids_is_refused_by_its_verifier() {
     {
         let (kind, message) = refusal_of(&with_cong_avoid(body));
         assert_eq!(kind, RefusalKind::Verifier, "{message}");
-        assert!(message.contains("may not write, or beyond its 104 bytes"), "{message}");
+        assert!(message.contains("not allow it to write, or beyond its 104 bytes"), "{message}");
         assert!(message.contains("no write support to tcp_sock"), "{message}");
     }
 }

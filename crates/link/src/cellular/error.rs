@@ -10,15 +10,15 @@ use crate::Direction;
 #[non_exhaustive]
 pub enum CellError {
     /// No such bandwidth of LTE.
-    #[error("lte: {0} resource blocks: use 6, 15, 25, 50, 75 or 100")]
+    #[error("lte: {0} resource blocks are not possible: use 6, 15, 25, 50, 75 or 100")]
     LteBandwidth(u16),
     /// Too many layers, or none.
-    #[error("{0} layers: use from 1 to {1}")]
+    #[error("{0} spatial layers are not possible: use from 1 to {1}")]
     Layers(u8, u8),
     /// Layers that a handset of LTE does not have.
     #[error(
-        "a handset of LTE category {category} has no {layers} layers: use 1, 2, 4 or 8, at most \
-         {most}, or another `category`"
+        "a handset of LTE category {category} does not support {layers} spatial layers: use 1, \
+         2, 4 or 8 layers, at most {most}, or another `category`"
     )]
     LteLayers {
         /// How many.
@@ -29,13 +29,13 @@ pub enum CellError {
         most: u8,
     },
     /// Too many carriers of LTE.
-    #[error("lte: {0} carriers: the most is 5")]
+    #[error("lte: {0} carriers are too many: use at most 5")]
     Carriers(usize),
     /// A handset without 256QAM.
-    #[error("lte: category {0} has no 256QAM: use 11 to 16")]
+    #[error("lte: a handset of category {0} does not support 256QAM: use a category from 11 to 16")]
     No256Qam(u8),
     /// No such category.
-    #[error("{technology}: no category {category}: use {known}")]
+    #[error("{technology}: there is no handset category {category}: use {known}")]
     Category {
         /// Of what.
         technology: &'static str,
@@ -55,7 +55,7 @@ pub enum CellError {
         known: Vec<u32>,
     },
     /// A slot of more than 14 symbols.
-    #[error("nr: slot {slot} has {symbols} symbols: the most is 14")]
+    #[error("nr: slot {slot} of the pattern has {symbols} symbols: use at most 14")]
     Symbols {
         /// Its place in the pattern.
         slot: usize,
@@ -64,16 +64,17 @@ pub enum CellError {
     },
     /// A pattern without room for one of the directions, or without slots.
     #[error(
-        "nr: the pattern needs from 1 to 1000 slots, and among them one with room for data of the {}: a slot \
-         has 12 resource elements a symbol less overhead_elements",
+        "nr: the pattern must have from 1 to 1000 slots, and at least one of them must carry \
+         data of the {}: a resource block carries 12 resource elements in each symbol, minus \
+         overhead_elements in each slot",
         link_of(.0)
     )]
     EmptyPattern(Direction),
     /// No such dedicated channel.
-    #[error("umts: no dedicated channel of {0} kbit/s: use 64, 128 or 384")]
+    #[error("umts: a dedicated channel cannot have {0} kbit/s: use 64, 128 or 384")]
     DedicatedRate(u32),
     /// A scheme that the technology does not have.
-    #[error("scheme {scheme}: the highest is {highest}")]
+    #[error("there is no modulation and coding scheme {scheme}: use at most {highest}")]
     Scheme {
         /// Where.
         direction: Direction,
@@ -83,76 +84,79 @@ pub enum CellError {
         highest: u8,
     },
     /// No time between two reports.
-    #[error("the period of the reports must be longer than 0")]
+    #[error("the period of the channel quality reports must be longer than 0")]
     ReportPeriod(Direction),
     /// An outer loop that cannot settle.
-    #[error("the target must be above 0 % and below 100 %")]
+    #[error("the target of the outer loop must be above 0 % and below 100 %")]
     OuterLoopTarget(Direction),
     /// An early discard that never comes, or never ends.
     #[error(
-        "the length at which packets are discarded must be at least 1 packet and less than the \
-         queue, and the spacing at least 1 packet"
+        "at_packets must be at least 1 and less than the limit of the queue, and spacing_packets \
+         must be at least 1"
     )]
     EarlyDiscard(Direction),
     /// Two ways to drop packets early.
-    #[error("a queue with an AQM takes neither discard nor early_discard")]
+    #[error("aqm cannot be combined with discard or early_discard")]
     Aqm(Direction),
     /// Fewer ACKs in a queue that drops packets early.
-    #[error("a queue that drops ACKs takes neither discard nor early_discard")]
+    #[error("ack_filter and ack_thinning cannot be combined with discard or early_discard")]
     FewerAcks(Direction, &'static str),
     /// A filter in a queue that decides when a packet comes.
-    #[error("works with drop_tail, codel, fq_codel and dualpi2, not with pie")]
+    #[error("ack_filter works with drop_tail, codel, fq_codel and dualpi2, not with pie")]
     AckFilterPie(Direction),
     /// CoDel without an interval.
-    #[error("the interval must be longer than 0")]
+    #[error("the interval of codel or fq_codel must be longer than 0")]
     AqmInterval(Direction),
     /// A controller whose updates would be too frequent.
-    #[error("dualpi2: the target and max_rtt must be at least 1 ms")]
+    #[error("dualpi2: target and max_rtt must each be at least 1 ms")]
     DualPi2Times(Direction),
     /// A block that is never sent.
     #[error("transmissions must be at least 1")]
     NoTransmission(Direction),
     /// No error rate given.
-    #[error("give at least one probability")]
+    #[error("block_errors needs at least one probability")]
     NoErrorRate(Direction),
     /// Errors that no transmission mends.
-    #[error("the last probability is 1, so that nothing would ever arrive")]
+    #[error("the last probability must be below 100 %; otherwise no block would ever arrive")]
     HopelessErrors(Direction),
     /// Curves where there are none.
-    #[error("a dedicated channel or hsupa has no error curves: give probabilities")]
+    #[error(
+        "a dedicated channel and hsupa have no error curves: write block_errors of the kind given, \
+         with probabilities"
+    )]
     NoCurves(Direction),
     /// An average over nothing.
-    #[error("window must be at least 2 intervals")]
+    #[error("the window of the proportional fair scheduler must be at least 2 intervals")]
     SchedulerWindow(Direction),
     /// LTE and NR need access, the others have none.
-    #[error("lte and nr need `access`, umts has none")]
+    #[error("lte and nr need the table `access`; umts must not have it")]
     Access,
     /// No opportunity for a request.
     #[error(
-        "a request period of {} ms is shorter than one interval of the uplink",
+        "the request period of {} ms is shorter than one transmission interval of the uplink",
         .0.as_nanos() as f64 / 1e6
     )]
     RequestPeriod(Duration),
     /// A first grant without room for anything.
-    #[error("a first grant of {0} bytes; use at least 16")]
+    #[error("a first grant of {0} bytes is too small: use at least 16 bytes")]
     FirstGrant(u32),
     /// No users.
-    #[error("a cell needs from 1 to 1000 users with a port, not {0}")]
+    #[error("a cell must have from 1 to 1000 measured users, not {0}")]
     Users(usize),
     /// Fading without branches.
-    #[error("{0} branches: use from 1 to 16")]
+    #[error("{0} fading branches are not possible: use from 1 to 16")]
     Branches(u8),
     /// A background user that never wants anything.
-    #[error("the time on must be longer than 0")]
+    #[error("the time `on` of background users must be longer than 0")]
     BackgroundOn,
     /// Bounds the wrong way round.
-    #[error("{1}: the least is more than the most")]
+    #[error("{1}: the minimum is greater than the maximum")]
     Bounds(&'static str, &'static str),
     /// A cycle of no length.
     #[error("{0} must be more than 0")]
     Cycle(&'static str),
     /// Handovers without end.
-    #[error("the interval between handovers must be longer than the interruption")]
+    #[error("the interval between two handovers must be longer than the interruption")]
     HandoverInterval,
 }
 
@@ -204,13 +208,14 @@ impl CellError {
 fn no_bandwidth(subcarrier_khz: u32, bandwidth_mhz: u32, known: &[u32]) -> String {
     if known.is_empty() {
         return format!(
-            "NR has no subcarrier spacing of {subcarrier_khz} kHz in this frequency range: use 15, 30 or 60 in \
-             fr1, 60 or 120 in fr2"
+            "NR has no subcarrier spacing of {subcarrier_khz} kHz in this frequency range: use \
+             15, 30 or 60 kHz in fr1, or 60 or 120 kHz in fr2"
         );
     }
     let known: Vec<String> = known.iter().map(u32::to_string).collect();
     format!(
-        "NR has no bandwidth of {bandwidth_mhz} MHz at {subcarrier_khz} kHz in TS 38.101: use {} MHz",
+        "NR has no bandwidth of {bandwidth_mhz} MHz with a subcarrier spacing of \
+         {subcarrier_khz} kHz (3GPP TS 38.101): use {} MHz",
         known.join(", ")
     )
 }

@@ -299,7 +299,7 @@ pub enum InterferenceKind {
 #[non_exhaustive]
 pub enum WifiError {
     /// The standard has no such channel.
-    #[error("{standard} has no channel {what}: it has {there_are}")]
+    #[error("{standard} has no channel {what}: use {there_are}")]
     NoSuchChannel {
         /// The standard.
         standard: Standard,
@@ -311,7 +311,7 @@ pub enum WifiError {
         there_are: &'static str,
     },
     /// The table of rates has a hole there or ends before.
-    #[error("{standard} has no rate {index} on this channel: it has {there_are}")]
+    #[error("{standard} has no rate with index {index} on this channel: use {there_are}")]
     NoSuchRate {
         /// The standard.
         standard: Standard,
@@ -321,22 +321,25 @@ pub enum WifiError {
         there_are: String,
     },
     /// More packets in a frame than the standard knows how.
-    #[error("{0} sends one packet in a frame: leave out `aggregation`")]
+    #[error("{0} sends only one packet in each frame: remove `aggregation`")]
     NoAggregation(Standard),
     /// A limit of aggregation out of range.
     #[error("{0}")]
     Aggregation(&'static str),
     /// Priorities in a standard without.
-    #[error("{0} has no priorities: `access` can only be legacy")]
+    #[error("{0} has no priorities: `access` must be legacy or absent")]
     NoPriorities(Standard),
     /// No station, or too many.
-    #[error("{0} stations: there can be from 1 to 2007")]
+    #[error("{0} stations are not possible: use from 1 to 2007")]
     Stations(usize),
     /// Two nodes at one place, or too far apart to calculate with.
-    #[error("the radio model needs nodes from 1 mm to 1000 km apart: look at node {0}")]
+    #[error(
+        "the radio model needs a distance from 1 mm to 1000 km between the access point and \
+        each station: correct the position of station {0}"
+    )]
     Position(usize),
     /// No error rates are known.
-    #[error("802.11b has no error model: leave out `radio`")]
+    #[error("there is no error model for 802.11b: remove `radio`")]
     NoErrorModel,
     /// The access point's queue cannot be such.
     #[error("{0}")]
@@ -425,21 +428,24 @@ impl WifiConfig {
         } else if self.access_point.ack_filter.is_some() || self.access_point.ack_thinning.is_some()
         {
             return Err(WifiError::Queue(
-                "ack_filter and ack_thinning need one of fifo, fq_codel, airtime and dualpi2",
+                "ack_filter and ack_thinning of an access point need a `queue`: fifo, fq_codel, \
+                 airtime or dualpi2",
             ));
         }
         if self.queue_packets == 0 {
-            return Err(WifiError::Range("queue_packets is 0: a queue has room for one packet"));
+            return Err(WifiError::Range(
+                "queue_packets is 0: a queue must hold at least one packet",
+            ));
         }
         if self.beacons.is_some_and(|beacons| beacons.interval < Duration::from_millis(10)) {
-            return Err(WifiError::Range("beacons: interval_ns is less than 10 ms"));
+            return Err(WifiError::Range("beacons: the interval must be at least 10 ms"));
         }
         if let Some(interference) = &self.interference {
             if interference.mean_burst < Duration::from_micros(1) {
-                return Err(WifiError::Range("interference: mean_burst_ns is less than 1 us"));
+                return Err(WifiError::Range("interference: mean_burst must be at least 1 us"));
             }
             if interference.share.as_f64() > 0.95 {
-                return Err(WifiError::Range("interference: share_ppb is more than 95 %"));
+                return Err(WifiError::Range("interference: share must be at most 95 %"));
             }
         }
         Ok(())
@@ -451,15 +457,15 @@ impl WifiConfig {
             return Err(WifiError::NoAggregation(self.standard));
         }
         if !(1..=block_ack_window()).contains(&aggregation.max_packets) {
-            return fail("max_packets is not between 1 and 64, the window of a block ACK");
+            return fail("max_packets must be from 1 to 64, the window of a block ACK");
         }
         let limit = self.aggregate_limit();
         if aggregation.max_bytes.is_some_and(|bytes| !(4096..=limit).contains(&bytes)) {
-            return fail("max_bytes is not between 4096 and the standard's limit");
+            return fail("max must be between 4096 bytes and the limit of the standard");
         }
         let times = Duration::from_micros(100)..=longest_frame();
         if !times.contains(&aggregation.max_time) {
-            return fail("max_time_ns is not between 0.1 and 5.484 ms");
+            return fail("max_time must be between 0.1 and 5.484 ms");
         }
         Ok(())
     }

@@ -77,10 +77,10 @@ impl Phy {
         };
         if !(1..=4).contains(&config.spatial_streams) || (!is_wide && config.spatial_streams > 1) {
             let streams = if is_wide { "1 to 4" } else { "1" };
-            return refuse("spatial_streams", "with so many spatial streams", streams);
+            return refuse("spatial_streams", "with this number of spatial streams", streams);
         }
         if config.short_guard_interval && !is_wide {
-            let guard = "long ones alone";
+            let guard = "the long guard interval";
             return refuse("short_guard_interval", "with a short guard interval", guard);
         }
         if standard == Standard::B {
@@ -397,17 +397,17 @@ mod tests {
         let refusal = |config: WifiConfig| Phy::new(&config).expect_err("no channel").to_string();
         assert_eq!(
             refusal(config(Standard::A, 40, 1, false)),
-            "802.11a has no channel of this width: it has 20 MHz"
+            "802.11a has no channel of this width: use 20 MHz"
         );
         assert_eq!(
             refusal(config(Standard::G, 20, 2, false)),
-            "802.11g has no channel with so many spatial streams: it has 1"
+            "802.11g has no channel with this number of spatial streams: use 1"
         );
         assert_eq!(
             refusal(config(Standard::B, 20, 1, true)),
-            "802.11b has no channel with a short guard interval: it has long ones alone"
+            "802.11b has no channel with a short guard interval: use the long guard interval"
         );
         let in_2_ghz = WifiConfig { band: Some(Band::Ghz2), ..config(Standard::Ac, 80, 1, false) };
-        assert_eq!(refusal(in_2_ghz), "802.11ac has no channel in this band: it has 5 GHz");
+        assert_eq!(refusal(in_2_ghz), "802.11ac has no channel in this band: use 5 GHz");
     }
 }

@@ -234,7 +234,7 @@ mod tests {
         let error = control(RateControlConfig::Fixed { index: 8 }, 30.0).expect_err("eight rates");
         assert_eq!(
             error.to_string(),
-            "802.11n has no rate 8 on this channel: it has 0, 1, 2, 3, 4, 5, 6, 7"
+            "802.11n has no rate with index 8 on this channel: use 0, 1, 2, 3, 4, 5, 6, 7"
         );
     }
 

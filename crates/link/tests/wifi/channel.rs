@@ -331,34 +331,35 @@ fn a_configuration_reads_back_and_a_wrong_one_is_refused_with_the_reason() {
         WifiChannel::<Frame>::new(&config, 1, "wifi").expect_err("no channel").to_string()
     };
     let none = WifiConfig { stations: Vec::new(), ..n(1) };
-    assert_eq!(refusal(none), "0 stations: there can be from 1 to 2007");
+    assert_eq!(refusal(none), "0 stations are not possible: use from 1 to 2007");
     let aggregation = Some(AggregationConfig { max_packets: 65, ..AggregationConfig::default() });
     assert_eq!(
         refusal(WifiConfig { aggregation, ..n(1) }),
-        "max_packets is not between 1 and 64, the window of a block ACK"
+        "max_packets must be from 1 to 64, the window of a block ACK"
     );
     assert_eq!(
         refusal(WifiConfig { standard: Standard::G, ..n(1) }),
-        "802.11g sends one packet in a frame: leave out `aggregation`"
+        "802.11g sends only one packet in each frame: remove `aggregation`"
     );
     assert_eq!(
         refusal(WifiConfig {
             rate_control: RateControlConfig::Fixed { index: 9 },
             ..WifiConfig::new(Standard::Ac, 1)
         }),
-        "802.11ac has no rate 9 on this channel: it has 0, 1, 2, 3, 4, 5, 6, 7, 8"
+        "802.11ac has no rate with index 9 on this channel: use 0, 1, 2, 3, 4, 5, 6, 7, 8"
     );
     assert_eq!(
         refusal(with_radio(WifiConfig::new(Standard::B, 1), &[1])),
-        "802.11b has no error model: leave out `radio`"
+        "there is no error model for 802.11b: remove `radio`"
     );
     assert_eq!(
         refusal(with_radio(n(2), &[5, 0])),
-        "the radio model needs nodes from 1 mm to 1000 km apart: look at node 2"
+        "the radio model needs a distance from 1 mm to 1000 km between the access point and each \
+         station: correct the position of station 2"
     );
     let mut priorities = WifiConfig::new(Standard::A, 1);
     priorities.stations[0].access = Some(AccessCategory::Voice);
-    assert_eq!(refusal(priorities), "802.11a has no priorities: `access` can only be legacy");
+    assert_eq!(refusal(priorities), "802.11a has no priorities: `access` must be legacy or absent");
 }
 
 /// Stations that keep so many packets under way, of which each second one is answered: what arrives

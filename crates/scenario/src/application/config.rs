@@ -217,7 +217,7 @@ fn check_video(
     let is_ladder = rungs.first().is_some_and(|&lowest| lowest > 0) && rungs.is_sorted();
     if !is_ladder {
         let place = format!("{path}.rungs_bits_per_sec");
-        let message = "one rate or more, each above 0 and none below the one before";
+        let message = "needs at least one rate; each must be above 0, in ascending order";
         return Err(ScenarioError::new(place, message));
     }
     // The cushion ends at nine tenths of the buffer, and a chunk must fit above it.
@@ -233,7 +233,10 @@ const MAX_DATAGRAM_BYTES: u32 = 1_472;
 
 fn check_datagrams(path: &str, bytes: u32) -> Result<(), ScenarioError> {
     if bytes > MAX_DATAGRAM_BYTES {
-        let message = format!("{bytes} bytes are more than a packet carries, {MAX_DATAGRAM_BYTES}");
+        let message = format!(
+            "{bytes} bytes do not fit in a packet; use at most \
+            {MAX_DATAGRAM_BYTES}"
+        );
         return Err(ScenarioError::new(format!("{path}.bytes"), message));
     }
     Ok(())

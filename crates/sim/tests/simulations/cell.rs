@@ -167,11 +167,14 @@ fn a_cell_that_cannot_be_is_refused_with_the_reason() {
         refuse(path)
     };
     let said = with("/radio/resource_blocks", json!(40));
-    assert!(said.contains("40 resource blocks: use 6, 15, 25, 50, 75 or 100"), "{said}");
+    assert!(
+        said.contains("40 resource blocks are not possible: use 6, 15, 25, 50, 75 or 100"),
+        "{said}"
+    );
     let said = with("/radio/category", json!(17));
-    assert!(said.contains("no category 17: use 1 to 16"), "{said}");
+    assert!(said.contains("there is no handset category 17: use 1 to 16"), "{said}");
     let said = with("/downlink/adaptation/scheme", json!(29));
-    assert!(said.contains("scheme 29: the highest is 28"), "{said}");
+    assert!(said.contains("there is no modulation and coding scheme 29: use at most 28"), "{said}");
     let said = with("/downlink/sceme", json!(1));
     assert!(said.contains("sceme"), "{said}");
     let said = with("/access", Value::Null);

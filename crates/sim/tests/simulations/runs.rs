@@ -445,7 +445,7 @@ fn what_is_wrong_with_a_run_before_names_it() {
         }
     };
     let mut error = error;
-    assert!(error(json!([[]])).starts_with("before[0]: there is no flow"));
+    assert!(error(json!([[]])).starts_with("before[0]: the list of flows is empty"));
     let mut late = flow.clone();
     late["start_ns"] = json!(u64::MAX / 2);
     assert!(error(json!([[flow.clone()], [late]])).starts_with("before[1][0].start_ns"));

@@ -299,7 +299,8 @@ const REORDERS: Form = Form::Kinds(
         kind: "late",
         first: "share",
         second: "delay",
-        remedy: "write the share and how much later it comes, such as \"1 %, 5 ms\"; or \"jitter\"",
+        remedy: "write the share of packets and their extra delay, such as \"1 %, 5 ms\", or \
+            \"jitter\"",
     },
 );
 const OUTAGE_LIST: Form = Form::List(&Form::Table(&OUTAGE));

@@ -155,7 +155,7 @@ fn coded(
 }
 
 fn check_size(text: &[u8]) -> Result<(), Reason> {
-    if text.len() > MAX_BYTES { Err("of more than 1 GiB unpacked") } else { Ok(()) }
+    if text.len() > MAX_BYTES { Err("larger than 1 GiB when uncompressed") } else { Ok(()) }
 }
 
 /// The codes that a block brings along, section 3.2.7.

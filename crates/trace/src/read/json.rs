@@ -118,7 +118,7 @@ fn table(rows: &[Value]) -> Result<String, TraceProblem> {
     let names: Vec<&String> = match rows.first() {
         Some(Value::Object(first)) => first.keys().collect(),
         Some(Value::Array(_)) => Vec::new(),
-        _ => return Err(TraceProblem::Json("it is not a list of rows".to_owned())),
+        _ => return Err(TraceProblem::Json("its content is not a list of rows".to_owned())),
     };
     let line = |cells: Vec<String>| cells.join("\t") + "\n";
     if !names.is_empty() {

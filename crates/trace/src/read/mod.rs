@@ -66,7 +66,7 @@ pub fn read(content: &[u8], options: &ReadOptions) -> Result<Reading, TraceError
     check_is_text(&text)?;
     let mut reading = read_text(&content, &text, options)?;
     if is_packed {
-        reading.understood.notes.push("unpacked from gzip".to_owned());
+        reading.understood.notes.push("decompressed with gzip".to_owned());
     }
     Ok(reading)
 }
@@ -82,7 +82,7 @@ fn read_text(content: &[u8], text: &str, options: &ReadOptions) -> Result<Readin
         if let Some(samples) = positions::samples(text) {
             let log = samples::log(&samples)?;
             return of_log(
-                "log of positions and bytes",
+                "table of positions and bytes",
                 log,
                 "bytes and ms",
                 Some((5, String::new())),
@@ -217,7 +217,7 @@ fn table_log(form: &'static str, text: &str, options: &ReadOptions) -> Result<Re
         ("", Delimiter::Semicolon) => "CSV with semicolons",
         ("", Delimiter::Tab) => "table with tabs",
         ("", Delimiter::Bar) => "table with bars",
-        ("", Delimiter::Blanks) => "table with blanks",
+        ("", Delimiter::Blanks) => "table with spaces",
         (form, _) => form,
     };
     let mut reading = of_log(form, read.log, read.unit, Some(read.column))?;

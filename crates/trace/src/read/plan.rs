@@ -120,7 +120,7 @@ fn named_rate(
             return Ok(first);
         }
         return Err(TraceProblem::WhichColumn {
-            why: "several columns may be the rate",
+            why: "several columns could be the rate",
             columns: told(columns),
             example: column.name.clone(),
         });
@@ -130,10 +130,10 @@ fn named_rate(
         let numbers = || (0..columns.len()).filter(|&index| head.is_number(index));
         let other = numbers().rfind(|&index| columns[index].meaning == Meaning::Other);
         let Some(example) = other.or_else(|| numbers().next_back()) else {
-            return TraceProblem::Foreign("no trace: none of its columns has numbers");
+            return TraceProblem::Foreign("not a trace: none of its columns contains numbers");
         };
         TraceProblem::WhichColumn {
-            why: "no column is named as a rate",
+            why: "no column has the name of a rate",
             columns: told(columns),
             example: columns[example].name.clone(),
         }

@@ -38,7 +38,7 @@ pub(super) fn log(table: &Table<'_>, options: &ReadOptions) -> Result<TableLog, 
     let unit = match unit_of(&plan, &rows).map_err(TraceError::whole)? {
         Some((unit, is_assumed)) => {
             if is_assumed {
-                notes.push(format!("{} assumed as none is said", unit.text));
+                notes.push(format!("unit {} assumed", unit.text));
             }
             Some(unit)
         }
@@ -47,21 +47,21 @@ pub(super) fn log(table: &Table<'_>, options: &ReadOptions) -> Result<TableLog, 
     let told = unit.or_else(|| rows.iter().find_map(|row| row.unit)).unwrap_or(Unit::MBIT_S);
     let has_times = plan.time.is_some();
     if !has_times && plan.duration.is_none() {
-        notes.push("no times, so a sample a second".to_owned());
+        notes.push("no times: one sample per second assumed".to_owned());
     }
     if let (true, Some((at, _))) = (table.names.is_empty(), plan.duration) {
-        notes.push(format!("column {} taken as durations", at + 1));
+        notes.push(format!("column {} read as durations", at + 1));
     }
     let unknown = rows.iter().filter(|row| row.value.is_none()).count();
     if unknown > 0 {
         let plural = if unknown == 1 { "" } else { "s" };
-        notes.push(format!("{unknown} row{plural} without a rate, where the last one holds on"));
+        notes.push(format!("{unknown} row{plural} without a rate: the previous rate continues"));
     }
     let starts = starts(&plan, &rows).map_err(TraceError::whole)?;
     let mut found: Vec<Sample> = Vec::with_capacity(rows.len());
     let is_counter = !told.is_rate && plan.duration.is_none() && is_counter(&plan, &rows);
     if is_counter {
-        notes.push("a counter, whose differences are what passed".to_owned());
+        notes.push("the bytes are the differences of a counter".to_owned());
     }
     for (row, start_ns) in rows.iter().zip(starts) {
         let unit = row.unit.or(unit).unwrap_or(told);
@@ -74,7 +74,7 @@ pub(super) fn log(table: &Table<'_>, options: &ReadOptions) -> Result<TableLog, 
     let log = samples::log(&found)?;
     if log.pauses > 0 {
         let plural = if log.pauses == 1 { "" } else { "s" };
-        notes.push(format!("{} pause{plural} of the recorder left out", log.pauses));
+        notes.push(format!("{} pause{plural} of the recorder removed", log.pauses));
     }
     if log.late > 0 {
         let plural = if log.late == 1 { "" } else { "s" };
@@ -122,7 +122,7 @@ fn rows(table: &Table<'_>, plan: &Plan) -> Result<Vec<Row>, TraceError> {
             }),
         };
         if let (Some(at), None, Some(_)) = (plan.unit_cell, unit, value) {
-            let said = Unit::find(cell(at)).ok_or_else(|| bad(at, "a unit of rates"))?;
+            let said = Unit::find(cell(at)).ok_or_else(|| bad(at, "a unit of a rate"))?;
             unit = Some(said);
         }
         let stamp = match plan.time {
@@ -212,7 +212,7 @@ fn starts(plan: &Plan, rows: &[Row]) -> Result<Vec<i64>, TraceProblem> {
         let start_ns = start_ns.ok_or_else(|| TraceProblem::BadCell {
             column: column.told(at),
             found: format!("line {}", row.line),
-            wanted: "a time of this century",
+            wanted: "a time of the 21st century",
         })?;
         before_ns = Some(start_ns);
         starts.push(start_ns);

@@ -169,7 +169,10 @@ mod tests {
     fn a_short_step_back_is_an_error() {
         let samples = [sample(0, Some(1.0)), sample(2000, Some(1.0)), sample(1000, Some(1.0))];
         let error = log(&samples).expect_err("must be refused").to_string();
-        assert_eq!(error, "line 1: time 1 s comes after 2 s: sort the lines by time");
+        assert_eq!(
+            error,
+            "line 1: the time 1 s follows the later time 2 s: sort the lines by time"
+        );
     }
 
     #[test]

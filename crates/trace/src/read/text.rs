@@ -8,14 +8,14 @@ use crate::TraceProblem;
 /// The file unpacked, if it is gzip.
 pub(super) fn unpacked(content: &[u8]) -> Result<Cow<'_, [u8]>, TraceProblem> {
     const FOREIGN: [(&[u8], &str); 8] = [
-        (b"PK\x03\x04", "a zip archive: unpack it and name one of its files"),
-        (b"BZh", "compressed by bzip2: unpack it, or compress it by gzip"),
-        (b"\xfd7zXZ", "compressed by xz: unpack it, or compress it by gzip"),
-        (b"\x28\xb5\x2f\xfd", "compressed by zstd: unpack it, or compress it by gzip"),
-        (b"Rar!", "a rar archive: unpack it and name one of its files"),
-        (b"\xd4\xc3\xb2\xa1", "a packet capture: cwndlab import reads those"),
-        (b"\xa1\xb2\xc3\xd4", "a packet capture: cwndlab import reads those"),
-        (b"\x0a\x0d\x0d\x0a", "a packet capture: cwndlab import reads those"),
+        (b"PK\x03\x04", "a zip archive: extract it and name one of its files"),
+        (b"BZh", "compressed with bzip2: decompress it, or compress it with gzip"),
+        (b"\xfd7zXZ", "compressed with xz: decompress it, or compress it with gzip"),
+        (b"\x28\xb5\x2f\xfd", "compressed with zstd: decompress it, or compress it with gzip"),
+        (b"Rar!", "a rar archive: extract it and name one of its files"),
+        (b"\xd4\xc3\xb2\xa1", "a packet capture: `cwndlab import` reads packet captures"),
+        (b"\xa1\xb2\xc3\xd4", "a packet capture: `cwndlab import` reads packet captures"),
+        (b"\x0a\x0d\x0d\x0a", "a packet capture: `cwndlab import` reads packet captures"),
     ];
     if gzip::is_gzip(content) {
         return gzip::unpack(content).map(Cow::Owned);
@@ -79,6 +79,6 @@ mod tests {
     #[test]
     fn what_is_packed_otherwise_is_named() {
         let problem = unpacked(b"PK\x03\x04...").expect_err("must be refused").to_string();
-        assert_eq!(problem, "this is a zip archive: unpack it and name one of its files");
+        assert_eq!(problem, "this file is a zip archive: extract it and name one of its files");
     }
 }

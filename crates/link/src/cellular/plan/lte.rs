@@ -203,7 +203,7 @@ mod tests {
         // 2 x 2 x 149776 and 2 x 48936.
         assert_eq!(down_bits(&radio), 599_104 + 97_872);
         let six = both(&carriers(16, 2, false, 6)).expect_err("too many").to_string();
-        assert_eq!(six, "lte: 6 carriers: the most is 5");
+        assert_eq!(six, "lte: 6 carriers are too many: use at most 5");
     }
 
     /// The largest block in each direction.
@@ -249,17 +249,23 @@ mod tests {
         };
         assert_eq!(
             message(50, 2, 1),
-            "a handset of LTE category 1 has no 2 layers: use 1, 2, 4 or 8, at most 1, or another `category`"
+            "a handset of LTE category 1 does not support 2 spatial layers: use 1, 2, 4 or 8 \
+             layers, at most 1, or another `category`"
         );
         assert_eq!(
             message(50, 3, 9),
-            "a handset of LTE category 9 has no 3 layers: use 1, 2, 4 or 8, at most 4, or another `category`"
+            "a handset of LTE category 9 does not support 3 spatial layers: use 1, 2, 4 or 8 \
+             layers, at most 4, or another `category`"
         );
-        assert_eq!(message(50, 1, 17), "lte: no category 17: use 1 to 16");
-        assert_eq!(message(50, 1, 0), "lte: no category 0: use 1 to 16");
+        assert_eq!(message(50, 1, 17), "lte: there is no handset category 17: use 1 to 16");
+        assert_eq!(message(50, 1, 0), "lte: there is no handset category 0: use 1 to 16");
         let config = carriers(9, 2, true, 1);
         let message = both(&config).expect_err("no 256QAM").to_string();
-        assert_eq!(message, "lte: category 9 has no 256QAM: use 11 to 16");
+        assert_eq!(
+            message,
+            "lte: a handset of category 9 does not support 256QAM: use a \
+            category from 11 to 16"
+        );
     }
 
     #[test]

@@ -138,16 +138,16 @@ impl DownlinkConfig {
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         match self {
             Self::FqCodel(config) | Self::Airtime(config) if config.quantum.0 == 0 => {
-                return Err("quantum_bytes is 0: a flow would never have its turn");
+                return Err("the quantum is 0 bytes: no flow could ever send");
             }
             Self::DualPi2(config) if !config.settings().is_usable() => {
-                return Err("target and max_rtt must be at least 1 ms");
+                return Err("dualpi2: target and max_rtt must each be at least 1 ms");
             }
             _ => {}
         }
         match self.aql() {
             Some(aql) if aql.low == Duration::ZERO || aql.high < aql.low => {
-                Err("aql: low must be above 0 s and at most high")
+                Err("aql: low must be above 0 s and must not exceed high")
             }
             _ => Ok(()),
         }
