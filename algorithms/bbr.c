@@ -78,14 +78,19 @@
 #define BBR_EPOCH_MAX_PKTS	(1u << 20)
 
 #define BBR_PARAMETERS(P)							\
-	P(high_gain, "1/256", 739, 257, 4096, "pacing and window in Startup, 2 / ln 2") \
-	P(drain_gain, "1/256", 88, 1, 256, "pacing in Drain")			\
-	P(cwnd_gain, "1/256", 512, 256, 4096, "window over BDP in ProbeBW")	\
-	P(bw_rtts, "round trips", 10, 2, 1000, "window of the bandwidth's maximum") \
-	P(min_rtt_win_sec, "s", 10, 1, 3600, "window of the RTT's minimum")	\
-	P(probe_rtt_mode_ms, "ms", 200, 1, 10000, "least length of ProbeRTT")	\
+	P(high_gain, "1/256", 739, 257, 4096,					\
+	  "pacing and window gain in Startup, 2 / ln 2")			\
+	P(drain_gain, "1/256", 88, 1, 256, "pacing gain in Drain")		\
+	P(cwnd_gain, "1/256", 512, 256, 4096,					\
+	  "window divided by the BDP in ProbeBW")				\
+	P(bw_rtts, "round trips", 10, 2, 1000,					\
+	  "duration of the window of the maximum bandwidth")			\
+	P(min_rtt_win_sec, "s", 10, 1, 3600,					\
+	  "duration of the window of the minimum RTT")				\
+	P(probe_rtt_mode_ms, "ms", 200, 1, 10000,				\
+	  "minimum duration of ProbeRTT")					\
 	P(extra_acked_gain, "1/256", 256, 0, 1024,				\
-	  "room in the window for ACKs in bunches, 0 = none")
+	  "gain of the extra window for ACKs that arrive in bunches, 0 = none")
 
 CC_PARAMETERS(bbr, BBR_PARAMETERS);
 
@@ -775,7 +780,7 @@ CC_OPS(bbr) = {
 };
 
 CC_DESCRIBE(bbr,
-	.summary = "paced at the measured bandwidth, in flight the bandwidth times RTT (2016)",
+	.summary = "sends at the measured bandwidth with about twice the BDP in flight (2016)",
 	CC_HAS_PARAMETERS(bbr),
 	CC_HAS_PHASES(bbr)
 );

@@ -41,13 +41,17 @@
 #define BBR3_MIN_RTT_MS		10000u
 
 #define BBR3_PARAMETERS(P)							\
-	P(startup_gain, "1/256", 709, 257, 4096, "pacing in Startup, 4 ln 2")	\
-	P(drain_gain, "1/256", 128, 1, 256, "pacing in Drain")			\
-	P(up_gain, "1/256", 320, 257, 1024, "pacing in ProbeBW_UP")		\
-	P(down_gain, "1/256", 230, 1, 256, "pacing in ProbeBW_DOWN")		\
-	P(beta, "1/1024", 717, 1, 1023, "least factor of a round with losses")	\
-	P(loss_thresh, "1/1024", 20, 1, 1023, "losses that end a probe")	\
-	P(headroom, "1/1024", 154, 0, 1023, "share of the long-term flight left to others")
+	P(startup_gain, "1/256", 709, 257, 4096,				\
+	  "pacing gain in Startup, 4 ln 2")					\
+	P(drain_gain, "1/256", 128, 1, 256, "pacing gain in Drain")		\
+	P(up_gain, "1/256", 320, 257, 1024, "pacing gain in ProbeBW_UP")	\
+	P(down_gain, "1/256", 230, 1, 256, "pacing gain in ProbeBW_DOWN")	\
+	P(beta, "1/1024", 717, 1, 1023,						\
+	  "minimum reduction factor of a round trip with losses")		\
+	P(loss_thresh, "1/1024", 20, 1, 1023,					\
+	  "share of losses that ends a probe")					\
+	P(headroom, "1/1024", 154, 0, 1023,					\
+	  "share of the long-term bound that is left to other flows")
 
 CC_PARAMETERS(bbr3, BBR3_PARAMETERS);
 
@@ -790,7 +794,7 @@ CC_OPS(bbr3) = {
 };
 
 CC_DESCRIBE(bbr3,
-	.summary = "paced at the measured bandwidth, its flight bounded by losses (2023)",
+	.summary = "sends at the measured bandwidth; losses limit the data in flight (2023)",
 	CC_HAS_PARAMETERS(bbr3),
 	CC_HAS_PHASES(bbr3)
 );

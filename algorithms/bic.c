@@ -52,17 +52,21 @@
 
 #define BIC_PARAMETERS(P)							\
 	P(fast_convergence, "bool", 1, 0, 1,					\
-	  "remember less than the window if it is below the last maximum")	\
-	P(max_increment, "packets", 16, 1, 0xffff, "largest growth in a round trip") \
-	P(low_window, "packets", 14, 0, 0xffff, "Reno up to this window")	\
-	P(beta, "1/1024", 819, 1, 1023, "window after a loss")			\
+	  "after a loss below W_max, remember less than the window as W_max")	\
+	P(max_increment, "packets", 16, 1, 0xffff,				\
+	  "maximum growth of the window in a round trip")			\
+	P(low_window, "packets", 14, 0, 0xffff,					\
+	  "up to this window, growth and reduction are Reno's")			\
+	P(beta, "1/1024", 819, 1, 1023,						\
+	  "window after a loss, relative to the window before it")		\
 	P(initial_ssthresh, "packets", 0, 0, 0x7fffffff,			\
 	  "first slow start threshold, 0 = infinite")				\
 	P(smooth_part, "round trips", 20, 1, 0xffff,				\
-	  "time to grow by search_divisor packets around the maximum")		\
-	P(search_divisor, "", 4, 2, 64, "a round trip goes 1/this of the way")	\
+	  "time to grow by search_divisor packets around W_max")		\
+	P(search_divisor, "", 4, 2, 64,						\
+	  "each round trip goes 1 / search_divisor of the distance to W_max")	\
 	P(count_acks, "bool", 1, 0, 1,						\
-	  "divide by the packets of an ACK, which doubles every step")		\
+	  "divide by the packets that an ACK acknowledges; doubles every step")	\
 	CC_SLOW_START_PARAMETER(P, CC_SLOW_START_PLAIN)
 
 CC_PARAMETERS(bic, BIC_PARAMETERS);
@@ -227,7 +231,7 @@ CC_OPS(bic) = {
 };
 
 CC_DESCRIBE(bic,
-	.summary = "a binary search for the window of the last loss, and a slow one beyond",
+	.summary = "binary search for the window of the last loss, slow probing beyond it",
 	CC_HAS_PARAMETERS(bic),
 	CC_HAS_PHASES(bic)
 );

@@ -53,10 +53,14 @@
 #define C4_SMOOTHED_PACKETS	64u	/* (15/16)^64 is 1.6 % */
 
 #define C4_PARAMETERS(P)							\
-	P(push_gain, "1/256", 320, 273, 512, "alpha of a push that follows a successful one") \
-	P(loss_beta, "1/1024", 256, 1, 1023, "reduction of the rate after losses, highest by delay") \
-	P(saved_cwnd, "kB", 0, 0, 1000000, "window of an earlier connection, from which to resume; 0: none") \
-	P(saved_rtt, "ms", 0, 0, 10000, "lowest RTT of that connection")
+	P(push_gain, "1/256", 320, 273, 512,					\
+	  "alpha of a push that follows a successful push")			\
+	P(loss_beta, "1/1024", 256, 1, 1023,					\
+	  "reduction of the rate after losses; maximum reduction by delay")	\
+	P(saved_cwnd, "kB", 0, 0, 1000000,					\
+	  "window of an earlier connection to resume from, 0 = none")		\
+	P(saved_rtt, "ms", 0, 0, 10000,						\
+	  "lowest RTT of the earlier connection to resume from")
 
 CC_PARAMETERS(c4, C4_PARAMETERS);
 
@@ -442,7 +446,7 @@ CC_OPS(c4) = {
 };
 
 CC_DESCRIBE(c4,
-	.summary = "for real-time media: a rate that pushes probe, and jitter is no queue (2025)",
+	.summary = "for real-time media: probes for its rate by pushes, tolerates jitter (2025)",
 	CC_HAS_PARAMETERS(c4),
 	CC_HAS_PHASES(c4)
 );

@@ -57,15 +57,19 @@
 #define CDG_LEAST_US		125u
 
 #define CDG_PARAMETERS(P)							\
-	P(window, "round trips", 8, 1, 8, "gradients that are averaged")	\
-	P(backoff_beta, "1/1024", 724, 1, 1024, "window after a back-off")	\
+	P(window, "round trips", 8, 1, 8,					\
+	  "number of gradients that are averaged")				\
+	P(backoff_beta, "1/1024", 724, 1, 1024,					\
+	  "window after a back-off, relative to the window before it")		\
 	P(backoff_factor, "1/s", 42, 0, 65535,					\
-	  "1 / (window * G), the steepness of the probability")			\
-	P(hystart_detect, "", 3, 0, 3, "end slow start by 1 = ACK trains, 2 = delay, 3 = both") \
+	  "1 / (window * G), steepness of the back-off probability")		\
+	P(hystart_detect, "", 3, 0, 3,						\
+	  "signal that ends slow start: 1 = ACK trains, 2 = delay, 3 = both")	\
 	P(use_ineff, "back-offs", 5, 0, 255,					\
-	  "so many without effect, and the gradient is ignored; 0 = never")	\
+	  "back-offs without effect until the gradient is ignored, 0 = never")	\
 	P(use_shadow, "bool", 1, 0, 1, "a loss halves the shadow window")	\
-	P(use_tolerance, "bool", 0, 0, 1, "no reduction for a loss unless the queue is full")
+	P(use_tolerance, "bool", 0, 0, 1,					\
+	  "a loss reduces the window only if the queue is full")
 
 CC_PARAMETERS(cdg, CDG_PARAMETERS);
 
@@ -374,7 +378,7 @@ CC_OPS(cdg) = {
 };
 
 CC_DESCRIBE(cdg,
-	.summary = "backs off when the RTT rises, at random (Hayes and Armitage 2011)",
+	.summary = "reduces the window at random when the RTT rises (Hayes and Armitage 2011)",
 	CC_HAS_PARAMETERS(cdg),
 	CC_HAS_PHASES(cdg)
 );

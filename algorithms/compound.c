@@ -51,14 +51,20 @@
 #define COMPOUND_DWND_MAX	0xffffffull
 
 #define COMPOUND_PARAMETERS(P)							\
-	P(alpha, "1/1024", 128, 1, 1024, "growth of the delay window: alpha win^0.75") \
-	P(beta, "1/1024", 512, 1, 1023, "share of the window that a loss takes")	\
-	P(low_window, "packets", 38, 0, 0xffff, "Reno up to this window")	\
-	P(gamma_autotune, "bool", 1, 0, 1, "gamma follows Reno's share of the queue") \
-	P(gamma, "packets", 30, 1, 0xffff, "queue from which the delay window shrinks") \
-	P(gamma_low, "packets", 5, 1, 0xffff, "lowest gamma that follows")	\
-	P(gamma_high, "packets", 30, 1, 0xffff, "highest gamma that follows")	\
-	P(lambda, "1/1024", 256, 1, 1024, "weight of the newest loss in gamma")
+	P(alpha, "1/1024", 128, 1, 1024,					\
+	  "factor of the delay window's growth: alpha win^0.75")		\
+	P(beta, "1/1024", 512, 1, 1023,						\
+	  "share by which a loss reduces the window")				\
+	P(low_window, "packets", 38, 0, 0xffff,					\
+	  "up to this window, growth and reduction are Reno's")			\
+	P(gamma_autotune, "bool", 1, 0, 1,					\
+	  "adapt gamma to the queue that Reno alone would leave")		\
+	P(gamma, "packets", 30, 1, 0xffff,					\
+	  "number of queued packets from which the delay window shrinks")	\
+	P(gamma_low, "packets", 5, 1, 0xffff, "minimum of the adapted gamma")	\
+	P(gamma_high, "packets", 30, 1, 0xffff, "maximum of the adapted gamma")	\
+	P(lambda, "1/1024", 256, 1, 1024,					\
+	  "weight of the most recent loss in the adapted gamma")
 
 CC_PARAMETERS(compound, COMPOUND_PARAMETERS);
 
@@ -248,7 +254,8 @@ CC_OPS(compound) = {
 };
 
 CC_DESCRIBE(compound,
-	.summary = "Reno plus a window that grows while the queue is short (CTCP of Windows)",
+	.summary = "Reno with a second window that grows while the queue is short (CTCP "
+		   "of Windows)",
 	.aliases = "winsock ctcp",
 	CC_HAS_PARAMETERS(compound),
 	CC_HAS_PHASES(compound)

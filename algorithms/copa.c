@@ -41,7 +41,8 @@
 #define COPA_FASTEST		(1u << 16)
 
 #define COPA_PARAMETERS(P)							\
-	P(delta, "1/1024", 512, 4, 16384, "1/delta packets are kept queued")	\
+	P(delta, "1/1024", 512, 4, 16384,					\
+	  "Copa keeps 1/delta packets in the queue")				\
 	P(mode_switching, "bool", 1, 0, 1, "compete with flows that fill the queue")
 
 CC_PARAMETERS(copa, COPA_PARAMETERS);
@@ -283,7 +284,7 @@ CC_OPS(copa) = {
 };
 
 CC_DESCRIBE(copa,
-	.summary = "a few packets of its own in the queue, more where others fill it (2018)",
+	.summary = "keeps few packets in the queue, more if other flows fill it (2018)",
 	CC_HAS_PARAMETERS(copa),
 	CC_HAS_PHASES(copa)
 );

@@ -66,20 +66,24 @@
 
 #define CUBIC_PARAMETERS(P)							\
 	P(fast_convergence, "bool", 1, 0, 1,					\
-	  "remember less than the window if it is below the last maximum")	\
-	P(beta, "1/1024", 717, 1, 1023, "window after a loss")			\
+	  "after a loss below W_max, remember less than the window as W_max")	\
+	P(beta, "1/1024", 717, 1, 1023,						\
+	  "window after a loss, relative to the window before it")		\
 	P(initial_ssthresh, "packets", 0, 0, 0x7fffffff,			\
 	  "first slow start threshold without HyStart, 0 = infinite")		\
-	P(bic_scale, "10/1024 packets/s^3", 41, 1, 1024, "C, steepness of the curve") \
-	P(tcp_friendliness, "bool", 1, 0, 1, "never fall behind Reno's line")	\
+	P(bic_scale, "10/1024 packets/s^3", 41, 1, 1024,			\
+	  "C, the steepness of the cubic curve")				\
+	P(tcp_friendliness, "bool", 1, 0, 1, "grow at least as fast as Reno")	\
 	P(max_increment, "packets", 0, 0, 0x7fffffff,				\
-	  "largest growth in a round trip, 0 = any")				\
-	P(hystart, "bool", 1, 0, 1, "end the first slow start early")		\
-	P(hystart_detect, "", 3, 0, 3, "by 1 = ACK trains, 2 = delay, 3 = both") \
+	  "maximum growth of the window in a round trip, 0 = unlimited")	\
+	P(hystart, "bool", 1, 0, 1,						\
+	  "end the first slow start early by HyStart")				\
+	P(hystart_detect, "", 3, 0, 3,						\
+	  "signal that ends slow start: 1 = ACK trains, 2 = delay, 3 = both")	\
 	P(hystart_low_window, "packets", 16, 0, 0x7fffffff,			\
-	  "smallest window at which HyStart looks")				\
+	  "minimum window at which HyStart can end slow start")			\
 	P(hystart_ack_delta_us, "us", 2000, 0, 1000000,				\
-	  "largest gap between the ACKs of a train")				\
+	  "maximum gap between the ACKs of a train")				\
 	CC_SLOW_START_PARAMETER(P, CC_SLOW_START_HYSTART)
 
 CC_PARAMETERS(cubic, CUBIC_PARAMETERS);
@@ -391,7 +395,7 @@ CC_OPS(cubic) = {
 };
 
 CC_DESCRIBE(cubic,
-	.summary = "a cubic curve of the time since the last loss, and HyStart (RFC 9438)",
+	.summary = "window on a cubic curve of the time since the last loss, HyStart (RFC 9438)",
 	CC_HAS_PARAMETERS(cubic),
 	CC_HAS_PHASES(cubic)
 );

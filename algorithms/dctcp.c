@@ -34,8 +34,10 @@
 #define DCTCP_ALPHA_MAX		(1u << DCTCP_ALPHA_SHIFT)
 
 #define DCTCP_PARAMETERS(P)							\
-	P(shift_g, "", 4, 1, 10, "g = 2^-shift_g, weight of the last round trip") \
-	P(alpha_on_init, "1/1024", 1024, 0, 1024, "alpha before the first round trip")
+	P(shift_g, "", 4, 1, 10,						\
+	  "g = 2^-shift_g, weight of the last round trip in alpha")		\
+	P(alpha_on_init, "1/1024", 1024, 0, 1024,				\
+	  "value of alpha before the first round trip ends")
 
 CC_PARAMETERS(dctcp, DCTCP_PARAMETERS);
 
@@ -208,7 +210,7 @@ CC_OPS(dctcp) = {
 };
 
 CC_DESCRIBE(dctcp,
-	.summary = "gives up as much as packets were marked by a switch (RFC 8257)",
+	.summary = "reduces the window in proportion to the share of marked packets (RFC 8257)",
 	CC_HAS_PARAMETERS(dctcp),
 	CC_HAS_PHASES(dctcp)
 );

@@ -10,7 +10,7 @@
 #include "cc.h"
 
 #define FIXED_PARAMETERS(P)						\
-	P(window_pkts, "packets", 100, 1, 1000000, "the window")
+	P(window_pkts, "packets", 100, 1, 1000000, "size of the constant window")
 
 CC_PARAMETERS(fixed, FIXED_PARAMETERS);
 
@@ -47,6 +47,6 @@ CC_OPS(fixed) = {
 };
 
 CC_DESCRIBE(fixed,
-	.summary = "a window of a given size, whatever happens: for tests and benchmarks",
+	.summary = "constant window, without congestion control, for tests and benchmarks",
 	CC_HAS_PARAMETERS(fixed)
 );

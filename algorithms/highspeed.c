@@ -29,7 +29,7 @@
 
 #define HIGHSPEED_PARAMETERS(P)						\
 	P(computed, "bool", 0, 0, 1,						\
-	  "a(w) and b(w) between the table's rows too, as in ns-2")	\
+	  "compute a(w) and b(w) between the rows of the table, as in ns-2")	\
 	P(halve_first, "bool", 0, 0, 1, "the first loss halves the window")	\
 	CC_SLOW_START_PARAMETER(P, CC_SLOW_START_PLAIN)
 
@@ -244,7 +244,8 @@ CC_OPS(highspeed) = {
 };
 
 CC_DESCRIBE(highspeed,
-	.summary = "larger steps and smaller decreases as the window grows (RFC 3649)",
+	.summary = "the larger the window, the larger its steps and the smaller its cuts "
+		   "(RFC 3649)",
 	.aliases = "hstcp",
 	CC_HAS_PARAMETERS(highspeed),
 	CC_HAS_PHASES(highspeed)

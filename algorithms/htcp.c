@@ -51,11 +51,12 @@
 #define HTCP_SETTLING_ROUNDS	3u
 
 #define HTCP_PARAMETERS(P)							\
-	P(use_rtt_scaling, "bool", 1, 0, 1, "alpha in proportion to the RTT")	\
+	P(use_rtt_scaling, "bool", 1, 0, 1,					\
+	  "scale alpha in proportion to the RTT")				\
 	P(use_bandwidth_switch, "bool", 1, 0, 1,				\
-	  "halve if the throughput has changed by a fifth")			\
+	  "use beta = 0.5 if the throughput has changed by a fifth")		\
 	P(adaptive_backoff, "bool", 1, 0, 1,					\
-	  "beta = RTTmin / RTTmax, not one half")
+	  "beta = RTTmin / RTTmax instead of 0.5")
 
 CC_PARAMETERS(htcp, HTCP_PARAMETERS);
 
@@ -301,7 +302,8 @@ CC_OPS(htcp) = {
 };
 
 CC_DESCRIBE(htcp,
-	.summary = "growth by the time since the last congestion, decrease by the queue's share",
+	.summary = "growth by the time since the last congestion, decrease by the share "
+		   "of the queue",
 	CC_HAS_PARAMETERS(htcp),
 	CC_HAS_PHASES(htcp)
 );

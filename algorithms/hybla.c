@@ -40,7 +40,8 @@
 #define HYBLA_CWND_MAX		65535u
 
 #define HYBLA_PARAMETERS(P)							\
-	P(rtt0, "ms", 25, 1, 60000, "RTT of the path whose growth is imitated")
+	P(rtt0, "ms", 25, 1, 60000,						\
+	  "RTT of the reference path whose growth Hybla imitates")
 
 CC_PARAMETERS(hybla, HYBLA_PARAMETERS);
 
@@ -163,7 +164,7 @@ CC_OPS(hybla) = {
 };
 
 CC_DESCRIBE(hybla,
-	.summary = "the growth in packets per second of a path of 25 ms, for long paths",
+	.summary = "on long paths, grows as fast in packets per second as on a path of 25 ms",
 	CC_HAS_PARAMETERS(hybla),
 	CC_HAS_PHASES(hybla)
 );

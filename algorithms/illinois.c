@@ -51,13 +51,18 @@
 #define ILLINOIS_LONGEST_RTT_US	(~0u / (10 * ILLINOIS_ALPHA_ONE))
 
 #define ILLINOIS_PARAMETERS(P)							\
-	P(alpha_max, "1/128 packet", 1280, 1, 1280, "increase without a queue")	\
-	P(alpha_min, "1/128 packet", 38, 1, 1280, "increase with the longest queue") \
-	P(beta_min, "1/64", 8, 0, 64, "decrease with a short queue")		\
-	P(beta_max, "1/64", 32, 0, 64, "decrease with a long one")		\
-	P(win_thresh, "packets", 15, 0, 1000000, "below this window it is Reno")	\
+	P(alpha_max, "1/128 packet", 1280, 1, 1280,				\
+	  "growth per round trip with an empty queue")				\
+	P(alpha_min, "1/128 packet", 38, 1, 1280,				\
+	  "growth per round trip with the longest queue")			\
+	P(beta_min, "1/64", 8, 0, 64,						\
+	  "share by which a loss reduces the window with a short queue")	\
+	P(beta_max, "1/64", 32, 0, 64,						\
+	  "share by which a loss reduces the window with a long queue")		\
+	P(win_thresh, "packets", 15, 0, 1000000,				\
+	  "below this window, growth and reduction are Reno's")			\
 	P(theta, "round trips", 5, 0, 1000000,					\
-	  "with a short queue before the increase is that without a queue")
+	  "round trips with a short queue until the growth is alpha_max again")
 
 CC_PARAMETERS(illinois, ILLINOIS_PARAMETERS);
 
@@ -246,7 +251,7 @@ CC_OPS(illinois) = {
 };
 
 CC_DESCRIBE(illinois,
-	.summary = "the queueing delay sets the steps, a loss their direction (Liu et al. 2006)",
+	.summary = "loss triggers a decrease; delay sets the size of all steps (Liu et al. 2006)",
 	CC_HAS_PARAMETERS(illinois),
 	CC_HAS_PHASES(illinois)
 );

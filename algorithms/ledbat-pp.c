@@ -39,8 +39,9 @@
 #define LEDBAT_PP_SHIFT		24	/* fractions of a packet in the credit */
 
 #define LEDBAT_PP_PARAMETERS(P)							\
-	P(target, "ms", 60, 1, 1000, "queueing delay that the window aims at")	\
-	P(slowdowns, "bool", 1, 0, 1, "two packets now and then, so that all see the empty path")
+	P(target, "ms", 60, 1, 1000, "target of the queueing delay")		\
+	P(slowdowns, "bool", 1, 0, 1,						\
+	  "reduce the window to 2 packets periodically to measure the base RTT")
 
 CC_PARAMETERS(ledbat_pp, LEDBAT_PP_PARAMETERS);
 
@@ -297,7 +298,8 @@ CC_OPS(ledbat_pp) = {
 
 CC_DESCRIBE(ledbat_pp,
 	.aliases = "ledbat++",
-	.summary = "background traffic: keeps the queue below 60 ms and makes way for others (2026)",
+	.summary = "background traffic: keeps the queue below 60 ms, gives way to other "
+		   "flows (2026)",
 	CC_HAS_PARAMETERS(ledbat_pp),
 	CC_HAS_PHASES(ledbat_pp)
 );

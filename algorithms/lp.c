@@ -44,7 +44,7 @@
 
 #define LP_PARAMETERS(P)							\
 	P(threshold, "%", 15, 1, 100,						\
-	  "of the range of delays; from there on others are on the path")
+	  "part of the range of delays from which LP gives way to other flows")
 
 CC_PARAMETERS(lp, LP_PARAMETERS);
 
@@ -206,7 +206,8 @@ CC_OPS(lp) = {
 };
 
 CC_DESCRIBE(lp,
-	.summary = "low priority: gives way when the one-way delay grows (Kuzmanovic, Knightly 2003)",
+	.summary = "low priority: gives way when the one-way delay grows (Kuzmanovic, "
+		   "Knightly 2003)",
 	CC_HAS_PARAMETERS(lp),
 	CC_HAS_PHASES(lp)
 );

@@ -66,25 +66,35 @@
 #define NV_COUNT_MAX		255u
 
 #define NV_PARAMETERS(P)							\
-	P(pad, "packets", 10, 0, 10000, "packets to keep queued")		\
-	P(pad_buffer, "packets", 2, 0, 10000, "no growth this close to the limit") \
-	P(reset_period, "s", 5, 1, 3600, "min_rtt is learned anew after about this") \
-	P(min_cwnd, "packets", 2, 1, 10000, "a decrease stops here")		\
-	P(cong_dec_mult, "1/128", 38, 0, 128, "share of the distance to fall by") \
-	P(ssthresh_factor, "1/8", 8, 1, 64, "threshold as a share of the limit") \
-	P(rtt_factor, "1/256", 128, 0, 256, "weight of an RTT sample, 0 = no average") \
-	P(loss_dec_factor, "1/1024", 819, 1, 1024, "window after a loss")	\
+	P(pad, "packets", 10, 0, 10000,						\
+	  "number of packets that NV keeps in the queue")			\
+	P(pad_buffer, "packets", 2, 0, 10000,					\
+	  "distance from the window limit within which the window does not grow") \
+	P(reset_period, "s", 5, 1, 3600,					\
+	  "mean time after which min_rtt is measured anew")			\
+	P(min_cwnd, "packets", 2, 1, 10000, "minimum window after a decrease")	\
+	P(cong_dec_mult, "1/128", 38, 0, 128,					\
+	  "share of the distance to the limit by which the window decreases")	\
+	P(ssthresh_factor, "1/8", 8, 1, 64,					\
+	  "slow start threshold as a multiple of the window limit")		\
+	P(rtt_factor, "1/256", 128, 0, 256,					\
+	  "weight of an RTT sample in the average, 0 = no average")		\
+	P(loss_dec_factor, "1/1024", 819, 1, 1024,				\
+	  "window after a loss, relative to the window before it")		\
 	P(cwnd_growth_rate_neg, "decisions", 8, 0, 255,				\
-	  "after a timeout grow at half the pace, and return in such steps")	\
+	  "after a timeout, halve the growth; decisions until it is restored")	\
 	P(cwnd_growth_rate_pos, "decisions", 0, 0, 255,				\
-	  "grow faster after so many without congestion, 0 = never")		\
-	P(dec_eval_min_calls, "samples", 60, 1, 255, "for a decrease")		\
-	P(inc_eval_min_calls, "samples", 20, 1, 255, "for an increase")		\
+	  "decisions without congestion until growth is faster, 0 = never")	\
+	P(dec_eval_min_calls, "samples", 60, 1, 255,				\
+	  "minimum number of samples for a decrease")				\
+	P(inc_eval_min_calls, "samples", 20, 1, 255,				\
+	  "minimum number of samples for an increase")				\
 	P(ssthresh_eval_min_calls, "samples", 30, 1, 255,			\
-	  "for the first decrease, which ends slow start")			\
+	  "minimum number of samples for the decrease that ends slow start")	\
 	P(stop_rtt_cnt, "round trips", 10, 1, 255,				\
-	  "above the limit with too few samples, growth stops after these")	\
-	P(rtt_min_cnt, "round trips", 2, 0, 255, "from one decision to a decrease")
+	  "round trips above the limit, with too few samples, that stop growth") \
+	P(rtt_min_cnt, "round trips", 2, 0, 255,				\
+	  "minimum number of round trips between a decision and a decrease")
 
 CC_PARAMETERS(nv, NV_PARAMETERS);
 
@@ -367,7 +377,7 @@ CC_OPS(nv) = {
 };
 
 CC_DESCRIBE(nv,
-	.summary = "keeps some packets queued, judged by the highest rate of a round trip",
+	.summary = "keeps some packets in the queue, by the highest rate of each round trip",
 	CC_HAS_PARAMETERS(nv),
 	CC_HAS_PHASES(nv)
 );

@@ -40,10 +40,14 @@
 #define PRAGUE_RATIO_SHIFT	10
 
 #define PRAGUE_PARAMETERS(P)							\
-	P(shift_g, "", 4, 1, 10, "g = 2^-shift_g, weight of the last round trip") \
-	P(alpha_on_init, "1/1024", 1024, 0, 1024, "alpha before the first round trip") \
-	P(rtt_virt, "us", 25000, 0, 1000000, "the least virtual RTT")		\
-	P(rtt_virt_rounds, "", 500, 0, 100000, "round trips before that counts")
+	P(shift_g, "", 4, 1, 10,						\
+	  "g = 2^-shift_g, weight of the last round trip in alpha")		\
+	P(alpha_on_init, "1/1024", 1024, 0, 1024,				\
+	  "value of alpha before the first round trip ends")			\
+	P(rtt_virt, "us", 25000, 0, 1000000,					\
+	  "minimum of the virtual RTT, by which the window grows")		\
+	P(rtt_virt_rounds, "", 500, 0, 100000,					\
+	  "number of round trips after which the virtual RTT is used")
 
 CC_PARAMETERS(prague, PRAGUE_PARAMETERS);
 
@@ -269,7 +273,8 @@ CC_OPS(prague) = {
 };
 
 CC_DESCRIBE(prague,
-	.summary = "gives up as much as packets of L4S were marked (draft of 2021)",
+	.summary = "reduces the window in proportion to the share of marked L4S packets "
+		   "(draft 2021)",
 	CC_HAS_PARAMETERS(prague),
 	CC_HAS_PHASES(prague)
 );

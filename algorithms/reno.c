@@ -89,7 +89,7 @@ CC_OPS(reno) = {
 };
 
 CC_DESCRIBE(reno,
-	.summary = "one packet a round trip, half the window at a loss (RFC 5681)",
+	.summary = "grows by one packet per round trip, halves the window at a loss (RFC 5681)",
 	CC_HAS_PARAMETERS(reno),
 	CC_HAS_PHASES(reno)
 );

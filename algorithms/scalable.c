@@ -28,10 +28,11 @@
 
 #define SCALABLE_PARAMETERS(P)							\
 	P(ai_cnt, "packets", 100, 1, 0x7fffffff,				\
-	  "acknowledged packets for one more packet, 1/a")			\
-	P(md_scale, "", 3, 1, 31, "a loss takes cwnd / 2^md_scale packets")	\
+	  "number of acknowledged packets that add one packet to the window, 1/a") \
+	P(md_scale, "", 3, 1, 31,						\
+	  "a loss reduces the window by cwnd / 2^md_scale")			\
 	P(legacy_window, "packets", 0, 0, 0x7fffffff,				\
-	  "Reno up to this window, scalable above; 0 = the faster one, as in Linux") \
+	  "grow as Reno up to this window; 0 = grow by the faster rule, as in Linux") \
 	CC_SLOW_START_PARAMETER(P, CC_SLOW_START_PLAIN)
 
 CC_PARAMETERS(scalable, SCALABLE_PARAMETERS);
@@ -115,7 +116,8 @@ CC_OPS(scalable) = {
 };
 
 CC_DESCRIBE(scalable,
-	.summary = "a packet for every 100 acknowledged, an eighth less at a loss (STCP)",
+	.summary = "adds a packet per 100 acknowledged, drops an eighth of the window at "
+		   "a loss (STCP)",
 	.aliases = "stcp",
 	CC_HAS_PARAMETERS(scalable),
 	CC_HAS_PHASES(scalable)

@@ -54,20 +54,24 @@
 #include "cc.h"
 
 #define VEGAS_PARAMETERS(P)							\
-	P(alpha, "packets", 2, 0, 1000000, "fewer in the queue: the window grows")	\
-	P(beta, "packets", 4, 0, 1000000, "more in the queue: the window shrinks") \
-	P(gamma, "packets", 1, 0, 1000000, "more in the queue: slow start ends")	\
+	P(alpha, "packets", 2, 0, 1000000,					\
+	  "with fewer packets in the queue, the window grows")			\
+	P(beta, "packets", 4, 0, 1000000,					\
+	  "with more packets in the queue, the window shrinks")			\
+	P(gamma, "packets", 1, 0, 1000000,					\
+	  "with more packets in the queue, slow start ends")			\
 	P(rates, "bool", 0, 0, 1,						\
-	  "the queue is cwnd - cwnd base / rtt, by the rates as in the paper")	\
+	  "compute the queue from rates: cwnd - cwnd base / rtt, as in the paper") \
 	P(alternate, "bool", 0, 0, 1,						\
-	  "slow start grows in every other round trip only")			\
+	  "grow only in every other round trip of slow start")			\
 	P(reroute_groups, "", 0, 0, 1000,					\
-	  "groups of packets above base that make a new path, 0 = never")	\
-	P(reroute_group_pkts, "packets", 20, 1, 1000000, "packets of such a group") \
+	  "groups of packets with an RTT above base that mean a new path, 0 = off") \
+	P(reroute_group_pkts, "packets", 20, 1, 1000000,			\
+	  "number of packets in each of these groups")				\
 	P(reroute_first_pkts, "packets", 100, 0, 1000000,			\
-	  "packets of the connection before the first group")			\
+	  "number of packets that precede the first group")			\
 	P(reroute_margin, "%", 20, 0, 1000,					\
-	  "how far above base they must be")
+	  "excess over base that the RTT of a group must have")
 
 CC_PARAMETERS(vegas, VEGAS_PARAMETERS);
 
@@ -317,7 +321,7 @@ CC_OPS(vegas) = {
 };
 
 CC_DESCRIBE(vegas,
-	.summary = "keeps two to four packets in the queue, by the RTT (Brakmo et al. 1994)",
+	.summary = "keeps two to four packets in the queue, estimated from the RTT (Brakmo 1994)",
 	CC_HAS_PARAMETERS(vegas),
 	CC_HAS_PHASES(vegas)
 );

@@ -30,7 +30,7 @@
 
 #define VENO_PARAMETERS(P)							\
 	P(beta, "1/2 packet", 6, 0, 1000000,					\
-	  "from so many in the queue on a loss is a sign of congestion")
+	  "number of queued packets from which a loss means congestion")
 
 CC_PARAMETERS(veno, VENO_PARAMETERS);
 
@@ -182,7 +182,8 @@ CC_OPS(veno) = {
 };
 
 CC_DESCRIBE(veno,
-	.summary = "Reno that spares the window when a loss comes with a short queue (Fu, Liew 2003)",
+	.summary = "Reno with a smaller decrease at a loss while the queue is short (Fu, "
+		   "Liew 2003)",
 	CC_HAS_PARAMETERS(veno),
 	CC_HAS_PHASES(veno)
 );

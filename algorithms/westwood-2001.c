@@ -257,7 +257,7 @@ CC_OPS(westwood_2001) = {
 };
 
 CC_DESCRIBE(westwood_2001,
-	.summary = "Westwood as first published: a bandwidth sample at each ACK",
+	.summary = "Westwood as first published: samples the bandwidth at each ACK",
 	CC_HAS_PARAMETERS(westwood_2001),
 	CC_HAS_PHASES(westwood_2001)
 );

@@ -45,8 +45,9 @@
 
 #define WESTWOOD_PARAMETERS(P)							\
 	P(at_loss, "bool", 0, 0, 1,						\
-	  "recover towards BWE * RTTmin instead of half the window")		\
-	P(single_filter, "bool", 0, 0, 1, "one filter with a pole at 0.9, not two at 7/8")
+	  "set ssthresh to BWE * RTTmin at the loss, not after recovery")	\
+	P(single_filter, "bool", 0, 0, 1,					\
+	  "use one filter with a pole at 0.9 instead of two with poles at 7/8")
 
 CC_PARAMETERS(westwood, WESTWOOD_PARAMETERS);
 
@@ -233,7 +234,7 @@ CC_OPS(westwood) = {
 };
 
 CC_DESCRIBE(westwood,
-	.summary = "Westwood+: after a loss, the window that the delivery rate fills",
+	.summary = "Westwood+: after a loss, sets the window from the measured delivery rate",
 	.aliases = "westwood+",
 	CC_HAS_PARAMETERS(westwood),
 	CC_HAS_PHASES(westwood)

@@ -48,19 +48,24 @@
 #define YEAH_MOST_ROUNDS	0xffffffu
 
 #define YEAH_PARAMETERS(P)							\
-	P(alpha, "packets", 80, 0, 1000000, "Q above which Slow decongests")	\
-	P(phy, "", 8, 1, 1000000, "1/phy is the L above which it is Slow")	\
-	P(gamma, "", 1, 1, 1000000, "decongestion takes Q / gamma out of the window,") \
-	P(epsilon, "", 1, 0, 31, "at most the window / 2^epsilon")		\
+	P(alpha, "packets", 80, 0, 1000000,					\
+	  "queued packets (Q) above which the mode Slow reduces the window")	\
+	P(phy, "", 8, 1, 1000000,						\
+	  "the mode is Slow if the relative delay L is above 1/phy")		\
+	P(gamma, "", 1, 1, 1000000,						\
+	  "decongestion reduces the window by Q / gamma")			\
+	P(epsilon, "", 1, 0, 31,						\
+	  "decongestion takes at most window / 2^epsilon, 0 = no limit")	\
 	P(halve_ssthresh, "bool", 0, 0, 1,					\
-	  "and sets ssthresh to half the window instead of to the window")	\
-	P(delta, "", 3, 0, 31, "a loss costs the window / 2^delta at least")	\
+	  "decongestion sets ssthresh to half the window, not to the window")	\
+	P(delta, "", 3, 0, 31,							\
+	  "a loss reduces the window by at least window / 2^delta")		\
 	P(rho, "round trips", 16, 0, 1000000,					\
-	  "of Slow in a row, after which a loss costs half the window")		\
+	  "consecutive rounds of Slow after which a loss halves the window")	\
 	P(zeta, "round trips", 50, 0, 1000000,					\
-	  "of Fast, after which Reno's window is forgotten")			\
+	  "rounds of Fast after which the estimate of Reno's window is reset")	\
 	P(scalable_pkts, "packets", 100, 1, 1000000,				\
-	  "acknowledged for one more packet in Fast")
+	  "acknowledged packets that add one packet to the window in Fast")
 
 CC_PARAMETERS(yeah, YEAH_PARAMETERS);
 
@@ -253,7 +258,7 @@ CC_OPS(yeah) = {
 };
 
 CC_DESCRIBE(yeah,
-	.summary = "Scalable while the queue is short, Reno while it is long (Baiocchi et al. 2007)",
+	.summary = "Scalable TCP while the queue is short, Reno while it is long (Baiocchi 2007)",
 	CC_HAS_PARAMETERS(yeah),
 	CC_HAS_PHASES(yeah)
 );

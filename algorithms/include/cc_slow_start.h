@@ -35,7 +35,7 @@ enum {
 
 #define CC_SLOW_START_PARAMETER(P, method)					\
 	P(slow_start, "", method, 0, 3,						\
-	  "ends: 0 = at a loss, 1 = by HyStart, 2 = HyStart++, 3 = SEARCH")
+	  "end of slow start: 0 = loss, 1 = HyStart, 2 = HyStart++, 3 = SEARCH")
 
 /* HyStart: its default settings, and what it looks for, a set of these. */
 #define HYSTART_ACK_TRAIN	1u
