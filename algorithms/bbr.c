@@ -2,11 +2,13 @@
 /*
  * BBR, version 1, as Linux 6.1 behaves.
  *
- * A model of the path instead of losses: the most that was delivered in ten round
- * trips is the bottleneck's bandwidth, the lowest RTT of ten seconds is the path
- * without a queue. It sends paced at that bandwidth, and has no more in flight than
- * twice their product (BDP). Both cannot be seen at once, as the bandwidth shows
- * itself when the queue fills and the RTT when it is empty, so it tries in turns:
+ * BBR does not react to losses but models the path: the highest delivery rate of the
+ * last ten round trips is the bandwidth of the bottleneck, and the lowest RTT of the
+ * last ten seconds is the RTT of the path without a queue. BBR paces its packets at
+ * this bandwidth and limits the data in flight to twice the product of both (BDP).
+ * The two values cannot be measured at the same time, because the bandwidth is
+ * visible only when the queue fills, and the RTT only when the queue is empty. BBR
+ * therefore measures them in turn:
  *
  *	+---------+  bandwidth grew by less than   +-------+
  *	| startup |  25 % in 3 round trips running | drain |
@@ -22,17 +24,18 @@
  *	               lower RTT for 10 s     a phase lasts about the lowest RTT; it
  *	                                      begins anywhere but at 0.75, at random
  *
- * Differs from Reno: everything. A loss reduces the window for a round trip at most
- * (packet conservation), then it returns to what it was. Losses of a fifth and more
- * at an even rate are a policer's, and its rate is kept for 48 round trips. The
- * window has room for ACKs that come in bunches (what was acknowledged in excess of
- * the bandwidth, the most of 5 to 10 round trips).
+ * Differs from Reno in everything. A loss reduces the window for at most one round
+ * trip (packet conservation); then the window returns to its previous size. Losses
+ * of at least a fifth of the packets at an even rate are attributed to a policer,
+ * whose rate is then used for 48 round trips. The window contains a reserve for ACKs
+ * that arrive in bunches: the maximum, over 5 to 10 round trips, of the data
+ * acknowledged in excess of the bandwidth.
  *
  * Papers: N. Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue
  * 14(5), 2016; draft-cardwell-iccrg-bbr-congestion-control-00 and, for ACKs in
- * bunches, -01; for policers N. Cardwell et al., "BBR Congestion Control", slides,
- * IETF 97, 2016. Names are the draft's where it has them. It never reads the time
- * but at an ACK, and needs pacing: by the fq qdisc, or else by TCP's own timer.
+ * bunches, -01; for policers, N. Cardwell et al., "BBR Congestion Control", slides,
+ * IETF 97, 2016. Names follow the draft if it has them. BBR reads the time only at
+ * an ACK, and it needs pacing, by the fq qdisc or by TCP's own timer.
  */
 #include "cc.h"
 

@@ -2,26 +2,30 @@
 /*
  * BBR, version 3, after the working group's draft.
  *
- * A model of the path: the most that was delivered in two cycles of probing is its
- * bandwidth, the lowest RTT of ten seconds its length. Unlike version 1 it believes
- * losses: what was in flight when more than 2 % were lost is a bound of the next
- * cycles (long term), and each round with a loss lowers bandwidth and flight to what
- * was delivered, by no more than 0.7, until the next probe (short term).
+ * BBR models the path: the highest delivery rate of two cycles of probing is its
+ * bandwidth, and the lowest RTT of ten seconds is its RTT without a queue. Unlike
+ * version 1, BBR reacts to losses. The data in flight at which more than 2 % were
+ * lost limit the data in flight of the next cycles (long-term bound). Each round
+ * trip with a loss reduces bandwidth and data in flight to the amount delivered, by
+ * a factor of at least 0.7, until the next probe (short-term bound).
  *
  *	startup 2.77 bw --> drain 0.5 bw --> probe bandwidth:
  *	down 0.9 bw --> cruise 1 bw --> refill 1 bw --> up 1.25 bw --> down
  *	any of them --> probe RTT, half the BDP, after 5 s without a lower RTT
  *
- * Startup and up end when three rounds did not raise the rate by a quarter, or when
- * losses pass 2 %. A probe after one that lost too much turns back as soon as it
- * reaches the bound, and is repeated without that if it lost nothing.
+ * Startup and up end when three round trips did not raise the rate by a quarter, or
+ * when losses exceed 2 %. A probe that follows a probe with too many losses stops as
+ * soon as it reaches the long-term bound; if nothing was lost, it is repeated
+ * without this limit.
  *
- * Papers: draft-ietf-ccwg-bbr (the working copy of 2026-08-03); names are its. What
- * hooks do not report is taken from what they do: the flight at the sending of an
- * acknowledged packet is what was delivered and lost since; losses are counted from
- * the start of the round, have the flight of the packet whose ACK reported them, and
- * come in as many runs as ACKs reported some. It has no response to ECN. All state is
- * in 104 bytes: two pairs of fields are never in use at once, stamps are milliseconds.
+ * Papers: draft-ietf-ccwg-bbr (the working copy of 2026-08-03), whose names are used
+ * here. Values that hooks do not report are derived from other values: the data in
+ * flight at the transmission of an acknowledged packet are the data delivered and
+ * lost since then; losses are counted from the start of the round trip, their data
+ * in flight are those of the packet whose ACK reported them, and the number of runs
+ * of losses is the number of ACKs that reported losses. BBR does not respond to ECN
+ * here. Its state fits in 104 bytes because two pairs of fields, which are never in
+ * use at the same time, share memory, and because time stamps are in milliseconds.
  */
 #include "cc.h"
 

@@ -2,11 +2,11 @@
 /*
  * BIC (binary increase congestion control), as Linux 6.1 behaves.
  *
- * The window at the last loss, W_max, is what the path held, so the window that the
- * path holds now is searched between the window after the loss and W_max: each
- * round trip goes a share of the way to W_max, at most 16 packets, and slowly at
- * the end. Past W_max the search runs backwards, slowly at first. Up to 14 packets
- * it is Reno.
+ * The window at the last loss, W_max, is an estimate of what the path can hold. BIC
+ * therefore searches for the present capacity between the window after the loss and
+ * W_max: each round trip covers a share of the distance to W_max, at most 16
+ * packets, and small steps at the end. Beyond W_max, the search runs in the opposite
+ * direction, with small steps first. Up to 14 packets, BIC behaves like Reno.
  *
  *                                                     loss: W_max = cwnd
  *                                                     cwnd = 0.8 cwnd
@@ -22,14 +22,16 @@
  *                                            +-------------+  +---------------+
  *                                                 cwnd >= W_max
  *
- * Differs from Reno: the steps of growth; 0.8 instead of half at a loss.
+ * Differs from Reno: the steps of growth; a loss reduces the window to 0.8 instead
+ * of half.
  *
- * Papers: L. Xu, K. Harfoush, I. Rhee, "Binary Increase Congestion Control (BIC)
- * for Fast Long-Distance Networks", INFOCOM 2004. There a round trip goes half the
- * way (`search_divisor` 2: the steps past W_max then double, as in the paper), at
- * most 32 packets (`max_increment`), and a loss takes an eighth (`beta` 896). Linux
- * divides by the packets that an ACK acknowledges, as if it counted ACKs, but counts
- * packets; so each step above is twice as long there (`count_acks` 0 undoes it).
+ * Papers: L. Xu, K. Harfoush, I. Rhee, "Binary Increase Congestion Control (BIC) for
+ * Fast Long-Distance Networks", INFOCOM 2004. In the paper, a round trip covers half
+ * of the distance (`search_divisor` 2; the steps beyond W_max then double, as in the
+ * paper), at most 32 packets (`max_increment`), and a loss reduces the window by an
+ * eighth (`beta` 896). Linux divides the growth by the packets that an ACK
+ * acknowledges, as if it counted ACKs, but counts packets, so each step above is
+ * twice as large there (`count_acks` 0 avoids this).
  */
 #include "cc.h"
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /*
- * C4, Christian's Congestion Control Code: for real-time media, paced at a nominal
- * rate that only measurements raise and only congestion lowers.
+ * C4, Christian's Congestion Control Code: congestion control for real-time media.
+ * Packets are paced at a nominal rate, which only measurements raise and only
+ * congestion lowers.
  *
- * The window is alpha times nominal rate times nominal max RTT; the latter remembers
- * the path's jitter, so that jitter is not taken for a queue. Time is divided into
- * eras of a round trip.
+ * The window is alpha times the nominal rate times the nominal max RTT. The nominal
+ * max RTT includes the jitter of the path, so C4 does not mistake jitter for a
+ * queue. Time is divided into eras of one round trip.
  *
  *   +---------+  3 eras without growth,  +----------+  1 era  +----------+
  *   | initial |------------------------->| recovery |-------->| cruising |
@@ -17,23 +18,25 @@
  *                                                             | 17/16 or 5/4 |
  *                                                             +--------------+
  *
- * Congestion is an RTT above the nominal max RTT by a threshold, or a smoothed loss
- * rate above one. Both thresholds shrink as the rate grows ("sensitivity"), so that the
- * faster of two flows gives way first.
+ * C4 detects congestion if the RTT exceeds the nominal max RTT by more than a
+ * threshold, or if the smoothed loss rate exceeds another threshold. Both thresholds
+ * shrink as the rate grows ("sensitivity"), so the faster of two flows gives way
+ * first.
  *
- * With a window and an RTT of an earlier connection to the same host, Careful Resume:
- * once the first window was acknowledged and the RTT is about as it was, the initial
- * phase goes on from half of that window; a loss before all of that was acknowledged
- * takes it back.
+ * If the window and the RTT of an earlier connection to the same host are known, C4
+ * uses Careful Resume: when the first window has been acknowledged and the RTT is
+ * similar to the earlier RTT, the initial phase continues from half of the earlier
+ * window. A loss before all data of this jump have been acknowledged reverts the
+ * jump.
  *
  * Papers: C. Huitema, S. Nandakumar, C. Jennings, "Specification of Christian's
- * Congestion Control Code (C4)", draft-huitema-ccwg-c4-spec-latest, the authors' text
- * of November 2025 after version 00. Where it is garbled: the nominal rate is raised
- * if it is below the estimate (the text has the opposite); the excess delay is divided
- * by the threshold as a whole; the first push is by 17/16. Left out: CE marks, and when
- * the nominal max RTT shrinks at congestion (both open in the text), the pacing quantum.
- * The first window stays until the first era ends. Careful Resume is written from
- * memory of RFC 9959.
+ * Congestion Control Code (C4)", draft-huitema-ccwg-c4-spec-latest, the authors'
+ * text of November 2025 after version 00. Where the text is inconsistent: the
+ * nominal rate is raised if it is below the estimate (the text says the opposite);
+ * the excess delay is divided by the whole threshold; the first push is by 17/16.
+ * Not implemented: CE marks and the shrinking of the nominal max RTT at congestion
+ * (both open in the text), and the pacing quantum. The first window remains until
+ * the first era ends. Careful Resume is written from memory of RFC 9959.
  */
 #include "cc.h"
 

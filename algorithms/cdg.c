@@ -2,18 +2,19 @@
 /*
  * CDG, CAIA Delay Gradient, as Linux 6.1 behaves.
  *
- * What tells of a filling queue is that the RTT rises, not how large it is. Once a
- * round trip the least and the greatest RTT are compared with those of the round
- * trip before; these gradients, averaged over eight round trips, give g, and the
- * window is reduced to 0.7 with the probability
+ * CDG detects a filling queue by a rising RTT, not by a large RTT. Once per round
+ * trip, it compares the lowest and the highest RTT with those of the previous round
+ * trip; the average g of these gradients over eight round trips reduces the window
+ * to 0.7 with the probability
  *
  *	P = 1 - exp(-g / G),	G = 3 ms
  *
- * which is random so that noise does no harm, and depends on g so that the average
- * does not depend on the RTT. Beside loss-based flows that is not enough, as they
- * fill the queue again: after five reductions that made no difference, the gradient
- * is ignored until it has been negative; and a shadow window remembers what the
- * window would have been without them, from which a loss takes its half.
+ * The reduction is random, so noise does no harm, and its probability depends on g,
+ * so the average reduction does not depend on the RTT. Against loss-based flows,
+ * this is not enough, because they fill the queue again: after five reductions
+ * without effect, CDG ignores the gradient until the gradient has been negative. In
+ * addition, a shadow window records how large the window would be without these
+ * reductions; a loss sets the window to half of the shadow window.
  *
  *	+------------+ HyStart, loss,  +-----------+ five without effect  +---------+
  *	| slow start |---------------->| avoidance |--------------------->| compete |
@@ -25,16 +26,17 @@
  *	                               +----------+
  *
  * Differs from Reno: the reduction above, the shadow window, and HyStart at the end
- * of slow start (its trains of ACKs may have gaps of 3 ms). It grows as Reno does.
- * With use_tolerance a loss does not reduce the window if the gradients say that
- * the queue is not full: the paper's tolerance of random losses.
+ * of slow start (gaps in its trains of ACKs may be 3 ms long). CDG grows as Reno
+ * does. With use_tolerance, a loss does not reduce the window if the gradients
+ * indicate that the queue is not full: the paper's tolerance of random losses.
  *
  * Papers: D. A. Hayes, G. Armitage, "Revisiting TCP Congestion Control Using Delay
  * Gradients", IFIP Networking 2011; S. Ha, I. Rhee, "Taming the Elephants: New TCP
  * Slow Start", Computer Networks 55(9), 2011 (HyStart); D. A. Hayes, "Timing
- * Enhancements to the FreeBSD Kernel to Support Delay and Rate Based TCP Mechanisms",
- * CAIA TR 100219A, 2010 (delayed ACKs). In a running kernel a BPF program cannot
- * spread a reduction over a round trip, there the window falls at once.
+ * Enhancements to the FreeBSD Kernel to Support Delay and Rate Based TCP
+ * Mechanisms", CAIA TR 100219A, 2010 (delayed ACKs). In a running kernel, a BPF
+ * program cannot spread a reduction over a round trip; there, the window is reduced
+ * at once.
  */
 #include "cc.h"
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /*
- * Compound TCP, draft-sridharan-tcpm-ctcp-02, which Windows Vista brought.
+ * Compound TCP, draft-sridharan-tcpm-ctcp-02, introduced with Windows Vista.
  *
- * The window is the sum of Reno's, the loss window, and of a delay window that
- * fills a fast path quickly. Once a round trip the packets in the queue are
- * estimated, as in Vegas,
+ * The window is the sum of the loss window, which behaves like Reno's, and of a
+ * delay window, which fills a fast path quickly. Once per round trip, the number of
+ * packets in the queue is estimated, as in Vegas:
  *
  *	diff = win (1 - base RTT / smoothed RTT).
  *
- * Below gamma packets the delay window grows by win^0.75 / 8 - 1, so that the whole
- * follows the response function of HighSpeed TCP; from gamma on it shrinks by diff,
- * down to nothing, and what is left is Reno. A loss halves both. Up to 38 packets it
- * is Reno. gamma follows the queue that Reno alone would leave here: at a loss three
- * quarters of the loss window's part of the queue enter a moving mean, within 5
- * and 30 packets.
+ * Below gamma packets, the delay window grows by win^0.75 / 8 - 1, so the sum
+ * follows the response function of HighSpeed TCP. From gamma on, the delay window
+ * shrinks by diff, at most to zero; then only the loss window is left. A loss halves
+ * both windows. Up to 38 packets, Compound behaves like Reno. gamma adapts to the
+ * queue that Reno alone would leave: at each loss, three quarters of the loss
+ * window's share of the queue enter a moving average, limited to 5 to 30 packets.
  *
  *   +------------+ cwnd >= ssthresh  +----------+ win > 38  +---------+
  *   | slow start |------------------>| standard |---------->| growing |<--+
@@ -29,10 +29,11 @@
  * Papers: M. Sridharan, K. Tan, D. Bansal, D. Thaler, "Compound TCP",
  * draft-sridharan-tcpm-ctcp-02, 2008; K. Tan, J. Song, Q. Zhang, M. Sridharan, "A
  * Compound TCP Approach for High-speed and Long Distance Networks", INFOCOM 2006.
- * The draft's equation 3 has the power of the delay window for the power of the
- * whole, which could never leave zero; the paper's, from which the draft's response
- * function follows, is taken. The draft gives no value for lambda. Windows takes a few
- * RTT samples a round trip; here all of them enter the smoothed RTT.
+ * Equation 3 of the draft contains the power of the delay window instead of the
+ * power of the sum; with it, the delay window could never leave zero. The equation
+ * of the paper is used instead, from which the response function in the draft
+ * follows. The draft specifies no value for lambda. Windows takes a few RTT samples
+ * per round trip; here, all samples enter the smoothed RTT.
  */
 #include "cc.h"
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /*
- * Copa: a window that keeps 1/delta packets of its own in the queue.
+ * Copa: keeps 1/delta packets of each flow in the queue.
  *
- * The queueing delay dq is the lowest RTT of half a round trip (standing) less the
- * lowest of 10 s. A target rate of 1 / (delta dq) makes throughput and delay of all
- * flows together best where packets arrive at random. At each ACK the window goes
- * v / (delta cwnd) towards it; the velocity v doubles each round trip from the third
- * on in which the window went the same way, and is 1 after each turn. Flows that do
- * so empty the queue every five round trips. Where nobody does, somebody fills it:
- * then 1/delta grows by a packet each round trip and is halved by a loss, so that
- * Copa holds its own against Reno and CUBIC.
+ * The queueing delay dq is the lowest RTT of the last half round trip (the standing
+ * RTT) minus the lowest RTT of the last 10 s. If packets arrive at random, a target
+ * rate of 1 / (delta dq) optimises throughput and delay of all flows together. At
+ * each ACK, the window moves by v / (delta cwnd) towards this rate. The velocity v
+ * doubles each round trip, from the third round trip on in which the window moves in
+ * the same direction, and is reset to 1 when the direction changes. Flows that all
+ * use Copa empty the queue every five round trips. If the queue is never empty,
+ * another kind of flow fills it: 1/delta then grows by one packet per round trip and
+ * is halved by a loss, so Copa can compete with Reno and CUBIC.
  *
  *   +------------+  cwnd / standing > target  +---------+  no empty queue   +-------------+
  *   | slow start |--------------------------->| default |------------------>| competitive |
@@ -17,16 +18,16 @@
  *         ^        timeout                      |     ^  queue nearly empty        |
  *         +-------------------------------------+     +----------------------------+
  *
- * Differs from Reno: losses change nothing in the default mode; packets are paced, at
+ * Differs from Reno: losses change nothing in the default mode; packets are paced at
  * twice cwnd / standing.
  *
  * Papers: V. Arun, H. Balakrishnan, "Copa: Practical Delay-Based Congestion Control
- * for the Internet", NSDI 2018, sections 2.1 and 2.2. It does not say: what a timeout
- * does (slow start, here), how small the window may become (2 packets), what happens
- * while the application limits the sender (the window does not grow), and how far one
- * ACK may change the window (by what it acknowledged, which keeps v in bounds). Copa
- * often takes the queue of other Copa flows for that of a flow that fills it; its
- * authors' successors found so as well (IEEE/ACM Transactions on Networking 31(6),
+ * for the Internet", NSDI 2018, sections 2.1 and 2.2. The paper does not specify the
+ * effect of a timeout (here: slow start), the minimum of the window (here: 2
+ * packets), the growth while the application limits the sender (here: none), and the
+ * largest change of the window at one ACK (here: the acknowledged data, which limits
+ * v). Copa often mistakes the queue of other Copa flows for the queue of a flow that
+ * fills it; later authors found the same (IEEE/ACM Transactions on Networking 31(6),
  * 2023, "Improvement of Copa"). `mode_switching` 0 keeps the default mode.
  */
 #include "cc.h"

@@ -2,18 +2,18 @@
 /*
  * CUBIC with HyStart, as Linux 6.1 behaves.
  *
- * After a loss the window W_max of that moment is remembered, and the window
- * follows a cubic curve of the time t since then, whatever the RTT:
+ * CUBIC records the window at the last loss, W_max. The window then follows a cubic
+ * curve of the time t since this loss, independent of the RTT:
  *
  *	W(t) = C (t - K)^3 + W_max,	K = cbrt((W_max - cwnd) / C)
  *
- * It rises fast, flattens around W_max (concave), and past it probes slowly, then
- * faster (convex). Where Reno's line would be above the curve, that line is
- * followed instead (friendly). A loss leaves beta = 717/1024 of the window; a
- * flow that lost below its last W_max gives up a bit more (fast convergence).
- * HyStart ends the first slow start before the queue overflows, when the ACKs of
- * a round trip have come in one train for as long as the path is, or when the
- * RTT has grown by an eighth.
+ * The curve rises fast, flattens around W_max (concave), and beyond W_max rises
+ * slowly first and then faster (convex). Where the window of Reno would be above the
+ * curve, CUBIC grows like Reno instead (friendly). A loss reduces the window to beta
+ * = 717/1024 of its size; a flow with a loss below its last W_max records a slightly
+ * smaller W_max (fast convergence). HyStart ends the first slow start before the
+ * queue overflows: when the ACKs of a round trip arrive in one train that is as long
+ * as the RTT of the path, or when the RTT has grown by an eighth.
  *
  *   +------------+ HyStart, cwnd >= ssthresh  +----------+ t >= K  +--------+
  *   | slow start |--------------------------->| concave  |-------->| convex |
@@ -24,19 +24,20 @@
  *         +-----------------------------------| friendly | Reno's line is higher
  *                                             +----------+ (from convex as well)
  *
- * Differs from Reno: growth by time instead of by round trips; 0.7 instead of
- * half at a loss; an early end of slow start.
+ * Differs from Reno: growth depends on time instead of round trips; a loss reduces
+ * the window to 0.7 instead of half; slow start ends early.
  *
- * Papers: S. Ha, I. Rhee, L. Xu, "CUBIC: A New TCP-Friendly High-Speed TCP
- * Variant", ACM SIGOPS OSR 42(5), 2008; S. Ha, I. Rhee, "Taming the Elephants: New
- * TCP Slow Start", Computer Networks 55(9), 2011; RFC 8312; RFC 9438. Linux keeps
- * to RFC 8312 where RFC 9438 differs: the friendly line is Reno's from the start
- * of the epoch with the slope 3 (1 - beta) / (1 + beta), never 1, and K starts
- * from the current window.
+ * Papers: S. Ha, I. Rhee, L. Xu, "CUBIC: A New TCP-Friendly High-Speed TCP Variant",
+ * ACM SIGOPS OSR 42(5), 2008; S. Ha, I. Rhee, "Taming the Elephants: New TCP Slow
+ * Start", Computer Networks 55(9), 2011; RFC 8312; RFC 9438. Where RFC 9438 differs
+ * from RFC 8312, Linux follows RFC 8312: the friendly window is Reno's from the
+ * start of the epoch, with the slope 3 (1 - beta) / (1 + beta), never 1, and K is
+ * computed from the current window.
  *
- * Older releases, by parameters: in Linux 2.6.24 a loss left 0.8 of the window
- * (`beta` 819) and slow start had no HyStart (`hystart` 0); CUBIC's first versions
- * clamped the growth of a round trip, as BIC does (`max_increment` 16).
+ * Parameters for older releases: in Linux 2.6.24, a loss reduced the window to 0.8
+ * of its size (`beta` 819), and slow start had no HyStart (`hystart` 0); the first
+ * versions of CUBIC limited the growth per round trip, as BIC does (`max_increment`
+ * 16).
  */
 #include "cc.h"
 

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /*
- * DCTCP: a reduction in proportion to the share of marked packets, RFC 8257.
+ * DCTCP: reduces the window in proportion to the share of marked packets, RFC 8257.
  *
- * A switch marks every packet that finds more than K packets queued. Of each round
- * trip the sender counts the share F of marked packets, and averages it:
+ * A switch marks each packet that arrives while more than K packets are queued. For
+ * each round trip, the sender computes the share F of marked packets and averages
+ * it:
  *
  *	alpha = (1 - g) alpha + g F
  *
- * An echo of a mark takes cwnd * alpha / 2 off the window, once a round trip: half
- * of it only if all packets are marked. The queue stays near K with little jitter.
- * To learn F exactly, the receiver must not let a delayed ACK hide where the marks
- * begin and end:
+ * An echo of a mark reduces the window by cwnd * alpha / 2, once per round trip;
+ * only if all packets are marked, this is half of the window. The queue stays near K
+ * with little jitter. For an exact F, the receiver must not let a delayed ACK hide
+ * where a series of marks begins and ends:
  *
  *	     data without mark, ACK every m           data with mark, ACK every m
  *	          +-------+   mark: ACK what came before, ECE = 0   +-------+
@@ -19,12 +20,13 @@
  *	     |    +-------+ no mark: ACK what came before, ECE = 1  +-------+    |
  *	     +--------+                                                 +--------+
  *
- * Differs from Reno: the reduction after a mark; the receiver above. A loss and a
- * timeout halve the window, and between reductions it grows as Reno's does. Without
- * ECN on the connection all of it is Reno. Both ends must be DCTCP.
+ * Differs from Reno: the reduction after a mark, and the receiver above. A loss and
+ * a timeout halve the window, and between reductions, the window grows as Reno's
+ * does. Without ECN on the connection, DCTCP behaves like Reno. Both ends must use
+ * DCTCP.
  *
  * Papers: M. Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010; RFC 8257. As
- * in Linux the shares are of packets, not of bytes, and alpha falls to 0 once it is
+ * in Linux, F is a share of packets, not of bytes, and alpha becomes 0 when it falls
  * below 2^g / 1024.
  */
 #include "cc.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /*
- * Fixed: a window of a given size, whatever happens.
+ * Fixed: a constant window of a given size.
  *
- * No congestion control at all. It holds a window constant where a test or a
- * benchmark needs that, and fills a path without reacting to it. Unlike reno it
- * neither grows nor backs off; only the endpoint's recovery (PRR, one segment
- * after a timeout) shrinks the window for a while.
+ * This is not congestion control. Fixed keeps the window constant for tests and
+ * benchmarks that need a constant window, and fills a path without reacting to it.
+ * Unlike reno, it neither grows nor reduces its window; only the recovery of the
+ * endpoint (PRR, one segment after a timeout) reduces the window for a while.
  */
 #include "cc.h"
 

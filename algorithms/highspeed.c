@@ -2,11 +2,12 @@
 /*
  * HighSpeed TCP, RFC 3649, as Linux 6.1 behaves.
  *
- * Reno needs a loss rate of 10^-10 to keep 100,000 packets in flight. HighSpeed
- * adds a(w) packets a round trip instead of one and gives up b(w) of the window at
- * a loss instead of half, both functions of the window w: a grows from 1 to 73, b
- * falls from 0.5 to 0.1, such that a window of 83,000 goes with a loss rate of
- * 10^-7 (RFC 3649 section 5). Up to 38 packets it is Reno.
+ * Reno needs a loss rate of 10^-10 to keep 100,000 packets in flight. HighSpeed adds
+ * a(w) packets per round trip instead of one, and a loss reduces the window by the
+ * share b(w) instead of half. Both are functions of the window w: a grows from 1 to
+ * 73 and b falls from 0.5 to 0.1, so a loss rate of 10^-7 corresponds to a window of
+ * 83,000 packets (RFC 3649 section 5). Up to 38 packets, HighSpeed behaves like
+ * Reno.
  *
  *   +------------+ cwnd >= ssthresh  +----------+ cwnd > 38  +------------+
  *   | slow start |------------------>| standard |----------->| high speed |
@@ -15,13 +16,13 @@
  *         |      timeout                 |                         |
  *         +------------------------------+-------------------------+
  *
- * Differs from Reno: a(w) and b(w). As in Linux the window counts ACKs in
- * congestion avoidance, not acknowledged packets, so that delayed ACKs halve the
- * growth; and packets left over at the end of slow start are not counted.
+ * Differs from Reno: a(w) and b(w). As in Linux, congestion avoidance counts ACKs,
+ * not acknowledged packets, so delayed ACKs halve the growth; packets left over at
+ * the end of slow start are not counted.
  *
- * With `computed` a(w) and b(w) are those of RFC 3649 section 5 and not the whole
- * steps of its table, and with `halve_first` the first loss halves the window: so
- * does ns-2, whose window and steps are fractions.
+ * With `computed`, a(w) and b(w) follow the formulas of RFC 3649 section 5 instead
+ * of the steps of its table, and with `halve_first`, the first loss halves the
+ * window. ns-2 does both; its window and steps are fractions.
  *
  * Paper: S. Floyd, "HighSpeed TCP for Large Congestion Windows", RFC 3649, 2003.
  */

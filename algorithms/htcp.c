@@ -2,16 +2,17 @@
 /*
  * H-TCP, as Linux 6.1 behaves.
  *
- * Growth depends on the time since the last congestion, not on the window, so that
- * a newcomer with a small window is at no disadvantage. For the first second it is
- * Reno's; then, D seconds after the congestion, a round trip adds
+ * Growth depends on the time since the last congestion, not on the window, so a new
+ * flow with a small window has no disadvantage. In the first second after the
+ * congestion, H-TCP grows like Reno; after D seconds, a round trip adds
  *
  *	alpha(D) = 2 (1 - beta) (1 + 10 (D - 1) + ((D - 1) / 2)^2)  packets,
  *
- * times RTT / 100 ms (within a tenth and twice), so that the increase per second
- * does not depend on the RTT. A loss leaves beta = RTTmin / RTTmax of the window,
- * within 0.5 and 0.8, which just drains the queue; if the throughput of the last
- * epoch was not within a fifth of the one before, half.
+ * multiplied by RTT / 100 ms (limited to 0.1 to 2), so the growth per second does
+ * not depend on the RTT. A loss reduces the window to beta = RTTmin / RTTmax of its
+ * size, limited to 0.5 to 0.8, which just empties the queue; if the throughput of
+ * the last epoch differs from that of the epoch before it by more than a fifth, a
+ * loss halves the window.
  *
  *   +------------+ cwnd >= ssthresh  +--------------+   D > 1 s  +------------+
  *   | slow start |------------------>| low speed    |----------->| high speed |
@@ -20,13 +21,14 @@
  *         |      timeout                |        ^  loss: D = 0        |
  *         +-----------------------------+        +---------------------+
  *
- * Differs from Reno: the steps of growth, the decrease.
+ * Differs from Reno: the steps of growth, and the decrease.
  *
  * Papers: D. Leith, R. Shorten, "H-TCP: TCP for High-Speed and Long-Distance
- * Networks", PFLDnet 2004; draft-leith-tcp-htcp-06. The draft has a beta of one half
- * (`adaptive_backoff` 0) and the RTT scaling as an option, above one second only; Linux
- * scales from the start. The draft's formula has 0.5 (D - 1)^2, but its table of epochs
- * was computed with ((D - 1) / 2)^2, as in the paper and in Linux.
+ * Networks", PFLDnet 2004; draft-leith-tcp-htcp-06. In the draft, beta is 0.5
+ * (`adaptive_backoff` 0), and scaling by the RTT is optional and applies only after
+ * the first second; Linux scales from the start. The formula in the draft contains
+ * 0.5 (D - 1)^2, but its table of epochs was computed with ((D - 1) / 2)^2, as in
+ * the paper and in Linux.
  */
 #include "cc.h"
 

@@ -2,10 +2,10 @@
 /*
  * Hybla, as Linux 6.1 behaves.
  *
- * Reno's rate grows with 1 / RTT^2, which starves satellite paths. Hybla gives a
- * long path the growth in packets per second of a path of RTT0 = 25 ms: with
- * rho = RTT / RTT0 (1 at least), each ACK adds 2^rho - 1 packets in slow start and
- * rho^2 / cwnd after it. The first window is rho packets.
+ * The rate of Reno grows with 1 / RTT^2, which is too slow on satellite paths. Hybla
+ * grows on a long path by as many packets per second as Reno on a path with RTT0 =
+ * 25 ms: with rho = RTT / RTT0 (at least 1), each ACK adds 2^rho - 1 packets in slow
+ * start and rho^2 / cwnd packets after slow start. The first window is rho packets.
  *
  *   +----------------+   cwnd >= ssthresh   +----------------------+
  *   | slow start     |--------------------->| congestion avoidance |
@@ -14,14 +14,14 @@
  *         ^     timeout: cwnd = 1, ssthresh = half  |    ^  | loss: cwnd =
  *         +-----------------------------------------+    +--+ ssthresh = half
  *
- * Differs from Reno: the steps of growth, per ACK and not per packet; while a loss is
- * being repaired it is Reno.
+ * Differs from Reno: the steps of growth, which apply to each ACK and not to each
+ * packet. During the recovery from a loss, Hybla behaves like Reno.
  *
  * Paper: C. Caini, R. Firrincieli, "TCP Hybla: A TCP Enhancement for Heterogeneous
  * Networks", International Journal of Satellite Communications and Networking 22(5),
- * 2004. The paper paces its packets too, and estimates the bandwidth for the first
- * ssthresh; Linux does neither. rho follows the smoothed RTT where that is the lowest
- * one so far.
+ * 2004. The paper also paces packets and estimates the bandwidth to set the first
+ * ssthresh; Linux does neither. rho is updated when the smoothed RTT reaches a new
+ * minimum.
  */
 #include "cc.h"
 

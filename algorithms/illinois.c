@@ -2,9 +2,9 @@
 /*
  * Illinois, as Linux 6.1 behaves.
  *
- * A loss makes the window smaller, the delay says by how much, and how fast it
- * grows. With d the queueing delay, averaged over a round trip, and D the longest
- * ever seen:
+ * A loss triggers a decrease of the window; the delay determines the size of the
+ * decrease and the speed of growth. With d, the queueing delay averaged over a round
+ * trip, and D, the highest d so far:
  *
  *   alpha = 10 packets a round trip     beta = 1/8 of the window at a loss
  *     |-----.                             |                .--------- 1/2
@@ -16,8 +16,9 @@
  *
  *	alpha(d) = 10 D' / (D' + d' (10 / 0.3 - 1)),  D' = D - D/100, d' = d - D/100
  *
- * After a long queue alpha becomes 10 only when theta = 5 rounds in a row had a short
- * one. Below win_thresh = 15 packets it is Reno.
+ * After a long queue, alpha returns to 10 only when theta = 5 consecutive round
+ * trips had a short queue. Below win_thresh = 15 packets, Illinois behaves like
+ * Reno.
  *
  *   +------------+ cwnd >= ssthresh  +----------+ cwnd >= 15 +--------------------+
  *   | slow start |------------------>| standard |----------->| adaptive           |
@@ -26,10 +27,11 @@
  *         |      timeout (1, 1/2)         |                            |
  *         +-------------------------------+----------------------------+
  *
- * Differs from Reno: the two functions. The window grows in whole packets, by one
- * when it would be one: the increase is concave over time.
+ * Differs from Reno: the two functions. The window grows in whole packets, at the
+ * time at which the growth amounts to a packet; the growth is concave over time.
  *
- * As in Linux alpha starts at 10 and an ACK counts all that it acknowledged.
+ * As in Linux, alpha starts at 10, and an ACK counts all packets that it
+ * acknowledges.
  *
  * Paper: S. Liu, T. Basar, R. Srikant, "TCP-Illinois: A Loss and Delay-Based Congestion
  * Control Algorithm for High-Speed Networks", VALUETOOLS 2006.

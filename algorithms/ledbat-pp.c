@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /*
- * LEDBAT++: background traffic that keeps the queue below 60 ms and makes way for
- * everything else.
+ * LEDBAT++: congestion control for background traffic, which keeps the queueing
+ * delay below 60 ms and gives way to all other traffic.
  *
- * The queueing delay is the lowest of the last four RTTs less the lowest of ten
- * minutes. While it is below the target, the window grows by GAIN packets a round
- * trip; above, it shrinks in proportion to the window and to the excess, by at most
- * half a round trip. GAIN is 1 / min(16, ceil(2 target / base RTT)). A flow that comes
- * late would take the queue of others for a part of the base RTT: so each flow goes
- * down to two packets for two round trips, after slow start and then so often that a
- * tenth of the time is spent on it, and all see the empty path.
+ * The queueing delay is the lowest of the last four RTTs minus the lowest RTT of ten
+ * minutes. While this delay is below the target, the window grows by GAIN packets
+ * per round trip; above the target, it shrinks in proportion to the window and to
+ * the excess, by at most half per round trip. GAIN is 1 / min(16, ceil(2 target /
+ * base RTT)). A flow that starts late would measure the queue of other flows as part
+ * of the base RTT. Each flow therefore reduces its window to two packets for two
+ * round trips, once after slow start and then periodically for a tenth of the time,
+ * so all flows can measure the empty path.
  *
  *   +------------+  delay > 3/4 target  +-----------+  after 2 RTT, then   +----------+
  *   | slow start |--------------------->| avoidance |--------------------->| slowdown |
@@ -20,14 +21,14 @@
  *                                  timeout ->| ramp-up |
  *                                            +---------+
  *
- * Differs from Reno: slow start and avoidance grow by GAIN times as much; the delay
- * shrinks the window; a loss halves it, as Reno's.
+ * Differs from Reno: growth in slow start and congestion avoidance is multiplied by
+ * GAIN; the delay reduces the window; a loss halves it, as in Reno.
  *
- * Papers: P. Balasubramanian, O. Ertugay, D. Havey, M. Bagnulo, "LEDBAT++: Congestion
- * Control for Background Traffic", draft-irtf-iccrg-ledbat-plus-plus-06, January 2026,
- * section 4; RFC 6817 for the filters. Written without the draft's text at hand, from
- * memory of it. The base RTT is a windowed minimum over ten minutes, not one of ten
- * minima of a minute each.
+ * Papers: P. Balasubramanian, O. Ertugay, D. Havey, M. Bagnulo, "LEDBAT++:
+ * Congestion Control for Background Traffic", draft-irtf-iccrg-ledbat-plus-plus-06,
+ * January 2026, section 4; RFC 6817 for the filters. This implementation was written
+ * from memory of the draft. The base RTT is a sliding minimum over ten minutes, not
+ * one of ten minima over one minute each.
  */
 #include "cc.h"
 

@@ -2,31 +2,34 @@
 /*
  * LP, Low Priority, as Linux 6.1 behaves.
  *
- * Reno for what may wait: it gives way as soon as others make the queue grow. That
- * is read from the one-way delay of the data, the receiver's timestamp less the
- * echoed one of the sender, smoothed by 1/8. From
+ * LP is Reno for transfers of low priority: it gives way as soon as other flows make
+ * the queue grow. LP detects this by the one-way delay of the data, which is the
+ * timestamp of the receiver minus the echoed timestamp of the sender, smoothed by
+ * 1/8. When the delay reaches
  *
  *	lowest + 15 % (highest - lowest)
  *
- * on the window is halved and an inference phase of three round trips begins, in which
- * it does not grow. A second indication within it leaves one packet: somebody else
- * needs the path.
+ * LP halves the window and begins an inference phase of three round trips, in which
+ * the window does not grow. If the delay reaches the threshold again in this phase,
+ * another flow needs the path, and LP reduces the window to one packet.
  *
  *   +------+  delay reaches the threshold: cwnd / 2   +-----------+
  *   | reno |----------------------------------------->| inference |---+ again:
  *   +------+<-----------------------------------------+-----------+<--+ cwnd = 1
  *                       3 RTT have passed
  *
- * Differs from Reno: early back-off by the one-way delay. Against a loss it does what
- * Reno does. Unlike the paper's, Linux's LP takes the delay that made it give way for
- * the new lowest one and twice it for the highest.
+ * Differs from Reno: early reduction by the one-way delay. A loss has the same
+ * effect as in Reno. Unlike LP in the paper, LP in Linux then uses the delay that
+ * made it give way as the new lowest delay, and twice this delay as the highest
+ * delay.
  *
- * Linux's timestamps start at a random number per connection (RFC 7323 section 5.4),
- * so that the difference of two clocks is any number of 32 bits, and the smoothed one,
- * which is kept times eight, does not hold those from 2^29 ms on: with seven
- * connections of eight the delay never reaches the threshold, and LP is Reno. It gives
- * way with the others, where the stack leaves these numbers out (tcp_timestamps = 2),
- * and on slow paths, where the peer's clock is measured badly, once in a while.
+ * The timestamps of Linux start at a random number for each connection (RFC 7323
+ * section 5.4), so the difference of two clocks can be any number of 32 bits. The
+ * smoothed delay is stored multiplied by eight, which overflows for differences from
+ * 2^29 ms on. For seven of eight connections, the delay therefore never reaches the
+ * threshold, and LP behaves like Reno. LP gives way in the remaining connections, in
+ * all connections if the stack does not use random offsets (tcp_timestamps = 2), and
+ * occasionally on slow paths, where the clock of the peer is estimated inaccurately.
  *
  * Paper: A. Kuzmanovic, E. Knightly, "TCP-LP: A Distributed Algorithm for Low Priority
  * Data Transfer", INFOCOM 2003.

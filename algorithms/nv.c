@@ -2,17 +2,18 @@
 /*
  * NV, "New Vegas", as Linux 6.1 behaves.
  *
- * Like Vegas it keeps a few packets queued at the bottleneck, but made for paths
- * where the RTT of a single packet says little (TSO, LRO, interrupts held back): it
- * looks at the highest rate of a round trip, and acts only on enough samples. With
- * min_rtt the path without a queue, the window that this rate needs is
+ * Like Vegas, NV keeps a few packets queued at the bottleneck, but it is designed
+ * for paths on which the RTT of a single packet is unreliable (TSO, LRO, delayed
+ * interrupts): NV uses the highest rate of a round trip, and acts only on a
+ * sufficient number of samples. With min_rtt, the RTT of the path without a queue,
+ * the window needed for this rate is
  *
  *	max_win = rate * min_rtt + pad
  *
- * Above it the window falls towards max_win, by 30 % of the distance at a time;
- * below it by more than a buffer zone it grows as Reno's does; between it rests.
- * min_rtt is learned anew about every 5 s, at random times, so that flows do not
- * hold each other to a wrong one for ever.
+ * Above max_win, the window decreases towards it, by 30 % of the distance each time.
+ * Below max_win by more than a buffer zone, the window grows as Reno's does; between
+ * these limits, it does not change. NV measures min_rtt anew about every 5 s, at
+ * random times, so flows do not keep each other at a wrong value.
  *
  *	     cwnd <= max_win - pad_buffer, 20 samples
  *	   +------------------------------------------+
@@ -24,13 +25,13 @@
  *	   +-----------------------------------------+
  *	      hold until Open again and below
  *
- * Differs from Reno: it stops before the queue overflows; a loss leaves 80 %; after
- * timeouts it grows more slowly than Reno for a while.
+ * Differs from Reno: NV stops growing before the queue overflows; a loss reduces the
+ * window to 80 %; after timeouts, NV grows more slowly than Reno for a while.
  *
  * Source: L. Brakmo, "TCP-NV: An Update to TCP-Vegas", notes and Linux Plumbers
- * Conference, 2010. Its forerunner: L. Brakmo, L. Peterson, "TCP Vegas: End to End
- * Congestion Avoidance on a Global Internet", IEEE JSAC 13(8), 1995. Left out: a
- * lower bound of the RTT set from outside, by a BPF program of the machine.
+ * Conference, 2010. Its predecessor: L. Brakmo, L. Peterson, "TCP Vegas: End to End
+ * Congestion Avoidance on a Global Internet", IEEE JSAC 13(8), 1995. Not
+ * implemented: a lower bound of the RTT that a BPF program of the machine sets.
  */
 #include "cc.h"
 

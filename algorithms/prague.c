@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /*
- * Prague: a window for L4S, which gives up as much as packets were marked.
+ * Prague: congestion control for L4S, which reduces the window in proportion to the
+ * share of marked packets.
  *
- * Its packets are ECT(1): a queue with two entrances, as DualPI2, lets them pass the
- * others and marks them at a very small delay. Accurate ECN tells how many were
- * marked. Of each round trip the share of them is averaged, as DCTCP does,
+ * Prague sends its packets with ECT(1). A queue with two inputs, such as DualPI2,
+ * lets these packets pass other packets and marks them at a very small delay.
+ * Accurate ECN reports how many packets were marked. The share of marked packets in
+ * each round trip is averaged, as in DCTCP:
  *
  *	alpha += g (share - alpha)
  *
- * and a mark takes cwnd * alpha / 2 off the window, once a round trip. Two marks a
- * round trip are enough to hold a window, however large it is.
+ * A mark reduces the window by cwnd * alpha / 2, once per round trip. Two marks per
+ * round trip are sufficient to keep a window of any size constant.
  *
  *                    mark                    accurate ECN was not agreed on:
  *   +------------+ --------> +-----------+   +---------+
@@ -17,18 +19,19 @@
  *   +------------+ <-------- +-----------+   +---------+
  *                   timeout
  *
- * Differs from DCTCP: packets that were acknowledged without a mark let the window
- * grow at any time, also after a reduction; fractions of a packet are kept, in the
- * window and in alpha; packets are paced at a window each round trip, twice that in
- * slow start. After 500 round trips a flow with a short one behaves as if it took
- * 25 ms (the virtual RTT): alpha and reductions follow that time, and the window grows
- * by (srtt / virtual RTT)^2 a round trip, so that short paths no longer get more.
- * Losses halve the window.
+ * Differs from DCTCP: packets that are acknowledged without a mark increase the
+ * window at any time, also after a reduction; window and alpha include fractions of
+ * a packet; packets are paced at one window per round trip, in slow start at two.
+ * After 500 round trips, a flow with a short RTT behaves as if its RTT were 25 ms
+ * (the virtual RTT): alpha and reductions use this time, and the window grows by
+ * (srtt / virtual RTT)^2 per round trip, so short paths no longer obtain more
+ * capacity. A loss halves the window.
  *
- * Papers: draft-briscoe-iccrg-prague-congestion-control, after the text of version 00
- * (March 2021); later ones could not be read, and say virtual RTT where that says
- * reference RTT. Alpha begins with 1, as in RFC 8257. The search for a queue that
- * takes ECT(1) for ECT(0) is left out, as it is off in the draft's implementation.
+ * Papers: draft-briscoe-iccrg-prague-congestion-control, text of version 00 (March
+ * 2021); later versions were not available. They use the term virtual RTT for the
+ * reference RTT of version 00. alpha starts at 1, as in RFC 8257. The detection of a
+ * queue that treats ECT(1) like ECT(0) is not implemented, because the
+ * implementation of the draft disables it.
  */
 #include "cc.h"
 

@@ -2,11 +2,12 @@
 /*
  * Reno: the standard window, RFC 5681.
  *
- * Slow start: one packet for each acknowledged, so the window doubles in a round
- * trip. Congestion avoidance: one packet for each window acknowledged. A loss
- * halves the window. What happens between loss and its repair (Tahoe, Reno,
- * NewReno, SACK) is not the algorithm's: the endpoint's recovery decides it.
- * `slow_start` ends slow start earlier (cc_slow_start.h).
+ * In slow start, each acknowledged packet adds one packet to the window, so the
+ * window doubles in each round trip. In congestion avoidance, each acknowledged
+ * window adds one packet. A loss halves the window. The recovery of the endpoint
+ * (Tahoe, Reno, NewReno, SACK), not the algorithm, decides what happens between a
+ * loss and its repair. `slow_start` selects a method that ends slow start earlier
+ * (cc_slow_start.h).
  *
  *   +------------+   cwnd >= ssthresh   +----------------------+
  *   | slow start |--------------------->| congestion avoidance |

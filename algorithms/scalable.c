@@ -2,10 +2,10 @@
 /*
  * Scalable TCP, as Linux 6.1 behaves.
  *
- * Reno's recovery from a loss takes the longer the larger the window is. Scalable
- * TCP adds a packet for every 100 acknowledged and gives up an eighth at a loss,
- * both in proportion to the window, so that the recovery takes the same number of
- * round trips (13.4) at any rate.
+ * The larger the window, the longer Reno needs to recover from a loss. Scalable TCP
+ * adds a packet for every 100 acknowledged packets, and a loss reduces the window by
+ * an eighth. Both are proportional to the window, so the recovery takes the same
+ * number of round trips (13.4) at any rate.
  *
  *   +------------+ cwnd >= ssthresh  +----------+ cwnd > 100  +----------+
  *   | slow start |------------------>| standard |------------>| scalable |
@@ -14,12 +14,13 @@
  *         |      timeout                 |                         |
  *         +------------------------------+-------------------------+
  *
- * Differs from Reno: growth above 100 packets, and 7/8 instead of half at a loss,
- * whatever the window.
+ * Differs from Reno: the growth above 100 packets; a loss reduces the window to 7/8
+ * instead of half, whatever its size.
  *
- * Kelly's paper is Reno up to a legacy window (16 packets), halving included, and
- * scalable at once above it: `legacy_window`. In Linux growth is Reno's wherever
- * that is the faster one, and a small window loses an eighth as well.
+ * In Kelly's paper, Scalable TCP behaves like Reno up to a legacy window (16
+ * packets), including the halving at a loss, and is scalable above this window:
+ * `legacy_window`. In Linux, the window grows by the faster of the two rules, and a
+ * loss reduces a small window by an eighth as well.
  *
  * Papers: T. Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area
  * Networks", ACM SIGCOMM CCR 33(2), 2003; compared with HighSpeed TCP in RFC 3649.

@@ -2,17 +2,19 @@
 /*
  * Vegas, as Linux 6.1 behaves.
  *
- * The RTT tells of the queue before it overflows. With base, the lowest RTT ever
- * seen, and rtt, the lowest of the last round trip, the path would carry cwnd / base
- * if it were empty and carries cwnd / rtt; the difference, times base, is the number
- * of this flow's packets in the queue. That is cwnd (rtt - base) / rtt (`rates`);
- * Linux divides by base, which is more, where the queue is longer than the path:
+ * Vegas detects a queue by the RTT before the queue overflows. base is the lowest
+ * RTT so far, and rtt the lowest RTT of the last round trip. Without a queue, the
+ * path would carry cwnd / base; it does carry cwnd / rtt. This difference multiplied
+ * by base is the number of packets of this flow in the queue, cwnd (rtt - base) /
+ * rtt (`rates`). Linux divides by base instead, so its result is larger if the
+ * queueing delay is long:
  *
  *	diff = cwnd (rtt - base) / base
  *
- * Once a round trip the window grows by a packet below alpha, shrinks by one above
- * beta and stays between. Slow start ends when diff exceeds gamma, with the window
- * that the path alone would fill. A loss does what it does in Reno.
+ * Once per round trip, the window grows by one packet if diff is below alpha,
+ * shrinks by one packet if diff is above beta, and does not change between them.
+ * Slow start ends when diff exceeds gamma, with the window that the path can hold
+ * without a queue. A loss has the same effect as in Reno.
  *
  *   +------------+  diff > gamma   +----------+ diff >= alpha +------+
  *   | slow start |---------------->| increase |-------------->| hold |
@@ -26,26 +28,28 @@
  *   | not in state Open      |<--- loss, from anywhere       +----------+
  *   +------------------------+
  *
- * Differs from Reno: by one packet a round trip up *and down*, led by the RTT; it
- * needs no loss to find its window.
+ * Differs from Reno: the RTT decides whether the window grows *or shrinks* by one
+ * packet per round trip; Vegas does not need losses to find its window.
  *
- * Linux doubles the window every round trip of slow start, the paper every other
- * one, so that the RTT of a window that stood still is looked at: `alternate`. An
- * idle period makes Linux forget base.
+ * Linux doubles the window in every round trip of slow start; in the paper, the
+ * window doubles only in every other round trip, so the RTT can be measured with a
+ * constant window: `alternate`. In Linux, base is reset after an idle period.
  *
- * A path that becomes longer looks like a queue, and the window shrinks when it
- * should grow. La et al. remedy that (`reroute_groups`, 0 = off): after the first K
- * packets the lowest RTT of every N packets is kept; when L of these in a row exceed
- * base by a margin, base becomes the last of them, and slow start brings the window
- * to what had the old rate on the new path. The paper leaves K, N, L and the margin
- * open; as it explains, the window must have had its chance to shrink, so here a group
- * lasts a round trip at least, and the RTT must have stayed while the window shrank,
- * where a queue of the flow's own would have become shorter. The remedy cannot tell a
- * longer path from a queue that others hold up.
+ * A path that becomes longer looks like a queue, so the window shrinks although it
+ * should grow. La et al. propose a remedy (`reroute_groups`, 0 = off): after the
+ * first K packets, the lowest RTT of every N packets is recorded. If the lowest RTTs
+ * of L consecutive groups exceed base by a margin, base is set to the last of them,
+ * and slow start brings the window to the size that the old rate needs on the new
+ * path. The paper does not specify K, N, L and the margin. As it explains, the
+ * window must have had time to shrink. Therefore, a group lasts at least one round
+ * trip here, and the RTT must not have fallen while the window shrank, as it would
+ * if the queue were the flow's own. The remedy cannot distinguish a longer path from
+ * a queue that other flows maintain.
  *
- * Not here: the paper's fine-grained retransmission. When a segment is sent again is
- * the endpoint's to say: a classic stack does it with `fine_retransmission`, and
- * Linux's RACK (RFC 8985) does by time what that was for.
+ * Not implemented: the paper's fine-grained retransmission. The endpoint decides
+ * when to retransmit a segment: a classic stack supports fine-grained retransmission
+ * with `fine_retransmission`, and RACK in Linux (RFC 8985) achieves the same purpose
+ * by time.
  *
  * Papers: L. Brakmo, S. O'Malley, L. Peterson, "TCP Vegas: New Techniques for
  * Congestion Detection and Avoidance", SIGCOMM 1994; R. La, J. Walrand, V.

@@ -2,11 +2,11 @@
 /*
  * Veno, as Linux 6.1 behaves.
  *
- * Reno that asks Vegas what a loss means. By the RTT it knows how many of its
- * packets wait in the queue, cwnd (rtt - base) / rtt. With fewer than beta = 3 of
- * them a loss is taken for the radio's, and costs a fifth of the window instead of
- * half; with more, the window grows in every other round trip only, so that the
- * loss comes later.
+ * Veno is Reno that uses the estimate of Vegas to interpret losses. It estimates by
+ * the RTT how many of its packets wait in the queue, cwnd (rtt - base) / rtt. With
+ * fewer than beta = 3 queued packets, Veno attributes a loss to the radio link, and
+ * the loss reduces the window by a fifth instead of half. With more queued packets,
+ * the window grows only in every other round trip, so the next loss occurs later.
  *
  *   +------------+ cwnd >= ssthresh  +-----------+  queue >= beta  +-----------+
  *   | slow start |------------------>| available |---------------->|   full    |
@@ -15,10 +15,10 @@
  *         |      timeout               | loss: 4/5                   | loss: 1/2
  *         +----------------------------+-----------------------------+
  *
- * Differs from Reno: 4/5 instead of half at a loss with a short queue, half the
- * growth with a long one. Unlike Vegas it never shrinks by itself. Linux looks at the
- * RTT of the last ACK; until the connection has three RTTs, and outside state Open,
- * it is Reno.
+ * Differs from Reno: a loss with a short queue reduces the window to 4/5 instead of
+ * half; with a long queue, growth is halved. Unlike Vegas, Veno never reduces the
+ * window without a loss. Linux uses the RTT of the last ACK; until the connection
+ * has three RTT samples, and outside of the state Open, Veno behaves like Reno.
  *
  * Paper: C. P. Fu, S. C. Liew, "TCP Veno: TCP Enhancement for Transmission over
  * Wireless Access Networks", IEEE JSAC 21(2), 2003.

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /*
- * Westwood as published in 2001, before the + (which is `westwood`).
+ * Westwood as published in 2001, before Westwood+ (`westwood`).
  *
- * Every ACK is a sample of the bandwidth: the bytes it acknowledges over the time
- * since the ACK before. A low-pass filter of Tustin's form with the time constant
- * tau makes BWE of the samples, however unevenly they come; a silence of tau / 2
- * counts as a sample of zero. A loss sets ssthresh = BWE * RTTmin, and cwnd to that
- * if it is larger; a timeout sets ssthresh likewise, and cwnd = 1. Where ACKs come
- * in bursts a sample is far above the path's rate, and BWE too large.
+ * Each ACK is a sample of the bandwidth: the acknowledged bytes divided by the time
+ * since the previous ACK. A low-pass filter in Tustin's form, with the time constant
+ * tau, computes the bandwidth estimate BWE from the samples, even if they arrive
+ * irregularly; a silence of tau / 2 counts as a sample of zero. A loss sets ssthresh
+ * = BWE * RTTmin, and sets cwnd to ssthresh if cwnd is larger; a timeout sets
+ * ssthresh in the same way, and cwnd = 1. If ACKs arrive in bursts, a sample is much
+ * higher than the rate of the path, and BWE is too high.
  *
  *   +------------+  cwnd >= ssthresh   +----------------------+
  *   | slow start |-------------------->| congestion avoidance |
@@ -20,23 +21,25 @@
  *        in slow start ssthresh = f5 (a grows)
  *
  * Differs from Reno: window and threshold after a loss. Differs from westwood: a
- * sample at each ACK, the filter, and ssthresh at the loss.
+ * sample at each ACK, the filter, and setting ssthresh at the loss.
  *
  * Papers: S. Mascolo, C. Casetti, M. Gerla, M. Y. Sanadidi, R. Wang, "TCP Westwood:
- * Bandwidth Estimation for Enhanced Transport over Wireless Links", MobiCom 2001.
- * An earlier report of the authors, which studies of Wi-Fi in ns-3 retell, writes
- * f1 to f6 for what follows a loss in congestion avoidance (f1) and in slow start (f2), a
- * timeout in congestion avoidance (f3, f4 the window) and in slow start (f5, f6), and
- * takes, x being BWE * RTTmin, f1(x) = f3(x) = x, f2(x) = f5(x) = x / a, f4 = f6 = 1. The
- * reduction factor a is 1 to begin with and after a loss in congestion avoidance;
- * each loss in slow start, a sign that ssthresh was too high, adds 1/4 to it, each
- * timeout there 1, up to 4. That is `reduction` = 1; in the paper of 2001 a is 1.
+ * Bandwidth Estimation for Enhanced Transport over Wireless Links", MobiCom 2001. An
+ * earlier report of the authors, which ns-3 studies of Wi-Fi quote, defines
+ * functions f1 to f6: f1 applies after a loss in congestion avoidance, f2 after a
+ * loss in slow start, f3 and f4 (the window) after a timeout in congestion
+ * avoidance, f5 and f6 after a timeout in slow start. With x = BWE * RTTmin, f1(x) =
+ * f3(x) = x, f2(x) = f5(x) = x / a, and f4 = f6 = 1. The reduction factor a is 1 at
+ * the beginning and after a loss in congestion avoidance. Each loss in slow start,
+ * which indicates that ssthresh was too high, adds 1/4 to a, and each timeout in
+ * slow start adds 1; the maximum of a is 4. `reduction` = 1 selects this behaviour;
+ * in the paper of 2001, a is always 1.
  *
- * Of the retold code three lines are misprints, as the text around them says: the
- * timeout's test for slow start reads cwin > ssthresh for cwin < ssthresh, the limit of a reads
- * "if (a < 4) a = 4" for a > 4, and "x increases from 1 to 4" is said of a. The
- * branches that would set the window after a timeout to f4 or f6 only where ssthresh is
- * 2 or more give 1 either way.
+ * Three lines of the quoted code are misprints, as the text around them shows: the
+ * test for slow start at a timeout is cwin > ssthresh instead of cwin < ssthresh;
+ * the limit of a is "if (a < 4) a = 4" instead of a > 4; and "x increases from 1 to
+ * 4" refers to a. The branches that set the window after a timeout to f4 or f6 only
+ * if ssthresh is at least 2 result in 1 in both cases.
  */
 #include "cc.h"
 

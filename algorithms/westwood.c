@@ -2,12 +2,12 @@
 /*
  * Westwood+, as Linux 6.1 behaves.
  *
- * The ACKs tell at what rate the path delivers: once a round trip (50 ms at least)
- * the bytes that they acknowledged are divided by the time, and a low-pass filter
- * makes the bandwidth estimate BWE of it. After a loss the window is what fills
- * the path without a queue, BWE * RTTmin, instead of half: a random loss on a
- * radio link, where no queue had built up, costs nothing then, and a congestion
- * loss drains the queue.
+ * Westwood+ measures by the ACKs at which rate the path delivers data: once per
+ * round trip (at least 50 ms), the acknowledged bytes are divided by the time, and a
+ * low-pass filter computes the bandwidth estimate BWE from these samples. After a
+ * loss, the window is BWE * RTTmin, which fills the path without a queue, instead of
+ * half of the window. A random loss on a radio link without a queue therefore does
+ * not reduce the window, and a loss by congestion empties the queue.
  *
  *   +------------+  cwnd >= ssthresh   +----------------------+
  *   | slow start |-------------------->| congestion avoidance |
@@ -23,10 +23,11 @@
  * Bandwidth Estimation for Enhanced Transport over Wireless Links", MobiCom 2001
  * (westwood-2001); L. A. Grieco, S. Mascolo, "Performance Evaluation and Comparison
  * of Westwood+, New Reno, and Vegas TCP Congestion Control", ACM SIGCOMM CCR 34(2),
- * 2004: one sample a round trip, as ACKs that come in bursts made the estimate of
- * 2001 too large. The paper sets ssthresh at the loss (`at_loss`) and filters once,
- * with a pole at 0.9 (`single_filter`); Linux sets it when recovery is complete, and
- * filters twice, with poles at 7/8. Linux counts RTT and time in ticks.
+ * 2004: one sample per round trip, because bursts of ACKs made the estimate of 2001
+ * too high. In the paper, ssthresh is set at the loss (`at_loss`), and there is one
+ * filter with a pole at 0.9 (`single_filter`); Linux sets ssthresh when the recovery
+ * is complete, and uses two filters with poles at 7/8. Linux measures RTT and time
+ * in ticks.
  */
 #include "cc.h"
 

@@ -2,21 +2,25 @@
 /*
  * YeAH, Yet Another High-speed TCP, as Linux 6.1 behaves.
  *
- * Scalable TCP while the queue is short, Reno while it is long. Once a round trip,
- * with base the lowest RTT ever seen and rtt the lowest of the round,
+ * YeAH behaves like Scalable TCP while the queue is short, and like Reno while the
+ * queue is long. Once per round trip, with base, the lowest RTT so far, and rtt, the
+ * lowest RTT of the round trip, it computes
  *
  *	Q = cwnd (rtt - base) / rtt	this flow's packets in the queue
  *	L = (rtt - base) / base		congestion of the network
  *
- * Fast, with Q <= alpha and L <= 1/phy, adds a packet for 100 acknowledged (for the
- * window, where that is less). Slow adds one a round trip; with Q above alpha it also
- * takes Q out of the window at once, half of it at most (decongestion).
+ * The mode Fast, with Q <= alpha and L <= 1/phy, adds one packet for each 100
+ * acknowledged packets (or for each acknowledged window, if the window is smaller).
+ * The mode Slow adds one packet per round trip; if Q is above alpha, Slow also
+ * reduces the window at once by Q, at most by half (decongestion).
  *
- * Reno beside it would fill the room that decongestion makes, and hold YeAH in Slow.
- * So it counts: every round of Slow adds a packet to the window that Reno would have
- * (reno_cwnd, from half the window on), below which nothing is taken out, until more
- * than zeta rounds of Fast. A loss costs Q, at least an eighth of the window and at
- * most half; after rho rounds of Slow in a row, against greedy flows, half.
+ * A competing Reno flow would fill the space that decongestion frees, and keep YeAH
+ * in Slow. YeAH therefore estimates the window that Reno would have: reno_cwnd
+ * starts at half of the window and grows by one packet in each round trip of Slow.
+ * Decongestion does not reduce the window below reno_cwnd. More than zeta round
+ * trips of Fast reset reno_cwnd. A loss reduces the window by Q, by at least an
+ * eighth and at most half; after rho consecutive round trips of Slow, with greedy
+ * competing flows, a loss halves the window.
  *
  *   +------------+ cwnd >= ssthresh  +--------+ Q > alpha or L > 1/phy +--------+
  *   | slow start |------------------>|  fast  |----------------------->|  slow  |
@@ -29,12 +33,13 @@
  *                                        |                         | cwnd -= Q  |
  *                                        +-------------------------+------------+
  *
- * Differs from Reno: the growth of Scalable TCP in Fast, the window less Q after a
+ * Differs from Reno: the growth of Scalable TCP in Fast, the reduction by Q after a
  * loss, and decongestion.
  *
- * The paper's decongestion takes all of Q and sets ssthresh to half the window; Linux
- * takes half the window at most (`epsilon`, 0 = all of it) and sets ssthresh to what is
- * left (`halve_ssthresh` for the paper's).
+ * Decongestion in the paper reduces the window by all of Q and sets ssthresh to half
+ * of the window. In Linux, it reduces the window by at most half (`epsilon`, 0 = by
+ * all of Q) and sets ssthresh to the remaining window (`halve_ssthresh` selects the
+ * behaviour of the paper).
  *
  * Paper: A. Baiocchi, A. Castellani, F. Vacirca, "YeAH-TCP: Yet Another Highspeed TCP",
  * PFLDnet 2007.
