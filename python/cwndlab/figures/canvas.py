@@ -1,7 +1,7 @@
-"""Creating figures and writing them to files, with equal bytes for equal input.
+"""Create figures and write them to files, so that equal input produces equal bytes.
 
-Figures are made without pyplot, so no global state changes and several threads can draw.  To make
-the bytes equal, the identifiers in SVG files have a fixed salt and no file contains a date.
+Figures are created without pyplot, so no global state changes, and several threads can draw. To
+make the bytes equal, identifiers in SVG files have a fixed salt, and no file contains a date.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,9 +15,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 FORMATS = ("svg", "pdf", "png")
-WIDTH_IN = 6.3  # text width of an A4 page with 25 mm margins
+WIDTH_IN = 6.3  # text width of an A4 page with margins of 25 mm
 
-_STYLE: dict[Any, Any] = {  # keys are literals that change from release to release
+_STYLE: dict[Any, Any] = {  # the type of the keys differs between releases of matplotlib
     "axes.axisbelow": True,
     "axes.grid": True,
     "axes.labelcolor": "#222222",
@@ -29,14 +29,14 @@ _STYLE: dict[Any, Any] = {  # keys are literals that change from release to rele
     "axes.titleweight": "bold",
     "figure.constrained_layout.use": True,
     "figure.dpi": 110,
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so it is the same everywhere
+    "font.family": "DejaVu Sans",  # part of matplotlib, so it is the same on all computers
     "font.size": 8.5,
     "grid.color": "#d9d9d9",
     "grid.linewidth": 0.6,
     "legend.edgecolor": "none",
     "legend.framealpha": 0.85,
     "lines.linewidth": 1.2,
-    "pdf.fonttype": 42,  # TrueType: journals refuse Type 3
+    "pdf.fonttype": 42,  # TrueType, because journals refuse Type 3 fonts
     "savefig.dpi": 200,
     "svg.fonttype": "path",
     "svg.hashsalt": "cwndlab",
@@ -75,14 +75,14 @@ def new_figure(
 
 
 def title(axes: Axes, text: str) -> None:
-    """Set a panel's title, unless the text is empty."""
+    """Set the title of a panel, unless the text is empty."""
     if text:
         with house_style():
             axes.set_title(text)
 
 
 def legend_above(axes: Axes, columns: int) -> None:
-    """Put the legend above the axes, where the legend hides no line."""
+    """Place the legend above the axes, where it covers no line."""
     with house_style():
         axes.legend(
             loc="lower left",
@@ -97,10 +97,10 @@ def legend_above(axes: Axes, columns: int) -> None:
 def save_figure(
     figure: Figure, folder: Path, name: str, formats: Sequence[str] = FORMATS
 ) -> list[Path]:
-    """Write a figure as `folder/name.svg`, `.pdf` and `.png`, or only in `formats`.
+    """Write a figure as `folder/name.svg`, `.pdf` and `.png`, or only in the given `formats`.
 
     Raises:
-        ValueError: a format is not one of these three.
+        ValueError: a format is not svg, pdf or png.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written = []

@@ -1,7 +1,7 @@
-"""Fewer points for the same picture: the first, lowest, highest and last of each interval.
+"""Reduce the points of a line: keep the first, lowest, highest and last of each interval.
 
-A screen has a few thousand columns of pixels. A line through these four points of each column looks
-exactly like the line through all points, and no peak or dip is lost.
+A screen has a few thousand columns of pixels. A line through these four points of each column is
+drawn exactly like the line through all points, and no peak or dip is lost.
 """
 
 import numpy as np
@@ -11,14 +11,14 @@ from cwndlab.stats.bootstrap import Floats
 
 
 def decimate(times: npt.ArrayLike, values: npt.ArrayLike, most: int) -> tuple[Floats, Floats]:
-    """Return about `most` points in order, including the extremes of each interval."""
+    """Return about `most` points in order of time, including the extremes of each interval."""
     t, v = np.asarray(times, dtype=np.float64), np.asarray(values, dtype=np.float64)
     kept = kept_points(t, [v], most)
     return t[kept], v[kept]
 
 
 def kept_points(times: Floats, columns: list[Floats], most: int) -> npt.NDArray[np.intp]:
-    """Return the indices of points that keep every column's extremes in each interval."""
+    """Return the indices of points that keep the extremes of each column in each interval."""
     count = len(times)
     if count <= most or count == 0:
         return np.arange(count)
@@ -38,7 +38,7 @@ def kept_points(times: Floats, columns: list[Floats], most: int) -> npt.NDArray[
         for start, stop in zip(starts, stops, strict=True):
             keep[start + int(np.argmin(low[start:stop]))] = True
             keep[start + int(np.argmax(high[start:stop]))] = True
-        # Where a value begins or ends to exist, the line does too.
+        # The line begins and ends where its values begin and end.
         gaps = np.flatnonzero(np.diff(np.isfinite(values).astype(np.int8)) != 0)
         keep[gaps] = True
         keep[gaps + 1] = True

@@ -1,4 +1,4 @@
-"""Distributions over runs or flows: cumulative shares and box plots."""
+"""Draw distributions over runs or flows: cumulative distributions and box plots."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -13,7 +13,7 @@ from cwndlab.figures.style import styles_of
 from cwndlab.results.columns import quantity
 from cwndlab.stats import box_summary, empirical_cdf
 
-_FEWEST_FOR_BOX = 5  # fewer values are shown themselves: quartiles of four say nothing more
+_FEWEST_FOR_BOX = 5  # fewer values are drawn as points, because quartiles are useless
 _LEAST_SPAN = 0.06
 """Smallest length of an axis relative to its values; makes differences below 3 % look small."""
 
@@ -23,7 +23,7 @@ def plot_cdf(
 ) -> None:
     """Draw the cumulative distribution of each contestant's values.
 
-    `of` names, for the axis label, the items that have one value each.
+    `of` names the items that have one value each, for the axis label.
     """
     styles = styles_of(values)
     with house_style():
@@ -55,9 +55,9 @@ def plot_box(
     *,
     has_outliers: bool = True,
 ) -> None:
-    """Draw a box per contestant: quartiles, whiskers to 1.5 IQR, the mean as a cross.
+    """Draw a box for each contestant: quartiles, whiskers to 1.5 IQR, and the mean as a cross.
 
-    For fewer than five values a box would be misleading; the values themselves are drawn instead.
+    Fewer than five values are drawn as points, because a box would be misleading.
     """
     styles = styles_of(values)
     with house_style():
@@ -104,7 +104,7 @@ def plot_box(
 
 
 def _keep_small(axes: Axes, which: Literal["x", "y"]) -> None:
-    """Widen an axis that would make small differences between runs look large."""
+    """Lengthen an axis on which small differences between runs would look large."""
     low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
     missing = _LEAST_SPAN * max(abs(low), abs(high)) - (high - low)
     if missing > 0:

@@ -1,4 +1,4 @@
-"""Effect of a factor: one line per algorithm over the factor's levels, with intervals."""
+"""Draw a factor's effect: a line for each algorithm over the factor's levels, with intervals."""
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -8,12 +8,12 @@ from cwndlab.figures.style import styles_of
 from cwndlab.judge.effects import Effect
 from cwndlab.results.columns import quantity
 
-_APART = 0.008  # of the axis, between two algorithms at a level, so that intervals do not cover
+_APART = 0.008  # distance between two algorithms as a fraction of the axis; separates intervals
 _MOST_LEGEND_COLUMNS = 5
 
 
 def plot_effect(axes: Axes, effect: Effect, column: str) -> None:
-    """Draw each algorithm's mean of a quantity over a factor's levels, with 95 % intervals."""
+    """Draw the mean of a quantity for each algorithm and level of a factor, with 95 % intervals."""
     means = effect.means[column]
     styles = styles_of(means)
     with house_style():
@@ -50,7 +50,7 @@ def plot_effect(axes: Axes, effect: Effect, column: str) -> None:
 
 
 def effect_figure(effect: Effect, column: str) -> Figure:
-    """Return a figure of a quantity over a factor's levels."""
+    """Return a figure of a quantity over the levels of a factor."""
     figure, axes = new_figure()
     plot_effect(axes[0], effect, column)
     return figure

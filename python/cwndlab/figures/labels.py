@@ -1,4 +1,4 @@
-"""Names next to lines and points, which replace a legend and are moved apart if they overlap."""
+"""Place names next to lines and points instead of a legend; overlapping names are moved apart."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 _FONT_SIZE = 8
 _LINE_HEIGHT_PT = 10.0
 _CHARACTER_PT = 5.0
-"""Width of a letter in points at this font size, including a share of the gap to the next name."""
+"""Width of a letter in points, including a part of the gap to the next name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ def name_ticks(axes: Axes, names: Sequence[str]) -> None:
 
 
 def label_line_ends(axes: Axes, labels: Sequence[PlacedLabel]) -> None:
-    """Write each name to the right of the axes, at the height where its line ends."""
-    axes.figure.figure.draw_without_rendering()  # layout first: heights depend on it
+    """Write each name to the right of the axes, at the height of the end of its line."""
+    axes.figure.figure.draw_without_rendering()  # compute the layout, which determines heights
     height_pt = axes.get_window_extent().height * 72 / axes.figure.dpi
     low, high = axes.get_ylim()
     heights = [(label.y - low) / (high - low) * height_pt for label in labels]
@@ -57,9 +57,9 @@ def label_line_ends(axes: Axes, labels: Sequence[PlacedLabel]) -> None:
 
 
 def spread(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Move places as little as needed to be `gap` apart and between `low` and `high`."""
+    """Move places as little as possible, until their distance is `gap`, from `low` to `high`."""
     order = sorted(range(len(places)), key=lambda at: places[at])
-    groups: list[tuple[float, list[int]]] = []  # (centre, members) of labels that touch
+    groups: list[tuple[float, list[int]]] = []  # (centre, members) of labels that touch each other
     for at in order:
         groups.append((min(max(places[at], low), high), [at]))
         while len(groups) > 1 and _touch(groups[-2], groups[-1], gap):

@@ -1,4 +1,4 @@
-"""A picture of a saturated link: capacity, delay and queue over time."""
+"""Plot a saturated link: capacity, delay and queue over time."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _PANELS = ("capacity (Mbit/s)", "delay, one way (ms)", "queue (packets)")
 
 
 def plot_link(spec: str, out: Path, duration: str) -> Path:
-    """Plot each direction that has a rate, and return the path of the picture.
+    """Plot each direction of a link that has a rate, and return the path of the picture.
 
     Raises:
-        LinkError: the file name has an unknown suffix, or the link has no rate to plot.
+        LinkError: the suffix of the file name is unknown, or the link has no rate.
     """
     if out.suffix not in _ENDINGS:
         msg = f"{out}: choose a file name that ends in {', '.join(_ENDINGS)}"
@@ -55,8 +55,8 @@ def plot_link(spec: str, out: Path, duration: str) -> Path:
 
 
 def draw_link(title: str, found: dict[Direction, Saturated], lines: list[str]) -> Figure:
-    """Plot the directions side by side, and list the parts of the link below the plots."""
-    # A ratio that never changes has no effect.
+    """Plot both directions next to each other, and list the parts of the link below the plots."""
+    # A constant SINR is not plotted.
     has_ratio = any(np.ptp(each.block_sinr_db) > 0 for each in found.values() if each.has_blocks)
     panels = [*_PANELS, *(["SINR (dB)"] if has_ratio else [])]
     figure, axes = plt.subplots(
@@ -82,7 +82,7 @@ def draw_link(title: str, found: dict[Direction, Saturated], lines: list[str]) -
 
 
 def _draw(axes: list[Axes], saturated: Saturated) -> None:
-    """Draw the panels of one direction, top to bottom."""
+    """Draw the panels of one direction, from top to bottom."""
     rates_mbit_s = saturated.rates_mbit_s(_BIN_MS)
     times_s = np.arange(len(rates_mbit_s)) * _BIN_MS / 1000
     axes[0].step(times_s, rates_mbit_s, where="post", linewidth=0.8)

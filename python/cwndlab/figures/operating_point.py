@@ -1,8 +1,8 @@
-"""Delivery rate and round-trip time over data in flight: the operating point of a flow.
+"""Plot delivery rate and round-trip time over data in flight: the operating point of a flow.
 
-Up to the bandwidth-delay product (BDP), more data in flight increase the delivery rate; from there
-to BDP plus queue they only increase the delay; beyond that, packets are lost (N. Cardwell et al.,
-"BBR: Congestion-based congestion control", ACM Queue 14 (2016), figure 1).
+Below the bandwidth-delay product (BDP), more data in flight increases the delivery rate. Between
+BDP and BDP plus queue, more data increases only the delay. Above BDP plus queue, packets are lost
+(N. Cardwell et al., "BBR: Congestion-based congestion control", ACM Queue 14 (2016), figure 1).
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ def operating_point_figure(
     bdp_pkts: float | None = None,
     queue_pkts: float | None = None,
 ) -> Figure:
-    """Return a figure of two panels over packets in flight, with the known capacities marked."""
+    """Return a figure of both quantities over packets in flight, with known capacities marked."""
     figure, axes = new_figure(2, height_in=4.6, share_x=True)
     rate = "delivery_rate_mbit_s" if _has(samples, "delivery_rate_mbit_s") else "throughput_mbit_s"
     for panel, column in zip(axes, (rate, "rtt_ms"), strict=True):
@@ -39,7 +39,7 @@ def operating_point_figure(
 def plot_over_inflight(
     axes: Axes, samples: pl.DataFrame, column: str, *, contestant: str = "algorithm"
 ) -> None:
-    """Draw one dot per sample: the quantity against the packets in flight."""
+    """Draw a quantity against the packets in flight, with one dot for each sample."""
     names = samples[contestant].unique(maintain_order=True).to_list()
     with house_style():
         for name, style in styles_of(names).items():
@@ -64,7 +64,7 @@ def plot_over_inflight(
 def mark_capacity(
     axes: Axes, *, bdp_pkts: float | None, queue_pkts: float | None, is_named: bool
 ) -> None:
-    """Mark the BDP, which fills the path, and BDP + queue, which fills the queue as well."""
+    """Mark the BDP, at which the path is full, and BDP + queue, at which the queue is full too."""
     places = []
     if bdp_pkts is not None:
         places.append((bdp_pkts, "BDP"))

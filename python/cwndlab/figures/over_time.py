@@ -1,4 +1,4 @@
-"""Throughput, round-trip time, window and queue over time, with losses marked."""
+"""Plot throughput, round-trip time, window and queue over time, with losses marked."""
 
 from collections.abc import Iterator, Sequence
 
@@ -29,7 +29,7 @@ def plot_over_time(
 ) -> None:
     """Draw a quantity over time for one run of each contestant, with a line for each flow.
 
-    Short strokes at the top edge, in the contestant's colour, mark losses and timeouts in `events`.
+    Short strokes at the upper edge, in the contestant's colour, mark the losses in `events`.
     """
     about = quantity(column)
     names = samples[contestant].unique(maintain_order=True).to_list()
@@ -59,7 +59,7 @@ def over_time_figure(
     events: pl.DataFrame | None = None,
     heading: str = "",
 ) -> Figure:
-    """Return a figure with one panel for each quantity, over a shared time axis."""
+    """Return a figure with one panel for each quantity; all panels share the time axis."""
     shown = [name for name in columns if name in samples.columns and samples[name].count() > 0]
     figure, axes = new_figure(max(1, len(shown)), height_in=0.5 + 1.55 * len(shown), share_x=True)
     for panel, column in zip(axes, shown, strict=False):
@@ -76,7 +76,7 @@ def window_figure(
     events: pl.DataFrame | None = None,
     heading: str = "",
 ) -> Figure:
-    """Return a figure of window and slow-start threshold with one panel per contestant."""
+    """Return a figure of window and slow-start threshold, with one panel for each contestant."""
     names = samples[contestant].unique(maintain_order=True).to_list()
     figure, axes = new_figure(
         max(1, len(names)), height_in=0.5 + 1.35 * len(names), share_x=True, share_y=True
@@ -100,7 +100,7 @@ def plot_window(
     contestant: str = "algorithm",
     events: pl.DataFrame | None = None,
 ) -> None:
-    """Draw one contestant's window as a solid and slow-start threshold as a dashed line."""
+    """Draw a contestant's window as a solid line and its slow-start threshold as a dashed line."""
     name = str(samples[contestant][0])
     style = styles_of([name])[name]
     with house_style():
@@ -143,16 +143,16 @@ def flow_lines(samples: pl.DataFrame, column: str) -> Iterator[tuple[Floats, Flo
 
 
 def is_loss(event: str) -> bool:
-    """Whether an event shows that the sender noticed a loss: a fast recovery or a timeout.
+    """Return whether an event is a loss that the sender noticed: a fast recovery or a timeout.
 
-    The path's own events (`queue_overflow`, `link_loss`) do not count: each lost packet causes one,
-    but a sender reacts only once to many lost packets.
+    Events of the path (`queue_overflow`, `link_loss`) do not count: each lost packet causes one,
+    but a sender reacts only once to several losses in a round trip.
     """
     return event in _NOTICED_LOSSES
 
 
 def loss_times(events: pl.DataFrame) -> list[float]:
-    """Return the times of losses and timeouts in seconds."""
+    """Return the times of the losses that the sender noticed, in seconds."""
     return [
         float(at)
         for at, name in zip(events["t_s"], events["event"], strict=True)
@@ -171,7 +171,7 @@ def _mark_losses(axes: Axes, events: pl.DataFrame, contestant: str) -> None:
     styles = styles_of(events[contestant].unique(maintain_order=True).to_list())
     for name, style in styles.items():
         times = loss_times(events.filter(pl.col(contestant) == name))
-        if not len(times):  # a line without a point, unclipped, has no place in the layout
+        if not len(times):  # a line without points disturbs the layout
             continue
         axes.plot(
             times,

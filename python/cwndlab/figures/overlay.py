@@ -1,4 +1,4 @@
-"""Several congestion windows in one picture, with enlarged time intervals below."""
+"""Plot several congestion windows in one picture, with enlarged time intervals below it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ PlottedLine = tuple[Floats, Floats]
 
 @dataclass(frozen=True, slots=True)
 class Zoom:
-    """A time interval to enlarge."""
+    """A time interval that is enlarged in a separate panel."""
 
     title: str
     start_s: float
@@ -37,8 +37,8 @@ def overlay_figure(
 ) -> Figure:
     """Plot the windows over the whole time, and each enlarged interval in a panel below.
 
-    `paper_label` is the label of a second axis with the same numbers, for a paper that gives the
-    wrong unit on its axis.
+    `paper_label` is the label of a second axis with the same numbers, for a paper whose axis is
+    labelled with a wrong unit.
     """
     rows = 1 + len(zooms)
     figure, axes = new_figure(rows, height_in=0.6 + 2.1 * rows)
@@ -70,7 +70,7 @@ def plot_windows(
     with house_style():
         for name, style in styles_of(lines).items():
             times, values = lines[name]
-            # One point more on both sides, so that lines run to the panel's edges.
+            # One additional point on each side, so that lines extend to the panel's edges.
             first = max(0, int(np.searchsorted(times, start_s)) - 1)
             last = int(np.searchsorted(times, stop_s)) + 1
             shown_times, shown = decimate(times[first:last], values[first:last], _MOST_POINTS)
@@ -91,7 +91,7 @@ def plot_windows(
 
 
 def add_paper_axis(axes: Axes, label: str) -> None:
-    """Add a second axis with the same numbers and the paper's label."""
+    """Add a second axis with the same numbers and the label of the paper."""
     with house_style():
         twin = axes.secondary_yaxis("right")
         twin.set_ylabel(label, color="#666666")

@@ -1,4 +1,4 @@
-"""Comparisons of contestants: bars with intervals, and throughput against delay."""
+"""Plot comparisons of contestants: bars with intervals, and throughput against delay."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ from cwndlab.text.wording import format_number
 
 
 def plot_bars(axes: Axes, comparison: Comparison, column: str) -> None:
-    """Draw each contestant's mean of a quantity with its 95 % interval."""
+    """Draw the mean of a quantity for each contestant, with its 95 % interval."""
     styles = styles_of(comparison.contestants)
     with house_style():
         for at, name in enumerate(comparison.contestants):
@@ -46,7 +46,7 @@ def plot_bars(axes: Axes, comparison: Comparison, column: str) -> None:
 
 
 def plot_grouped_bars(axes: Axes, means: Mapping[str, Mapping[str, Interval]], column: str) -> None:
-    """Draw groups of bars: for each level, the mean of each contestant with its 95 % interval."""
+    """Draw a group of bars for each level: the mean of each contestant with its 95 % interval."""
     styles = styles_of(means)
     levels = list(dict.fromkeys(level for own in means.values() for level in own))
     width = 0.8 / max(1, len(means))
@@ -80,9 +80,9 @@ def plot_throughput_delay(
     throughput: str = "goodput_mbit_s",
     delay: str = "rtt_p50_ms",
 ) -> None:
-    """Draw each contestant as a point with its intervals; better is up and left.
+    """Draw each contestant as a point with intervals; points are better further up and left.
 
-    The grey line joins the Pareto front: points that no other point beats in both quantities.
+    The grey line connects the Pareto front: points that no other point beats in both quantities.
     """
     styles = styles_of(comparison.contestants)
     points = [
@@ -122,7 +122,7 @@ def plot_throughput_delay(
         axes.margins(x=0.18)
         if points:
             _show_what_matters(axes, float(ups.min()), float(ups.max()), comparison.smallest_effect)
-        # Above the plot, where no point is.
+        # Above the plot, because the plot's points cannot cover this place.
         axes.annotate(
             "\N{NORTH WEST ARROW} better",
             xy=(1, 1),
@@ -136,7 +136,7 @@ def plot_throughput_delay(
 
 
 def _show_what_matters(axes: Axes, least: float, most: float, effect: float) -> None:
-    """Shade the range that counts as equal to the best, and keep this range small on the axis."""
+    """Shade the range of negligible differences from the best, and keep it small on the axis."""
     span = max(most - least, 4 * effect * most)
     axes.set_ylim(max(0.0, most - 1.15 * span), most + 0.3 * span)
     axes.axhspan((1 - effect) * most, most, color="#eef2f0", zorder=0)
@@ -153,7 +153,7 @@ def _show_what_matters(axes: Axes, least: float, most: float, effect: float) -> 
 
 
 def _reach(interval: Interval) -> tuple[float, float]:
-    """Return how far the interval extends below and above the estimate; 0 for a single run."""
+    """Return the distances of the interval's bounds from the estimate; 0 for a single run."""
     if interval.low is None or interval.high is None:
         return 0.0, 0.0
     return max(0.0, interval.estimate - interval.low), max(0.0, interval.high - interval.estimate)

@@ -1,10 +1,10 @@
-"""Colours, line styles and markers: fixed by algorithm, equal in all figures and reports.
+"""Colours, line styles and markers of algorithms, identical in all figures and reports.
 
-The hues come from Okabe and Ito (2008) and Tol's "muted" set.  Their lightness is adjusted to make
-each colour visible on white and on dark pages (contrast of at least 3:1, WCAG 2.1 section 1.4.11)
-and to make colours that are often shown together distinguishable with every kind of colour vision;
-tests compute both.  Dashes and markers carry the same information as the colours, for print in grey
-and for colour-blind readers.
+The hues come from Okabe and Ito (2008) and from Tol's "muted" set. Their lightness is adjusted for
+two purposes: each colour is visible on white and on dark pages (contrast of at least 3:1, WCAG 2.1
+section 1.4.11), and colours that are often shown together are distinguishable with all types of
+colour vision. Tests compute both properties. Dashes and markers also identify each algorithm, for
+print in grey and for colour-blind readers.
 """
 
 import re
@@ -25,17 +25,17 @@ class Style:
     """Colours, dashes and marker of one algorithm."""
 
     colour: str
-    """Colour on white paper, #rrggbb."""
+    """Colour on white paper, in the form #rrggbb."""
     dark_colour: str
-    """Colour on a dark page, #rrggbb."""
+    """Colour on a dark page, in the form #rrggbb."""
     dashes: tuple[float, ...]
     """Lengths of dashes and gaps in points; empty for a solid line."""
     marker: str
-    """Marker, as a matplotlib marker code."""
+    """Code of the marker in matplotlib."""
 
     @property
     def line_style(self) -> str | tuple[float, tuple[float, ...]]:
-        """Line style in the form that matplotlib takes."""
+        """Line style in the form that matplotlib accepts."""
         return (0.0, self.dashes) if self.dashes else "-"
 
 
@@ -84,7 +84,7 @@ _SPARE_NAMES = ("hybla", "htcp", "bic", "illinois", "yeah", "veno", "scalable", 
 
 
 def style_of(name: str) -> Style:
-    """Return an algorithm's style; the style of an unknown name is derived from the name."""
+    """Return the style of an algorithm; the style of an unknown name is derived from the name."""
     known = _known(name)
     if known is not None:
         return known
@@ -92,9 +92,9 @@ def style_of(name: str) -> Style:
 
 
 def styles_of(names: Iterable[str]) -> dict[str, Style]:
-    """Return the styles of contestants that are drawn together; unknown names get unused styles.
+    """Return the styles of contestants drawn together; unknown names receive unused styles.
 
-    Known algorithms always keep their own style.
+    Known algorithms always keep their own styles.
     """
     wanted = list(dict.fromkeys(names))
     chosen = {name: known for name in wanted if (known := _known(name)) is not None}
@@ -109,7 +109,7 @@ def styles_of(names: Iterable[str]) -> dict[str, Style]:
 
 
 def known_names() -> tuple[str, ...]:
-    """Return the names of the algorithms that have a style of their own."""
+    """Return the names of the algorithms that have a predefined style."""
     return tuple(_STYLES)
 
 
@@ -120,7 +120,7 @@ def _known(name: str) -> Style | None:
 
 
 def _variation(name: str) -> Style | None:
-    """Return the style of a variant such as "cubic, 2.6.24", in its algorithm's colour."""
+    """Return the style of a variant such as "cubic, 2.6.24", in the colour of its algorithm."""
     base = _BASE.match(name)
     if base is None:
         return None

@@ -1,1 +1,1 @@
-"""Judge which algorithm is better, by how much, and with what certainty."""
+"""Judge which congestion control algorithm is better, by how much, and with which certainty."""

@@ -1,4 +1,4 @@
-"""Decisions from results, one for each setting and direction."""
+"""Decide which algorithm is best, for each setting and direction of a study's results."""
 
 from __future__ import annotations
 
@@ -30,36 +30,36 @@ if TYPE_CHECKING:
 
 
 class Measured(WithSeries, Protocol):
-    """Results in a folder."""
+    """Results that are stored in a folder."""
 
     @property
     def path(self) -> Path:
-        """The folder of the results."""
+        """Folder that contains the results."""
 
 
 class Answerable(Measured, Protocol):
-    """The part of `cwndlab.Results` that answers read."""
+    """Part of the interface of `cwndlab.Results` that the functions of this module need."""
 
     def beside(self, name: str) -> Measured | None:
-        """Return the results in this subfolder; None if there are none."""
+        """Return the results in the subfolder `name`; return None if it contains no results."""
 
     def scenario(self, cell: Mapping[str, object]) -> Mapping[str, Any] | None:
-        """Return the scenario of a cell; None if it is not known."""
+        """Return the scenario of a cell of the study; return None if the scenario is unknown."""
 
     def queue(self, cell: Mapping[str, object]) -> QueueSize | None:
-        """Return the size of a cell's queue; None if the queue has no size."""
+        """Return the size of the queue in a cell of the study; return None if it has no size."""
 
 
 BASELINE = "cubic"
-"""The congestion control of most hosts, with which answers are compared."""
+"""Default baseline: the congestion control algorithm that most hosts use."""
 
 CLASS = "users"
-"""Name of the factor whose levels are classes of users."""
+"""Name of the study factor whose levels are classes of users."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A decision and the runs behind it."""
+    """A decision and the comparison of runs on which it is based."""
 
     decision: Decision
     comparison: Comparison
@@ -67,26 +67,26 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Decisions for a goal: one per setting, and one for all settings combined."""
+    """Decisions for one goal: one for each setting, and one for all settings combined."""
 
     settings: tuple[Answer, ...]
-    """One answer for each setting and direction, in the order of the study."""
+    """One decision for each setting and direction, in the order of the study."""
     together: Decision
-    """Decision for the only setting, or for the population of settings."""
+    """Decision for all settings combined, or for the only setting."""
 
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """Additional evidence for an answer, beyond the runs on its link."""
+    """Evidence for a decision in addition to the runs on the link itself."""
 
     networks: Measured | None = None
-    """Runs on networks like the link."""
+    """Runs on simulated networks similar to the link."""
     coexistence: Measured | None = None
-    """Runs in which several flows share the link."""
+    """Runs in which flows of several algorithms share the link."""
     mixes: Measured | None = None
-    """Runs in which the recommended algorithm competes with others, in all mixes."""
+    """Runs in which the recommended algorithm competes with others, in every mix of flows."""
     weights: Weights | None = None
-    """Weights of the settings if these are classes of users. If None, weights are equal."""
+    """Weights of the settings, if each setting is a class of users. If None, weights are equal."""
 
 
 def answers(
@@ -96,11 +96,11 @@ def answers(
     baseline: str = BASELINE,
     knowledge: Knowledge,
 ) -> Answers | None:
-    """Decide a goal in every setting and direction; None if no run has a result.
+    """Decide a goal in each setting and direction; return None if no run has a result.
 
-    Without a goal, a default is chosen that fits the quantities measured in the first setting. Each
-    decision also contains the evidence in `knowledge`, and the record of earlier advice for its
-    class of networks.
+    If `goal` is None, choose a default goal that fits the quantities measured in the first
+    setting. Each decision also contains the evidence in `knowledge`, and the record of how often
+    earlier advice for the same class of networks agreed with measurements.
     """
     directions = compare_directions(results, beside=measures_of_flows(results))
     if not directions:
@@ -133,7 +133,7 @@ def answers(
 
 
 def known_of(results: Answerable, weights: Weights | None) -> Knowledge:
-    """Return the evidence stored in folders below the results."""
+    """Return the additional evidence that is stored in subfolders of the results."""
     networks, coexistence, mixes = map(results.beside, (NETWORKS, COEXISTENCE, MIXES))
     return Knowledge(networks, coexistence, mixes, weights)
 
@@ -146,7 +146,7 @@ def answer(
     scenario: Mapping[str, Any] | None,
     knowledge: Knowledge,
 ) -> Decision:
-    """Decide a goal in one setting, with all available evidence."""
+    """Decide a goal in one setting, using all available evidence."""
     decision = decide(comparison, goal, baseline=baseline)
     if scenario is None or scenario["path"]["kind"] == "live":
         decision = replace(decision, is_measured=True)
@@ -154,7 +154,7 @@ def answer(
         reality, host = reality_of(class_of(scenario)), simulated_host(scenario)
         decision = replace(decision, reality=reality, host=host)
     if comparison.cell:
-        return decision  # what lies beside the runs is of all settings together
+        return decision  # the runs in subfolders belong to all settings together
     return _with(knowledge, decision, comparison.contestants, runs_of(comparison, goal))
 
 
@@ -165,9 +165,9 @@ def answer_together(
     baseline: str,
     knowledge: Knowledge,
 ) -> Decision | None:
-    """Decide a goal for all settings together, as classes of users with weights.
+    """Decide a goal for all settings together: each setting is a weighted class of users.
 
-    Return None for a single setting, or if the settings have different algorithms.
+    Return None for a single setting, or if the settings do not compare the same algorithms.
     """
     names = settings[0][1].contestants
     if len(settings) == 1 or any(set(each.contestants) != set(names) for _, each in settings):
@@ -184,7 +184,7 @@ def answer_together(
 
 
 def class_name(comparison: Comparison, title: str) -> str:
-    """Return a setting's name as a class of users."""
+    """Return the name of a setting for use as the name of a class of users."""
     return str(comparison.cell[CLASS]) if set(comparison.cell) == {CLASS} else title
 
 
@@ -197,7 +197,7 @@ def _in_order(comparison: Comparison, names: tuple[str, ...], goal: Goal) -> Gai
 def _with(
     knowledge: Knowledge, decision: Decision, names: tuple[str, ...], runs: GainsAndCosts
 ) -> Decision:
-    """Return the decision with the evidence from coexistence and from similar networks."""
+    """Return the decision, completed with results for similar networks and competing flows."""
     return replace(
         decision,
         networks=_networks(knowledge, decision, names, runs),
@@ -206,7 +206,7 @@ def _with(
 
 
 def _encounters(knowledge: Knowledge, decision: Decision) -> tuple[Coexistence, ...]:
-    """Return the encounters of the decision's first algorithm with CUBIC and with itself."""
+    """Return results of the recommended algorithm in competition with CUBIC and with itself."""
     beside, first = knowledge.coexistence, decision.first
     if beside is None or first is None:
         return ()
@@ -216,7 +216,7 @@ def _encounters(knowledge: Knowledge, decision: Decision) -> tuple[Coexistence, 
 def _networks(
     knowledge: Knowledge, decision: Decision, names: tuple[str, ...], runs: GainsAndCosts
 ) -> Networks | None:
-    """Return the decision's result on networks like the link; None if none were run."""
+    """Return the result on similar networks; return None if no such networks were simulated."""
     beside = knowledge.networks
     if beside is None or decision.first is None:
         return None
@@ -226,7 +226,7 @@ def _networks(
 
 
 def class_of(scenario: Mapping[str, Any]) -> str | None:
-    """Return the class of a scenario's network: a radio technology or `wifi`; None for wires."""
+    """Return the class of a network: its radio technology or `wifi`; return None for wires."""
     path = scenario["path"]
     if path["kind"] == "cell":
         return str(path["radio"]["kind"])
@@ -234,7 +234,7 @@ def class_of(scenario: Mapping[str, Any]) -> str | None:
 
 
 def goal_measured(comparison: Comparison) -> Goal:
-    """Return the default goal, which depends on the measured quantities."""
+    """Return the default goal for the quantities that were measured."""
     if comparison.has(SHORT_TRANSFERS.gain):
         return SHORT_TRANSFERS
     return BALANCE if comparison.has("log_queueing_delay") else THROUGHPUT

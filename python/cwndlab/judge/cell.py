@@ -1,4 +1,4 @@
-"""One cell of a study: its contestants and their measurements."""
+"""One cell of a study: the algorithms compared in one setting, and their measurements."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,10 +11,10 @@ from cwndlab.results.columns import Better, quantity
 from cwndlab.stats.bootstrap import Floats
 
 GEOMETRIC = frozenset({"completion_ms"})
-"""Columns whose average is the geometric mean, because their ratios matter."""
+"""Columns that are averaged with the geometric mean, because their ratios matter."""
 
 CONTESTANT = "contestant"
-"""Column of flows that names the contestant to which the result belongs."""
+"""Name of the column that identifies the algorithm or variant to which a flow belongs."""
 
 _NOT_RECORDED = {
     "run": pl.String,
@@ -27,29 +27,29 @@ _NOT_RECORDED = {
 
 @dataclass(frozen=True)
 class Comparison:
-    """The contestants of one cell, with one value of every quantity per repetition.
+    """Algorithms or variants compared in one setting, with one value per repetition and quantity.
 
-    All arrays of a comparison have one entry per repetition, in the same order. An entry is NaN if
-    the contestant has no such run, or if the run has no such value.
+    All arrays have one entry for each repetition, in the same order. An entry is NaN if the
+    algorithm has no run in this repetition, or if the quantity was not measured in the run.
     """
 
     cell: Mapping[str, object]
     contestants: tuple[str, ...]
     seeds: tuple[int, ...]
-    """Seeds of all runs of the cell."""
+    """Random seeds of all runs of the cell."""
     repetitions: int
     is_paired: bool
-    """Whether all contestants ran with the same seed in each repetition."""
+    """Whether all algorithms ran with the same random seed in each repetition."""
     values: Mapping[str, Mapping[str, Floats]]
     runs: Mapping[str, tuple[str | None, ...]]
-    """Key of the run behind each value, by contestant."""
+    """For each contestant, the key of the run from which each value comes."""
     flow_ids: Mapping[str, tuple[int, ...]]
-    """Flow numbers of each contestant within its runs."""
+    """For each contestant, the numbers of its flows within a run."""
     flows_per_run: int
     not_sent: Mapping[str, str] = field(default_factory=dict)
-    """The algorithm that the study names, for contestants whose data another algorithm sent."""
+    """Algorithm named in the study, for contestants whose data a different algorithm sent."""
     is_per_flow: bool = False
-    """Whether sums are per flow, because contestants have different numbers of flows."""
+    """Whether totals are divided by the number of flows, because contestants' numbers differ."""
     smallest_effect: float = stats.SMALLEST_EFFECT
     confidence: float = stats.CONFIDENCE
     _intervals: dict[tuple[str, str], stats.Interval | None] = field(
@@ -60,39 +60,39 @@ class Comparison:
     )
 
     def named(self, contestant: str) -> str:
-        """Return the algorithm that the study names for a contestant, even if another sent."""
+        """Return the algorithm that the study names for a contestant, even if another one sent."""
         return self.not_sent.get(contestant, contestant)
 
     @property
     def is_contest(self) -> bool:
-        """Whether contestants ran against each other in the same runs."""
+        """Whether the contestants competed in the same runs."""
         keys = [run for runs in self.runs.values() for run in runs if run is not None]
         return len(set(keys)) < len(keys)
 
     @property
     def name(self) -> str:
-        """Settings of the cell in readable form; empty if the study has only one cell."""
+        """Levels of the cell's factors as text; empty if the study has only one cell."""
         return ", ".join(f"{key} {value}" for key, value in self.cell.items())
 
     @property
     def is_one_run(self) -> bool:
-        """Whether every contestant ran only once, which leaves the uncertainty unknown."""
+        """Whether each contestant ran only once, so that the uncertainty is unknown."""
         return self.repetitions == 1
 
     @property
     def is_deterministic(self) -> bool:
-        """Whether there are several repetitions and all of them gave the same values."""
+        """Whether there are several repetitions and all of them produced the same values."""
         if self.is_one_run:
             return False
         intervals = [self.interval(name, "goodput_mbit_s") for name in self.contestants]
         return all(interval is None or interval.is_constant for interval in intervals)
 
     def has(self, column: str) -> bool:
-        """Whether any contestant has a value of this quantity."""
+        """Whether any contestant has a value of the quantity `column`."""
         return any(self.finite(name, column).size for name in self.contestants)
 
     def finite(self, contestant: str, column: str) -> Floats:
-        """Return the contestant's values, without missing ones."""
+        """Return the values of a contestant without missing values."""
         values = self.values[contestant].get(column)
         if values is None:
             return np.empty(0)
@@ -100,7 +100,7 @@ class Comparison:
         return finite
 
     def interval(self, contestant: str, column: str) -> stats.Interval | None:
-        """Return the average over runs with its interval; None if there is no value."""
+        """Return the mean over runs with its confidence interval; return None without values."""
         key = (contestant, column)
         if key not in self._intervals:
             values = self.finite(contestant, column)
@@ -128,7 +128,7 @@ class Comparison:
         return choose(means, key=lambda name: means[name])
 
     def difference(self, contestant: str, other: str, column: str) -> stats.Difference | None:
-        """Compare two contestants pair by pair; None if there are no pairs or the mean is zero."""
+        """Compare two contestants by pairs of runs; None without pairs or if the mean is 0."""
         key = (contestant, other, column)
         if key not in self._differences:
             self._differences[key] = self._compare(contestant, other, column)
@@ -155,11 +155,11 @@ class Comparison:
         return {name: run for name, run in found.items() if run is not None}
 
     def representative_rows(self, read: Callable[..., pl.DataFrame]) -> pl.DataFrame:
-        """Return the rows of the representative runs, with a column `contestant`.
+        """Return the rows of the representative runs, with an additional column `contestant`.
 
-        `read` returns the rows of a table, as `Results.samples` does. A contestant gets the rows of
-        its own flows and the rows that concern every flow. A table that was not recorded has no
-        rows.
+        `read` returns the rows of a table, as `Results.samples` does. Each contestant receives the
+        rows of its own flows and the rows that concern all flows. A table that was not recorded has
+        no rows.
         """
         runs = self.representative_runs()
         rows = read(run=list(runs.values()))
@@ -175,8 +175,9 @@ class Comparison:
     def representative_run(self, contestant: str) -> str | None:
         """Return the key of the contestant's most representative run.
 
-        This is the run nearest to the mean over runs in goodput, round-trip time and number of
-        timeouts (HSDPA paper, 2010, section V), each in units of its own standard deviation.
+        The most representative run is the run nearest to the mean over runs in goodput, round-trip
+        time and number of timeouts (HSDPA paper, 2010, section V). Each distance is measured in
+        standard deviations of the quantity.
         """
         present = [at for at, run in enumerate(self.runs[contestant]) if run is not None]
         if not present:

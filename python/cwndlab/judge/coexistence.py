@@ -1,14 +1,15 @@
 """Coexistence: the effect of an algorithm's flows on competing flows, and vice versa.
 
-*Harm* is defined as by Ware, Mukerjee, Seshan and Sherry, Beyond Jain's Fairness Index (HotNets
-2019): the share by which a metric of a flow in competition (`beside`) is worse than the same metric
-when the flow runs alone. Harm is (alone - beside) / alone if more is better, and (beside - alone) /
-beside if less is better. Harm that another flow of the neighbour's own algorithm would do is
-acceptable; harm beyond that is *excess*. The paper's formula has no bound for a benefit, so a
-benefit is computed as the same share with the opposite sign. All values thus lie between -1 and 1.
+*Harm* is defined by Ware, Mukerjee, Seshan and Sherry, Beyond Jain's Fairness Index (HotNets
+2019): the fraction by which a metric of a flow in competition (`beside`) is worse than the same
+metric when the flow runs alone. Harm is (alone - beside) / alone if higher values are better, and
+(beside - alone) / beside if lower values are better. A flow may be harmed as much as by another
+flow that uses the same algorithm as itself; any additional harm is *excess*. The paper's formula
+has no bound for a benefit. Therefore, a benefit is computed as the same fraction with the opposite
+sign, so that all values lie between -1 and 1.
 
-Each encounter has the same seeds as the runs alone with which it is compared. Every value is a mean
-over repetitions with its interval.
+A run with competition and the runs alone with which it is compared have the same random seeds.
+Each value is a mean over repetitions with its confidence interval.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 STARVING_SHARE = 0.25
-"""Fraction of the fair share below which a flow is starved."""
+"""A flow that gets less than this fraction of its fair share is called starved."""
 
 
 class Metric(StrEnum):
-    """A quantity that competing flows may harm."""
+    """A quantity of a flow that competing flows may make worse."""
 
     THROUGHPUT = "throughput"
     DELAY = "delay"
@@ -41,44 +42,44 @@ class Metric(StrEnum):
     LOSS = "loss"
 
 
-_CONFIDENCE_OF_ONE = 1 - 0.05 / len(Metric)  # Bonferroni's, of four intervals that hold together
+_CONFIDENCE_OF_ONE = 1 - 0.05 / len(Metric)  # Bonferroni correction: four intervals hold together
 
 
 @dataclass(frozen=True, slots=True)
 class Harm:
-    """Harm to each metric relative to the flow alone, from -1 to 1; None if not measured."""
+    """Harm to each metric compared with the flow alone, from -1 to 1; None if not measured."""
 
     throughput: stats.Interval | None
     delay: stats.Interval | None
-    """Harm to the 95th percentile of queueing delay."""
+    """Harm to the 95th percentile of the queueing delay."""
     completion: stats.Interval | None
     """Harm to the completion time of short transfers; None in mixes without short transfers."""
     loss: stats.Interval | None
-    """Harm to the share of retransmitted packets."""
+    """Harm to the percentage of retransmitted packets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coexistence:
-    """Coexistence of a candidate and its neighbour in one mix."""
+    """Results of a candidate algorithm and a neighbour algorithm that compete in one mix."""
 
     candidate: str
     neighbour: str
     mix: Mix
     share_pct: stats.Interval | None
-    """Share that a candidate's flow gets in competition with a neighbour's flow, in per cent."""
+    """Percentage of the goodput that a candidate's flow gets next to one of the neighbour's."""
     done: Harm
-    """Harm done to the neighbour by the candidate."""
+    """Harm that the candidate does to the neighbour."""
     accepted: Harm
-    """Harm done to the neighbour by flows of its own algorithm in the same mix."""
+    """Harm that the neighbour's own algorithm does to the neighbour in the same mix."""
     excess: Harm
-    """Harm done minus harm accepted, per repetition; simultaneous 95 % intervals."""
+    """For each repetition, harm done minus harm accepted, with simultaneous 95 % intervals."""
     suffered: Harm
-    """Harm that the candidate suffers in competition with this neighbour."""
+    """Harm that the candidate suffers in competition with the neighbour."""
     starved: str | None
-    """Algorithm whose flows got less than `STARVING_SHARE` of a fair share; None if neither."""
+    """Algorithm whose flows got less than `STARVING_SHARE` of a fair share; None if no flow did."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the encounter as a dictionary, for JSON."""
+        """Return the results of the competition as a dictionary, for JSON."""
         share = self.share_pct
         return {
             "candidate": self.candidate,
@@ -95,13 +96,13 @@ class Coexistence:
 
     @property
     def harmed(self) -> tuple[Metric, ...]:
-        """Metrics that the candidate certainly harms more than the neighbour itself does."""
+        """Metrics that the candidate certainly harms more than the neighbour's algorithm does."""
         intervals = ((metric, getattr(self.excess, metric.value)) for metric in Metric)
         return tuple(m for m, each in intervals if each is not None and (each.low or 0.0) > 0)
 
 
 def _estimates(harm: Harm) -> dict[str, float | None]:
-    """Return the harm to each metric as a dictionary, for JSON."""
+    """Return the mean harm to each metric as a dictionary, for JSON."""
     found = {metric.value: getattr(harm, metric.value) for metric in Metric}
     return {name: None if each is None else each.estimate for name, each in found.items()}
 
@@ -112,13 +113,13 @@ def judge_coexistence(
     mixes: Iterable[Mix] = (PLAIN,),
     neighbour: str = NEIGHBOUR,
 ) -> tuple[Coexistence, ...]:
-    """Return the harm between each candidate and the neighbour, and itself, in each mix.
+    """Compute the harm in each mix between each candidate and the neighbour, and with itself.
 
     Args:
-        flows: the flows of the runs of `encounters_of` with the same arguments: one row for each
-            flow, with `encounter`, `repetition` and the columns of results.
-        candidates: the algorithms to judge.
-        mixes: the mixes that were run.
+        flows: one row for each flow of the runs of `encounters_of`, called with the same arguments.
+            Columns are `encounter`, `repetition` and the columns of results.
+        candidates: the algorithms whose coexistence is judged.
+        mixes: the mixes of flows that were run.
         neighbour: the algorithm with which the candidates competed.
     """
     measured = _MeasuredMix(flows)
@@ -131,17 +132,17 @@ def judge_coexistence(
 
 
 def harm_where_more_is_better(alone: Floats, beside: Floats) -> Floats:
-    """Return the harm, between -1 and 1, to a metric of which more is better."""
+    """Return the harm, between -1 and 1, to a metric whose higher values are better."""
     return _lost_share(alone, beside)
 
 
 def harm_where_less_is_better(alone: Floats, beside: Floats) -> Floats:
-    """Return the harm, between -1 and 1, to a metric of which less is better."""
+    """Return the harm, between -1 and 1, to a metric whose lower values are better."""
     return _lost_share(beside, alone)
 
 
 def _lost_share(better: Floats, worse: Floats) -> Floats:
-    """Return the difference as a share of the larger value."""
+    """Return the difference as a fraction of the larger value."""
     larger = np.maximum(np.abs(better), np.abs(worse))
     with np.errstate(invalid="ignore", divide="ignore"):
         share = (better - worse) / larger
@@ -150,7 +151,7 @@ def _lost_share(better: Floats, worse: Floats) -> Floats:
 
 
 class _MeasuredMix:
-    """Metrics of both sides of encounters, with one value per repetition."""
+    """Metrics of both competing algorithms, with one value for each repetition."""
 
     def __init__(self, flows: pl.DataFrame) -> None:
         self.repetitions = flows["repetition"].unique().sort().to_list()
@@ -160,7 +161,7 @@ class _MeasuredMix:
         }
 
     def values(self, encounter: Encounter, metric: Metric, *, is_candidate: bool) -> Floats:
-        """Return a metric's mean over the flows of one side; NaN for missing runs."""
+        """Return the mean of a metric over one algorithm's flows; NaN for missing runs."""
         rows = self._flows.get(encounter.name)
         found = np.full(len(self.repetitions), np.nan)
         if rows is None:
@@ -176,7 +177,7 @@ class _MeasuredMix:
 
 
 def _expression(metric: Metric) -> pl.Expr:
-    """Return a metric of a flow; an unfinished transfer counts with the time that it had."""
+    """Return a metric of a flow; an unfinished transfer counts with its duration until the end."""
     match metric:
         case Metric.THROUGHPUT:
             return pl.col("goodput_mbit_s").fill_null(0.0)
@@ -214,7 +215,7 @@ def _coexistence(
 
 
 def _harms(measured: _MeasuredMix, both: Encounter, *, has_transfers: bool) -> dict[Metric, Floats]:
-    """Return the harm to the neighbour in each metric, with one value per repetition."""
+    """Return the harm to the neighbour in each metric, with one value for each repetition."""
     neighbour = both.neighbour or NEIGHBOUR
     solo = alone(neighbour, both.mix)
     found = {
@@ -261,7 +262,7 @@ def _as_harm(values: Mapping[Metric, Floats], confidence: float = stats.CONFIDEN
 
 
 def _starved(both: Encounter, ours: Floats, theirs: Floats) -> str | None:
-    """Return the side whose flows get less than a given fraction of an equal share."""
+    """Return the algorithm whose flows get less than `STARVING_SHARE` of an equal share."""
     flows = both.mix.candidates + both.mix.neighbours
     total = both.mix.candidates * ours + both.mix.neighbours * theirs
     known = np.isfinite(total) & (total > 0)

@@ -1,13 +1,13 @@
-"""Turn results into comparisons of algorithms: per cell of the study, values aligned by run.
+"""Convert results into comparisons of algorithms: for each cell, values aligned by repetition.
 
-The compared items are the *contestants*: normally the algorithms, or the levels of a factor called
-`variant` if the study has one, such as the variants of a paper. A *cell* is one setting of all
-other factors of the study. Within a cell, runs of the same repetition form a pair; if they also
-have the same seed, they saw the same channel.
+The compared items are the *contestants*. Contestants are the levels of the factor `variant` if
+the study has this factor (for example, the variants of a paper), otherwise the algorithms. A
+*cell* is one combination of the levels of all other factors of the study. Within a cell, runs of
+the same repetition form a pair; if these runs also have the same seed, they had the same channel.
 
-A contestant's value in a run comes from its own flows in the study's direction: goodput and
-retransmissions are summed over these flows, and round-trip times are averaged. Flows in the
-opposite direction do not count for any contestant.
+A contestant's value in a run is computed from its own flows in the direction of the study:
+goodput and retransmissions are summed over these flows, and round-trip times are averaged. Flows
+in the opposite direction are not counted for any contestant.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 class ResultsLike(Protocol):
-    """The part of `cwndlab.Results` that this module reads."""
+    """Part of the interface of `cwndlab.Results` that this module needs."""
 
     @property
     def factors(self) -> tuple[str, ...]:
-        """Names of the study's factors: columns of every table (`factor_NAME` if taken)."""
+        """Names of the factors; each factor is a column of all tables (`factor_NAME` if taken)."""
 
     def runs(self) -> pl.DataFrame:
         """Return one row for each run."""
@@ -39,8 +39,8 @@ class ResultsLike(Protocol):
 
 
 _KEYS = ("run", "seed", "repetition")
-_NAMED = "named"  # what the study calls the algorithm of a contestant's flows
-_FLOW_COUNT = "flow_count"  # not a name of a factor
+_NAMED = "named"  # name of a flow's algorithm in the study file
+_FLOW_COUNT = "flow_count"  # cannot be the name of a factor
 
 
 def compare(
@@ -51,15 +51,15 @@ def compare(
     direction: str | None = None,
     beside: pl.DataFrame | None = None,
 ) -> list[Comparison]:
-    """Return one comparison per cell of the study, in the order in which the cells were run.
+    """Return one comparison for each cell of the study, in the order in which the cells were run.
 
     Args:
         results: the results to compare.
-        smallest_effect: relative differences below this are too small to matter.
+        smallest_effect: smaller relative differences are considered negligible.
         confidence: confidence level of the intervals.
         direction: direction of the flows to compare, `forward` or `reverse`. If None, the study's
             direction is used.
-        beside: additional columns of flows, by `run` and `flow`.
+        beside: additional columns for the table of flows, joined by `run` and `flow`.
     """
     flows = results.flows()
     if beside is not None:
@@ -78,10 +78,10 @@ def compare(
 def flows_of(
     results: ResultsLike, flows: pl.DataFrame, direction: str | None = None
 ) -> pl.DataFrame:
-    """Return the flows under test, with a column `contestant`.
+    """Return the flows under test, with an additional column `contestant`.
 
-    In a direction other than the study's own, a flow counts for a contestant only if the flow's
-    sender ran that algorithm.
+    In the direction opposite to the study's, a flow is counted for a contestant only if the
+    sender of the flow ran this algorithm.
     """
     if flows.is_empty():
         return flows
@@ -101,11 +101,11 @@ def flows_of(
 
 
 def cell_factors(results: ResultsLike) -> list[str]:
-    """Return the factors that distinguish the cells of a study, except the contestant.
+    """Return the factors of a study that distinguish its cells, except the contestant.
 
-    A factor does not distinguish cells if its level follows from the contestant (such as the stack
-    of a paper's variant) or from another factor (such as the number of flows from the number of
-    stations).
+    A factor does not distinguish cells if its level is determined by the contestant (as the TCP
+    stack is by the variant of a paper) or by another factor (as the number of flows is by the
+    number of stations).
     """
     runs = results.runs()
     contestant = contestant_factor(results)
@@ -119,31 +119,31 @@ def cell_factors(results: ResultsLike) -> list[str]:
 
 
 def contestant_factor(results: ResultsLike) -> str:
-    """Return the factor that is compared: `variant` if the study has it, else `algorithm`."""
+    """Return the name of the compared factor: `variant` if the study has it, else `algorithm`."""
     return "variant" if "variant" in results.factors else "algorithm"
 
 
 def contestants_of(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
-    """Return every contestant of all cells, in order of appearance."""
+    """Return the contestants of all cells without duplicates, in the order of their appearance."""
     return tuple(dict.fromkeys(name for each in comparisons for name in each.contestants))
 
 
 def _of_the_studys_direction(flows: pl.DataFrame) -> pl.DataFrame:
-    """Keep the flows that send in the same direction as the first flow of their run."""
+    """Keep the flows that send in the same direction as the first flow of the same run."""
     return flows.filter(
         pl.col("direction") == pl.col("direction").sort_by("flow").first().over("run")
     )
 
 
 def _with_contestant(flows: pl.DataFrame, results: ResultsLike) -> pl.DataFrame:
-    """Add each flow's contestant, and leave out flows that are not under test."""
+    """Add the contestant of each flow, and remove the flows that are not under test."""
     factor = contestant_factor(results)
     under_test = f"factor_{factor}" if f"factor_{factor}" in flows.columns else factor
     if "algorithm" not in flows.columns:
         label = pl.col(under_test).cast(pl.String)
         return flows.with_columns(label.alias(_NAMED), label.alias(CONTESTANT))
     label = pl.col(under_test).cast(pl.String)
-    # Nothing is attributed to an algorithm that did not send.
+    # Results are never attributed to an algorithm that did not send the data.
     contestant = label
     if "sent_by" in flows.columns:
         other = pl.format("{} (sent by {})", label, "sent_by")
@@ -156,7 +156,7 @@ def _with_contestant(flows: pl.DataFrame, results: ResultsLike) -> pl.DataFrame:
 
 
 def _is_sent_by_another(flows: pl.DataFrame) -> pl.Expr:
-    """Whether a flow's data were sent by an algorithm that differs from the study's."""
+    """Return whether an algorithm other than the study's sent the data of a flow."""
     if "sent_by" not in flows.columns:
         return pl.lit(value=False)
     return (pl.col("sent_by") != pl.col("algorithm")).fill_null(value=False)
@@ -168,7 +168,7 @@ def _follows(runs: pl.DataFrame, name: str, leader: str) -> bool:
 
 
 def _per_run(flows: pl.DataFrame, cell_columns: Sequence[str]) -> pl.DataFrame:
-    """Return one row with the contestant's values for each run and contestant."""
+    """Return the values of each contestant in each run, one row for each run and contestant."""
     keys = [key for key in _KEYS if key in flows.columns]
     by = [*cell_columns, CONTESTANT, _NAMED, *keys]
     measured = [
@@ -188,7 +188,7 @@ def _per_run(flows: pl.DataFrame, cell_columns: Sequence[str]) -> pl.DataFrame:
             pl.when(pl.col("sent_pkts") > 0).then(share).alias("retransmitted_pct")
         )
     if "shares" in aggregated.columns:
-        # One flow is neither fair nor unfair.
+        # Fairness is undefined for a single flow.
         fairness = [
             stats.jain_index(shares) if len(shares) > 1 else None
             for shares in aggregated["shares"].to_list()

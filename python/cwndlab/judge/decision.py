@@ -1,17 +1,18 @@
-"""The decision: the set of good algorithms for a goal, and the certainty of this set.
+"""The decision: the set of recommended algorithms for a goal, and the certainty of this set.
 
-This module holds values only; `cwndlab.judge.sentences` puts them into words. Three probabilities
-describe the certainty of a decision, and they are never merged:
+This module contains values only; `cwndlab.judge.sentences` expresses them in words. Three
+probabilities describe the certainty of a decision. They are never combined into one:
 
-- *repeatable*: the probability that the same number of new random repetitions on this link gives a
-  set that contains the algorithm named first. With more repetitions, this probability approaches 1,
-  so a high value alone does not make an answer sure.
-- *robust*: the probability that the algorithm named first is within the zone of the best on
-  networks like this one, that is, over the declared ranges of all assumptions.
-- *reality*: the share of cases in which advice for this class of networks agreed with measurements
-  of real networks.
+- *repeatable*: the probability that a new experiment on this link, with as many repetitions and
+  other random seeds, would recommend a set that contains the algorithm named first. With more
+  repetitions, this probability approaches 1. Therefore, a high value alone does not make a
+  decision certain.
+- *robust*: the probability that the algorithm named first is nearly the best (within the
+  indifference zone) on similar networks, whose properties are drawn from the declared ranges.
+- *reality*: the fraction of cases in which advice for this class of networks agreed with
+  measurements of real networks.
 
-`sure` is the lowest of the three probabilities; None if repeatable or robust is not known.
+`sure` is the lowest of the three probabilities; it is None if *repeatable* or *robust* is unknown.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 ZONE = 0.03
-"""Differences in utility below this are too small to matter."""
+"""Width of the indifference zone: smaller differences in utility are negligible."""
 
 SURE = 0.9
-"""Lowest probability that is called sure."""
+"""Lowest probability at which a decision is called sure."""
 
 LEAST_PAIRS = 6
-"""Smallest number of random pairs for which *repeatable* is reported."""
+"""Smallest number of pairs of repetitions for which *repeatable* is reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,85 +64,85 @@ class Entrant:
 
     name: str
     score: Bounds
-    """Mean utility."""
+    """Mean utility of the algorithm over all runs."""
     behind: float
-    """Mean over pairs of the utility by which the algorithm is behind the first."""
+    """Mean utility of the algorithm named first minus the mean utility of this algorithm."""
     is_good: bool
-    """Whether the algorithm is in the set."""
+    """Whether the algorithm belongs to the set of recommended algorithms."""
     prices: tuple[float, float] | None
-    """Prices of delay at which the algorithm is practically as good as the best; None if none."""
+    """Range of delay prices for which the algorithm is practically the best; None if empty."""
     is_undominated: bool
     """Whether no other algorithm is at least as good in both gain and cost."""
 
     @property
     def loss(self) -> float:
-        """Share by which the algorithm is worth less than the first; `behind` is its logarithm."""
+        """Fraction by which the algorithm is worth less than the algorithm named first."""
         return -math.expm1(-self.behind)
 
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """Relative changes from one algorithm to another: -0.04 is 4 % less."""
+    """Relative changes when one algorithm replaces another: -0.04 means 4 % less."""
 
     old: str
     new: str
     changes: Mapping[str, Bounds]
-    """Changes by column, in the order of the goal's `shown`; only columns that were measured."""
+    """Relative change of each measured column, in the order of the goal's `shown`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The answer for one goal in one setting."""
+    """The decision for one goal in one setting."""
 
     goal: Goal
     setting: str
-    """Name of the setting; empty if the study has only one."""
+    """Name of the setting; empty if the study has only one setting."""
     pairs: int
-    """Number of random pairs behind the decision; 0 if all repetitions are identical."""
+    """Number of pairs of repetitions that the decision compares; 0 if repetitions are identical."""
     best: tuple[str, ...]
-    """The set of good algorithms, the recommended one first; empty if nothing was measured."""
+    """The recommended algorithms, starting with the best; empty if nothing was measured."""
     entrants: tuple[Entrant, ...]
-    """Results of the algorithms, the highest score first."""
+    """Results of all algorithms, ordered from the highest score to the lowest."""
     repeatable: float | None
     same_set: float | None
-    """Probability that the same number of new repetitions gives exactly the same set."""
+    """Probability that a repeated experiment would recommend exactly the same set of algorithms."""
     good_selection: float | None
-    """Probability that the algorithm named first is within the zone of the best on this link."""
+    """Probability that the algorithm named first is nearly the best algorithm on this link."""
     is_settled: bool
-    """Whether each algorithm is certainly inside or outside the set, even with repeated checks."""
+    """Whether each algorithm is certainly inside or outside the set, even after repeated checks."""
     step: Replacement | None = None
-    """Change from the baseline to the recommended algorithm; None if they are the same."""
+    """Change from the baseline to the recommended algorithm; None if both are the same."""
     baseline: str | None = None
     networks: Networks | None = None
-    """Result on networks like this one; None if such networks were not tried."""
+    """Result on similar networks; None if no similar networks were simulated."""
     reality: Reality | None = None
-    """Agreement with real networks; None if advice for this class was never checked."""
+    """Agreement of earlier advice with real networks; None if it was never checked."""
     host: SimulatedHost | None = None
-    """The simulated host; None for measurements."""
+    """Properties of the simulated host; None for measurements."""
     queue: QueueSize | None = None
-    """Size of the wire's queue at its lowest rate; None if the queue has no size."""
+    """Size of the wire's queue at the lowest rate of the wire; None if the queue has no size."""
     encounters: tuple[Coexistence, ...] = ()
-    """Encounters of the first algorithm with CUBIC and with itself; empty if not run."""
+    """Competition of the first algorithm with CUBIC and with itself; empty if it was not run."""
     population: PopulationView | None = None
-    """The classes of users; None if the answer is for one network."""
+    """Result for each class of users; None if the decision is for a single network."""
     is_measured: bool = False
-    """Whether the runs were measured on a real network, not simulated or emulated."""
+    """Whether the runs were measured on a real network, neither simulated nor emulated."""
     is_alone: bool = field(default=False)
-    """Whether only one algorithm was run, which leaves nothing to decide."""
+    """Whether only one algorithm was run, so that there is no choice to make."""
 
     @property
     def first(self) -> str | None:
-        """The recommended algorithm."""
+        """The algorithm that is recommended first; None if nothing was measured."""
         return self.best[0] if self.best else None
 
     @property
     def robust(self) -> float | None:
-        """Probability that the first algorithm is good on networks like this one."""
+        """Probability that the algorithm named first is nearly the best on similar networks."""
         return None if self.networks is None else self.networks.is_good
 
     @property
     def sure(self) -> float | None:
-        """The lowest of the three probabilities; None if repeatable or robust is not known."""
+        """Lowest of the three probabilities; None if *repeatable* or *robust* is unknown."""
         if self.repeatable is None or self.robust is None:
             return None
         checked = [] if self.reality is None else [self.reality.share]
@@ -149,14 +150,14 @@ class Decision:
 
     @property
     def is_sure(self) -> bool:
-        """Whether the answer is called sure."""
+        """Whether the lowest of the three probabilities is high enough to call the answer sure."""
         return self.sure is not None and self.sure >= SURE
 
     def entrant(self, name: str) -> Entrant:
-        """Return the result of an algorithm.
+        """Return the result of the algorithm `name`.
 
         Raises:
-            KeyError: the algorithm has no result.
+            KeyError: the decision contains no result of this algorithm.
         """
         for entrant in self.entrants:
             if entrant.name == name:
@@ -223,7 +224,7 @@ def _shares(step: Replacement) -> dict[str, Any]:
 
 
 def decide(comparison: Comparison, goal: Goal, *, baseline: str | None = "cubic") -> Decision:
-    """Decide a goal in one setting from the runs of this setting alone."""
+    """Decide a goal in one setting, using only the runs of this setting."""
     decision = decide_runs(comparison.contestants, runs_of(comparison, goal), goal, baseline)
     old, new = decision.baseline, decision.first
     change = step(comparison, old, new, goal.shown) if old and new and old != new else None
@@ -232,18 +233,18 @@ def decide(comparison: Comparison, goal: Goal, *, baseline: str | None = "cubic"
 
 @dataclass(frozen=True, slots=True)
 class GainsAndCosts:
-    """Logarithms of gains and costs, with a row per algorithm and a column per repetition."""
+    """Logarithms of gains and costs; rows are algorithms, and columns are repetitions."""
 
     gain: Floats
     cost: Floats
 
     def utilities(self, goal: Goal) -> Floats:
-        """Return the gain minus the cost at the goal's price."""
+        """Return the gain minus the cost, where the cost is weighted with the goal's price."""
         return self.gain if goal.price == 0 else self.gain - goal.price * self.cost
 
 
 def runs_of(comparison: Comparison, goal: Goal) -> GainsAndCosts:
-    """Return the gains and costs of the runs of one setting."""
+    """Return the gains and costs of all runs in one setting."""
     gain = rows(comparison, goal.gain)
     return GainsAndCosts(gain, rows(comparison, goal.cost) if goal.cost else np.zeros_like(gain))
 
@@ -281,12 +282,12 @@ def decide_runs(
 
 
 def chosen_of(gain: Floats, cost: Floats, price: float) -> Chosen:
-    """Choose the set of good algorithms; rows are algorithms, columns are repetitions."""
+    """Choose the set of recommended algorithms; rows are algorithms, columns are repetitions."""
     return core.choose_set(gain.tolist(), cost.tolist(), price=price, zone=ZONE)
 
 
 def rows(comparison: Comparison, column: str) -> Floats:
-    """Return a column's values by contestant (rows) and repetition; missing values are NaN."""
+    """Return a column's values; rows are contestants, columns are repetitions, NaN is missing."""
     nothing = np.full(comparison.repetitions, np.nan)
     return np.array(
         [comparison.values[name].get(column, nothing) for name in comparison.contestants]
@@ -294,7 +295,7 @@ def rows(comparison: Comparison, column: str) -> Floats:
 
 
 def step(comparison: Comparison, old: str, new: str, columns: Sequence[str]) -> Replacement:
-    """Return the changes from one contestant to another, computed over pairs of runs."""
+    """Return the relative changes from one contestant to another, computed over pairs of runs."""
     values = comparison.values
     changes = {}
     for column in columns:
@@ -308,7 +309,7 @@ def step(comparison: Comparison, old: str, new: str, columns: Sequence[str]) -> 
 def step_of_runs(
     names: Sequence[str], runs: GainsAndCosts, goal: Goal, old: str, new: str
 ) -> Replacement:
-    """Return the changes from one algorithm to another, from the logarithms in `runs`."""
+    """Return the relative changes from one algorithm to another, computed from logarithms."""
     at, before = names.index(new), names.index(old)
     shares = {"goodput_mbit_s": _share(runs.gain[at].tolist(), runs.gain[before].tolist())}
     if goal.cost and goal.price:
@@ -319,7 +320,7 @@ def step_of_runs(
 
 
 def _share(ours: Sequence[float], theirs: Sequence[float]) -> Bounds | None:
-    """Return a mean difference between logarithms as a relative change with its interval."""
+    """Convert a mean difference between logarithms into a relative change with its interval."""
     found = core.relative_change(ours, theirs)
     return None if found is None else Bounds(*found)
 

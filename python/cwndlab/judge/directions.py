@@ -1,4 +1,4 @@
-"""Measurements in each direction of the data, by setting and place."""
+"""Compare algorithms in each direction of the data, by setting and by place of measurement."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _GOODPUT = "goodput_mbit_s"
 
 @dataclass(frozen=True)
 class DirectionComparisons:
-    """One direction of the data, with its measurements in every setting."""
+    """Comparisons in all settings for one direction of the data."""
 
     name: str
     """`forward` or `reverse`, as in the table of flows."""
@@ -25,7 +25,7 @@ class DirectionComparisons:
 
     @property
     def title(self) -> str:
-        """Name of the direction, and the side that sends."""
+        """Name of the direction, with the side that sends the data."""
         return "uplink (the client sends)" if self.name == "reverse" else (
             "downlink (the server sends)"
         )  # fmt: skip
@@ -37,9 +37,9 @@ def compare_directions(
     beside: pl.DataFrame,
     smallest_effect: float = stats.SMALLEST_EFFECT,
 ) -> tuple[DirectionComparisons, ...]:
-    """Return the comparisons in every direction in which an algorithm under test sent data.
+    """Return the comparisons for each direction in which an algorithm under test sent data.
 
-    `beside` has the measures from `cwndlab.judge.measures.measures_of_flows`.
+    `beside` contains the measures computed by `cwndlab.judge.measures.measures_of_flows`.
     """
     flows = results.flows()
     if flows.is_empty():
@@ -58,9 +58,9 @@ def compare_directions(
 
 
 def between_places(comparison: Comparison, comparisons: Sequence[Comparison]) -> str:
-    """Return a sentence on how goodput varies between places; empty if there is only one place.
+    """Return a sentence on the variation of goodput between places; empty for a single place.
 
-    Only the settings in `comparisons` that differ from `comparison` in nothing but the place count.
+    Only settings in `comparisons` that differ from `comparison` in nothing but the place are used.
     """
     rest = _but_place(comparison)
     places = [each for each in comparisons if _but_place(each) == rest]

@@ -1,7 +1,8 @@
-"""Answers for near, national and intercontinental servers, from the draws at each distance.
+"""Recommended algorithms for near, national and intercontinental servers.
 
-The classes are ranges of the one-way delay: light travels 200 km per millisecond in optical fibre,
-so 6 ms correspond to at most 1,200 km, and 30 ms to at most 6,000 km.
+The recommendations are computed from the networks drawn in each range of distances. Ranges are
+given as one-way delays: light travels 200 km per millisecond in optical fibre, so 6 ms correspond
+to at most 1,200 km, and 30 ms to at most 6,000 km.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 KEY = "server"
 PARTS = (("near", 0.0, 6.0), ("national", 6.0, 30.0), ("intercontinental", 30.0, math.inf))
-"""Name and range of the one-way delay, in ms, of each class."""
+"""Name of each class of distances, with its range of one-way delays in ms."""
 FEWEST_DRAWS = 8
 
 
@@ -30,12 +31,12 @@ def by_distance(
     names: Sequence[str],
     server_ms: Sequence[float],
 ) -> tuple[Distance, ...]:
-    """Return the set of good algorithms for each distance that has at least eight draws.
+    """Return the recommended algorithms for each distance for which at least 8 networks were drawn.
 
     Args:
-        utilities: array of shape (algorithms, draws); NaN if a run is missing.
+        utilities: array of shape (algorithms, drawn networks); NaN if a run is missing.
         names: names of the algorithms.
-        server_ms: one-way delay to the server in each draw.
+        server_ms: one-way delay to the server in each drawn network.
     """
     delays_ms = np.asarray(server_ms, dtype=np.float64)
     is_whole = np.isfinite(utilities).all(axis=0)

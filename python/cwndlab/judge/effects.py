@@ -1,9 +1,9 @@
 """Effect of a study's factor on each algorithm: means by level over all other factors.
 
-A study of several rates and delays has one setting per delay for each rate. The *effect* of the
-rate is the mean over those delays that were run at every rate: the main effect in a factorial
-design. The effect is computed in each repetition (repetitions with the same number saw the same
-random draws) and has an interval over repetitions.
+In a study of several rates and delays, every rate is combined with several delays. The *effect*
+of the rate is the mean over the delays that were run at every rate, which is called the main effect
+in a factorial design. The effect is computed separately in each repetition, because repetitions
+with the same number have the same random draws; its interval is computed over repetitions.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ EFFECTS = (
     "completion_ms",
     "jain_index",
 )
-"""Columns whose effects are plotted if the columns were measured."""
+"""Columns whose effects are plotted, if these columns were measured."""
 
-_LOGARITHMIC_FROM = 8.0  # from this ratio of largest to smallest level, the axis is logarithmic
+_LOGARITHMIC_FROM = 8.0  # smallest ratio of extreme levels for a logarithmic axis
 _READERS = (
     read.parse_rate,
     read.parse_duration,
@@ -44,7 +44,7 @@ _READERS = (
 )
 
 Means = Mapping[str, Sequence[stats.Interval | None]]
-"""For each algorithm, one estimate per level; None if there is no value at this level."""
+"""For each algorithm, one estimate for each level; None if the level has no value."""
 
 
 @dataclass(frozen=True)
@@ -53,31 +53,31 @@ class Effect:
 
     factor: str
     levels: tuple[str, ...]
-    """Levels in the form used in study files; numbers are in ascending order."""
+    """Levels as in study files; numbers are in ascending order."""
     positions: tuple[float, ...]
-    """Positions of the levels on an axis from 0 to 1."""
+    """Position of each level on an axis from 0 to 1."""
     is_numeric: bool
-    """Whether levels are quantities, so a line between them is meaningful."""
+    """Whether the levels are quantities, so that a line between levels is meaningful."""
     means: Mapping[str, Means]
-    """Means of each column, by column."""
+    """For each measured column, the means by algorithm and level."""
 
 
 def effects(comparisons: Sequence[Comparison]) -> list[Effect]:
-    """Return the effect of each factor whose level differs between the settings of a study."""
+    """Return the effect of each factor that has different levels in the settings of a study."""
     factors = list(dict.fromkeys(name for each in comparisons for name in each.cell))
     found = [effect(comparisons, factor) for factor in factors]
     return [each for each in found if each is not None]
 
 
 def effect(comparisons: Sequence[Comparison], factor: str) -> Effect | None:
-    """Return the effect of a factor; None if no two levels can be compared fairly."""
+    """Return the effect of a factor; return None if no two levels can be compared fairly."""
     values = list(dict.fromkeys(each.cell.get(factor) for each in comparisons))
     amounts = _amounts(values)
     if amounts is not None:
         values = [values[at] for at in np.argsort(amounts)]
         amounts = sorted(amounts)
     balanced = _balanced(comparisons, factor, values)
-    if len(values) < 2 or not balanced:  # noqa: PLR2004  one level is not a factor
+    if len(values) < 2 or not balanced:  # noqa: PLR2004  a comparison needs two levels
         return None
     names = contestants_of(comparisons)
     means = {
@@ -109,7 +109,7 @@ def _balanced(
 
 
 def _mean(cells: Sequence[Comparison], name: str, column: str) -> stats.Interval | None:
-    """Return the mean over settings in each repetition, then the mean over repetitions."""
+    """Return the mean over repetitions of the mean over settings in each repetition."""
     own = [each.values[name].get(column) for each in cells if name in each.contestants]
     found = [values for values in own if values is not None and np.isfinite(values).any()]
     if len(found) < len(cells):
@@ -128,12 +128,12 @@ def _mean(cells: Sequence[Comparison], name: str, column: str) -> stats.Interval
 
 
 def _is_measured(means: Means) -> bool:
-    """Return whether any measured value is not zero."""
+    """Return whether any measured value differs from zero."""
     return any(each is not None and each.estimate != 0 for own in means.values() for each in own)
 
 
 def _amounts(values: Sequence[object]) -> list[float] | None:
-    """Return levels as numbers in a common unit; None if the levels are names."""
+    """Return the levels as numbers in a common unit; return None if the levels are names."""
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         return [float(str(value)) for value in values]
     for reader in _READERS:

@@ -1,9 +1,9 @@
-"""Encounters: runs that show how an algorithm's flows and other flows affect each other.
+"""Encounters: runs in which an algorithm's flows compete with other flows.
 
-A candidate's flows and a neighbour's flows share the bottleneck in a *mix*. A mix sets the number
-of flows on each side, whether their round-trip times are equal, the size of the queue, the order in
-which the sides start, and whether both sides use the same user's queue. Each side also runs alone
-on the same link, as the reference for its losses.
+In an encounter, flows of a candidate and flows of a neighbour share the bottleneck in a *mix*.
+A mix defines the number of flows on each side, the ratio of their round-trip times, the size of
+the queue, the order in which the sides start, and whether both sides share one user's queue.
+Each side also runs alone on the same link, as the reference for the harm that it suffers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NEIGHBOUR = "cubic"
 DURATION_S = 15
 WARM_UP_S = 3
 REPETITIONS = 6
-_JITTERED = {"start_jitter": "500 ms"}  # nobody is always first of those who start together
+_JITTERED = {"start_jitter": "500 ms"}  # random order of the flows that start together
 _TRANSFER = "250 kB"
 _TRANSFERS_AT_S = (4, 7, 10)
 _MANY = 16
@@ -38,7 +38,7 @@ _PACKET_BYTES = 1500
 
 
 class Order(StrEnum):
-    """The side that starts first."""
+    """Side that starts sending first."""
 
     TOGETHER = "together"
     NEIGHBOUR_FIRST = "neighbour first"
@@ -47,17 +47,17 @@ class Order(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """Arrangement of a candidate's flows and a neighbour's flows."""
+    """Numbers and arrangement of the competing flows of a candidate and a neighbour."""
 
     candidates: int = 1
     neighbours: int = 1
     rtt_ratio: float = 1.0
     """Ratio of the neighbours' round-trip time to the candidates', both without queueing."""
     queue_bdp: float | None = None
-    """Size of the bottleneck's queue in BDP. If None, the link's own queue is used."""
+    """Size of the bottleneck queue in bandwidth-delay products. If None, use the link's queue."""
     order: Order = Order.TOGETHER
     is_across_users: bool = False
-    """Whether the neighbours belong to another user of the medium, with a separate queue."""
+    """Whether the neighbours belong to another user of the medium, who has a separate queue."""
 
 
 PLAIN = Mix()
@@ -65,17 +65,17 @@ PLAIN = Mix()
 
 @dataclass(frozen=True, slots=True)
 class Encounter:
-    """A kind of run, with a candidate's flows, a neighbour's flows, or both."""
+    """A run with flows of a candidate, flows of a neighbour, or both."""
 
     candidate: str | None
     neighbour: str | None
     mix: Mix = PLAIN
     is_transfer: bool = False
-    """Whether the neighbour transfers short files one after another instead of endless data."""
+    """Whether the neighbour transfers short files in succession instead of sending continuously."""
 
     @property
     def name(self) -> str:
-        """Unique name of the encounter, used as a level of a factor."""
+        """Unique name of the encounter, which is a level of the study factor `encounter`."""
         mix = self.mix
         parts = [f"{self.candidate or 'nothing'} and {self.neighbour or 'nothing'}"]
         parts += ["short"] if self.is_transfer else []
@@ -87,7 +87,7 @@ class Encounter:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """Properties of a link that mixes depend on."""
+    """Properties of a link that are needed to arrange competing flows."""
 
     path: PathPart | LivePath
     direction: str
@@ -96,17 +96,17 @@ class Network:
 
     @property
     def is_shared(self) -> bool:
-        """Whether each user has a separate queue."""
+        """Whether each user of the link has a separate queue."""
         return self.path.kind in ("cell", "wifi")
 
     @property
     def has_queue_key(self) -> bool:
-        """Whether a single key sets the size of the link's queue; a chain has several queues."""
+        """Whether a single key sets the size of the queue; a chain of links has several queues."""
         return self.path.kind != "chain"
 
 
 def report_mixes(*, is_shared: bool, has_queue_key: bool) -> tuple[Mix, ...]:
-    """Return every mix that a report shows for a link, starting with the plain mix.
+    """Return all mixes of competing flows that a report shows for a link; the plain mix is first.
 
     Args:
         is_shared: whether each user of the link has a separate queue.
@@ -128,9 +128,9 @@ def report_mixes(*, is_shared: bool, has_queue_key: bool) -> tuple[Mix, ...]:
 def encounters_of(
     candidates: Sequence[str], mixes: Iterable[Mix] = (PLAIN,), neighbour: str = NEIGHBOUR
 ) -> tuple[Encounter, ...]:
-    """Return the encounters of each candidate with a neighbour and with itself.
+    """Return the encounters of each candidate with a neighbour and with the candidate itself.
 
-    Short transfers are tested in the plain mix only.
+    Short transfers are run in the plain mix only.
     """
     found: dict[Encounter, None] = {}
     for mix in mixes:
@@ -154,12 +154,13 @@ def document_of(
     repetitions: int = REPETITIONS,
     duration_s: int = DURATION_S,
 ) -> dict[str, Any]:
-    """Return a study of these encounters; all encounters in a repetition have the same seed.
+    """Return a study of encounters; all encounters in a repetition have the same random seed.
 
     Args:
         network_keys: study keys that define the network: `link`, `direction`, ...
         encounters: the cells of the study, which are levels of its factor `encounter`.
-        network: the network, needed for mixes that change round-trip times, queues or users.
+        network: properties of the link, needed for mixes that change round-trip times, queues or
+            users.
         repetitions: number of repetitions of each encounter.
         duration_s: duration of a run; the first seconds are not measured.
     """
@@ -185,13 +186,13 @@ def document_of(
 def network_of(
     path: PathPart | LivePath, direction: str, flows: pl.DataFrame, neighbour: str = NEIGHBOUR
 ) -> Network:
-    """Return the properties of a link, estimated from runs of the neighbour alone.
+    """Estimate the properties of a link from runs in which the neighbour sends alone.
 
     Args:
         path: the path of the scenario.
         direction: direction of the data, `forward` or `reverse`.
         flows: one row for each flow of the runs of the plain mix, with a column `encounter`.
-        neighbour: the algorithm whose solo runs are used.
+        neighbour: the algorithm whose runs without competition are used.
     """
     rows = flows.filter(pl.col("encounter") == alone(neighbour, PLAIN).name)
     base_rtt_ms = _minimum(rows["rtt_base_ms"])
@@ -201,7 +202,7 @@ def network_of(
 
 
 def meeting(candidate: str, neighbour: str, mix: Mix) -> Encounter:
-    """Return the encounter of both sides; for equal algorithms, the smaller side comes first."""
+    """Return the encounter of two algorithms; if they are equal, the smaller side comes first."""
     is_symmetric = mix.order is Order.TOGETHER and mix.rtt_ratio == 1
     if candidate == neighbour and is_symmetric:
         few, many = sorted((mix.candidates, mix.neighbours))
@@ -210,13 +211,13 @@ def meeting(candidate: str, neighbour: str, mix: Mix) -> Encounter:
 
 
 def alone(algorithm: str, mix: Mix) -> Encounter:
-    """Return the run of one flow alone on the mix's link, in the role of the neighbour."""
+    """Return the run of a single flow, in the neighbour's role, on the link of the mix."""
     quiet = replace(mix, candidates=0, neighbours=1, order=Order.TOGETHER)
     return Encounter(None, algorithm, quiet)
 
 
 def _flows(encounter: Encounter, network: Network | None) -> list[dict[str, Any]]:
-    """Return the `[[flow]]` tables, starting with the candidate's."""
+    """Return the `[[flow]]` tables of a study, starting with the candidate's flows."""
     mix, tables = encounter.mix, []
     late = f"{WARM_UP_S} s"
     if encounter.candidate is not None:
@@ -242,7 +243,7 @@ def _transfers(table: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _link_keys(mix: Mix, network: Network | None) -> dict[str, Any]:
-    """Return the link settings that a mix changes."""
+    """Return the settings of the link that a mix changes."""
     if network is None:
         return {}
     keys: dict[str, Any] = {}

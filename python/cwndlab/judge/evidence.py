@@ -1,4 +1,4 @@
-"""Evidence from runs on networks like the link, stored with the results."""
+"""Evaluate runs on networks similar to the link, which are stored with the results."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 _CELL = "draw"
 _MS_PER_UNIT = {"us": 0.001, "ms": 1.0, "s": 1000.0}
-_TURNS = 2  # number of keys in the answer; nobody would read more
+_TURNS = 2  # number of keys in the answer; a reader would ignore more
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnKey:
-    """An assumption about the network whose value differs between drawn networks."""
+    """An assumption about the network, with a value that differs between the drawn networks."""
 
     name: str
     unit: str
@@ -44,17 +44,17 @@ class DrawnKey:
 
 @dataclass(frozen=True, slots=True)
 class DrawnNetwork:
-    """One drawn network, or one network of each class of a population."""
+    """One drawn network, or a set of one drawn network for each class of a population."""
 
     keys: Mapping[str, float | str]
-    """Keys of the network by name; empty for a population."""
+    """Values of the network's keys by name; empty for a population."""
     levels: Mapping[str, float]
     """Weight of each setting that was run, by the name of the setting."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """Drawn networks that resemble the link."""
+    """Drawn networks that resemble the link, and the keys whose values were drawn."""
 
     keys: tuple[DrawnKey, ...]
     drawn: tuple[DrawnNetwork, ...]
@@ -68,16 +68,16 @@ def networks(
     measured: pl.DataFrame,
     folder: Path,
 ) -> Networks | None:
-    """Return the quality of a choice on networks like the link; None if there are no results.
+    """Evaluate an algorithm on networks similar to the link; return None without results.
 
     Args:
         names: names of the algorithms.
         runs: runs on the link itself; their spread shows the effect of chance on one run.
-        choice: the algorithm to judge.
+        choice: the algorithm to evaluate.
         goal: the goal of the decision.
-        measured: flows of the runs on other networks, with the goal's gain and cost, and with
-            columns `draw` and `algorithm`.
-        folder: folder of those runs.
+        measured: flows of the runs on other networks, with the gain and the cost of the goal as
+            columns, and with the columns `draw` and `algorithm`.
+        folder: folder of the runs on other networks.
     """
     draws = read_draws(folder)
     utilities = utilities_by_draw(measured, goal, names, draws)
@@ -102,7 +102,7 @@ def networks(
 
 
 def _distances(utilities: Floats, names: Sequence[str], draws: Draws) -> tuple[Distance, ...]:
-    """Return the answers by distance to the server; empty if the distance was not drawn."""
+    """Return the recommendations by distance to the server; empty if no distances were drawn."""
     units = {key.name: key.unit for key in draws.keys}
     if units.get(distances.KEY) not in _MS_PER_UNIT:
         return ()
@@ -112,8 +112,8 @@ def _distances(utilities: Floats, names: Sequence[str], draws: Draws) -> tuple[D
 
 
 def _turns(utilities: Floats, names: Sequence[str], choice: str, draws: Draws) -> tuple[Turn, ...]:
-    """Return the keys that change the answer, starting with the most decisive."""
-    columns: Mapping[str, Any] = {  # of each key all numbers or all texts
+    """Return the keys whose values change the recommendation, starting with the most decisive."""
+    columns: Mapping[str, Any] = {  # for each key, all values are numbers or all are texts
         key.name: [each.keys[key.name] for each in draws.drawn] for key in draws.keys
     }
     units = {key.name: key.unit for key in draws.keys}
@@ -143,7 +143,7 @@ def _value(value: float | str, unit: str) -> str:
 def utilities_by_draw(
     measured: pl.DataFrame, goal: Goal, names: Sequence[str], draws: Draws
 ) -> Floats:
-    """Return the mean utility of each algorithm (rows) in each draw (columns)."""
+    """Return the mean utility; rows are algorithms, and columns are drawn networks."""
     utility = pl.col(goal.gain)
     if goal.cost and goal.price:
         utility -= goal.price * pl.col(goal.cost)
@@ -164,7 +164,7 @@ def utilities_by_draw(
 
 
 def _noise(utilities: Floats, choice: int) -> Floats:
-    """Return the standard deviation of each algorithm's difference from the choice in a run."""
+    """Return the standard deviation, over runs, of each algorithm's difference from the choice."""
     apart = utilities - utilities[choice]
     whole = apart[:, np.isfinite(apart).all(axis=0)]
     spread: Floats = whole.std(axis=1, ddof=1) if whole.shape[1] > 1 else np.zeros(len(apart))
@@ -172,24 +172,24 @@ def _noise(utilities: Floats, choice: int) -> Floats:
 
 
 def draws_of_link(sample: Sample) -> Draws:
-    """Return the networks of one link."""
+    """Return the networks that were drawn for one link."""
     keys = tuple(DrawnKey(key.name, key.unit, key.is_log) for key in sample.keys)
     return Draws(keys, tuple(DrawnNetwork(dict(d.keys), {d.name: 1.0}) for d in sample.draws))
 
 
 def draws_of_population(levels: Sequence[Mapping[str, float]]) -> Draws:
-    """Return the networks of a population: for each draw, its settings with their weights."""
+    """Return the networks of a population; `levels` contains the weighted settings of each draw."""
     return Draws((), tuple(DrawnNetwork({}, dict(each)) for each in levels))
 
 
 def write_draws(folder: Path, draws: Draws) -> None:
-    """Store the drawn values of the keys in the folder of the runs."""
+    """Store the drawn networks and their keys in the folder of the runs."""
     text = json.dumps(asdict(draws), indent=1) + "\n"
     (folder / DRAWS).write_text(text, encoding="utf-8")
 
 
 def read_draws(folder: Path) -> Draws:
-    """Read the draws that `write_draws` stored.
+    """Read the drawn networks that `write_draws` stored.
 
     Raises:
         ResultsError: the file is damaged.

@@ -1,8 +1,8 @@
-"""The figures of a link by path, and the study settings that change them.
+"""Numbers in the description of a link, by path, and the study settings that change them.
 
-A study can change a key of a preset by its path, except inside a list (`background.0.users`) or
-inside a table with a kind (`interference.share`): such a list or table has to be replaced as a
-whole. `Figures` finds the list or table to replace.
+A study can change a key of a preset by the path of the key. Exceptions are keys inside a list
+(`background.0.users`) and keys inside a table with a kind (`interference.share`): the study has to
+replace the whole list or table, which `Figures` finds.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ _KINDS: tuple[tuple[Mapping[str, int], Callable[[int], str]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """The unit of a figure; plain numbers have a unit with an empty name."""
+    """Unit of a number in a link's description; a plain number has a unit with an empty name."""
 
     name: str
-    smallest: int = 1  # size of the unit, in smallest units of the figure
+    smallest: int = 1  # number of smallest units in one unit
 
     @classmethod
     def named(cls, name: str) -> Unit:
-        """Return the unit of this name.
+        """Return the unit called `name`.
 
         Raises:
-            ValueError: there is no unit of this name.
+            ValueError: no unit has this name.
         """
         if not name:
             return cls("")
@@ -55,7 +55,7 @@ class Unit:
         raise ValueError(msg)
 
     def text(self, count: int) -> str | int:
-        """Return a number of smallest units in the form used in study files."""
+        """Convert a number of smallest units into the form that study files use."""
         for units, format_count in _KINDS:
             if self.name in units:
                 return format_count(count)
@@ -63,10 +63,10 @@ class Unit:
 
 
 def read_number(value: str | float) -> tuple[float, Unit]:
-    """Return the number and unit of a text such as "150 kB", or of a plain number.
+    """Return the number and the unit of a text such as "150 kB", or of a plain number.
 
     Raises:
-        ValueError: the text does not have this form.
+        ValueError: the text is not a number followed by a known unit.
     """
     if not isinstance(value, str):
         return float(value), Unit("")
@@ -75,15 +75,15 @@ def read_number(value: str | float) -> tuple[float, Unit]:
 
 
 class Figures:
-    """The figures of one link, including the values of its preset."""
+    """All numbers in the description of one link, including the values of its preset."""
 
     def __init__(self, table: Mapping[str, Any], counts: Mapping[str, int]) -> None:
-        """Index the figures that `expand_link` returned."""
+        """Create an index of the numbers that `expand_link` returned."""
         self.table = table
         self._counts = counts
 
     def count(self, path: str) -> int | None:
-        """Return a figure in its smallest unit; None if the link does not have this figure."""
+        """Return the number at a path in its smallest unit; return None if there is no number."""
         return self._counts.get(path)
 
     def value(self, path: str) -> Any:  # noqa: ANN401  part of a link
@@ -95,11 +95,11 @@ class Figures:
 
     @property
     def medium(self) -> str | None:
-        """The key of the link's medium; None if the link is not a medium."""
+        """Key of the link's medium, `cell` or `wifi`; None for other links."""
         return next((key for key in ("cell", "wifi") if self.table.get(key)), None)
 
     def changes(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings of a study, by path, that set these values."""
+        """Return the study settings, by path, that change the given values of the link."""
         changes: dict[str, Any] = {}
         for path, value in values.items():
             parts = path.split(".")
@@ -115,7 +115,7 @@ class Figures:
         return changes
 
     def _depth_of_whole(self, parts: list[str]) -> int:
-        """Return the number of path parts down to the value that has to be replaced as a whole."""
+        """Return the length of the path to the value that has to be replaced as a whole."""
         if parts[0] != "link":
             return len(parts)
         value: Any = self.table

@@ -1,10 +1,10 @@
-"""Goals of a user, and the utility that measures how well a run meets a goal.
+"""Goals of a user, and the utility, which measures how well a run meets a goal.
 
 The utility of a run is U = gain - price x cost, averaged over the flows of the run. Gain and cost
 are natural logarithms, so a difference of 0.03 is 3 %. For bulk data, the gain is the logarithm of
-the goodput, and the cost is the logarithm of the sum of a floor and the 95th percentile of the
-queueing delay; far below the floor, a shorter delay is hardly better. The price d sets the value of
-delay: halving the delay is worth a share 1 - 2^-d of the throughput.
+the goodput. The cost is the logarithm of the 95th percentile of the queueing delay plus a constant
+floor; because of the floor, reducing an already short delay further is hardly worth anything. The
+price d is the weight of delay: halving the delay is worth a share 1 - 2^-d of the throughput.
 """
 
 from __future__ import annotations
@@ -19,42 +19,42 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DELAY_FLOOR_MS = 20.0
-"""Duration of one frame of a call; far below this queueing delay, less delay is hardly better."""
+"""Duration of a call's frame; well below this queueing delay, a reduction hardly matters."""
 
 STARVED_MBIT_S = 0.01
-"""Goodput attributed to a starved flow, because 0 has no logarithm."""
+"""Goodput assumed for a starved flow, because 0 has no logarithm."""
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A goal: the measured quantities that count, and their weights."""
+    """A goal of a user: the measured quantities that count, and their weights."""
 
     name: str
-    """Name on the command line and in JSON."""
+    """Name of the goal on the command line and in JSON."""
     title: str
     gain: str
-    """Column with the logarithm of the gain; see `cwndlab.judge.measures`."""
+    """Column that contains the logarithm of the gain; see `cwndlab.judge.measures`."""
     cost: str | None
-    """Column with the logarithm of the cost; None if the goal has no cost."""
+    """Column that contains the logarithm of the cost; None if the goal has no cost."""
     price: float
     """Weight of the cost relative to the gain; 0 if the cost does not count."""
     missing: str
-    """Message for a study that did not measure the gain; names the remedy."""
+    """Message for a study that did not measure the gain; the message names a remedy."""
     shown: tuple[str, ...] = ("goodput_mbit_s", "rtt_p95_ms")
-    """Columns that show the effect of changing the algorithm."""
+    """Columns in which the effect of changing the algorithm is reported."""
 
     def utility_of_flow(self, goodput_mbit_s: float, queueing_delay_ms: float) -> float:
-        """Return the utility of a flow with this goodput and 95th percentile of queueing delay."""
+        """Return the utility of a flow; the delay is its 95th percentile of queueing delay."""
         return math.log(goodput_mbit_s) - self.price * math.log(queueing_delay_ms + DELAY_FLOOR_MS)
 
     @property
     def given_for_half(self) -> float:
-        """Return the share of the gain that halving the cost is worth."""
+        """Fraction of the gain that a user would give up to halve the cost."""
         return share_given(self.price)
 
 
 def share_given(price: float) -> float:
-    """Return the share of the throughput that halving the delay is worth at this price."""
+    """Return the fraction of throughput that halving the delay is worth at a price of delay."""
     return float(1.0 - 2.0**-price)
 
 
@@ -128,7 +128,7 @@ GOALS: Mapping[str, Goal] = {
         STABILITY,
     )
 }
-"""All goals by name; the first is the default."""
+"""All goals by name; the first goal is the default."""
 
 WEB = Goal(
     "web",
@@ -168,14 +168,14 @@ CALL = Goal(
 )
 
 GOALS_OF_USES: Mapping[str, Goal] = {goal.name: goal for goal in (WEB, VIDEO, RPC, CALL)}
-"""Goals of the uses that have their own measure (`cwndlab.judge.uses`), by name."""
+"""Goals of the uses that define a measure in `cwndlab.judge.uses`, by name."""
 
 
 def goal_named(name: str) -> Goal:
-    """Return the goal of this name, which may be the goal of a use.
+    """Return the goal called `name`, including the goals of uses such as `web` and `video`.
 
     Raises:
-        UnknownNameError: there is no goal of this name.
+        UnknownNameError: no goal has this name.
     """
     known = {**GOALS, **GOALS_OF_USES}
     if name not in known:

@@ -1,8 +1,8 @@
-"""Keys of a network whose values may differ from the description of its link, with ranges.
+"""Keys of a network whose values may differ from the link's description, with their ranges.
 
-A preset has its own ranges for its assumed values; any other link has the ranges in
-`data/ranges.toml`. This file also has ranges for both end hosts: the duration of a run, TCP stacks
-and queueing disciplines.
+A preset defines ranges for its assumed values. For links without such ranges, the ranges of
+`data/ranges.toml` apply. This file also contains ranges for the duration of a run, for TCP stacks
+and for queueing disciplines of the hosts.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ if TYPE_CHECKING:
 
 _FILE = Path(__file__).parents[1] / "data" / "ranges.toml"
 _DISTANCES = ("core_delay", "wire_delay")
-_DIGITS = 3  # of a drawn value
+_DIGITS = 3  # significant digits of a drawn value
 _NO_RANGES_OF_ITS_OWN = ("name", "preset", "period")
 
 
 class Relative(Basis):
-    """A range whose ends are multiples of the link's own value."""
+    """A range whose ends are multiples of the value in the link's description."""
 
     low_times: float
     high_times: float
 
 
 class RangesFile(Model):
-    """The file `data/ranges.toml`: keys that may vary on any link and at both end hosts."""
+    """The file `data/ranges.toml`: ranges of keys for links without ranges, and for end hosts."""
 
     any_link: dict[str, Range | Relative]
     ends: dict[str, Range]
@@ -53,16 +53,16 @@ class RangesFile(Model):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A path of the study that a key changes, with the link's own value."""
+    """A path of a study setting that a key changes, with the value in the link's description."""
 
     path: str
     unit: Unit
-    count: int | None = None  # in the smallest unit; None: the link has nothing there
+    count: int | None = None  # in the smallest unit; None if the link has no value here
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key that may vary: a number of `unit` between `low` and `high`, or a choice."""
+    """A key that may vary: a number of `unit` from `low` to `high`, or one of several choices."""
 
     name: str
     basis: str
@@ -76,7 +76,7 @@ class Key:
     targets: tuple[Target, ...] = ()
 
     def value_at(self, share: float) -> float | str:
-        """Return the value at a fraction of the range, on the scale of the range."""
+        """Return the value at a fraction of the range; logarithmic if the range is logarithmic."""
         if self.choices:
             return self.choices[min(int(share * len(self.choices)), len(self.choices) - 1)].name
         if self.is_whole and not self.is_log:
@@ -89,7 +89,7 @@ class Key:
         return float(round(value)) if self.is_whole else value
 
     def values(self, value: float | str) -> dict[str, Any]:
-        """Return the settings of a study that give all paths of the key this value."""
+        """Return the study settings that give all paths of the key this value."""
         if isinstance(value, str):
             return dict(next(choice.set for choice in self.choices if choice.name == value))
         first = self.targets[0]
@@ -100,7 +100,7 @@ class Key:
         }
 
     def _along(self, target: Target, count: int, usual: int | None) -> int:
-        """Return the value of another path that keeps its ratio or distance to the first path."""
+        """Return the value of another path that keeps its ratio or difference to the first path."""
         if not usual or target.count is None:
             return count
         if self.is_log:
@@ -111,13 +111,13 @@ class Key:
 def keys_of(
     link: Link, folder: Path, given: Collection[str] = ()
 ) -> tuple[tuple[Key, ...], Figures]:
-    """Return the assumed keys of a link, and the figures of the link.
+    """Return the keys of a link whose values are assumptions, and all numbers of the link.
 
     Args:
-        link: the link in the form used in study files. Keys that the link sets in addition to its
-            preset are known, not assumed.
-        folder: the folder to which file paths are relative.
-        given: additional paths of the study whose values are known, such as `duration` or `stack`.
+        link: the link in the form used in study files. If the link sets a key in addition to its
+            preset, the value of this key is known, not assumed.
+        folder: folder to which relative file paths refer.
+        given: further paths of the study whose values are known, such as `duration` or `stack`.
 
     Raises:
         FieldError: the preset does not exist, or the link cannot be resolved.
@@ -145,7 +145,7 @@ def keys_of(
 
 
 def _paths_given(link: Link) -> Iterator[str]:
-    """Return the paths that the link itself sets; the delay of a cell's core counts as `server`."""
+    """Return the paths that the link itself sets; a delay of the core network sets `server`."""
     for path in _leaves(link.table, "link"):
         yield path
         if path.rpartition(".")[2] in _DISTANCES:
@@ -162,7 +162,7 @@ def _leaves(value: object, path: str) -> Iterator[str]:
 
 
 def _overlap(one: str, other: str) -> bool:
-    """Return whether two paths are equal or one contains the other."""
+    """Return whether two paths are equal or one of the paths contains the other."""
     return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
 
 
@@ -199,7 +199,7 @@ def _keys_of_any(
     path: PathPart,
     known: set[str],
 ) -> Iterator[Key]:
-    """Return ranges of server, queues and loss for a link that has no ranges of its own."""
+    """Return ranges of server, queues and loss for a link whose preset defines no ranges."""
     for name, span in common.items():
         if isinstance(span, Range):
             if not known.intersection(span.paths):
@@ -229,13 +229,13 @@ def _relative(name: str, span: Relative, targets: tuple[Target, ...]) -> Key:
 
 
 def _queues(figures: Figures, path: PathPart) -> Iterator[Target]:
-    """Return the paths of the link's queues, each with its limit."""
+    """Return the paths of the link's queues, each with the queue's limit."""
     if path.kind in ("wire", "chain"):
         for where, stage in _forward_wires(figures, path):
             is_default = figures.value(f"{where}.queue") is None
             is_drop_tail = stage.queue.kind == "drop_tail"
             if is_default and not is_drop_tail:
-                continue  # the queue discipline decides, not the limit
+                continue  # the queueing discipline determines this queue, not its limit
             packets, size_bytes = stage.queue.packets, stage.queue.bytes
             if packets:
                 yield Target(f"{where}.queue", Unit.named("packets"), packets)
@@ -250,7 +250,7 @@ def _queues(figures: Figures, path: PathPart) -> Iterator[Target]:
 
 
 def _forward_wires(figures: Figures, path: PathPart) -> Iterator[tuple[str, PathPart]]:
-    """Return the wires of the downlink, each with the place of its keys in the document."""
+    """Return the downlink's wires, each with the path of its keys in the study."""
     if path.kind == "wire":
         yield from zip(_wires(figures), path.forward, strict=True)
         return

@@ -1,7 +1,7 @@
 """The ledger: registered predictions, their outcomes, and scores of their quality.
 
-The ledger is a file of JSON lines, one for each prediction, which can be published, joined and
-merged: the SHA-256 of its prediction identifies a line.
+The ledger is a file in JSON Lines format with one line for each prediction. The SHA-256 of the
+prediction identifies its line, so ledgers can be published, joined and merged.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ class LedgerEntry:
     prediction: RegisteredPrediction
     verdict: Verdict
     change: MeasuredChange | None
-    """The measured change; None if too few blocks were measured."""
+    """The measured change in utility; None if too few blocks of a trial were measured."""
     ended: str
     """UTC time of the verdict, in ISO 8601 format."""
     harm: str = ""
-    """The harm that ended the trial; empty if there was none."""
+    """Description of the harm that ended the trial early; empty if no harm occurred."""
 
     @property
     def has_gained(self) -> bool | None:
-        """Whether the challenger was better; None if the trial was undecided."""
+        """Whether the challenger was better than the baseline; None if the trial was undecided."""
         if self.harm:
             return False
         if self.change is None or self.change.low <= 0 <= self.change.high:
@@ -56,7 +56,7 @@ class LedgerEntry:
         return max(0.0, -self.change.estimate if follows else self.change.estimate)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the entry as a dictionary, for one line of the ledger."""
+        """Return the entry as a dictionary, which is stored as one line of the ledger."""
         return {
             "prediction": {"id": self.prediction.id, **asdict(self.prediction)},
             "verdict": self.verdict.value,
@@ -68,14 +68,14 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """Reliability of the predictions whose probability lies in one bin."""
+    """Reliability of the predictions whose probability lies in one interval of probabilities."""
 
     low: float
     high: float
     stated: float
-    """Mean of the stated probabilities."""
+    """Mean of the predicted probabilities."""
     happened: float
-    """Share of trials in which the challenger was better."""
+    """Fraction of the trials in which the challenger was better."""
     count: int
 
 
@@ -88,11 +88,11 @@ class Score:
     confirmed: int
     refuted: int
     brier: float | None
-    """Mean squared error of the probabilities over decided trials; None if there are none."""
+    """Mean squared error of the probabilities in decided trials; None without such trials."""
     regret: float | None
     """Mean utility lost by following the predictions; None if nothing was measured."""
     covered: float | None
-    """Share of measured changes within the predicted 90 % interval."""
+    """Fraction of the measured changes that lie within the predicted 90 % interval."""
 
     @property
     def undecided(self) -> int:
@@ -101,15 +101,15 @@ class Score:
 
 
 def ledger_of_user() -> Path:
-    """Return the path of this user's ledger."""
+    """Return the path of the current user's ledger."""
     return state_folder() / "ledger.jsonl"
 
 
 def read_ledger(path: Path) -> list[LedgerEntry]:
-    """Read a ledger; return an empty list if there is no file.
+    """Read the entries of a ledger; return an empty list if the file does not exist.
 
     Raises:
-        ResultsError: a line is damaged, or a prediction was changed after it was registered.
+        ResultsError: a line is damaged, or a prediction was changed after its registration.
     """
     try:
         lines = read_bytes(path, MOST_TEXT_BYTES).decode().splitlines()
@@ -122,7 +122,7 @@ def read_ledger(path: Path) -> list[LedgerEntry]:
 
 
 def merge(path: Path, more: Iterable[LedgerEntry]) -> int:
-    """Add missing entries, and replace entries by later versions; return their number.
+    """Add missing entries and replace outdated entries; return the number of changed entries.
 
     Raises:
         ResultsError: the ledger is damaged.
@@ -147,7 +147,7 @@ def merge(path: Path, more: Iterable[LedgerEntry]) -> int:
 
 
 def reliability(entries: Sequence[LedgerEntry]) -> list[Reliability]:
-    """Compare stated probabilities with outcomes, bin by bin; undecided trials are left out."""
+    """Compare predicted probabilities with outcomes in decided trials, grouped by probability."""
     decided = [
         (e.prediction.probability, e.has_gained) for e in entries if e.has_gained is not None
     ]
@@ -164,7 +164,7 @@ def reliability(entries: Sequence[LedgerEntry]) -> list[Reliability]:
 
 
 def scores(entries: Sequence[LedgerEntry]) -> list[Score]:
-    """Score each class of networks, in alphabetical order."""
+    """Compute the score of each class of networks; classes are in alphabetical order."""
     classes = sorted({each.prediction.network_class for each in entries})
     return [
         _score(name, [each for each in entries if each.prediction.network_class == name])

@@ -1,27 +1,27 @@
-"""Limits of a flow: the share of the flow's time for which each cause limited it.
+"""Determine what limited a flow: the fraction of time for which each cause limited its rate.
 
-The endpoint's clocks record the time for *receive window*, *send buffer* and an idle application,
-exact to the nanosecond (Linux has the same clocks in `tcp_info`). The rest of the time is divided
-sample by sample:
+The endpoint's clocks measure, exact to the nanosecond, the time for which the *receive window*,
+the *send buffer* or an idle application limited the flow (Linux has the same clocks in
+`tcp_info`). For the rest of the time, each sample of the time series is assigned to a cause:
 
 - *pacing*: less data is in flight than the window allows, and data is sent at the pacing rate;
-- *application*: less data is in flight than the window allows, and nothing else holds the flow
-  back. An application that always has data cannot be the cause: it waits for buffer space, so such
-  times count as *send buffer*. The endpoint's clock misses these times if segments leave one by one
-  as the application writes them, which happens without offload;
+- *application*: less data is in flight than the window allows, and no other cause limits the flow.
+  If the application always has data, it waits for buffer space, so this time counts as *send
+  buffer*. The endpoint's clock misses this time if segments leave individually
+  as the application writes them, which happens without segmentation offload;
 - *cwnd by delay*: the window is full and has not grown for a long time although nothing was lost,
-  so something other than loss limits the window;
+  so the algorithm limits the window because of something other than loss, such as delay;
 - *host queue*: the window is full and stops growing because the sender's own host refuses a
   segment; or more packets wait in the host than at the link; or packets wait in the host while
-  less is in flight than the window allows, because TCP waits for its host to send (Small Queues);
+  less is in flight than the window allows, because TCP Small Queues makes TCP wait for its host;
 - *link queue*: the window is full, and packets wait at the link, so the link is always busy;
-- *cwnd after loss*: the window is full, no packets wait, and the window is small because of a loss;
+- *cwnd after loss*: the window is full, no packets wait, and a loss has made the window small;
 - *slow start*: the window is full, no packets wait, and no loss has occurred yet.
 
-Records of measured flows do not show packets that wait in the host, so such times are assigned to
-another cause. A refusal by the host can be inferred from `TCP_INFO`: the window was reduced (CWR)
-although the flow had no congestion mark, no tail loss probe that could have found a loss, and no
-retransmission just before.
+Records of flows that were measured on a real network do not show packets that wait in the host,
+so the time in which the host limits the flow is assigned to another cause. A refusal by the host
+can be inferred from `TCP_INFO`: the window was reduced (CWR) although the flow had no congestion
+mark, no tail loss probe that could have found a loss, and no retransmission just before.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,18 +35,19 @@ import polars as pl
 from cwndlab.stats.bootstrap import Floats
 
 _LOSSES = ("recovery", "timeout", "cwr", "loss")
-_REFUSAL = "host_refused"  # and the "cwr" of the same moment is its consequence
+_REFUSAL = "host_refused"  # causes a "cwr" event at the same time
 _FULL_SHARE = 0.9
-_FULL_PKTS = 3  # a sample may fall between an ACK and what it lets go
-_PACED_SHARE = 0.8  # of the pacing rate; the rate itself changes within an interval
-_QUEUED_PKTS = 3  # a delayed ACK lets two or three go at once, which wait for each other
-_HELD_BACK_PKTS = 2  # what Small Queues leave a socket in its host at the least
-_QUEUED_DELAY = 0.1  # of the empty path's round trip, if the link does not report its queue
-# CUBIC's plateau keeps its window within a packet for 2.7 s, (1 / 0.4) ** (1 / 3) s either way.
+_FULL_PKTS = 3  # a sample may fall between an ACK and the packets that the ACK releases
+_PACED_SHARE = 0.8  # fraction of the pacing rate, which itself changes within an interval
+_QUEUED_PKTS = 3  # a delayed ACK releases two or three packets at once, which form a short queue
+_HELD_BACK_PKTS = 2  # Small Queues lets a socket queue at least this many packets in its host
+_QUEUED_DELAY = 0.1  # fraction of the empty path's RTT; used if the link does not report its queue
+# CUBIC's window changes by at most one packet for (1 / 0.4) ** (1 / 3) s before and after the
+# middle of its plateau, 2.7 s in total.
 _HELD_S = 4.0
 _HELD_ROUND_TRIPS = 20
-_FIRST_REDUCING = 2  # of TCP_INFO's ca_state: CWR, then recovery and loss
-_JUST_BEFORE_ROUND_TRIPS = 2  # the effect of a repeated segment is known a round trip later
+_FIRST_REDUCING = 2  # ca_state of TCP_INFO: CWR; recovery and loss have higher values
+_JUST_BEFORE_ROUND_TRIPS = 2  # the sender knows the result of a retransmission one round trip later
 
 _ALWAYS_HAVE_DATA = ("bulk", "sized")
 _NO_EVENTS = pl.DataFrame(schema={"t_s": pl.Float64, "event": pl.String})
@@ -63,13 +64,13 @@ READ_OF_FLOWS = (
     "rtt_mean_ms",
     "rtt_base_ms",
 )
-"""Columns that the analysis needs."""
+"""Columns of the table of flows that the analysis needs."""
 
 Bools = npt.NDArray[np.bool_]
 
 
 class Limit(StrEnum):
-    """Possible limits of a flow."""
+    """Possible causes that limit the rate of a flow."""
 
     CWND_AFTER_LOSS = "cwnd after loss"
     CWND_BY_DELAY = "cwnd by delay"
@@ -83,23 +84,23 @@ class Limit(StrEnum):
 
 
 class Recorded(Protocol):
-    """The part of results that this module reads."""
+    """Part of the interface of results that this module needs."""
 
     def flows(self) -> pl.DataFrame:
         """Return one row for each flow of each run."""
 
     def samples(self, **where: object) -> pl.DataFrame:
-        """Return the time series of the runs whose columns have these values."""
+        """Return the time series of the runs whose columns have the given values."""
 
     def events(self, **where: object) -> pl.DataFrame:
-        """Return losses, recoveries and timeouts of the runs whose columns have these values."""
+        """Return losses, recoveries and timeouts of the runs with the given column values."""
 
 
 def limits(results: Recorded, runs: Sequence[str] | None = None) -> pl.DataFrame:
-    """Return one row for each flow: its run, its main limit, and the share of each limit.
+    """Return each flow's run, its main limit, and the fraction of time for each limit.
 
-    If `runs` is None, all runs are included. Flows without a time series, or without the clocks of
-    their sender, are left out.
+    If `runs` is None, use all runs. Flows without a time series are omitted, and so are flows whose
+    sender recorded no clocks.
     """
     flows = results.flows()
     if runs is not None:
@@ -123,7 +124,7 @@ def limits(results: Recorded, runs: Sequence[str] | None = None) -> pl.DataFrame
 def main_limits(results: Recorded, runs: Mapping[str, str]) -> dict[str, str]:
     """Return the main limit of each contestant's flows in its run, such as "link queue 97 %".
 
-    Shares are averaged over flows. Contestants with too few samples are left out.
+    Fractions of time are averaged over flows. Contestants with too few samples are omitted.
     """
     if not set(READ_OF_FLOWS) <= set(results.flows().columns):
         return {}
@@ -147,7 +148,7 @@ def _by_flow(frame: pl.DataFrame) -> Mapping[tuple[object, ...], pl.DataFrame]:
 def shares_of(
     flow: Mapping[str, object], samples: pl.DataFrame, events: pl.DataFrame
 ) -> dict[Limit, float] | None:
-    """Return the share of a flow's time for each limit; None if there are too few samples."""
+    """Return the fraction of a flow's time for each limit; return None if samples are too few."""
     clocks = [_seconds(flow, name) for name in ("busy_s", "rwnd_limited_s", "sndbuf_limited_s")]
     start, end = _seconds(flow, "start_s"), _seconds(flow, "end_s")
     alive = samples.sort("t_s").filter((pl.col("t_s") > start) & (pl.col("t_s") <= end))
@@ -155,7 +156,7 @@ def shares_of(
         return None
     busy, rwnd, sndbuf = (min(clock / (end - start), 1.0) for clock in clocks)
     counted = _by_sample(flow, alive, _with_refusals(flow, events))
-    # Times known from the clocks are subtracted from samples with less in flight than allowed.
+    # Times from the clocks are subtracted from the samples with less in flight than allowed.
     known = rwnd + sndbuf
     room = counted[Limit.APPLICATION] + counted[Limit.PACING]
     spare = max(room - known - (1 - busy), 0.0)
@@ -185,7 +186,7 @@ def _by_sample(
     round_trip = _seconds(flow, "rtt_mean_ms") / 1e3
     is_at_link = _is_queued(flow, samples)
     is_in_host = _is_in_host(samples, events, is_full=is_full, is_at_link=is_at_link)
-    # While a window is being reduced, it does not show what limits it.
+    # While the window is being reduced, its size does not show the limit of the flow.
     is_reduced = _is_reduced(samples)
     ends = np.sort(np.concatenate([losses, times[is_reduced]]))
     is_held = _is_held(times, window, ends, round_trip)
@@ -207,9 +208,9 @@ def _by_sample(
 
 
 def _with_refusals(flow: Mapping[str, object], events: pl.DataFrame) -> pl.DataFrame:
-    """Return the events, plus a refusal for each reduction that only the host can explain.
+    """Return the events, plus a refusal by the host for each reduction with no other explanation.
 
-    A record that already counts its host's refusals is returned unchanged.
+    If the record already counts refusals by its host, return the events unchanged.
     """
     others = (flow.get(name) for name in ("host_refusals", "ecn_marked_pkts", "tail_loss_probes"))
     is_told, *causes = others
@@ -225,9 +226,9 @@ def _with_refusals(flow: Mapping[str, object], events: pl.DataFrame) -> pl.DataF
 
 
 def _is_held(times: Floats, window: Floats, losses: Floats, round_trip: float) -> Bools:
-    """Return whether the window, at each sample, has not grown for a long time since a loss.
+    """Return, for each sample, whether the window has not grown for a long time since a loss.
 
-    Shortly after a loss or the start of the flow, the following samples are considered instead.
+    Shortly after a loss or the start of the flow, use the samples that follow instead.
     """
     span = max(_HELD_S, _HELD_ROUND_TRIPS * (0.0 if np.isnan(round_trip) else round_trip))
     epoch = np.searchsorted(losses, times, side="right")
@@ -264,7 +265,8 @@ def _is_in_host(
     )
     by_host = reductions["is_refusal"].to_numpy().astype(np.bool_)
     before = np.searchsorted(_floats(reductions, "t_s"), times, side="right")
-    # What ends an epoch ended its growth; the last epoch has no end but a beginning.
+    # The reduction that ends an epoch stopped its growth; for the last epoch, which has no end, use
+    # the reduction at its beginning.
     ends_in_host = np.append(by_host, False)[before]
     is_last = before == len(by_host)
     began_in_host = np.insert(by_host, 0, False)[before]

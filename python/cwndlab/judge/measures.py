@@ -1,7 +1,7 @@
-"""Compute measures of flows that are not in the tables, and the logarithms in utilities.
+"""Compute measures of flows that the tables do not contain, and the logarithms in utilities.
 
-Logarithms are computed for each flow before flows and runs are averaged, which gives a starved flow
-its full effect. A starved flow counts as if its goodput were 10 kbit/s.
+Logarithms are computed for each flow before averages over flows and runs are computed, so that a
+starved flow has its full effect. A starved flow counts as if its goodput were 10 kbit/s.
 """
 
 from typing import Protocol
@@ -26,17 +26,17 @@ _FLOW = ("run", "flow")
 
 
 class WithSeries(ResultsLike, Protocol):
-    """The part of `cwndlab.Results` that this module reads."""
+    """Part of the interface of `cwndlab.Results` that this module needs."""
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """Return a table that is read only when needed."""
+        """Return a table whose rows are read only when they are needed."""
 
 
 def measures_of_flows(results: WithSeries, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.DataFrame:
-    """Return the measures that are not in the tables, with one row per `run` and `flow`.
+    """Return the measures that the tables do not contain, one row for each `run` and `flow`.
 
-    `floor_ms` is added to the queueing delay; far below this floor, a shorter delay is hardly
-    better.
+    `floor_ms` is added to the queueing delay, so that reducing a delay far below `floor_ms`
+    hardly matters.
     """
     flows = results.flows()
     measured = (
@@ -52,7 +52,7 @@ def measures_of_flows(results: WithSeries, *, floor_ms: float = DELAY_FLOOR_MS) 
 
 
 def logarithms(flows: pl.DataFrame, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.DataFrame:
-    """Add the gains and costs of all goals for which the flows have the measures."""
+    """Add the gains and costs of all goals whose measures are columns of `flows`."""
     return flows.with_columns(
         [
             sign * _logarithm(flows.select(column.alias(name)).to_series())
@@ -63,7 +63,7 @@ def logarithms(flows: pl.DataFrame, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.D
 
 
 def _logarithm(values: pl.Series) -> pl.Series:
-    """Return natural logarithms that are bit-identical in all parts of the decision."""
+    """Return natural logarithms, computed in the core so that all results are bit-identical."""
     found = core.logarithms(values.fill_null(np.nan).to_list())
     known = values.is_not_null().to_list()
     logs = [log if is_known else None for log, is_known in zip(found, known, strict=True)]
@@ -71,13 +71,13 @@ def _logarithm(values: pl.Series) -> pl.Series:
 
 
 def _measures(floor_ms: float) -> dict[str, tuple[int, pl.Expr]]:
-    """Return the measures of goals (`cwndlab.judge.goals`) by the column of their logarithm.
+    """Return the measures of goals (`cwndlab.judge.goals`), keyed by the column of the logarithm.
 
-    The sign is -1 if a lower value of the measure is better for the gain.
+    Each measure has a sign, which is -1 if a lower value is better for the gain.
     """
 
     def number(column: str) -> pl.Expr:
-        return pl.col(column).cast(pl.Float64)  # a column without a value has no type
+        return pl.col(column).cast(pl.Float64)  # a column without any value has no type
 
     return {
         "log_goodput": (1, number("goodput_mbit_s").clip(STARVED_MBIT_S)),
@@ -89,11 +89,11 @@ def _measures(floor_ms: float) -> dict[str, tuple[int, pl.Expr]]:
 
 
 def _queueing_delay(flows: pl.DataFrame) -> pl.DataFrame:
-    """Return the 95th percentile of each flow's queueing delay.
+    """Return the 95th percentile of the queueing delay of each flow.
 
     The queueing delay is the round-trip time minus the shortest round-trip time in the run between
-    the same two hosts, because a late flow may never see the path empty. A flow that carried no
-    data counts as if it had waited for its whole duration.
+    the same two hosts: a flow that starts late may never measure the empty path itself. If a flow
+    carried no data, its whole duration is taken as its queueing delay.
     """
     needed = {"rtt_p95_ms", "rtt_base_ms", "goodput_mbit_s", "window_s"}
     if not needed <= set(flows.columns):
@@ -106,7 +106,7 @@ def _queueing_delay(flows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _variation(results: WithSeries) -> pl.DataFrame:
-    """Return the variation of each flow's goodput from second to second, without warm-up."""
+    """Return the variation of each flow's goodput from second to second, without the warm-up."""
     empty = pl.DataFrame(schema={"run": pl.String, "flow": pl.Int64, VARIATION: pl.Float64})
     samples = results.scan("samples")
     columns = samples.collect_schema().names()
@@ -114,7 +114,7 @@ def _variation(results: WithSeries) -> pl.DataFrame:
     needed = {"start_s", "end_s", "window_s"}
     if not {"goodput_mbit_s", "t_s"} <= set(columns) or not needed <= set(times.columns):
         return empty
-    # Flows with an end have no rate to hold.
+    # A transfer of fixed size that completes has no constant rate to maintain.
     bulk = (
         times.filter(pl.col("completion_ms").is_null())
         if "completion_ms" in times.columns
@@ -144,7 +144,7 @@ def _variation(results: WithSeries) -> pl.DataFrame:
 
 
 def _beside_cubic(results: ResultsLike) -> pl.DataFrame:
-    """Return how each flow under test shared the link with CUBIC's flows of the same run."""
+    """Return how evenly each flow under test shared the link with CUBIC's flows in the same run."""
     columns = (BESIDE_CUBIC, SHARE_BESIDE_CUBIC)
     schema = {"run": pl.String, "flow": pl.Int64, **dict.fromkeys(columns, pl.Float64)}
     flows = results.flows()
@@ -165,7 +165,7 @@ def _beside_cubic(results: ResultsLike) -> pl.DataFrame:
                 pair = np.array([goodputs.mean(), cubic.mean()])
                 rows += [_shared(str(run), flow, pair) for flow in own["flow"]]
     if rows and "factor_algorithm" in flows.columns:
-        # Among algorithms beside CUBIC, CUBIC beside itself is one of the answers.
+        # If algorithms compete with CUBIC, runs of CUBIC against CUBIC are included for comparison.
         rows += [_shared(run, flow, got) for run, ids, got in only_cubic for flow in ids]
     return pl.DataFrame(rows, schema=schema)
 

@@ -1,15 +1,16 @@
-"""Compare transfer methods: the effects of method and algorithm on goodput.
+"""Compare transfer methods: the effects of the method and of the algorithm on goodput.
 
-Settings whose scenarios differ only in the applications of their flows form one table with a row
-for each method. The goodput of method m with algorithm a in run r is modelled as a product,
+Settings whose scenarios differ only in the applications of their flows form one table; each row of
+the table is a method. The goodput of method m with algorithm a in run r is modelled as a product,
 
     goodput(r, m, a) = level(r) x method(r, m) x algorithm(r, a) x own(r, m, a),
 
-whose factors come from geometric means. A method's effect is its mean over algorithms relative to
-the mean of the table's first method. An algorithm's effect is its mean over methods relative to the
-mean of the first algorithm. The factor `own` is specific to the pair. Each effect is a ratio in
-every run, so it has an interval over runs. The k-th runs of two methods form a pair because they
-belong to the same cycle of a campaign; in a simulation, their channels are drawn separately.
+whose factors are computed from geometric means. A method's effect is its mean over algorithms
+relative to the mean of the table's first method. An algorithm's effect is its mean over methods
+relative to the mean of the first algorithm. The factor `own` describes the interaction of a method
+and an algorithm. Each effect is a ratio in every run, so it has an interval over runs. The k-th
+runs of two methods form a pair because they belong to the same cycle of a measurement campaign; in
+a simulation, their channels are drawn separately.
 """
 
 import json
@@ -29,18 +30,18 @@ _PLAIN = ("sized", "bulk")
 
 @dataclass(frozen=True)
 class Transfers:
-    """One setting with its results and scenarios."""
+    """One setting of a study with its results and scenarios."""
 
     comparison: Comparison
     scenarios: Mapping[str, Mapping[str, Any]]
-    """Scenarios by contestant, under the name that the study uses."""
+    """Scenario of each contestant, by the contestant's name in the study."""
 
 
 @dataclass(frozen=True)
 class MethodTable:
-    """Methods (rows) and algorithms (columns) under the same conditions.
+    """Goodput of methods (rows) and algorithms (columns) under the same conditions.
 
-    Effects are relative to the first method or algorithm, which therefore has no effect.
+    Effects are relative to the first method or algorithm, for which no effect is listed.
     """
 
     conditions: str
@@ -50,20 +51,20 @@ class MethodTable:
     """Mean goodput of each method with each algorithm."""
     of_methods: Mapping[str, Difference]
     of_algorithms: Mapping[str, Difference]
-    """Effects of the algorithms that sent data; other algorithms are left out."""
+    """Effects of the algorithms that sent data; other algorithms are omitted."""
     own: Mapping[tuple[str, str], Difference]
-    """Interaction of each pair: its deviation from the product of both effects."""
+    """Interaction of each method and algorithm: the deviation from the product of both effects."""
 
     @property
     def peculiar(self) -> list[tuple[str, str]]:
-        """Pairs that clearly deviate from the product of both effects."""
+        """Pairs of method and algorithm that clearly deviate from the product of both effects."""
         return [
             pair for pair, own in self.own.items() if own.direction != 0 and not own.is_negligible
         ]
 
 
 def method_tables(settings: Sequence[Transfers]) -> list[MethodTable]:
-    """Return a table for each set of settings that differ only in their applications."""
+    """Return a table for each group of settings that differ only in their applications."""
     alike: dict[tuple[str, str], list[int]] = {}
     for at, setting in enumerate(settings):
         for contestant, scenario in setting.scenarios.items():
@@ -94,7 +95,7 @@ def _table(settings: Sequence[Transfers], names: Sequence[str]) -> MethodTable |
         return None
     runs = min(len(values[method, name]) for method in methods for name in everywhere)
     grid = np.array([[values[m, name][:runs] for name in everywhere] for m in methods])
-    grid = grid[:, :, (grid > 0).all(axis=(0, 1))]  # runs in which every pair has a value
+    grid = grid[:, :, (grid > 0).all(axis=(0, 1))]  # keep only runs in which every pair has a value
     if not grid.size:
         return None
     of_methods = _geometric(grid, 1)[:, 0]
@@ -119,18 +120,18 @@ def _table(settings: Sequence[Transfers], names: Sequence[str]) -> MethodTable |
 
 
 def _conditions(scenario: Mapping[str, Any]) -> str:
-    """Return a scenario without the applications of its flows."""
+    """Return a scenario as JSON, without the applications of its flows."""
     flows = [{k: v for k, v in flow.items() if k != "application"} for flow in scenario["flows"]]
     return json.dumps({**scenario, "flows": flows}, sort_keys=True)
 
 
 def _is_plain(scenario: Mapping[str, Any]) -> bool:
-    """Return whether TCP alone transfers the data; other methods are compared with this one."""
+    """Return whether plain TCP transfers the data, which is the reference for other methods."""
     return all(flow["application"]["kind"] in _PLAIN for flow in scenario["flows"])
 
 
 def _titles(cells: Sequence[Mapping[str, object]]) -> tuple[str, tuple[str, ...]]:
-    """Return the settings' common conditions, and their names, by one factor if possible."""
+    """Return the conditions that the settings have in common, and a short name of each setting."""
     first = cells[0]
     common = [key for key in first if all(cell[key] == first[key] for cell in cells)]
     others = [key for key in first if key not in common]
@@ -141,7 +142,7 @@ def _titles(cells: Sequence[Mapping[str, object]]) -> tuple[str, tuple[str, ...]
 
 
 def _geometric(grid: Floats, axis: int | tuple[int, int]) -> Floats:
-    """Return the geometric mean over an axis, which is kept with length 1."""
+    """Return the geometric mean over an axis; the axis is kept with length 1."""
     means: Floats = np.exp(np.log(grid).mean(axis=axis, keepdims=True))
     return means
 

@@ -1,4 +1,4 @@
-"""Results on networks like a given one: how often a choice is good, and what changes it."""
+"""Results on networks similar to a link: how often a choice is good, and what changes it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Turn:
     value: str
     """The value with its unit, as in a study file, or the name of a choice."""
     instead: str
-    """Algorithm that is better beyond that value."""
+    """Algorithm that is better beyond the value."""
     share: float
-    """Share of the tried networks beyond that value."""
+    """Fraction of the simulated networks that lie beyond the value."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return this value as a dictionary, for JSON."""
+        """Return the value and the better algorithm as a dictionary, for JSON."""
         return {
             "key": self.key,
             "side": self.side,
@@ -37,20 +37,20 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """The answer for networks whose server is in a certain range of distances."""
+    """Recommended algorithms for networks whose server lies in a certain range of distances."""
 
     name: str
-    """`near`, `national` or `intercontinental`."""
+    """Name of the range: `near`, `national` or `intercontinental`."""
     least_ms: float
     """Lowest one-way delay to the server in this range."""
     most_ms: float
-    """Delay at which the next range begins; infinite for the last range."""
+    """One-way delay at which the next range begins; infinite for the last range."""
     draws: int
     best: tuple[str, ...]
-    """The set of good algorithms, the recommended one first."""
+    """The recommended algorithms, starting with the best."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the distance as a dictionary, for JSON."""
+        """Return the range of distances and its recommendation as a dictionary, for JSON."""
         return {
             "name": self.name,
             "least_ms": self.least_ms,
@@ -62,25 +62,25 @@ class Distance:
 
 @dataclass(frozen=True, slots=True)
 class Networks:
-    """Quality of a choice over networks drawn from the ranges of all assumptions."""
+    """Quality of a recommendation on networks drawn from the ranges of all assumptions."""
 
     draws: int
     is_good: float
-    """Probability that the choice is within the zone of the best."""
+    """Probability that the recommended algorithm is nearly the best on a drawn network."""
     regrets: Mapping[str, float]
-    """Mean over draws of the utility by which each algorithm is behind the best one."""
+    """Mean utility, over drawn networks, that each algorithm loses against the best algorithm."""
     turns: tuple[Turn, ...]
-    """Keys that change the answer, the most decisive first; empty if no single key changes it."""
+    """Keys that change the recommendation, most decisive first; empty if no single key does."""
     distances: tuple[Distance, ...] = ()
-    """Answers by distance to the server, nearest first; empty if known, or if draws are too few."""
+    """Recommendations by distance to the server, nearest first; empty without enough draws."""
 
     @property
     def safest(self) -> str:
-        """Algorithm with the smallest mean loss."""
+        """Algorithm with the smallest mean loss of utility."""
         return min(self.regrets, key=lambda name: self.regrets[name])
 
     def to_json(self) -> dict[str, Any]:
-        """Return the networks as a dictionary, for JSON."""
+        """Return the results on drawn networks as a dictionary, for JSON."""
         return {
             "draws": self.draws,
             "is_good": self.is_good,

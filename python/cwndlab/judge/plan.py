@@ -1,10 +1,10 @@
 """Estimate the cost of a campaign and the repetitions needed to detect a relevant difference.
 
 A paired comparison needs the smallest number n of repetitions for which a two-sided t test detects
-a true difference of the stated effect with a power of 80 %: (t(1 - level/2, n - 1) + t(power, n -
-1)) s / sqrt(n) <= effect. Here, s is the standard deviation of the pilot's relative paired
-differences, and the level is 5 % divided by the number of pairs in a setting (Bonferroni, which is
-at least as strict as Holm's correction).
+a true difference of size `effect` with a power of 80 %: (t(1 - level/2, n - 1) + t(power, n - 1)) s
+/ sqrt(n) <= effect. Here, s is the standard deviation of the relative paired differences in a pilot
+study, and the level is 5 % divided by the number of pairs of algorithms in a setting (Bonferroni,
+which is at least as strict as Holm's correction).
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ LEVEL = 0.05
 POWER = 0.8
 MOST_REPETITIONS = 10_000
 _FEWEST_PAIRS = 2
-_OVERHEAD_S = 2.0  # of a live run without a pilot: connections, probes, the last samples
+_OVERHEAD_S = 2.0  # for a live run without a pilot: connections, probes, last samples
 _COLUMN = "goodput_mbit_s"
 _ENDLESS = (apps.Bulk, apps.OnOff, apps.Paced)
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Repetitions that one pair of contestants needs in one setting."""
+    """Number of repetitions that one pair of contestants needs in one setting."""
 
     setting: str
     pair: tuple[str, str]
     spread_pct: float | None
     """Standard deviation of the paired differences; None with fewer than two pairs."""
     repetitions: int | None
-    """Needed repetitions; None if the spread is unknown or no feasible number is enough."""
+    """Number of repetitions; None if the spread is unknown or no feasible number suffices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +57,12 @@ class Plan:
     repetitions: int
     hours: float
     gigabytes: float | None
-    """Estimated size of the results; None if the rate is unknown."""
+    """Estimated size of the results; None if the data rate is unknown."""
     needs: tuple[Need, ...]
 
     @property
     def needed_repetitions(self) -> int | None:
-        """Number of repetitions that is sufficient for every pair; None if unknown."""
+        """Number of repetitions that suffices for each pair of contestants; None if unknown."""
         counts = [need.repetitions for need in self.needs]
         known = [count for count in counts if count is not None]
         return max(known) if known and len(known) == len(counts) else None
@@ -74,10 +74,10 @@ def plan_study(
     """Estimate the cost of a study and the repetitions that the study needs.
 
     Args:
-        study: the study to measure.
-        pilot: results of a few repetitions, from which rates and variance are estimated.
-        effect: the smallest relative difference of goodput that matters.
-        bits_per_sec: rate of each flow, used if the pilot does not give a rate.
+        study: the study whose cost is estimated.
+        pilot: results of a few repetitions, from which rates and variances are estimated.
+        effect: smallest relative difference of goodput that the study has to detect.
+        bits_per_sec: rate of each flow, used if no rate can be estimated from the pilot.
     """
     runs = study.matrix.runs
     rate = _pilot_rate(pilot) if pilot is not None else None
@@ -100,7 +100,7 @@ def plan_study(
 
 
 def needed_repetitions(spread: float, effect: float, comparisons: int = 1) -> int | None:
-    """Return the smallest sufficient number of pairs; None if the number is not feasible.
+    """Return the smallest sufficient number of pairs; return None if no feasible number suffices.
 
     Args:
         spread: standard deviation of the relative paired differences.
@@ -187,7 +187,7 @@ def _run_s(scenario: si.Scenario, bits_per_sec: float | None) -> float:
 
 
 def _overhead_s(pilot: Results | None) -> float:
-    """Return the time that a run takes in addition to its duration, from the pilot if given."""
+    """Return the time that a run needs in addition to its duration, from the pilot if possible."""
     entries: list[dict[str, Any]] = [] if pilot is None else pilot.history
     spent = [float(e["duration_s"]) for e in entries if e.get("backend") == "live"]
     if pilot is None or not spent or pilot.imported is not None:

@@ -1,9 +1,9 @@
-"""Populations of users whose networks differ, divided into weighted classes.
+"""Populations of users with different networks, divided into weighted classes.
 
 A population comes from the package (`data/users`), from a file in the same format, from several
-links, or from the settings of a study. The answer for a population is the algorithm with the best
-weighted mean, together with the class that this algorithm serves badly and the weights at which the
-answer changes (`cwndlab.judge.sensitivity.weigh`).
+links, or from the settings of a study. The recommendation for a population is the algorithm with
+the best weighted mean. The recommendation also names the class of users for which this algorithm is
+bad, and the weights that would change the recommendation (`cwndlab.judge.sensitivity.weigh`).
 """
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ class Class:
     name: str
     link: str | Mapping[str, Any]
     weight: float
-    """Share of the population; the weights of all classes sum to 1."""
+    """Fraction of the population; the weights of all classes sum to 1."""
     weight_source: str
-    """The source, or the word "invented" with a reason."""
+    """Source of the weight, or the word "invented" with a reason."""
     changes: Mapping[str, Any]
-    """Additional settings of the study for this class, by path."""
+    """Additional study settings for this class, by path."""
     is_invented: bool = True
-    """Whether the weight, or a part of it, has no source."""
+    """Whether the weight, or a part of the weight, has no source."""
 
     def level(self) -> dict[str, Any]:
-        """Return the class as a named level of a factor."""
+        """Return the class as a named level of a study factor."""
         return {"name": self.name, "link": self.link, **self.changes}
 
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """Classes of users, in the order of the file."""
+    """A population of users: its classes, in the order of the file."""
 
     title: str
     classes: tuple[Class, ...]
@@ -70,13 +70,13 @@ class Population:
 
 @dataclass(frozen=True, slots=True)
 class DrawnClass:
-    """A class with networks drawn over the ranges of its link."""
+    """A class of users, with networks drawn from the ranges of its link."""
 
     users: Class
     sample: Sample
 
     def levels(self) -> list[dict[str, Any]]:
-        """Return each network as a named level of a factor."""
+        """Return each network as a named level of a study factor."""
         return [
             {**self.users.level(), **draw.changes, "name": f"{self.users.name}, {draw.name}"}
             for draw in self.sample.draws
@@ -90,12 +90,12 @@ def populations() -> Mapping[str, Path]:
 
 
 def load_population(name: str, folder: Path | None = None) -> Population:
-    """Return a population by name; a name that ends in `.toml` is a file relative to `folder`.
+    """Load a population by name; a name ending in `.toml` is a file path relative to `folder`.
 
     Raises:
-        UnknownNameError: there is no population with this name.
-        StudyError: the file does not describe a population; the message names the file, line and
-            key of each problem.
+        UnknownNameError: the package contains no population with this name.
+        StudyError: the file does not describe a population; the message names the file, the line
+            and the key of each problem.
     """
     if name.endswith(".toml"):
         return _read((folder or Path()) / user_path(name))
@@ -106,12 +106,12 @@ def load_population(name: str, folder: Path | None = None) -> Population:
 
 
 def population_of_links(links: Sequence[str]) -> Population:
-    """Return a population of several links with equal weights."""
+    """Return a population whose classes are several links with equal weights."""
     return population_of_settings({short_spec(link): link for link in links})
 
 
 def population_of_settings(links: Mapping[str, str | Mapping[str, Any]]) -> Population:
-    """Return a population of the settings of a study (links by name) with equal weights."""
+    """Return a population whose classes are the settings of a study, with equal weights."""
     weight = 1 / len(links)
     classes = tuple(Class(name, link, weight, _EQUAL, {}) for name, link in links.items())
     return Population(", ".join(links), classes)
@@ -122,9 +122,9 @@ def expand(
 ) -> tuple[DrawnClass, ...]:
     """Draw the same number of networks for each class, using common random numbers.
 
-    Draw n is at the same fraction of each range in all classes, so differences between classes are
-    not due to the draws. Arguments and errors are the same as for `vary`. Keys that a class sets
-    are not drawn.
+    Draw n lies at the same fraction of each range in all classes, so differences between classes
+    are not caused by the draws. Arguments and errors are the same as for `vary`. Keys that a class
+    sets are not drawn.
     """
     return tuple(
         DrawnClass(each, vary(each.link, draws, seed, given=(*given, *each.changes)))
@@ -154,7 +154,7 @@ def _read(path: Path) -> Population:
 
 
 def _check(users: Class, key: KeyPath, source: TomlSource) -> None:
-    """Check that a class can be run and that its networks can be drawn.
+    """Check that a class can be run and that networks can be drawn for the class.
 
     Raises:
         StudyError: the check fails; the message names the file, line and key of the class.
@@ -171,7 +171,7 @@ def _check(users: Class, key: KeyPath, source: TomlSource) -> None:
 
 
 def _with_absolute_paths(link: str | Mapping[str, Any], folder: Path) -> str | Mapping[str, Any]:
-    """Return the link with its file paths, relative to the population's file, made absolute."""
+    """Return the link with absolute file paths; relative paths refer to the population's file."""
     table = dict(parse_spec(link) if isinstance(link, str) else link)
     preset = table.get("preset")
     keys = [key for key in _FILES_OF_LINKS if key in table]

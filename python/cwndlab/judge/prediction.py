@@ -1,4 +1,4 @@
-"""Registered predictions: claims made before a trial begins and fixed from then on."""
+"""Registered predictions: claims made before a trial begins, which cannot be changed later."""
 
 from __future__ import annotations
 
@@ -23,39 +23,39 @@ _LEVEL = 0.9
 
 @dataclass(frozen=True, slots=True)
 class RegisteredPrediction:
-    """The claim that the challenger is better than the baseline on a network."""
+    """The prediction that the challenger is better than the baseline on a network."""
 
     goal: str
     """Name of the goal whose utility is compared."""
     challenger: str
     baseline: str
     network: str
-    """Description of the network in the advice."""
+    """Description of the network for which advice was given."""
     network_class: str
-    """`lte`, `nr`, `umts`, `wifi` or `wire`."""
+    """Class of the network: `lte`, `nr`, `umts`, `wifi` or `wire`."""
     probability: float
-    """Probability that the challenger's utility is higher."""
+    """Probability that the challenger's utility is higher than the baseline's."""
     change: float
     """Predicted change in utility; 0.03 is 3 %."""
     low: float
     high: float
-    """Upper end of the 90 % interval over networks like this one; `low` is the lower end."""
+    """Upper end of the 90 % interval over similar networks; `low` is the lower end."""
     networks: int
-    """Number of simulated networks behind the prediction."""
+    """Number of simulated networks on which the prediction is based."""
     version: str
     """Version of cwndlab, with its behaviour epoch."""
     study: str
-    """SHA-256 of the list of files of the results behind the advice."""
+    """SHA-256 of the list of result files on which the advice is based."""
     registered: str
     """UTC time of the registration, in ISO 8601 format."""
     blocks: int
-    """Planned number of blocks."""
+    """Planned number of blocks of the trial."""
     period_s: float
-    """Duration of a period."""
+    """Duration of one period of the trial, in seconds."""
     washout_s: float
-    """Duration at the start of each period that is not evaluated."""
+    """Duration at the start of each period that is not evaluated, in seconds."""
     seed: int
-    """Seed for the random order of periods."""
+    """Random seed for the order of the periods."""
 
     @property
     def id(self) -> str:
@@ -64,10 +64,10 @@ class RegisteredPrediction:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def write(self, path: Path) -> None:
-        """Write the prediction with its SHA-256; never replace an existing file.
+        """Write the prediction with its SHA-256 to a new file; never replace an existing file.
 
         Raises:
-            ResultsError: the file exists already.
+            ResultsError: the file already exists.
         """
         text = json.dumps({"id": self.id, **asdict(self)}, indent=2) + "\n"
         try:
@@ -79,10 +79,10 @@ class RegisteredPrediction:
 
 
 def read_prediction(path: Path) -> RegisteredPrediction:
-    """Read a registered prediction.
+    """Read a registered prediction and check that it is unchanged.
 
     Raises:
-        ResultsError: there is no prediction, or it was changed after registration.
+        ResultsError: the file contains no prediction, or the prediction was changed.
     """
     try:
         document = json.loads(read_bytes(path, MOST_TEXT_BYTES))
@@ -101,18 +101,18 @@ def read_prediction(path: Path) -> RegisteredPrediction:
 
 
 def chances(differences: Floats) -> tuple[float, float, float, float]:
-    """Return the probability of a gain, and the mean and 90 % interval of the change.
+    """Return the probability of a gain, and the mean and the 90 % interval of the change.
 
     Args:
-        differences: differences in utility, challenger minus baseline, one for each network.
+        differences: for each network, the challenger's utility minus the baseline's.
     """
     known = differences[np.isfinite(differences)]
     gains = float((known > 0).sum() + (known == 0).sum() / 2)
     low, high = np.quantile(known, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
-    # Jeffreys' prior: a few networks on one side do not amount to certainty.
+    # Jeffreys' prior: a few networks with the same outcome do not prove certainty.
     return (gains + 0.5) / (len(known) + 1), float(known.mean()), float(low), float(high)
 
 
 def as_json(prediction: RegisteredPrediction) -> dict[str, Any]:
-    """Return the prediction with its SHA-256, for JSON."""
+    """Return the prediction with its SHA-256 as a dictionary, for JSON."""
     return {"id": prediction.id, **asdict(prediction)}

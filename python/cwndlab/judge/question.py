@@ -1,4 +1,4 @@
-"""The question behind a folder of results, stored with the results."""
+"""The user's question that a folder of results answers; it is stored with the results."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ if TYPE_CHECKING:
 
 FILE = "question.json"
 NETWORKS = "networks"
-"""Subfolder of the results: runs on networks like the network in question."""
+"""Subfolder of the results that contains runs on networks similar to the link."""
 COEXISTENCE = "coexistence"
-"""Subfolder of the results: runs in which several flows share the link."""
+"""Subfolder of the results that contains runs in which several flows share the link."""
 MIXES = "mixes"
-"""Subfolder of the results: runs of competing flows, in all mixes."""
+"""Subfolder of the results that contains runs of competing flows, in all mixes of flows."""
 DRAWS = "draws.json"
-"""File in the subfolder `NETWORKS`: the values of the keys of each draw."""
+"""File in the subfolder `NETWORKS` that contains the drawn values of the keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question about a link: the goal, the baseline and the users."""
+    """A user's question about a link: the goal, the baseline and the classes of users."""
 
     goal: str
     baseline: str
     weights: Mapping[str, float] = field(default_factory=dict)
-    """Weights of the classes of users, by name; empty for a single network."""
+    """Weight of each class of users, by name; empty for a single network."""
     is_invented: bool = False
     """Whether any weight has no source."""
 
     def weights_of_users(self) -> Weights | None:
-        """Return the weight of each class; None for a single network."""
+        """Return the weights of the classes of users; return None for a single network."""
         return Weights(self.weights, is_invented=self.is_invented) if self.weights else None
 
     def write(self, folder: Path) -> None:
-        """Store the question with the results."""
+        """Store the question in the folder of the results."""
         (folder / FILE).write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
 
 
 def read_question(folder: Path) -> Question | None:
-    """Return the question that is stored with results; None if there is none.
+    """Read the question that is stored with results; return None if no question is stored.
 
     Raises:
         ResultsError: the file is damaged.

@@ -1,9 +1,9 @@
 """Agreement of advice for a class of networks with measurements of real networks.
 
-The record is `data/reality.toml`, made by `tools/make_reality.py` from the claims of papers that
-measured real networks: each claim that our runs can decide either agrees or disagrees with these
-runs. The user's own trials (`cwndlab.judge.ledger`) count as well: advice agrees if it named the
-better algorithm.
+The record is `data/reality.toml`, which `tools/make_reality.py` generates from the claims of papers
+that measured real networks: each claim that simulated runs can decide either agrees or disagrees
+with these runs. The user's own trials (`cwndlab.judge.ledger`) are included: a trial agrees with
+the advice if the advice named the better algorithm.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FILE = Path(__file__).parents[1] / "data" / "reality.toml"
 
 @dataclass(frozen=True, slots=True)
 class Reality:
-    """The record of agreement for one class of networks."""
+    """Number of cases in which advice for one class of networks agreed with measurements."""
 
     kind: str
     """Readable name of the class, such as "LTE"."""
@@ -34,7 +34,7 @@ class Reality:
 
     @property
     def share(self) -> float:
-        """Share of the checked claims that agreed."""
+        """Fraction of the checked claims that agreed."""
         return self.agreed / self.checked
 
     def to_json(self) -> dict[str, Any]:
@@ -49,7 +49,7 @@ class Reality:
 
 
 def reality_of(radio: str | None) -> Reality | None:
-    """Return the record of a class (`lte`, `hspa`, `nr`, `wifi`); None if there is no record.
+    """Return the record of a class (`lte`, `hspa`, `nr`, `wifi`); return None without a record.
 
     Raises:
         ResultsError: the user's ledger is damaged.
@@ -67,7 +67,7 @@ def reality_of(radio: str | None) -> Reality | None:
 
 
 def _of_trials(network_class: str, kind: str) -> Reality | None:
-    """Return the record of the user's own decided trials; None if there are no such trials."""
+    """Return the record of the user's own decided trials; return None without such trials."""
     likely = 0.5
     agreements = [
         (each.prediction.probability > likely) == each.has_gained
@@ -81,7 +81,7 @@ def _of_trials(network_class: str, kind: str) -> Reality | None:
 
 
 def pooled(records: Iterable[Reality | None]) -> Reality | None:
-    """Return the joint record of several classes, each counted once; None without records."""
+    """Combine the records of several classes, counting each class once; None without records."""
     known = {each.kind: each for each in records if each is not None}
     if not known:
         return None

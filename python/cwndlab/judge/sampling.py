@@ -1,10 +1,10 @@
-"""Networks like a given one: draws over the ranges of all assumptions about a link.
+"""Draw networks similar to a link, over the ranges of all assumptions about the link.
 
 The draws form a Latin hypercube (McKay, Beckman and Conover, Technometrics 21, 1979): with n draws,
 the range of each key is divided into n parts of equal probability, and one value is drawn from each
-part, so a small number of draws covers every key. The combination of parts and the position of a
-value within its part follow from the SHA-256 of the seed and the key's name. Draws are therefore
-the same on every machine and do not depend on other keys.
+part, so a small number of draws covers the whole range of each key. A hash (SHA-256) of the seed
+and the key's name determines the order of the parts and the position of each value within its part.
+Therefore, draws are the same on all computers and do not depend on other keys.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """One drawn network: the changed settings of the study, and the drawn value of each key."""
+    """A drawn network: the changed settings of the study, and the drawn value of each key."""
 
     name: str
     changes: Mapping[str, Any]
     """Changed settings by path, as in a study: `{"link.server": "23.1 ms"}`."""
     keys: Mapping[str, float | str]
-    """Drawn values by key: a number in the key's unit, or the name of a choice."""
+    """Drawn value of each key: a number in the key's unit, or the name of a choice."""
 
     def level(self) -> dict[str, Any]:
-        """Return the draw as a named level of a factor."""
+        """Return the drawn network as a named level of a study factor."""
         return {"name": self.name, **self.changes}
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Drawn networks, and the keys that were drawn."""
+    """Drawn networks, and the keys whose values were drawn."""
 
     keys: tuple[Key, ...]
     draws: tuple[Draw, ...]
@@ -55,21 +55,21 @@ def vary(
     given: Collection[str] = (),
     folder: Path | None = None,
 ) -> Sample:
-    """Draw networks over the ranges of a link.
+    """Draw networks over the ranges of a link's assumptions.
 
     Args:
-        link: the link in one line, as a table of study keys, or as a `Link`.
-        draws: number of draws; fewer are returned if draws coincide, which can happen with whole
-            numbers.
-        seed: random seed; with equal seeds, draw n of two links is at the same fraction of the
-            range of every key that both links have.
+        link: the link as one line of text, as a table of study keys, or as a `Link`.
+        draws: number of draws; fewer networks are returned if draws are equal, which can happen for
+            keys with whole numbers.
+        seed: random seed; if two links have the same seed, draw n of both links lies at the same
+            fraction of the range of each key that both links have.
         given: additional paths that the user has set and that are therefore not drawn, such as
             `duration`, `stack` or `server_host`.
-        folder: the folder to which file paths are relative. If None, the current folder is used.
+        folder: folder to which relative file paths refer. If None, use the current folder.
 
     Raises:
         QuantityError: the line does not describe a link.
-        FieldError: the preset does not exist, or its keys contradict the link's own.
+        FieldError: the preset does not exist, or its keys contradict the keys of the link.
         LinkError: a range cannot be read.
     """
     keys, figures = keys_of(_read(link), folder or Path(), given)
@@ -95,7 +95,7 @@ def ends(
     given: Collection[str] = (),
     folder: Path | None = None,
 ) -> Sample:
-    """Return networks in which one key at a time has an end of its range or another choice.
+    """Return networks in which one key has an end of its range, or another of its choices.
 
     Arguments and errors are the same as for `vary`.
     """
@@ -122,7 +122,7 @@ def _read(link: str | Mapping[str, Any] | Link) -> Link:
 
 
 def _shares(draws: int, seed: int, name: str) -> list[float]:
-    """Return one column of the hypercube: one point in each of `draws` parts, shuffled."""
+    """Return one column of the Latin hypercube: one point in each of `draws` parts, shuffled."""
     digests = [hashlib.sha256(f"{seed}/{name}/{n}".encode()).digest() for n in range(draws)]
     order = sorted(range(draws), key=lambda n: digests[n][8:])
     shares = [0.0] * draws

@@ -1,21 +1,21 @@
-"""Find the keys of a network and the classes of a population that change the answer.
+"""Find the keys of a network and the classes of a population that change the recommendation.
 
 Utilities are natural logarithms, so a difference of 0.03 is 3 %. In a matrix of utilities, each row
-is an algorithm and each column is a draw; NaN marks a missing run.
+is an algorithm, and each column is a drawn network (*draw*); NaN marks a missing run.
 
-*Flips.* For each key, the best rule with one threshold is found: the rule takes the present answer
-on one side of the threshold, and one other algorithm on the other side. The threshold maximizes the
-other algorithm's total lead over the draws beyond the threshold. This is the point where the
-isotonic regression of the lead on the key crosses zero (Barlow and others, "Statistical Inference
-under Order Restrictions", 1972). Such a rule exists even for pure noise. Therefore the rule is
-cross-validated: it is fitted to nine tenths of the draws and applied to the remaining tenth, for
-each tenth in turn. A flip counts if the other algorithm's lead in these held-out draws exceeds the
-indifference zone and is significant (a one-sided t test at a level of 10 %, divided by the number
-of keys with such a rule).
+*Flips.* For each key, the best rule with one threshold is found: the rule uses the recommended
+algorithm on one side of the threshold, and another algorithm on the other side. The threshold
+maximizes the sum of the other algorithm's leads over the draws beyond the threshold. At this point,
+the isotonic regression of the lead on the key crosses zero (Barlow and others, "Statistical
+Inference under Order Restrictions", 1972). A rule can be found even if the utilities are pure
+noise. Therefore, the rule is cross-validated: it is fitted to nine tenths of the draws and applied
+to the remaining tenth, for each tenth in turn. A flip is reported if the other algorithm's lead in
+these held-out draws exceeds the indifference zone and is significant (a one-sided t test at a level
+of 10 %, divided by the number of keys for which a rule was found).
 
-*Turns.* If the other classes keep their proportions, the mean utility of a population is linear in
-the weight of one class. The answer changes at the weight at which another algorithm's mean
-overtakes the mean of the best.
+*Turns.* If the weight of one class changes and the other classes keep their proportions, the mean
+utility of a population is linear in this weight. The recommendation changes at the weight at which
+another algorithm's mean utility exceeds the mean utility of the best algorithm.
 """
 
 from __future__ import annotations
@@ -39,45 +39,45 @@ Side = Literal["above", "below", "is"]
 FOLDS = 10
 LEVEL = 0.1
 RESAMPLES = 400
-INTERVAL = 0.9  # of a break-even
-FEWEST_BEYOND = 3  # draws on the other side of a threshold, left out and in
+INTERVAL = 0.9  # confidence of the interval of a break-even value
+FEWEST_BEYOND = 3  # draws beyond a threshold, both fitted and held out
 _SEED = 20_120_112
 
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """A key that changes the answer, and its break-even value."""
+    """A key whose value changes the recommendation, and the value at which it changes."""
 
     key: str
     other: int
-    """Row of the algorithm that is better beyond the threshold."""
+    """Row of the algorithm that is better beyond the break-even value."""
     side: Side
-    """`above` or `below` the break-even, or `is` if the key has to equal this choice."""
+    """`above` or `below` the break-even value, or `is` if the key has to equal a choice."""
     break_even: float | str
-    """Break-even in the key's unit, or the name of a choice."""
+    """Break-even value in the key's unit, or the name of a choice."""
     low: float | None
     high: float | None
     """Bounds of the 90 % interval of the break-even over resampled draws; None for a choice.
 
-    The interval contains the true break-even in about 85 of 100 cases: resampling thresholds gives
-    intervals that are slightly too narrow.
+    The interval contains the true break-even value in about 85 of 100 cases, because intervals of
+    resampled thresholds are slightly too narrow.
     """
     lead: float
-    """Mean lead of the other algorithm beyond the break-even, in held-out draws."""
+    """Mean lead of the other algorithm beyond the break-even value, in held-out draws."""
     share: float
-    """Share of all draws beyond the break-even."""
+    """Fraction of all draws that lie beyond the break-even value."""
     p_value: float
     """p value of a t test on held-out draws, multiplied by the number of keys tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """A rule that takes another algorithm on one side of a threshold, or for one choice."""
+    """A rule that uses another algorithm on one side of a threshold, or for one choice."""
 
     other: int
     side: Side
     threshold: float | str
-    total: float  # of the other's lead, over all draws beyond
+    total: float  # sum of the other algorithm's leads over all draws beyond the threshold
 
 
 def flips(
@@ -88,19 +88,19 @@ def flips(
     zone: float,
     logarithmic: Sequence[str] = (),
 ) -> tuple[Flip, ...]:
-    """Return the keys that change the answer, starting with the largest gain.
+    """Return the keys that change the recommendation; the key with the largest gain is first.
 
     Args:
-        utilities: array of shape (algorithms, draws).
-        answer: the row of the present answer. This row must have the highest mean; otherwise,
-            flips by chance are more frequent than the test assumes.
-        keys: values of each draw, by name of the key; strings are choices.
-        zone: differences in utility below this are too small to matter.
-        logarithmic: keys whose break-even is interpolated between two draws on a logarithmic
-            scale.
+        utilities: array of shape (algorithms, draws); a draw is a simulated network.
+        answer: the row of the recommended algorithm. This row must have the highest mean;
+            otherwise, the test underestimates how often flips occur by chance.
+        keys: for each key, its value in each draw; strings are choices.
+        zone: smaller differences in utility are negligible.
+        logarithmic: keys for which the break-even value between two draws is interpolated on a
+            logarithmic scale.
 
     Raises:
-        ValueError: a key does not have one value for each draw.
+        ValueError: the number of values of a key differs from the number of draws.
     """
     leads, kept = _leads(utilities, answer)
     tried: list[tuple[str, _Rule, Floats]] = []
@@ -131,11 +131,11 @@ def flips(
 def variance_shares(
     utilities: npt.ArrayLike, answer: int, other: int, keys: Mapping[str, Values]
 ) -> dict[str, float]:
-    """Return each key's share of the variance of the other's lead; `rest` is unexplained.
+    """Return each key's share of the variance of the lead; `rest` is the unexplained share.
 
-    The share of a key is the correlation ratio over parts of its range with equal numbers of
-    draws, minus the share expected by chance (epsilon squared, Kelley 1935). Interactions between
-    keys and the effect of seeds are part of `rest`.
+    The share of a key is the correlation ratio over parts of the key's range that contain equal
+    numbers of draws, minus the share expected by chance (epsilon squared, Kelley 1935).
+    Interactions between keys and the effect of seeds are part of `rest`.
     """
     leads, kept = _leads(utilities, answer)
     lead = leads[other]
@@ -149,52 +149,52 @@ def variance_shares(
 
 @dataclass(frozen=True, slots=True)
 class ShareTurn:
-    """A weight of one class that changes the answer if the others keep their proportions."""
+    """A weight of one class that changes the recommendation if other classes keep proportions."""
 
     class_name: str
     weight: float
     """Present weight of the class, 0 to 1."""
     at: float
-    """Weight at which the answer changes."""
+    """Weight of the class at which the recommendation changes."""
     side: Literal["above", "below"]
     other: int
-    """Row of the algorithm that is best beyond that weight."""
+    """Row of the algorithm that is the best beyond this weight."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weighing:
-    """The answer for a whole population of networks."""
+    """Recommendation for a whole population of networks, and its effect on each class."""
 
     best: int
-    """Row of the algorithm with the highest weighted mean."""
+    """Row of the algorithm with the highest weighted mean utility."""
     means: tuple[float, ...]
     """Weighted mean utility of each algorithm."""
     regrets: tuple[tuple[float, ...], ...]
-    """Utility lost relative to the best algorithm of each class, by algorithm and class."""
+    """Utility lost compared with the best algorithm of each class, by algorithm and class."""
     loser: str | None
-    """Class that loses most with this answer; None if no class loses more than the zone."""
+    """Class that loses the most utility with the recommendation; None if all losses are small."""
     turns: tuple[ShareTurn, ...]
-    """For each class, the nearest weight that changes the answer; smallest change first."""
+    """For each class, the nearest weight that changes the recommendation; smallest change first."""
 
 
 def weigh(
     utilities: npt.ArrayLike, classes: Sequence[str], weights: Sequence[float], *, zone: float
 ) -> Weighing:
-    """Return the answer for a population of classes.
+    """Compute the recommendation for a population that consists of weighted classes.
 
     Args:
-        utilities: mean utility of shape (algorithms, classes), without gaps.
+        utilities: mean utilities of shape (algorithms, classes), without missing values.
         classes: names of the classes.
         weights: weight of each class; their sum can be any number.
-        zone: differences in utility below this are too small to matter.
+        zone: smaller differences in utility are negligible.
 
     Raises:
-        ValueError: the utilities have gaps, or the weights do not fit.
+        ValueError: a utility is missing, or the weights are invalid.
     """
     by_class = np.asarray(utilities, dtype=np.float64)
     shares = np.asarray(weights, dtype=np.float64)
     if by_class.shape[1:] != (len(classes),) or shares.shape != (len(classes),):
-        msg = f"{len(classes)} classes and {shares.size} weights do not fit {by_class.shape}"
+        msg = f"{len(classes)} classes and {shares.size} weights do not fit shape {by_class.shape}"
         raise ValueError(msg)
     if not np.isfinite(by_class).all() or (shares < 0).any() or not shares.sum() > 0:
         msg = (
@@ -224,12 +224,12 @@ def weigh(
 def _nearest_turn(
     by_class: Floats, shares: Floats, best: int, n: int, name: str
 ) -> ShareTurn | None:
-    """Return the nearest weight of class `n` at which another algorithm overtakes the best."""
+    """Return the weight of class `n`, nearest to its present weight, that changes the best."""
     weight = float(shares[n])
     if weight >= 1:
         return None
     rest = (by_class @ shares - by_class[:, n] * weight) / (1 - weight)
-    outside = rest[best] - rest  # the best's lead in the other classes
+    outside = rest[best] - rest  # lead of the best algorithm in the other classes
     inside = by_class[best, n] - by_class[:, n]
     with np.errstate(divide="ignore", invalid="ignore"):
         at = outside / (outside - inside)
@@ -242,7 +242,7 @@ def _nearest_turn(
 
 
 def _leads(utilities: npt.ArrayLike, answer: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Return each algorithm's lead over the answer in the draws in which no value is missing."""
+    """Return each algorithm's lead over the answer, for the draws without missing values."""
     matrix = np.asarray(utilities, dtype=np.float64)
     kept = np.asarray(np.isfinite(matrix).all(axis=0))
     whole = matrix[:, kept]
@@ -250,7 +250,7 @@ def _leads(utilities: npt.ArrayLike, answer: int) -> tuple[Floats, npt.NDArray[n
 
 
 def _best_rule(leads: Floats, column: npt.NDArray[np.generic], *, is_log: bool) -> _Rule | None:
-    """Return the rule that gives the other algorithm the largest total lead; None if none."""
+    """Return the rule with the largest total lead of the other algorithm; None if none exists."""
     rules = (
         _rules_of_choices(leads, column)
         if column.dtype.kind == "U"
@@ -275,7 +275,7 @@ def _rules_of_numbers(leads: Floats, column: Floats, *, is_log: bool) -> list[_R
     """Return the best rule above a threshold and the best rule below a threshold."""
     order = np.argsort(column, kind="stable")
     values = column[order]
-    cuts = np.flatnonzero(np.diff(values) > 0) + 1  # draws before a cut lie below it
+    cuts = np.flatnonzero(np.diff(values) > 0) + 1  # draws before a cut lie below the threshold
     cuts = cuts[(cuts >= FEWEST_BEYOND) & (cuts <= len(values) - FEWEST_BEYOND)]
     if not len(cuts):
         return []
@@ -314,7 +314,7 @@ def _held_out(leads: Floats, column: npt.NDArray[np.generic], *, is_log: bool) -
 
 
 def _p_of_gain(gains: Floats) -> float:
-    """Return the probability of a mean at least this high if the true mean is 0."""
+    """Return the probability that the mean is at least this high if the true mean is 0."""
     if len(gains) < FEWEST_BEYOND:
         return 1.0
     spread = float(gains.std(ddof=1)) / math.sqrt(len(gains))
@@ -345,7 +345,7 @@ def _interval(
 
 
 def _parts(column: npt.NDArray[np.generic]) -> npt.NDArray[np.intp]:
-    """Return each draw's part of the range: its choice, or one of several equally full parts."""
+    """Return the part of the range in which each draw lies: a choice, or an equally full part."""
     values, ranks = np.unique(column, return_inverse=True)
     most = max(2, round(math.sqrt(len(column)) / 2))
     if column.dtype.kind == "U" or len(values) <= most:

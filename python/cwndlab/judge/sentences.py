@@ -26,26 +26,26 @@ if TYPE_CHECKING:
     from cwndlab.judge.networks import Turn
     from cwndlab.stats import Interval
 
-_LEAST_PRICE = -math.log2(1 - 0.0005)  # below it, half the delay is worth 0.0 % of the throughput
+_LEAST_PRICE = -math.log2(1 - 0.0005)  # lower prices are displayed as 0.0 % of the throughput
 _UNEVEN_PCT = 35.0
-"""Share of the total of two flows, in per cent, below which an unequal share is reported."""
+"""A flow's share of two flows' goodput, in per cent, below which it is reported as unequal."""
 
 _HALF = 0.5
-"""If the choice is good on a smaller share of networks like this, another is also named."""
+"""If a choice is good on a smaller share of similar networks, another algorithm is also named."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One of the three lines of certainty."""
+    """One line of the table of certainty: a probability and its meaning."""
 
     name: str
     value: str
-    """A probability, or a dash."""
+    """A probability as text, or a dash if the probability is unknown."""
     meaning: str
 
 
 def headline(decision: Decision) -> str:
-    """Return the answer in one sentence."""
+    """Return the recommendation as one sentence."""
     goal = decision.goal.title
     if not decision.best:
         return _say("not measured", goal=goal, missing=decision.goal.missing)
@@ -66,7 +66,7 @@ def headline(decision: Decision) -> str:
 
 
 def step_sentence(decision: Decision) -> str:
-    """Return what a user of the baseline gains and loses by changing; empty if not known."""
+    """Return a sentence on the effects of changing from the baseline; empty if unknown."""
     if decision.baseline is None or not decision.best or decision.is_alone:
         return ""
     baseline = quoted(decision.baseline)
@@ -87,7 +87,7 @@ def step_sentence(decision: Decision) -> str:
 
 
 def condition(decision: Decision) -> str:
-    """Return a condition under which the answer is different; empty if none is known."""
+    """Return a condition under which the recommendation changes; empty if none is known."""
     if decision.networks is not None and decision.networks.turns:
         turns = decision.networks.turns
         return " ".join(
@@ -103,7 +103,7 @@ def _condition(turn: Turn) -> str:
 
 
 def price_sentence(decision: Decision) -> str:
-    """Return the prices of delay for which the first algorithm is right, and the alternatives."""
+    """Return the prices of delay at which the first algorithm is best, and the alternatives."""
     first = decision.first
     if first is None or decision.is_alone or not decision.goal.cost:
         return ""
@@ -123,7 +123,7 @@ def price_sentence(decision: Decision) -> str:
 
 
 def certainty(decision: Decision) -> tuple[Line, ...]:
-    """Return the three lines of certainty."""
+    """Return three lines: repeatability, robustness, and agreement with real networks."""
     first = quoted(decision.first or "")
     if decision.repeatable is None:
         meaning = _say("repeatable unknown", runs=_runs(decision))
@@ -146,7 +146,7 @@ def certainty(decision: Decision) -> tuple[Line, ...]:
 
 
 def sentences(decision: Decision) -> list[str]:
-    """Return the sentences that follow the headline."""
+    """Return the sentences that follow the headline of a decision."""
     found = [
         step_sentence(decision),
         condition(decision),
@@ -160,14 +160,14 @@ def sentences(decision: Decision) -> list[str]:
 
 
 def _queue(decision: Decision) -> str:
-    """Return a sentence on the default size of the queue; empty if the user gave the size."""
+    """Return a sentence on the default size of the queue; empty if the user set the size."""
     if decision.queue is None or not decision.queue.is_default or not decision.best:
         return ""
     return _say("default queue", queue=decision.queue)
 
 
 def _distances(decision: Decision) -> str:
-    """Return the answers for near, national and intercontinental servers; empty if not known."""
+    """Return recommendations for near, national and intercontinental servers; empty if unknown."""
     if decision.networks is None or not decision.networks.distances:
         return ""
     places = [
@@ -192,7 +192,7 @@ def _range_ms(least_ms: float, most_ms: float) -> str:
 
 
 def _safest(decision: Decision) -> str:
-    """Return a sentence on the safest algorithm; empty if no other is safer than the first."""
+    """Return a sentence on the safest algorithm; empty if the first algorithm is the safest."""
     networks, first = decision.networks, decision.first
     if networks is None or first is None or not _is_safer_elsewhere(decision):
         return ""
@@ -206,7 +206,7 @@ def _safest(decision: Decision) -> str:
 
 
 def _is_safer_elsewhere(decision: Decision) -> bool:
-    """Whether another algorithm loses less than the first, averaged over networks like this."""
+    """Return whether, averaged over similar networks, another algorithm clearly loses less."""
     networks, first = decision.networks, decision.first
     if networks is None or first is None:
         return False
@@ -249,7 +249,7 @@ def _beside(decision: Decision) -> str:
 
 
 def _harms(decision: Decision) -> str:
-    """Return the harm to a flow that competes with the first, beyond that from its own kind."""
+    """Return a sentence on the harm to competing flows that exceeds the acceptable harm."""
     for each in decision.encounters:
         if each.neighbour == each.candidate or not each.harmed:
             continue
@@ -283,7 +283,7 @@ def _title(algorithm: str) -> str:
 
 
 def _worth(utility: float) -> str:
-    """Return a difference in utility as its equivalent in throughput: "12 % more than"."""
+    """Return a difference in utility as a difference in throughput: "12 % more than"."""
     share = math.expm1(utility)
     if share >= 1:
         return _say("times", times=f"{share + 1:.2g}")
@@ -291,7 +291,7 @@ def _worth(utility: float) -> str:
 
 
 def _population(decision: Decision) -> list[str]:
-    """Return sentences on the class served badly and on the weight that changes the answer."""
+    """Return sentences on the class of users that loses most, and on decisive weights."""
     population, first = decision.population, decision.first
     if population is None or first is None:
         return []
@@ -325,7 +325,7 @@ def _population(decision: Decision) -> list[str]:
 
 
 def first_look(decision: Decision) -> str:
-    """Return the first answer for a link, before similar networks are tried."""
+    """Return the first recommendation for a link, before similar networks are simulated."""
     names = join_words([quoted(name) for name in decision.best], "or")
     return _say("first look", pairs=decision.pairs, names=names)
 
@@ -368,7 +368,7 @@ def _changes(step: Replacement) -> str:
 
 
 def _change(bounds: Bounds) -> str:
-    """Return "-65 % [-68, -61]"; from a doubling on, "3.3 times [3.2, 3.4]"."""
+    """Return a change as "-65 % [-68, -61]"; changes of 100 % or more as "3.3 times [3.2, 3.4]"."""
     if bounds.low is None or bounds.high is None:
         return signed_percent(bounds.estimate)
     if bounds.estimate >= 1:
@@ -379,7 +379,7 @@ def _change(bounds: Bounds) -> str:
 
 
 def _given(low: float, high: float) -> str:
-    """Return a range of prices as shares of throughput that halving the delay is worth."""
+    """Return a range of prices as the shares of throughput that halving the delay is worth."""
     if not math.isfinite(high):
         return f"at least {percent(share_given(low))}"
     if low == 0:
@@ -390,7 +390,7 @@ def _given(low: float, high: float) -> str:
 def _leader_beyond(
     entrants: Sequence[Entrant], first: str, price: float, *, is_above: bool
 ) -> str | None:
-    """Return another algorithm within the zone of the best just beyond a price; None if none."""
+    """Return another algorithm that is nearly the best just beyond a price; None if none is."""
     beyond = price * 1.05 + 1e-6 if is_above else price * 0.95
     for each in entrants:
         if each.name == first or each.prices is None:

@@ -1,4 +1,4 @@
-"""The simulated sending host, from TCP down to the wire."""
+"""The simulated sending host: TCP stack, buffers, pacing, queueing discipline and offload."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ if TYPE_CHECKING:
 
 _PROC = Path("/proc/sys/net")
 _SYSCTL_NAMES = {"pfifo": "pfifo_fast"}
-"""Names of queueing disciplines in net.core.default_qdisc that differ from our names."""
+"""Names in net.core.default_qdisc of queueing disciplines that have another name here."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedHost:
-    """Properties of a sending host that affect an algorithm's behaviour."""
+    """Properties of a sending host that affect the behaviour of congestion control."""
 
     stack: str
     qdisc: str | None
-    """Queueing discipline of the device; None if TCP sends directly to the link."""
+    """Queueing discipline of the network device; None if TCP sends directly to the link."""
     is_paced: bool
-    """Whether all algorithms are paced; BBR is always paced."""
+    """Whether every algorithm is paced; BBR is paced in any case."""
     has_offload: bool
-    """Whether the device splits large segments."""
+    """Whether the network device splits large segments (segmentation offload)."""
     send_buffer_max_bytes: int | None
     receive_buffer_max_bytes: int | None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the host as a dictionary, for JSON."""
+        """Return the properties of the host as a dictionary, for JSON."""
         return {
             "stack": self.stack,
             "qdisc": self.qdisc,
@@ -61,16 +61,16 @@ def simulated_host(scenario: Mapping[str, Any]) -> SimulatedHost:
 
 @dataclass(frozen=True, slots=True)
 class HostDifference:
-    """A setting of this machine that differs from the simulated host."""
+    """A setting of this computer that differs from the simulated host."""
 
     setting: str
-    """Name of the sysctl."""
+    """Name of the sysctl that contains the setting."""
     here: str
     simulated: str
 
 
 def differences(host: SimulatedHost, proc: Path = _PROC) -> tuple[HostDifference, ...]:
-    """Return the differences from the simulated host on this machine; `proc` is /proc/sys/net."""
+    """Return how this computer differs from the simulated host; `proc` is /proc/sys/net."""
     found = []
     qdisc = _read(proc / "core/default_qdisc")
     if None not in {qdisc, host.qdisc} and qdisc != host.qdisc:

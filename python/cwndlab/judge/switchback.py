@@ -1,11 +1,12 @@
-"""Switchback trials: the effect of an algorithm, from periods in which all flows use it.
+"""Switchback trials: measure an algorithm's effect in periods in which all flows use it.
 
-A block consists of one period of each algorithm, in random order, so drift and busy hours of the
-network affect both algorithms equally. The effect is the mean over blocks of the difference in
-utility, with Student's interval; the random order makes this mean unbiased however the network
-behaves (Bojinov, Simchi-Levi and Zhao, Management Science 69, 2023). All flows of a period use the
-same algorithm: if flows of both algorithms shared a queue, they would influence each other, and a
-comparison of flows would measure this influence instead (Spang et al., IMC 2021).
+A block consists of one period with each algorithm, in random order, so that slow changes and busy
+hours of the network affect both algorithms equally. The effect is the mean, over blocks, of the
+difference in utility, with Student's interval. Because the order is random, this mean is unbiased
+for any behaviour of the network (Bojinov, Simchi-Levi and Zhao, Management Science 69, 2023). All
+flows of a period use the same algorithm: if flows of both algorithms shared a queue, they would
+influence each other, and comparing these flows would measure their mutual influence instead of the
+algorithm's effect (Spang et al., IMC 2021).
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 LEVEL = 0.95
-"""Confidence level of the interval."""
+"""Confidence level of the interval of the effect."""
 FEWEST_BLOCKS = 6
-"""Smallest number of blocks for a verdict."""
-_Z_OF_ONE_FIFTH = -0.8416  # quantile of the standard normal distribution
+"""Smallest number of blocks that is required for a verdict."""
+_Z_OF_ONE_FIFTH = -0.8416  # 20 % quantile of the standard normal distribution
 
 
 class Verdict(StrEnum):
@@ -43,7 +44,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MeasuredChange:
-    """The change in utility from the baseline to the challenger; 0.03 is 3 %."""
+    """The measured change in utility from the baseline to the challenger; 0.03 is 3 %."""
 
     estimate: float
     low: float
@@ -51,14 +52,14 @@ class MeasuredChange:
     """Upper end of the 95 % interval; `low` is the lower end."""
     blocks: int
     spread: float
-    """Standard deviation of the differences of blocks."""
+    """Standard deviation of the differences of the blocks."""
 
     @property
     def cautious_spread(self) -> float:
-        """Upper confidence limit (80 %) of the spread, for planning trials that are long enough.
+        """Upper confidence limit (80 %) of the spread, used to plan a sufficiently long trial.
 
-        Browne, Statistics in Medicine 14 (1995); the quantile of the chi-squared distribution by
-        Wilson and Hilferty (1931).
+        Formula of Browne, Statistics in Medicine 14 (1995); chi-squared quantile by Wilson and
+        Hilferty (1931).
         """
         freedom = self.blocks - 1
         ninth = 2 / (9 * freedom)
@@ -66,7 +67,7 @@ class MeasuredChange:
         return self.spread * math.sqrt(freedom / least)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the change as a dictionary, for JSON."""
+        """Return the measured change as a dictionary, for JSON."""
         return {
             "estimate": self.estimate,
             "low": self.low,
@@ -77,9 +78,9 @@ class MeasuredChange:
 
 
 def orders(blocks: int, seed: int) -> list[bool]:
-    """Return, for each block, whether the challenger goes first: in half of them, shuffled."""
+    """Return, for each block, whether the challenger is first: true for half of the blocks."""
     firsts = [n % 2 == 0 for n in range(blocks)]
-    random.Random(seed).shuffle(firsts)  # noqa: S311  an order, not a secret
+    random.Random(seed).shuffle(firsts)  # used for a random order, not for security
     return firsts
 
 
@@ -102,12 +103,12 @@ def change_of(
 
 
 def verdict_of(change: MeasuredChange | None) -> Verdict:
-    """Judge the claim that the challenger is better by more than the zone.
+    """Judge the prediction that the challenger is better by more than the indifference zone.
 
-    The claim is refuted if the interval is below the zone: any gain is too small to matter, or is a
-    loss. Otherwise, the claim is confirmed if the interval is above 0. Each verdict is wrong in at
-    most 2.5 of 100 trials: *confirmed* if the challenger is not better at all, and *refuted* if the
-    challenger is better by the zone or more.
+    The prediction is *refuted* if the whole interval lies below the width of the zone: the change
+    is a negligible gain or a loss. Otherwise, the prediction is *confirmed* if the whole interval
+    lies above 0. At most 2.5 of 100 trials are confirmed if the challenger is not better at all,
+    and at most 2.5 of 100 trials are refuted if the challenger is better by the zone or more.
     """
     if change is None or change.blocks < FEWEST_BLOCKS:
         return Verdict.NOT_ENOUGH

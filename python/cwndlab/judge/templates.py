@@ -1,9 +1,9 @@
-"""Text of the answer: sentence templates, and phrases for columns and for keys of ranges."""
+"""Text of the recommendation: sentence templates, and phrases for columns and keys."""
 
 TEMPLATES = {
     "no result": "No run has a result.",
     "not measured": "{goal}: not measured; {missing}.",
-    "alone": "{goal}: {name} is the only algorithm here; there is nothing to compare it with.",
+    "alone": "{goal}: {name} is the only algorithm that was run; no comparison is possible.",
     "one": "{goal}: use {names}{beside}, {how_sure}.",
     "elsewhere": (
         "{goal}: use {names} on exactly this network, but {safest} on networks like it{beside}, "
@@ -22,7 +22,7 @@ TEMPLATES = {
         "{first} harms a flow of {neighbour} more than another flow of {neighbour} does: {metrics}."
     ),
     "harm": "{metric} by {harm} (acceptable: {accepted})",
-    # Certainty, at the end of the headline.
+    # Phrases on certainty, at the end of the headline.
     "sure": "sure ({sure})",
     "sure in simulation": "sure in simulation ({sure}), never checked on a real network",
     "not sure": "not sure ({sure}): {weakest}",
@@ -34,20 +34,20 @@ TEMPLATES = {
     "nothing differs": "from identical runs, which do not show the effect of chance",
     "too few": "from {runs}, too few to estimate the uncertainty",
     "nothing random": "in simulation of exactly this network, in which nothing is random",
-    # The change from the algorithm that the user runs.
+    # The change from the algorithm that the user runs now.
     "step": "From {old} to {new}: {changes} (95 % intervals).",
     "step without intervals": "From {old} to {new}: {changes}.",
     "no step": "But {baseline} is equally good: the gain is less than {zone}, or due to chance.",
     "is baseline": "{baseline} is already the best; no change is needed.",
-    # Conditions under which the answer is different.
+    # Conditions under which the recommendation is different.
     "default queue": (
         "The queue holds {queue}; a shorter or longer queue may give a different answer."
     ),
     "price": (
-        "{name} is right as long as half the delay is worth {range} of the throughput to you"
-        "{others}."
+        "{name} is the right choice if you would give up {range} of the throughput to halve the "
+        "delay{others}."
     ),
-    "price other": "; {name} is right if half the delay is worth {side}",
+    "price other": "; {name} is the right choice if you would give up {side}",
     "no turn": "The answer is the same for every trade-off between throughput and delay.",
     "break-even": "Use {name} instead if {condition}.",
     "turn above": "{title} is above {value}",
@@ -55,7 +55,7 @@ TEMPLATES = {
     "turn is": "{title} is {value}",
     "first look": "after {pairs} repetitions: {names}; now trying networks like this",
     "loser": (
-        "Class {name} is served badly: for its {weight} of the users, {best} is worth {regret} "
+        "Class {name} is served badly: for these users ({weight} of all), {best} is worth {regret} "
         "{first}."
     ),
     "times": "{times} times as much as",
@@ -71,15 +71,15 @@ TEMPLATES = {
     "distance below": "below {most}",
     "distance between": "{least} to {most}",
     "distance above": "{least} or more",
-    # The three lines.
-    "repeatable": "other random draws on this link name {name} again ({pairs} pairs)",
+    # The three lines of the table of certainty.
+    "repeatable": "other random seeds on this link would again recommend {name} ({pairs} pairs)",
     "repeatable unknown": "{runs}: at least 6 random repetitions are needed",
     "robust": "{name} is within {zone} of the best on this share of {draws} networks like this",
     "robust unknown": "networks like this were not tried (cwndlab advise tries them)",
     "reality": (
         "advice for {kind} agreed with {agreed} of {checked} claims measured on real networks"
     ),
-    "reality unknown": "never checked",
+    "reality unknown": "advice for this kind of network was never checked by measurement",
 }
 
 CHANGES = {
@@ -97,7 +97,7 @@ CHANGES = {
     "call_delay_p95_ms": "95th percentile of the delay of the call",
     "call_loss_pct": "packet loss of the call",
 }
-"""Phrases for the columns that show the effect of changing the algorithm (`Goal.shown`)."""
+"""Phrases for the columns in which the effect of changing the algorithm is reported."""
 
 KEYS = {
     "server": "the one-way delay to the server",
@@ -106,20 +106,20 @@ KEYS = {
     "drift": "the standard deviation of shadowing",
     "speed": "the Doppler frequency",
     "load": "the number of other users",
-    "length": "the time for which a connection sends",
+    "length": "the duration of the connection",
     "stack": "the TCP stack",
     "qdisc": "the sender's queueing discipline",
     "loss": "the random loss",
     "distance": "the distance to the access point",
     "power": "the transmit power",
-    "bursts": "the mean burst of the network nearby",
+    "bursts": "the mean burst duration of the neighbouring network",
     "grants": "the interval between scheduling requests",
     "recovery": "the time to recover a block",
     "block_errors": "the share of lost blocks",
     "rate": "the rate",
     "stations": "the number of stations",
 }
-"""Phrases for the keys of ranges."""
+"""Phrases for the keys of a link whose values are drawn from ranges."""
 
 SHARES = KEYS | {"load": "the share of airtime that other stations take"}
-"""Phrases for the keys of ranges whose values are percentages."""
+"""Phrases for keys of ranges, if the values of the key are percentages."""

@@ -1,9 +1,9 @@
-"""Uses of a network: the applications that run and the measures that count.
+"""Uses of a network: the applications that run, and the measures that count for the user.
 
-A use has the study keys that run its application and, if throughput and delay are not the right
-measure, its own goal. The gains of these goals are natural logarithms, so a difference of 0.03 is
-3 %. A run that has no value because nothing arrived is not left out: it gets the worst value that
-is possible in a run of its duration.
+A use contains the study keys that run its application. If throughput and delay do not measure the
+quality of the application, the use also defines a goal. The gains of these goals are natural
+logarithms, so a difference of 0.03 is 3 %. If a run has no value because no data arrived, the run
+is not omitted: it is given the worst value that is possible in a run of its duration.
 """
 
 from __future__ import annotations
@@ -24,39 +24,39 @@ if TYPE_CHECKING:
 
 STANDSTILL_PRICE = 4 * 2.66
 """Weight of stalls relative to the logarithm of the bitrate: 2.66 for each second of stalling in a
-chunk of 4 s, as in the logarithmic quality of experience of Mao, Netravali and Alizadeh, Neural
-Adaptive Video Streaming with Pensieve (SIGCOMM 2017)."""
+chunk of 4 s. The weight is part of the logarithmic quality of experience of Mao, Netravali and
+Alizadeh, Neural Adaptive Video Streaming with Pensieve (SIGCOMM 2017)."""
 
 TRANSFER_WEIGHT = 0.1
 """Weight of a transfer during a call (our choice): 10 % of speed is worth 1 % of call quality."""
 
-_LONGEST_STANDSTILL = 1.0  # as long as the playing: nobody watches on
-_FRAME_MS = 20.0  # of speech, before it can be sent
+_LONGEST_STANDSTILL = 1.0  # stalls are as long as the playback: no user watches longer
+_FRAME_MS = 20.0  # duration of speech in a frame, before it can be sent
 _DATAGRAMS = "datagrams"
 _OF_CALLS = frozenset({"application", "datagram_delay_p95_ms", "datagram_loss_pct"})
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A use of a network: its study and its measures."""
+    """A use of a network: its application, its study keys and its measures."""
 
     name: str
     title: str
     keys: Mapping[str, Any]
-    """Settings of the study: application, direction, duration."""
+    """Study settings of the use, such as application, direction and duration."""
     goal: Goal | None
-    """Measure of the use; None if the goal decides between throughput and delay."""
+    """Goal of the use; None if the chosen goal weighs throughput against delay."""
     columns: tuple[str, ...]
-    """Columns of the table of flows that measure this use, the most important first."""
+    """Columns of the table of flows that measure the use, starting with the most important."""
     source: str
-    """Source of the sizes, rates and weights."""
+    """Source of the sizes, rates and weights of the use."""
     beside: tuple[Mapping[str, Any], ...] = ()
     """Flows that share the link with the flow under test."""
 
     def document(self, flow: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return the study keys of the use; the caller adds those of network and algorithms.
+        """Return the study keys of the use; the caller adds the keys of network and algorithms.
 
-        `flow` has additional keys of the flow under test, such as its start jitter.
+        `flow` contains additional keys of the flow under test, such as its start jitter.
         """
         tables = [dict(flow or {}), *map(dict, self.beside)]
         return {**self.keys, **({"flow": tables} if flow or self.beside else {})}
@@ -136,14 +136,14 @@ NOTICED = tuple(
     for column in dict.fromkeys(name for use in USES.values() for name in use.columns)
     if column not in {*_BULK_COLUMNS, "responses", "response_p50_ms"}
 )
-"""Columns of quantities that users notice, in the order of tables."""
+"""Columns of quantities that users notice, in the order of their display in tables."""
 
 
 def use_named(name: str) -> Use:
-    """Return the use of this name.
+    """Return the use called `name`.
 
     Raises:
-        UnknownNameError: there is no use of this name.
+        UnknownNameError: no use has this name.
     """
     if name not in USES:
         raise UnknownNameError(name, USES, "cwndlab advise --help", kind="use")
@@ -151,10 +151,10 @@ def use_named(name: str) -> Use:
 
 
 def gains_of_uses(flows: pl.DataFrame) -> pl.DataFrame:
-    """Return the gains of the uses' goals by `run` and `flow`; null for other flows.
+    """Return the gains of the goals of all uses, by `run` and `flow`; null for other flows.
 
-    Flows that share the link with a call also have the `call_delay_p95_ms` and `call_loss_pct` of
-    the call.
+    Flows that share the link with a call also contain the columns `call_delay_p95_ms` and
+    `call_loss_pct`, which describe the call.
     """
     gains = {
         WEB.gain: (_page_gain(), {"responses", "response_p95_ms", "response_geometric_mean_ms"}),
@@ -173,11 +173,12 @@ def gains_of_uses(flows: pl.DataFrame) -> pl.DataFrame:
 
 
 def call_rating() -> pl.Expr:
-    """Return the E-model's rating R of a call, from 1 to 94.2, given its delay and loss.
+    """Return the E-model's rating R of a call, from 1 to 94.2, computed from delay and loss.
 
-    R = 94.2 - 0.024 d - 0.11 (d - 177.3) H(d - 177.3) - 30 ln(1 + 15 e) with d the delay in ms from
-    mouth to ear and e the share lost (Cole and Rosenbluth 2001, for G.711). Above 80, users are
-    satisfied; below 60, nearly all users are dissatisfied (ITU-T G.107 annex B).
+    R = 94.2 - 0.024 d - 0.11 (d - 177.3) H(d - 177.3) - 30 ln(1 + 15 e), where d is the delay in ms
+    from mouth to ear, and e is the fraction of lost packets (Cole and Rosenbluth 2001, for G.711).
+    Above 80, users are satisfied; below 60, nearly all users are dissatisfied (ITU-T G.107 annex
+    B).
     """
     delay_ms = _number("datagram_delay_p95_ms") + _FRAME_MS
     late = (delay_ms - 177.3).clip(0)
@@ -205,12 +206,12 @@ def _video_gain() -> pl.Expr:
 
 
 def _call_gain() -> pl.Expr:
-    """Return the gain of a call: its quality, plus a small bonus for the rate of other flows."""
+    """Return the gain of a call: its quality, plus a small bonus for the goodput of other flows."""
     return _of_call(call_rating()).log() + TRANSFER_WEIGHT * _log_rate("goodput_mbit_s")
 
 
 def _of_call(value: pl.Expr) -> pl.Expr:
-    """Return a value of the run's call as a column of the run's other flows."""
+    """Return a value of the run's call as a column of the other flows of the run."""
     is_call = pl.col("application") == _DATAGRAMS
     return pl.when(~is_call).then(pl.when(is_call).then(value).max().over("run"))
 
@@ -220,4 +221,4 @@ def _log_rate(column: str) -> pl.Expr:
 
 
 def _number(column: str) -> pl.Expr:
-    return pl.col(column).cast(pl.Float64)  # a column without a value has no type
+    return pl.col(column).cast(pl.Float64)  # a column without any value has no type

@@ -1,4 +1,4 @@
-"""Answer for several classes of users: the algorithm with the best weighted mean utility."""
+"""Recommend one algorithm for several classes of users, by the weighted mean of utilities."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ClassView:
-    """Effect of an answer on one class of users."""
+    """Effect of a recommendation on one class of users."""
 
     name: str
     weight: float
-    """Share of the population."""
+    """Fraction of the population that belongs to the class."""
     regret: float
-    """Utility that the class loses with this answer compared with its own best algorithm."""
+    """Utility that the class loses compared with the best algorithm for this class alone."""
     best: str
-    """The class's own best algorithm."""
+    """The best algorithm for this class alone."""
     is_loser: bool
-    """Whether no class loses more utility than this one, and the loss exceeds the zone."""
+    """Whether this class loses the most utility of all classes, and the loss is not negligible."""
 
 
 @dataclass(frozen=True, slots=True)
 class WeightTurn:
-    """The weight of a class beyond which another algorithm is the answer."""
+    """A weight of a class of users, beyond which another algorithm is recommended."""
 
     name: str
     weight: float
@@ -46,21 +46,21 @@ class WeightTurn:
 
 @dataclass(frozen=True, slots=True)
 class PopulationView:
-    """An answer for a population."""
+    """The recommendation for a population: its effect on each class, and decisive weights."""
 
     classes: tuple[ClassView, ...]
     turns: tuple[WeightTurn, ...]
-    """Weights that change the answer; the smallest change comes first."""
+    """Weights that change the recommendation, starting with the smallest change."""
     is_invented: bool
     """Whether any weight has no source."""
 
     @property
     def loser(self) -> ClassView | None:
-        """The class that loses most with this answer; None if no class loses more than the zone."""
+        """Class that loses the most utility with the recommendation; None if losses are small."""
         return next((each for each in self.classes if each.is_loser), None)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the population as a dictionary, for JSON."""
+        """Return the results for the population as a dictionary, for JSON."""
         return {
             "classes": [
                 {
@@ -91,7 +91,7 @@ class Weights:
     """The weight of each class of users."""
 
     shares: Mapping[str, float]
-    """Weights by class name; the sum is 1."""
+    """Weights by class name; their sum is 1."""
     is_invented: bool
 
 
@@ -107,9 +107,9 @@ def decide_population(
     goal: Goal,
     baseline: str | None,
 ) -> Decision:
-    """Decide a goal for all classes together, by the weighted mean of their utilities.
+    """Decide a goal for all classes of users together, by the weighted mean of their utilities.
 
-    Repetitions with the same number are combined; surplus repetitions of a class do not count.
+    Repetitions with the same number are combined; surplus repetitions of a class are ignored.
     """
     together = weighted(by_class, weights)
     decision = decide_runs(names, together, goal, baseline)
@@ -143,7 +143,7 @@ def decide_population(
 
 
 def weighted(by_class: Mapping[str, GainsAndCosts], weights: Weights) -> GainsAndCosts:
-    """Return the weighted mean over classes in each repetition."""
+    """Return the weighted mean over classes for each repetition."""
     count = min(runs.gain.shape[1] for runs in by_class.values())
 
     def mean(column: Literal["gain", "cost"]) -> Any:  # noqa: ANN401  an array

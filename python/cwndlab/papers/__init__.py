@@ -1,4 +1,4 @@
-"""Published studies: facts and claims as data, compared with the results of our runs."""
+"""Published studies: their facts and claims as data, compared with the results of our runs."""
 
 from cwndlab.papers.claims import Claim, Claims, load_claims
 from cwndlab.papers.experiments import ClaimTrial, TableTrial, TrialEffect, try_paper

@@ -1,7 +1,7 @@
-"""A paper's claims as data: the statement of each claim, and the test that decides the claim.
+"""The claims of a paper as data: the statement of each claim, and the test that decides it.
 
-The claims are in `data/papers/ID/claims.toml`, files written by us; errors in a file name the
-line.
+The claims are stored in `data/papers/ID/claims.toml`, which is part of cwndlab; error messages name
+the line of the file.
 """
 
 import itertools
@@ -23,28 +23,28 @@ Test = Literal["bounds", "equality", "sign"]
 
 
 class _PartSettings(Model):
-    """The quantity that a part of a claim measures, and the condition for the part to hold."""
+    """The quantity that a part of a claim measures, and the condition that the part must meet."""
 
     metric: str
-    """Column of the flows' results.
+    """Name of the column of the results by flow.
 
-    If `of_samples` is set, a column of the samples; if `at` is set, a measure of
-    `cwndlab.papers.reading`.
+    If `of_samples` is set, the name of a column of the time series; if `at` is set, the name of
+    a measure in `cwndlab.papers.reading`.
     """
     direction: Way
     at_least: float = -math.inf
     at_most: float = math.inf
     is_open: bool = False
-    """Whether the bounds are exclusive, as for "is higher than"."""
+    """Whether the bounds are exclusive, as in the statement "is higher than"."""
     test: Test = "bounds"
-    """Test that decides the part.
+    """Statistical test that decides the part.
 
     `bounds` uses the interval, `equality` two one-sided tests, `sign` the sign test over pairs.
     """
     at: float | None = None
-    """Parameter of the measure of a window."""
+    """Parameter of the measure that is computed from a congestion window."""
     of_samples: str = ""
-    """The statistic of a flow's time series, such as `p95`."""
+    """Statistic that is computed from a flow's time series, such as `p95`."""
     is_total: bool = False
     """Whether the flows of a run are summed before averaging over repetitions."""
     is_median: bool = False
@@ -52,21 +52,21 @@ class _PartSettings(Model):
     rests_on: str = ""
     """Parameter of the study's link on which the claim depends, and which may be calibrated."""
     is_beside: bool = False
-    """Whether the part is only shown and does not decide the claim."""
+    """Whether the part is displayed only and does not decide the claim."""
     row_factor: str | None = None
-    """Factor whose levels are the rows of the cells. If None, the study's row factor."""
+    """Factor whose levels are the rows of the cells. If None, use the row factor of the study."""
     column_factor: str | None = None
-    """Factor whose levels are the columns of the cells. If None, the study's variants."""
+    """Factor whose levels are the columns of the cells. If None, columns are variants."""
     is_by_sender: bool = False
-    """Whether our sender ran the variant, although the paper's sender did not."""
+    """Whether our sender ran the variant, although the sender in the paper did not."""
     where: dict[str, LevelText] = Field(default={})
-    """Levels of further factors; only runs with all of these levels are used."""
+    """Levels of other factors; only runs with all of these levels are used."""
     what: str = ""
-    """Description of the value."""
+    """Description of the measured value."""
 
 
 class _WrittenPart(_PartSettings):
-    """Parts in the form used in a file: one part for each combination of values in `each`."""
+    """Parts of a claim as written in a file: one part for each combination of values in `each`."""
 
     value: str
     each: dict[str, tuple[str | int, ...]] = Field(default={})
@@ -79,7 +79,7 @@ class ClaimPart(_PartSettings):
 
     @property
     def is_of_variants(self) -> bool:
-        """Whether the part compares variants with each other, not only rows of one variant."""
+        """Whether the part compares variants with each other, not only rows of a single variant."""
         if self.column_factor is not None:
             return False
         rows: dict[tuple[str | None, str | None], set[str]] = {}
@@ -90,7 +90,7 @@ class ClaimPart(_PartSettings):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The lowest and the highest value for which the part holds."""
+        """The lowest and the highest value that the part accepts."""
         if not self.is_open:
             return self.at_least, self.at_most
         return math.nextafter(self.at_least, math.inf), math.nextafter(self.at_most, -math.inf)
@@ -102,7 +102,7 @@ class ClaimPart(_PartSettings):
 
     @property
     def asked(self) -> str:
-        """The bounds in words."""
+        """The bounds as text."""
         if math.isinf(self.at_most):
             return f"{'above' if self.is_open else 'at least'} {self.at_least:g}"
         if math.isinf(self.at_least):
@@ -110,7 +110,7 @@ class ClaimPart(_PartSettings):
         return f"{self.at_least:g} to {self.at_most:g}"
 
     def __str__(self) -> str:
-        """Return the test in one line."""
+        """Return the test as one line of text."""
         what = f"{self.of_samples} of {self.metric}" if self.of_samples else self.metric
         named = any(name.direction for name in self.value.names)
         way = "" if named else f"{self.direction} "
@@ -124,42 +124,42 @@ class _ClaimFacts(Model):
     id: str
     says: str
     own_data: str
-    """Where the paper gives its own numbers, if not in its tables."""
+    """Place at which the paper states its own numbers, if they are not in its tables."""
     lacks: str = ""
     """Parts of the claim that the study does not run. A claim without parts is not run at all."""
 
 
 class _WrittenClaim(_ClaimFacts):
-    """A claim in the form used in a file."""
+    """A claim as written in a file."""
 
     part: tuple[_WrittenPart, ...] = ()
 
     @model_validator(mode="after")
     def _is_decided_or_lacks(self) -> Self:
         if not self.part and not self.lacks:
-            msg = f"{self.id}: a claim without parts needs `lacks`, which names the missing runs"
+            msg = f"{self.id}: a claim without parts needs `lacks`, which lists the missing runs"
             raise ValueError(msg)
         return self
 
 
 class Claim(_ClaimFacts):
-    """A paper's claim, and the parts that decide the claim."""
+    """A claim of a paper, and the parts that decide the claim."""
 
     parts: tuple[ClaimPart, ...]
 
 
 class Experiment(Model):
-    """One change to the study, and the claims and tables whose deviation it may explain."""
+    """A change to the study, and the claims and tables whose deviation the change may explain."""
 
     changed: str
     claims: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     levels: dict[str, LevelText] = Field(default={})
-    """Levels of factors that replace the claim's levels in the experiment's runs."""
+    """Levels of factors that replace the claim's levels in the runs of the experiment."""
     among: dict[str, LevelText] = Field(default={})
     """Levels to which the runs with and without the change are restricted."""
     variants: dict[str, str] = Field(default={})
-    """Variants that replace other variants, by the name of the replaced variant."""
+    """Variants that replace other variants, keyed by the name of the replaced variant."""
 
     @model_validator(mode="after")
     def _explains(self) -> Self:
@@ -170,30 +170,30 @@ class Experiment(Model):
 
 
 class _StudyOfClaims(Model):
-    """The study's names for the factors and variants that claims mention."""
+    """Names of the factors and variants in the study that the claims mention."""
 
     preset: str
     variants: tuple[str, ...]
     variant_factor: str
     row_factor: str | None = None
     varied_by_sender: tuple[Way, ...]
-    """Directions in which the sender ran the variant in the paper.
+    """Directions in which the sender in the paper ran the variant.
 
     In other directions, differences between variants are not attributed to an algorithm.
     """
     is_deterministic: bool = False
-    """Whether the study has no random draws. If so, one run is enough."""
+    """Whether the study contains no randomness, so that one run is enough."""
 
 
 class _WrittenStudy(_StudyOfClaims):
-    """The names in the form used in a file."""
+    """Names of the factors and variants as written in a file."""
 
     where: dict[str, LevelText] = Field(default={})
-    """Levels that select the runs of every part, unless the part gives other levels."""
+    """Levels that select the runs of each part, unless the part sets other levels."""
 
 
 class _ClaimsFile(Model):
-    """The file of a paper's claims."""
+    """The file that contains the claims of a paper."""
 
     study: _WrittenStudy
     claim: tuple[_WrittenClaim, ...]
@@ -201,7 +201,7 @@ class _ClaimsFile(Model):
 
 
 class Claims(_StudyOfClaims):
-    """The claims of a paper, and the study's names for the factors and variants in the claims."""
+    """The claims of a paper, and the names of factors and variants that the claims use."""
 
     paper: str
     claims: tuple[Claim, ...]
@@ -209,10 +209,10 @@ class Claims(_StudyOfClaims):
 
 
 def load_claims(paper_id: str) -> Claims:
-    """Return a paper's claims.
+    """Load the claims of a paper.
 
     Raises:
-        UnknownNameError: there is no paper with claims of this name.
+        UnknownNameError: cwndlab contains no claims of a paper with this name.
         CwndlabError: the file is invalid; the message names the line.
     """
     return parse_claims(claims_file(paper_id), paper_id)
@@ -223,15 +223,14 @@ def parse_claims(source: TomlSource, paper_id: str) -> Claims:
 
     Raises:
         CwndlabError: a key is missing, unknown or of the wrong type, or a test is not an
-        expression;
-            the message names the line.
+            expression; the message names the line.
     """
     written = checked(source, _ClaimsFile)
     known = {claim.id for claim in written.claim}
     strangers = [
         FieldError(
             ("experiment", n, "claims"),
-            f"explains {', '.join(unknown)}, which the paper does not claim",
+            f"explains {', '.join(unknown)}, which is no claim of the paper",
         )
         for n, experiment in enumerate(written.experiment)
         if (unknown := sorted(set(experiment.claims) - known))
@@ -259,13 +258,13 @@ def parse_claims(source: TomlSource, paper_id: str) -> Claims:
 def _parts(
     written: _WrittenPart, study: _WrittenStudy, key: tuple[str | int, ...]
 ) -> Iterator[ClaimPart]:
-    """Yield the parts at a key: one part for each combination of the values in `each`.
+    """Yield the parts that are written at a key: one for each combination of values in `each`.
 
-    If a part uses a factor for its rows, `where` does not restrict this factor. If a part gives
-    the level "any" for a factor, the study's `where` does not restrict this factor either.
+    `where` does not restrict a factor that the part uses for its rows. If a part sets the level
+    "any" for a factor, the `where` of the study does not restrict this factor either.
 
     Raises:
-        FieldError: the value is not an expression, or a name is not listed by `each`.
+        FieldError: the value is not an expression, or `each` does not list a name.
     """
     settings = {name: getattr(written, name) for name in _PartSettings.model_fields}
     asked = {**study.where, **written.where}

@@ -1,4 +1,4 @@
-"""Evidence on claims: the paper's own tables, or the runs of our study."""
+"""Evidence on claims: numbers from the paper's own tables, or from the runs of our study."""
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -18,37 +18,37 @@ from cwndlab.stats.bootstrap import Floats
 
 AFTER_LOSSES = "after losses over the path"
 """The only statistic of a flow's time series that uses more than one column."""
-_PAYLOAD_BYTES = 1448  # of a packet of 1500 bytes with timestamps
+_PAYLOAD_BYTES = 1448  # payload of a packet of 1500 bytes with timestamps
 
 _WAYS = {"downlink": "forward", "uplink": "reverse"}
 
 
 class FlowResults(Protocol):
-    """The part of results that this module reads."""
+    """Part of the interface of results that this module needs."""
 
     def flows(self) -> pl.DataFrame:
         """Return one row for each flow of each run."""
 
     def samples(self, **where: object) -> pl.DataFrame:
-        """Return the time series of the runs with these values."""
+        """Return the time series of the runs with the given column values."""
 
 
 class Evidence(Protocol):
     """A source of numbers for the cells of a claim."""
 
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
-        """Return the numbers of a cell; None if the cell has no numbers."""
+        """Return the numbers of a cell; return None if the cell has no numbers."""
 
 
 class PaperTables:
-    """The paper's own tables, with a single number in each cell."""
+    """The tables in a paper, with a single number in each cell."""
 
     def __init__(self, paper: Paper) -> None:
         """Store the paper whose tables are used."""
         self._paper = paper
 
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
-        """Return the number of a cell; None if the paper prints a range or no number."""
+        """Return the number of a cell; return None if the paper prints a range or no number."""
         if part.at is not None or part.of_samples or part.is_median:
             return None
         for table in self._paper.tables:
@@ -71,12 +71,12 @@ class PaperRuns:
     """Our runs, with one number for each repetition of a cell."""
 
     def __init__(self, claims: Claims, results: FlowResults) -> None:
-        """Store the results of a study."""
+        """Store the claims and the results of our study."""
         self._claims = claims
         self._results = results
 
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
-        """Return a cell's numbers, NaN for runs without a value; None if the cell has no runs."""
+        """Return a cell's numbers (NaN if a run has no value); None if the cell has no runs."""
         flows = self._of_cell(part, name)
         if flows.is_empty():
             return None
@@ -114,7 +114,7 @@ class PaperRuns:
         return cell.filter(of_levels(cell, levels))
 
     def _written(self, factor: str, identifier: str) -> str:
-        """Return a level in the form used in the study, such as TCP-Linux for `TCP_Linux`."""
+        """Return a level as written in the study, such as TCP-Linux for `TCP_Linux`."""
         levels = list(self._claims.variants)
         if factor in self._flows.columns:
             levels += self._flows[factor].cast(pl.String).unique().to_list()
@@ -153,9 +153,9 @@ class PaperRuns:
 
 
 def _after_losses(samples: GroupBy, flows: pl.DataFrame) -> pl.DataFrame:
-    """Return each flow's median slow-start threshold after losses, relative to the path's capacity.
+    """Return each flow's median slow-start threshold after losses, divided by the path's capacity.
 
-    The threshold changes only at losses; the capacity of the path is goodput times shortest RTT.
+    The threshold changes only at losses; the capacity is the goodput times the shortest RTT.
     """
     threshold = pl.col("ssthresh_pkts").cast(pl.Float64)
     is_new = threshold.is_not_null() & (threshold != threshold.shift(1)).fill_null(value=False)
@@ -182,7 +182,7 @@ def _quantile(share: float) -> Callable[[pl.Expr], pl.Expr]:
 
 
 def _peaks(value: pl.Expr) -> pl.Expr:
-    """Return the number of times that a series rises to twice its mean."""
+    """Return how often a time series rises to twice its mean."""
     is_high = value >= 2 * value.mean()
     return (is_high & ~is_high.shift(1, fill_value=False)).sum().cast(pl.Float64)
 

@@ -1,18 +1,19 @@
-"""Find out why our results differ from the paper's: test a claim again with one change.
+"""Find out why our results differ from a paper's: test a claim again after one change.
 
 An experiment replaces levels of a factor, or a variant, in the runs of a claim that does not hold.
-The same values are computed from the changed runs and tested against the same bounds, each at 5 %:
+The values of the claim are computed from the changed runs and tested against the same bounds, each
+at a level of 5 %:
 
-- the change *explains* the difference if all values are run and hold with the change;
-- the change is *part* of the explanation if a value that did not hold comes nearer to its bounds,
-  or within them;
+- the change *explains* the difference if all values were measured and hold with the change;
+- the change is *part* of the explanation if a value that did not hold moves closer to its bounds,
+  or into its bounds;
 - the change *has no effect* if the intervals with and without the change overlap;
-- the change moves a value *the other way* if the intervals do not overlap and the value is farther
-  from its bounds.
+- the change moves a value *the other way* if these intervals do not overlap and the value is
+  farther from its bounds.
 
-For a table, the cells that the experiment ran are compared with the paper: the change explains the
-difference if all cells are within the table's tolerance (10 % by default), and is part of the
-explanation if the mean difference shrinks by a fifth.
+For a table, the cells that the experiment ran are compared with the paper. The change explains the
+difference if all cells are within the table's tolerance (10 % by default). The change is part of
+the explanation if the mean difference decreases by a fifth.
 """
 
 from collections.abc import Callable, Sequence
@@ -42,7 +43,7 @@ _NEARER = 0.8
 
 
 class TrialEffect(StrEnum):
-    """Effect of a change on the difference from the paper."""
+    """Effect of a change on the difference between our results and the paper."""
 
     EXPLAINS = "explains it"
     PART = "part of it"
@@ -53,7 +54,7 @@ class TrialEffect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The finding for a value without and with the change."""
+    """A value of a claim, without and with the change."""
 
     before: PartFinding
     after: PartFinding
@@ -67,11 +68,11 @@ class ClaimTrial:
     claim: Claim
     effect: TrialEffect
     changes: tuple[Change, ...]
-    """The values that did not hold."""
+    """The values that did not hold before the change."""
 
     @property
     def subject(self) -> str:
-        """Text of the claim."""
+        """The statement of the claim."""
         return self.claim.says
 
     @property
@@ -87,7 +88,7 @@ class ClaimTrial:
 
 @dataclass(frozen=True)
 class TableTrial:
-    """An experiment on a table."""
+    """An experiment on a table of the paper."""
 
     experiment: Experiment
     table: PaperTable
@@ -97,7 +98,7 @@ class TableTrial:
     """Mean absolute relative difference from the paper without the change."""
     after: float
     within: float
-    """Largest mean difference that counts as agreement."""
+    """Largest mean difference that is considered agreement."""
 
     @property
     def subject(self) -> str:
@@ -120,7 +121,7 @@ class _Renamed:
 def try_paper(
     paper: Paper, results: FlowResults, judged: Sequence[Judgement]
 ) -> list[ClaimTrial | TableTrial]:
-    """Return the results of the experiments in a paper's study, claims before tables."""
+    """Return the results of all experiments on a paper; claims come before tables."""
     claims = load_claims(paper.id)
     return [
         *try_claims(claims, judged, PaperRuns(claims, results), calibration_of(claims)),
@@ -222,7 +223,7 @@ def _ends(interval: Interval) -> tuple[float, float]:
 def try_tables(
     experiments: Sequence[Experiment], tables: Sequence[PaperTable], flows: pl.DataFrame
 ) -> list[TableTrial]:
-    """Return the effect of each experiment on the tables that it names."""
+    """Return the effect of each experiment on the tables that the experiment names."""
     tried = [
         _try_table(experiment, table, flows)
         for table in tables

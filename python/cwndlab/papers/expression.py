@@ -1,10 +1,10 @@
-"""Expressions for the values that a claim compares, such as `min(bic[n]) / max(reno[n])`.
+"""Expressions that compute the value of a claim, such as `min(bic[n]) / max(reno[n])`.
 
-`reno` is a variant, `uplink.reno` a variant in one direction, `reno[2]` the variant's row named 2
-in the paper's table (two flows, two stations), `reno['50 kB']` the row of that name, `reno[3:7]`
-the rows 3 to 7, and `all` every variant.  Numbers, the four arithmetic operations and the
-functions in `FUNCTIONS` are applied to means over runs.  The same expression is evaluated for the
-paper's own table and for our runs.
+`reno` is a variant, and `uplink.reno` is a variant in one direction. `reno[2]` is the variant's row
+named 2 in the paper's table (two flows, two stations), `reno['50 kB']` is the row of this name,
+`reno[3:7]` are the rows 3 to 7, and `all` are all variants. Numbers, the four arithmetic operations
+and the functions in `FUNCTIONS` are applied to means over runs. The same expression is evaluated
+for the table in the paper and for our runs.
 """
 
 import ast
@@ -26,7 +26,7 @@ _LEAST_VALUES = {"second_lowest": 2, "largest_step": 2, "rank_correlation": 2}
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A cell of a table, given by variant, direction and row."""
+    """A cell of a table, identified by variant, direction and row."""
 
     variant: str
     direction: str | None = None
@@ -34,7 +34,7 @@ class Name:
 
 
 class Expression:
-    """A value computed from cells."""
+    """A value that is computed from the cells of a table."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Expression:
         variants: tuple[str, ...] = (),
         given: Mapping[str, str | int] | None = None,
     ) -> None:
-        """Parse an expression; `given` replaces names with values, such as `n = 2` in `reno[n]`.
+        """Parse an expression; `given` replaces names by values, such as n by 2 in `reno[n]`.
 
         Raises:
             ValueError: the text is not a valid expression.
@@ -57,12 +57,12 @@ class Expression:
         return ast.unparse(self._tree)
 
     def evaluate(self, values: Mapping[Name, Floats]) -> Floats:
-        """Return the value of the expression for the given values, which have equal shapes.
+        """Return the value of the expression; `values` contains arrays of equal shapes.
 
         Raises:
             ValueError: the expression has several values, or a function has too few arguments.
         """
-        with np.errstate(all="ignore"):  # what is undefined is NaN or infinite
+        with np.errstate(all="ignore"):  # undefined results are NaN or infinite
             found = self._values(self._tree, values)
         if len(found) != 1:
             msg = f'"{self}" has {len(found)} values; choose one with min, max or mean'
@@ -125,7 +125,7 @@ def _parse(text: str) -> ast.Expression:
     except SyntaxError as error:
         msg = f'"{text}" is not an expression: {error.msg}'
         raise ValueError(msg) from None
-    except (RecursionError, MemoryError):  # raised by the parser for too many parentheses
+    except (RecursionError, MemoryError):  # the parser raises these errors for too many parentheses
         raise ValueError(_TOO_DEEP) from None
     level: list[ast.AST] = [tree]
     for _ in range(_MOST_NESTED):
@@ -173,7 +173,7 @@ def _divide(one: Floats, other: Floats) -> Floats:
 
 
 def _largest_step(values: Floats) -> Floats:
-    """Return the largest relative rise from one value to the next."""
+    """Return the largest relative increase from one value to the next."""
     rise: Floats = (values[1:] / values[:-1] - 1).max(axis=0)
     return rise
 
@@ -203,4 +203,4 @@ FUNCTIONS: Mapping[str, Callable[[Floats], Floats]] = {
     "largest_step": _largest_step,
     "rank_correlation": _rank_correlation,
 }
-"""Functions allowed in expressions; they work along the first axis."""
+"""Functions allowed in expressions; the functions are applied along the first axis."""

@@ -1,6 +1,6 @@
-"""A paper's facts as data: its description, its figures, and numbers to compare with ours.
+"""Facts of a paper as data: its description, its figures, and numbers to compare with ours.
 
-The facts are in `data/papers/ID/paper.toml`, files written by us; errors in a file name the line.
+The facts are stored in `data/papers/ID/paper.toml`; error messages name the line of the file.
 """
 
 from typing import Annotated, Literal, Self
@@ -38,9 +38,9 @@ def _as_number(value: object) -> object:
 LevelText = Annotated[str, BeforeValidator(_as_level)]
 """A level of a factor; a number is converted to text."""
 ReadRange = Annotated[tuple[float, float], BeforeValidator(_as_range)]
-"""A number read from a figure, or a range given by two numbers."""
+"""A number read from a figure of the paper, or a range given by two numbers."""
 WrittenOut = Annotated[InstanceOf[Expression], BeforeValidator(_as_number)]
-"""A formula with the paper's numbers."""
+"""A formula that contains only numbers of the paper."""
 
 
 class PaperFigure(Model):
@@ -54,64 +54,64 @@ class PaperFigure(Model):
 
 
 class PaperPlot(Model):
-    """A figure of the paper that shows a distribution over runs; ours has the same form."""
+    """A figure of the paper that shows a distribution over runs; our figure has the same form."""
 
     name: str
     title: str
     kind: Literal["cdf", "box", "bars"]
-    """Cumulative distribution, box plot, or means with intervals."""
+    """Kind of the figure: cumulative distribution, box plot, or means with intervals."""
     metric: str
-    """Column of the flows' results."""
+    """Name of the column of the results by flow."""
     direction: Way
     panel_factor: str | None = None
-    """Factor whose levels are the panels or the groups of bars."""
+    """Factor whose levels are the panels of the figure or the groups of bars."""
     panels: tuple[LevelText, ...] = ("",)
     where: dict[str, LevelText] = Field(default={})
-    """Levels of further factors; only runs with all of these levels are used."""
+    """Levels of other factors; only runs with all of these levels are used."""
     total: bool = False
     """Whether the flows of a run are summed."""
     note: str = ""
 
 
 class PaperNumber(Model):
-    """One number of the paper, and the measure that gives our number."""
+    """A number of the paper, and the measure that computes our number."""
 
     variant: str
     says: str
     measure: str
-    """Name of a measure of `cwndlab.papers.reading`."""
+    """Name of a measure in `cwndlab.papers.reading`."""
     unit: str
     value: ReadRange
     at: float = 0.0
     """Parameter of the measure: a level, the number of an episode, or a time."""
     is_calibrated: bool = False
-    """Whether our link was calibrated to the number; if not, our number is a prediction."""
+    """Whether our link was calibrated to the number; otherwise, our number is a prediction."""
 
     @property
     def low(self) -> float:
-        """Lower end of the range."""
+        """Lower end of the range in the paper."""
         return self.value[0]
 
     @property
     def high(self) -> float:
-        """Upper end of the range."""
+        """Upper end of the range in the paper."""
         return self.value[1]
 
     @property
     def reading(self) -> float:
-        """The number, or the middle of its range."""
+        """The number in the paper, or the middle of its range."""
         return (self.low + self.high) / 2
 
 
 class PaperTable(Model):
-    """A table of the paper: one metric of the flows for two factors."""
+    """A table of the paper: one metric of the flows for the levels of two factors."""
 
     name: str
     title: str
     metric: str
-    """Column of the flows' results; its mean over flows and repetitions is compared."""
+    """Column of the results by flow; its mean over flows and repetitions is compared."""
     scale: float = 1.0
-    """Factor that converts our values to the paper's unit."""
+    """Factor that converts our values to the unit of the paper."""
     unit: str
     direction: Way
     column_factor: str
@@ -120,13 +120,13 @@ class PaperTable(Model):
     """Factor of the rows; None for a table with a single row."""
     rows: tuple[LevelText, ...] = ("",)
     values: tuple[tuple[ReadRange, ...], ...]
-    """The paper's values, row by row."""
+    """Values in the paper, row by row."""
     within: float | None = None
     """Relative tolerance beyond the range; None if the table is shown without a verdict."""
     total: bool = False
     """Whether the flows of a run are summed before averaging over repetitions."""
     where: dict[str, LevelText] = Field(default={})
-    """Levels of further factors; only runs with all of these levels are used."""
+    """Levels of other factors; only runs with all of these levels are used."""
     calibrated: tuple[LevelText, ...] = ()
     """Rows and columns to which our link or host was calibrated; `*` means all.
 
@@ -149,7 +149,7 @@ class PaperTable(Model):
 
 
 class Plausibility(Model):
-    """A consistency check of the paper: two ways to compute a number, which must agree."""
+    """A consistency check of the paper: a number is computed in two ways, which must agree."""
 
     says: str
     value: WrittenOut
@@ -163,12 +163,12 @@ class Plausibility(Model):
 
     @property
     def computed(self) -> float:
-        """The computed value."""
+        """The number computed from other numbers of the paper."""
         return float(self.value.evaluate({}))
 
     @property
     def given(self) -> float:
-        """The stated value."""
+        """The number stated in the paper."""
         return float(self.stated.evaluate({}))
 
     @property
@@ -190,7 +190,7 @@ class About(Model):
     method: str
     conclusion: str
     axis_label: str = ""
-    """Label of the window axis in the paper, if different from the name of the quantity."""
+    """Label of the window axis in the paper, if it differs from the name of the quantity."""
     axis_note: str = ""
     time_tolerance: float = 0.0
     """Relative tolerance of times and periods."""
@@ -198,7 +198,7 @@ class About(Model):
 
 
 class Facts(Model):
-    """The content of a file with a paper's facts."""
+    """The content of the file that contains the facts of a paper."""
 
     paper: About
     figure: tuple[PaperFigure, ...] = ()
@@ -220,15 +220,15 @@ class Paper(About):
 
 
 def find_paper(study_id: str) -> Paper | None:
-    """Return the paper that a study reproduces, by the study's name; None if no paper."""
+    """Return the paper that a study reproduces; return None if the study reproduces no paper."""
     return load_paper(study_id) if study_id in paper_ids() else None
 
 
 def load_paper(paper_id: str) -> Paper:
-    """Return a paper's facts.
+    """Load the facts of a paper.
 
     Raises:
-        UnknownNameError: there is no such paper.
+        UnknownNameError: cwndlab contains no paper with this name.
         CwndlabError: the file is invalid; the message names the line.
     """
     return parse_paper(facts_file(paper_id), paper_id)

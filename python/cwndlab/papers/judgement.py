@@ -1,16 +1,16 @@
-"""Decide the claims of a paper by the paper's own tables and by our runs.
+"""Decide the claims of a paper with the numbers in its tables and with our runs.
 
-A part *holds* if the 95 % interval of its value over repetitions lies inside its bounds, *fails*
-if the interval lies outside, and is *undecided* if the interval crosses a bound.  A claim holds if
-all of its parts hold, and fails if one part fails. Holm's correction is applied over the claims of
-the paper: while k claims are open, each is tested at a confidence of 1 - 5 %/k. Fewer than ten
-repetitions cannot decide a claim; in a deterministic study, one run is enough.  The paper's own
-numbers have no spread and are compared directly with the bounds.
+A part of a claim *holds* if the 95 % interval of its value over repetitions lies inside its bounds.
+The part *fails* if the interval lies outside, and is *undecided* if the interval crosses a bound. A
+claim holds if all of its parts hold, and fails if one part fails. Holm's correction is applied over
+the claims of the paper: while k claims are open, each is tested at a confidence of 1 - 5 %/k. Fewer
+than ten repetitions cannot decide a claim; in a deterministic study, one run is enough. The numbers
+in the paper have no spread and are compared directly with the bounds.
 
-Three verdicts are not the result of a test.  A part is *input* if it depends on a calibrated
-parameter of the link: our value agrees by construction. A part is *not attributable* if the
-paper's sender did not run the variant, because a difference may then have another cause. A part
-without runs in the study is *not run*.
+Three verdicts are not results of a test. A part is *input* if it depends on a calibrated parameter
+of the link, because our value then agrees by construction. A part is *not attributable* if the
+sender in the paper did not run the variant, because a difference may then have another cause. A
+part is *not run* if the study contains no runs for it.
 """
 
 import math
@@ -55,7 +55,7 @@ class PartFinding:
 
     part: ClaimPart
     theirs: float | None
-    """The paper's value; None if the paper prints no such number."""
+    """The value in the paper; None if the paper does not print the value."""
     theirs_holds: bool | None
     ours: Interval | None
     verdict: ClaimVerdict
@@ -67,15 +67,15 @@ class Judgement:
 
     claim: Claim
     theirs: ClaimVerdict | None
-    """Verdict from the values in the paper's own tables; None if the tables have no values."""
+    """Verdict from the values in the paper's tables; None if the tables do not contain them."""
     verdict: ClaimVerdict
     findings: tuple[PartFinding, ...]
     why: str
-    """Short description of the deciding evidence."""
+    """Short description of the evidence that decides the claim."""
 
     @property
     def is_half_known(self) -> bool:
-        """Whether the paper's tables have some of the claim's values, but not all."""
+        """Whether the paper's tables contain some values of the claim, but not all."""
         own = {each.theirs is None for each in self.findings if not each.part.is_beside}
         return len(own) > 1
 
@@ -87,7 +87,7 @@ class Judgement:
 
 
 def judge_paper(paper_id: str, results: FlowResults) -> list[Judgement]:
-    """Decide every claim of a paper from the runs of its study."""
+    """Decide all claims of a paper from the runs of the study that reproduces the paper."""
     claims = load_claims(paper_id)
     tables = PaperTables(load_paper(paper_id))
     return judge(claims, tables, PaperRuns(claims, results), calibration_of(claims))
@@ -100,7 +100,7 @@ def calibration_of(claims: Claims) -> Callable[[str], bool]:
     def is_calibrated(figure: str) -> bool:
         mark = preset.mark_of(figure)
         if mark is None:
-            msg = f"{claims.paper}: a claim needs {figure}, which {claims.preset} does not have"
+            msg = f"{claims.paper}: a claim needs {figure}, but {claims.preset} does not set it"
             raise ValueError(msg)
         return mark.kind == "calibrated_to"
 
@@ -113,7 +113,7 @@ def judge(
     runs: Evidence,
     is_calibrated: Callable[[str], bool],
 ) -> list[Judgement]:
-    """Decide every claim; `is_calibrated` checks whether a link parameter is calibrated."""
+    """Decide all claims; `is_calibrated` checks whether a link parameter is calibrated."""
     opened = [
         [_Open(part, tables, runs, claims, is_calibrated) for part in claim.parts]
         for claim in claims.claims
@@ -133,7 +133,7 @@ def decide_part(
 
 
 class _Nothing:
-    """Evidence without any numbers."""
+    """Evidence that contains no numbers."""
 
     def values(self, part: ClaimPart, name: Name) -> None:
         del part, name
@@ -170,11 +170,11 @@ class _Open:
         return self.fixed is None and not self.part.is_beside
 
     def verdict(self, error: float) -> ClaimVerdict:
-        """Return the part's verdict at a significance level."""
+        """Return the verdict on the part at a significance level."""
         return self.fixed or self._decided(error)[1]
 
     def finding(self, error: float) -> PartFinding:
-        """Return the part's verdict and values for the report."""
+        """Return the verdict on the part and its values, for the report."""
         theirs = None if self._theirs is None else float(self._statistic(self._theirs[None])[0])
         low, high = self.part.bounds
         inside = None if theirs is None else low <= theirs <= high
@@ -213,7 +213,7 @@ class _Open:
         return shown, ClaimVerdict(decision)
 
     def _by_sign(self, runs: Floats, error: float) -> ClaimVerdict:
-        """Decide by the number of repetitions inside the bounds."""
+        """Decide by the number of repetitions whose value is inside the bounds."""
         each = self._statistic(runs[:, None])
         bound = self.part.at_least if math.isinf(self.part.at_most) else self.part.at_most
         inside = (each >= self.part.at_least) & (each <= self.part.at_most) & (each != bound)
@@ -232,7 +232,7 @@ class _Open:
 
 
 def _matrix(part: ClaimPart, evidence: Evidence) -> Floats | None:
-    """Return one row per repetition and one column per cell; None if a cell is missing."""
+    """Return one row per repetition and one column per cell; return None if a cell is missing."""
     columns = []
     for name in part.value.names:
         values = evidence.values(part, replace(name, direction=name.direction or part.direction))
@@ -246,7 +246,7 @@ def _matrix(part: ClaimPart, evidence: Evidence) -> Floats | None:
 
 
 def _holm_levels(opened: Sequence[Sequence[_Open]]) -> list[float]:
-    """Return the significance level for each claim, by Holm's step-down procedure."""
+    """Return the significance level of each claim, by Holm's step-down procedure."""
     left = {at for at, parts in enumerate(opened) if any(part.counts for part in parts)}
     levels = [_ERROR] * len(opened)
     while left:

@@ -1,4 +1,4 @@
-"""Files of papers: the facts, the claims, and the studies that reproduce each paper."""
+"""Find the files of papers: facts, claims, and the studies that reproduce each paper."""
 
 from pathlib import Path
 
@@ -10,29 +10,29 @@ _PAPER, _CLAIMS, _STUDY = "paper", "claims", "study"
 
 
 def paper_ids() -> list[str]:
-    """Return the names of the papers whose facts come with cwndlab."""
+    """Return the names of the papers whose facts are part of cwndlab."""
     return sorted(path.parent.name for path in _FOLDER.glob(f"*/{_PAPER}.toml"))
 
 
 def claimed_papers() -> list[str]:
-    """Return the names of the papers whose claims come with cwndlab."""
+    """Return the names of the papers whose claims are part of cwndlab."""
     return sorted(path.parent.name for path in _FOLDER.glob(f"*/{_CLAIMS}.toml"))
 
 
 def facts_file(paper_id: str) -> TomlSource:
-    """Return the file with a paper's facts.
+    """Read the file that contains the facts of a paper.
 
     Raises:
-        UnknownNameError: there is no such paper.
+        UnknownNameError: cwndlab contains no paper with this name.
     """
     return _file(paper_id, paper_ids(), _PAPER, "paper")
 
 
 def claims_file(paper_id: str) -> TomlSource:
-    """Return the file with a paper's claims.
+    """Read the file that contains the claims of a paper.
 
     Raises:
-        UnknownNameError: there is no such paper, or cwndlab has no claims of this paper.
+        UnknownNameError: cwndlab contains no paper with this name, or no claims of this paper.
     """
     return _file(paper_id, claimed_papers(), _CLAIMS, "paper with claims")
 
@@ -44,7 +44,7 @@ def _file(paper_id: str, known: list[str], stem: str, kind: str) -> TomlSource:
 
 
 def paper_studies() -> dict[str, Path]:
-    """Return study files by name: `ID`, and `ID-NAME` for further studies of a paper."""
+    """Return study files by name: `ID`, and `ID-NAME` for additional studies of a paper."""
     found = {}
     for path in sorted(_FOLDER.glob("*/*.toml")):
         if path.stem not in {_PAPER, _CLAIMS}:

@@ -1,10 +1,10 @@
 """Find the phases of a congestion window: peaks, cuts, recoveries, the period of the saw-tooth.
 
-A *cut* is a reduction of the window by at least a fifth.  The recovery from one loss may consist
-of several cuts: Reno's window falls by half, is inflated by a packet per duplicate ACK to well
-above the peak, and falls again; a failed recovery ends in a timeout.  Closely spaced cuts
-therefore form one *episode*, whose peak is the window before the first cut and whose floor is the
-window after the last cut.  Windows are not smoothed: a window is used as a step function.
+A *cut* is a reduction of the window by at least a fifth. The recovery from one loss may consist of
+several cuts: Reno halves its window, inflates it by a packet for each duplicate ACK to well above
+the peak, and reduces it again; a failed recovery ends in a timeout. Therefore, cuts at short
+intervals form one *episode*. Its peak is the window before the first cut, and its floor is the
+window after the last cut. Windows are not smoothed: a window is a step function of time.
 """
 
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ from cwndlab.stats.bootstrap import Floats
 LEAST_FALL = 0.2
 """Smallest relative reduction that counts as a cut; CUBIC reduces its window by 30 %."""
 LONGEST_RECOVERY_S = 0.6
-"""Closer cuts belong to one episode: a recovery takes a round trip, a timeout 200 ms."""
-_LONGEST_PAUSE_S = 0.1  # between two steps of one gradual fall
+"""Cuts at shorter intervals form one episode; a recovery takes a round trip, a timeout 200 ms."""
+_LONGEST_PAUSE_S = 0.1  # longest time between two steps of one gradual reduction
 _FEWEST_PERIODS = 1
 
 
@@ -27,9 +27,9 @@ class Episode:
     """A loss and the recovery from this loss."""
 
     start_s: float
-    """Time of the window's first reduction."""
+    """Time of the first reduction of the window."""
     end_s: float
-    """End of the last reduction."""
+    """Time of the end of the last reduction."""
     peak_pkts: float
     """Window before the first cut."""
     peak_s: float
@@ -41,13 +41,13 @@ class Episode:
 
     @property
     def has_timeout(self) -> bool:
-        """Whether the window fell to one or two packets, as after a timeout."""
-        return self.floor_pkts <= 2  # noqa: PLR2004  a loss window of one, or two by the next sample
+        """Whether the window decreased to one or two packets, as after a timeout."""
+        return self.floor_pkts <= 2  # a loss window of one packet, or two at the next sample
 
 
 @dataclass(frozen=True, slots=True)
 class Sawtooth:
-    """The regular part of a window: consecutive similar episodes."""
+    """The regular part of a window, which consists of consecutive similar episodes."""
 
     period_s: float
     variation: float
@@ -104,7 +104,7 @@ def sawtooth(episodes: list[Episode], *, after_s: float = 0.0) -> Sawtooth | Non
     if len(periods) < _FEWEST_PERIODS:
         return None
     inflated = [each.inflated_pkts for each in regular if each.inflated_pkts is not None]
-    # An episode that the end of the run cuts short has a first fall only.
+    # If the end of the run interrupts an episode, the episode has only a first reduction.
     whole = regular[:-1] if inflated and regular[-1].inflated_pkts is None else regular
     return Sawtooth(
         period_s=float(periods.mean()),
@@ -119,14 +119,14 @@ def sawtooth(episodes: list[Episode], *, after_s: float = 0.0) -> Sawtooth | Non
 def first_reached(
     times_s: npt.ArrayLike, windows_pkts: npt.ArrayLike, level_pkts: float
 ) -> float | None:
-    """Return the time at which the window first reached `level_pkts`; None if never."""
+    """Return the time at which the window first reached `level_pkts`; None if it never did."""
     times, windows = _steps(times_s, windows_pkts)
     reached = np.flatnonzero(windows >= level_pkts)
     return float(times[reached[0]]) if len(reached) else None
 
 
 def value_at(times_s: npt.ArrayLike, values: npt.ArrayLike, at_s: float) -> float | None:
-    """Return the value at a time; None before the first value."""
+    """Return the value at a time; return None before the first value."""
     times, steps = _steps(times_s, values)
     index = int(np.searchsorted(times, at_s, side="right")) - 1
     return float(steps[index]) if index >= 0 else None
@@ -137,15 +137,16 @@ def slow_start_end(
 ) -> tuple[float, float] | None:
     """Return the time and the window at the end of slow start, between two times.
 
-    In slow start the window grows by about the packets acknowledged, in congestion avoidance by
-    one packet a round trip.  The end of slow start is the point farthest above the straight line
-    between the two ends of the interval. If the window does not grow, return None.
+    In slow start, the window grows by about the number of acknowledged packets; in congestion
+    avoidance, it grows by one packet in each round trip. The end of slow start is the point
+    farthest above the straight line between both ends of the interval. If the window does not grow,
+    return None.
     """
     times, windows = _steps(times_s, windows_pkts)
     first = max(0, int(np.searchsorted(times, start_s, side="right")) - 1)
     last = int(np.searchsorted(times, stop_s, side="right"))
     t, w = times[first:last], windows[first:last]
-    if len(t) < 3 or w[-1] <= w[0]:  # noqa: PLR2004  a corner needs a point between two others
+    if len(t) < 3 or w[-1] <= w[0]:  # the end of slow start lies between two other points
         return None
     line = w[0] + (w[-1] - w[0]) * (t - t[0]) / (t[-1] - t[0])
     corner = int(np.argmax(w - line))
@@ -164,10 +165,10 @@ def _steps(times_s: npt.ArrayLike, values: npt.ArrayLike) -> tuple[Floats, Float
 def _cuts(times: Floats, windows: Floats, least_fall: float) -> list[tuple[int, int]]:
     """Return the positions before and after each cut.
 
-    Rate halving and PRR reduce the window packet by packet over a round trip, so reductions within
-    a tenth of a second of each other are one cut.
+    Rate halving and PRR reduce the window packet by packet over a round trip. Therefore, reductions
+    within a tenth of a second of each other are one cut.
     """
-    changes = np.flatnonzero(np.diff(windows) != 0)  # the value differs after each of these
+    changes = np.flatnonzero(np.diff(windows) != 0)  # positions before a change
     cuts: list[tuple[int, int]] = []
     start: int | None = None
     stop = 0

@@ -1,4 +1,4 @@
-"""Compare our numbers with the paper's, by named measures of a window and tolerances."""
+"""Compare our numbers with a paper's, using named measures of a window and tolerances."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from cwndlab.stats.bootstrap import Floats
 
 @dataclass(frozen=True)
 class WindowSeries:
-    """A variant's congestion window and, if recorded, its slow-start threshold."""
+    """The congestion window of a variant and, if recorded, its slow-start threshold."""
 
     times_s: Floats
     windows_pkts: Floats
@@ -34,12 +34,12 @@ class WindowSeries:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A number of the paper compared with ours."""
+    """A number of the paper compared with our number."""
 
     check: PaperNumber
     ours: float | None
     difference: float | None
-    """Our number's deviation from the paper's range: relative for times, packets for windows."""
+    """Deviation of our number from the paper's range: relative for times, packets for windows."""
     tolerance: float
 
     @property
@@ -49,15 +49,15 @@ class Reading:
 
     @property
     def holds(self) -> bool:
-        """Whether our value is within the tolerance; false for a missing value."""
+        """Whether our value is within the tolerance; false if the value is missing."""
         return self.difference is not None and abs(self.difference) <= self.tolerance
 
 
 def read_check(check: PaperNumber, series: WindowSeries, paper: Paper) -> Reading:
-    """Measure our number and compare it with the paper's.
+    """Measure our number and compare it with the number in the paper.
 
     Raises:
-        ValueError: the check names a measure that does not exist.
+        ValueError: the check names an unknown measure.
     """
     measure = MEASURES.get(check.measure)
     if measure is None:
@@ -101,7 +101,7 @@ def _of_sawtooth(
 
 
 def _threshold_after(series: WindowSeries, number: float) -> float | None:
-    """Return the slow-start threshold directly after the n-th episode's first cut."""
+    """Return the slow-start threshold directly after the first cut of the n-th episode."""
     episode = _episode(series, number)
     if episode is None or series.thresholds_pkts is None:
         return None
@@ -109,7 +109,7 @@ def _threshold_after(series: WindowSeries, number: float) -> float | None:
 
 
 def _slow_start_again(series: WindowSeries, number: float) -> float | None:
-    """Return the window at which the slow start after the n-th episode's timeout ends."""
+    """Return the window at the end of the slow start that follows the n-th episode's timeout."""
     episodes = series.episodes
     index = int(number) - 1
     if not 0 <= index < len(episodes) or not episodes[index].has_timeout:
@@ -144,7 +144,7 @@ MEASURES: Mapping[str, Callable[[WindowSeries, float], float | None]] = {
     "saw-tooth floor": _of_sawtooth(lambda regular: regular.floor_pkts),
     "saw-tooth inflated": _of_sawtooth(lambda regular: regular.inflated_pkts),
 }
-"""Measures by name, called with the check's `at` as the second argument.
+"""Measures by name; the second argument of each function is the `at` of the check.
 
-`at` is a level, the number of an episode (from 1), or the start time of the saw-tooth.
+`at` is a level, the number of an episode (counted from 1), or the start time of the saw-tooth.
 """

@@ -1,8 +1,8 @@
-"""Differences in settings between the variants of a study.
+"""Find differences in settings between the variants of a study.
 
-A variant is an algorithm plus a stack profile plus changes to the profile.  If two variants of a
+A variant is an algorithm with a stack profile and changes to the profile. If two variants of a
 study differ in exactly one setting, their curves show the effect of this setting. A report uses
-such pairs to decide whether curves differ because of congestion control or for another reason.
+these pairs to decide whether curves differ because of congestion control or for another reason.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -37,7 +37,7 @@ def settings_of(
 ) -> dict[str, object]:
     """Return all settings of the first flow: algorithm, parameters, and values of both stacks.
 
-    `profile` returns the values of a named stack profile; the flow's changes are applied to them.
+    `profile` returns the values of a named stack profile, to which the flow's changes are applied.
     """
     flow = scenario["flows"][0]
     settings: dict[str, object] = {}
@@ -73,9 +73,9 @@ def difference_of(
 def single_changes(
     variants: Mapping[str, Mapping[str, object]],
 ) -> Iterator[tuple[str, str, list[VariantSetting]]]:
-    """Yield pairs of variants that differ in one setting, at the sender or the receiver.
+    """Yield pairs of variants that differ in one setting, at the sender or at the receiver.
 
-    The same setting at both ends counts as one, because a segment size is set at both.
+    The same setting at both ends counts once, because a segment size is set at both ends.
     """
     for first, second in combinations(variants, 2):
         changed = difference_of(variants[first], variants[second])

@@ -1,4 +1,4 @@
-"""Compare a paper's tables with ours: each cell is a mean over flows and repetitions."""
+"""Compare tables of a paper with ours: each cell is a mean over flows and repetitions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _WAYS = {"downlink": "forward", "uplink": "reverse"}
 
 @dataclass(frozen=True, slots=True)
 class PaperCell:
-    """A number of the paper, our number, and the difference between them."""
+    """A number of the paper, our number, and the difference between both numbers."""
 
     row: str
     column: str
@@ -21,10 +21,10 @@ class PaperCell:
     high: float
     ours: float | None
     away: float | None
-    """Relative difference from the nearer end of the paper's range; 0 inside the range."""
+    """Relative difference from the nearer end of the range in the paper; 0 inside the range."""
     within: float | None
     is_calibrated: bool
-    """Whether our link or host was calibrated to the paper's number."""
+    """Whether our link or host was calibrated to the number in the paper."""
 
     @property
     def holds(self) -> bool | None:
@@ -35,9 +35,9 @@ class PaperCell:
 
 
 def read_table(table: PaperTable, flows: pl.DataFrame) -> list[PaperCell]:
-    """Return every cell with our number, which is None if the cell has no runs.
+    """Return each cell of a table with our number, which is None if the cell has no runs.
 
-    Only flows with data in the table's direction are used.
+    Only flows that send data in the direction of the table are used.
     """
     own = flows.filter(pl.col("direction") == _WAYS[table.direction])
     own = own.filter(of_levels(own, table.where))
@@ -60,9 +60,9 @@ def read_table(table: PaperTable, flows: pl.DataFrame) -> list[PaperCell]:
 def read_plot(
     plot: PaperPlot, flows: pl.DataFrame, variant_factor: str, variants: Sequence[str]
 ) -> list[dict[str, Floats]]:
-    """Return the values of a plot: for each panel and variant, one value per flow.
+    """Return the values of a plot: for each panel and variant, one value for each flow.
 
-    Bars and totals have one value per run.
+    Bars and totals have one value for each run.
     """
     own = flows.filter(pl.col("direction") == _WAYS[plot.direction])
     own = own.filter(of_levels(own, plot.where))
@@ -84,13 +84,13 @@ def read_plot(
 
 
 def is_level(flows: pl.DataFrame, factor: str, level: str) -> pl.Expr:
-    """Return an expression for whether a flow's run has this level of a factor."""
+    """Return an expression that is true if the run of a flow has this level of a factor."""
     name = f"factor_{factor}" if f"factor_{factor}" in flows.columns else factor
     return pl.col(name).cast(pl.String) == level
 
 
 def of_levels(flows: pl.DataFrame, levels: Mapping[str, str]) -> pl.Expr:
-    """Return an expression for whether a run has all levels, ignoring unvaried factors."""
+    """Return an expression that is true if a run has all levels; factors not varied are ignored."""
     known = [
         is_level(flows, factor, level)
         for factor, level in levels.items()

@@ -1,4 +1,4 @@
-"""The report: one page that needs no network; figures and tables are separate files."""
+"""The report: a single page that works offline; figures and tables are also separate files."""
 
 from cwndlab.report.context import Context, Setting
 from cwndlab.report.origin import Origin, SetUp, origin_of

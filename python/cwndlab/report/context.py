@@ -1,4 +1,4 @@
-"""The input of a report's sections: results, comparisons, decisions and the study's origin."""
+"""The input of a report: results, comparisons, decisions and the origin of the results."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,27 +20,27 @@ from cwndlab.judge.reality import pooled
 from cwndlab.report.origin import Origin, SetUp
 
 MOST_TIMELINES = 12
-"""Largest number of settings with time series in the page; more would make the page large."""
+"""Largest number of settings whose time series the page contains; limits the page's size."""
 
 
 class Reportable(ResultsLike, Protocol):
-    """The part of `cwndlab.Results` that reports read."""
+    """Part of the interface of `cwndlab.Results` that reports need."""
 
     def samples(self, **where: object) -> pl.DataFrame:
-        """Return the time series of the runs with these values."""
+        """Return the time series of the runs with the given column values."""
 
     def events(self, **where: object) -> pl.DataFrame:
-        """Return the losses, recoveries and timeouts of the runs with these values."""
+        """Return the losses, recoveries and timeouts of the runs with the given column values."""
 
     def links(self, **where: object) -> pl.DataFrame:
-        """Return one row for each link of each run's path."""
+        """Return one row for each link of the path of each run."""
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """Return a table that is read only when its rows are needed."""
+        """Return a table whose rows are read only when they are needed."""
 
 
 class Context:
-    """A study's results, compared and judged once for all sections."""
+    """Results of a study, with the comparisons and decisions that all sections share."""
 
     def __init__(
         self,
@@ -56,10 +56,10 @@ class Context:
         Args:
             results: the results to report.
             origin: origin of the study.
-            smallest_effect: smallest relative difference that matters.
-            question: the question that the results answer. If None, infer it from the measured
-                quantities.
-            knowledge: evidence in addition to the runs.
+            smallest_effect: smallest relative difference that is not negligible.
+            question: the question that the results answer. If None, choose a goal that fits the
+                measured quantities.
+            knowledge: evidence in addition to the runs, such as runs on similar networks.
         """
         self.results = results
         self.question = question
@@ -75,19 +75,19 @@ class Context:
 
     @cached_property
     def measures(self) -> pl.DataFrame:
-        """The measures that the goals need, for every flow."""
+        """The measures of each flow that the goals need."""
         return measures_of_flows(self.results)
 
     @cached_property
     def directions(self) -> Sequence[DirectionComparisons]:
-        """One set of comparisons per direction in which an algorithm under test sent data."""
+        """The comparisons in each direction in which an algorithm under test sent data."""
         return compare_directions(
             self.results, smallest_effect=self.smallest_effect, beside=self.measures
         )
 
     @cached_property
     def together(self) -> Decision | None:
-        """The answer for all settings, taken as classes of users; None for a single setting."""
+        """The decision for all settings as classes of users; None for a single setting."""
         if len(self.settings) == 1 or not self.settings:
             return None
         question = self.question
@@ -104,23 +104,23 @@ class Context:
 
     @cached_property
     def contestants(self) -> tuple[str, ...]:
-        """The names of all contestants that the study compares."""
+        """The names of all algorithms or variants that the study compares."""
         return contestants_of(self.comparisons)
 
     @cached_property
     def styles(self) -> Mapping[str, Style]:
-        """The style of each contestant in figures."""
+        """The colour, line style and marker of each contestant in figures."""
         return styles_of(self.contestants)
 
     @property
     def contestant_column(self) -> str:
-        """Column with the contestant's name in the tables of samples and events."""
+        """Name of the column that contains the contestant in the tables of samples and events."""
         return contestant_factor(self.results)
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One cell of the study, in which everything except the algorithm is fixed."""
+    """One cell of the study, in which everything except the algorithm is constant."""
 
     context: Context
     index: int
@@ -128,13 +128,13 @@ class Setting:
 
     @cached_property
     def decision(self) -> Decision:
-        """The answer for this setting, for the question's goal or else the default goal."""
+        """The decision for this setting; without a question, for the default goal."""
         question = self.context.question
         goal = goal_measured(self.comparison) if question is None else goal_named(question.goal)
         return self.decide(goal, self.comparison)
 
     def decide(self, goal: Goal, comparison: Comparison) -> Decision:
-        """Return the decision for a goal from the comparison of one direction of the data."""
+        """Return the decision for a goal from the comparison in one direction of the data."""
         question = self.context.question
         return answer(
             comparison,
@@ -156,12 +156,12 @@ class Setting:
 
     @property
     def name(self) -> str:
-        """The setting in words; empty if the study has only one setting."""
+        """The name of the setting as text; empty if the study has only one setting."""
         return self.comparison.name
 
     @property
     def has_timeline(self) -> bool:
-        """Whether the page shows this setting's time series."""
+        """Whether the page shows the time series of this setting."""
         return self.index < MOST_TIMELINES
 
     @cached_property
@@ -181,14 +181,14 @@ class Setting:
 
     @cached_property
     def samples(self) -> pl.DataFrame:
-        """Time series of the representative runs, with a column `contestant`."""
+        """Time series of the representative runs, with an additional column `contestant`."""
         return self.comparison.representative_rows(self.context.results.samples)
 
     @cached_property
     def events(self) -> pl.DataFrame:
-        """Events of the representative runs, with a column `contestant`."""
+        """Events of the representative runs, with an additional column `contestant`."""
         return self.comparison.representative_rows(self.context.results.events)
 
     def chart(self, name: str) -> str:
-        """Return the value of `data-chart` for a chart of this setting."""
+        """Return the value of the attribute `data-chart` for a chart of this setting."""
         return f"{name}-{self.index}"

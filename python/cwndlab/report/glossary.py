@@ -1,4 +1,4 @@
-"""The terms of the field, each explained in a sentence or two."""
+"""Explanations of technical terms, in one or two sentences each."""
 
 from markupsafe import Markup, escape
 

@@ -1,4 +1,4 @@
-"""Origin of results: study, scenarios, versions, machine, and the command to repeat them."""
+"""Origin of results: study, scenarios, versions, machine, and a command to reproduce them."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -18,36 +18,36 @@ _NO_WARM_UP = format_duration(0)
 
 @dataclass(frozen=True)
 class SetUp:
-    """The scenario that results from one combination of the study's factors."""
+    """The scenario for one combination of the levels of the study's factors."""
 
     labels: Mapping[str, object]
     """The level of each factor."""
     scenario: Mapping[str, Any]
-    """The canonical scenario that the simulator ran."""
+    """The canonical scenario, which is the input of the simulator."""
     path: Sequence[Fact] = ()
-    """The stages of the path."""
+    """Descriptions of the stages of the path."""
     flows: Sequence[Fact] = ()
-    """The kinds of flows in the scenario."""
+    """Descriptions of the kinds of flows in the scenario."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Provenance of a report; unknown parts are empty."""
+    """Origin of the results in a report; unknown parts are empty."""
 
     title: str
     description: str = ""
     command: str = ""
-    """Command that reproduces these results."""
+    """Command that reproduces the results."""
     study_toml: str = ""
     seed: int | None = None
     set_ups: Sequence[SetUp] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     is_complete: bool = True
     is_short: bool = False
-    """Whether the results come from the study's short version."""
+    """Whether the results come from the short version of the study."""
 
     def set_ups_of(self, cell: Mapping[str, object]) -> list[SetUp]:
-        """Return the set-ups whose factors have the values in `cell`."""
+        """Return the scenarios whose factors have the levels in `cell`."""
         return [
             each
             for each in self.set_ups
@@ -56,7 +56,7 @@ class Origin:
 
 
 def origin_of(results: "Results") -> Origin:
-    """Read the origin of results from their folder."""
+    """Read the origin of results from the folder that contains them."""
     if results.imported is not None:
         return _origin_of_import(results, results.imported)
     study = results.study
@@ -86,7 +86,7 @@ def origin_of(results: "Results") -> Origin:
 
 
 def _origin_of_import(results: "Results", imported: Mapping[str, Any]) -> Origin:
-    """Describe an import: its source, values missing from its files, and files left out."""
+    """Describe imported results: source, values missing in the files, and files left out."""
     left_out = [f"Left out: {each}." for each in imported["left_out"]]
     command = ["cwndlab", "import", imported["folder"], "--pattern", imported["pattern"]]
     if imported["warm_up"] != _NO_WARM_UP:
@@ -101,7 +101,7 @@ def _origin_of_import(results: "Results", imported: Mapping[str, Any]) -> Origin
 
 
 def _versions(manifest: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return versions, machine, dates and computing time of the runs, from the history."""
+    """Return versions, machine, dates and computing time of the runs, from their history."""
     versions = {"report written by": f"cwndlab {core.version()}"}
     for title, key in (
         ("runs made with cwndlab", "cwndlab"),
@@ -123,7 +123,7 @@ def _versions(manifest: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _shown(path: Path) -> str:
-    """Return a path below the working folder as a relative path, and any other unchanged."""
+    """Return a path below the working folder as a relative path; return other paths unchanged."""
     try:
         return str(path.resolve().relative_to(Path.cwd()))
     except ValueError:

@@ -1,4 +1,4 @@
-"""The page: sections, styles, scripts and data in one self-contained file."""
+"""Assemble the page: sections, styles, scripts and data in one self-contained file."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -27,16 +27,16 @@ _SCRIPTS = (
 
 @dataclass(frozen=True)
 class PagePart:
-    """A section of the page: its anchor, its heading and its HTML for each setting."""
+    """A section of the page: its anchor, its heading, and its HTML for each setting."""
 
     anchor: str
     title: str
     html: tuple[tuple[int | None, Markup], ...]
-    """Index of a setting and its HTML; an index of None stands for all settings."""
+    """For each part, the index of a setting (None stands for all settings) and its HTML."""
 
 
 def render(template: str, **values: object) -> Markup:
-    """Return the HTML of a template with values inserted and escaped."""
+    """Return the HTML of a template, with the given values inserted and escaped."""
     return Markup(_environment().get_template(template).render(**values))  # noqa: S704  escaped
 
 
@@ -48,7 +48,7 @@ def assemble(
     styles: Mapping[str, Style],
     **values: object,
 ) -> str:
-    """Return the whole page."""
+    """Return the HTML of the whole page."""
     data = {
         "charts": charts,
         "algorithms": [
@@ -80,17 +80,17 @@ def assemble(
 
 
 def script_json(value: object) -> Markup:
-    """Return JSON without "<", which makes the JSON safe inside a script element."""
+    """Return a value as JSON without "<", so that it is safe inside a script element."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     safe = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-    return Markup(safe)  # noqa: S704  as said
+    return Markup(safe)  # characters that end a script are escaped above
 
 
 @lru_cache(maxsize=32)
 def asset(name: str) -> Markup:
     """Return a style sheet or script of the package."""
     content = files("cwndlab.report").joinpath("assets", *name.split("/")).read_text("utf-8")
-    return Markup(content)  # noqa: S704  our own file
+    return Markup(content)  # a file of this package
 
 
 @lru_cache(maxsize=1)

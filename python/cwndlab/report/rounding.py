@@ -1,4 +1,4 @@
-"""Numbers for the page: few digits, and None for missing values."""
+"""Round numbers for the page to few digits; missing values become None."""
 
 import math
 
@@ -21,7 +21,7 @@ def rounded_all(values: Floats, digits: int = 4) -> list[float | None]:
 
 
 def quantile_points(values: Floats, most: int) -> Floats:
-    """Return the sorted finite values, or `most` evenly spaced quantiles if there are more."""
+    """Return the sorted finite values, at most `most`: of more values, return even quantiles."""
     finite = np.sort(values[np.isfinite(values)])
     if len(finite) <= most:
         return finite

@@ -1,4 +1,4 @@
-"""Descriptions of a set-up: one line for the head of the report, a list for its end."""
+"""Describe a scenario: as one line for the report's header, and as a list for its end."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -28,14 +28,14 @@ _RADIOS = {"lte": "LTE cell", "nr": "5G NR cell", "umts": "HSPA cell"}
 
 
 def _medium(path: Mapping[str, Any]) -> str:
-    """Return the name of a path's radio technology; empty for wired paths."""
+    """Return the name of the path's radio technology; empty for wired paths."""
     if path["kind"] == "wifi":
         return "Wi-Fi"
     return _RADIOS.get(path["radio"]["kind"], "cell") if path["kind"] == "cell" else ""
 
 
 def details(set_ups: Sequence[SetUp]) -> list[tuple[str, str]]:
-    """Return title and description of each property that determines a setting's runs."""
+    """Return the title and the description of each property that determines a setting's runs."""
     rows: dict[tuple[str, str], None] = {}
     for set_up in set_ups:
         rows |= {(fact.name, fact.text): None for fact in set_up.path}
@@ -44,12 +44,12 @@ def details(set_ups: Sequence[SetUp]) -> list[tuple[str, str]]:
     scenario = set_ups[0].scenario
     rows["duration", format_duration(scenario["duration_ns"])] = None
     if warm_up := scenario.get("warm_up_ns", 0):
-        rows["warm-up (left out)", format_duration(warm_up)] = None
+        rows["warm-up (not evaluated)", format_duration(warm_up)] = None
     return list(rows)
 
 
 def flows_text(flows: Sequence[Mapping[str, Any]]) -> str:
-    """Return the number and the kind of the flows in each direction, in words."""
+    """Return the number and the kind of the flows in each direction, as text."""
     groups = Counter(
         (flow.get("direction", "forward"), str(flow.get("application", {}).get("kind", "bulk")))
         for flow in flows
@@ -62,10 +62,10 @@ def flows_text(flows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def bdp_pkts(scenario: Mapping[str, Any]) -> tuple[float, float | None] | None:
-    """Return bandwidth-delay product and queue limit in packets of 1500 bytes on the wire.
+    """Return the bandwidth-delay product and the queue limit in packets of 1500 bytes.
 
-    Return None if the slowest link has no fixed rate, or if there are several flows: then no single
-    bandwidth-delay product can be compared with the data that one flow has in flight.
+    Return None if the slowest link has no fixed rate, or if there are several flows: the data that
+    one of several flows has in flight cannot be compared with a single bandwidth-delay product.
     """
     path = scenario["path"]
     if len(scenario["flows"]) > 1:

@@ -1,9 +1,9 @@
-"""The sections of a report; other modules can add their own.
+"""Types for the sections of a report; other modules can add sections.
 
-A section has a title and a function that returns its content, or None for an empty section.  A
-`SettingSection` is made once per setting (cell) of the study, a `PageSection` once per report.  To
-add a section, write a module that defines it as a constant, and put this constant into
-`cwndlab.report.SECTIONS` or into the tuple that is passed to `write_report`.
+A section has a title and a function that returns its content, or None for an empty section. A
+`SettingSection` is created once for each setting (cell) of the study, a `PageSection` once for each
+report. To add a section, write a module that defines the section as a constant, and insert this
+constant into `cwndlab.report.SECTIONS` or into the tuple that is passed to `write_report`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -17,18 +17,18 @@ from cwndlab.report.context import Context, Setting
 
 @dataclass(frozen=True)
 class Content:
-    """The parts of a section."""
+    """The content of a section: its HTML, its charts and its figures."""
 
     html: Markup
     charts: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    """Data of the section's charts, by the name in the attribute `data-chart`."""
+    """Data of each chart in the section, by the value of the chart's attribute `data-chart`."""
     figures: Mapping[str, Callable[[], Figure]] = field(default_factory=dict)
     """Functions that draw figures for separate files, by file name without suffix."""
 
 
 @dataclass(frozen=True)
 class SettingSection:
-    """A section about one setting; the page shows the section of the chosen setting."""
+    """A section about one setting; the page shows the sections of the selected setting."""
 
     anchor: str
     title: str
@@ -37,7 +37,7 @@ class SettingSection:
 
 @dataclass(frozen=True)
 class PageSection:
-    """A section about the study as a whole."""
+    """A section about the whole study."""
 
     anchor: str
     title: str
@@ -50,14 +50,14 @@ Sections = tuple[SettingSection | PageSection, ...]
 def insert_after(
     sections: Sections, anchor: str, added: Iterable[SettingSection | PageSection]
 ) -> Sections:
-    """Return the sections with `added` inserted after the section called `anchor`.
+    """Return the sections with `added` inserted after the section whose anchor is `anchor`.
 
     Raises:
-        ValueError: There is no section called `anchor`.
+        ValueError: no section has this anchor.
     """
     for at, section in enumerate(sections, start=1):
         if section.anchor == anchor:
             return (*sections[:at], *added, *sections[at:])
     known = ", ".join(section.anchor for section in sections)
-    msg = f'the report has no section "{anchor}"; it has {known}'
+    msg = f'the report has no section "{anchor}"; its sections are {known}'
     raise ValueError(msg)

@@ -1,4 +1,4 @@
-"""Writing the report: the page, and figures and tables as separate files."""
+"""Write the report: the page, and figures and tables as separate files."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -53,10 +53,10 @@ SECTIONS: Sections = (
     MADE,
     WORDS,
 )
-"""The sections of a report, top to bottom."""
+"""The sections of a report, from top to bottom."""
 
 Built = tuple[SettingSection | PageSection, list[tuple[int | None, Content]]]
-"""A section and its content per index of a setting; None stands for the whole study."""
+"""A section and its content for each index of a setting; None stands for the whole study."""
 
 FORMATS = ("svg",)
 """Default formats of the figure files."""
@@ -76,10 +76,10 @@ def write_report(
         results: the results to report.
         out_dir: folder for `report.html`, `figures/` and `tables/`. If None, use the folder
             `report` in the folder of the results.
-        formats: formats of the figure files: svg, pdf and png; empty for no files.
+        formats: formats of the figure files: svg, pdf and png; an empty tuple writes no files.
         sections: sections of the page. If None, use `SECTIONS`, preceded by the sections of the
             paper that the study reproduces.
-        smallest_effect: smallest relative difference that matters.
+        smallest_effect: smallest relative difference that is not negligible.
     """
     folder = results.path / "report" if out_dir is None else Path(out_dir)
     context = context_of(results, smallest_effect=smallest_effect)
@@ -87,7 +87,7 @@ def write_report(
 
 
 def context_of(results: "Results", *, smallest_effect: float = ZONE) -> Context:
-    """Return the input of a report: the results, and evidence in folders below them."""
+    """Return the input of a report: the results, and the evidence in subfolders."""
     question = read_question(results.path)
     weights = None if question is None else question.weights_of_users()
     return Context(
@@ -100,7 +100,7 @@ def context_of(results: "Results", *, smallest_effect: float = ZONE) -> Context:
 
 
 def draw_figures(results: "Results") -> Iterator[tuple[str, Figure]]:
-    """Yield every figure of the report with its path below `figures/`, without suffix."""
+    """Yield each figure of the report with its path below `figures/`, without suffix."""
     context = context_of(results)
     yield from setting_figures(context)
     for _, contents in _build(context, _sections(results)):
@@ -109,7 +109,7 @@ def draw_figures(results: "Results") -> Iterator[tuple[str, Figure]]:
 
 
 def _sections(results: "Results") -> Sections:
-    """Return the default sections, preceded by those of the paper that the study reproduces."""
+    """Return the default sections, preceded by sections on the paper that the study reproduces."""
     paper = find_paper(results.id)
     return SECTIONS if paper is None else (*paper_sections(paper), *SECTIONS)
 
@@ -147,7 +147,7 @@ def _linked(written: Sequence[Path], folder: Path) -> dict[str, list[str]]:
 
 
 def make_page(context: Context, sections: Sections = SECTIONS) -> str:
-    """Return the page as one string of HTML."""
+    """Return the HTML of the page as one string."""
     return _page(context, _build(context, sections))
 
 

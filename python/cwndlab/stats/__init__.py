@@ -2,7 +2,7 @@
 
 The unit of resampling is always a *run*, never a sample within a run: the samples of a run are
 correlated, whereas runs with different seeds are independent. Runs of two algorithms with the same
-seed saw the same channel, so comparisons are made pair by pair.
+seed have the same channel, so algorithms are compared by pairs of runs.
 """
 
 from cwndlab.stats.bootstrap import (

@@ -5,11 +5,11 @@ acceleration comes from the jackknife. With ten to twenty runs, as in most studi
 interval is too narrow (its coverage is 91 % instead of 95 % at n = 10), because resampling
 underestimates the variance by a factor of (n - 1) / n and does not account for Student's t
 distribution. T. Hesterberg, "What teachers should know about the bootstrap", The American
-Statistician 69 (2015), therefore adjusts the tail probability (the "expanded" interval). We apply
-the same adjustment to BCa, and a test simulates the coverage.
+Statistician 69 (2015), therefore adjusts the tail probability (the "expanded" interval). The same
+adjustment is applied here to the BCa interval, and a test simulates the coverage.
 
-The draws are seeded, and all statistics with the same number of runs share them, so an interval is
-reproducible on every machine.
+The resamples are drawn with a fixed seed and are shared by all statistics with the same number of
+runs, so an interval is reproducible on every computer.
 """
 
 import math
@@ -26,8 +26,8 @@ from cwndlab.stats import students_t
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Statistic: TypeAlias = Callable[[Floats], Floats]
-"""A function from shape (resamples, runs) or (resamples, runs, columns) to one value per
-resample."""
+"""A function that converts an array of shape (resamples, runs) or (resamples, runs, columns) to one
+value for each resample."""
 
 CONFIDENCE = 0.95
 DRAWS = 10_000
@@ -52,12 +52,12 @@ class Interval:
 
     @property
     def is_one_run(self) -> bool:
-        """Whether there is no interval because there was only one run."""
+        """Whether there is no interval because there is only one run."""
         return self.low is None
 
     @property
     def is_constant(self) -> bool:
-        """Whether several runs gave exactly the same value, because nothing in them is random."""
+        """Whether several runs have exactly the same value, because the runs are not random."""
         return self.runs > 1 and self.low == self.high
 
     @property
@@ -68,7 +68,7 @@ class Interval:
         return (self.high - self.low) / 2
 
     def scaled(self, factor: float) -> "Interval":
-        """Return the interval in another unit: all values times a positive `factor`."""
+        """Return the interval in another unit: all values multiplied by a positive `factor`."""
         if factor <= 0:
             msg = f"factor is {factor}, but must be positive to keep the bounds in order"
             raise ValueError(msg)
@@ -77,7 +77,7 @@ class Interval:
         return Interval(self.estimate * factor, low, high, self.runs, self.confidence)
 
     def __str__(self) -> str:
-        """Estimate and bounds, or the words "one run"."""
+        """Return the estimate with its bounds, or with the words "one run"."""
         if self.low is None or self.high is None:
             return f"{self.estimate:.4g} (one run)"
         return f"{self.estimate:.4g} [{self.low:.4g}, {self.high:.4g}]"
@@ -86,7 +86,7 @@ class Interval:
 def mean_interval(
     values: npt.ArrayLike, *, confidence: float = CONFIDENCE, draws: int = DRAWS
 ) -> Interval:
-    """Return the mean over runs with its interval."""
+    """Return the mean over runs with its confidence interval."""
     return interval_of_means(values, _mean, confidence=confidence, draws=draws)
 
 
@@ -99,8 +99,8 @@ def interval_of_means(
 ) -> Interval:
     """Return a statistic of the runs' means with its BCa interval.
 
-    Time and memory of the bootstrap grow with the square of the number of runs. Above a
-    few thousand runs, the runs are grouped, and means of groups are resampled.
+    Time and memory of the bootstrap increase with the square of the number of runs. If there are
+    more than a few thousand runs, they are grouped, and the means of the groups are resampled.
     """
     runs = np.asarray(values, dtype=np.float64)
     if runs.ndim == 0 or len(runs) < _MANY_RUNS:
@@ -122,7 +122,7 @@ def bca_interval(
     confidence: float = CONFIDENCE,
     draws: int = DRAWS,
 ) -> Interval:
-    """Return `statistic` of runs with its BCa interval.
+    """Return a statistic of the runs with its BCa interval.
 
     `values` has one row for each run. It is a vector, or a matrix for a statistic of several
     columns, such as a ratio of means; each row of the matrix is resampled as a whole.
@@ -132,7 +132,7 @@ def bca_interval(
         msg = "an interval needs at least one run"
         raise ValueError(msg)
     if not np.isfinite(runs).all():
-        msg = "the value of a run is missing or infinite; drop such runs first, and report it"
+        msg = "the value of a run is missing or infinite; remove this run first, and report it"
         raise ValueError(msg)
     count = len(runs)
     estimate = float(statistic(runs[np.newaxis])[0])
@@ -163,13 +163,13 @@ def _bca_probabilities(
     deviations = left_out.mean() - left_out if len(left_out) else left_out
     spread = float((deviations**2).sum())
     acceleration = float((deviations**3).sum()) / (6 * spread**1.5) if spread > 0 else 0.0
-    # Hesterberg 2015: the normal quantile becomes Student's, widened by sqrt(n / (n - 1)).
+    # Hesterberg 2015: replace the normal quantile by Student's, times sqrt(n / (n - 1)).
     reach = math.sqrt(count / (count - 1)) * students_t.quantile(0.5 + confidence / 2, count - 1)
 
     def adjusted(z: float) -> float:
         shifted = bias + z
         scale = 1 - acceleration * shifted
-        if scale <= 0:  # beyond BCa's pole: the bound is the extreme resample
+        if scale <= 0:  # beyond the pole of BCa's formula, use the extreme resample
             return 0.0 if z < 0 else 1.0
         return _NORMAL.cdf(bias + shifted / scale)
 

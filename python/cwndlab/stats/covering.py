@@ -1,4 +1,4 @@
-"""Intervals for decisions; their coverage is close to nominal even for ten skewed runs.
+"""Intervals for decisions, with a coverage close to nominal even for ten skewed runs.
 
 In simulations with 10 to 40 skewed runs (a radio channel that varies by half of its mean), the BCa
 interval of a mean or of a ratio of means has a coverage of 91 to 94 % instead of 95 %, and
@@ -7,7 +7,7 @@ hull has a coverage of 93 to 97 % and is 5 % wider. The bootstrap-t interval has
 but is unbounded if most pairs are equal.
 
 Completion times are compared by the ratio of their geometric means: Student's t interval of the
-logarithms has a coverage of 94 to 96 % from 6 runs on, whatever the skew.
+logarithms has a coverage of 94 to 96 % for 6 or more runs, for any skew.
 
 `tests/python/stats/test_coverage.py` tests both intervals by simulation.
 """
@@ -32,7 +32,7 @@ from cwndlab.stats.bootstrap import (
 def covering_mean(
     values: npt.ArrayLike, *, confidence: float = CONFIDENCE, draws: int = DRAWS
 ) -> Interval:
-    """Return the mean over runs with an interval that keeps its coverage for skewed runs."""
+    """Return the mean over runs, with an interval that keeps its coverage for skewed values."""
     runs = np.asarray(values, dtype=np.float64)
     interval = mean_interval(runs, confidence=confidence, draws=draws)
     reach = _students_reach(runs, confidence)
@@ -42,14 +42,14 @@ def covering_mean(
 def covering_ratio(
     ours: Floats, theirs: Floats, *, confidence: float = CONFIDENCE, draws: int = DRAWS
 ) -> Interval:
-    """Return (mean of ours / mean of theirs - 1) over pairs, with its interval.
+    """Return (mean of ours / mean of theirs - 1) over pairs of runs, with its interval.
 
-    Student's t is applied to the ratio's logarithm, whose variance comes from the delta method.
+    Student's t is applied to the logarithm of the ratio; the delta method estimates its variance.
     """
     interval = interval_of_means(
         np.column_stack([ours, theirs]), _ratio_minus_one, confidence=confidence, draws=draws
     )
-    if not interval.estimate > -1:  # a ratio of zero has no logarithm
+    if not interval.estimate > -1:  # the logarithm of zero does not exist
         return interval
     influences = ours / ours.mean() - theirs / theirs.mean()
     factor = math.exp(min(_students_reach(influences, confidence), _LONGEST_REACH))
@@ -72,7 +72,7 @@ def geometric_mean(values: npt.ArrayLike, *, confidence: float = CONFIDENCE) -> 
 
 
 def geometric_ratio(ours: Floats, theirs: Floats, *, confidence: float = CONFIDENCE) -> Interval:
-    """Return (geometric mean of the ratio ours / theirs) - 1 with its interval over pairs."""
+    """Return (geometric mean of the ratio ours / theirs) - 1, with its interval over pairs."""
     ratio = geometric_mean(ours / theirs, confidence=confidence)
     low = None if ratio.low is None else ratio.low - 1
     high = None if ratio.high is None else ratio.high - 1
@@ -80,7 +80,7 @@ def geometric_ratio(ours: Floats, theirs: Floats, *, confidence: float = CONFIDE
 
 
 _LONGEST_REACH = 50.0
-"""Largest half-width on the logarithmic scale, a factor of 5e21; prevents an overflow."""
+"""Largest half-width on the logarithmic scale (a factor of 5e21); prevents an overflow."""
 
 
 def _students_reach(values: Floats, confidence: float) -> float:
@@ -93,7 +93,7 @@ def _students_reach(values: Floats, confidence: float) -> float:
 
 
 _ROUNDING = 1e-12
-"""Relative differences below this come from rounding, not from the runs."""
+"""Relative differences below this value are rounding errors, not differences between runs."""
 
 
 def _hull(interval: Interval, low: float, high: float) -> Interval:

@@ -1,8 +1,8 @@
-"""Compare two algorithms run by run: differences, tests, corrections and decisions.
+"""Compare two algorithms by pairs of runs: differences, tests, corrections and decisions.
 
-Equal seeds give equal channels, so run i of one algorithm is compared with run i of the other. A
-difference is relative to the other algorithm's mean, because a reader can judge a statement such as
-"2 % less". Differences below the smallest effect of interest are too small to matter.
+Runs with equal seeds have equal channels, so run i of one algorithm is compared with run i of the
+other algorithm. Differences are expressed relative to the other algorithm's mean, because a reader
+can judge a statement such as "2 % less". Differences below the smallest effect are negligible.
 """
 
 import math
@@ -17,15 +17,15 @@ from cwndlab.stats.bootstrap import CONFIDENCE, DRAWS, Floats, Interval
 from cwndlab.stats.covering import covering_ratio, geometric_ratio
 
 SMALLEST_EFFECT = 0.05
-"""Default smallest effect: relative differences below this are too small to matter."""
+"""Default smallest effect: smaller relative differences are considered negligible."""
 
-_EXACT_SIGN_FLIPS = 14  # 2^14 = 16,384 sign patterns; beyond that, DRAWS random ones
-_EXACT_RANKS = 25  # exact distribution of the rank sum up to here, normal approximation beyond
+_EXACT_SIGN_FLIPS = 14  # 2^14 = 16,384 sign patterns; for more pairs, DRAWS random patterns
+_EXACT_RANKS = 25  # largest number of pairs for the exact distribution of the rank sum
 _SEED = 20_100_611
 
 
 class BoundDecision(StrEnum):
-    """Whether a statement about bounds holds, given an interval."""
+    """Whether an interval lies within bounds, outside the bounds, or is undecided."""
 
     HOLDS = "holds"
     FAILS = "fails"
@@ -34,7 +34,7 @@ class BoundDecision(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PairedTest:
-    """Result of a two-sided test over pairs; the null hypothesis is "no difference"."""
+    """Result of a two-sided test over pairs of runs; the null hypothesis is "no difference"."""
 
     name: str
     p_value: float
@@ -43,13 +43,13 @@ class PairedTest:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The difference between the runs of two algorithms, pair by pair.
+    """The difference between two algorithms, computed over pairs of runs.
 
     `relative` is (average of ours / average of theirs - 1) with its interval. Verdicts use this
     effect size, and `dominance` shows how consistent the sign is over pairs. Cohen's d is not
-    suitable: paired simulated runs vary so little that Cohen's d is enormous even for irrelevant
-    differences. `is_negligible` is the outcome of two one-sided tests at 5 %: true if the 90 %
-    interval is within plus or minus the smallest effect.
+    suitable: paired simulated runs vary so little that Cohen's d is very large even for irrelevant
+    differences. `is_negligible` is the outcome of two one-sided tests at 5 %: it is true if the
+    90 % interval lies within plus or minus the smallest effect.
     """
 
     relative: Interval
@@ -62,7 +62,7 @@ class Difference:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the difference is known to be above or below the smallest effect."""
+        """Whether the difference is certainly above or certainly below the smallest effect."""
         if self.is_negligible or self.relative.low is None or self.relative.high is None:
             return True
         nearest = max(self.relative.low, -self.relative.high)
@@ -70,22 +70,22 @@ class Difference:
 
     @property
     def dominance(self) -> float:
-        """Share of pairs above minus share of pairs below; 1 if all are above, -1 if all are below.
+        """Share of positive pairs minus share of negative pairs, from -1 to 1.
 
-        Cliff's delta for pairs (N. Cliff, Psychological Bulletin 114 (1993), "d within").
+        This is Cliff's delta for pairs (N. Cliff, Psychological Bulletin 114 (1993), "d within").
         """
         return (self.pairs_above - self.pairs_below) / self.pairs
 
     @property
     def direction(self) -> int:
-        """1 if certainly above, -1 if certainly below, 0 if the interval includes zero."""
+        """1 if certainly positive, -1 if certainly negative, 0 if the interval includes zero."""
         if self.relative.low is None or self.relative.high is None:
             return 0
         return int(self.relative.low > 0) - int(self.relative.high < 0)
 
 
 class Average(StrEnum):
-    """The statistic that summarizes a quantity over runs."""
+    """The kind of mean that summarizes a quantity over runs."""
 
     ARITHMETIC = "mean"
     GEOMETRIC = "geometric mean"
@@ -121,11 +121,11 @@ def compare_pairs(
     confidence: float = CONFIDENCE,
     draws: int = DRAWS,
 ) -> Difference:
-    """Compare two algorithms over runs that have the same seeds in the same order."""
+    """Compare two algorithms over runs; equal positions in both lists have equal seeds."""
     pairs = _as_pairs(ours, theirs)
     a, b = pairs[:, 0], pairs[:, 1]
     relative = relative_difference(a, b, average=average, confidence=confidence, draws=draws)
-    # Two one-sided tests at 5 % are the question whether the 90 % interval is inside the bounds.
+    # Two one-sided tests at 5 % are equivalent to a 90 % interval inside the bounds.
     within = 2 * confidence - 1
     inner = relative_difference(a, b, average=average, confidence=within, draws=draws)
     bounds = (inner.estimate, inner.estimate) if inner.low is None else (inner.low, inner.high)
@@ -148,7 +148,7 @@ def decide(
 ) -> BoundDecision:
     """Return whether an interval lies within bounds, outside the bounds, or neither.
 
-    A single run has no interval, so the result is undecided.
+    A single run has no interval, so its result is undecided.
     """
     if interval.low is None or interval.high is None:
         return BoundDecision.UNDECIDED
@@ -160,7 +160,7 @@ def decide(
 
 
 def sign_test(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> PairedTest:
-    """Perform an exact sign test; pairs without a difference are left out."""
+    """Perform an exact sign test; ignore pairs without a difference."""
     deltas = _deltas(ours, theirs)
     count, above = len(deltas), int(np.count_nonzero(deltas > 0))
     fewer = min(above, count - above)
@@ -171,8 +171,8 @@ def sign_test(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> PairedTest:
 def wilcoxon_signed_rank_test(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> PairedTest:
     """Perform Wilcoxon's signed-rank test.
 
-    The test is exact up to 25 pairs, even with ties; for more pairs, the normal approximation is
-    used. Pairs without a difference are left out; equal differences share their mean rank.
+    The test is exact for up to 25 pairs, even with ties; for more pairs, the normal approximation
+    is used. Pairs without a difference are ignored; equal differences share their mean rank.
     """
     deltas = _deltas(ours, theirs)
     count = len(deltas)
@@ -190,7 +190,7 @@ def wilcoxon_signed_rank_test(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> Pai
         tail = float(ways[: extreme + 1].sum()) / 2.0**count
     else:
         spread = math.sqrt(float((twice_ranks.astype(np.float64) ** 2).sum()) / 4)
-        z = (extreme + 1 - total / 2) / spread  # ranks are doubled, so continuity is 1, not 1/2
+        z = (extreme + 1 - total / 2) / spread  # doubled ranks: the continuity correction is 1
         tail = 0.5 * math.erfc(-z / math.sqrt(2))
     return PairedTest("wilcoxon", min(1.0, 2 * tail), count)
 
@@ -198,12 +198,12 @@ def wilcoxon_signed_rank_test(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> Pai
 def paired_permutation_test(
     ours: npt.ArrayLike, theirs: npt.ArrayLike, *, draws: int = DRAWS
 ) -> PairedTest:
-    """Test the mean difference by sign flips: exact up to 14 pairs, else with seeded draws."""
+    """Test the mean difference by sign flips: exact up to 14 pairs, otherwise with seeded draws."""
     deltas = _deltas(ours, theirs)
     count = len(deltas)
     if count == 0:
         return PairedTest("permutation", 1.0, 0)
-    observed = abs(deltas.sum()) * (1 - 1e-12)  # equal sums must count as equal despite rounding
+    observed = abs(deltas.sum()) * (1 - 1e-12)  # sums that differ only by rounding are equal
     if count <= _EXACT_SIGN_FLIPS:
         patterns = np.arange(2**count)[:, np.newaxis] >> np.arange(count) & 1
         sums = np.abs((1 - 2 * patterns) @ deltas)

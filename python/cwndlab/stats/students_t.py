@@ -7,13 +7,13 @@ The closed forms are from Abramowitz and Stegun, Handbook of Mathematical Functi
 import math
 from functools import lru_cache
 
-_BISECTIONS = 80  # halves of an interval of at most 1e6: far below a float's resolution
+_BISECTIONS = 80  # an interval of at most 1e6 is halved to less than the resolution of a float
 
 
 def cumulative_probability(t: float, degrees_of_freedom: int) -> float:
     """Return the probability that a t-distributed variable is below `t`."""
     if degrees_of_freedom < 1:
-        msg = f"degrees of freedom are {degrees_of_freedom}, at least 1 is needed"
+        msg = f"degrees of freedom are {degrees_of_freedom}; they must be at least 1"
         raise ValueError(msg)
     theta = math.atan(t / math.sqrt(degrees_of_freedom))
     cosine, sine = math.cos(theta), math.sin(theta)
@@ -35,9 +35,9 @@ def cumulative_probability(t: float, degrees_of_freedom: int) -> float:
 
 @lru_cache(maxsize=256)
 def quantile(probability: float, degrees_of_freedom: int) -> float:
-    """Return the value that a t-distributed variable is below with this probability."""
+    """Return the quantile of the t distribution at a probability."""
     if not 0 < probability < 1:
-        msg = f"probability is {probability}, it must lie between 0 and 1"
+        msg = f"probability is {probability}; it must lie between 0 and 1"
         raise ValueError(msg)
     low, high = -1.0e6, 1.0e6
     for _ in range(_BISECTIONS):

@@ -1,4 +1,4 @@
-"""Small summaries: fairness, distributions, and the most representative run."""
+"""Summaries of values: fairness, distributions, and the most representative run."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,12 @@ import numpy.typing as npt
 
 from cwndlab.stats.bootstrap import Floats
 
-_WHISKER = 1.5  # interquartile ranges, J. Tukey, Exploratory Data Analysis, 1977
+_WHISKER = 1.5  # times the interquartile range; J. Tukey, Exploratory Data Analysis, 1977
 
 
 @dataclass(frozen=True, slots=True)
 class BoxSummary:
-    """The figures of a box plot: quartiles, whiskers within 1.5 IQR, mean, outliers."""
+    """Numbers of a box plot: quartiles, whiskers within 1.5 IQR, mean, outliers."""
 
     mean: float
     median: float
@@ -24,7 +24,7 @@ class BoxSummary:
 
 
 def box_summary(values: npt.ArrayLike) -> BoxSummary:
-    """Return the figures of a box plot of these values."""
+    """Return the numbers that describe a box plot of the given values."""
     data = _finite(values)
     if len(data) == 0:
         msg = "a box plot needs at least one value"
@@ -45,14 +45,14 @@ def box_summary(values: npt.ArrayLike) -> BoxSummary:
 
 
 def empirical_cdf(values: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """Return the sorted values, and for each value the share of values at or below it."""
+    """Return the sorted values, and for each value the fraction of values at or below it."""
     data = np.sort(_finite(values))
     shares: Floats = np.arange(1, len(data) + 1) / max(len(data), 1)
     return data, shares
 
 
 def jain_index(shares: npt.ArrayLike) -> float | None:
-    """Return Jain's fairness index: 1 for equal shares, 1 / n if one flow has all; None for zeros.
+    """Return Jain's fairness index: 1 for equal shares, 1 / n if one flow has all, None for zeros.
 
     R. Jain, D. Chiu, W. Hawe, DEC-TR-301 (1984).
     """
@@ -68,8 +68,8 @@ def most_representative(measures: npt.ArrayLike, *, is_scaled: bool = True) -> i
 
     By default, each column is scaled by its standard deviation. With `is_scaled=False`, columns are
     not scaled, so the quantity with the largest numbers dominates; the HSDPA paper (2010, section
-    V) does this with goodput, RTT and number of timeouts. Of equally near rows, the first is
-    returned.
+    V) uses goodput, RTT and number of timeouts in this way. If several rows are equally near, the
+    first of them is returned.
     """
     rows = np.atleast_2d(np.asarray(measures, dtype=np.float64))
     with np.errstate(invalid="ignore"):
@@ -88,7 +88,7 @@ def most_representative(measures: npt.ArrayLike, *, is_scaled: bool = True) -> i
 
 
 def pareto_front(throughput: npt.ArrayLike, delay: npt.ArrayLike) -> list[int]:
-    """Return the Pareto-optimal points (higher throughput, lower delay) by rising delay."""
+    """Return the indices of Pareto-optimal points (high throughput, low delay) by rising delay."""
     more, less = np.asarray(throughput, dtype=np.float64), np.asarray(delay, dtype=np.float64)
     front: list[int] = []
     for index in np.lexsort((-more, less)):

@@ -1,1 +1,1 @@
-"""A study: its document, its combinations of levels, and its description."""
+"""A study: its document, the combinations of its factors' levels, and its description."""

@@ -1,4 +1,4 @@
-"""A study: a base scenario, the factors that vary it, and the number of repetitions.
+"""Define a study: a base scenario, the factors that vary it, and the number of repetitions.
 
 ```python
 import cwndlab as cw
@@ -44,7 +44,7 @@ LinkLike = str | TableLike
 
 
 def _with_keys(method: Callable[Keys, None]) -> Callable[Keys, None]:
-    """Add the descriptions of a study's keys from the schema to a docstring."""
+    """Insert the schema's descriptions of study keys into the docstring of a method."""
     lines = []
     for name in inspect.signature(method).parameters:
         if name != "self":
@@ -58,13 +58,13 @@ def _with_keys(method: Callable[Keys, None]) -> Callable[Keys, None]:
 
 
 class StudyDefinition:
-    """A checked study: every combination of its factors' levels can be run."""
+    """A checked study: each combination of the levels of its factors can be run."""
 
     @_with_keys
-    def __init__(  # noqa: PLR0913  one argument per key of a study file
+    def __init__(  # one argument for each key of a study file
         self,
         *,
-        id: str | None = None,  # noqa: A002  the key's name
+        id: str | None = None,  # the name of the key
         title: str | None = None,
         description: str | None = None,
         link: LinkLike | Sequence[LinkLike] | None = None,
@@ -96,7 +96,7 @@ class StudyDefinition:
         """Create a study from the keys of a study file; a list of values becomes a factor.
 
         Raises:
-            StudyError: the study has an error.
+            StudyError: the study contains an error.
         """
         given = {key: value for key, value in locals().items() if key != "self"}
         given["common_seeds"] = common_seeds or None
@@ -111,12 +111,12 @@ class StudyDefinition:
 
     @classmethod
     def load(cls, path: str | Path, *, is_quick: bool = False, is_live: bool = False) -> Self:
-        """Read a study file; a file in a results folder gives the study that was run.
+        """Read a study file; a file in a results folder returns the study exactly as it was run.
 
         Args:
-            path: the file.
+            path: path of the study file.
             is_quick: whether to apply the changes in the file's `[quick]` table.
-            is_live: whether to measure the study on a real network instead of on its `[link]`.
+            is_live: whether to measure on a real network instead of using the file's `[link]`.
 
         Raises:
             StudyError: the file is not a valid study; the message names the file, line and key of
@@ -132,7 +132,7 @@ class StudyDefinition:
             document = _on_a_network(document, source)
         study = cls.__new__(cls)
         kept = None if is_quick or is_live else KeptScenarios.beside(path)
-        study._prepare(document, StudyFile(source), path.parent, kept)  # noqa: SLF001  its own class
+        study._prepare(document, StudyFile(source), path.parent, kept)  # its own class
         return study
 
     def _prepare(
@@ -149,18 +149,18 @@ class StudyDefinition:
     model: StudyModel
     """The checked study, without the levels of its factors."""
     columns: tuple[str, ...]
-    """Names of the factors in results."""
+    """Names of the factors, which are columns of the results."""
     cells: tuple[Cell, ...]
-    """Every combination of the factors' levels."""
+    """All combinations of the factors' levels."""
 
     @property
     def id(self) -> str:
-        """The name of the study and of its results folder."""
+        """The identifier of the study, which is also the name of its results folder."""
         return self.model.id
 
     @property
     def title(self) -> str:
-        """Title of the study; if it has none, its id."""
+        """Title of the study; without a title, its identifier."""
         return self.model.title or self.model.id
 
     @property
@@ -175,7 +175,7 @@ class StudyDefinition:
 
     @property
     def is_short(self) -> bool:
-        """Whether this is the short version, to which `[quick]` has been applied."""
+        """Whether this is the short version of the study, to which `[quick]` has been applied."""
         short = self.document.get("quick", {})
         return bool(short) and _merge(self.document, short) == self.document
 
@@ -186,13 +186,13 @@ class StudyDefinition:
 
     @cached_property
     def matrix(self) -> Matrix:
-        """All runs."""
+        """All runs of the study."""
         return matrix.expand(self.model, self.columns, self.cells)
 
     def changed(self, document: dict[str, Any]) -> Self:
         """Return the study that `document` describes, with the folder of this study."""
         study = type(self).__new__(type(self))
-        study._prepare(document, Arguments(document), self.folder)  # noqa: SLF001  its own class
+        study._prepare(document, Arguments(document), self.folder)  # its own class
         return study
 
     def with_captures(self) -> Self:
@@ -202,7 +202,7 @@ class StudyDefinition:
         return self.changed(document)
 
     def repeated(self, repetitions: int, is_meant: Callable[[Mapping[str, Any]], bool]) -> Self:
-        """Return the study with more repetitions of the cells whose labels meet `is_meant`."""
+        """Return the study with more repetitions of the cells whose labels satisfy `is_meant`."""
         study = copy.copy(self)
         model = self.model.model_copy(update={"repetitions": repetitions})
         runs = matrix.expand(model, self.columns, self.cells).runs
@@ -215,7 +215,7 @@ class StudyDefinition:
         return write_toml(self.in_file_form(self.document))
 
     def in_file_form(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Return `document` as in a study file, with keys that are not tables below [study]."""
+        """Return `document` as in a study file: keys whose values are no tables are in [study]."""
         scalars = {key: value for key, value in document.items() if not _is_table(key, value)}
         tables = {key: value for key, value in document.items() if _is_table(key, value)}
         return {"study": {"id": self.id, **scalars}, **tables}
@@ -240,7 +240,7 @@ class StudyDefinition:
         return f"{runs} of {format_duration(self.model.duration)}"
 
 
-def _plain(value: object) -> Any:  # noqa: ANN401  a value of a document
+def _plain(value: object) -> Any:  # a value in a study's document
     """Return a value with its collections converted to the types of TOML."""
     if isinstance(value, Mapping):
         return {str(key): _plain(inner) for key, inner in value.items()}
@@ -254,7 +254,7 @@ def _is_table(key: str, value: object) -> bool:
 
 
 def _from_file_form(source: TomlSource) -> dict[str, Any]:
-    """Return a file's document with the keys of `[study]` moved to the top level."""
+    """Return the document of a file, with the keys of `[study]` moved to the top level."""
     document = dict(source.document)
     scalars = document.pop("study", {})
     problems = []
@@ -262,12 +262,12 @@ def _from_file_form(source: TomlSource) -> dict[str, Any]:
         problems.append(source.problem(("study",), "must be a table: [study]"))
         scalars = {}
     problems += [
-        source.problem((key,), "move this key to the table [study]")
+        source.problem((key,), "move this key into the table [study]")
         for key, value in document.items()
         if key in StudyModel.model_fields and not _is_table(key, value)
     ]
     problems += [
-        source.problem(("study", key), f"move these keys to a table of their own: [{key}]")
+        source.problem(("study", key), f"move these keys into a separate table: [{key}]")
         for key, value in scalars.items()
         if _is_table(key, value) and isinstance(value, dict)
     ]
@@ -300,7 +300,7 @@ def _id_of(path: Path) -> str:
 
 
 def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `base` with `changes` merged in, table by table."""
+    """Return `base` merged with `changes`; tables are merged key by key."""
     merged = dict(base)
     for key, value in changes.items():
         if key == "factors":

@@ -1,4 +1,4 @@
-"""`describe`: print a study or a link with all defaults filled in."""
+"""Implement `describe`: print a study or a link with all defaults filled in."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _NS_PER_S = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One part of a scenario and its settings: a stage of the path, or a group of equal flows."""
+    """A part of a scenario and its settings: a stage of the path, or a group of equal flows."""
 
     name: str
     text: str
 
 
 def path_lines(facts: Sequence[Fact]) -> list[str]:
-    """Return facts as lines, with their texts aligned."""
+    """Return descriptions as lines of text, with the settings aligned in a column."""
     width = max(len(fact.name) for fact in facts)
     return [f"{fact.name:{width}}  {fact.text}" for fact in facts]
 
@@ -80,7 +80,7 @@ def _flows_of(cell: Cell) -> list[str]:
 
 
 def _grouped(study: StudyDefinition, describe: Callable[[Cell], list[str]]) -> list[str]:
-    """Describe all cells; cells with equal descriptions are listed together."""
+    """Describe all cells; list cells with equal descriptions together."""
     groups: dict[tuple[str, ...], list[Cell]] = {}
     for cell in study.cells:
         groups.setdefault(tuple(describe(cell)), []).append(cell)
@@ -95,7 +95,7 @@ def _grouped(study: StudyDefinition, describe: Callable[[Cell], list[str]]) -> l
 
 
 def describe_link(spec: str) -> list[str]:
-    """Return lines that describe a link (given in one line) with all defaults filled in."""
+    """Return lines that describe a link, given as one line of text, with all defaults filled in."""
     link, resolved = read_link(spec)
     preset = load_preset(link.preset, Path()) if link.preset else None
     lines = [preset.title if preset else spec]
@@ -159,7 +159,7 @@ def link_facts(spec: str) -> list[dict[str, Any]]:
 
 
 def read_link(spec: str) -> tuple[Link, ResolvedLink]:
-    """Return the link described in one line; file paths are relative to the current folder.
+    """Parse a link given as one line of text; file paths are relative to the current folder.
 
     Raises:
         StudyError: the text is not a valid link; the message describes each problem.
@@ -180,7 +180,7 @@ def read_link(spec: str) -> tuple[Link, ResolvedLink]:
 
 
 def _check(resolved: ResolvedLink, source: Arguments, spec: str) -> None:
-    """Let the simulator check the link with a single flow."""
+    """Check the link with the simulator, using a single flow."""
     scenario = resolved.scenario(_NS_PER_S)
     try:
         core.check_scenario(scenario.to_json(), resolved.contents)
@@ -192,7 +192,7 @@ def _check(resolved: ResolvedLink, source: Arguments, spec: str) -> None:
 def describe_path(
     path: PathPart | LivePath, traces: Mapping[str, Trace], server_ns: int = 0
 ) -> list[Fact]:
-    """Return a fact for each stage in both directions; for a medium, one for each table."""
+    """Describe each stage in both directions; for a radio medium, describe each table."""
     if isinstance(path, LivePath):
         return [Fact("live", _describe_live(path))]
     if path.kind != "chain":
@@ -207,7 +207,7 @@ def describe_path(
 def _describe_part(
     link: PathPart, path: PathPart, traces: Mapping[str, Trace], server_ns: int
 ) -> list[Fact]:
-    """Return the facts of a single link: the stages of a wire, or the tables of a medium."""
+    """Describe a single link: the stages of a wire, or the tables of a radio medium."""
     if link.kind != "wire":
         return _describe_medium(link)
     return [
@@ -229,7 +229,7 @@ def _describe_live(path: LivePath) -> str:
 
 
 def _describe_medium(path: PathPart) -> list[Fact]:
-    """Describe the settings of a medium, grouped by table."""
+    """Describe the settings of a radio medium, grouped by table."""
     tables: dict[str, list[str]] = {}
     for name, text in core.medium_figures(json.dumps(path)):
         table, _, key = name.rpartition(".")
@@ -291,7 +291,7 @@ def _reorder(reorder: PathPart) -> str:
 
 
 def _default(size: QueueSize) -> str:
-    """Return a note that a queue has its default size, in BDP."""
+    """Return a note that a queue has its default size, in bandwidth-delay products."""
     return f" (by default, {size.bdp:.2g} BDP)"
 
 

@@ -1,4 +1,4 @@
-"""The document of one combination of levels: the study's document with the levels inserted."""
+"""The document of one cell: the study's document with one combination of levels inserted."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Draft:
     origins: dict[tuple[str, ...], KeyPath] = field(default_factory=dict)
 
     def set(self, path: str, value: object, origin: KeyPath) -> None:
-        """Set a value at a dotted path; `origin` is the place where the user wrote the value.
+        """Set a value at a dotted path; `origin` is the key under which the user wrote the value.
 
         Raises:
-            FieldError: the study has no such path.
+            FieldError: the study does not contain this path.
         """
         parts = self._where(tuple(path.split(".")), origin)
         node: Any = self.document
@@ -38,12 +38,12 @@ class Draft:
         self.origins[parts] = origin
 
     def _where(self, parts: tuple[str, ...], origin: KeyPath) -> tuple[str, ...]:
-        """Resolve a path, so `algorithm.parameters.NAME` leads to the table of parameters."""
+        """Resolve a path: `algorithm.parameters.NAME` refers to the table of parameters."""
         match parts:
             case ("algorithm", "parameters", name):
                 algorithm = self.document.get("algorithm")
                 if algorithm is None:
-                    message = "the study itself has no algorithm; vary a flow's parameters instead"
+                    message = "the study sets no algorithm; vary the parameters of a flow instead"
                     raise FieldError(origin, message)
                 return ("parameters", algorithm, name)
             case ("flow", number, "algorithm", "parameters", name):
@@ -60,7 +60,7 @@ class Draft:
         elif isinstance(child, str) and part == "application":
             child = {"kind": child}
         elif child is None:
-            child = [{}] if path == ("flow",) else {}  # the one flow that need not be written
+            child = [{}] if path == ("flow",) else {}  # a study's only flow can be omitted
         elif not isinstance(child, dict | list):
             raise FieldError(origin, f"{'.'.join(path)} is a single value and has no keys")
         if isinstance(node, dict):
@@ -70,7 +70,7 @@ class Draft:
         return child
 
     def origin_of(self, key: KeyPath) -> KeyPath:
-        """Return the place where the user wrote the value of `key`: in a factor, or at the key."""
+        """Return the key under which the user wrote the value of `key`: in a factor, or `key`."""
         parts = tuple(str(part) for part in key)
         for n in range(len(parts), 0, -1):
             if parts[:n] in self.origins:

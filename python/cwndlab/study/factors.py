@@ -25,7 +25,7 @@ _COLUMNS_OF_RUNS = ("run", "cell", "repetition", "seed")
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """One level of a factor: its label in results, and the values that it sets."""
+    """A level of a factor: its label in results, and the values that it sets."""
 
     label: Label
     sets: tuple[tuple[str, Any], ...]
@@ -33,7 +33,7 @@ class Level:
 
 
 def groups_of(study: StudyModel) -> list[list[dict[str, Level]]]:
-    """Return the factors to combine, each as a list of levels; zipped factors count as one."""
+    """Return the factors to combine, each as a list of levels; zipped factors are one factor."""
     factors = {
         path: levels_of(path, values)
         for path, values in study.factors.items()
@@ -53,12 +53,12 @@ def groups_of(study: StudyModel) -> list[list[dict[str, Level]]]:
         if len(set(lengths.values())) > 1:
             counts = ", ".join(f"{name} has {count}" for name, count in lengths.items())
             raise FieldError(
-                key, f"factors that vary together need the same number of values: {counts}"
+                key, f"factors in one list of zip need the same number of values: {counts}"
             )
         rows = zip(*(factors[name] for name in names), strict=True)
         groups.append([dict(zip(names, row, strict=True)) for row in rows])
     groups += [[{path: level} for level in factors[path]] for path in factors if path not in zipped]
-    # Algorithms vary fastest, so that they take turns.
+    # Algorithms vary fastest, so that runs of different algorithms alternate.
     return sorted(groups, key=lambda group: any(_is_of_algorithms(path) for path in group[0]))
 
 
@@ -120,7 +120,7 @@ def _label(path: str, value: object) -> Label:
         try:
             return label_of(value)
         except CwndlabError:
-            return value  # reported with its place when the cell is resolved
+            return value  # the error is reported when the cell is resolved
     if last in _LINK_KEYS:
         try:
             table = parse_spec(value) if isinstance(value, str) else value
@@ -134,7 +134,7 @@ def _label(path: str, value: object) -> Label:
 
 
 def columns_of(paths: Sequence[str]) -> dict[str, str]:
-    """Return the column of each factor: the last part of its path if that is unique."""
+    """Return the column of each factor: the last part of its path, if this part is unique."""
     paths = [path for path in paths if path not in RESERVED_FACTORS]
     lasts = [path.rpartition(".")[2] for path in paths]
     return {
@@ -148,7 +148,7 @@ def columns_of(paths: Sequence[str]) -> dict[str, str]:
 def rules_of(
     study: StudyModel, columns: Mapping[str, str], which: Literal["include", "exclude"]
 ) -> list[dict[str, list[Any]]]:
-    """Return the rules in `include` or `exclude`: by column, the levels that match."""
+    """Return the rules in `include` or `exclude`: for each column, the levels that match."""
     rules = study.factors.get(which, [])
     if not isinstance(rules, list) or not all(isinstance(rule, dict) and rule for rule in rules):
         message = 'must be a list of combinations: [{ algorithm = "bbr", flows = [3, 4] }]'
@@ -169,7 +169,7 @@ def _alternatives(path: str, value: object) -> list[Any]:
 
 
 def is_match(labels: Mapping[str, Label], rule: Mapping[str, list[Any]]) -> bool:
-    """Whether a combination has a matching level in every column of a rule."""
+    """Return whether a combination has a matching level in each column of a rule."""
     return all(labels[column] in levels for column, levels in rule.items())
 
 

@@ -1,8 +1,8 @@
-"""The scenarios of a study that was run, as stored in its results folder.
+"""The scenarios of a completed study, which are stored in its results folder.
 
-Presets, hosts and defaults may change after a study has run. Therefore, a `study.toml` in a
-results folder is not resolved again: reports, packs and repeated runs use the scenarios stored
-next to it.
+Presets, hosts and defaults may change after a study has been run. Therefore, a `study.toml` in a
+results folder is not resolved again: reports, packs and repeated runs use the scenarios that are
+stored in the same folder.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _COLUMNS = ("cell", "scenario", "start_jitter_ns", "begin_within_ns", "server_ns
 
 @dataclass(frozen=True)
 class KeptScenarios:
-    """The scenarios of a results folder, by cell number."""
+    """The scenarios in a results folder, by number of the cell."""
 
     folder: Path
 
     @classmethod
     def beside(cls, study_file: Path) -> KeptScenarios | None:
-        """Return the scenarios next to a study file; None if it is not in a results folder."""
+        """Return the scenarios next to a study file; None if no results are in the same folder."""
         is_kept = study_file.name == STUDY and (study_file.parent / SCENARIOS).exists()
         return cls(study_file.parent) if is_kept else None
 
@@ -55,7 +55,7 @@ class KeptScenarios:
             document: document of the cell, which names the files of algorithms.
 
         Raises:
-            StudyError: there is no such cell, or it was written by another version of cwndlab.
+            StudyError: the cell does not exist, or another version of cwndlab wrote it.
         """
         try:
             _, text, jitter_ns, begin_within_ns, server_ns = self._rows[cell]
@@ -76,29 +76,29 @@ class KeptScenarios:
 
     @cached_property
     def _rows(self) -> list[tuple[Any, ...]]:
-        import polars as pl  # noqa: PLC0415  other studies do not need it
+        import polars as pl  # imported only when a results folder is read
 
         frame = pl.read_parquet(self.folder / SCENARIOS, memory_map=False)
-        if "server_ns" not in frame.columns:  # older folders do not keep it
+        if "server_ns" not in frame.columns:  # older results folders do not contain this column
             frame = frame.with_columns(pl.lit(0).alias("server_ns"))
         return frame.select(_COLUMNS).rows()
 
     @cached_property
     def _traces(self) -> dict[str, Trace]:
-        """All traces of the folder, by their names in scenarios."""
+        """All traces in the folder, by their names in scenarios."""
         traces = {}
         for path in sorted((self.folder / TRACES).glob("*")):
             try:
                 trace = read_trace(path)
             except TraceError:
-                continue  # the study says what it is: its log is kept beside it
+                continue  # a log, next to the trace that was made from the log
             traces[trace.content_name] = trace
         return traces
 
 
 def scenario_frame(cells: Iterable[Cell]) -> pl.DataFrame:
     """Return a table of the scenarios of a study's cells, with seed 0."""
-    import polars as pl  # noqa: PLC0415  as above
+    import polars as pl  # imported only when results are stored
 
     rows = [
         (

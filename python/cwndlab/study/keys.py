@@ -1,4 +1,4 @@
-"""Keys of runs, under which their results are stored."""
+"""Keys of runs, under which the results of the runs are stored."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""The runs of a study: every combination of its factors' levels, times its repetitions.
+"""The runs of a study: all combinations of its factors' levels, times the repetitions.
 
-A factor is a dotted path of the study (`link.rate`, `flow.0.algorithm`) with a list of values, or
-a name whose levels are tables: each has a `name` and the paths that the level sets, such as the
-variants of a paper. All combinations of levels are run, except that factors listed together in
-`zip` vary together. `include` keeps only the combinations that match one of its rules; `exclude`
-removes the combinations that match one of its rules.
+A factor is a dotted path of the study (`link.rate`, `flow.0.algorithm`) with a list of values, or a
+name whose levels are tables. Each of these tables contains a `name` and the paths that the level
+sets, such as the variants of a paper. All combinations of levels are run, except that factors
+listed together in `zip` vary together. `include` keeps only the combinations that match one of its
+rules; `exclude` removes the combinations that match one of its rules.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ if TYPE_CHECKING:
     from cwndlab.study.runs import Run
 
 _MOST_COMBINATIONS = 1_000_000
-_MOST_PROBLEMS = 10  # in one message
-_MOST_REFUSED = 1000  # cells, before the rest is not looked at
+_MOST_PROBLEMS = 10  # largest number of problems in one message
+_MOST_REFUSED = 1000  # largest number of invalid cells that are reported
 
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """All runs of a study, in the order in which they are run: interleaved over algorithms."""
+    """All runs of a study in order of execution, in which runs of all algorithms alternate."""
 
     columns: tuple[str, ...]
     runs: Sequence[Run]
@@ -64,9 +64,9 @@ def build(
 
     Args:
         document: the study's document.
-        source: the source of the document, for messages.
+        source: the source of the document, used in messages.
         folder: the folder to which paths in the document are relative.
-        kept: the scenarios of the cells, if the study was run before and must not change.
+        kept: stored scenarios of the cells, if the study was run before and must not change.
 
     Raises:
         StudyError: the study has errors; the message names the place of each problem.
@@ -110,10 +110,10 @@ def _cells(
     folder: Path,
     kept: KeptScenarios | None,
 ) -> list[Cell]:
-    """Return the cells with these labels and levels.
+    """Return the cells with the given labels and levels.
 
     Raises:
-        StudyError: some cells are invalid; the error lists every different problem once.
+        StudyError: some cells are invalid; the error lists each different problem once.
     """
     bare = {key: value for key, value in document.items() if key not in ("factors", "quick")}
     base = _Base(bare, source, folder, references_in(document))
@@ -136,7 +136,7 @@ def _cells(
 
 
 def factor_labels(study: StudyModel, cells: Sequence[Cell]) -> dict[str, list[Label]]:
-    """Return the levels of each factor that occur, by column, in the order of the study."""
+    """Return the levels of each factor that occur in cells, by column, in the study's order."""
     return {
         column: [
             level.label
@@ -177,7 +177,7 @@ def _cell(base: _Base, levels: Mapping[str, Level]) -> Resolved:
     source = base.source
     draft = Draft(copy.deepcopy(dict(base.document)))
     try:
-        # A path comes before the longer paths that lead into what it sets.
+        # A shorter path is set before longer paths, which change keys inside its value.
         assignments = [(p, v, level.origin) for level in levels.values() for p, v in level.sets]
         for path, value, origin in sorted(assignments, key=lambda item: item[0].count(".")):
             draft.set(path, value, origin)
@@ -187,7 +187,7 @@ def _cell(base: _Base, levels: Mapping[str, Level]) -> Resolved:
         raise StudyError(
             [source.problem(draft.origin_of(each.key), each.message) for each in wrong]
         ) from None
-    except QuantityError as error:  # a line that is not a link, into which a path leads
+    except QuantityError as error:  # the path refers to a key inside an invalid line
         raise StudyError([source.problem((), str(error))]) from None
     if isinstance(resolved.scenario.path, LivePath):
         return resolved
@@ -197,7 +197,7 @@ def _cell(base: _Base, levels: Mapping[str, Level]) -> Resolved:
     except ScenarioRefusedError as error:
         key, message = place_in_study(error, resolved.scenario, draft.document)
         raise StudyError([source.problem(draft.origin_of(key), message)]) from None
-    except ValueError as error:  # a trace
+    except ValueError as error:  # a trace is invalid
         raise StudyError([source.problem((), f"the simulator refuses it: {error}")]) from None
     return resolved
 
@@ -235,6 +235,6 @@ def _check_distinct(cells: Sequence[Cell], columns: Mapping[str, str], source: S
             differing = [c for c in columns.values() if seen[text].labels[c] != cell.labels[c]]
             values = " and ".join(str(each.labels[differing[0]]) for each in (seen[text], cell))
             path = next(path for path, column in columns.items() if column == differing[0])
-            message = f"{values} give the same run; keep one of them"
+            message = f"{values} describe the same run; keep one of them"
             raise StudyError([source.problem(("factors", path), message)])
         seen[text] = cell

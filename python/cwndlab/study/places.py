@@ -1,4 +1,4 @@
-"""Source of a study: a file, or the arguments of a call, for the places in error messages."""
+"""Source of a study (a file, or the arguments of a call), which error messages refer to."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ class Source(Protocol):
     """Describes the place of a problem in the notation of the study's source."""
 
     def problem(self, key: KeyPath, message: str) -> str:
-        """Return the place and its value, followed by the problem."""
+        """Return the place of the problem and its value, followed by the problem."""
 
 
 @dataclass(frozen=True)
 class Arguments:
-    """The arguments of a call or of a command line."""
+    """The arguments of a call or of a command line, as the source of a study."""
 
     document: Mapping[str, Any]
 
     def problem(self, key: KeyPath, message: str) -> str:
         """Return the argument, followed by the problem."""
         if not key or (message.startswith("unknown ") and '"' in message.partition(";")[0]):
-            return message  # contains the value already
+            return message  # the message contains the value already
         if key[0] == "factors" and key[1:2] not in (("zip",), ("include",), ("exclude",)):
             place = ".".join(str(part) for part in key[1:2])
             return f"{describe({place: _inside(self.document, key[:2])}, key[1:])}\n  {message}"
@@ -47,7 +47,7 @@ def _inside(document: Mapping[str, Any], key: KeyPath) -> object:
 
 @dataclass(frozen=True)
 class StudyFile:
-    """A study file, in which [study] holds the keys that are not tables."""
+    """A study file, in which the table [study] contains the keys that are not tables."""
 
     toml: TomlSource
 

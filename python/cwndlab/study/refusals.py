@@ -1,4 +1,4 @@
-"""Mapping from the values of a scenario that the simulator refuses to keys of the study."""
+"""Find the key of a study that belongs to a value of a scenario refused by the simulator."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _SHORT = {
     **dict.fromkeys(("layers", "downlink_layers", "spatial_streams"), "layers"),
     **dict.fromkeys(("users", "stations"), "users"),
 }
-"""The short key (`crates/texts/src/short_keys.rs`) for each key that the core may refuse."""
+"""Short key (`crates/texts/src/short_keys.rs`) for each scenario key that may be refused."""
 _PART = re.compile(r"[^.\[\]]+")
 
 
 def place_in_study(
     refused: ScenarioRefusedError, scenario: Scenario, document: Mapping[str, Any]
 ) -> tuple[KeyPath, str]:
-    """Return the invalid key of the study (`()` if unknown) and the description of its problem."""
+    """Return the invalid key of the study (`()` if unknown) and the description of the problem."""
     head, *inner = _PART.findall(refused.path)
     kind = scenario.path.kind
     if head == "path" and kind in ("cell", "wifi"):
@@ -45,8 +45,8 @@ def place_in_study(
 
 
 def _in_chain(path: PathPart, document: Mapping[str, Any], inner: Sequence[str]) -> KeyPath:
-    """Return the key of a link in a chain, or of the medium in this link."""
-    if len(inner) < 2:  # noqa: PLR2004  `links` and a number
+    """Return the key of a link in a chain, or the key of the medium in this link."""
+    if len(inner) < 2:  # the path is `links` and a number
         return ("link",)
     number, rest = int(inner[1]), inner[2:]
     kind = path.links[number].kind
@@ -66,7 +66,7 @@ def _with_key(document: Mapping[str, Any], key: KeyPath, message: str) -> tuple[
 
 
 def _written(document: Mapping[str, Any], key: KeyPath) -> KeyPath:
-    """Return the part of the key that the document contains, or the short key in its place."""
+    """Return the part of a key that the document contains, or the short key used instead."""
     value: Any = document
     around: list[object] = []
     for depth, part in enumerate(key):

@@ -1,8 +1,8 @@
-"""The runs of a study: each repetition of each cell, with its seed and the name of its result.
+"""The runs of a study: each repetition of each cell, with its seed and its result's key.
 
-A study may have too many runs to keep all scenarios in memory, so each scenario is created only
-when needed. The runs of a cell differ only in a few numbers, which are inserted into the JSON of
-the cell.
+A study may have too many runs to keep all scenarios in memory. Therefore, each scenario is created
+only when it is needed. The runs of a cell differ only in a few numbers, which are inserted into the
+JSON text of the cell.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 Label = str | int | float | bool
 
-_KEY_DIGITS = 32  # 128 bits of the hash: enough that no two runs share a name
+_KEY_DIGITS = 32  # 128 bits of the hash, so that no two runs have the same key
 _NO_SEED = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One combination of the factors' levels."""
+    """A combination of the factors' levels."""
 
     labels: Mapping[str, Label]
     resolved: Resolved
@@ -41,7 +41,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One repetition of one cell: the simulator's input, and the key of its result."""
+    """A repetition of a cell: the simulator's input, and the key of its result."""
 
     key: str
     cell: int
@@ -72,7 +72,7 @@ class Run:
 class Runs(Sequence[Run]):
     """All runs of a study, ordered by repetition and then by cell.
 
-    Every repetition runs all cells, so changes over time affect all algorithms alike.
+    Each repetition runs all cells, so changes over time affect all algorithms equally.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Runs(Sequence[Run]):
         *,
         has_own_seeds: bool = True,
     ) -> None:
-        """Prepare the runs of these cells.
+        """Prepare the runs of the given cells.
 
         Seeds are derived from the study's seed and, if `has_own_seeds`, from the cell's channel.
         """
@@ -94,7 +94,7 @@ class Runs(Sequence[Run]):
         self._repetitions = repetitions
 
     def __len__(self) -> int:
-        """Number of runs."""
+        """Return the number of runs."""
         return len(self._cells) * self._repetitions
 
     @overload
@@ -113,21 +113,21 @@ class Runs(Sequence[Run]):
 
 
 class _Template:
-    """A cell, from which the scenarios of its runs are made."""
+    """The parts of a cell's JSON text from which the scenarios of its runs are assembled."""
 
     def __init__(self, cell: Cell, number: int, study_seed: int, *, has_own_seeds: bool) -> None:
         self._cell = cell
         self._number = number
         scenario = cell.resolved.scenario
         self._content = scenario.model_dump(mode="json", exclude_none=True)
-        # Its canonical JSON around the seed, where nothing else changes.
+        # Text of the cell's canonical JSON before and after the seed, which alone changes.
         text = canonical_json({**self._content, "seed": _NO_SEED})
         self._around_seed = text.split(f'"seed":{_NO_SEED}')
         self._has_draws = bool(cell.resolved.begin_within_ns or any(cell.resolved.start_jitter_ns))
         channel = canonical_json(channel_of(scenario))
         self._seeded_by = channel if has_own_seeds else None
         self._study_seed = study_seed
-        # And of what determines a result, but for the scenario.
+        # Text that determines the key of the result, before and after the scenario.
         flows = itertools.chain(scenario.flows, *scenario.before)
         ends = [end for flow in flows for end in (flow.sender, flow.receiver)]
         files = cell.resolved.algorithms
@@ -154,7 +154,7 @@ class _Template:
         return Run(key, self._number, labels, repetition, seed, scenario, resolved)
 
     def _with_seed(self, seed: int) -> dict[str, Any]:
-        """Return the scenario with this seed, from which the start times are drawn."""
+        """Return the scenario with the given seed, which determines the random start times."""
         resolved = self._cell.resolved
         begin_ns = core.drawn_ns(seed, "begin", resolved.begin_within_ns)
         flows = []
@@ -175,7 +175,7 @@ def _later(flow: dict[str, Any], stop_by_ns: int, start_by_ns: int) -> dict[str,
 
 
 def channel_of(scenario: Scenario) -> str:
-    """Return the settings on which the channel's random numbers depend, as JSON."""
+    """Return the settings on which the random numbers of the channel depend, as JSON."""
     kept_out = {"seed", "record", "before"}
     content = scenario.model_dump(mode="json", exclude_defaults=True, exclude=kept_out)
     if not isinstance(scenario.path, LivePath):

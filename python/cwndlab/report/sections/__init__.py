@@ -1,1 +1,1 @@
-"""The sections of a report, one module each."""
+"""The sections of a report, one module for each."""

@@ -1,4 +1,4 @@
-"""The first section: the decision in a sentence, throughput against delay, and the table."""
+"""The first sections: the decision as text, throughput against delay, and the table."""
 
 from cwndlab.judge.decision import ZONE, Decision
 from cwndlab.judge.sentences import certainty, headline, sentences
@@ -20,7 +20,7 @@ def _answer(setting: Setting) -> Content:
 
 
 def said(decision: Decision) -> dict[str, object]:
-    """Return the variables that the page's template needs to show a decision."""
+    """Return the variables of the template that shows a decision."""
     return {
         "decision": decision,
         "headline": headline(decision),

@@ -1,4 +1,4 @@
-"""A paper's claims, judged by its own numbers and by our runs, and causes of differences."""
+"""Section: a paper's claims, tested with its numbers and our runs, and causes of differences."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ _OF_SEVERAL = {ClaimVerdict.HOLDS: "hold", ClaimVerdict.FAILS: "fail"}
 
 
 def claims_section(paper: Paper) -> PageSection:
-    """Return the section that lists every claim of a paper."""
+    """Return the section that lists all claims of a paper."""
     return PageSection("paper-claims", "What the paper claims", partial(_build, paper))
 
 
@@ -47,13 +47,13 @@ def own_numbers(judgement: Judgement) -> str:
     """Return the verdict on a claim according to the paper's own numbers."""
     said = judgement.claim.own_data
     if judgement.theirs is None:
-        return f"not given in numbers: {said}"
-    so_far = " as far as the paper gives numbers" if judgement.is_half_known else ""
+        return f"the paper states no numbers: {said}"
+    so_far = " as far as the paper states numbers" if judgement.is_half_known else ""
     return f"{judgement.theirs.value}{so_far} ({said})"
 
 
 def measured(finding: PartFinding) -> str:
-    """Return our value for a part of a claim, with its interval."""
+    """Return our value for one part of a claim, with its interval."""
     if finding.ours is None:
         return "not run"
     value = format_number(finding.ours.estimate)
@@ -64,7 +64,7 @@ def measured(finding: PartFinding) -> str:
 
 
 def decided_by(finding: PartFinding) -> str:
-    """Return the value that decided a claim and the bounds required, in words."""
+    """Return the value that decided a claim and its required bounds, as text."""
     return (
         f"{finding.part.what or finding.part}: {measured(finding)}, required: {finding.part.asked}"
     )

@@ -1,4 +1,4 @@
-"""Section: the recommended algorithm competing with CUBIC and with itself."""
+"""Section: the recommended algorithm in competition with CUBIC and with itself."""
 
 from dataclasses import dataclass
 
@@ -15,14 +15,14 @@ _SHARED = frozenset({"cell", "wifi"})
 
 @dataclass(frozen=True)
 class _MixRow:
-    """One encounter as texts of a table row."""
+    """The texts of one table row, which describes one combination of competing flows."""
 
     neighbour: str
     mix: str
     share: str
     starved: str
     harms: tuple[str, ...]
-    """Harm to throughput, delay, completion time and loss, each with the acceptable harm."""
+    """Harm to throughput, delay, completion time and loss, with the acceptable harm of each."""
 
 
 def _coexistence(context: Context) -> Content | None:

@@ -1,4 +1,4 @@
-"""Section: how simultaneous flows shared the link."""
+"""Section: shares of the link that simultaneous flows used."""
 
 import numpy as np
 import polars as pl
@@ -45,7 +45,7 @@ def _fairness(setting: Setting) -> Content | None:
 def _shares(
     comparison: Comparison, contestant: str, flows: pl.DataFrame
 ) -> list[tuple[int, Interval]]:
-    """Return the mean goodput of each of the contestant's flows."""
+    """Return the mean goodput of each flow of a contestant."""
     runs = [run for run in comparison.runs[contestant] if run is not None]
     own = flows.filter(pl.col("run").is_in(runs))
     shares = []
@@ -57,7 +57,7 @@ def _shares(
 
 
 def _index(comparison: Comparison, contestant: str) -> Interval | None:
-    """Return Jain's index over the contestant's flows."""
+    """Return Jain's fairness index over the flows of a contestant."""
     return comparison.interval(contestant, "jain_index")
 
 

@@ -16,7 +16,7 @@ _SEVERAL = 2
 
 @dataclass(frozen=True)
 class _Card:
-    """The decision for one goal as texts for the page."""
+    """The decision for one goal, as texts for the page."""
 
     decision: Decision
     headline: str
@@ -28,7 +28,7 @@ class _Card:
 class _GoalRow:
     name: str
     behind: str
-    """Share by which the algorithm is worth less than the first algorithm."""
+    """Fraction by which the algorithm is worth less than the first algorithm."""
     standing: str
 
 

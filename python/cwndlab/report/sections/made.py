@@ -1,4 +1,4 @@
-"""Section: how to check or reproduce the report."""
+"""Section: information needed to check or reproduce the report."""
 
 from cwndlab.report.context import Context
 from cwndlab.report.glossary import GLOSSARY

@@ -13,7 +13,7 @@ from cwndlab.tables import format_bounds, format_difference, format_estimate, fo
 
 
 class _Shown(NamedTuple):
-    """Texts of a table cell: the value, the line beneath the value, and the tooltip."""
+    """Texts of a table cell: the value, the line below the value, and the tooltip."""
 
     value: str
     beside: str = ""
@@ -42,16 +42,16 @@ def _methods(context: Context) -> Content | None:
 
 
 def _scenarios(setting: Setting) -> dict[str, Mapping[str, Any]]:
-    """Return each contestant's scenario, by the contestant's name in the study."""
+    """Return the scenario of each contestant, by the contestant's name in the study."""
     factor = contestant_factor(setting.context.results)
-    if any(factor not in each.labels for each in setting.set_ups):  # it does not vary
+    if any(factor not in each.labels for each in setting.set_ups):  # the factor does not vary
         names = map(setting.comparison.named, setting.comparison.contestants)
         return dict.fromkeys(names, setting.set_ups[0].scenario)
     return {str(each.labels[factor]): each.scenario for each in setting.set_ups}
 
 
 def _row(table: MethodTable, method: str) -> list[_Shown]:
-    """Return the goodput with each algorithm, then the method's effect."""
+    """Return the goodput with each algorithm, followed by the method's effect."""
     cells = []
     for name in table.algorithms:
         goodput = table.goodput.get((method, name))
@@ -60,7 +60,7 @@ def _row(table: MethodTable, method: str) -> list[_Shown]:
             continue
         own = table.own.get((method, name))
         is_peculiar = (method, name) in table.peculiar
-        beside = f"of its own {_change(own)}" if own is not None and is_peculiar else ""
+        beside = f"interaction {_change(own)}" if own is not None and is_peculiar else ""
         cells.append(_Shown(format_estimate(goodput), beside, format_bounds(goodput)))
     return [*cells, *_effects((method,), table.of_methods, table.methods[0])]
 
@@ -68,7 +68,7 @@ def _row(table: MethodTable, method: str) -> list[_Shown]:
 def _effects(
     names: tuple[str, ...], effects: Mapping[str, Difference], first: str | None = None
 ) -> list[_Shown]:
-    """Return the effect of each method or algorithm, relative to the first."""
+    """Return the effect of each method or algorithm, relative to the first one."""
     first = first or next((name for name in names if effects and name not in effects), None)
     return [
         _Shown(_change(effects[name]), _reach(effects[name]))
@@ -89,7 +89,7 @@ def _sentences(table: MethodTable) -> list[str]:
         method, name = pair
         own = f"{_change(table.own[pair])} ({_reach(table.own[pair])})"
         says.append(
-            f"The effects interact: {name} with {method} differs from their product by {own}."
+            f"The effects interact: {name} with {method} differs from the product by {own}."
         )
     elif table.own:
         says.append("Method and algorithm do not clearly change each other's effect.")
@@ -97,7 +97,7 @@ def _sentences(table: MethodTable) -> list[str]:
 
 
 def _most(what: str, effects: Mapping[str, Difference], first: str) -> str:
-    """Return a sentence on the largest effect that is certain and large enough to matter."""
+    """Return a sentence on the largest effect that is certain and not negligible."""
     sure = [name for name, each in effects.items() if each.direction and not each.is_negligible]
     if not sure:
         return f"No {what} differs clearly from {first}."

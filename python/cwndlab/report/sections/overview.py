@@ -1,4 +1,4 @@
-"""Section: the overall answer, and the best algorithm in each setting of the study."""
+"""Section: the overall recommendation, and the best algorithm in each setting of the study."""
 
 from cwndlab.report.context import Context
 from cwndlab.report.page import render
@@ -9,7 +9,7 @@ from cwndlab.text.wording import percent
 
 
 def _overview(context: Context) -> Content | None:
-    if len(context.settings) < 2:  # noqa: PLR2004  one setting is its own overview
+    if len(context.settings) < 2:  # a single setting needs no overview
         return None
     answer = None if context.together is None else render("answer.html", **said(context.together))
     rows = []

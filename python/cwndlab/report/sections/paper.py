@@ -1,4 +1,4 @@
-"""A paper's figures redrawn, its numbers compared with ours, and causes of differences."""
+"""Sections: a paper's figures redrawn, its numbers compared with ours, causes of differences."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ def paper_sections(paper: Paper) -> Sections:
 
 
 def series_of(context: Context, variant: str) -> WindowSeries | None:
-    """Return the window of a variant's representative run; None if there are no samples."""
+    """Return the congestion window of a variant's representative run; None without samples."""
     for setting in context.settings:
         run = setting.representatives.get(variant)
         if run is None:
@@ -66,7 +66,7 @@ def series_of(context: Context, variant: str) -> WindowSeries | None:
 
 
 def readings(paper: Paper, context: Context) -> list[Reading]:
-    """Return every number of the paper with our value; None if the variant was not run."""
+    """Return each number of the paper with our value; None if the variant was not run."""
     series = {variant: series_of(context, variant) for variant in _variants(paper)}
     found = []
     for check in paper.checks:
@@ -182,7 +182,7 @@ def _chart(
 
 
 def _line(series: WindowSeries, start_s: float, stop_s: float) -> Mapping[str, object]:
-    # One point more on both sides, so that the line runs to the edges.
+    # One additional point on each side, so that the line extends to the edges.
     first = max(0, int(np.searchsorted(series.times_s, start_s)) - 1)
     last = int(np.searchsorted(series.times_s, stop_s)) + 1
     times, windows = series.times_s[first:last], series.windows_pkts[first:last]
@@ -205,7 +205,7 @@ def _print_figure(paper: Paper, figure: PaperFigure, series: Mapping[str, Window
 
 @dataclass(frozen=True)
 class SettingEffect:
-    """A measure of the window that a setting changed by more than the paper's tolerances."""
+    """A measure of the window that changed by more than the paper's tolerances."""
 
     text: str
     factor: float
@@ -214,7 +214,7 @@ class SettingEffect:
 
 @dataclass(frozen=True)
 class SettingChange:
-    """A setting that differs between two variants, and the effects of the setting on the window."""
+    """A setting that differs between two variants, and its effects on the congestion window."""
 
     setting: str
     first: str
@@ -224,7 +224,7 @@ class SettingChange:
 
     @property
     def factor(self) -> float:
-        """The largest effect of the change; 1 if the change has no effect."""
+        """The largest effect of the setting; 1 if the setting has no effect."""
         return max((effect.factor for effect in self.effects), default=1.0)
 
 
@@ -243,9 +243,9 @@ def changes(paper: Paper, context: Context) -> list[SettingChange]:
 
 
 def finding(found: Sequence[SettingChange]) -> str:
-    """Summarise the effects of single settings: congestion control against all others.
+    """Summarise the effects of single settings: congestion control against all other settings.
 
-    Congestion control counts as a minor cause if its effect on the window is less than half the
+    Congestion control is considered a minor cause if its effect on the window is less than half the
     effect of the weakest other cause.
     """
     factors: dict[str, float] = {}
@@ -266,7 +266,7 @@ def finding(found: Sequence[SettingChange]) -> str:
 
 
 def _times(factor: float) -> str:
-    if factor < 2:  # noqa: PLR2004  from twice on, "times" reads better than per cent
+    if factor < 2:  # for larger factors, "times" is clearer than per cent
         return f"{100 * (factor - 1):.0f} %"
     return f"{format_number(factor, 2)} times"
 
@@ -316,7 +316,7 @@ def _causes(paper: Paper, context: Context) -> Content | None:
         return None
     settings = _settings(context)
     shown = [name for name in paper.figures[-1].variants if name in settings]
-    if len(shown) < 2:  # noqa: PLR2004  a difference needs two
+    if len(shown) < 2:  # a difference requires two variants
         return None
     names = dict.fromkeys(
         setting.name

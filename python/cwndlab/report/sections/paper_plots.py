@@ -1,4 +1,4 @@
-"""A paper's figures of distributions and means, drawn from our runs in the paper's form."""
+"""Section: a paper's figures of distributions and means, redrawn with our results."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ from cwndlab.stats.bootstrap import Floats
 from cwndlab.text.wording import join_words
 
 _MOST_POINTS = 200
-_ACROSS = 2  # panels side by side
+_ACROSS = 2  # number of panels in a row
 
 Panel = Mapping[str, Floats]
 
@@ -68,7 +68,7 @@ def _plots(paper: Paper, context: Context) -> Content | None:
 
 
 def _shared_limits(plot: PaperPlot, panels: Sequence[Panel]) -> dict[str, object]:
-    """Return limits of the axis that the panels of a plot share."""
+    """Return the axis limits that all panels of a plot share."""
     if plot.kind == "cdf":
         ends = [float(each) for panel in panels for own in panel.values() for each in _ends(own)]
     else:
@@ -143,7 +143,7 @@ def _boxes(panel: Panel) -> list[Mapping[str, object]]:
 
 
 def _means(known: Sequence[tuple[str, Panel]]) -> dict[str, dict[str, Interval]]:
-    """Return each variant's mean, by panel."""
+    """Return the mean of each variant, by panel."""
     variants = dict.fromkeys(name for _, panel in known for name in panel)
     return {
         name: {label: mean_interval(panel[name]) for label, panel in known if name in panel}
@@ -175,7 +175,7 @@ def _figure(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> Figure:
 
 
 def _share(panels: Sequence[Axes], which: Literal["x", "y"]) -> None:
-    """Give all panels the same axis limits."""
+    """Set the same axis limits for all panels."""
     limits = [panel.get_xlim() if which == "x" else panel.get_ylim() for panel in panels]
     shared = (min(low for low, _ in limits), max(high for _, high in limits))
     for panel in panels:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 _PANELS = ("throughput_mbit_s", "rtt_ms", "cwnd_pkts", "queue_pkts")
-_MOST_POINTS = 2400  # of one line: a screen's width twice over
-_MOST_POINTS_IN_ALL = 12_000  # of all lines of all settings, or the page becomes heavy
+_MOST_POINTS = 2400  # points of one line: twice the width of a screen
+_MOST_POINTS_IN_ALL = 12_000  # points of all lines and settings; more make the page large
 _FEWEST_POINTS = 500
 _MOST_FLOWS = 4
 _MOST_FLOWS_OF_RUN = 16
@@ -54,7 +54,7 @@ def _timeline(setting: Setting) -> Content | None:
 
 
 def run_series(samples: pl.DataFrame, events: pl.DataFrame) -> dict[str, Any]:
-    """Return the chart over time of one run, with a line for each flow."""
+    """Return the data of a chart over time for one run, with a line for each flow."""
     panels = [name for name in _PANELS if name in samples.columns and samples[name].count() > 0]
     columns = [*panels, *(["ssthresh_pkts"] if "ssthresh_pkts" in samples.columns else [])]
     lines = []
