@@ -4,16 +4,16 @@ from markupsafe import Markup, escape
 
 GLOSSARY = {
     "congestion control": (
-        "The part of TCP that decides how fast to send, so that the network is used but not "
+        "The part of TCP that determines the sending rate, so that the network is used but not "
         "overloaded. Several algorithms exist; this report compares some of them."
     ),
     "goodput": (
-        "Rate at which the application received data in order: the useful part of the throughput."
+        "Rate at which the application received data in order, without retransmitted duplicates."
     ),
-    "throughput": "Rate of the sender's data on the wire, retransmissions included.",
+    "throughput": "Rate at which the sender transmitted data, including retransmissions.",
     "RTT": (
-        "Round-trip time: the time from sending a packet to receiving its acknowledgement. Any "
-        "time in excess of the RTT of the empty path was spent in queues."
+        "Round-trip time: the time from sending a packet to receiving its acknowledgement. The "
+        "difference from the RTT of an empty path is the time that packets waited in queues."
     ),
     "median": "The value below which half of the values lie.",
     "95th percentile": "The value above which one value in twenty lies.",
@@ -25,35 +25,35 @@ GLOSSARY = {
         "size the window grows slowly."
     ),
     "slow start": "The first phase of a connection, in which the window doubles every round trip.",
-    "retransmitted": "Packets sent again because they were lost or seemed to be lost.",
+    "retransmitted": "Packets that were sent again because they were lost or considered lost.",
     "timeout": (
         "No acknowledgement arrived for so long that the sender started again with one packet. "
         "The user sees a stall."
     ),
-    "queue": "Packets waiting before the slowest link of the path.",
-    "in flight": "Sent, but neither acknowledged nor lost yet.",
+    "queue": "Packets that wait in front of the slowest link of the path.",
+    "in flight": "Data that was sent and is neither acknowledged nor considered lost yet.",
     "BDP": (
-        "Bandwidth-delay product: the amount of data that fills the path without a queue, which "
-        "is the rate multiplied by the RTT of the empty path."
+        "Bandwidth-delay product: the rate of the path multiplied by its RTT without queueing. "
+        "This amount of data fills the path without a queue."
     ),
     "fairness": "The degree to which flows share a link equally.",
     "Jain's index": (
-        "Fairness as a number: 1 if all flows have the same rate, 1/n if one of n flows has the "
+        "A measure of fairness: 1 if all flows have the same rate, 1/n if one of n flows has the "
         "whole rate."
     ),
     "95 % interval": (
         "If the study were repeated many times, the interval would contain the true mean in "
-        "95 of 100 cases. BCa bootstrap over runs with 10,000 draws; widened if there are few runs."
+        "95 of 100 cases. It is a BCa bootstrap interval of 10,000 draws, widened for few runs."
     ),
     "pair": (
-        "Two runs of different algorithms with the same seed: both had the same channel, so the "
-        "difference between the runs is due to the algorithm."
+        "Two runs of different algorithms with the same seed. Both runs had the same channel, so "
+        "the difference between their results is due to the algorithm."
     ),
     "most representative run": (
         "The run whose goodput, RTT and number of timeouts are nearest to the mean of all runs."
     ),
-    "seed": "The start value of a run's random number generator; the same seed repeats the run.",
-    "utilisation": "Share of the link's capacity that carried the data.",
+    "seed": "The start value of a run's random numbers; a second run with the same seed is identical.",
+    "utilisation": "Percentage of the link's capacity that the flows used.",
 }
 
 

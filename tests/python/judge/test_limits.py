@@ -243,5 +243,5 @@ def test_a_flow_without_its_senders_clocks_has_no_label() -> None:
 def test_report_says_what_limited_each_flow(tmp_path: Path) -> None:
     results = run(tmp_path, link=SHORT, algorithm=["cubic", "vegas"], duration="10 s")
     page = write_report(results, tmp_path / "report", formats=()).read_text("utf-8")
-    assert "What limited each flow" in page
+    assert "Limits of each flow" in page
     assert "cwnd by delay" in page

@@ -31,7 +31,7 @@ def test_a_class_that_the_best_mean_starves_is_named() -> None:
     assert (turn.name, turn.side, turn.instead) == ("boats", "above", "cubic")
     assert turn.at == pytest.approx(np.log(2) / np.log(20), rel=0.02)
     said = " ".join(sentences(decision))
-    served = "for its 10 % of the users, cubic is worth 10 times as much as bbr."
+    served = "for these users (10 % of all), cubic is worth 10 times as much as bbr."
     assert f"Class boats is served badly: {served}" in said
     assert "Use bbr, but cubic if class boats exceeds 23 % of the users." in said
 

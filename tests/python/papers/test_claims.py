@@ -235,7 +235,7 @@ def test_several_values_without_a_word_on_them_are_refused() -> None:
 def test_unknown_key_or_empty_claim_is_refused() -> None:
     with pytest.raises(CwndlabError, match="did you mean at_least"):
         claims_of(claim(part(atleast="1")))
-    with pytest.raises(CwndlabError, match="which names the missing runs"):
+    with pytest.raises(CwndlabError, match="which lists the missing runs"):
         claims_of(claim(""))
 
 

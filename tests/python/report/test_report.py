@@ -92,7 +92,7 @@ def test_page_begins_with_the_answer_and_ends_with_how_it_was_made(results: Repo
     ]  # fmt: skip
     assert "Balance of throughput and delay: use bbr, as measured on exactly this" in page.words
     assert "From cubic to bbr: throughput" in page.words
-    assert "How sure: three questions" in page.words
+    assert "Certainty: three questions" in page.words
     assert "31.77 ±0.15" in page.words
     assert "cwndlab run results/compare/study.toml" in page.words
 
@@ -254,7 +254,7 @@ def test_algorithms_that_share_a_run_keep_their_own_flows(results: Reportable) -
     page = Page(report.make_page(context))
     lines = page.data["charts"]["timeline-0"]["lines"]
     assert [(line["name"], line["flow"]) for line in lines] == [("cubic", 0), ("bbr", 1)]
-    assert "ran against each other" in page.words
+    assert "competed on the same link" in page.words
     assert re.search(r"50.47 ±0.0\d", page.words)  # cubic's share of 31.77 + 31.17
 
 
@@ -337,7 +337,7 @@ def test_set_up_is_told_in_a_line_and_in_a_list() -> None:
         ("1 flow", "cubic on linux-6.1, bulk"),
         ("1 flow", "reno on linux-6.1, bulk"),
         ("duration", "60 s"),
-        ("warm-up (left out)", "1 s"),
+        ("warm-up (not evaluated)", "1 s"),
     ]
 
 

@@ -290,7 +290,7 @@ def test_each_mistake_has_its_place_and_remedy(old: str, new: str, message: str 
             ),
             (
                 "mine.toml:19: factors.zip[0]\n"
-                "  factors that vary together need the same number of values: "
+                "  factors in one list of zip need the same number of values: "
                 "algorithm has 2, link.delay has 1"
             ),
         ),
@@ -309,7 +309,7 @@ def test_each_mistake_has_its_place_and_remedy(old: str, new: str, message: str 
             'link.queue = ["67 packets", "1 BDP"]',
             (
                 "mine.toml:17: factors.link.queue\n"
-                "  67 packets and 1 BDP give the same run; keep one of them"
+                "  67 packets and 1 BDP describe the same run; keep one of them"
             ),
         ),
     ],
@@ -321,7 +321,7 @@ def test_a_mistake_in_a_factor_is_placed_at_its_value(factors: str, message: str
 @pytest.mark.usefixtures("folder")
 def test_keys_in_the_wrong_part_of_a_file_are_told_where_they_belong() -> None:
     assert complaint('duration = "10 s"\n' + GOOD.replace('duration = "10 s"\n', "")) == (
-        'mine.toml:1: duration = "10 s"\n  move this key to the table [study]'
+        'mine.toml:1: duration = "10 s"\n  move this key into the table [study]'
     )
     doubled = GOOD.replace("[study]", '[study]\nlink = "lossy"')
     assert complaint(doubled) == (

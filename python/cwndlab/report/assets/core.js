@@ -1,10 +1,11 @@
 "use strict";
-// The charts of reports and of `cwndlab open`: one code. Each script adds a part; `mount` draws all
-// charts below an element. Charts share data, colours, which algorithms are on, and the tooltip.
+// Charts of reports and of `cwndlab open`, which share this code. Each script adds a kind of chart;
+// `mount` draws all charts below an element. All charts share the data, the colours, the list of
+// visible algorithms, and the tooltip.
 globalThis.cwndlab = (() => {
   const parts = [];
 
-  // Three significant digits, thousands apart, no exponent: as the tables write numbers.
+  // Format as in tables: three significant digits, separated thousands, no exponent.
   function text(value, digits = 3) {
     if (value === null || value === undefined || !Number.isFinite(value)) return "-";
     if (value === 0) return "0";
@@ -22,8 +23,8 @@ globalThis.cwndlab = (() => {
     return document.documentElement.dataset.theme === "dark";
   }
 
-  // Draws the charts `.chart[data-chart]` below `root` from `data`: charts by name, and algorithms
-  // with their styles.
+  // Draw the charts `.chart[data-chart]` below `root`. `data` contains the charts by name, and the
+  // algorithms with their styles.
   function mount(root, data) {
     const place = new Map(data.algorithms.map((algorithm, at) => [algorithm.name, at]));
     const off = new Set();
@@ -54,7 +55,8 @@ globalThis.cwndlab = (() => {
       tip.hidden = true;
     }
 
-    // Charts register how to draw themselves; they are drawn when seen first, sized or recoloured.
+    // Charts register a function that draws them; a chart is drawn when it is first visible, and again
+    // when its size or its colours change.
     function onRedraw(element, draw) {
       redraws.push({ element, draw, width: 0 });
     }
@@ -76,7 +78,7 @@ globalThis.cwndlab = (() => {
       }
     }
 
-    // Shows or hides an algorithm; one always stays. Returns whether it is shown.
+    // Show or hide an algorithm, but never hide the last one; return whether the algorithm is shown.
     function toggle(name) {
       if (off.has(name)) off.delete(name);
       else if (off.size < data.algorithms.length - 1) off.add(name);

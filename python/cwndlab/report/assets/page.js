@@ -1,5 +1,5 @@
 "use strict";
-// The page around the charts: theme, algorithms on and off, settings, tooltips, sorting, copying.
+// Controls of the page: theme, visible algorithms, settings, tooltips, sorting and copying.
 (() => {
   const lab = cwndlab.mount(document, JSON.parse(document.getElementById("data").textContent));
   const root = document.documentElement;

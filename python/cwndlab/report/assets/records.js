@@ -1,5 +1,5 @@
 "use strict";
-// The numbers of a chart as a table, for CSV: one list of heads, one list of rows.
+// Convert the numbers of a chart into a table for CSV: a list of column headings and a list of rows.
 cwndlab.parts.push((lab) => {
   const quantity = (axis, fallback) => {
     const title = axis?.title ?? fallback;
@@ -50,7 +50,8 @@ cwndlab.parts.push((lab) => {
     },
   };
 
-  // RFC 4180. A text that a spreadsheet would take for a formula gets an apostrophe before it.
+  // Format of RFC 4180. A text that a spreadsheet would interpret as a formula is preceded by an
+  // apostrophe.
   function field(value) {
     const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value ?? "");
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

@@ -1,5 +1,6 @@
 "use strict";
-// Below each chart: save it as SVG, PNG, PDF or CSV. Pictures are drawn for white paper.
+// Buttons below each chart, which save the chart as SVG, PNG, PDF or CSV. Pictures have the colours
+// for white paper.
 cwndlab.parts.push((lab) => {
   const { make, frame, group, marker } = lab.drawing;
   const PAINT = [
@@ -9,7 +10,8 @@ cwndlab.parts.push((lab) => {
   const LEFT = 16;
   const PNG_SCALE = 2;
 
-  // A chart over time is drawn on a canvas; on paper its panels are curves, one below the other.
+  // On the page, a chart over time is drawn on a canvas; in a file, its panels are SVG curves, one below
+  // the other.
   function overTime(element, spec, width) {
     const { low, high } = lab.shownTime.get(element.dataset.chart);
     const panels = spec.panels.map((panel, row) => {
@@ -57,7 +59,7 @@ cwndlab.parts.push((lab) => {
     return svg;
   }
 
-  // Where the names do not stand in the chart itself.
+  // Legend for charts that do not contain the names of the algorithms.
   const LEGENDS = {
     series: (x, y, name, parent) => make("line", {
       class: "curve", x1: x, x2: x + 26, y1: y, y2: y, "stroke-dasharray": lab.styleOf(name).dashes.join(" ") || null,
@@ -77,7 +79,7 @@ cwndlab.parts.push((lab) => {
     }
   }
 
-  // The chart as it is now, with its title and legend, every style written into it.
+  // Return the chart as it is displayed, with its title, its legend, and all styles as attributes.
   function picture(element, spec, title) {
     const root = document.documentElement;
     const theme = root.dataset.theme;
@@ -137,7 +139,7 @@ cwndlab.parts.push((lab) => {
     return new Promise((resolve) => { canvas.toBlob(resolve, "image/png"); });
   }
 
-  // A browser writes PDF by printing: the picture alone, on a sheet of its size.
+  // The browser creates the PDF by printing only the picture, on a page with the size of the picture.
   function print(svg) {
     const sheet = document.createElement("div");
     sheet.id = "sheet";

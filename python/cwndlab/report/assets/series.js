@@ -1,9 +1,10 @@
 "use strict";
-// Time series: one uPlot a quantity, cursor and zoom linked, losses marked at the top.
+// Time series: one uPlot chart for each quantity, with linked cursors and zoom; strokes at the top mark
+// losses.
 cwndlab.parts.push((lab) => {
   lab.THRESHOLD_DASHES = [2, 4];
 
-  // The lines of a panel: those of the quantity, and ssthresh beside cwnd.
+  // The lines of a panel: the lines of the quantity, and in the panel of cwnd also ssthresh.
   lab.linesOf = (spec, panel) => {
     const lines = spec.lines.map((line) => ({ line, column: panel.column, isThreshold: false }));
     if (panel.column === "cwnd_pkts") {
@@ -16,7 +17,7 @@ cwndlab.parts.push((lab) => {
 
   lab.isFirstOf = (spec, line) => line === spec.lines.find((other) => other.name === line.name);
 
-  // The time that each chart shows, by its name.
+  // The time range that each chart shows, by the name of the chart.
   lab.shownTime = new Map();
 
   function build(element, spec) {
@@ -80,7 +81,7 @@ cwndlab.parts.push((lab) => {
       ctx.restore();
     }
 
-    // Without a cursor the names stand there: the picture's legend.
+    // Without a cursor, this place contains the names of the algorithms as the legend.
     function names(panel) {
       const told = new Set();
       panel.readout.replaceChildren();

@@ -1,7 +1,7 @@
 "use strict";
-// Charts drawn as SVG at the width they have: scatter with intervals, boxes, curves, dots, bars.
+// Charts drawn as SVG at their actual width: scatter with intervals, boxes, curves, dots, bars.
 cwndlab.parts.push((lab) => {
-  // Of the axis of a curve, as a share of its values: differences below 3 % are small.
+  // Smallest length of a curve's axis relative to its values: differences below 3 % look small.
   const LEAST_SPAN = 0.06;
   const NAMESPACE = "http://www.w3.org/2000/svg";
 
@@ -28,7 +28,7 @@ cwndlab.parts.push((lab) => {
     return found;
   }
 
-  // As many decimals as the distance of the ticks needs.
+  // Number of decimals that the distance between ticks requires.
   function tickText(value, all) {
     const step = all.length > 1 ? all[1] - all[0] : Math.abs(value) || 1;
     const decimals = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9) + (/^[15]|^2$/.test(String(step).replace(/[0.]/g, "")) ? 0 : 1));
@@ -131,7 +131,7 @@ cwndlab.parts.push((lab) => {
     const height = width < 480 ? 320 : width < 700 ? 340 : 360;
     const best = Math.max(...spec.points.map((point) => point.y[0]));
     const ys = extent(spec.points.flatMap((point) => point.y), 0.12);
-    // A small difference must look small: the band of what is as good fills at most a quarter.
+    // A small difference must look small: the band of negligible differences fills at most a quarter.
     const span = Math.max(ys.high - ys.low, 4 * spec.effect * best);
     const y = { low: Math.max(0, Math.min(ys.low, best - 0.85 * span)), high: Math.max(ys.high, best + 0.15 * span), ...spec.y };
     const xs = extent(spec.points.flatMap((point) => point.x), 0.12);
@@ -143,7 +143,7 @@ cwndlab.parts.push((lab) => {
     make("rect", { class: "band", x: box.left, width: box.right - box.left, y: toY(best), height: Math.max(0, floor - toY(best)) }, plot.background);
     const front = spec.front.map((name) => spec.points.find((point) => point.name === name));
     make("path", { class: "front", d: front.map((point, at) => `${at ? "L" : "M"}${toX(point.x[0])},${toY(point.y[0])}`).join("") }, plot.svg);
-    // Above the plot, where no point is.
+    // Above the plot, which contains no points there.
     make("path", { class: "axisline", fill: "none", d: `M${box.right - 42},${box.top - 8}l-10,-10m0,6v-6h6` }, plot.svg);
     make("text", { x: box.right, y: box.top - 8, "text-anchor": "end" }, plot.svg, "better");
     make("text", { x: box.right - 62, y: box.top - 8, "text-anchor": "end", "font-size": 11 }, plot.svg, `band: within ${lab.text(100 * spec.effect)} %`);
@@ -162,8 +162,8 @@ cwndlab.parts.push((lab) => {
     placeNames(labels, box);
   }
 
-  // Names go to the right of their points, or left at the edge, and apart where they would touch. One
-  // without room goes where it covers least, and a line leads to it from afar.
+  // Names are placed to the right of their points, or to the left at the edge, and are moved apart if
+  // they would touch. A name without space is placed where it covers the least, with a line to its point.
   function placeNames(labels, box, obstacles = []) {
     const taken = [...obstacles, ...labels.map(({ px, py }) => ({ x: px - 8, y: py - 8, w: 16, h: 16 }))];
     for (const label of labels.sort((a, b) => a.py - b.py)) {
@@ -211,7 +211,7 @@ cwndlab.parts.push((lab) => {
     return (width - 60) / spec.groups.length < 7.6 * longest ? 26 + 4.4 * longest : 30;
   }
 
-  // The limits of an axis that several charts share.
+  // Limits of an axis that several charts share.
   function limits(axis) {
     return axis?.high === undefined ? {} : { low: axis.low, high: axis.high };
   }
@@ -219,7 +219,7 @@ cwndlab.parts.push((lab) => {
   function boxes(element, spec, width) {
     const shown = spec.groups.filter((entry) => !lab.off.has(entry.name));
     const y = { ...extent((shown.length ? shown : spec.groups).flatMap((entry) => [...entry.values, entry.low, entry.high, entry.mean]), 0.06), ...limits(spec.y) };
-    // Runs that differ less than anyone cares about must not look as if they scattered.
+    // Runs with negligible differences must not look scattered.
     const most = Math.max(...spec.groups.flatMap((entry) => entry.values));
     const missing = 2 * spec.effect * most - (y.high - y.low);
     if (missing > 0) {
@@ -227,7 +227,7 @@ cwndlab.parts.push((lab) => {
       y.high += missing / 2;
     }
     if (y.low < 0 && Math.min(...spec.groups.flatMap((entry) => entry.values)) >= 0) y.low = 0;
-    // Where things are counted, no picture of less than one.
+    // An axis of counts has a length of at least one.
     if (y.high < 1 && spec.groups.every((entry) => entry.values.every(Number.isInteger))) y.high = 1;
     const plot = frame(element, width, 260, { low: 0, high: 1, labels: true }, y, { bottom: bottomFor(spec, width) });
     for (const { entry, x, step } of categories(spec, plot.box)) {
@@ -252,7 +252,7 @@ cwndlab.parts.push((lab) => {
   function curves(element, spec, width) {
     const of = spec.of ?? "time";
     const x = { ...extent(spec.groups.flatMap((entry) => [entry.values[0], entry.values.at(-1)]), 0.03), ...spec.x };
-    // A small difference must look small.
+    // A small difference must look small on the axis.
     const missing = LEAST_SPAN * x.high - (x.high - x.low);
     if (missing > 0) {
       x.low -= missing / 2;
@@ -271,7 +271,7 @@ cwndlab.parts.push((lab) => {
       const quantile = (q) => lab.text(entry.values[Math.min(entry.values.length - 1, Math.floor(q * entry.values.length))]);
       withTip(hit, `${entry.name}\nhalf of the ${of} at most ${quantile(0.5)} ${spec.x.unit}\n95 % of the ${of} at most ${quantile(0.95)} ${spec.x.unit}`);
     }
-    // Each name stands where its curve is farthest from the others, and on none of them.
+    // Place each name where its curve is farthest from the other curves, without covering a curve.
     const pixel = (entry, share) => plot.toX(entry.values[Math.floor(share * (entry.values.length - 1))]);
     const shares = Array.from({ length: 13 }, (_, at) => 0.2 + 0.05 * at);
     const labels = spec.groups.map((entry) => {
@@ -327,7 +327,7 @@ cwndlab.parts.push((lab) => {
     const lines = shown.length ? shown : spec.lines;
     const values = lines.flatMap((line) => line.points.filter(Boolean).flat());
     const y = { ...extent(values, 0.08) };
-    // A small difference must look small.
+    // A small difference must look small on the axis.
     const missing = 4 * spec.effect * Math.max(...values) - (y.high - y.low);
     if (missing > 0) {
       y.low -= missing / 2;
@@ -366,7 +366,7 @@ cwndlab.parts.push((lab) => {
       }
       if (points.length) names.push({ own, name: line.name, y: toY(points.at(-1).point[0]) });
     });
-    // Names stand at the right, in the order of the last level, as near to it as others leave room.
+    // Place names at the right, in the order of the last level, as close to their lines as possible.
     names.sort((a, b) => a.y - b.y);
     const apart = 14;
     names.forEach((name, at) => { name.y = Math.max(name.y, at ? names[at - 1].y + apart : box.top); });

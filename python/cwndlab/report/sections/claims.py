@@ -29,7 +29,7 @@ _OF_SEVERAL = {ClaimVerdict.HOLDS: "hold", ClaimVerdict.FAILS: "fail"}
 
 def claims_section(paper: Paper) -> PageSection:
     """Return the section that lists all claims of a paper."""
-    return PageSection("paper-claims", "What the paper claims", partial(_build, paper))
+    return PageSection("paper-claims", "Claims of the paper", partial(_build, paper))
 
 
 def claim_counts(judged: list[Judgement]) -> str:

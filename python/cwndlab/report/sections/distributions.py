@@ -84,4 +84,4 @@ def _delay_chart(setting: Setting) -> dict[str, object] | None:
     return {"kind": "cdf", "groups": groups, "x": {"title": "RTT", "unit": "ms"}}
 
 
-DISTRIBUTIONS = SettingSection("distributions", "How much the runs vary", _distributions)
+DISTRIBUTIONS = SettingSection("distributions", "Variation between runs", _distributions)

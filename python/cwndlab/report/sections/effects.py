@@ -64,4 +64,4 @@ def _chart(effect: Effect, column: str, smallest_effect: float) -> dict[str, obj
     }
 
 
-EFFECTS = PageSection("effects", "What each factor changes", _effects)
+EFFECTS = PageSection("effects", "Effects of each factor", _effects)

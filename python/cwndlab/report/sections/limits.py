@@ -32,4 +32,4 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-LIMITS = SettingSection("limits", "What limited each flow", _limits)
+LIMITS = SettingSection("limits", "Limits of each flow", _limits)
