@@ -21,7 +21,7 @@ _LEAST_SPAN = 0.06
 def plot_cdf(
     axes: Axes, values: Mapping[str, npt.ArrayLike], column: str, *, of: str = "runs"
 ) -> None:
-    """Draw the cumulative distribution of each contestant's values.
+    """Draw the cumulative distribution of each algorithm's values.
 
     `of` names the items that have one value each, for the axis label.
     """
@@ -55,7 +55,7 @@ def plot_box(
     *,
     has_outliers: bool = True,
 ) -> None:
-    """Draw a box for each contestant: quartiles, whiskers to 1.5 IQR, and the mean as a cross.
+    """Draw a box for each algorithm: quartiles, whiskers to 1.5 IQR, and the mean as a cross.
 
     Fewer than five values are drawn as points, because a box would be misleading.
     """

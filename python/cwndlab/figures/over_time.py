@@ -27,9 +27,9 @@ def plot_over_time(
     contestant: str = "algorithm",
     events: pl.DataFrame | None = None,
 ) -> None:
-    """Draw a quantity over time for one run of each contestant, with a line for each flow.
+    """Draw a quantity over time for one run of each algorithm, with a line for each flow.
 
-    Short strokes at the upper edge, in the contestant's colour, mark the losses in `events`.
+    Short strokes at the upper edge, in the algorithm's colour, mark the losses in `events`.
     """
     about = quantity(column)
     names = samples[contestant].unique(maintain_order=True).to_list()
@@ -76,7 +76,7 @@ def window_figure(
     events: pl.DataFrame | None = None,
     heading: str = "",
 ) -> Figure:
-    """Return a figure of window and slow-start threshold, with one panel for each contestant."""
+    """Return a figure of window and slow-start threshold, with one panel for each algorithm."""
     names = samples[contestant].unique(maintain_order=True).to_list()
     figure, axes = new_figure(
         max(1, len(names)), height_in=0.5 + 1.35 * len(names), share_x=True, share_y=True
@@ -100,7 +100,7 @@ def plot_window(
     contestant: str = "algorithm",
     events: pl.DataFrame | None = None,
 ) -> None:
-    """Draw a contestant's window as a solid line and its slow-start threshold as a dashed line."""
+    """Draw an algorithm's window as a solid line, and its slow-start threshold as a dashed line."""
     name = str(samples[contestant][0])
     style = styles_of([name])[name]
     with house_style():

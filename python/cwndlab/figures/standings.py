@@ -1,4 +1,4 @@
-"""Plot comparisons of contestants: bars with intervals, and throughput against delay."""
+"""Plot comparisons of algorithms: bars with intervals, and throughput against delay."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ from cwndlab.text.wording import format_number
 
 
 def plot_bars(axes: Axes, comparison: Comparison, column: str) -> None:
-    """Draw the mean of a quantity for each contestant, with its 95 % interval."""
+    """Draw the mean of a quantity for each algorithm, with its 95 % interval."""
     styles = styles_of(comparison.contestants)
     with house_style():
         for at, name in enumerate(comparison.contestants):
@@ -46,7 +46,7 @@ def plot_bars(axes: Axes, comparison: Comparison, column: str) -> None:
 
 
 def plot_grouped_bars(axes: Axes, means: Mapping[str, Mapping[str, Interval]], column: str) -> None:
-    """Draw a group of bars for each level: the mean of each contestant with its 95 % interval."""
+    """Draw a group of bars for each level: the mean of each algorithm with its 95 % interval."""
     styles = styles_of(means)
     levels = list(dict.fromkeys(level for own in means.values() for level in own))
     width = 0.8 / max(1, len(means))
@@ -80,7 +80,7 @@ def plot_throughput_delay(
     throughput: str = "goodput_mbit_s",
     delay: str = "rtt_p50_ms",
 ) -> None:
-    """Draw each contestant as a point with intervals; points are better further up and left.
+    """Draw each algorithm as a point with intervals; points are better further up and left.
 
     The grey line connects the Pareto front: points that no other point beats in both quantities.
     """

@@ -92,7 +92,7 @@ def style_of(name: str) -> Style:
 
 
 def styles_of(names: Iterable[str]) -> dict[str, Style]:
-    """Return the styles of contestants drawn together; unknown names receive unused styles.
+    """Return the styles of algorithms drawn together; unknown names receive unused styles.
 
     Known algorithms always keep their own styles.
     """

@@ -44,10 +44,10 @@ class Answerable(Measured, Protocol):
         """Return the results in the subfolder `name`; return None if it contains no results."""
 
     def scenario(self, cell: Mapping[str, object]) -> Mapping[str, Any] | None:
-        """Return the scenario of a cell of the study; return None if the scenario is unknown."""
+        """Return the scenario for one combination of factor levels; return None if unknown."""
 
     def queue(self, cell: Mapping[str, object]) -> QueueSize | None:
-        """Return the size of the queue in a cell of the study; return None if it has no size."""
+        """Return the queue's size for one combination of factor levels; None if it has no size."""
 
 
 BASELINE = "cubic"
@@ -84,7 +84,7 @@ class Knowledge:
     coexistence: Measured | None = None
     """Runs in which flows of several algorithms share the link."""
     mixes: Measured | None = None
-    """Runs in which the recommended algorithm competes with others, in every mix of flows."""
+    """Runs in which the recommended algorithm competes with others in various combinations."""
     weights: Weights | None = None
     """Weights of the settings, if each setting is a class of users. If None, weights are equal."""
 

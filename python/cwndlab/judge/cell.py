@@ -1,4 +1,4 @@
-"""One cell of a study: the algorithms compared in one setting, and their measurements."""
+"""Measurements of the algorithms (or variants) that a study compares in one setting."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -36,20 +36,20 @@ class Comparison:
     cell: Mapping[str, object]
     contestants: tuple[str, ...]
     seeds: tuple[int, ...]
-    """Random seeds of all runs of the cell."""
+    """Random seeds of all runs in this setting of the study."""
     repetitions: int
     is_paired: bool
     """Whether all algorithms ran with the same random seed in each repetition."""
     values: Mapping[str, Mapping[str, Floats]]
     runs: Mapping[str, tuple[str | None, ...]]
-    """For each contestant, the key of the run from which each value comes."""
+    """For each compared algorithm, the key of the run from which each value comes."""
     flow_ids: Mapping[str, tuple[int, ...]]
-    """For each contestant, the numbers of its flows within a run."""
+    """For each compared algorithm, the numbers of its flows within a run."""
     flows_per_run: int
     not_sent: Mapping[str, str] = field(default_factory=dict)
-    """Algorithm named in the study, for contestants whose data a different algorithm sent."""
+    """Algorithm named in the study, for flows whose data a different algorithm sent."""
     is_per_flow: bool = False
-    """Whether totals are divided by the number of flows, because contestants' numbers differ."""
+    """Whether sums are divided by the number of flows, which differs between the algorithms."""
     smallest_effect: float = stats.SMALLEST_EFFECT
     confidence: float = stats.CONFIDENCE
     _intervals: dict[tuple[str, str], stats.Interval | None] = field(
@@ -60,23 +60,23 @@ class Comparison:
     )
 
     def named(self, contestant: str) -> str:
-        """Return the algorithm that the study names for a contestant, even if another one sent."""
+        """Return the algorithm that the study names for a sender, even if another one sent."""
         return self.not_sent.get(contestant, contestant)
 
     @property
     def is_contest(self) -> bool:
-        """Whether the contestants competed in the same runs."""
+        """Whether the compared algorithms competed in the same runs."""
         keys = [run for runs in self.runs.values() for run in runs if run is not None]
         return len(set(keys)) < len(keys)
 
     @property
     def name(self) -> str:
-        """Levels of the cell's factors as text; empty if the study has only one cell."""
+        """Levels of the study's factors in this setting, as text; empty for a single setting."""
         return ", ".join(f"{key} {value}" for key, value in self.cell.items())
 
     @property
     def is_one_run(self) -> bool:
-        """Whether each contestant ran only once, so that the uncertainty is unknown."""
+        """Whether each algorithm ran only once, so that the uncertainty is unknown."""
         return self.repetitions == 1
 
     @property
@@ -88,11 +88,11 @@ class Comparison:
         return all(interval is None or interval.is_constant for interval in intervals)
 
     def has(self, column: str) -> bool:
-        """Whether any contestant has a value of the quantity `column`."""
+        """Return whether any of the compared algorithms has a value of the quantity `column`."""
         return any(self.finite(name, column).size for name in self.contestants)
 
     def finite(self, contestant: str, column: str) -> Floats:
-        """Return the values of a contestant without missing values."""
+        """Return the values of a quantity for one algorithm, without missing values."""
         values = self.values[contestant].get(column)
         if values is None:
             return np.empty(0)
@@ -113,7 +113,7 @@ class Comparison:
         return stats.covering_mean(values, confidence=self.confidence)
 
     def best(self, column: str) -> str | None:
-        """Return the contestant with the best mean; None if neither higher nor lower is better."""
+        """Return the algorithm with the best mean; None if neither higher nor lower is better."""
         better = quantity(column).better
         if better is Better.NEITHER:
             return None
@@ -128,7 +128,7 @@ class Comparison:
         return choose(means, key=lambda name: means[name])
 
     def difference(self, contestant: str, other: str, column: str) -> stats.Difference | None:
-        """Compare two contestants by pairs of runs; None without pairs or if the mean is 0."""
+        """Compare two algorithms by pairs of runs; None without pairs or if the mean is 0."""
         key = (contestant, other, column)
         if key not in self._differences:
             self._differences[key] = self._compare(contestant, other, column)
@@ -150,14 +150,14 @@ class Comparison:
         )
 
     def representative_runs(self) -> dict[str, str]:
-        """Return the most representative run of each contestant that has runs."""
+        """Return the most representative run of each algorithm that has runs."""
         found = {name: self.representative_run(name) for name in self.contestants}
         return {name: run for name, run in found.items() if run is not None}
 
     def representative_rows(self, read: Callable[..., pl.DataFrame]) -> pl.DataFrame:
-        """Return the rows of the representative runs, with an additional column `contestant`.
+        """Return the rows of all representative runs, with an additional column `contestant`.
 
-        `read` returns the rows of a table, as `Results.samples` does. Each contestant receives the
+        `read` returns the rows of a table, as `Results.samples` does. Each algorithm receives the
         rows of its own flows and the rows that concern all flows. A table that was not recorded has
         no rows.
         """
@@ -173,7 +173,7 @@ class Comparison:
         return named.filter(is_own)
 
     def representative_run(self, contestant: str) -> str | None:
-        """Return the key of the contestant's most representative run.
+        """Return the key of the most representative run of one algorithm.
 
         The most representative run is the run nearest to the mean over runs in goodput, round-trip
         time and number of timeouts (HSDPA paper, 2010, section V). Each distance is measured in

@@ -53,28 +53,28 @@ class Harm:
     delay: stats.Interval | None
     """Harm to the 95th percentile of the queueing delay."""
     completion: stats.Interval | None
-    """Harm to the completion time of short transfers; None in mixes without short transfers."""
+    """Harm to the completion time of short transfers; None without short transfers."""
     loss: stats.Interval | None
     """Harm to the percentage of retransmitted packets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coexistence:
-    """Results of a candidate algorithm and a neighbour algorithm that compete in one mix."""
+    """Results of two algorithms, candidate and neighbour, whose flows compete on a link."""
 
     candidate: str
     neighbour: str
     mix: Mix
     share_pct: stats.Interval | None
-    """Percentage of the goodput that a candidate's flow gets next to one of the neighbour's."""
+    """Percentage of the goodput that a candidate's flow gets next to a flow of the neighbour."""
     done: Harm
-    """Harm that the candidate does to the neighbour."""
+    """Harm that the candidate's flows do to flows of the competing algorithm."""
     accepted: Harm
-    """Harm that the neighbour's own algorithm does to the neighbour in the same mix."""
+    """Harm that the competing algorithm does to other flows of the same algorithm."""
     excess: Harm
     """For each repetition, harm done minus harm accepted, with simultaneous 95 % intervals."""
     suffered: Harm
-    """Harm that the candidate suffers in competition with the neighbour."""
+    """Harm that the candidate's flows suffer from flows of the competing algorithm."""
     starved: str | None
     """Algorithm whose flows got less than `STARVING_SHARE` of a fair share; None if no flow did."""
 
@@ -96,7 +96,7 @@ class Coexistence:
 
     @property
     def harmed(self) -> tuple[Metric, ...]:
-        """Metrics that the candidate certainly harms more than the neighbour's algorithm does."""
+        """Metrics that the candidate harms more than the competing algorithm harms itself."""
         intervals = ((metric, getattr(self.excess, metric.value)) for metric in Metric)
         return tuple(m for m, each in intervals if each is not None and (each.low or 0.0) > 0)
 
@@ -113,13 +113,13 @@ def judge_coexistence(
     mixes: Iterable[Mix] = (PLAIN,),
     neighbour: str = NEIGHBOUR,
 ) -> tuple[Coexistence, ...]:
-    """Compute the harm in each mix between each candidate and the neighbour, and with itself.
+    """Compute the harm between each candidate and a competing algorithm, and between its own flows.
 
     Args:
         flows: one row for each flow of the runs of `encounters_of`, called with the same arguments.
             Columns are `encounter`, `repetition` and the columns of results.
         candidates: the algorithms whose coexistence is judged.
-        mixes: the mixes of flows that were run.
+        mixes: the combinations of competing flows that were run.
         neighbour: the algorithm with which the candidates competed.
     """
     measured = _MeasuredMix(flows)
@@ -215,7 +215,7 @@ def _coexistence(
 
 
 def _harms(measured: _MeasuredMix, both: Encounter, *, has_transfers: bool) -> dict[Metric, Floats]:
-    """Return the harm to the neighbour in each metric, with one value for each repetition."""
+    """Return the harm to the competing algorithm in each metric, one value per repetition."""
     neighbour = both.neighbour or NEIGHBOUR
     solo = alone(neighbour, both.mix)
     found = {

@@ -1,4 +1,4 @@
-"""Convert results into comparisons of algorithms: for each cell, values aligned by repetition.
+"""Convert results into comparisons of algorithms, with values aligned by repetition.
 
 The compared items are the *contestants*. Contestants are the levels of the factor `variant` if
 the study has this factor (for example, the variants of a paper), otherwise the algorithms. A
@@ -51,7 +51,7 @@ def compare(
     direction: str | None = None,
     beside: pl.DataFrame | None = None,
 ) -> list[Comparison]:
-    """Return one comparison for each cell of the study, in the order in which the cells were run.
+    """Return one comparison for each setting of the study, in the order of the study's runs.
 
     Args:
         results: the results to compare.
@@ -78,10 +78,10 @@ def compare(
 def flows_of(
     results: ResultsLike, flows: pl.DataFrame, direction: str | None = None
 ) -> pl.DataFrame:
-    """Return the flows under test, with an additional column `contestant`.
+    """Return the flows under test; a new column `contestant` names the algorithm or variant.
 
-    In the direction opposite to the study's, a flow is counted for a contestant only if the
-    sender of the flow ran this algorithm.
+    In the direction opposite to the study's, a flow is counted for an algorithm only if the sender
+    of the flow ran this algorithm.
     """
     if flows.is_empty():
         return flows
@@ -101,11 +101,11 @@ def flows_of(
 
 
 def cell_factors(results: ResultsLike) -> list[str]:
-    """Return the factors of a study that distinguish its cells, except the contestant.
+    """Return the factors that distinguish the settings of a study, except the compared factor.
 
-    A factor does not distinguish cells if its level is determined by the contestant (as the TCP
-    stack is by the variant of a paper) or by another factor (as the number of flows is by the
-    number of stations).
+    A factor does not distinguish settings if its level is determined by the compared factor (as
+    the TCP stack is by the variant of a paper) or by another factor (as the number of flows is by
+    the number of stations).
     """
     runs = results.runs()
     contestant = contestant_factor(results)
@@ -124,7 +124,7 @@ def contestant_factor(results: ResultsLike) -> str:
 
 
 def contestants_of(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
-    """Return the contestants of all cells without duplicates, in the order of their appearance."""
+    """Return all compared algorithms without duplicates, in the order of their appearance."""
     return tuple(dict.fromkeys(name for each in comparisons for name in each.contestants))
 
 
@@ -136,7 +136,7 @@ def _of_the_studys_direction(flows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_contestant(flows: pl.DataFrame, results: ResultsLike) -> pl.DataFrame:
-    """Add the contestant of each flow, and remove the flows that are not under test."""
+    """Add a column with each flow's algorithm or variant, and keep only flows under test."""
     factor = contestant_factor(results)
     under_test = f"factor_{factor}" if f"factor_{factor}" in flows.columns else factor
     if "algorithm" not in flows.columns:
@@ -168,7 +168,7 @@ def _follows(runs: pl.DataFrame, name: str, leader: str) -> bool:
 
 
 def _per_run(flows: pl.DataFrame, cell_columns: Sequence[str]) -> pl.DataFrame:
-    """Return the values of each contestant in each run, one row for each run and contestant."""
+    """Return the values of each algorithm in each run, with one row for each run and algorithm."""
     keys = [key for key in _KEYS if key in flows.columns]
     by = [*cell_columns, CONTESTANT, _NAMED, *keys]
     measured = [

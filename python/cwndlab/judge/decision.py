@@ -287,7 +287,7 @@ def chosen_of(gain: Floats, cost: Floats, price: float) -> Chosen:
 
 
 def rows(comparison: Comparison, column: str) -> Floats:
-    """Return a column's values; rows are contestants, columns are repetitions, NaN is missing."""
+    """Return a column's values; rows are algorithms, columns are repetitions, NaN is missing."""
     nothing = np.full(comparison.repetitions, np.nan)
     return np.array(
         [comparison.values[name].get(column, nothing) for name in comparison.contestants]
@@ -295,7 +295,7 @@ def rows(comparison: Comparison, column: str) -> Floats:
 
 
 def step(comparison: Comparison, old: str, new: str, columns: Sequence[str]) -> Replacement:
-    """Return the relative changes from one contestant to another, computed over pairs of runs."""
+    """Return the relative changes from one algorithm to another, computed over pairs of runs."""
     values = comparison.values
     changes = {}
     for column in columns:

@@ -47,17 +47,17 @@ class Order(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """Numbers and arrangement of the competing flows of a candidate and a neighbour."""
+    """A combination of competing flows: numbers, round-trip times, queue size and start order."""
 
     candidates: int = 1
     neighbours: int = 1
     rtt_ratio: float = 1.0
-    """Ratio of the neighbours' round-trip time to the candidates', both without queueing."""
+    """Ratio of the competitors' round-trip time to the candidates', both without queueing."""
     queue_bdp: float | None = None
     """Size of the bottleneck queue in bandwidth-delay products. If None, use the link's queue."""
     order: Order = Order.TOGETHER
     is_across_users: bool = False
-    """Whether the neighbours belong to another user of the medium, who has a separate queue."""
+    """Whether the competing flows belong to another user, who has a separate queue."""
 
 
 PLAIN = Mix()
@@ -65,13 +65,13 @@ PLAIN = Mix()
 
 @dataclass(frozen=True, slots=True)
 class Encounter:
-    """A run with flows of a candidate, flows of a neighbour, or both."""
+    """A run with flows of a candidate algorithm, flows of a competing algorithm, or both."""
 
     candidate: str | None
     neighbour: str | None
     mix: Mix = PLAIN
     is_transfer: bool = False
-    """Whether the neighbour transfers short files in succession instead of sending continuously."""
+    """Whether the competitor sends short files in succession instead of sending continuously."""
 
     @property
     def name(self) -> str:
@@ -106,7 +106,7 @@ class Network:
 
 
 def report_mixes(*, is_shared: bool, has_queue_key: bool) -> tuple[Mix, ...]:
-    """Return all mixes of competing flows that a report shows for a link; the plain mix is first.
+    """Return all combinations of competing flows that a report shows; the simplest one is first.
 
     Args:
         is_shared: whether each user of the link has a separate queue.
@@ -128,7 +128,7 @@ def report_mixes(*, is_shared: bool, has_queue_key: bool) -> tuple[Mix, ...]:
 def encounters_of(
     candidates: Sequence[str], mixes: Iterable[Mix] = (PLAIN,), neighbour: str = NEIGHBOUR
 ) -> tuple[Encounter, ...]:
-    """Return the encounters of each candidate with a neighbour and with the candidate itself.
+    """Return the runs in which each candidate competes with a neighbour and with itself.
 
     Short transfers are run in the plain mix only.
     """
@@ -186,7 +186,7 @@ def document_of(
 def network_of(
     path: PathPart | LivePath, direction: str, flows: pl.DataFrame, neighbour: str = NEIGHBOUR
 ) -> Network:
-    """Estimate the properties of a link from runs in which the neighbour sends alone.
+    """Estimate the properties of a link from runs in which the competing algorithm sends alone.
 
     Args:
         path: the path of the scenario.
@@ -211,7 +211,7 @@ def meeting(candidate: str, neighbour: str, mix: Mix) -> Encounter:
 
 
 def alone(algorithm: str, mix: Mix) -> Encounter:
-    """Return the run of a single flow, in the neighbour's role, on the link of the mix."""
+    """Return the run of a single flow, in the competitor's role, on the link of the mix."""
     quiet = replace(mix, candidates=0, neighbours=1, order=Order.TOGETHER)
     return Encounter(None, algorithm, quiet)
 
@@ -243,7 +243,7 @@ def _transfers(table: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _link_keys(mix: Mix, network: Network | None) -> dict[str, Any]:
-    """Return the settings of the link that a mix changes."""
+    """Return the settings of the link that a combination of competing flows changes."""
     if network is None:
         return {}
     keys: dict[str, Any] = {}

@@ -202,5 +202,5 @@ def read_draws(folder: Path) -> Draws:
             tuple(DrawnNetwork(**each) for each in document["drawn"]),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
-        msg = f"{path}: damaged ({error}); run `cwndlab advise` again"
+        msg = f"{path}: the file is damaged ({error}); run `cwndlab advise` again"
         raise ResultsError(msg) from None

@@ -64,7 +64,7 @@ THROUGHPUT = Goal(
     "log_goodput",
     "log_queueing_delay",
     0.0,
-    "no flow has a goodput",
+    "no goodput was measured",
 )
 BALANCE = Goal(
     "balance",
@@ -136,7 +136,7 @@ WEB = Goal(
     "log_page_speed",
     None,
     0.0,
-    "no pages were loaded (advise --use web)",
+    "no web pages were loaded (to load pages: advise --use web)",
     ("response_p95_ms", "response_geometric_mean_ms"),
 )
 VIDEO = Goal(
@@ -145,7 +145,7 @@ VIDEO = Goal(
     "log_video_quality",
     None,
     0.0,
-    "no video was played (advise --use video)",
+    "no video was played (to play a video: advise --use video)",
     ("video_bitrate_mbit_s", "video_rebuffering_pct", "video_startup_ms"),
 )
 RPC = Goal(
@@ -154,7 +154,7 @@ RPC = Goal(
     "log_answer_speed",
     None,
     0.0,
-    "no requests were answered (advise --use rpc)",
+    "no requests were sent (to send requests: advise --use rpc)",
     ("response_p99_ms", "response_p50_ms"),
 )
 CALL = Goal(
@@ -163,7 +163,7 @@ CALL = Goal(
     "log_call_quality",
     None,
     0.0,
-    "no call was made (advise --use call)",
+    "no call was made (to make a call: advise --use call)",
     ("call_delay_p95_ms", "call_loss_pct", "goodput_mbit_s"),
 )
 

@@ -122,7 +122,7 @@ def limits(results: Recorded, runs: Sequence[str] | None = None) -> pl.DataFrame
 
 
 def main_limits(results: Recorded, runs: Mapping[str, str]) -> dict[str, str]:
-    """Return the main limit of each contestant's flows in its run, such as "link queue 97 %".
+    """Return the main limit of each algorithm's flows in its run, such as "link queue 97 %".
 
     Fractions of time are averaged over flows. Contestants with too few samples are omitted.
     """

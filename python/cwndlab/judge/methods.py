@@ -34,7 +34,7 @@ class Transfers:
 
     comparison: Comparison
     scenarios: Mapping[str, Mapping[str, Any]]
-    """Scenario of each contestant, by the contestant's name in the study."""
+    """Scenario of each algorithm or variant, by its name in the study."""
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ _ENDLESS = (apps.Bulk, apps.OnOff, apps.Paced)
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Number of repetitions that one pair of contestants needs in one setting."""
+    """Number of repetitions that one pair of algorithms needs in one setting of the study."""
 
     setting: str
     pair: tuple[str, str]
@@ -62,7 +62,7 @@ class Plan:
 
     @property
     def needed_repetitions(self) -> int | None:
-        """Number of repetitions that suffices for each pair of contestants; None if unknown."""
+        """Number of repetitions that suffices for each pair of algorithms; None if unknown."""
         counts = [need.repetitions for need in self.needs]
         known = [count for count in counts if count is not None]
         return max(known) if known and len(known) == len(counts) else None

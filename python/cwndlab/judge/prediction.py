@@ -74,7 +74,7 @@ class RegisteredPrediction:
             with path.open("x", encoding="utf-8") as file:
                 file.write(text)
         except FileExistsError:
-            msg = f"{path}: a prediction is registered here; name another folder with --out"
+            msg = f"{path}: a prediction is registered here; choose another folder with --out"
             raise ResultsError(msg) from None
 
 

@@ -19,7 +19,7 @@ NETWORKS = "networks"
 COEXISTENCE = "coexistence"
 """Subfolder of the results that contains runs in which several flows share the link."""
 MIXES = "mixes"
-"""Subfolder of the results that contains runs of competing flows, in all mixes of flows."""
+"""Subfolder of the results that contains runs of competing flows in all combinations."""
 DRAWS = "draws.json"
 """File in the subfolder `NETWORKS` that contains the drawn values of the keys."""
 

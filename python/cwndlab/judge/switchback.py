@@ -80,7 +80,7 @@ class MeasuredChange:
 def orders(blocks: int, seed: int) -> list[bool]:
     """Return, for each block, whether the challenger is first: true for half of the blocks."""
     firsts = [n % 2 == 0 for n in range(blocks)]
-    random.Random(seed).shuffle(firsts)  # used for a random order, not for security
+    random.Random(seed).shuffle(firsts)  # noqa: S311  used for a random order, not for security
     return firsts
 
 

@@ -27,7 +27,7 @@ TEMPLATES = {
     "sure in simulation": "sure in simulation ({sure}), never checked on a real network",
     "not sure": "not sure ({sure}): {weakest}",
     "not robust": "this choice is good on {share} of networks like this",
-    "not repeatable": "new random draws would confirm this choice with probability {share}",
+    "not repeatable": "a repeated experiment would confirm this choice with probability {share}",
     "not real": "advice for {kind} agreed with {agreed} of {checked} measurements of real networks",
     "this link only": "in simulation of exactly this network; networks like it were not tried",
     "measured only": "as measured on exactly this network; networks like it were not tried",
@@ -74,7 +74,7 @@ TEMPLATES = {
     # The three lines of the table of certainty.
     "repeatable": "other random seeds on this link would again recommend {name} ({pairs} pairs)",
     "repeatable unknown": "{runs}: at least 6 random repetitions are needed",
-    "robust": "{name} is within {zone} of the best on this share of {draws} networks like this",
+    "robust": "share of {draws} similar networks on which {name} is within {zone} of the best",
     "robust unknown": "networks like this were not tried (cwndlab advise tries them)",
     "reality": (
         "advice for {kind} agreed with {agreed} of {checked} claims measured on real networks"
@@ -88,7 +88,7 @@ CHANGES = {
     "completion_ms": "completion time",
     "log_queueing_delay": "queueing delay (95th percentile plus 20 ms)",
     "response_p50_ms": "median response time",
-    "response_p95_ms": "95th percentile of response times",
+    "response_p95_ms": "95th percentile of the response times",
     "response_p99_ms": "99th percentile of response times",
     "response_geometric_mean_ms": "geometric mean of response times",
     "video_bitrate_mbit_s": "bitrate",

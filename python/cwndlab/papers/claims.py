@@ -54,9 +54,9 @@ class _PartSettings(Model):
     is_beside: bool = False
     """Whether the part is displayed only and does not decide the claim."""
     row_factor: str | None = None
-    """Factor whose levels are the rows of the cells. If None, use the row factor of the study."""
+    """Factor whose levels are the rows of a table. If None, use the row factor of the study."""
     column_factor: str | None = None
-    """Factor whose levels are the columns of the cells. If None, columns are variants."""
+    """Factor whose levels are the columns of a table. If None, columns are variants."""
     is_by_sender: bool = False
     """Whether our sender ran the variant, although the sender in the paper did not."""
     where: dict[str, LevelText] = Field(default={})

@@ -34,7 +34,7 @@ class FlowResults(Protocol):
 
 
 class Evidence(Protocol):
-    """A source of numbers for the cells of a claim."""
+    """A source of numbers for the cells of a table in a paper."""
 
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
         """Return the numbers of a cell; return None if the cell has no numbers."""

@@ -232,7 +232,7 @@ class _Open:
 
 
 def _matrix(part: ClaimPart, evidence: Evidence) -> Floats | None:
-    """Return one row per repetition and one column per cell; return None if a cell is missing."""
+    """Return one row per repetition and one column per table cell; None if a cell is missing."""
     columns = []
     for name in part.value.names:
         values = evidence.values(part, replace(name, direction=name.direction or part.direction))

@@ -42,7 +42,7 @@ class Episode:
     @property
     def has_timeout(self) -> bool:
         """Whether the window decreased to one or two packets, as after a timeout."""
-        return self.floor_pkts <= 2  # a loss window of one packet, or two at the next sample
+        return self.floor_pkts <= 2  # noqa: PLR2004  a loss window has one or two packets
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def slow_start_end(
     first = max(0, int(np.searchsorted(times, start_s, side="right")) - 1)
     last = int(np.searchsorted(times, stop_s, side="right"))
     t, w = times[first:last], windows[first:last]
-    if len(t) < 3 or w[-1] <= w[0]:  # the end of slow start lies between two other points
+    if len(t) < 3 or w[-1] <= w[0]:  # noqa: PLR2004  the end needs a point on either side
         return None
     line = w[0] + (w[-1] - w[0]) * (t - t[0]) / (t[-1] - t[0])
     corner = int(np.argmax(w - line))

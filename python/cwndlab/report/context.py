@@ -109,18 +109,18 @@ class Context:
 
     @cached_property
     def styles(self) -> Mapping[str, Style]:
-        """The colour, line style and marker of each contestant in figures."""
+        """The colour, line style and marker of each compared algorithm in figures."""
         return styles_of(self.contestants)
 
     @property
     def contestant_column(self) -> str:
-        """Name of the column that contains the contestant in the tables of samples and events."""
+        """Name of the column with the algorithm or variant in the tables of samples and events."""
         return contestant_factor(self.results)
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One cell of the study, in which everything except the algorithm is constant."""
+    """One setting of the study, in which everything except the algorithm is constant."""
 
     context: Context
     index: int
@@ -166,17 +166,17 @@ class Setting:
 
     @cached_property
     def set_ups(self) -> Sequence[SetUp]:
-        """The scenario of each contestant's runs; empty if the scenarios are unknown."""
+        """The scenario of each algorithm's runs; empty if the scenarios are unknown."""
         return self.context.origin.set_ups_of(self.comparison.cell)
 
     @property
     def scenario(self) -> Mapping[str, Any] | None:
-        """The scenario of the first contestant's runs; None if the scenario is unknown."""
+        """The scenario of the first algorithm's runs; None if the scenario is unknown."""
         return self.set_ups[0].scenario if self.set_ups else None
 
     @cached_property
     def representatives(self) -> Mapping[str, str]:
-        """The most representative run of each contestant."""
+        """The most representative run of each compared algorithm."""
         return self.comparison.representative_runs()
 
     @cached_property

@@ -47,7 +47,7 @@ class Origin:
     """Whether the results come from the short version of the study."""
 
     def set_ups_of(self, cell: Mapping[str, object]) -> list[SetUp]:
-        """Return the scenarios whose factors have the levels in `cell`."""
+        """Return the scenarios whose factors have the given levels."""
         return [
             each
             for each in self.set_ups

@@ -83,14 +83,14 @@ def script_json(value: object) -> Markup:
     """Return a value as JSON without "<", so that it is safe inside a script element."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     safe = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-    return Markup(safe)  # characters that end a script are escaped above
+    return Markup(safe)  # noqa: S704  characters that end a script are escaped above
 
 
 @lru_cache(maxsize=32)
 def asset(name: str) -> Markup:
     """Return a style sheet or script of the package."""
     content = files("cwndlab.report").joinpath("assets", *name.split("/")).read_text("utf-8")
-    return Markup(content)  # a file of this package
+    return Markup(content)  # noqa: S704  a file of this package
 
 
 @lru_cache(maxsize=1)

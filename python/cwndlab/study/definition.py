@@ -61,10 +61,10 @@ class StudyDefinition:
     """A checked study: each combination of the levels of its factors can be run."""
 
     @_with_keys
-    def __init__(  # one argument for each key of a study file
+    def __init__(  # noqa: PLR0913  one argument for each key of a study file
         self,
         *,
-        id: str | None = None,  # the name of the key
+        id: str | None = None,  # noqa: A002  the name of the key
         title: str | None = None,
         description: str | None = None,
         link: LinkLike | Sequence[LinkLike] | None = None,
@@ -132,7 +132,7 @@ class StudyDefinition:
             document = _on_a_network(document, source)
         study = cls.__new__(cls)
         kept = None if is_quick or is_live else KeptScenarios.beside(path)
-        study._prepare(document, StudyFile(source), path.parent, kept)  # its own class
+        study._prepare(document, StudyFile(source), path.parent, kept)  # noqa: SLF001  its own class
         return study
 
     def _prepare(
@@ -192,7 +192,7 @@ class StudyDefinition:
     def changed(self, document: dict[str, Any]) -> Self:
         """Return the study that `document` describes, with the folder of this study."""
         study = type(self).__new__(type(self))
-        study._prepare(document, Arguments(document), self.folder)  # its own class
+        study._prepare(document, Arguments(document), self.folder)  # noqa: SLF001  its own class
         return study
 
     def with_captures(self) -> Self:
@@ -202,7 +202,7 @@ class StudyDefinition:
         return self.changed(document)
 
     def repeated(self, repetitions: int, is_meant: Callable[[Mapping[str, Any]], bool]) -> Self:
-        """Return the study with more repetitions of the cells whose labels satisfy `is_meant`."""
+        """Return the study with more repetitions of the runs whose labels satisfy `is_meant`."""
         study = copy.copy(self)
         model = self.model.model_copy(update={"repetitions": repetitions})
         runs = matrix.expand(model, self.columns, self.cells).runs
@@ -240,7 +240,7 @@ class StudyDefinition:
         return f"{runs} of {format_duration(self.model.duration)}"
 
 
-def _plain(value: object) -> Any:  # a value in a study's document
+def _plain(value: object) -> Any:  # noqa: ANN401  a value in a study's document
     """Return a value with its collections converted to the types of TOML."""
     if isinstance(value, Mapping):
         return {str(key): _plain(inner) for key, inner in value.items()}

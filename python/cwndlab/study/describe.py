@@ -51,7 +51,7 @@ def path_lines(facts: Sequence[Fact]) -> list[str]:
 
 
 def describe_study(study: StudyDefinition) -> list[str]:
-    """Return lines that describe the cells of a study; common settings are listed once."""
+    """Describe all combinations of levels of a study; common settings are listed once."""
     model = study.model
     runs = len(study.cells) * study.repetitions
     combinations = plural(len(study.cells), "combination")
@@ -80,7 +80,7 @@ def _flows_of(cell: Cell) -> list[str]:
 
 
 def _grouped(study: StudyDefinition, describe: Callable[[Cell], list[str]]) -> list[str]:
-    """Describe all cells; list cells with equal descriptions together."""
+    """Describe all combinations of levels; combinations with equal descriptions form a group."""
     groups: dict[tuple[str, ...], list[Cell]] = {}
     for cell in study.cells:
         groups.setdefault(tuple(describe(cell)), []).append(cell)
@@ -283,9 +283,9 @@ def _reorder(reorder: PathPart) -> str:
     match reorder.kind:
         case "late":
             share, delay = format_share(reorder.ppb), format_duration(reorder.delay_ns)
-            return f"{share} later by {delay}, at most one in {reorder.gap}"
+            return f"{share} of packets later by {delay}, at most one in {reorder.gap}"
         case "early":
-            return f"{format_share(reorder.ppb)} without delay, at most one in {reorder.gap}"
+            return f"{format_share(reorder.ppb)} not delayed, at most one in {reorder.gap}"
         case _:
             return "jitter changes the order"
 

@@ -1,4 +1,4 @@
-"""The document of one cell: the study's document with one combination of levels inserted."""
+"""The document of one combination of levels: the study's document with the levels inserted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HOST_KEYS = ("user_host", "server_host")
 
 @dataclass(slots=True)
 class Draft:
-    """A study's document into which the levels of one cell are inserted."""
+    """A study's document into which one combination of factor levels is inserted."""
 
     document: dict[str, Any]
     origins: dict[tuple[str, ...], KeyPath] = field(default_factory=dict)

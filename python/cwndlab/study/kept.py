@@ -37,7 +37,7 @@ _COLUMNS = ("cell", "scenario", "start_jitter_ns", "begin_within_ns", "server_ns
 
 @dataclass(frozen=True)
 class KeptScenarios:
-    """The scenarios in a results folder, by number of the cell."""
+    """The scenarios in a results folder, by number of the combination of levels (cell)."""
 
     folder: Path
 
@@ -48,7 +48,7 @@ class KeptScenarios:
         return cls(study_file.parent) if is_kept else None
 
     def resolved(self, cell: int, document: Mapping[str, Any]) -> Resolved:
-        """Return the stored scenario of a cell.
+        """Return the stored scenario of a combination of levels (cell).
 
         Args:
             cell: number of the cell.
@@ -76,7 +76,7 @@ class KeptScenarios:
 
     @cached_property
     def _rows(self) -> list[tuple[Any, ...]]:
-        import polars as pl  # imported only when a results folder is read
+        import polars as pl  # noqa: PLC0415  imported only when a results folder is read
 
         frame = pl.read_parquet(self.folder / SCENARIOS, memory_map=False)
         if "server_ns" not in frame.columns:  # older results folders do not contain this column
@@ -97,8 +97,8 @@ class KeptScenarios:
 
 
 def scenario_frame(cells: Iterable[Cell]) -> pl.DataFrame:
-    """Return a table of the scenarios of a study's cells, with seed 0."""
-    import polars as pl  # imported only when results are stored
+    """Return a table of the scenarios of all combinations of levels, with seed 0."""
+    import polars as pl  # noqa: PLC0415  imported only when results are stored
 
     rows = [
         (

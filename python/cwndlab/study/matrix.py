@@ -60,7 +60,7 @@ class Matrix:
 def build(
     document: Mapping[str, Any], source: Source, folder: Path, kept: KeptScenarios | None = None
 ) -> tuple[StudyModel, tuple[str, ...], tuple[Cell, ...]]:
-    """Return the study of a document, the names of its factors' columns, and its cells.
+    """Return a document's study, its factors' columns, and its combinations of levels (cells).
 
     Args:
         document: the study's document.
@@ -110,7 +110,7 @@ def _cells(
     folder: Path,
     kept: KeptScenarios | None,
 ) -> list[Cell]:
-    """Return the cells with the given labels and levels.
+    """Return the combinations of levels (cells) with the given labels.
 
     Raises:
         StudyError: some cells are invalid; the error lists each different problem once.
@@ -136,7 +136,7 @@ def _cells(
 
 
 def factor_labels(study: StudyModel, cells: Sequence[Cell]) -> dict[str, list[Label]]:
-    """Return the levels of each factor that occur in cells, by column, in the study's order."""
+    """Return the levels of each factor that occur in runs, by column, in the study's order."""
     return {
         column: [
             level.label
@@ -148,7 +148,7 @@ def factor_labels(study: StudyModel, cells: Sequence[Cell]) -> dict[str, list[La
 
 
 def expand(study: StudyModel, columns: tuple[str, ...], cells: tuple[Cell, ...]) -> Matrix:
-    """Return the runs of the cells, ordered by repetition and then by cell."""
+    """Return all runs, ordered by repetition and then by combination of levels."""
     own_seeds = not study.common_seeds
     runs = Runs(cells, study.repetitions, study.seed, has_own_seeds=own_seeds)
     return Matrix(columns, runs, cells)
@@ -165,7 +165,7 @@ def _validate(draft: Draft, source: Source) -> StudyModel:
 
 @dataclass(frozen=True, slots=True)
 class _Base:
-    """Settings that all cells of a study share."""
+    """Settings that all combinations of levels of a study share."""
 
     document: Mapping[str, Any]
     source: Source
@@ -227,7 +227,7 @@ def _with_stand_ins(resolved: Resolved) -> Scenario:
 
 
 def _check_distinct(cells: Sequence[Cell], columns: Mapping[str, str], source: Source) -> None:
-    """Refuse a study in which two cells describe the same run."""
+    """Refuse a study in which two combinations of levels describe the same run."""
     seen: dict[str, Cell] = {}
     for cell in cells:
         text = cell.resolved.scenario.to_json()

@@ -46,7 +46,7 @@ def place_in_study(
 
 def _in_chain(path: PathPart, document: Mapping[str, Any], inner: Sequence[str]) -> KeyPath:
     """Return the key of a link in a chain, or the key of the medium in this link."""
-    if len(inner) < 2:  # the path is `links` and a number
+    if len(inner) < 2:  # noqa: PLR2004  the path is `links` and a number
         return ("link",)
     number, rest = int(inner[1]), inner[2:]
     kind = path.links[number].kind

@@ -1,4 +1,4 @@
-"""The runs of a study: each repetition of each cell, with its seed and its result's key.
+"""The runs of a study: each repetition of each combination of levels, with its seed and key.
 
 A study may have too many runs to keep all scenarios in memory. Therefore, each scenario is created
 only when it is needed. The runs of a cell differ only in a few numbers, which are inserted into the
@@ -41,7 +41,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A repetition of a cell: the simulator's input, and the key of its result."""
+    """A repetition of one combination of levels: the simulator's input, and the result's key."""
 
     key: str
     cell: int
@@ -51,7 +51,7 @@ class Run:
     scenario_json: str
     """The canonical JSON of the run's scenario."""
     resolved: Resolved
-    """The scenario of the run's cell, with seed 0."""
+    """The scenario for the run's combination of levels, with seed 0."""
 
     @property
     def scenario(self) -> Scenario:
@@ -70,7 +70,7 @@ class Run:
 
 
 class Runs(Sequence[Run]):
-    """All runs of a study, ordered by repetition and then by cell.
+    """All runs of a study, ordered by repetition and then by combination of levels.
 
     Each repetition runs all cells, so changes over time affect all algorithms equally.
     """
@@ -83,7 +83,7 @@ class Runs(Sequence[Run]):
         *,
         has_own_seeds: bool = True,
     ) -> None:
-        """Prepare the runs of the given cells.
+        """Prepare the runs of the given combinations of levels.
 
         Seeds are derived from the study's seed and, if `has_own_seeds`, from the cell's channel.
         """
@@ -113,7 +113,7 @@ class Runs(Sequence[Run]):
 
 
 class _Template:
-    """The parts of a cell's JSON text from which the scenarios of its runs are assembled."""
+    """The parts of a combination's JSON text from which its scenarios are assembled."""
 
     def __init__(self, cell: Cell, number: int, study_seed: int, *, has_own_seeds: bool) -> None:
         self._cell = cell

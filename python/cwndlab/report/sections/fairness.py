@@ -45,7 +45,7 @@ def _fairness(setting: Setting) -> Content | None:
 def _shares(
     comparison: Comparison, contestant: str, flows: pl.DataFrame
 ) -> list[tuple[int, Interval]]:
-    """Return the mean goodput of each flow of a contestant."""
+    """Return the mean goodput of each flow of an algorithm."""
     runs = [run for run in comparison.runs[contestant] if run is not None]
     own = flows.filter(pl.col("run").is_in(runs))
     shares = []
@@ -57,12 +57,12 @@ def _shares(
 
 
 def _index(comparison: Comparison, contestant: str) -> Interval | None:
-    """Return Jain's fairness index over the flows of a contestant."""
+    """Return Jain's fairness index over the flows of an algorithm."""
     return comparison.interval(contestant, "jain_index")
 
 
 def _share_of_all(comparison: Comparison, contestant: str) -> Interval | None:
-    """Return the contestant's share of the total goodput, in per cent."""
+    """Return the algorithm's share of the total goodput, in per cent."""
     column = "goodput_mbit_s"
     together = sum(comparison.values[name][column] for name in comparison.contestants)
     shares = 100 * comparison.values[contestant][column] / together

@@ -42,7 +42,7 @@ def _methods(context: Context) -> Content | None:
 
 
 def _scenarios(setting: Setting) -> dict[str, Mapping[str, Any]]:
-    """Return the scenario of each contestant, by the contestant's name in the study."""
+    """Return the scenario of each compared algorithm, by the algorithm's name in the study."""
     factor = contestant_factor(setting.context.results)
     if any(factor not in each.labels for each in setting.set_ups):  # the factor does not vary
         names = map(setting.comparison.named, setting.comparison.contestants)

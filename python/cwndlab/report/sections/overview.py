@@ -9,7 +9,7 @@ from cwndlab.text.wording import percent
 
 
 def _overview(context: Context) -> Content | None:
-    if len(context.settings) < 2:  # a single setting needs no overview
+    if len(context.settings) < 2:  # noqa: PLR2004  a single setting needs no overview
         return None
     answer = None if context.together is None else render("answer.html", **said(context.together))
     rows = []

@@ -266,7 +266,7 @@ def finding(found: Sequence[SettingChange]) -> str:
 
 
 def _times(factor: float) -> str:
-    if factor < 2:  # for larger factors, "times" is clearer than per cent
+    if factor < 2:  # noqa: PLR2004  for larger factors, "times" is clearer than per cent
         return f"{100 * (factor - 1):.0f} %"
     return f"{format_number(factor, 2)} times"
 
@@ -316,7 +316,7 @@ def _causes(paper: Paper, context: Context) -> Content | None:
         return None
     settings = _settings(context)
     shown = [name for name in paper.figures[-1].variants if name in settings]
-    if len(shown) < 2:  # a difference requires two variants
+    if len(shown) < 2:  # noqa: PLR2004  a difference requires two variants
         return None
     names = dict.fromkeys(
         setting.name
