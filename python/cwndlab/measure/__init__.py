@@ -1,1 +1,1 @@
-"""Live measurement: a server (`cwndlab serve`), and studies that measure to and from it."""
+"""Measure on real networks: a server (`cwndlab serve`), and studies that exchange data with it."""

@@ -1,4 +1,4 @@
-"""Datagrams sent at a fixed rate alongside the data of a run."""
+"""Send datagrams at a fixed rate in parallel with the data of a run."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from cwndlab.measure.wire.address import Address
 
 _NS_PER_S = 10**9
-_DATAGRAM_BYTES = 172  # 20 ms of a G.711 call, with RTP's header
+_DATAGRAM_BYTES = 172  # 20 ms of a G.711 call, with RTP header
 _SHORTEST_NS = _NS_PER_S // 5
 
 
 class DatagramsBeside:
-    """Datagrams sent at a fixed rate during a run, like those of a call."""
+    """Datagrams at a fixed rate during a run, like the datagrams of a voice call."""
 
     def __init__(
         self,
@@ -34,14 +34,17 @@ class DatagramsBeside:
     ) -> None:
         """Prepare to send datagrams in each direction until the run ends.
 
-        Args: address: address of the server. session: the `id` of the run's session. bits_per_sec:
-        rate of the datagrams' content. duration_ns: duration of the run. directions: one or both
-        of `forward` and `reverse`.
+        Args:
+            address: address of the server.
+            session: `id` of the session of the run.
+            bits_per_sec: rate of the content of the datagrams.
+            duration_ns: duration of the run.
+            directions: one or both of `forward` and `reverse`.
         """
         self.rows: list[dict[str, Any]] = []
         self._address = address
         self._session = session
-        # They begin shortly before the data, and are over before the ends are asked what they saw.
+        # Datagrams begin shortly before the data, and end before the ends are asked for results.
         lasts_ns = max(duration_ns - _NS_PER_S, _SHORTEST_NS)
         self._requests = [
             DatagramTest.model_validate(
@@ -60,18 +63,18 @@ class DatagramsBeside:
         ]
 
     def __enter__(self) -> Self:
-        """Begin."""
+        """Begin to send datagrams in all directions."""
         for thread in self._threads:
             thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Wait until both directions have finished."""
+        """Wait until all directions have finished."""
         for thread in self._threads:
             thread.join()
 
     def frame(self, key: str) -> pl.DataFrame:
-        """Return one row for each direction."""
+        """Return a table with one row for each direction."""
         schema = {
             "run": pl.String,
             "direction": pl.String,
@@ -93,5 +96,5 @@ class DatagramsBeside:
             with Session(self._address, beside=self._session) as session:
                 row |= session.datagrams(request)
         except CwndlabError:
-            pass  # the row says that nothing is known
+            pass  # the row remains without values
         self.rows.append(row)

@@ -1,4 +1,4 @@
-"""Disturbances of a run: outages, repeated timeouts, a lost interface, a change of technology."""
+"""Find disturbances of a run: outages, repeated timeouts, lost interfaces, new technologies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cwndlab.imports.series import Series
 
 DEFAULT_OUTAGE_S = 3.0
-_DOUBLINGS = 3  # so many timeouts in a row are no single lost retransmission
+_DOUBLINGS = 3  # more timeouts in a row than a single lost retransmission causes
 
 FlagKind = Literal["outage", "timeouts", "interface", "technology"]
 _SCHEMA = {
@@ -30,28 +30,28 @@ _SCHEMA = {
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """A disturbance of a run, recorded with its results."""
+    """A disturbance of a run, which is recorded with the results of the run."""
 
     kind: FlagKind
     t_s: float
     what: str
     duration_s: float | None = None
     flow: int | None = None
-    """The flow that was disturbed; None for all flows."""
+    """Number of the disturbed flow; None if all flows were disturbed."""
 
     @property
     def is_outage(self) -> bool:
-        """Whether the network was unreachable; if so, the run may be repeated."""
+        """Whether the network was unreachable, so that the run may be repeated."""
         return self.kind != "technology"
 
 
 def flags_of(flow: int, series: Series, outage_s: float) -> list[Flag]:
-    """Return the periods in which nothing was acknowledged although data were in flight.
+    """Return the periods without acknowledgements although data were in flight.
 
     Args:
-        flow: the flow's number.
-        series: the time series of its sender.
-        outage_s: shortest silence that is returned.
+        flow: number of the flow.
+        series: time series of the sender of the flow.
+        outage_s: minimum duration of a period that is returned as an outage.
     """
     found = []
     for begin_s, end_s, backoff in _stalls(series):
@@ -75,7 +75,7 @@ def flag_frame(key: str, flags: Sequence[Flag]) -> pl.DataFrame:
 def _stalls(series: Series) -> list[tuple[float, float, int]]:
     """Return begin, end and timeout doublings of each period without acknowledgements."""
     acked, in_flight = series.columns.get("acked_bytes"), series.columns.get("unacked_pkts")
-    if acked is None or in_flight is None or len(series.t_s) < 2:  # noqa: PLR2004  a time between
+    if acked is None or in_flight is None or len(series.t_s) < 2:  # noqa: PLR2004  no interval
         return []
     backoff = np.nan_to_num(series.columns.get("backoff", np.zeros(len(acked))))
     moved = np.flatnonzero(np.diff(np.nan_to_num(acked)) > 0) + 1

@@ -1,8 +1,9 @@
-"""Measurements with `cwndlab live --via iperf3`: the far end runs `iperf3 --server` only.
+"""Measure with `cwndlab live --via iperf3`: the remote end runs only `iperf3 --server`.
 
-Each run is one test of iperf3's client; its output is read as in `cwndlab import`. iperf3 sets the
-algorithm at both ends, so if the study sets none for the data's sender, no algorithm is set.
-Not available: probes, the receiver's TCP state, and applications that iperf3 does not have.
+Each run is one test of the iperf3 client, whose output is read as in `cwndlab import`. iperf3 sets
+the algorithm at both ends. Therefore no algorithm is set if the study sets none for the sender of
+the data. Probes, the receiver's TCP state and applications that iperf3 does not offer are not
+available.
 """
 
 from __future__ import annotations
@@ -38,26 +39,26 @@ if TYPE_CHECKING:
 DEFAULT_PORT = 5201
 _PROGRAM = "iperf3"
 _CONNECT_S = 10
-_PATIENCE_S = 60  # for what a test needs beyond its time: a queue that empties, both ends' results
+_PATIENCE_S = 60  # beyond the duration: for emptying queues and exchanging results
 _NS_PER_S = 10**9
 _SHORTEST_INTERVAL_S, _LONGEST_INTERVAL_S = 0.1, 60.0
 
 
 def runs_via(matrix: Matrix) -> Matrix:
-    """Return a study's runs, with keys that differ from those used with `cwndlab serve`."""
+    """Return the runs of a study, with other keys than for runs with `cwndlab serve`."""
     return rekeyed(matrix, _PROGRAM)
 
 
 @dataclass(frozen=True, slots=True)
 class Iperf3:
-    """A plain iperf3 server."""
+    """An unmodified iperf3 server."""
 
     host: str
     port: int = DEFAULT_PORT
 
     @classmethod
     def parse(cls, text: str) -> Iperf3:
-        """Parse `HOST` or `HOST:PORT`; an IPv6 address before a port is in brackets."""
+        """Parse `HOST` or `HOST:PORT`; an IPv6 address before a port must be in brackets."""
         host, colon, port = text.rpartition(":")
         if not colon or (":" in host and not host.endswith("]")):
             return cls(text.strip("[]"))
@@ -67,11 +68,11 @@ class Iperf3:
         return cls(host.strip("[]"), int(port))
 
     def check(self, runs: Iterable[Run]) -> None:
-        """Check, before the first run, that iperf3 can make all runs.
+        """Check before the first run that iperf3 can execute all runs.
 
         Raises:
-            StudyError: iperf3 cannot make a run; the message names an alternative.
-            TransferFailedError: iperf3 is not installed on this machine.
+            StudyError: iperf3 cannot execute a run, or is not installed on this computer; the
+                message names a remedy.
         """
         if shutil.which(_PROGRAM) is None:
             msg = f"{_PROGRAM} is not installed here; for example: sudo apt-get install {_PROGRAM}"
@@ -79,18 +80,18 @@ class Iperf3:
         for run in runs:
             problem = _obstacle(run.scenario)
             if problem is not None:
-                msg = f"{problem}; use `cwndlab serve`, without --via {_PROGRAM}"
+                msg = f"{problem}; use `cwndlab serve` without --via {_PROGRAM}"
                 raise StudyError([msg])
 
     def measure(self, run: Run, sender_algorithm: str | None) -> MeasuredRun:
         """Measure one run.
 
         Args:
-            run: the run to make.
-            sender_algorithm: algorithm of the data's sender; None keeps its machine's default.
+            run: run to measure.
+            sender_algorithm: algorithm of the sender; None keeps the default of its computer.
 
         Raises:
-            AlgorithmMissingError: one end does not have the algorithm.
+            AlgorithmMissingError: the algorithm is missing at one end.
             ServerUnreachableError: no iperf3 server answers.
             TransferFailedError: the test failed.
         """
@@ -127,7 +128,7 @@ class Iperf3:
 
     def _ask(self, scenario: Scenario, sender_algorithm: str | None) -> bytes:
         try:
-            done = subprocess.run(  # noqa: S603  the program and its options are ours
+            done = subprocess.run(  # noqa: S603  program and options are fixed
                 self.command(scenario, sender_algorithm),
                 check=False,
                 stdin=subprocess.DEVNULL,
@@ -135,7 +136,7 @@ class Iperf3:
                 timeout=scenario.duration_ns / _NS_PER_S + _PATIENCE_S,
             )
         except subprocess.TimeoutExpired:
-            msg = "the transfer broke off: iperf3 did not finish in time; check the connection"
+            msg = "the transfer failed: iperf3 did not finish in time; check the connection"
             raise TransferFailedError(msg) from None
         if not done.stdout.strip():
             reason = done.stderr.decode(errors="replace").strip() or f"status {done.returncode}"
@@ -157,17 +158,17 @@ class Iperf3:
 
 
 def _obstacle(scenario: Scenario) -> str | None:
-    """Return why iperf3 cannot run a scenario; None if it can."""
+    """Return the reason why iperf3 cannot run a scenario; None if iperf3 can run it."""
     flows, path = scenario.flows, scenario.path
     application = flows[0].application
     obstacles = (
         (
             not isinstance(application, apps.Bulk | apps.Sized | apps.Paced),
-            f"iperf3 has no application {application.kind}",
+            f"iperf3 does not offer the application {application.kind}",
         ),
         (
             isinstance(application, apps.Paced) and application.bulk_for_ns > 0,
-            "iperf3 cannot change from bulk to paced data",
+            "iperf3 cannot change from bulk data to paced data during a flow",
         ),
         (
             any(_nature(flow) != _nature(flows[0]) for flow in flows),
@@ -175,7 +176,7 @@ def _obstacle(scenario: Scenario) -> str | None:
         ),
         (
             isinstance(application, apps.Sized) and len(flows) > 1,
-            "iperf3 divides a transfer's size among its flows",
+            "iperf3 divides the size of a transfer among its flows",
         ),
         (
             any(flow.start_ns or flow.stop_ns is not None for flow in flows),

@@ -1,4 +1,4 @@
-"""The command `preflight`: check both ends and the path before hours of measurement."""
+"""Implement the command `preflight`: check both ends and the path before a measurement."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 _ROUND_TRIPS = 10
 _DOUBT_S = 6.0
 _QUIET_S = 0.6
-_DATAGRAM_BYTES = 1_200  # with its headers below any path's MTU
+_DATAGRAM_BYTES = 1_200  # with headers smaller than the MTU of all usual paths
 _DATAGRAMS_NS = 5 * 10**9
 _FOREIGN_MBIT_S = 0.05
 _SHORT_QUEUE_PKTS = 100
 _LOW_WINDOW_MBIT_S = 100.0
 _SKEW_MS = 1_000.0
-# A buffer holds packets with their headers in memory: about half of it is window (tcp(7),
-# tcp_adv_win_scale 1).
+# A buffer stores packets with their bookkeeping data: about half of the buffer is usable as window
+# (tcp(7), tcp_adv_win_scale 1).
 _WINDOW_SHARE = 0.5
 
 
@@ -41,24 +41,24 @@ class ProxyError(CwndlabError):
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """One end with its algorithm, and the direction in which this end sends."""
+    """A sending end: its algorithm, and the direction of its data."""
 
     algorithm: str | None
-    """Algorithm; None for the default of the end's machine."""
+    """Algorithm of the sender; None for the default of its computer."""
     direction: str
-    """`forward`: the server sends."""
+    """`forward` if the server sends, `reverse` if the client sends."""
     is_named: bool = True
     """Whether the study sets the algorithm at the sending end."""
 
     @property
     def end(self) -> str:
-        """The end that sends."""
+        """Name of the sending end: `server` or `client`."""
         return "server" if self.direction == "forward" else "client"
 
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
-    """Facts about both ends and the path, and the findings from these facts."""
+    """Facts about both ends and the path, and findings that follow from the facts."""
 
     facts: Mapping[str, Any]
     findings: tuple[PathFinding, ...]
@@ -69,7 +69,7 @@ class Preflight:
         return any(finding.kind == "proxy" for finding in self.findings)
 
     def record(self) -> dict[str, Any]:
-        """Return the facts as stored in the results folder."""
+        """Return facts and findings in the format of the results folder."""
         return {**self.facts, "findings": [asdict(finding) for finding in self.findings]}
 
     def rows(self) -> list[dict[str, Any]]:
@@ -83,24 +83,24 @@ class Preflight:
         path = f"round trip {facts['round_trip_ms']:.3g} ms"
         if facts["clock_offset_ms"] is not None:
             path += (
-                f", the server's clock is off by {facts['clock_offset_ms']:+.0f} ms "
+                f", offset of the server's clock {facts['clock_offset_ms']:+.0f} ms "
                 f"(± {facts['clock_uncertainty_ms']:.0f} ms)"
             )
         path += f", path MTU {facts['client']['path']['path_mtu_bytes']} bytes"
         if not self.is_through_proxy:
-            path += ", no proxy seen"
+            path += ", no proxy detected"
         marks = {"note": "  ", "warning": "! ", "proxy": "! "}
         shown = [finding for finding in self.findings if with_notes or finding.kind != "note"]
         return [path, *(f"{marks[finding.kind]}{finding}" for finding in shown)]
 
 
 def look(session: Session, senders: Sequence[Sender] = ()) -> Preflight:
-    """Examine both ends and the path, during the session's turn; this takes a few seconds.
+    """Examine both ends and the path for a few seconds, while no other client measures.
 
     Raises:
-        TransferFailedError: the server was lost.
-        AlgorithmMissingError: an end lacks the algorithm of a sender; the message says how to
-            load the algorithm.
+        TransferFailedError: the connection to the server was lost.
+        AlgorithmMissingError: the algorithm of a sender is missing; the message explains how to
+            load it.
     """
     _try_algorithms(session, senders)
     round_trip_ms = _round_trip_ms(session)
@@ -119,7 +119,7 @@ def look(session: Session, senders: Sequence[Sender] = ()) -> Preflight:
 
 
 def measure_datagrams(session: Session, bits_per_sec: int) -> list[dict[str, Any]]:
-    """Measure loss and jitter of datagrams at a given rate; return a row for each direction.
+    """Measure loss and jitter of datagrams at a fixed rate; return a row per direction.
 
     Raises:
         TransferFailedError: the server refuses the rate, or UDP is blocked.
@@ -148,7 +148,7 @@ def measure_datagrams(session: Session, bits_per_sec: int) -> list[dict[str, Any
 
 
 def _try_algorithms(session: Session, senders: Sequence[Sender]) -> None:
-    """Check that each end can send as the study requires; report all problems together."""
+    """Check that each end can use its algorithm; report all missing algorithms together."""
     missing = []
     for end, name in sorted({(sender.end, sender.algorithm or "") for sender in senders}):
         if not name:
@@ -166,10 +166,10 @@ def _try_algorithms(session: Session, senders: Sequence[Sender]) -> None:
 
 
 def _round_trip_ms(session: Session) -> float:
-    """Measure the shortest round trip from application to application, over TCP.
+    """Measure the minimum round-trip time between the applications at both ends, over TCP.
 
-    If the result suggests a proxy, the measurement is repeated for some seconds: a cell's grants
-    or a busy machine may delay ten answers, but hardly all answers.
+    If the result suggests a proxy, the measurement is repeated for some seconds: the scheduler of a
+    cell or a busy computer may delay ten answers, but hardly all answers.
     """
     quickest_ms = min(_ask_ms(session)[0] for _ in range(_ROUND_TRIPS))
     until_s = time.monotonic() + _DOUBT_S
@@ -182,14 +182,14 @@ def _round_trip_ms(session: Session) -> float:
 
 
 def _ask_ms(session: Session) -> tuple[float, dict[str, Any]]:
-    """Request the server's view of the connection; return the request's duration and the view."""
+    """Request the server's view of the connection; return duration of the request, and view."""
     began_s = time.perf_counter()
     view: dict[str, Any] = session.ask(protocol.Describe())["path"]
     return 1e3 * (time.perf_counter() - began_s), view
 
 
 def _quiet_ends(session: Session) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Return both ends' facts, with the rates of other traffic on their interfaces."""
+    """Return facts about client and server, and rates of other traffic on their interfaces."""
     before = {"client": session.view(), "server": session.ask(protocol.Describe())["path"]}
     time.sleep(_QUIET_S)
     answer = session.ask(protocol.Describe())
@@ -211,7 +211,7 @@ def _rates_mbit_s(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[s
 
 
 def findings(facts: Mapping[str, Any], senders: Iterable[Sender]) -> list[PathFinding]:
-    """Return the findings that deserve attention."""
+    """Return the findings that follow from facts about both ends and the path."""
     client, server = facts["client"], facts["server"]
     found = compare_views(client["path"], server["path"], facts["round_trip_ms"])
     senders = list(senders)
@@ -224,7 +224,7 @@ def findings(facts: Mapping[str, Any], senders: Iterable[Sender]) -> list[PathFi
         found.append(
             PathFinding(
                 "warning",
-                "no answer over UDP, so pings under load and one-way delays will be missing",
+                "no answer over UDP, so probes under load and one-way delays will be missing",
                 "open the server's port for UDP too",
             )
         )
@@ -233,7 +233,7 @@ def findings(facts: Mapping[str, Any], senders: Iterable[Sender]) -> list[PathFi
             PathFinding(
                 "warning",
                 f"the clocks differ by {abs(facts['clock_offset_ms']) / 1e3:,.0f} s; one-way "
-                "delays are corrected, but periods of the day follow this machine's clock",
+                "delays are corrected, but periods of the day depend on this computer's clock",
                 "set both clocks: sudo timedatectl set-ntp true",
             )
         )
@@ -257,9 +257,9 @@ def _of_direction(
         found.append(
             PathFinding(
                 "warning",
-                f"{name}: the study sets the algorithm on the {far}, but here the {end} sends, "
+                f"{name}: the study sets the algorithm on the {far}, but the {end} sends the data, "
                 f"using {default}",
-                "results will not be attributed to an algorithm; to attribute them, set "
+                "results are not attributed to an algorithm unless the study sets "
                 'algorithm_on = "sender"',
             )
         )
@@ -274,7 +274,7 @@ def _of_direction(
                 PathFinding(
                     "warning",
                     f"{name}: the {what} of the {holder} limits a connection to {limit:.0f} Mbit/s",
-                    f"on the {holder}, raise the last number: sudo sysctl -w net.ipv4.{sysctl}="
+                    f"on the {holder}, increase the last number: sudo sysctl -w net.ipv4.{sysctl}="
                     "'4096 131072 33554432'",
                 )
             )
@@ -282,7 +282,7 @@ def _of_direction(
 
 
 def _limit_mbit_s(setting: str | None, round_trip_ms: float) -> float | None:
-    """Return the rate that a buffer's largest size allows: its size per round trip."""
+    """Return the highest rate that the largest size of a buffer permits per round trip."""
     if not setting:
         return None
     return int(setting.split()[-1]) * _WINDOW_SHARE * 8 / (round_trip_ms * 1e3)
@@ -303,9 +303,9 @@ def _of_interface(end: str, facts: Mapping[str, Any], *, sends: bool) -> list[Pa
         found.append(
             PathFinding(
                 "warning",
-                f"the queue of {name} on the {end} holds {queue} packets; this "
-                "queue will limit the sender before the network does",
-                f"unless you study this limit: sudo ip link set {name} txqueuelen 1000",
+                f"the queue of {name} on the {end} holds only {queue} packets and may "
+                "limit the sender before the network does",
+                f"unless you want this limit: sudo ip link set {name} txqueuelen 1000",
             )
         )
     foreign = facts["foreign_mbit_s"].get(end)
@@ -314,7 +314,7 @@ def _of_interface(end: str, facts: Mapping[str, Any], *, sends: bool) -> list[Pa
         found.append(
             PathFinding(
                 "warning",
-                f"other traffic on {name} of the {end} ({rates} Mbit/s)",
+                f"other traffic passes through {name} of the {end} ({rates} Mbit/s)",
                 "it disturbs the measurement; stop updates, synchronisation and other users",
             )
         )
@@ -322,7 +322,7 @@ def _of_interface(end: str, facts: Mapping[str, Any], *, sends: bool) -> list[Pa
 
 
 def _window(setting: str | None) -> str | None:
-    """Return the data in MB that a connection's largest buffer allows per round trip."""
+    """Return the data in MB that the largest size of a buffer permits per round trip."""
     if not setting:
         return None
     return f"{int(setting.split()[-1]) * _WINDOW_SHARE / 1e6:.2g} MB"

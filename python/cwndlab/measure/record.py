@@ -1,4 +1,4 @@
-"""`cwndlab link record`: record a real link as Mahimahi traces, one for each direction."""
+"""Record a real link as Mahimahi traces, one for each direction (`cwndlab link record`)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
     from cwndlab.measure.wire.client import Session
 
-_HEADER_BYTES = {4: 28, 6: 48}  # IP and UDP, by IP's version
+_HEADER_BYTES = {4: 28, 6: 48}  # IP and UDP, by IP version
 _NS_PER_S = 10**9
 _SHALLOW_MS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedDirection:
-    """One direction of a link."""
+    """Recording of one direction of a link."""
 
     direction: Direction
     per_ms: npt.NDArray[np.int64]
@@ -49,27 +49,27 @@ class RecordedDirection:
 
     @property
     def was_full(self) -> bool:
-        """Whether the link, not the sender, limited the rate."""
+        """Whether the link limited the rate, as opposed to the sender."""
         return self.lost_pct > 1 or self.highest_queueing_ms > _SHALLOW_MS
 
     def mahimahi(self) -> str:
-        """Return the trace: for each opportunity to send 1500 bytes, a line with its millisecond.
+        """Return the trace: one line with the time in ms for each opportunity to send 1500 bytes.
 
         Raises:
-            LinkError: nothing arrived.
+            LinkError: no data arrived.
         """
         opportunities = np.cumsum(self.per_ms) // PACKET_BYTES
         counts = np.diff(opportunities, prepend=0)
         stamps = np.repeat(np.arange(1, counts.size + 1), counts)
         if stamps.size == 0:
-            msg = f"{self.direction.title}: nothing arrived, so nothing was recorded"
+            msg = f"{self.direction.title}: no data arrived, so nothing was recorded"
             raise LinkError(msg)
         return "".join(f"{stamp}\n" for stamp in stamps)
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """Records of both directions, and the round-trip time of the empty path."""
+    """Recordings of both directions, and the round-trip time of the path without load."""
 
     directions: tuple[RecordedDirection, ...]
     round_trip_ms: float | None
@@ -78,12 +78,12 @@ class Recording:
         """Write `NAME-downlink.trace`, `NAME-uplink.trace` and the link `NAME.toml`.
 
         Raises:
-            LinkError: nothing arrived.
+            LinkError: no data arrived.
         """
         delay = "0 ms" if self.round_trip_ms is None else f"{self.round_trip_ms / 2:.3f} ms"
         document: dict[str, object] = {
             "title": f"recorded link {name.name}",
-            "description": "From cwndlab link record; delays are half of the shortest round trip.",
+            "description": "From cwndlab link record; delays are half of the minimum round trip.",
         }
         written = []
         for recorded in self.directions:
@@ -98,10 +98,12 @@ class Recording:
 
 
 def record(session: Session, duration_ns: int, most_bits_per_sec: int) -> Recording:
-    """Saturate one direction after the other for a given time, during the session's turn.
+    """Saturate one direction after the other, while no other client measures.
 
-    Args: session: session with the server. duration_ns: duration of each direction, not counting
-    the start, which is left out. most_bits_per_sec: highest sending rate.
+    Args:
+        session: session with the server.
+        duration_ns: duration of the recording of each direction, without the warm-up.
+        most_bits_per_sec: maximum sending rate.
 
     Raises:
         TransferFailedError: the server refuses the request, or UDP is blocked.

@@ -1,4 +1,4 @@
-"""The order of runs: places, periods of the day, and turns."""
+"""Order the runs of a live study by place, by period of the day, and in rotation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DAYS_AHEAD = 8
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A period on certain days; it passes midnight if its end is earlier than its beginning."""
+    """A period on certain days; a period whose end is earlier than its begin spans midnight."""
 
     begin: time
     end: time
@@ -28,14 +28,14 @@ class Period:
 
     @classmethod
     def of(cls, path: LivePath) -> Period:
-        """Return the period of a study; the whole day if the study names no period."""
+        """Return the period that a study names; without a period, return the whole day."""
         if path.period is None:
             return cls(time.min, time.max, path.days)
         begin, _, end = path.period.partition("-")
         return cls(time.fromisoformat(begin), time.fromisoformat(end), path.days)
 
     def day_of(self, now: datetime) -> date | None:
-        """Return the day on which the current period began; None outside the period."""
+        """Return the day on which the current period began; None if `now` is outside the period."""
         for day in (now.date(), now.date() - timedelta(days=1)):
             begin, end = self.on(day)
             if self._is_day(day) and begin <= now < end:
@@ -43,12 +43,12 @@ class Period:
         return None
 
     def on(self, day: date) -> tuple[datetime, datetime]:
-        """Return the period's beginning and end on a day."""
+        """Return begin and end of the period that begins on a day."""
         begin, end = datetime.combine(day, self.begin), datetime.combine(day, self.end)
         return begin, end if end > begin else end + timedelta(days=1)
 
     def next_begin(self, now: datetime) -> datetime:
-        """Return the next beginning of the period."""
+        """Return the next begin of the period after `now`."""
         days = (now.date() + timedelta(days=ahead) for ahead in range(_DAYS_AHEAD))
         return next(begin for day in days if self._is_day(day) and (begin := self.on(day)[0]) > now)
 
@@ -58,16 +58,16 @@ class Period:
 
 
 def path_of(run: Run) -> LivePath:
-    """Return the place and time of a run."""
+    """Return the path of a run, which states the place and the period of the run."""
     path = run.scenario.path
     if not isinstance(path, LivePath):
-        msg = "only studies of a real network are scheduled"
+        msg = "only studies on a real network can be scheduled"
         raise TypeError(msg)
     return path
 
 
 def in_turn(runs: Iterable[Run]) -> list[Run]:
-    """Return all runs, cycle by cycle; each cycle starts with a different variant.
+    """Return all runs, cycle by cycle; each cycle begins with a different variant.
 
     A network changes over minutes, so each cycle measures every variant once, and the order
     changes so that no variant always follows the same variant.
@@ -92,7 +92,7 @@ def _without_contestant(labels: Mapping[str, object]) -> tuple[tuple[str, object
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """A run that may begin now, or the time of the next run; neither if no run is left here."""
+    """A run that may begin now, or the time of the next run; both are None if no run is left."""
 
     run: Run | None = None
     at: datetime | None = None
@@ -101,11 +101,13 @@ class Next:
 def next_run(
     missing: Sequence[Run], place: str, now: datetime, done_on: Counter[tuple[int, date]]
 ) -> Next:
-    """Return the run that may begin now, or the time of the next run.
+    """Return the run that may begin at this place now, or the time of the next run.
 
-    Args: missing: runs that are not done, in order. place: the place of this machine. now: the
-    time by this machine's clock. done_on: number of runs of each cell that began in the same
-    period of a day.
+    Args:
+        missing: runs that are not finished, in order.
+        place: name of the place of this computer.
+        now: time by the clock of this computer.
+        done_on: for each cell and day, the number of runs in the period that began on this day.
     """
     waits = []
     for run in missing:

@@ -1,4 +1,4 @@
-"""Finished and missing runs of a campaign, for each cell."""
+"""Count the finished and missing runs of a live study, for each cell."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def status_rows(runs: Sequence[Run], folder: Path) -> list[dict[str, Any]]:
-    """Return one row for each cell: runs done and missing, failed attempts, disturbed runs."""
+    """Return one row per cell: finished and missing runs, failed attempts, disturbed runs."""
     kept = Folder.open(folder) if read_manifest(folder) else None
     entries = kept.history if kept else []
     done = set(kept.committed()) if kept else set()

@@ -1,4 +1,4 @@
-"""Conversion of the records of both ends of a transfer to the tables that all results use."""
+"""Convert the records of both ends of a transfer to the tables that all results use."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _COMPLETE = ("sized", "windowed_file", "request_response", "http", "sftp")
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRun:
-    """The files of a run, and its entry in the manifest."""
+    """Result files of a measured run, and facts, flags and attribution for its history entry."""
 
     files: dict[str, bytes]
     facts: dict[str, Any]
@@ -46,12 +46,15 @@ def measured(
     around: Surroundings | None = None,
     outage_s: float = DEFAULT_OUTAGE_S,
 ) -> MeasuredRun:
-    """Return a run's tables.
+    """Return the tables of a measured run.
 
-    Args: key: key of the run. scenario: the requested scenario. transfer: the records of
-    both ends. names: the study's name for the algorithm of each flow. around: records of
-    interface, radio and datagrams during the run. outage_s: shortest silence that counts as an
-    outage.
+    Args:
+        key: key of the run.
+        scenario: requested scenario.
+        transfer: records of both ends.
+        names: algorithm of each flow as the study names it, by flow number.
+        around: records of the interface and the radio during the run.
+        outage_s: minimum duration without acknowledgements that is an outage.
     """
     flags = [] if around is None else around.flags(transfer.began_ns)
     measurement = Measurement([], began_unix_s=transfer.began_ns / _NS_PER_S)
@@ -137,11 +140,11 @@ def _flow(
 def _first_to_act(
     flow: ScenarioFlow, sender: Mapping[str, Any], receiver: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Return the end that starts a transfer: the end that requests data, else the sender."""
+    """Return the end that starts a transfer: the requesting end, if any, else the sender."""
     match flow.application.kind:
         case "request_response":
             return receiver
-        case "http" | "sftp":  # the user's end asks, or announces what it sends
+        case "http" | "sftp":  # the user requests data or announces an upload
             return receiver if flow.direction == "forward" else sender
         case _:
             return sender
@@ -164,10 +167,10 @@ def _is_whole(flow: ScenarioFlow, receiver: Mapping[str, Any]) -> bool:
 def _goodput(
     receiver: Mapping[str, Any], start_ns: int, begin_ns: int, end_ns: int
 ) -> float | None:
-    """Return the rate read within the window; the transfer began at `start_ns`."""
+    """Return the receiver's rate between `begin_ns` and `end_ns`, from its samples."""
     if end_ns <= begin_ns or not receiver["at_ns"]:
         return None
-    # Samples come when their thread does; what is known of first and last byte is exact.
+    # Sampling times vary with the thread; the times of the first and last byte are exact.
     ended_ns = receiver["ended_ns"] or math.inf
     samples = zip(receiver["at_ns"], receiver["application_bytes"], strict=True)
     points = [(start_ns, 0), *(each for each in samples if start_ns < each[0] < ended_ns)]
@@ -187,14 +190,14 @@ def _rows(end: Mapping[str, Any], began_ns: int) -> list[dict[str, float | None]
 
 
 def _state(key: str, flow: int, end: str, result: Mapping[str, Any], began_ns: int) -> pl.DataFrame:
-    """Return the TCP state of one end, as reported by its kernel."""
+    """Return the TCP state at one end of a flow over time, as the kernel reported it."""
     t_s = (np.asarray(result["at_ns"], dtype=np.int64) - began_ns) / _NS_PER_S
     told = {"application_bytes": result["application_bytes"], **result["info"]}
     return state_frame(key, flow, end, t_s, told)
 
 
 def _probes(key: str, transfer: Transfer, offset_ns: int) -> pl.DataFrame:
-    """Return round-trip times under load, and one-way delays if the clocks' offset is known."""
+    """Return round-trip times and one-way delays of probes under load."""
     probes = transfer.probes
     there = [probe.received_there_ns - offset_ns - probe.sent_ns for probe in probes]
     back = [probe.received_ns - (probe.answered_there_ns - offset_ns) for probe in probes]

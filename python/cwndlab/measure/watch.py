@@ -1,4 +1,4 @@
-"""Live view of this machine's transfers: rates, round trips and windows of the last minute."""
+"""Watch this computer's transfers: rates, round-trip times and windows of the last minute."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 INTERVAL_S = 0.25
 SPAN_S = 60.0
-_LEAST_MBIT_S = 0.05  # less is chatter
+_LEAST_MBIT_S = 0.05  # slower connections are not shown
 _RECENT_S = 3.0
 _KEPT = int(SPAN_S / INTERVAL_S) + 1
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Values of a connection, or of the interface, over one interval."""
+    """Values of a connection or an interface over one interval."""
 
     at_s: float
     down_mbit_s: float
@@ -42,14 +42,14 @@ class Moment:
 
 @dataclass(slots=True)
 class Track:
-    """Samples of a connection, or of the interface."""
+    """Values of a connection or an interface over time."""
 
     name: str
     algorithm: str = ""
     moments: deque[Moment] = field(default_factory=lambda: deque(maxlen=_KEPT))
 
     def recent_mbit_s(self, now_s: float) -> float:
-        """Return the highest rate of the last seconds."""
+        """Return the highest rate in the last three seconds."""
         recent = (m.mbit_s for m in self.moments if m.at_s >= now_s - _RECENT_S)
         return max(recent, default=0.0)
 
@@ -69,7 +69,7 @@ class Watch:
         see_links: Callable[[], list[dict[str, Any]]] = netlink.links,
         see_connections: Callable[[], list[Connection]] = connections,
     ) -> None:
-        """Watch an interface; the busiest one if no name is given."""
+        """Watch the named interface; without a name, watch the busiest interface."""
         self._wanted = interface
         self._see_links = see_links
         self._see_connections = see_connections
@@ -81,7 +81,7 @@ class Watch:
         self.interfaces: dict[str, Track] = {}
 
     def look(self, at_s: float | None = None) -> None:
-        """Take a sample."""
+        """Take a sample of all interfaces and connections."""
         self.now_s = time.monotonic() if at_s is None else at_s
         links = {link["name"]: link for link in self._see_links()}
         seen = {connection.cookie: connection for connection in self._see_connections()}
@@ -102,11 +102,11 @@ class Watch:
         }
 
     def has_interface(self, name: str) -> bool:
-        """Return whether the machine has an interface with this name."""
+        """Return whether this computer has an interface with this name."""
         return name in self._links
 
     def interface(self) -> Track | None:
-        """The interface that is shown."""
+        """Return the values of the watched interface; None if it does not exist."""
         if self._wanted is not None:
             return self.interfaces.get(self._wanted)
         busy = [track for name, track in self.interfaces.items() if name != "lo"]
@@ -114,7 +114,7 @@ class Watch:
         return max(tracks, key=_moved, default=None)
 
     def running(self, most: int) -> list[Track]:
-        """Return connections that moved data in the displayed period, current ones first."""
+        """Return the busiest connections of the last minute, sorted by their start."""
         tracks = [track for track in self.tracks.values() if _peak(track) >= _LEAST_MBIT_S]
         busiest = sorted(tracks, key=lambda track: -track.recent_mbit_s(self.now_s))[:most]
         return sorted(busiest, key=lambda track: track.moments[0].at_s)

@@ -84,11 +84,11 @@ def test_the_command_is_what_one_would_type(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "complaint"),
     [
-        ({"application": 'kind = "on_off"\non = "1 s"\noff = "1 s"'}, "no application on_off"),
+        ({"application": 'kind = "on_off"\non = "1 s"\noff = "1 s"'}, "the application on_off"),
         ({"warm_up": "500 ms"}, "whole seconds"),
         (
             {"application": 'kind = "sized"\nbytes = "1 MB"', "flows": "2"},
-            "divides a transfer's size",
+            "divides the size of a transfer",
         ),
     ],
 )

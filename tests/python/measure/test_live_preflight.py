@@ -104,7 +104,7 @@ def test_two_ends_of_one_connection_agree(found: Preflight) -> None:
     text = "\n".join(found.lines())
     assert "downlink: the server sends, using reno" in text
     assert "uplink: the client sends, using reno" in text
-    assert "no proxy seen" in text
+    assert "no proxy detected" in text
     (interface,) = (row for row in found.rows() if row["end"] == "interface")
     assert (interface["client"], interface["server"]) == ("lo", "lo")
 
@@ -118,7 +118,7 @@ def test_a_proxy_is_seen_by_the_clocks_of_both_connections() -> None:
     assert found.is_through_proxy
     text = "\n".join(found.lines())
     assert "a proxy on the path terminates TCP connections" in text
-    assert "timestamps come from different clocks" in text
+    assert "come from different clocks" in text
     assert "comparisons of algorithms are meaningless" in text
     assert "no answer over UDP" in text  # the proxy takes TCP only
 
@@ -235,9 +235,9 @@ def views() -> tuple[dict[str, Any], dict[str, Any]]:
 @pytest.mark.parametrize(
     ("end", "key", "value", "evidence"),
     [
-        ("client", "clock_ms", 2**31, "timestamps come from different clocks"),
-        ("server", "has_timestamps", False, "only one end has timestamps"),
-        ("server", "sending_scale", 2, "windows have different scales"),
+        ("client", "clock_ms", 2**31, "come from different clocks"),
+        ("server", "has_timestamps", False, "only one end uses TCP timestamps"),
+        ("server", "sending_scale", 2, "the two ends see different window scales"),
         ("client", "rtt_ms", 3.0, "client's acknowledgements return after 3 ms"),
         ("server", "rtt_ms", 4.0, "server's acknowledgements return after 4 ms"),
     ],
@@ -267,9 +267,9 @@ def test_firewalls_and_tunnels_are_told_from_proxies() -> None:
         "as in tunnels and mobile networks"
     }
     whole = [str(finding) for finding in compare_views(client, server, 21.5)]
-    assert "a firewall on the path rewrites sequence numbers, which is harmless" in whole
+    assert "a firewall on the path rewrites sequence numbers; this is harmless" in whole
     server["syn"]["has_sack"] = False
-    assert "a middlebox removes selective acknowledgements" in str(
+    assert "a middlebox disables selective acknowledgements" in str(
         compare_views(client, server)[-1]
     )
 
@@ -320,10 +320,10 @@ def test_what_stands_out_says_what_to_do(found: Preflight) -> None:
     assert "timedatectl" in text
     # 212,992 bytes, half of them window: 21 Mbit/s at 40 ms.
     assert "receive window of the client limits a connection to 21 Mbit/s" in text
-    assert "queue of wwan0 on the client holds 3 packets" in text
+    assert "queue of wwan0 on the client holds only 3 packets" in text
     assert "txqueuelen" in text
-    assert "other traffic on wwan0 of the client (3.20 in, 0.01 out Mbit/s)" in text
-    assert "sets the algorithm on the client, but here the server sends" in text
+    assert "other traffic passes through wwan0 of the client (3.20 in, 0.01 out Mbit/s)" in text
+    assert "sets the algorithm on the client, but the server sends the data" in text
     assert 'algorithm_on = "sender"' in text
 
 

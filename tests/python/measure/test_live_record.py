@@ -169,7 +169,7 @@ def test_a_trace_has_a_line_for_each_1500_bytes(tmp_path: Path) -> None:
     assert "home-downlink.trace" in link.read_text(encoding="utf-8")
     assert str(tmp_path) not in link.read_text(encoding="utf-8"), "the folder may be moved"
     assert preset.reverse_link is not None
-    with pytest.raises(LinkError, match="uplink: nothing arrived"):
+    with pytest.raises(LinkError, match="uplink: no data arrived"):
         RecordedDirection(Direction.UPLINK, np.array([0, 0]), 5, 0, 0).mahimahi()
 
 

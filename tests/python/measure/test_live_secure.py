@@ -134,7 +134,7 @@ def test_who_stands_in_between_cannot_pass_the_proof_of_the_token_on(
     known = KnownServers(tmp_path / "known")
     with (
         in_between(address.port, tmp_path / "its.key") as port,
-        pytest.raises(ProtocolError, match="a proxy answers instead of the server"),
+        pytest.raises(ProtocolError, match="a proxy answers in place of the server"),
         Session(Address(HOST, port, TOKEN, known=known)),
     ):
         pass

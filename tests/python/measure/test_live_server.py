@@ -396,5 +396,5 @@ def test_a_name_without_an_address_is_asked_for_its_spelling(
 
     monkeypatch.setattr(socket, "create_connection", unknown)
     wrong = Address("sever.example", 5209, TOKEN)
-    with pytest.raises(ServerUnreachableError, match=r"sever\.example .*; check the spelling"):
+    with pytest.raises(ServerUnreachableError, match=r"sever\.example .*; check the name"):
         Session(wrong).__enter__()

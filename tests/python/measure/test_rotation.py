@@ -70,7 +70,7 @@ def test_hosts_that_remember_spare_themselves_the_overshoot(tmp_path: Path) -> N
     [
         ({"rotation": ["westwood", "cubic", "westwood"]}, "westwood appears twice in the rotation"),
         ({"rotation": ["westwood", "cubic", "cubick"]}, "cubick.*did you mean cubic"),
-        ({"rotation": ["cubic", "bic"]}, "the rotation lacks westwood; add it"),
+        ({"rotation": ["cubic", "bic"]}, "the rotation does not contain westwood; add it"),
         (
             {
                 "rotation": ["cubic"],
@@ -78,7 +78,7 @@ def test_hosts_that_remember_spare_themselves_the_overshoot(tmp_path: Path) -> N
                 "flows": None,
                 "flow": [{"algorithm": "cubic"}],
             },
-            'a rotation needs an "algorithm" of the study, but none is set',
+            'a study with a "rotation" must also set "algorithm"',
         ),
     ],
 )

@@ -100,9 +100,9 @@ def test_a_damaged_log_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("worse", "words"),
     [
-        (replace(GOOD, rtt_p95_ms=130.0), "95th percentile RTT is 130 ms, baseline: 50 ms"),
-        (replace(GOOD, goodput_mbit_s=3.0), "goodput is 3 Mbit/s, baseline: 10 Mbit/s"),
-        (replace(GOOD, retransmitted_pct=6.0), "6.0 % is retransmitted, baseline: 0.1 %"),
+        (replace(GOOD, rtt_p95_ms=130.0), "95th percentile RTT is 130 ms (baseline: 50 ms)"),
+        (replace(GOOD, goodput_mbit_s=3.0), "goodput is 3 Mbit/s (baseline: 10 Mbit/s)"),
+        (replace(GOOD, retransmitted_pct=6.0), "6.0 % are retransmitted (baseline: 0.1 %)"),
     ],
 )
 def test_harm_ends_the_trial_in_its_period(
@@ -176,7 +176,7 @@ def test_a_wrong_prefix_is_refused_with_an_example(text: str) -> None:
 
 
 def test_an_algorithm_that_the_kernel_lacks_is_refused_and_not_loaded() -> None:
-    with pytest.raises(SettingError, match="a trial loads nothing"):
+    with pytest.raises(SettingError, match="this kernel does not contain none-such"):
         require_algorithms(("none-such",))
 
 

@@ -1,1 +1,1 @@
-"""The machine: its interfaces, radio and clock, and its view of a connection."""
+"""Observe this computer: its network interfaces, radio, clock and TCP connections."""

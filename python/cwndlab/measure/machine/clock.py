@@ -1,4 +1,4 @@
-"""The clock of all measurements: it counts from 1970 and never goes back while it runs."""
+"""The clock of all measurements: it counts from 1970 and is never set back."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ _SINCE_1970_NS = time.time_ns() - time.monotonic_ns()
 
 
 def now_ns() -> int:
-    """Now."""
+    """Return the current time in nanoseconds since 1970."""
     return _SINCE_1970_NS + time.monotonic_ns()

@@ -1,4 +1,4 @@
-"""Requests to Linux's netlink for use in measurements (rtnetlink(7), sock_diag(7))."""
+"""Send requests to Linux's netlink for measurements (rtnetlink(7), sock_diag(7))."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HEADER = struct.Struct("=IHHII")  # length, type, flags, sequence, port
 _ATTRIBUTE = struct.Struct("=HH")
 _REQUEST, _DUMP = 0x1, 0x300
 _ERROR, _DONE = 2, 3
-_ATTRIBUTE_TYPE = 0x3FFF  # without the flags of nesting and byte order
+_ATTRIBUTE_TYPE = 0x3FFF  # mask without the flags for nesting and byte order
 _ANSWER_BYTES = 1 << 18
 
 _GET_LINK, _GET_ROUTE, _GET_QDISC = 18, 26, 38
@@ -24,7 +24,7 @@ _ROUTE = struct.Struct("=BBBBBBBBI")
 _QDISC = struct.Struct("=BxxxiIII")
 _ROUTE_DESTINATION, _ROUTE_INTERFACE = 1, 4
 _LINK_NAME, _LINK_MTU, _LINK_QDISC, _LINK_QUEUE, _LINK_STATE, _LINK_COUNTERS = 3, 4, 6, 13, 16, 23
-_STATES_UP = (0, 6)  # without a notion of it, and up (RFC 2863)
+_STATES_UP = (0, 6)  # "unknown" and "up" (RFC 2863)
 _COUNTERS = (
     "rx_pkts",
     "tx_pkts",
@@ -43,10 +43,10 @@ Attributes = dict[int, bytes]
 
 
 def ask(family: int, kind: int, body: bytes, *, is_dump: bool = False) -> Iterator[bytes]:
-    """Return the messages that answer a request, without their headers.
+    """Yield the messages that answer a request, without their headers.
 
     Raises:
-        OSError: the kernel refuses the request, or has no netlink.
+        OSError: the kernel refuses the request, or does not support netlink.
     """
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, family) as link:
         flags = _REQUEST | (_DUMP if is_dump else 0)
@@ -69,7 +69,7 @@ def ask(family: int, kind: int, body: bytes, *, is_dump: bool = False) -> Iterat
 
 
 def attributes(content: bytes) -> Attributes:
-    """Return the attributes after a message's fixed part."""
+    """Return the attributes in `content`, which follow the fixed part of a message."""
     found = {}
     while len(content) >= _ATTRIBUTE.size:
         length, kind = _ATTRIBUTE.unpack_from(content)
@@ -81,7 +81,7 @@ def attributes(content: bytes) -> Attributes:
 
 
 def interface_to(address: str) -> int | None:
-    """Return the index of the interface towards an address; None if there is no route."""
+    """Return the index of the interface on the route to an address; None without a route."""
     packed = ipaddress.ip_address(address.partition("%")[0]).packed
     family = socket.AF_INET if len(packed) == 4 else socket.AF_INET6  # noqa: PLR2004  bytes of IPv4
     head = _ROUTE.pack(family, 8 * len(packed), 0, 0, 0, 0, 0, 0, 0)
@@ -100,7 +100,7 @@ def link(index: int) -> dict[str, Any]:
     """Return name, MTU, queue length, queueing discipline, state and counters of an interface.
 
     Raises:
-        OSError: there is no interface with this index.
+        OSError: no interface has this index.
     """
     head = _LINK.pack(0, 0, index, 0, 0)
     answer = next(iter(ask(socket.NETLINK_ROUTE, _GET_LINK, head)), b"")
@@ -119,14 +119,14 @@ def _link(found: Attributes) -> dict[str, Any]:
 
 
 def links() -> list[dict[str, Any]]:
-    """Return all interfaces, each as `link` returns it."""
+    """Return a description of each interface, in the format of `link`."""
     head = _LINK.pack(0, 0, 0, 0, 0)
     answers = ask(socket.NETLINK_ROUTE, _GET_LINK, head, is_dump=True)
     return [_link(attributes(answer[_LINK.size :])) for answer in answers]
 
 
 def qdisc_limit_pkts(index: int) -> int | None:
-    """Return the limit in packets of an interface's root queue; None if it is not reported."""
+    """Return the packet limit of an interface's root queue; None if it is not reported."""
     head = _QDISC.pack(0, index, 0, _ROOT, 0)
     try:
         for answer in ask(socket.NETLINK_ROUTE, _GET_QDISC, head, is_dump=True):
@@ -145,7 +145,7 @@ def _counters(content: bytes) -> dict[str, int]:
 
 
 def _limit(kind: str, options: bytes) -> int | None:
-    if kind == "pfifo" and len(options) >= 4:  # noqa: PLR2004  a whole number
+    if kind == "pfifo" and len(options) >= 4:  # noqa: PLR2004  32 bits
         return _whole(options)
     place = _LIMIT_OPTION.get(kind)
     value = None if place is None else attributes(options).get(place)

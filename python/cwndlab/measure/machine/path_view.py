@@ -1,10 +1,10 @@
-"""Detecting middleboxes from the differences between both ends' views of a connection.
+"""Detect middleboxes from differences between the views of a connection at its two ends.
 
-A proxy that terminates TCP replaces one connection with two. Each end then measures only its own
-part, and the server's algorithm does not act on the radio link, so every comparison is
-meaningless. A proxy is detected by properties that it cannot preserve: the clock of TCP timestamps
-(which either end can read without root), the window scales, and round trips that are too short for
-the whole path.
+A proxy that terminates TCP replaces one connection with two. Each end then measures only its
+connection to the proxy, and the server's algorithm does not control the data on the radio link;
+therefore comparisons of algorithms are meaningless. A proxy reveals itself by properties that it
+cannot preserve: the clock of TCP timestamps (which both ends can read without root privileges), the
+window scales, and round-trip times that are too short for the whole path.
 """
 
 from __future__ import annotations
@@ -44,25 +44,25 @@ View = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class PathFinding:
-    """A property of the path that should be known before hours of measurement."""
+    """A property of the path that users should know before hours of measurement."""
 
     kind: Literal["note", "warning", "proxy"]
     what: str
     remedy: str = ""
 
     def __str__(self) -> str:
-        """Return the finding and its remedy in one line."""
+        """Return the finding, and its remedy if it has one, in one line."""
         return f"{self.what}; {self.remedy}" if self.remedy else self.what
 
 
 def save_syns(listener: socket.socket) -> None:
-    """Make a listening socket save the SYN of each connection."""
+    """Configure a listening socket to save the SYN of each connection."""
     with contextlib.suppress(OSError):
         listener.setsockopt(socket.IPPROTO_TCP, _SAVE_SYN, 1)
 
 
 def saved_syn(connection: socket.socket) -> View | None:
-    """Return the SYN as received by this machine; None if the system did not save it."""
+    """Return the SYN that this computer received; None if the kernel did not save it."""
     try:
         raw = connection.getsockopt(socket.IPPROTO_TCP, _SAVED_SYN, _SYN_BYTES)
     except OSError:
@@ -71,10 +71,10 @@ def saved_syn(connection: socket.socket) -> View | None:
 
 
 def read_syn(raw: bytes) -> View | None:
-    """Return sequence number and options of a SYN; None if the packet is not a SYN."""
+    """Return TTL, sequence number and options of a SYN; None if the packet is too short."""
     if len(raw) < _TCP_HEADER_BYTES:
         return None
-    is_ipv6 = raw[0] >> 4 == 6  # noqa: PLR2004  the version of IP
+    is_ipv6 = raw[0] >> 4 == 6  # noqa: PLR2004  version of IP
     segment = raw[_IPV6_HEADER_BYTES if is_ipv6 else (raw[0] & 0xF) * 4 :]
     if len(segment) < _TCP_HEADER_BYTES:
         return None
@@ -90,7 +90,7 @@ def read_syn(raw: bytes) -> View | None:
 
 
 def initial_sequence(connection: socket.socket) -> int | None:
-    """Return the sequence number of our SYN, for a connection without sent data; needs root."""
+    """Return the sequence number of our SYN, before data are sent; needs root privileges."""
     tcp = socket.IPPROTO_TCP
     try:
         connection.setsockopt(tcp, _REPAIR, 1)
@@ -107,7 +107,7 @@ def initial_sequence(connection: socket.socket) -> int | None:
 
 
 def view_of(connection: socket.socket) -> View:
-    """Read TCP_INFO of a connection, and the interface that its packets leave through."""
+    """Return this end's view of a connection: TCP_INFO, TCP options and network interface."""
     info = tcp_info.decode(tcp_info.read(connection))
     scales = info["window_scales"]
     has_timestamps = bool(info["options"] & _HAS_TIMESTAMPS)
@@ -120,12 +120,12 @@ def view_of(connection: socket.socket) -> View:
         "sending_scale": scales & 0xF,
         "receiving_scale": scales >> 4,
         "mss_bytes": info["snd_mss"],
-        # The kernel takes what timestamps need off what it announced.
+        # The kernel has subtracted the bytes of the timestamp option from the announced MSS.
         "advertised_mss_bytes": info["advmss"] + (_TIMESTAMPS_BYTES if has_timestamps else 0),
         "path_mtu_bytes": info["pmtu"],
         "rtt_ms": info["min_rtt_us"] / 1e3 if info.get("min_rtt_us", 0) < 2**32 - 1 else None,
         "interface": None if name is None else describe_interface(name),
-        # Last: however long all this took, the clock above was not read later.
+        # Last, so that "clock_ms" was certainly read before this time.
         "at_ns": now_ns(),
     }
 
@@ -133,12 +133,13 @@ def view_of(connection: socket.socket) -> View:
 def compare_views(
     client: Mapping[str, Any], server: Mapping[str, Any], round_trip_ms: float | None = None
 ) -> list[PathFinding]:
-    """Find middleboxes between the two ends of a connection.
+    """Return findings on middleboxes between the two ends of a connection.
 
     Args:
-        client: the client's view, with `sequence`, and the time for connecting as `opened_ms`.
-        server: the server's view, with the `syn` that the server received.
-        round_trip_ms: the shortest round trip from application to application.
+        client: view of the client, with `sequence`, and with the duration of connecting in
+            `opened_ms`.
+        server: view of the server, with the SYN that the server received in `syn`.
+        round_trip_ms: minimum round-trip time between the applications at both ends.
     """
     found = [*_split(client, server, round_trip_ms)]
     if found:
@@ -147,7 +148,7 @@ def compare_views(
     if _differ(client.get("sequence"), syn.get("sequence")):
         found.append(
             PathFinding(
-                "note", "a firewall on the path rewrites sequence numbers, which is harmless"
+                "note", "a firewall on the path rewrites sequence numbers; this is harmless"
             )
         )
     mss = syn.get("mss_bytes")
@@ -158,8 +159,8 @@ def compare_views(
         found.append(
             PathFinding(
                 "warning",
-                "a middlebox removes selective acknowledgements",
-                "loss recovery is slower without them; try another --port",
+                "a middlebox disables selective acknowledgements",
+                "without SACK, loss recovery is slower; try another --port",
             )
         )
     return found
@@ -168,7 +169,7 @@ def compare_views(
 def _split(
     client: Mapping[str, Any], server: Mapping[str, Any], round_trip_ms: float | None
 ) -> list[PathFinding]:
-    """Return evidence of two connections in place of one."""
+    """Return a finding if a proxy has replaced one connection with two."""
     syn = server.get("syn") or {}
     evidence = _in_handshake(client, server, syn)
     if round_trip_ms is not None:
@@ -183,7 +184,7 @@ def _split(
         PathFinding(
             "proxy",
             f"a proxy on the path terminates TCP connections: {', '.join(evidence)}",
-            "beyond the proxy, its congestion control is used, so comparisons of algorithms are "
+            "the proxy uses its own congestion control, so comparisons of algorithms are "
             "meaningless; try another port (cwndlab serve --port 443), or measure through a "
             "tunnel over UDP such as WireGuard",
         )
@@ -199,21 +200,21 @@ def _in_handshake(
         passed_ms = (clock_ms - stamp_ms) & 0xFFFF_FFFF
         known_ms = client["opened_ms"] + (client["at_ns"] - client["opened_ns"]) / 1e6
         if min(passed_ms, 2**32 - passed_ms) > known_ms + _CLOCK_TOLERANCE_MS:
-            evidence.append("the ends' timestamps come from different clocks")
+            evidence.append("the TCP timestamps at the two ends come from different clocks")
     if client["has_timestamps"] != server["has_timestamps"]:
-        evidence.append("only one end has timestamps")
+        evidence.append("only one end uses TCP timestamps")
     if (client["sending_scale"], client["receiving_scale"]) != (
         server["receiving_scale"],
         server["sending_scale"],
     ):
-        evidence.append("the ends' windows have different scales")
+        evidence.append("the two ends see different window scales")
     return evidence
 
 
 def too_quick(
     client: Mapping[str, Any], server: Mapping[str, Any], round_trip_ms: float
 ) -> list[str]:
-    """Return evidence of data acknowledged sooner than the shortest round trip allows."""
+    """Return evidence that data are acknowledged faster than the minimum round-trip time."""
     evidence = []
     for end, view in (("client", client), ("server", server)):
         rtt_ms = view.get("rtt_ms")
@@ -240,7 +241,7 @@ def _options(content: bytes) -> dict[int, bytes]:
             at += 1
             continue
         length = content[at + 1] if at + 1 < len(content) else 0
-        if length < 2 or at + length > len(content):  # noqa: PLR2004  kind and length
+        if length < 2 or at + length > len(content):  # noqa: PLR2004  bytes of kind and length
             break
         found[content[at]] = content[at + 2 : at + length]
         at += length

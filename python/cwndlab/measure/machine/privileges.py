@@ -1,8 +1,8 @@
-"""Dropping root once a port is open, except for the one capability that the server needs.
+"""Drop root privileges after a port is open, except one capability that the server needs.
 
-The process keeps CAP_NET_ADMIN, which allows the choice of any algorithm of the kernel
-(net/ipv4/tcp_cong.c, `tcp_set_congestion_control`). It keeps no other privilege of root and cannot
-regain any privilege.
+The process keeps CAP_NET_ADMIN, which permits it to choose any congestion control algorithm of the
+kernel (net/ipv4/tcp_cong.c, `tcp_set_congestion_control`). It keeps no other privilege of root and
+cannot regain privileges.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Sets(ctypes.Structure):
 
 
 def unprivileged_user(name: str | None) -> pwd.struct_passwd:
-    """Return the user to switch to: the named one, the caller of sudo, or nobody.
+    """Return the user to switch to: the user `name`, else the caller of sudo, else "nobody".
 
     Raises:
         PrivilegeError: the user does not exist, or is root.
@@ -46,18 +46,18 @@ def unprivileged_user(name: str | None) -> pwd.struct_passwd:
     try:
         user = pwd.getpwnam(wanted)
     except KeyError:
-        msg = f"there is no user {wanted} on this machine; name another user with --user"
+        msg = f"no user {wanted} exists on this computer; name another user with --user"
         raise PrivilegeError(msg) from None
     if user.pw_uid == 0:
         if name is None:
             return pwd.getpwnam("nobody")
-        msg = "--user root would keep root's rights; name another user"
+        msg = "--user root would keep root privileges; name another user"
         raise PrivilegeError(msg)
     return user
 
 
 def drop_root(user: pwd.struct_passwd) -> None:
-    """Switch to a user who may choose any algorithm, in this thread and in threads that it starts.
+    """Switch this thread and threads that it starts to a user who may choose any algorithm.
 
     Raises:
         PrivilegeError: the system refuses the switch.
@@ -66,7 +66,7 @@ def drop_root(user: pwd.struct_passwd) -> None:
     has_net_admin = bool(_permitted(libc) & 1 << _NET_ADMIN)
     for capability in range(_LAST + 1):
         if capability != _NET_ADMIN:
-            libc.prctl(_DROP_BOUND, capability, 0, 0, 0)  # those that a kernel lacks are refused
+            libc.prctl(_DROP_BOUND, capability, 0, 0, 0)  # refused if the kernel does not know it
     _call(libc.prctl, _KEEP_CAPABILITIES, 1, 0, 0, 0)
     try:
         os.setgroups([])
@@ -81,7 +81,7 @@ def drop_root(user: pwd.struct_passwd) -> None:
 
 
 def may_choose_any_algorithm() -> bool:
-    """Return whether this thread may choose algorithms that ordinary users may not."""
+    """Return whether this thread may choose algorithms that ordinary users must not choose."""
     return bool(_permitted(ctypes.CDLL(None, use_errno=True)) & 1 << _NET_ADMIN)
 
 
@@ -99,6 +99,6 @@ def _call(function: ctypes._NamedFuncPointer, *arguments: object) -> None:
 
 def _refused(error: OSError) -> PrivilegeError:
     return PrivilegeError(
-        f"root privileges cannot be dropped here ({(error.strerror or str(error)).lower()}); "
+        f"this system refuses to drop root privileges ({(error.strerror or str(error)).lower()}); "
         "start the server as another user"
     )

@@ -1,8 +1,8 @@
-"""Radio readings during a run: technology, cell, band and signal, once a second.
+"""Read the state of the radio during a run: technology, cell, band, signal, once a second.
 
 ModemManager (`mmcli`) and `iw` are used if they are installed. The log of another program, for
-example of a phone or a scanner, is matched by its times. Values that a source does not report are
-left empty.
+example on a phone or a scanner, is assigned to runs by its times. Values that a source does not
+report are empty.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RadioReading = dict[str, str | float | None]
 
 _PROGRAM_S = 3.0
 _UNKNOWN = ("", "--", "-", "n/a", "unknown")
-_LEAST_DB = -1_000.0  # below it, drivers mean "none"
+_LEAST_DB = -1_000.0  # drivers report lower values for "none"
 
 # Downlink EARFCN of the bands in use: 3GPP TS 36.101 table 5.7.3-1.
 _LTE_BANDS = (
@@ -71,14 +71,14 @@ _NR_HIGH, _NR_HIGH_MHZ, _NR_LOW_STEP_MHZ, _NR_HIGH_STEP_MHZ = 600_000, 3_000.0, 
 
 
 class RadioSource(Protocol):
-    """A source of the radio's current state."""
+    """A source of readings of the current state of the radio."""
 
     def read(self) -> RadioReading | None:
-        """Return the state; None if the state is not available."""
+        """Return the current state; None if the state is not available."""
 
 
 def sources_of(interface: str | None) -> list[RadioSource]:
-    """Return the sources of information on the radio behind an interface."""
+    """Return the available sources of readings for the radio of an interface."""
     found: list[RadioSource] = []
     if interface is None:
         return found
@@ -92,16 +92,16 @@ def sources_of(interface: str | None) -> list[RadioSource]:
 
 
 class Modem:
-    """A modem managed by ModemManager."""
+    """A modem that ModemManager controls."""
 
     def __init__(self, path: str) -> None:
         """Identify the modem by its path on D-Bus."""
         self._path = path
-        # Without it a modem measures its signal only when it likes to.
+        # Without this setting, a modem may measure its signal only rarely.
         _output("mmcli", "-m", path, "--signal-setup=1")
 
     def read(self) -> RadioReading | None:
-        """Ask ModemManager, which reports the cell since version 1.20."""
+        """Return the state from ModemManager, which reports the cell since version 1.20."""
         state = _output("mmcli", "-J", "-m", self._path)
         signal = _output("mmcli", "-J", "-m", self._path, "--signal-get")
         cells = _output("mmcli", "-J", "-m", self._path, "--get-cell-info")
@@ -110,21 +110,21 @@ class Modem:
 
 
 class WirelessCard:
-    """A Wi-Fi card."""
+    """A Wi-Fi card, whose state `iw` reports."""
 
     def __init__(self, interface: str) -> None:
-        """Identify the card by its interface."""
+        """Identify the card by the name of its interface."""
         self._interface = interface
 
     def read(self) -> RadioReading | None:
-        """Ask `iw`."""
+        """Return the state from `iw`."""
         return read_iw(_output("iw", "dev", self._interface, "link"))
 
 
 def read_modem(
     state: str, signal: str = "", cells: str = "", place: str = ""
 ) -> RadioReading | None:
-    """Read the output of `mmcli -J`: a modem, its signal, cells and location."""
+    """Parse the output of `mmcli -J` for a modem, its signal, cells and location."""
     modem = _json(state)
     if not modem:
         return None
@@ -143,7 +143,7 @@ def read_modem(
 
 
 def read_iw(text: str) -> RadioReading | None:
-    """Read the output of `iw dev NAME link`."""
+    """Parse the output of `iw dev NAME link`."""
     cell = re.match(r"Connected to ([0-9a-f:]{17})", text)
     if cell is None:
         return None
@@ -162,7 +162,7 @@ def read_iw(text: str) -> RadioReading | None:
 
 
 class RadioLog:
-    """A table written by another program: a line of column names, then one line per reading."""
+    """A CSV log of another program: a line of column names, then one line per reading."""
 
     def __init__(self, path: Path) -> None:
         """Set the path of the file, which is read again for each run because it may grow."""
@@ -170,10 +170,10 @@ class RadioLog:
         self.rows(0, 0)
 
     def rows(self, begin_unix_s: float, end_unix_s: float) -> list[tuple[float, RadioReading]]:
-        """Return the readings within a time interval, and the last reading before the interval.
+        """Return the readings in a time interval, preceded by the last reading before the interval.
 
         Raises:
-            MeasurementError: the file cannot be read, or has no times.
+            MeasurementError: the file cannot be read, or contains no times.
         """
         try:
             with self._path.open(encoding="utf-8", newline=None) as file:
@@ -186,8 +186,8 @@ class RadioLog:
             raise MeasurementError(read_failure(self._path, error)) from None
         except (ValueError, KeyError, OverflowError):
             msg = (
-                f"{self._path}: needs a column time (seconds since 1970, or 2026-05-01T12:00:00) "
-                f"and at least one of {', '.join(COLUMNS[1:])}"
+                f"{self._path}: a column time (seconds since 1970, or 2026-05-01T12:00:00) "
+                f"and at least one column of {', '.join(COLUMNS[1:])} are required"
             )
             raise MeasurementError(msg) from None
         readings.sort(key=lambda reading: reading[0])
@@ -203,7 +203,7 @@ class RadioLog:
 
 
 def technology_changes(rows: Sequence[Mapping[str, Any]]) -> list[tuple[float, str, str]]:
-    """Return the changes in technology that a source reported: time, before, after."""
+    """Return the changes of technology that a source reported: time, old and new technology."""
     last: dict[str, str] = {}
     found = []
     for row in sorted(rows, key=lambda row: row["t_s"]):
@@ -217,7 +217,7 @@ def technology_changes(rows: Sequence[Mapping[str, Any]]) -> list[tuple[float, s
 
 
 def _modem_of(interface: str) -> str | None:
-    """Return the modem that has a port with this name."""
+    """Return the D-Bus path of the modem with this interface among its ports."""
     try:
         paths = read_json(_output("mmcli", "-J", "-L") or "{}").get("modem-list", [])
     except (ValueError, AttributeError):
@@ -230,7 +230,7 @@ def _modem_of(interface: str) -> str | None:
 
 
 def _signal(signal: Mapping[str, Any], technologies: Sequence[str]) -> RadioReading:
-    """Return the values of the technology in use, or of both LTE and its 5G supplement."""
+    """Return signal values of the technology in use; 5G values first, then LTE values."""
     order = [
         name
         for name, words in (
@@ -291,9 +291,9 @@ def _wifi_technology(rates: str, frequency: float | None) -> str | None:
 
 
 def _output(*command: str) -> str:
-    """Return a program's output; empty if the program fails or takes too long."""
+    """Return the output of a program, or "" if the program fails or takes too long."""
     try:
-        done = subprocess.run(  # noqa: S603  programs of the system, by fixed names
+        done = subprocess.run(  # noqa: S603  system programs with fixed names
             command, capture_output=True, check=True, timeout=_PROGRAM_S
         )
     except (OSError, subprocess.SubprocessError):
@@ -302,7 +302,7 @@ def _output(*command: str) -> str:
 
 
 def _json(text: str) -> Mapping[str, Any]:
-    """Return the modem in mmcli's output; empty if there is no modem."""
+    """Return the object `modem` in the output of `mmcli`, or an empty one."""
     try:
         content = read_json(text)
     except ValueError:

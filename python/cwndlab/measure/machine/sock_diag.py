@@ -1,4 +1,4 @@
-"""TCP connections of all programs on this machine, with their TCP_INFO (sock_diag(7))."""
+"""List the TCP connections of all programs on this computer with TCP_INFO (sock_diag(7))."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _FAMILY_AT, _PORTS_AT, _FROM_AT, _TO_AT, _COOKIE_AT, _ATTRIBUTES_AT = 0, 4, 8, 2
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """The state of a connection at one moment."""
+    """State of a TCP connection at one moment."""
 
     cookie: bytes
-    """Identifier of the connection, unique since the machine started."""
+    """Identifier of the connection, unique since the start of the computer."""
     own: tuple[str, int]
     peer: tuple[str, int]
     algorithm: str
@@ -33,10 +33,10 @@ class Connection:
 
 
 def connections() -> list[Connection]:
-    """Return all established connections of this network namespace; does not need root.
+    """Return all established connections of this network namespace, without root privileges.
 
     Raises:
-        OSError: the kernel has no sock_diag.
+        OSError: the kernel does not support sock_diag.
     """
     found = []
     for family in (socket.AF_INET, socket.AF_INET6):
@@ -49,7 +49,7 @@ def connections() -> list[Connection]:
 
 
 def read(answer: bytes) -> Connection | None:
-    """Return the connection in a message; None if it has no TCP_INFO."""
+    """Return the connection in a message; None if the message contains no TCP_INFO."""
     if len(answer) < _ATTRIBUTES_AT:
         return None
     attributes = netlink.attributes(answer[_ATTRIBUTES_AT:])

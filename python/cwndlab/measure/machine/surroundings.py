@@ -1,4 +1,4 @@
-"""Records of the interface and the radio during a run."""
+"""Record the state of the network interface and of the radio during a run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _RADIO_SCHEMA = {"run": pl.String, "t_s": pl.Float64} | {
 
 
 class Surroundings:
-    """Context manager that watches the interface and the radio during a run."""
+    """Context manager that records the interface and the radio during a run."""
 
     def __init__(
         self,
@@ -40,11 +40,14 @@ class Surroundings:
         log: RadioLog | None = None,
         interface_now: Callable[[str], str | None] | None = None,
     ) -> None:
-        """Watch the interface and the radio on the way to `server`.
+        """Prepare to record the interface and the radio that lead to `server`.
 
-        Args: server: address of the server. sources: sources of information on the radio. log: log
-        of the radio made by another program. interface_now: returns the name of the interface to
-        an address; None while the interface is down.
+        Args:
+            server: address of the server.
+            sources: sources of readings of the radio.
+            log: log of the radio that another program writes.
+            interface_now: function that returns the name of the interface to an address, or None
+                while the interface is down.
         """
         self._server = server
         self._sources = sources
@@ -58,19 +61,19 @@ class Surroundings:
             self._threads.append(threading.Thread(target=self._watch_radio, daemon=True))
 
     def __enter__(self) -> Self:
-        """Begin."""
+        """Start to record."""
         for thread in self._threads:
             thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End."""
+        """Stop to record, and wait for the last reading."""
         self._stopping.set()
         for thread in self._threads:
             thread.join()
 
     def radio(self, began_ns: int) -> list[dict[str, Any]]:
-        """Return the readings of the radio, with times relative to the beginning of the run."""
+        """Return the readings of the radio, with times since the begin of the run."""
         readings = [((at_ns - began_ns) / _NS_PER_S, row) for at_ns, row in self._readings]
         if self._log is not None:
             began_s = began_ns / _NS_PER_S
@@ -79,12 +82,12 @@ class Surroundings:
         return [{"t_s": t_s, **row} for t_s, row in sorted(readings, key=lambda each: each[0])]
 
     def radio_frame(self, key: str, began_ns: int) -> pl.DataFrame:
-        """Return the readings as a table."""
+        """Return the readings of the radio as a table."""
         rows = [{"run": key, **row} for row in self.radio(began_ns)]
         return pl.DataFrame(rows, schema=_RADIO_SCHEMA)
 
     def flags(self, began_ns: int) -> list[Flag]:
-        """Return the events of the interface and the radio."""
+        """Return disturbances by the interface, and changes of the radio technology."""
         found = self._interface_flags(began_ns)
         for t_s, before, after in technology_changes(self.radio(began_ns)):
             found.append(Flag("technology", t_s, f"from {before} to {after}"))

@@ -1,1 +1,1 @@
-"""Switchback trials on a server: changing settings, restoring them, watching connections."""
+"""Conduct switchback trials on a server: change and restore settings, and watch connections."""

@@ -1,4 +1,4 @@
-"""Conduct of a trial: periods in random order within blocks, until all are done or harm occurs."""
+"""Conduct a trial: measure periods in random order within blocks, until one does harm."""
 
 from __future__ import annotations
 
@@ -15,33 +15,34 @@ if TYPE_CHECKING:
     from cwndlab.judge.prediction import RegisteredPrediction
 
 Alarm = Callable[[PeriodOutcome], str | None]
-"""Function of a period's outcome so far; returns the harm if the period must end now."""
+"""Function that receives the outcome of a period so far, and returns a description of the harm if
+the period must end now, else None."""
 
 
 TriedPeriod = tuple[PeriodOutcome, str | None]
-"""Outcome of a period, and the harm that ended it early; None if the period was completed."""
+"""Outcome of a period, and the harm that ended the period early (None for a complete period)."""
 
 
 class TrialNetwork(Protocol):
     """A network on which periods can be measured."""
 
     def measure(self, algorithm: str, block: int, alarm: Alarm) -> TriedPeriod:
-        """Use the algorithm for a period; return the outcome and any harm that ended it early."""
+        """Use the algorithm for a period, which harm may end early; return outcome and harm."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A period that is due."""
+    """A period that the trial must still measure."""
 
     block: int
     algorithm: str
 
 
 def due(prediction: RegisteredPrediction, periods: Sequence[MeasuredPeriod]) -> list[Step]:
-    """Return the missing periods in order; none if an earlier period ended because of harm.
+    """Return the missing periods in order; an empty list if harm has ended the trial.
 
-    A block with one missing period is measured again from its beginning, because only
-    neighbouring periods are compared.
+    A block with a missing period is measured again from its begin, because only neighbouring
+    periods are compared.
     """
     if any(each.harm for each in periods):
         return []
@@ -65,14 +66,15 @@ def conduct(
     limits: Guardrails | None = None,
     on_period: Callable[[MeasuredPeriod, int], None] | None = None,
 ) -> list[MeasuredPeriod]:
-    """Measure all missing periods.
+    """Measure all missing periods of a trial, until a period does harm.
 
     Args:
-        prediction: the algorithms to try, and the number of blocks.
-        log: file to which each period is written.
+        prediction: the two algorithms, the number of blocks, and the seed of their order.
+        log: file to which each finished period is written.
         network: network on which the periods are measured.
-        limits: limits beyond which a period counts as harmful.
-        on_period: called after each period, with that period and the number of periods left.
+        limits: limits beyond which a period is harmful.
+        on_period: function that is called after each period with the period and the number of
+            periods left.
     """
     guard = Guard(limits or Guardrails())
     periods = log.read()

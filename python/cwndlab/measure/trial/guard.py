@@ -1,4 +1,4 @@
-"""Guardrails, which stop a challenger that harms users before its period ends."""
+"""Stop the period of a challenger early if the challenger harms users (guardrails)."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ if TYPE_CHECKING:
 
     from cwndlab.measure.trial.periods import PeriodOutcome
 
-_IN_A_ROW = 8  # looks: two seconds
+_IN_A_ROW = 8  # checks, which take two seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Guardrails:
-    """Limits on how much worse than the baseline a challenger may be."""
+    """Limits on the difference by which a challenger may be worse than the baseline."""
 
     rtt_ratio: float = 2.5
-    """Largest ratio of the 95th percentile RTT to the baseline's, or to 20 ms if greater."""
+    """Maximum of the 95th percentile RTT, as a ratio to the baseline's value or to 20 ms, whichever
+    is greater."""
     goodput_ratio: float = 0.4
-    """Smallest ratio of the goodput to the baseline's."""
+    """Minimum ratio of the challenger's goodput to the baseline's goodput."""
     retransmitted_points: float = 5.0
-    """Largest increase in the share of retransmitted segments, in percentage points."""
+    """Maximum increase in the share of retransmitted segments, in percentage points."""
 
 
 class Guard:
-    """Compares the outcome of a period so far with the periods of the baseline."""
+    """Compares the outcome of the current period with the periods of the baseline."""
 
     def __init__(self, limits: Guardrails) -> None:
-        """Set the limits."""
+        """Use `limits` for all checks."""
         self._limits = limits
         self._row = 0
 
@@ -42,13 +43,13 @@ class Guard:
         self._row = 0
 
     def harm(self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]) -> str | None:
-        """Return a description of the harm, if several checks in a row found harm."""
+        """Return a description of the harm if several checks in a row found harm, else None."""
         found = self._harm(now, [each for each in baseline if each.flows])
         self._row = self._row + 1 if found else 0
         return found if self._row >= _IN_A_ROW else None
 
     def harm_of_period(self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]) -> str | None:
-        """Return a description of the harm in a whole period, or None."""
+        """Return a description of the harm in a whole period; None without harm."""
         return self._harm(now, [each for each in baseline if each.flows])
 
     def _harm(self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]) -> str | None:
@@ -62,9 +63,9 @@ class Guard:
         again = usual("retransmitted_pct")
         limits = self._limits
         if (now.rtt_p95_ms or 0.0) > limits.rtt_ratio * max(rtt_ms, DELAY_FLOOR_MS):
-            return f"the 95th percentile RTT is {now.rtt_p95_ms:.0f} ms, baseline: {rtt_ms:.0f} ms"
+            return f"the 95th percentile RTT is {now.rtt_p95_ms:.0f} ms (baseline: {rtt_ms:.0f} ms)"
         if (now.goodput_mbit_s or 0.0) < limits.goodput_ratio * goodput:
-            return f"goodput is {now.goodput_mbit_s:.3g} Mbit/s, baseline: {goodput:.3g} Mbit/s"
+            return f"goodput is {now.goodput_mbit_s:.3g} Mbit/s (baseline: {goodput:.3g} Mbit/s)"
         if (now.retransmitted_pct or 0.0) > again + limits.retransmitted_points:
-            return f"{now.retransmitted_pct:.1f} % is retransmitted, baseline: {again:.1f} %"
+            return f"{now.retransmitted_pct:.1f} % are retransmitted (baseline: {again:.1f} %)"
         return None

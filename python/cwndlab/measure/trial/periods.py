@@ -1,4 +1,4 @@
-"""The periods of a trial: the outcome of each, and the file in which they are stored."""
+"""Represent the periods of a trial with their outcomes, and store them in a file."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 
 FILE = "periods.jsonl"
 PILOT = -1
-"""Block number of the baseline period before the first block; only the guard uses that period."""
+"""Block number of the baseline period before the first block; only the guardrails use this
+period."""
 
 
 @dataclass(frozen=True, slots=True)
 class PeriodOutcome:
-    """Measured values of a period or of its beginning; None if no connection shows a value."""
+    """Measured values of a whole or unfinished period; None if no connection shows a value."""
 
     utility: float | None
     goodput_mbit_s: float | None
@@ -38,26 +39,26 @@ NOTHING = PeriodOutcome(None, None, None, None, 0)
 
 @dataclass(frozen=True, slots=True)
 class MeasuredPeriod:
-    """A finished period."""
+    """A finished period of a trial."""
 
     block: int
     algorithm: str
     began: str
-    """Start of the period in UTC, as in ISO 8601."""
+    """Start of the period in UTC, in ISO 8601 format."""
     outcome: PeriodOutcome
     harm: str = ""
-    """The harm that ended the trial; empty if there was none."""
+    """Description of the harm that ended the trial; empty without harm."""
 
 
 class PeriodLog:
-    """File with one line for each period of a trial, written when the period is over."""
+    """File to which a trial adds one line at the end of each period."""
 
     def __init__(self, path: Path) -> None:
-        """Use the file at `path`, which need not exist."""
+        """Use the file at `path`, which is created if it does not exist."""
         self._path = path
 
     def read(self) -> list[MeasuredPeriod]:
-        """Return all periods, without an incomplete last line.
+        """Return all periods in the file, except a period whose line is incomplete.
 
         Raises:
             ResultsError: the file is damaged.
@@ -74,7 +75,7 @@ class PeriodLog:
             raise ResultsError(msg) from None
 
     def append(self, period: MeasuredPeriod) -> None:
-        """Add a period, which is on disk when this method returns."""
+        """Add a period, and wait until it is on disk."""
         self._cut_off()
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(period)) + "\n")
@@ -91,9 +92,9 @@ class PeriodLog:
 
 
 def blocks(periods: Sequence[MeasuredPeriod]) -> dict[int, dict[str, PeriodOutcome]]:
-    """Return each block's outcomes by algorithm; the last attempt at a block counts.
+    """Return the outcomes of each block by algorithm, from the last attempt at the block.
 
-    The pilot, and periods that ended because of harm, are left out.
+    The pilot period and periods that ended because of harm are left out.
     """
     found: dict[int, dict[str, PeriodOutcome]] = {}
     for each in periods:

@@ -1,4 +1,4 @@
-"""Periods of a trial on a server: its setting is switched, and its connections are watched."""
+"""Measure periods of a trial on a server: switch its setting and watch its connections."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from cwndlab.measure.trial.way_back import Switch
 
 LOOK_S = 0.25
-"""Time between two samples of the connections; data of shorter connections are not seen."""
+"""Time in seconds between two samples of the connections; shorter connections may be missed."""
 
 
 class ServerPeriods:
-    """This machine, whose connections belong to its users."""
+    """Periods on this computer, measured from the connections of its users."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class ServerPeriods:
         *,
         see: Callable[[], list[Connection]] = connections,
     ) -> None:
-        """Apply `switch` at the start of each period; the wash-out after it is discarded."""
+        """Use `switch` at the start of each period; the wash-out after the start does not count."""
         self._switch = switch
         self._goal = goal
         self._period_s = period_s
@@ -40,7 +40,7 @@ class ServerPeriods:
         self._see = see
 
     def measure(self, algorithm: str, _block: int, alarm: Alarm) -> TriedPeriod:
-        """Give new connections the algorithm for a period, unless it does harm."""
+        """Use the algorithm for new connections during a period, which harm may end early."""
         period = PeriodTraffic(algorithm, self._switch.has_peer, self._goal)
         period.look(self._see(), counts=False)
         self._switch.choose(algorithm)

@@ -1,7 +1,7 @@
-"""The setting that a trial changes on a server: the congestion control of routes, or the default.
+"""Change the setting of a trial on a server: congestion control of routes, or the default.
 
-A route carries a congestion control for new connections (`congctl`, ip-route(8)).  A prefix that
-has no route of its own gets one during the trial, through the gateway that it already uses.
+A route can define the congestion control of new connections (`congctl`, ip-route(8)). For a prefix
+without a separate route, the trial adds a route through the gateway in use.
 Nothing is loaded into the kernel, and open connections keep their algorithm.
 """
 
@@ -24,33 +24,33 @@ _KEPT = {"via", "dev", "src"}
 
 
 class SettingError(CwndlabError):
-    """A setting of this machine cannot be read or changed."""
+    """A setting of this computer cannot be read or changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The route to a prefix."""
+    """A route to a prefix, and the route before the trial."""
 
     prefix: str
     """The prefix as `ip route` prints it."""
     words: tuple[str, ...]
-    """The rest of the route, without a congestion control."""
+    """Remaining words of the route, without a congestion control."""
     before: str | None
-    """The previous route, as one line; None if there was no route."""
+    """The previous route, as one line; None without a previous route."""
 
     @classmethod
     def to(cls, prefix: str) -> Route:
-        """Read the route to a prefix, or `default`.
+        """Read the route to a prefix, which may be `default`.
 
         Raises:
-            SettingError: the prefix is not valid, has several routes, or cannot be reached.
+            SettingError: the prefix is invalid or unreachable, or several routes lead to it.
         """
         prefix = _as_prefix(prefix)
         lines = _ip(_family(prefix), "route", "show", "to", "exact", prefix).splitlines()
         if len(lines) > 1:
             msg = (
-                f"{prefix} has several routes, but a trial can change only one; "
-                "give a longer prefix"
+                f"{prefix} has several routes, but a trial can change only one route; "
+                "use a longer prefix"
             )
             raise SettingError(msg)
         if lines:
@@ -67,21 +67,21 @@ class Route:
         return cls(prefix, tuple(words), None)
 
     def choose(self, algorithm: str) -> None:
-        """Give new connections to the prefix this congestion control."""
+        """Set the congestion control of new connections to the prefix."""
         _ip(
             _family(self.prefix),
             *("route", "replace", self.prefix, *self.words, "congctl", algorithm),
         )
 
     def restore(self) -> None:
-        """Restore the previous route."""
+        """Restore the route that existed before the trial, or remove the added route."""
         if self.before is not None:
             _ip(_family(self.prefix), "route", "replace", *self.before.split())
         elif _ip(_family(self.prefix), "route", "show", "to", "exact", self.prefix).strip():
             _ip(_family(self.prefix), "route", "del", self.prefix, *self.words)
 
     def to_json(self) -> dict[str, Any]:
-        """Return all that `restore` needs."""
+        """Return all values that `restore` needs, as a dictionary."""
         return {
             "kind": "route",
             "prefix": self.prefix,
@@ -100,13 +100,13 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Default:
-    """The machine's default congestion control (sysctl net.ipv4.tcp_congestion_control)."""
+    """The default congestion control of this computer (net.ipv4.tcp_congestion_control)."""
 
     before: str
 
     @classmethod
     def read(cls) -> Default:
-        """Read the default of this machine.
+        """Read the current default congestion control.
 
         Raises:
             SettingError: the system is not Linux.
@@ -114,15 +114,15 @@ class Default:
         return cls(_read(SYSCTL))
 
     def choose(self, algorithm: str) -> None:
-        """Give all new connections this congestion control."""
+        """Set the congestion control of all new connections."""
         _write(SYSCTL, algorithm)
 
     def restore(self) -> None:
-        """Restore the previous default."""
+        """Restore the default that was set before the trial."""
         _write(SYSCTL, self.before)
 
     def to_json(self) -> dict[str, Any]:
-        """Return all that `restore` needs."""
+        """Return all values that `restore` needs, as a dictionary."""
         return {"kind": "sysctl", "before": self.before}
 
     def has_peer(self, _address: str) -> bool:
@@ -131,14 +131,14 @@ class Default:
 
 
 def setting_of(document: dict[str, Any]) -> Route | Default:
-    """Return the setting that `to_json` described."""
+    """Rebuild a setting from the dictionary that `to_json` returned."""
     if document["kind"] == "sysctl":
         return Default(document["before"])
     return Route(document["prefix"], tuple(document["words"]), document["before"])
 
 
 def require_algorithms(names: tuple[str, ...]) -> None:
-    """Check that the kernel has these algorithms now, since a trial does not load any.
+    """Check that the kernel already contains these algorithms, because a trial loads none.
 
     Raises:
         SettingError: an algorithm is missing.
@@ -147,8 +147,8 @@ def require_algorithms(names: tuple[str, ...]) -> None:
     for name in names:
         if name not in available:
             msg = (
-                f"{name} is not in this kernel ({', '.join(available)}), and a trial loads "
-                f"nothing; load it with modprobe tcp_{name} or cwndlab algorithm load {name} --pin"
+                f"this kernel does not contain {name} (available: {', '.join(available)}); load it "
+                f"with modprobe tcp_{name} or cwndlab algorithm load {name} --pin"
             )
             raise SettingError(msg)
 
@@ -159,7 +159,7 @@ def _as_prefix(text: str) -> str:
     try:
         return str(ipaddress.ip_network(text))
     except ValueError as error:
-        msg = f"--route {text}: {error}; give a prefix such as 198.51.100.0/24, or default"
+        msg = f"--route {text}: {error}; write a prefix such as 198.51.100.0/24, or default"
         raise SettingError(msg) from None
 
 
@@ -168,7 +168,7 @@ def _family(prefix: str) -> str:
 
 
 def _without(words: list[str], name: str) -> list[str]:
-    """Return words without a name and its value; the word `lock` may stand between the two."""
+    """Return words without `name` and its value; the word `lock` may precede the value."""
     if name not in words:
         return words
     at = words.index(name)
@@ -196,7 +196,7 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="ascii").strip()
     except OSError as error:
-        msg = f"{path}: {error.strerror}; trials on a server need Linux"
+        msg = f"{path}: {error.strerror}; trials on a server require Linux"
         raise SettingError(msg) from None
 
 

@@ -1,4 +1,4 @@
-"""Utility, goodput, delay and losses of a period, from the connections of a server."""
+"""Compute utility, goodput, delay and losses of a period from connections of a server."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from cwndlab.measure.machine.sock_diag import Connection
 
 LEAST_BYTES = 50_000
-"""Connections that carried less are too short to show the effect of congestion control."""
+"""Minimum data of a connection; smaller transfers are too short to show the effect of congestion
+control."""
 
 
 @dataclass(slots=True)
 class WatchedFlow:
-    """One connection within a period: counters in its first and last sample, and its RTTs."""
+    """A connection in a period: its counters in the first and last sample, and its RTTs."""
 
     first: dict[str, int]
     last: dict[str, int]
@@ -30,34 +31,34 @@ class WatchedFlow:
 
     @property
     def bytes_acked(self) -> int:
-        """Bytes that arrived in the period."""
+        """Bytes that the receiver acknowledged in the period."""
         return self.last.get("bytes_acked", 0) - self.first.get("bytes_acked", 0)
 
     @property
     def goodput_mbit_s(self) -> float | None:
-        """Rate while the connection had data in flight; None if there were never such data."""
+        """Rate while data were in flight; None if no data were in flight."""
         busy_us = self.last.get("busy_time_us", 0) - self.first.get("busy_time_us", 0)
         return self.bytes_acked * 8 / busy_us if busy_us > 0 else None
 
     @property
     def queueing_delay_ms(self) -> float:
-        """95th percentile of the smoothed round trip, minus the minimum round trip."""
+        """95th percentile of the smoothed round-trip time, minus the minimum round-trip time."""
         base_ms = self.last.get("min_rtt_us", 0) / 1e3
         return max(0.0, float(np.percentile(self.rtts_ms, 95)) - base_ms)
 
     def grown(self, name: str) -> int:
-        """Return the increase in a counter."""
+        """Return the increase of the counter `name` in the period."""
         return max(0, self.last.get(name, 0) - self.first.get(name, 0))
 
 
 class PeriodTraffic:
-    """Connections that began in a period and use the period's algorithm.
+    """Connections that began in a period and use the algorithm of the period.
 
-    Connections that were open before keep their congestion control, and do not count.
+    Connections that began before the period keep their congestion control and are ignored.
     """
 
     def __init__(self, algorithm: str, has_peer: Callable[[str], bool], goal: Goal) -> None:
-        """Count connections to peers for which `has_peer` holds."""
+        """Consider only connections to peers for which `has_peer` returns true."""
         self._algorithm = algorithm
         self._has_peer = has_peer
         self._goal = goal
@@ -66,7 +67,7 @@ class PeriodTraffic:
         self._flows: dict[bytes, WatchedFlow] = {}
 
     def look(self, connections: Iterable[Connection], *, counts: bool) -> None:
-        """Take a sample, which is not counted during the wash-out."""
+        """Take a sample of all connections; during the wash-out, `counts` is false."""
         seen = [each for each in connections if self._has_peer(each.peer[0])]
         if self._older is None:
             self._older = {each.cookie for each in seen}
@@ -77,7 +78,7 @@ class PeriodTraffic:
                 self._washed_out[each.cookie] = each.info
                 continue
             flow = self._flows.get(each.cookie)
-            if flow is None:  # one that began since the last look counts from its first byte
+            if flow is None:  # new connections count from their first byte
                 flow = WatchedFlow(self._washed_out.get(each.cookie, {}), each.info)
                 self._flows[each.cookie] = flow
             flow.last = each.info

@@ -1,10 +1,10 @@
-"""Restoring the setting that a trial changed, however the trial ends.
+"""Restore the setting that a trial changed, no matter how the trial ends.
 
-Before the first change, the values needed to undo it are on disk.  A separate process makes all
-changes and watches the trial: when the trial finishes or is killed, that process restores the
-setting, and cannot change it later.  If both processes are killed, `cwndlab trial restore` or the
-next trial restores the setting; after a restart of the machine nothing is left to undo, which the
-boot identifier in the file shows.
+Before the first change, the original values are written to disk.  A separate process changes the
+setting and watches the trial: when the trial finishes or is killed, this process restores the
+setting and ends.  If both processes are killed, `cwndlab trial restore` or the next trial restores
+the setting.  A restart of the computer undoes all changes; the boot identifier in the file shows
+whether the computer was restarted.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _READY = b"+"
 _PATIENCE_S = 20
 _RESTORED_S = 3.0
-"""Longest time that the separate process needs to restore settings after a trial was killed."""
+"""Maximum time in seconds that the separate process needs to restore the setting of a killed
+trial."""
 
 
 class Switch:
-    """The setting that the current trial changes."""
+    """Changes the setting of the current trial through the separate process."""
 
     def __init__(self, setting: Route | Default, keeper: subprocess.Popen[bytes]) -> None:
         """Use the process `keeper` to change `setting`."""
@@ -42,7 +43,7 @@ class Switch:
         self._keeper = keeper
 
     def choose(self, algorithm: str) -> None:
-        """Give new connections this congestion control.
+        """Set the congestion control of new connections.
 
         Raises:
             SettingError: the setting cannot be changed.
@@ -68,7 +69,7 @@ def changing(setting: Route | Default) -> Iterator[Switch]:
     """Allow changes to the setting within a context, and restore it when the context ends.
 
     Raises:
-        SettingError: another trial is running, or this user may not write the trial's file.
+        SettingError: another trial is running, or this user must not write the file of the trial.
     """
     with _locked() as lock:
         _restore_from_file()
@@ -77,7 +78,7 @@ def changing(setting: Route | Default) -> Iterator[Switch]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,
-            pass_fds=[lock],  # no other trial begins before it ends
+            pass_fds=[lock],  # locks out other trials until it ends
         )
         try:
             if keeper.stdout is None or keeper.stdout.read(1) != _READY:
@@ -86,12 +87,12 @@ def changing(setting: Route | Default) -> Iterator[Switch]:
             _keep(setting)
             yield Switch(setting, keeper)
         finally:
-            keeper.communicate(timeout=_PATIENCE_S)  # its input ends, so that it restores
+            keeper.communicate(timeout=_PATIENCE_S)  # closes its input: it restores
             _restore_from_file()
 
 
 def restore_left() -> str | None:
-    """Restore what a killed trial changed and return its name; None if nothing was changed.
+    """Restore the setting of a killed trial, and return its name; None if nothing was changed.
 
     Raises:
         SettingError: a trial is running, or the setting cannot be changed.
@@ -140,7 +141,7 @@ def _locked() -> Iterator[int]:
         until_s = time.monotonic() + _RESTORED_S
         while not _is_held(file.fileno()):
             if time.monotonic() > until_s:
-                msg = "another trial is running on this machine; wait for its end, or stop it"
+                msg = "another trial is running on this computer; wait for its end, or stop it"
                 raise SettingError(msg)
             time.sleep(0.05)
         yield file.fileno()
@@ -159,7 +160,7 @@ def _file() -> Path:
 
 
 def _boot() -> str:
-    """Return identifiers of this boot of the machine and of this process's network namespace."""
+    """Return identifiers of the last boot and of the network namespace of this process."""
     return f"{_BOOT.read_text(encoding='ascii').strip()} {Path('/proc/self/ns/net').readlink()}"
 
 
@@ -167,7 +168,7 @@ def _watch() -> None:
     """Apply each requested setting until the trial ends, then restore the original setting."""
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.SIG_IGN)
-    with contextlib.suppress(BrokenPipeError):  # killed already
+    with contextlib.suppress(BrokenPipeError):  # the trial was killed already
         os.write(sys.stdout.fileno(), _READY)
         for line in sys.stdin.buffer:
             answer = json.dumps(_choose(line.decode().strip())) + "\n"
@@ -176,7 +177,7 @@ def _watch() -> None:
 
 
 def _choose(algorithm: str) -> str:
-    """Change the setting; return an error message, or an empty text."""
+    """Change the setting; return an error message, or an empty string on success."""
     try:
         document = json.loads(_file().read_text(encoding="utf-8"))
         setting_of(document["setting"]).choose(algorithm)

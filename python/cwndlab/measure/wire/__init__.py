@@ -1,1 +1,1 @@
-"""Client and server of live measurements: their protocol and the transfers between them."""
+"""Client and server of live measurements: their protocol, and transfers between them."""

@@ -1,4 +1,4 @@
-"""Addresses of servers."""
+"""Parse addresses of measurement servers, and check their fingerprints."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from cwndlab.measure.wire.known_servers import KnownServers, OtherServerError
 
 
 class ServerUnreachableError(CwndlabError):
-    """The server does not answer."""
+    """The server does not answer at its address."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Address of a server, with its token."""
+    """Address of a server, with the token and the fingerprint of the server."""
 
     host: str
     port: int
     token: str = field(repr=False)
     fingerprint: str | None = None
-    """Fingerprint of the server's certificate, if known beforehand."""
+    """Fingerprint of the server's certificate; None if the user did not state it."""
     known: KnownServers | None = None
-    """File of known fingerprints; if None, the server's is neither looked up nor remembered."""
+    """File of known fingerprints; with None, fingerprints are neither looked up nor stored."""
 
     @property
     def name(self) -> str:
-        """The address in the form `HOST:PORT`."""
+        """Address in the form `HOST:PORT`."""
         return f"{self.host}:{self.port}"
 
     def check(self, fingerprint: str) -> None:
-        """Compare the server's fingerprint with the known one.
+        """Compare the fingerprint of the server with the expected fingerprint.
 
         Raises:
             OtherServerError: the fingerprint differs.
@@ -47,17 +47,17 @@ class Address:
             raise OtherServerError(msg)
 
     def remember(self, fingerprint: str) -> None:
-        """Remember the fingerprint of a server that has proved that it knows the token."""
+        """Store the fingerprint of a server that has proved its knowledge of the token."""
         if self.fingerprint is None and self.known is not None:
             self.known.remember(self.name, fingerprint)
 
     @classmethod
     def parse(cls, text: str, token: str, fingerprint: str | None = None) -> Address:
-        """Parse `HOST` or `HOST:PORT`; an IPv6 address before a port is in brackets.
+        """Parse `HOST` or `HOST:PORT`; an IPv6 address before a port must be in brackets.
 
         Args:
-            text: the address as the user wrote it.
-            token: the server's token.
+            text: address as the user wrote it.
+            token: token of the server.
             fingerprint: fingerprint of the server's certificate; if None, the fingerprint in the
                 user's list of known servers is used.
         """

@@ -1,4 +1,4 @@
-"""The server's certificate: self-signed, and identified by fingerprint like an ssh host key."""
+"""Create and read server certificates: self-signed, identified by fingerprint as in ssh."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ if TYPE_CHECKING:
 
 _NAME = "cwndlab serve"
 _FIRST_DAY = datetime(2020, 1, 1, tzinfo=UTC)
-_LAST_DAY = datetime(9999, 12, 31, tzinfo=UTC)  # RFC 5280 section 4.1.2.5: it never expires
+_LAST_DAY = datetime(9999, 12, 31, tzinfo=UTC)  # RFC 5280 section 4.1.2.5: no expiry
 
 
 class CertificateError(CwndlabError):
-    """The file with the server's key cannot be used."""
+    """The file with the key of the server cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerCertificate:
-    """A server's certificate, and its fingerprint."""
+    """The certificate of a server, and its fingerprint."""
 
     context: ssl.SSLContext
     binding: bytes
-    """SHA-256 of the certificate, which is part of every proof of the token."""
+    """SHA-256 of the certificate, which every proof of the token includes."""
 
     @property
     def fingerprint(self) -> str:
-        """Return the fingerprint in the form used by ssh."""
+        """Return the fingerprint in the format of ssh."""
         return fingerprint(self.binding)
 
 
 def fingerprint(binding: bytes) -> str:
-    """Return a certificate's SHA-256 as text."""
+    """Return the SHA-256 of a certificate as a fingerprint in the format of ssh."""
     return f"SHA256:{base64.b64encode(binding).decode().rstrip('=')}"
 
 
 def binding_of(certificate: bytes) -> bytes:
-    """Return the SHA-256 of a certificate in DER."""
+    """Return the SHA-256 of a certificate in DER encoding."""
     return hashlib.sha256(certificate).digest()
 
 
@@ -55,7 +55,7 @@ def make_certificate(path: Path) -> None:
         FileExistsError: the file exists.
         OSError: the file cannot be written.
     """
-    # Only who begins to serve needs it, and it takes a while to load.
+    # Imported here because only servers need this library, which takes long to load.
     from cryptography import x509  # noqa: PLC0415
     from cryptography.hazmat.primitives import hashes, serialization  # noqa: PLC0415
     from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
@@ -83,7 +83,7 @@ def read_certificate(path: Path) -> ServerCertificate:
     """Read the key and certificate in a file.
 
     Raises:
-        CertificateError: the file cannot be read, has no key or certificate, or other users
+        CertificateError: the file cannot be read or contains no key or certificate, or other users
             can read it.
     """
     try:
@@ -91,7 +91,7 @@ def read_certificate(path: Path) -> ServerCertificate:
         is_open = path.stat().st_mode & 0o077
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_3
-        context.num_tickets = 0  # no session resumes another
+        context.num_tickets = 0  # no resumption of TLS sessions
         context.load_cert_chain(path)
         at = text.index("-----BEGIN CERTIFICATE-----")
         certificate = ssl.PEM_cert_to_DER_cert(text[at:])
@@ -101,13 +101,13 @@ def read_certificate(path: Path) -> ServerCertificate:
     except OSError as error:
         raise CertificateError(read_failure(path, error)) from None
     if is_open:
-        msg = f"{path}: other users can read it; run chmod 600 {path}"
+        msg = f"{path}: other users can read this file; run chmod 600 {path}"
         raise CertificateError(msg)
     return ServerCertificate(context, binding_of(certificate))
 
 
 def client_context() -> ssl.SSLContext:
-    """Return a TLS 1.3 context for a server that is identified by its fingerprint alone."""
+    """Return a TLS 1.3 context for a server that only its fingerprint identifies."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.check_hostname = False

@@ -1,4 +1,4 @@
-"""The client's connections: the control connection within TLS, and a data connection's lines."""
+"""Read lines at the client: from the control connection in TLS and from data connections."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ _NO_SERVER = "the server is not `cwndlab serve`, or another version of it; check
 
 
 class ControlChannel:
-    """A control connection within TLS 1.3, with the fingerprint of the server's certificate."""
+    """A control connection in TLS 1.3, with the fingerprint of the server's certificate."""
 
     def __init__(self, connection: socket.socket) -> None:
-        """Complete the TLS handshake over a connection, which this object then owns.
+        """Complete the TLS handshake over a connection, and take ownership of the connection.
 
-        Raises: ProtocolError: the other end does not speak TLS 1.3. OSError: the connection breaks
-        off. EOFError: the connection is closed.
+        Raises:
+            ProtocolError: the other end does not support TLS 1.3.
+            OSError: the connection was lost.
+            EOFError: the other end has closed the connection.
         """
         try:
             self.socket = client_context().wrap_socket(connection)
@@ -41,7 +43,7 @@ class ControlChannel:
         """Return the next line, without its line end.
 
         Raises:
-            ProtocolError: the line is longer.
+            ProtocolError: the line is much longer than `most_bytes`.
             EOFError: the other end has closed the connection.
         """
         parts = [self._buffer]
@@ -59,7 +61,7 @@ class ControlChannel:
 
 
 def read_line(connection: socket.socket) -> bytes:
-    """Read the next line of a data connection; data after the line are not read.
+    """Return the next line of a data connection, and leave later data unread.
 
     Raises:
         ProtocolError: the line is too long.

@@ -1,4 +1,4 @@
-"""The near end: a session with a server, its transfers, and the records of both ends."""
+"""Implement the client: sessions with a server, transfers, and records of both ends."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _NS_PER_S = 10**9
 
 
 class TransferFailedError(CwndlabError):
-    """A transfer broke off; the failure is recorded and the transfer repeated."""
+    """A transfer failed; the caller records the failure and repeats the transfer."""
 
 
 @dataclass(slots=True)
 class Transfer:
-    """Records of both ends of a run's flows."""
+    """Records of all flows of a run, from client (`near`) and server (`far`)."""
 
     near: dict[int, dict[str, Any]]
     far: dict[int, dict[str, Any]]
@@ -55,13 +55,15 @@ class Transfer:
 
 
 class Session:
-    """Context manager for a control connection and the transfers that it controls."""
+    """Context manager for a control connection to a server and for its transfers."""
 
     def __init__(self, address: Address, beside: str | None = None) -> None:
-        """Prepare a session; `__enter__` connects.
+        """Prepare a session; entering the context connects to the server.
 
-        Args: address: address of the server. beside: the `id` of another session of this client,
-        whose turn this session shares.
+        Args:
+            address: address of the server.
+            beside: `id` of another session of this client, in whose turn this session may also
+                measure.
         """
         self._address = address
         self._beside_of = beside
@@ -69,7 +71,7 @@ class Session:
         self._stack = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
-        """Connect.
+        """Connect to the server and authenticate.
 
         Raises:
             ServerUnreachableError: no program answers at the address.
@@ -90,33 +92,33 @@ class Session:
         return self
 
     def close(self) -> None:
-        """Abort the session; can be called from another thread."""
+        """Abort the session; another thread may call this method."""
         with contextlib.suppress(OSError):
-            # Past TLS, which another thread may be reading.
+            # Without TLS, because another thread may be reading from the TLS connection.
             socket.socket.shutdown(self._control, socket.SHUT_RDWR)
 
     @property
     def peer(self) -> str:
-        """The server's address."""
+        """IP address of the server."""
         with _telling("the server was lost"):
             return str(self._control.getpeername()[0])
 
     def view(self) -> View:
-        """Return the control connection as this end's kernel sees it."""
+        """Return this end's view of the control connection, with the times of its opening."""
         with _telling("the server was lost"):
             return view_of(self._control) | self._opening
 
     @property
     def is_through_proxy(self) -> bool:
-        """Whether the two ends' kernels see two connections instead of one."""
+        """Whether differences between the views of both ends reveal a proxy."""
         found = compare_views(self.view(), self.server["path"])
         return any(finding.kind == "proxy" for finding in found)
 
     def try_algorithm(self, name: str) -> None:
-        """Check that the server can send with an algorithm.
+        """Check that the server can use an algorithm.
 
         Raises:
-            AlgorithmMissingError: the server cannot; the message says how to load the algorithm.
+            AlgorithmMissingError: the algorithm is missing; the message explains how to load it.
         """
         prepare = protocol.Prepare(
             flow=0,
@@ -169,8 +171,8 @@ class Session:
             welcome = _answer(channel.read_line(protocol.MAX_ANSWER_BYTES), signer)
         except (ConnectionError, EOFError):
             msg = (
-                "the server closed the connection: wrong token (give both ends "
-                "the same --token file), or a proxy answers instead of the server"
+                "the server closed the connection: wrong token (use the same --token "
+                "file at both ends), or a proxy answers in place of the server"
             )
             raise ProtocolError(msg) from None
         except OSError as error:
@@ -179,10 +181,10 @@ class Session:
         return channel, signer, welcome
 
     def ask(self, request: Model, timeout_s: float = _ANSWER_S) -> dict[str, Any]:
-        """Send a request and wait for its answer.
+        """Send a request to the server, and wait for the answer.
 
         Raises:
-            TransferFailedError: the server refuses the request, or is lost.
+            TransferFailedError: the server refuses the request, or the connection was lost.
         """
         with _telling("the server was lost"):
             self._control.settimeout(timeout_s)
@@ -190,12 +192,12 @@ class Session:
             return _answer(self._channel.read_line(protocol.MAX_ANSWER_BYTES), self._signer)
 
     def turn(self) -> Iterator[int]:
-        """Wait for this session's turn, which lasts until the session ends.
+        """Wait until this session may measure; its turn lasts until the session ends.
 
         Yields the number of clients ahead whenever that number changes; ends when it is 0.
 
         Raises:
-            TransferFailedError: the server was lost.
+            TransferFailedError: the connection to the server was lost.
         """
         told = 0
         while not self._has_turn:
@@ -210,7 +212,7 @@ class Session:
             pass
 
     def probe(self, count: int = 10, every_s: float = 0.02) -> list[ProbeResult]:
-        """Measure the round trip to the server several times."""
+        """Measure the round-trip time to the server with `count` probes."""
         prober = Prober(self._probes, self.id, self._signer.key, every_s)
         with prober:
             time.sleep(count * every_s + 0.3)
@@ -227,13 +229,13 @@ class Session:
         Args:
             flows: the flows, with application and direction.
             duration_ns: duration of each flow.
-            algorithms: algorithms of the near and of the far end of each flow; None keeps a
-                machine's default.
+            algorithms: for each flow, the algorithms of client and server; None keeps the default
+                of the computer.
 
         Raises:
-            TransferFailedError: the transfer broke off, or the server refused it.
-            AlgorithmMissingError: one end lacks its algorithm. LibraryMissingError: a library that
-                a transfer method needs is not installed.
+            TransferFailedError: the transfer failed, or the server refused it.
+            AlgorithmMissingError: the algorithm of one end is missing.
+            LibraryMissingError: a library that a transfer method needs is not installed.
         """
         self._take_turn()
         ends: dict[int, FlowEnd] = {}
@@ -268,7 +270,7 @@ class Session:
                 if found["error"] is not None:
                     msg = f"the transfer broke off: {found['error']}"
                     raise TransferFailedError(msg)
-        # Where no datagram gets through, the start itself tells of the server's clock.
+        # If UDP is blocked, the exchange that starts the flows is used to estimate clock offset.
         there_ns = far_results[str(flows[0].id)]["began_ns"]
         started = ProbeResult(asked_ns, there_ns, there_ns, began_ns)
         return Transfer(
@@ -316,10 +318,10 @@ class Session:
         return connection
 
     def datagrams(self, request: protocol.DatagramTest) -> dict[str, Any]:
-        """Send or receive datagrams at a given rate; return arrivals, losses and jitter.
+        """Send or receive datagrams at a fixed rate; return arrivals, losses and jitter.
 
         Raises:
-            TransferFailedError: the server refuses, or UDP does not get through.
+            TransferFailedError: the server refuses the request, or UDP is blocked.
         """
         return self._beside().datagrams(request)
 
@@ -327,7 +329,7 @@ class Session:
         """Fill the link in one direction; return the bytes that arrived in each millisecond.
 
         Raises:
-            TransferFailedError: the server refuses, or UDP does not get through.
+            TransferFailedError: the server refuses the request, or UDP is blocked.
         """
         answer = self._beside().saturate(request)
         if not answer["received"]:
@@ -357,7 +359,7 @@ def waiting_for(ahead: int) -> str:
 
 @contextlib.contextmanager
 def _telling(what: str) -> Iterator[None]:
-    """Translate errors of a broken connection into `TransferFailedError`."""
+    """Convert errors of a lost connection to `TransferFailedError`."""
     try:
         yield
     except (OSError, EOFError) as error:
@@ -367,7 +369,7 @@ def _telling(what: str) -> Iterator[None]:
 
 def _unreachable(host: str, port: int, error: OSError | EOFError) -> str:
     if isinstance(error, socket.gaierror):
-        return f"{host} has no known address ({_reason(error)}); check the spelling"
+        return f"{host}: no IP address found ({_reason(error)}); check the name"
     return (
         f"{host} port {port} does not answer ({_reason(error)}); is `cwndlab serve` running there, "
         "and is the port open for TCP and UDP?"

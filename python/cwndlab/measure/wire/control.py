@@ -1,4 +1,4 @@
-"""Requests on a control connection, and the server's answers."""
+"""Carry out the requests on a control connection at the server, and return answers."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _NO_DATAGRAM = "no datagram arrived; the network may block UDP"
 
 
 class SessionControl:
-    """Carries out the requests of a session."""
+    """Carries out the requests of a client's session."""
 
     def __init__(
         self, session: ServedSession, limits: Limits, turns: Turns, datagrams: socket.socket
     ) -> None:
-        """Serve a session within these limits, using the server's UDP socket."""
+        """Serve a session within `limits`; `datagrams` is the UDP socket of the server."""
         self._session = session
         self._limits = limits
         self._turns = turns
@@ -44,12 +44,12 @@ class SessionControl:
 
     @property
     def connection(self) -> socket.socket:
-        """The control connection."""
+        """Control connection of the session."""
         return self._session.connection
 
     @property
     def patience_s(self) -> float:
-        """Longest silence of the client before the session ends."""
+        """Maximum time in seconds without a request from the client, before the session ends."""
         flows = self._session.flows.values()
         longest_ns = max((flow.request.duration_ns for flow in flows), default=0)
         idle_s = self._limits.turn_idle_s if self._has_turn else self._limits.idle_s
@@ -62,8 +62,8 @@ class SessionControl:
     async def obey(self, request: protocol.AnyRequest, gone: threading.Event) -> dict[str, Any]:
         """Carry out a request and return the answer.
 
-        If the client leaves meanwhile, the request is cancelled: `gone` is set, and the threads of
-        the request end.
+        If the client disconnects meanwhile, the request is cancelled: `gone` is set, and the
+        threads of the request end.
         """
         is_measuring = isinstance(
             request, protocol.Start | protocol.DatagramTest | protocol.Saturate
@@ -86,7 +86,7 @@ class SessionControl:
         return answer
 
     def describe(self) -> dict[str, Any]:
-        """Describe this machine, and the client's connection as its kernel sees it."""
+        """Describe this computer, and this end's view of the control connection."""
         path = view_of(self._session.connection) | {"syn": self._session.syn}
         return {"now_ns": now_ns(), "path": path} | describe_host()
 
@@ -98,7 +98,7 @@ class SessionControl:
     def _prepare(self, request: protocol.Prepare) -> dict[str, Any]:
         limits, flows = self._limits, self._session.flows
         if len(flows) >= limits.flows or request.flow in flows:
-            return {"error": f"at most {limits.flows} flows, each with its own number"}
+            return {"error": f"at most {limits.flows} flows with different numbers"}
         if request.duration_ns > limits.flow_s * _NS_PER_S:
             return {"error": f"at most {limits.flow_s:g} s per flow; shorten the study's duration"}
         ticket = secrets.token_bytes(protocol.TICKET_BYTES)
@@ -161,7 +161,7 @@ class SessionControl:
         return {"sent": sent}
 
     async def _who_wants(self) -> SocketAddress | None:
-        """Return the only address to which the server may send this session's datagrams."""
+        """Wait for a datagram of the client, and return the address that it came from."""
         session = self._session
         receiver = session.datagrams = DatagramReceiver(session.key, bytes.fromhex(session.id))
         try:

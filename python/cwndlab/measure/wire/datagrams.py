@@ -1,4 +1,4 @@
-"""Datagrams at a fixed rate; receiver's loss, reordering and jitter (RFC 3550 section 6.4.1)."""
+"""Send datagrams at a fixed rate; count loss, reordering and jitter (RFC 3550 section 6.4.1)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from cwndlab.measure.wire.protocol import DatagramTest
 
-_HEAD = struct.Struct("!8sIQ")  # session, number, sent; then the mac
+_HEAD = struct.Struct("!8sIQ")  # session, number, sending time; the MAC follows
 _MAC_BYTES = 16
 _HEAD_BYTES = _HEAD.size + _MAC_BYTES
 _MARK = b"datagram "
-_TIMESTAMPS = 35  # SO_TIMESTAMPNS: when the kernel took a datagram in
-_FORCED_BUFFER = 33  # SO_RCVBUFFORCE: beyond what users may have
+_TIMESTAMPS = 35  # SO_TIMESTAMPNS: arrival time of a datagram in the kernel
+_FORCED_BUFFER = 33  # SO_RCVBUFFORCE: exceeds the limit for users
 _BUFFER_BYTES = 1 << 23
 _TIMESPEC = struct.Struct("qq")
 _MOST = 1 << 22
@@ -32,7 +32,7 @@ SocketAddress = tuple[Any, ...]
 
 
 def encode(key: bytes, session: bytes, side: bytes, number: int, payload_bytes: int) -> bytes:
-    """Return a datagram of a given length, signed by one side."""
+    """Return a datagram with `payload_bytes`, signed by `side`."""
     head = _HEAD.pack(session, number, now_ns())
     mac = hmac.digest(key, _MARK + side + head, "sha256")[:_MAC_BYTES]
     return head + mac + bytes(max(0, payload_bytes - _HEAD_BYTES))
@@ -46,9 +46,9 @@ def send_datagrams(
     request: DatagramTest,
     stopping: threading.Event | None = None,
 ) -> int:
-    """Send at a given rate for a given time, or until `stop` is set; return the number sent.
+    """Send datagrams as requested, or until `stopping` is set; return the number sent.
 
-    If `send` raises OSError because there is no buffer space, the datagram counts as lost.
+    If `send` raises OSError because of a full buffer, the datagram is counted as lost.
     """
     step_s = request.payload_bytes * 8 / request.bits_per_sec
     began_s = time.monotonic()
@@ -68,7 +68,7 @@ def send_datagrams(
 
 
 def prepare(to: socket.socket) -> None:
-    """Enlarge a socket's receive buffer, and have it report the arrival time of each datagram."""
+    """Enlarge the receive buffer of a socket, and enable arrival times of datagrams."""
     with contextlib.suppress(OSError):
         to.setsockopt(socket.SOL_SOCKET, _TIMESTAMPS, 1)
     try:
@@ -80,7 +80,8 @@ def prepare(to: socket.socket) -> None:
 def receive(to: socket.socket) -> tuple[bytes, SocketAddress, int]:
     """Return the next datagram, its sender and its arrival time.
 
-    Raises: OSError: no datagram has arrived.
+    Raises:
+        OSError: no datagram has arrived.
     """
     content, ancillary, _flags, address = to.recvmsg(65_536, 64)
     for level, kind, data in ancillary:
@@ -91,10 +92,10 @@ def receive(to: socket.socket) -> tuple[bytes, SocketAddress, int]:
 
 
 class DatagramReceiver:
-    """Counts the datagrams that arrive."""
+    """Counts the datagrams of a session that arrive, and measures their jitter."""
 
     def __init__(self, key: bytes, session: bytes) -> None:
-        """Count the datagrams of a session."""
+        """Count datagrams that were signed with `key` for `session`."""
         self.peer: SocketAddress | None = None
         self.has_begun = asyncio.Event()
         self._key = key
@@ -131,7 +132,7 @@ class DatagramReceiver:
         return True
 
     def result(self) -> dict[str, Any]:
-        """Return the counts of arrived and late datagrams, and the jitter."""
+        """Return the counts of received and reordered datagrams, and the jitter."""
         return {
             "received": self._received,
             "reordered": self._reordered,

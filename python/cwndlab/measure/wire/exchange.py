@@ -1,4 +1,4 @@
-"""The interface of transfer methods: the data connection, and the count of bytes moved."""
+"""Define the interface of transfer methods: data connection and count of bytes."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 ZEROS = bytes(1 << 18)
-"""The bytes to send, all zero."""
+"""Content of all transfers: zero bytes."""
 
 
 class LibraryMissingError(CwndlabError):
-    """A library that a transfer method needs is not installed."""
+    """A Python library that a transfer method needs is not installed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The transfer of one file over a socket with short timeouts, which let it end in time."""
+    """The transfer of a file over a socket; short timeouts allow the transfer to end in time."""
 
     connection: socket.socket
     file_bytes: int
     is_upload: bool
-    """Whether the client (at the user's end) sends the file."""
+    """Whether the client, which is at the user's end, sends the file."""
     count: Callable[[int], None]
-    """Function called with the number of bytes of the file that this end sent or received."""
+    """Function to call with each number of bytes of the file that this end sent or received."""
     is_over: Callable[[], bool]
-    """Function that returns whether the flow's time is over."""
+    """Function that returns whether the duration of the flow is over."""
 
 
 class PatientSocket(io.RawIOBase):
-    """A socket for the standard library's HTTP client; it never raises a timeout error."""
+    """A socket for the HTTP client of the standard library, without timeout errors."""
 
     def __init__(self, connection: socket.socket, is_over: Callable[[], bool]) -> None:
-        """Use a socket that has a timeout; its owner closes it."""
+        """Use a socket with a timeout; the owner of the socket must close it."""
         super().__init__()
         self._connection = connection
         self._is_over = is_over
 
     def makefile(self, mode: str, buffering: int = -1) -> io.BufferedReader:
         """Return the received data as a file."""
-        del mode, buffering  # the library only reads through files
+        del mode, buffering  # the HTTP client uses files only for reading
         return io.BufferedReader(PatientSocket(self._connection, self._is_over))
 
     def readable(self) -> bool:
@@ -55,7 +55,7 @@ class PatientSocket(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Buffer) -> int:
-        """Read some bytes; return 0 at the end of data, or when the flow's time is over."""
+        """Read some bytes; return 0 at the end of data, or after the duration of the flow."""
         while not self._is_over():
             try:
                 return self._connection.recv_into(buffer)
@@ -64,7 +64,7 @@ class PatientSocket(io.RawIOBase):
         return 0
 
     def sendall(self, content: Buffer) -> None:
-        """Write everything, or stop when the flow's time is over."""
+        """Send all bytes, or stop after the duration of the flow."""
         left = memoryview(content)
         while left.nbytes and not self._is_over():
             try:

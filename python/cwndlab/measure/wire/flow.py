@@ -1,4 +1,4 @@
-"""One end of a flow: a socket, the application that writes or reads, and samples of TCP_INFO."""
+"""Implement one end of a flow: socket, application that writes or reads, TCP_INFO samples."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ if TYPE_CHECKING:
 
 SAMPLE_INTERVAL_S = 0.01
 MOST_SAMPLES = 64_000
-"""Largest number of samples of all flows together: one per 10 ms of the longest flow."""
+"""Maximum number of samples of all flows together: one per 10 ms of the longest flow."""
 _BLOCK = bytes(1 << 18)
 _READ_BYTES = 1 << 18
-_POLL_S = 0.2  # how soon a thread sees that it is to stop
+_POLL_S = 0.2  # interval at which threads check whether to stop
 _NS_PER_S = 10**9
 _OURS: dict[str, str] = {}
-"""The cwndlab algorithms that this process has selected, by their names in the kernel."""
+"""Names of the cwndlab algorithms that this process has selected, by their kernel names."""
 _LINGER_NONE = struct.pack("ii", 1, 0)
 
 
 class AlgorithmMissingError(CwndlabError):
-    """One end cannot run an algorithm."""
+    """An algorithm is missing at one end, or only root may choose it."""
 
 
 def set_algorithm(connection: socket.socket, algorithm: str | None, where: str) -> str:
-    """Choose the congestion control of a connection; return the algorithm in use.
+    """Set the congestion control of a connection, and return the algorithm in use.
 
-    An algorithm that the kernel lacks may have been loaded by `cwndlab algorithm load`.
+    An algorithm that is not part of the kernel may have been loaded by `cwndlab algorithm load`.
 
     Raises:
-        AlgorithmMissingError: this kernel lacks the algorithm, or only root may choose it.
+        AlgorithmMissingError: the algorithm is missing in this kernel, or only root may choose it.
     """
     if algorithm is not None:
         try:
@@ -53,7 +53,7 @@ def set_algorithm(connection: socket.socket, algorithm: str | None, where: str) 
         except PermissionError:
             allowed = " ".join([*describe_host()["allowed"], algorithm])
             msg = (
-                f"{algorithm} is reserved for root on the {where}; run cwndlab there as root, or: "
+                f"only root may use {algorithm} on the {where}; run cwndlab there as root, or: "
                 f"sudo sysctl -w net.ipv4.tcp_allowed_congestion_control='{allowed}'"
             )
             raise AlgorithmMissingError(msg) from None
@@ -76,12 +76,12 @@ def _choose(connection: socket.socket, algorithm: str) -> None:
 
 
 def _loaded_name(algorithm: str) -> str | None:
-    """Return the kernel's name for a cwndlab algorithm; None if it is not loaded."""
+    """Return the name of a cwndlab algorithm in the kernel; None if it is not loaded."""
     if not this_kernel().ours:
         return None
     try:
         from cwndlab.kernel.loading import loaded_name  # noqa: PLC0415  large, and seldom needed
-    except ImportError:  # a server that gave up root may not read the folder of root's packages
+    except ImportError:  # a server without root privileges may be unable to read root's packages
         return None
     return loaded_name(algorithm)
 
@@ -89,14 +89,14 @@ def _loaded_name(algorithm: str) -> str | None:
 def missing_algorithm(algorithm: str, where: str) -> str:
     """Return the error message for a missing algorithm, with a remedy."""
     return (
-        f"the kernel of the {where} has no {algorithm}; load it there: "
+        f"the kernel of the {where} does not contain {algorithm}; load it there: "
         f"sudo modprobe tcp_{algorithm}, or: sudo cwndlab algorithm load --pin {algorithm}"
     )
 
 
 @dataclass(frozen=True, slots=True)
 class SocketSample:
-    """A sample of a connection: TCP_INFO, and the bytes that the application wrote or read."""
+    """A sample of a connection: TCP_INFO, and the bytes written or read by the application."""
 
     at_ns: int
     application_bytes: int
@@ -104,7 +104,7 @@ class SocketSample:
 
 
 class FlowEnd:
-    """Runs an application over a connected socket in a thread of its own, and samples it."""
+    """Runs an application over a connected socket in a separate thread, and samples TCP_INFO."""
 
     def __init__(
         self,
@@ -117,9 +117,12 @@ class FlowEnd:
     ) -> None:
         """Take ownership of a connected socket.
 
-        Args: connection: the socket. application: the application to run over it. is_sender:
-        whether this end sends the data. duration_s: time after which the flow ends. secret: secret
-        shared by both ends, for methods that need credentials.
+        Args:
+            connection: connected socket.
+            application: application that uses the socket.
+            is_sender: whether this end sends the data.
+            duration_s: time after which the flow ends.
+            secret: shared secret of both ends, for transfer methods that need credentials.
         """
         self.connection = connection
         self.algorithm = set_algorithm(connection, None, "")
@@ -140,7 +143,7 @@ class FlowEnd:
         ]
 
     def start(self, max_samples: int) -> None:
-        """Start the flow. When `max_samples` is exceeded, every second sample is dropped."""
+        """Start the flow; at `max_samples` samples, every second sample is dropped."""
         self._max_samples = max_samples
         self.began_ns = now_ns()
         self.connection.settimeout(_POLL_S)
@@ -149,11 +152,11 @@ class FlowEnd:
 
     @property
     def is_done(self) -> bool:
-        """Whether the application has finished without being stopped."""
+        """Whether the application has finished."""
         return self.ended_ns > 0
 
     def stop(self) -> None:
-        """End the flow, even if data are still in flight; further calls do nothing."""
+        """End the flow, even if data are still in flight; later calls do nothing."""
         if self.connection.fileno() < 0:
             return
         self._stopping.set()
@@ -162,13 +165,13 @@ class FlowEnd:
                 thread.join(timeout=5)
         with contextlib.suppress(OSError):
             if self.began_ns:
-                self._take()  # the buffer went on being sent after the application's end
-            # What was not sent yet would go on for as long as the buffer is deep.
+                self._take()  # the kernel still sent buffered data after the end of the application
+            # Without this option, the kernel would continue to send the data in the buffer.
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_NONE)
         self.connection.close()
 
     def result(self) -> dict[str, Any]:
-        """Return the records of this end in a form for the other end."""
+        """Return the records of this end as a dictionary for the other end."""
         return {
             "algorithm": self.algorithm,
             "kernel_name": next((k for k, n in _OURS.items() if n == self.algorithm), None),
@@ -186,7 +189,7 @@ class FlowEnd:
         try:
             work()
         except OSError as error:
-            # After the time is over the other end breaks off: that is the end, no failure.
+            # At the end of the flow's duration, the other end closes the connection: no failure.
             is_over = now_ns() - self.began_ns >= 0.99 * self._duration_s * _NS_PER_S
             if not is_over and not self._stopping.is_set() and self.error is None:
                 self.error = (error.strerror or str(error)).lower()
@@ -259,10 +262,10 @@ class FlowEnd:
                 while self._read_counted(_READ_BYTES, is_whole=False):
                     pass
         with contextlib.suppress(OSError):
-            self.connection.shutdown(socket.SHUT_WR)  # tells a sender that all was read
+            self.connection.shutdown(socket.SHUT_WR)  # tells the sender that all data were read
 
     def _exchange(self, file: apps.Http | apps.Sftp) -> None:
-        """Transfer a file, as the client (which is at the user's end) or as the server."""
+        """Transfer a file as the client, which is at the user's end, or as the server."""
         exchange = Exchange(self.connection, file.bytes, file.is_upload, self._count, self._is_over)
         is_client = self._is_sender == file.is_upload
         match file:
@@ -278,7 +281,7 @@ class FlowEnd:
             self.connection.shutdown(socket.SHUT_WR)
 
     def _count(self, size: int) -> None:
-        """Count a part of the file; the file's last byte ends the transfer at the receiver."""
+        """Count a part of the file; at the receiver, the last byte ends the transfer."""
         self.moved_bytes += size
         match self._application:
             case apps.Http(bytes=wanted) | apps.Sftp(bytes=wanted) if not self._is_sender:
@@ -286,7 +289,7 @@ class FlowEnd:
                     self.ended_ns = self.ended_ns or now_ns()
 
     def _write(self, size: int | None, for_s: float | None = None) -> None:
-        """Write a number of bytes, or write for a given time."""
+        """Write `size` bytes; with None, write without limit or for `for_s` seconds."""
         until_s = None if for_s is None else time.monotonic() + for_s
         left = size
         while not self._is_over() and (left is None or left > 0):
@@ -299,7 +302,7 @@ class FlowEnd:
                 left -= written
 
     def _push(self, size: int) -> None:
-        """Write the application's requests and acknowledgements, which do not count as data."""
+        """Write a request or acknowledgement of the application, which is not counted as data."""
         left = size
         while left > 0 and not self._is_over():
             block = memoryview(_BLOCK)[: min(left, len(_BLOCK))]
@@ -331,7 +334,7 @@ class FlowEnd:
             self._say_goodbye()
 
     def _say_goodbye(self) -> None:
-        """Shut down sending, and wait until the other end has read everything."""
+        """Shut down sending, and wait until the other end has read all data."""
         self.connection.shutdown(socket.SHUT_WR)
         while not self._is_over():
             try:
@@ -341,7 +344,7 @@ class FlowEnd:
                 continue
 
     def _read_counted(self, size: int, *, is_whole: bool = True) -> bool:
-        """Read data; return False at the end."""
+        """Read and count data; return False at the end of the data or of the flow."""
         left = size
         while left > 0 and not self._is_over():
             read = self._receive_some(min(left, _READ_BYTES))
@@ -363,14 +366,14 @@ class FlowEnd:
         return left == 0
 
     def _send_some(self, block: bytes | memoryview) -> int:
-        """Write some bytes; return 0 when the flow's time is over."""
+        """Write some bytes and return their number; return 0 after the duration of the flow."""
         while not self._is_over():
             with contextlib.suppress(TimeoutError):
                 return self.connection.send(block)
         return 0
 
     def _receive_some(self, most: int) -> int:
-        """Read some bytes; return 0 at the end of data, or when the flow's time is over."""
+        """Read some bytes and return their number; return 0 at the end of data or flow."""
         while not self._is_over():
             with contextlib.suppress(TimeoutError):
                 return len(self.connection.recv(most))

@@ -1,7 +1,8 @@
-"""A file over HTTP/1.1: the standard library's client, and a handler for its server.
+"""Transfer a file over HTTP/1.1, with the client and the server of the standard library.
 
-The client asks for the file (GET), or uploads it (PUT) whole or in chunks, each answered before the
-next (RFC 9110 section 14.5: a PUT with Content-Range). The file contains only zeros.
+The client downloads the file (GET), or uploads it (PUT) as a whole or in chunks; the server answers
+each chunk before the client sends the next (RFC 9110 section 14.5: PUT with Content-Range). The
+file contains only zeros.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def be_client(exchange: Exchange, chunk_bytes: int | None) -> None:
     """Download or upload the file.
 
     Raises:
-        OSError: the connection broke, or the server refused a request.
+        OSError: the connection was lost, or the server refused a request.
     """
     connection = http.client.HTTPConnection("server")
     connection.sock = _as_socket(exchange)
@@ -86,13 +87,13 @@ def be_server(exchange: Exchange) -> None:
     """Answer requests until the client closes the connection.
 
     Raises:
-        OSError: the connection broke.
+        OSError: the connection was lost.
     """
     _Handler(exchange)
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Handler of one connection. It opens no file of this machine and runs no program."""
+    """Handler of one connection, which opens no files of this computer and runs no programs."""
 
     protocol_version = "HTTP/1.1"
     server_version = "cwndlab"
@@ -101,7 +102,7 @@ class _Handler(BaseHTTPRequestHandler):
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
         self._left = exchange.file_bytes
-        nobody = cast("socketserver.BaseServer", None)  # used by handlers that ask it
+        nobody = cast("socketserver.BaseServer", None)  # this handler does not use the server
         super().__init__(_as_socket(exchange), ("client", 0), nobody)
 
     def do_GET(self) -> None:
@@ -118,7 +119,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(block)
 
     def do_PUT(self) -> None:
-        """Receive the file, or the next part of it."""
+        """Receive the whole file or its next chunk."""
         exchange = self._exchange
         length = self.headers.get("Content-Length", "")
         if not exchange.is_upload or self.path != _PATH:

@@ -1,4 +1,4 @@
-"""The fingerprints of servers that this user has measured with, like ssh's known hosts."""
+"""Store the fingerprints of servers that this user has used, like the known hosts of ssh."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class OtherServerError(CwndlabError):
-    """The server's fingerprint differs from the stored or given fingerprint."""
+    """The fingerprint of a server differs from the expected one, or cannot be looked up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,11 @@ class KnownServers:
 
     @classmethod
     def of_user(cls) -> KnownServers:
-        """Return the known servers of the current user."""
+        """Return the file with the known servers of the current user."""
         return cls(state_folder() / "known-servers")
 
     def check(self, server: str, fingerprint: str) -> None:
-        """Compare a server's fingerprint with the stored fingerprint, if the server is known.
+        """Compare the fingerprint of a server with the stored fingerprint, if one is stored.
 
         Raises:
             OtherServerError: the fingerprint differs, or the file cannot be read.
@@ -36,14 +36,14 @@ class KnownServers:
         known = self._read().get(server)
         if known not in {None, fingerprint}:
             msg = (
-                f"{server} has the fingerprint {fingerprint}, but {self.path} has "
-                f"{known} for this server. If `cwndlab serve` was moved or given a new --key, "
+                f"{server} has the fingerprint {fingerprint}, but {self.path} lists "
+                f"{known} for this server. If `cwndlab serve` was moved or has a new --key, "
                 "delete the line of this server"
             )
             raise OtherServerError(msg)
 
     def remember(self, server: str, fingerprint: str) -> None:
-        """Add a server that has proved that it knows the token.
+        """Add a server that has proved its knowledge of the token.
 
         Raises:
             OtherServerError: the file cannot be read or written.
@@ -55,7 +55,7 @@ class KnownServers:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(f"{server} {fingerprint}\n")
         except OSError as error:
-            msg = f"{self.path}: cannot be written ({error.strerror}); give --fingerprint instead"
+            msg = f"{self.path}: cannot be written ({error.strerror}); use --fingerprint instead"
             raise OtherServerError(msg) from None
 
     def _read(self) -> dict[str, str]:
@@ -64,7 +64,7 @@ class KnownServers:
         except FileNotFoundError:
             return {}
         except UnicodeDecodeError:
-            msg = f"{self.path}: not a text file; delete it to remember servers again"
+            msg = f"{self.path}: not a text file; delete it, and cwndlab creates a new file"
             raise OtherServerError(msg) from None
         except OSError as error:
             raise OtherServerError(read_failure(self.path, error)) from None

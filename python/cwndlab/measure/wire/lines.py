@@ -1,4 +1,4 @@
-"""Lines over a plain or TLS connection, and detection of the connection's end."""
+"""Read and write lines over plain or TLS connections, and detect the end of connections."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
 _T = TypeVar("_T")
-_GONE = "the client has gone"
+_GONE = "the client has disconnected"
 _TLS_HANDSHAKE = 0x16  # RFC 8446 section 5.1
 _READ_BYTES = 4096
 _RECORDS_BYTES = 1 << 16
 
 
 def notice_loss(connection: socket.socket, silence_s: float) -> None:
-    """Let the kernel close the connection if the other end has not answered for a given time."""
+    """Configure the kernel to close a connection whose other end is silent for `silence_s`."""
     probes = 3
     every_s = max(1, int(silence_s / (probes + 1)))
     tcp = socket.IPPROTO_TCP
@@ -30,20 +30,22 @@ def notice_loss(connection: socket.socket, silence_s: float) -> None:
     connection.setsockopt(tcp, socket.TCP_KEEPIDLE, every_s)
     connection.setsockopt(tcp, socket.TCP_KEEPINTVL, every_s)
     connection.setsockopt(tcp, socket.TCP_KEEPCNT, probes)
-    # RFC 5482: what was sent and not acknowledged counts, too.
+    # RFC 5482: the same limit for sent data that are not acknowledged.
     connection.setsockopt(tcp, socket.TCP_USER_TIMEOUT, int(1e3 * every_s * (probes + 1)) - 500)
 
 
 async def while_connected(
     connection: socket.socket, work: Callable[[threading.Event], Coroutine[Any, Any, _T]]
 ) -> _T:
-    """Await the work; cancel it if the other end closes the connection or is lost meanwhile.
+    """Await `work`; cancel it if the connection is closed or lost meanwhile.
 
-    Args: connection: the connection, which nothing else may read meanwhile. work: called with an
-    event that ends the threads of the work; the event is set when the work has ended.
+    Args:
+        connection: connection, which no other code may read meanwhile.
+        work: function that returns a coroutine. Its argument is an event that ends the threads of
+            the work; the event is set when the work has ended.
 
     Raises:
-        ProtocolError: the other end has closed the connection or is lost.
+        ProtocolError: the connection was closed or lost.
     """
     loop = asyncio.get_running_loop()
     gone = threading.Event()
@@ -56,7 +58,7 @@ async def while_connected(
             return
         except OSError:
             is_open = False
-        loop.remove_reader(connection)  # a request that waits is read in its turn
+        loop.remove_reader(connection)  # a waiting request is read later
         if not is_open:
             gone.set()
             task.cancel()
@@ -75,16 +77,16 @@ async def while_connected(
 
 
 class Pipe:
-    """A non-blocking connection without encryption."""
+    """A non-blocking connection without encryption, at the server."""
 
     def __init__(self, connection: socket.socket, first: bytes) -> None:
-        """Use a connection; `first` was read from it before."""
+        """Use `connection`, from which the bytes `first` have already been read."""
         self.connection = connection
         self._first = first
         self._loop = asyncio.get_running_loop()
 
     async def receive(self) -> bytes:
-        """Read the next bytes; return no bytes at the end."""
+        """Read the next bytes; return b"" at the end of the data."""
         if self._first:
             first, self._first = self._first, b""
             return first
@@ -96,10 +98,10 @@ class Pipe:
 
 
 class SecurePipe(Pipe):
-    """A non-blocking connection with TLS."""
+    """A non-blocking connection with TLS, at the server."""
 
     def __init__(self, connection: socket.socket, first: bytes, context: ssl.SSLContext) -> None:
-        """Act as the server; `first` is the beginning of the client's handshake."""
+        """Use `connection`; the bytes `first` are the begin of the client's TLS handshake."""
         super().__init__(connection, first)
         self._arrived, self._leaving = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._arrived, self._leaving, server_side=True)
@@ -108,13 +110,13 @@ class SecurePipe(Pipe):
         """Complete the TLS handshake.
 
         Raises:
-            OSError: the client does not speak TLS 1.3.
+            OSError: the client does not support TLS 1.3.
         """
         await self._when_ready(self._tls.do_handshake)
         await self._flush()
 
     async def receive(self) -> bytes:
-        """Read the next bytes; return no bytes at the end."""
+        """Read the next bytes; return b"" at the end of the data."""
         return await self._when_ready(lambda: self._tls.read(_READ_BYTES))
 
     async def send(self, content: bytes) -> None:
@@ -142,11 +144,11 @@ class SecurePipe(Pipe):
 
 
 async def accept_pipe(connection: socket.socket, context: ssl.SSLContext) -> Pipe:
-    """Accept a client's first bytes: TLS, or the plain line of a data connection.
+    """Read the first bytes of a client, and return a connection with TLS or without encryption.
 
     Raises:
         ProtocolError: the client closes the connection immediately.
-        OSError: the connection breaks off.
+        OSError: the connection was lost.
     """
     first = await asyncio.get_running_loop().sock_recv(connection, _READ_BYTES)
     if not first:
@@ -159,10 +161,10 @@ async def accept_pipe(connection: socket.socket, context: ssl.SSLContext) -> Pip
 
 
 class LineStream:
-    """Reads and writes lines of limited length over a connection."""
+    """Reads and writes lines of limited length over a connection of the server."""
 
     def __init__(self, pipe: Pipe) -> None:
-        """Read and write over `pipe`."""
+        """Read lines from `pipe`, and write lines to it."""
         self._pipe = pipe
         self._buffer = b""
 
@@ -173,17 +175,17 @@ class LineStream:
 
     @property
     def is_secure(self) -> bool:
-        """Whether the lines are encrypted by TLS."""
+        """Whether TLS encrypts the lines."""
         return isinstance(self._pipe, SecurePipe)
 
     async def read(self) -> bytes:
         """Read the next line.
 
         Raises:
-            ProtocolError: the line is too long, or the client has gone.
+            ProtocolError: the line is too long, or the client has disconnected.
         """
-        # Byte for byte would be slow, and beyond the line there is nothing: data follow only after
-        # an answer.
+        # Reading in larger pieces is fast and safe: after a line, a client sends data only when it
+        # has received an answer.
         while b"\n" not in self._buffer:
             if len(self._buffer) > protocol.MAX_REQUEST_BYTES:
                 msg = "the line is too long"
@@ -196,6 +198,6 @@ class LineStream:
         return line
 
     async def write(self, content: bytes) -> None:
-        """Send all the bytes, within a minute."""
+        """Send all bytes within one minute."""
         async with asyncio.timeout(60):
             await self._pipe.send(content)

@@ -1,4 +1,4 @@
-"""Datagrams at the near end, at a given rate or at the link's full rate."""
+"""Send and receive datagrams at the client, at a fixed rate or at the full rate of the link."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     from cwndlab.schema.base import Model
 
-_LINGER_S = 0.5  # for what is still on its way
+_LINGER_S = 0.5  # time for late datagrams
 _NS_PER_S = 10**9
 
 
 class NearDatagrams:
-    """Sends datagrams to a server, and receives datagrams requested from the server."""
+    """Sends datagrams to a server, and receives datagrams that the client requests from it."""
 
     def __init__(
         self,
@@ -39,8 +39,12 @@ class NearDatagrams:
     ) -> None:
         """Use a socket that is connected to the server.
 
-        Args: connected: the UDP socket. key: key of the session. name: name of the session. ask:
-        sends the server a request that takes the given number of seconds, and returns the answer.
+        Args:
+            connected: connected UDP socket.
+            key: key of the session.
+            name: name of the session.
+            ask: function that sends a request to the server and returns the answer; the second
+                argument is the duration of the request in seconds.
         """
         self._socket = connected
         self._key = key
@@ -48,7 +52,7 @@ class NearDatagrams:
         self._ask = ask
 
     def datagrams(self, request: protocol.DatagramTest) -> dict[str, Any]:
-        """Send or receive datagrams at a rate; return arrivals, losses and jitter."""
+        """Send or receive datagrams at a fixed rate; return arrivals, losses and jitter."""
         key, name = self._key, self._name
         seconds = request.duration_ns / _NS_PER_S
         if request.direction == "reverse":
@@ -118,7 +122,7 @@ class NearDatagrams:
         told_s = 0.0
         self._socket.settimeout(FEEDBACK_EVERY_S)
         while not stop.is_set():
-            if recorder.peer is None and opening < 100:  # noqa: PLR2004  some seconds of asking
+            if recorder.peer is None and opening < 100:  # noqa: PLR2004  some seconds
                 self._ask_for_datagrams(opening)
                 opening += 1
             with contextlib.suppress(OSError):
@@ -131,7 +135,7 @@ class NearDatagrams:
                         self._socket.send(feedback)
 
     def _ask_for_datagrams(self, number: int) -> None:
-        """Send a datagram that shows the server where to send its datagrams."""
+        """Send a datagram, whose source address the server uses as destination."""
         with contextlib.suppress(OSError):
             self._socket.send(encode(self._key, self._name, protocol.CLIENT, number, 64))
 
@@ -139,7 +143,7 @@ class NearDatagrams:
         opening = 0
         self._socket.settimeout(0.05)
         while not stop.is_set():
-            if receiver.peer is None and opening < 100:  # noqa: PLR2004  five seconds of asking
+            if receiver.peer is None and opening < 100:  # noqa: PLR2004  five seconds
                 self._ask_for_datagrams(opening)
                 opening += 1
             with contextlib.suppress(OSError):

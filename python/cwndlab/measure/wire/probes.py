@@ -1,4 +1,4 @@
-"""Probes during a transfer: round trips, and the offset of the server's clock."""
+"""Send probes during a transfer to measure round-trip times and the server's clock offset."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """One round trip of a probe, with times by this machine's clock."""
+    """Times of an answered probe, at this end and (`_there_`) by the clock of the server."""
 
     sent_ns: int
     received_there_ns: int
@@ -27,13 +27,13 @@ class ProbeResult:
 
     @property
     def rtt_ns(self) -> int:
-        """Round-trip time without the time spent at the far end."""
+        """Round-trip time, excluding the time that the probe spent at the server."""
         away_ns = self.received_ns - self.sent_ns
         return away_ns - (self.answered_there_ns - self.received_there_ns)
 
     @property
     def offset_ns(self) -> int:
-        """Offset of the server's clock, assuming equal delays in both directions."""
+        """Offset of the server's clock, under the assumption of equal delays in both directions."""
         there_ns = self.received_there_ns - self.sent_ns
         back_ns = self.answered_there_ns - self.received_ns
         return (there_ns + back_ns) // 2
@@ -41,7 +41,7 @@ class ProbeResult:
 
 @dataclass(slots=True)
 class Clock:
-    """The offset of the server's clock, with an error of at most half the shortest round trip."""
+    """Offset of the server's clock; its error is at most half of the minimum round-trip time."""
 
     offset_ns: int
     uncertainty_ns: int
@@ -59,7 +59,7 @@ class Prober:
     """Context manager that sends probes at equal intervals and collects the answers."""
 
     def __init__(self, to: socket.socket, session: str, key: bytes, every_s: float) -> None:
-        """Probe a session's server over a connected socket, one datagram each `every_s`."""
+        """Send a probe every `every_s` seconds over the socket `to`, connected to the server."""
         self.results: list[ProbeResult] = []
         self.sent = 0
         self._to = to
@@ -70,12 +70,12 @@ class Prober:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> Self:
-        """Begin."""
+        """Begin to send probes."""
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End."""
+        """Stop to send probes, and wait for the thread to end."""
         self._stopping.set()
         self._thread.join()
 

@@ -1,12 +1,12 @@
-"""Messages between client and server, described in `docs/reference/protocol.md`.
+"""Define the messages between client and server (see `docs/reference/protocol.md`).
 
-The control connection is TLS 1.3, in which the server first sends a nonce. Every line of
-either side then carries an HMAC-SHA256. Its key is made from the token, the server's certificate,
-the server's nonce and, after the first line, the client's nonce, so an attacker in between, with
-another certificate, cannot forward the proof. The HMAC also covers the side and the line's number.
-A data connection is plain TCP, since plain TCP is measured; its first line is signed with a key
-for one flow, which only the two ends of the control connection can derive. A line is parsed into a
-model that refuses unknown keys and values out of bounds.
+The control connection uses TLS 1.3; the server first sends a nonce. After that, every line of both
+sides begins with an HMAC-SHA256. Its key is derived from the token, the server's certificate, the
+server's nonce and, after the first line, the client's nonce. Therefore an attacker between the
+ends, who has another certificate, cannot forward the proof. The HMAC also covers the side and the
+number of the line. A data connection is plain TCP, because the measurements concern plain TCP; its
+first line is signed with a key for one flow, which only the two ends of the control connection can
+derive. Each line is parsed into a model that refuses unknown keys and values out of range.
 """
 
 from __future__ import annotations
@@ -47,23 +47,23 @@ FlowNumber = Annotated[int, Field(ge=0, lt=1024)]
 
 
 class ProtocolError(CwndlabError):
-    """A message is invalid, or its sender does not know the token."""
+    """A message is invalid, or its sender has not proved its knowledge of the token."""
 
 
 class Hello(Model):
-    """Begins a session; this connection becomes the session's control connection."""
+    """Request for a session; this connection becomes the control connection of the session."""
 
     do: Literal["hello"] = "hello"
     version: Literal[2] = 2
     nonce: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
     beside: SessionId | None = None
-    """The session whose turn the new session shares; if None, the session gets its own turn."""
+    """Session in whose turn the new session may also measure; None requests a separate turn."""
 
 
 class Attach(Model):
-    """Makes this connection the data connection of a flow that `prepare` announced.
+    """Request to use this connection as the data connection of a flow announced by `prepare`.
 
-    The request is signed with the session's key and the flow's ticket, and is valid only once.
+    The signature uses the key of the session and the ticket of the flow; the request is valid once.
     """
 
     do: Literal["attach"] = "attach"
@@ -72,41 +72,42 @@ class Attach(Model):
 
 
 class TakeTurn(Model):
-    """Asks for the turn, which lasts until the session ends: one client measures at a time.
+    """Request for the turn to measure, which lasts until the session ends; turns never overlap.
 
-    The answer, with the number of clients `ahead`, takes some seconds if there are any.
+    The answer contains the number of clients `ahead`; if other clients are ahead, the server
+    answers after some seconds.
     """
 
     do: Literal["turn"] = "turn"
 
 
 class Prepare(Model):
-    """Announces a flow, whose data connection follows; the answer contains its `ticket`."""
+    """Announcement of a flow, whose data connection follows; the answer contains its `ticket`."""
 
     do: Literal["prepare"] = "prepare"
     flow: FlowNumber
     direction: Literal["forward", "reverse"]
-    """`forward`: the server sends."""
+    """`forward` if the server sends, `reverse` if the client sends."""
     algorithm: AlgorithmName | None
-    """Algorithm of the server's end; None keeps the machine's default."""
+    """Algorithm of the server for the flow; None keeps the default of the server's computer."""
     application: Application = Bulk()
     duration_ns: Annotated[int, Field(gt=0)]
 
 
 class Start(Model):
-    """Begins all prepared flows."""
+    """Request to start all prepared flows."""
 
     do: Literal["start"] = "start"
 
 
 class Finish(Model):
-    """Ends all flows and asks for the server's records of them."""
+    """Request to end all flows; the answer contains the server's records of the flows."""
 
     do: Literal["finish"] = "finish"
 
 
 class DatagramTest(Model):
-    """Requests or announces datagrams at a given rate; the receiver counts the datagrams."""
+    """Request for datagrams to or from the server at a fixed rate; the receiver counts them."""
 
     do: Literal["datagrams"] = "datagrams"
     direction: Literal["forward", "reverse"]
@@ -116,19 +117,19 @@ class DatagramTest(Model):
 
 
 class Saturate(Model):
-    """Requests that datagrams fill the link; the receiver counts arrivals in each millisecond."""
+    """Request to fill the link with datagrams; the receiver counts arrivals per millisecond."""
 
     do: Literal["saturate"] = "saturate"
     direction: Literal["forward", "reverse"]
     most_bits_per_sec: Annotated[int, Field(gt=0)]
     payload_bytes: Annotated[int, Field(ge=64, le=1472)]
     packet_bytes: Annotated[int, Field(ge=92, le=1500)]
-    """Size of a datagram with its UDP and IP headers."""
+    """Size in bytes of a datagram with its UDP and IP headers."""
     duration_ns: Annotated[int, Field(gt=0)]
 
 
 class Describe(Model):
-    """Asks for a description of the server."""
+    """Request for a description of the server and of its view of the connection."""
 
     do: Literal["describe"] = "describe"
 
@@ -144,33 +145,33 @@ def new_token() -> str:
 
 
 def greeting(nonce: bytes) -> bytes:
-    """Return the server's first line."""
+    """Return the first line that a server sends, which contains its nonce."""
     return b"cwndlab %d %s\n" % (VERSION, nonce.hex().encode())
 
 
 def read_greeting(line: bytes) -> bytes:
-    """Return the server's nonce.
+    """Return the nonce in the first line of a server.
 
     Raises:
-        ProtocolError: another program, or another version of the server, answers.
+        ProtocolError: another program or another version of the server answers.
     """
     match = GREETING.fullmatch(line)
     if match is None:
         msg = "the server is not `cwndlab serve`; check host and port"
         raise ProtocolError(msg)
     if int(match[1]) != VERSION:
-        msg = f"the server speaks version {int(match[1])}, not {VERSION}; update the older program"
+        msg = f"the server uses version {int(match[1])}, not {VERSION}; update the older program"
         raise ProtocolError(msg)
     return bytes.fromhex(match[2].decode())
 
 
 def opening_key(token: str, binding: bytes, server_nonce: bytes) -> bytes:
-    """Return the key of a control connection's first line; `binding` hashes the certificate."""
+    """Return the key for the client's first line; `binding` is the hash of the certificate."""
     return hmac.digest(token.encode(), b"cwndlab opening" + binding + server_nonce, "sha256")
 
 
 def session_key(token: str, binding: bytes, server_nonce: bytes, client_nonce: bytes) -> bytes:
-    """Return the key that signs all later lines."""
+    """Return the key that signs all later lines of a control connection."""
     content = b"cwndlab session" + binding + server_nonce + client_nonce
     return hmac.digest(token.encode(), content, "sha256")
 
@@ -181,13 +182,13 @@ def data_key(session_key: bytes, ticket: bytes) -> bytes:
 
 
 def flow_secret(key: bytes, flow: int) -> bytes:
-    """Derive a flow's secret, which only the session's two ends know."""
+    """Derive the secret of a flow, which only the two ends of the session know."""
     return hmac.digest(key, b"cwndlab flow %d" % flow, "sha256")
 
 
 @dataclass(slots=True)
 class Signer:
-    """Signs one side's lines and checks the other's, including their numbers."""
+    """Signs the lines of one side and checks the lines of the other, including line numbers."""
 
     key: bytes
     side: bytes
@@ -195,7 +196,7 @@ class Signer:
     received: int = 0
 
     def sign(self, message: Model | dict[str, Any]) -> bytes:
-        """Return the next line of this side."""
+        """Return a message as the next signed line of this side."""
         content = message.model_dump(mode="json") if isinstance(message, Model) else message
         body = canonical_json(content).encode()
         line = _mac(self.key, self.side, self.sent, body) + b" " + body + b"\n"
@@ -203,21 +204,22 @@ class Signer:
         return line
 
     def check(self, line: bytes) -> bytes:
-        """Return the content of the other side's next line.
+        """Return the content of the next line of the other side.
 
-        Raises: ProtocolError: the signature is not valid for this line.
+        Raises:
+            ProtocolError: the signature is not valid for this line.
         """
         mac, body = line[:_MAC_DIGITS], line[_MAC_DIGITS + 1 :].rstrip(b"\n")
         other = SERVER if self.side == CLIENT else CLIENT
         if not hmac.compare_digest(mac, _mac(self.key, other, self.received, body)):
-            msg = "wrong token; give the server and the client the same --token file"
+            msg = "wrong token; use the same --token file for the server and the client"
             raise ProtocolError(msg)
         self.received += 1
         return body
 
 
 def read_hello(body: bytes) -> Hello:
-    """Read the first request of a control connection.
+    """Parse the first request of a control connection.
 
     Raises:
         ProtocolError: the line is not a valid request.
@@ -229,10 +231,10 @@ def read_hello(body: bytes) -> Hello:
 
 
 def read_attach(line: bytes) -> Attach:
-    """Read the first line of a data connection; its signature is not checked yet.
+    """Parse the first line of a data connection, without a check of its signature.
 
     Raises:
-        ProtocolError: the line is not such a request.
+        ProtocolError: the line is not a valid request.
     """
     try:
         return Attach.model_validate_json(line[_MAC_DIGITS + 1 :])
@@ -241,7 +243,7 @@ def read_attach(line: bytes) -> Attach:
 
 
 def read_request(body: bytes) -> AnyRequest:
-    """Read a request of a session.
+    """Parse a request of a session.
 
     Raises:
         ProtocolError: the line is not a valid request.
@@ -253,7 +255,7 @@ def read_request(body: bytes) -> AnyRequest:
 
 
 def read_answer(body: bytes) -> dict[str, Any]:
-    """Read the server's answer.
+    """Parse an answer of the server.
 
     Raises:
         ProtocolError: the line is not a valid answer.
@@ -282,7 +284,7 @@ def _mac(key: bytes, side: bytes, number: int, body: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A datagram that measures the round trip; the response has the same length."""
+    """A datagram that measures the round-trip time; its answer has the same length."""
 
     session: bytes
     number: int
@@ -292,7 +294,7 @@ class Probe:
     key: bytes = field(default=b"", repr=False, compare=False)
 
     def encode(self, side: bytes) -> bytes:
-        """Return the datagram, signed by the given side."""
+        """Return the datagram, signed by `side`."""
         times = (self.sent_ns, self.received_ns, self.answered_ns)
         body = _PROBE.pack(self.session, self.number, *times)
         return body + hmac.digest(self.key, side + body, "sha256")[:_PROBE_MAC_BYTES]

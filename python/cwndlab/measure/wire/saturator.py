@@ -1,8 +1,8 @@
-"""Keeping a real link full, and recording when datagrams arrive.
+"""Keep a real link full with datagrams, and record when the datagrams arrive.
 
-The method is that of Saturatr (Winstein et al., NSDI 2013). Datagrams are sent faster than they
-arrive, so the queue in front of the slowest link never runs empty. The bytes that arrive in each
-millisecond then show the link's capacity. Fifty times a second, the receiver reports the
+The method comes from Saturatr (Winstein et al., NSDI 2013). Datagrams are sent faster than they
+arrive, so that the queue in front of the slowest link never runs empty. The bytes that arrive in
+each millisecond then show the capacity of the link. Fifty times a second, the receiver reports the
 arrived bytes and their delay to the sender. If buffers are deep, the sender stops increasing
 the delay at 750 ms.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FEEDBACK_EVERY_S = 0.02
 WARM_UP_S = 2.0
 
-_FEEDBACK = struct.Struct("!8sIQqQ")  # session, number, bytes, delay, when; times in ns
+_FEEDBACK = struct.Struct("!8sIQqQ")  # session, number, bytes, delay, arrival time; times in ns
 _MARK = b"arrived "
 _MAC_BYTES = 16
 FEEDBACK_BYTES = _FEEDBACK.size + _MAC_BYTES
@@ -50,7 +50,7 @@ _NS_PER_S = 10**9
 
 @dataclass(slots=True)
 class Control:
-    """Sending rate that keeps the link full; independent of clocks and sockets."""
+    """Controls the sending rate so that the link stays full, without clocks and sockets."""
 
     most_bits_per_sec: float
     bits_per_sec: float = _FIRST_BITS_PER_SEC
@@ -61,11 +61,11 @@ class Control:
     _is_starting: bool = True
 
     def handle_feedback(self, arrived_bytes: int, delay_ns: int, at_ns: int) -> None:
-        """Adapt the rate to the receiver's report.
+        """Adapt the rate to a report of the receiver.
 
         Args:
-            arrived_bytes: bytes of all datagrams so far, including headers.
-            delay_ns: delay of the latest datagram, from the clocks of both ends.
+            arrived_bytes: bytes of all datagrams that arrived so far, including headers.
+            delay_ns: one-way delay of the latest datagram, including the offset of the clocks.
             at_ns: arrival time of this datagram by the receiver's clock.
         """
         self._least_ns = delay_ns if self._least_ns is None else min(self._least_ns, delay_ns)
@@ -85,7 +85,7 @@ class Control:
         )
 
     def handle_silence(self) -> None:
-        """React to an outage, during which nothing arrives: slow down to keep the queue short."""
+        """React to an outage, in which no datagrams arrive: halve the rate for a short queue."""
         self._seen.clear()
         self.bits_per_sec = max(_FLOOR_BITS_PER_SEC, self.bits_per_sec / 2)
 
@@ -98,7 +98,7 @@ class Control:
 
 
 class Saturator:
-    """Sends datagrams at a controlled rate, until the time is over or no more reports arrive."""
+    """Sends datagrams at a controlled rate until the duration is over or reports stop."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class Saturator:
         side: bytes,
         request: Saturate,
     ) -> None:
-        """Send with `send`, which may raise OSError if there is no buffer space."""
+        """Send datagrams with `send`, which may raise OSError if its buffer is full."""
         self.control = Control(request.most_bits_per_sec)
         self.sent = 0
         self._send = send
@@ -121,7 +121,7 @@ class Saturator:
         self._number = -1
 
     def take(self, content: bytes, other: bytes) -> bool:
-        """Take the receiver's report; return False if the datagram is not a report."""
+        """Process a report of the receiver; return False if the datagram is not a valid report."""
         if len(content) != FEEDBACK_BYTES:
             return False
         body, mac = content[: _FEEDBACK.size], content[_FEEDBACK.size :]
@@ -137,7 +137,7 @@ class Saturator:
         return True
 
     def run(self, stopping: threading.Event | None = None) -> None:
-        """Send until the time is over, or until `stop` is set."""
+        """Send until the duration of the request is over, or until `stopping` is set."""
         request = self._request
         began_s = last_s = self._heard_s = time.monotonic()
         packet_bits = request.packet_bytes * 8
@@ -162,7 +162,7 @@ class Saturator:
             time.sleep(max(0.0005, (packet_bits - credit_bits) / self.control.bits_per_sec))
 
     def result(self) -> dict[str, Any]:
-        """Return the number of datagrams sent, and their queueing delay."""
+        """Return the number of sent datagrams, and their highest queueing delay."""
         queueing_ms = self.control.highest_queueing_ns / 1e6
         return {"sent": self.sent, "highest_queueing_ms": queueing_ms}
 
@@ -173,16 +173,16 @@ class Saturator:
         try:
             self._send(content)
         except OSError:
-            return False  # the device's queue is full: so is the link
+            return False  # the queue of the device is full, and so is the link
         self.sent += 1
         return True
 
 
 class ArrivalRecorder(DatagramReceiver):
-    """Counts the bytes that arrive in each millisecond, and reports to the sender."""
+    """Counts the bytes that arrive in each millisecond, and creates reports for the sender."""
 
     def __init__(self, key: bytes, session: bytes, request: Saturate) -> None:
-        """Record for the requested time, and a little longer for late datagrams."""
+        """Reserve memory for the requested duration, and for two more seconds of late datagrams."""
         super().__init__(key, session)
         self._packet_bytes = request.packet_bytes
         self._per_ms = array.array("I", bytes(4 * (request.duration_ns // _NS_PER_MS + 2_000)))
@@ -210,7 +210,7 @@ class ArrivalRecorder(DatagramReceiver):
         return True
 
     def feedback(self, side: bytes) -> bytes | None:
-        """Return the report to the sender; None if nothing arrived since the last report."""
+        """Return a report for the sender; None if no datagram arrived since the last report."""
         if self._last_ns == 0 or self._told == self._arrived_bytes:
             return None
         self._told = self._arrived_bytes
@@ -220,7 +220,7 @@ class ArrivalRecorder(DatagramReceiver):
         return body + _mac(self._key, side, body)
 
     def arrivals(self) -> list[int]:
-        """Return the bytes of each millisecond, from the first arrival to the last."""
+        """Return the bytes that arrived in each millisecond, from the first arrival to the last."""
         if self._first_ns is None:
             return []
         last = min(len(self._per_ms) - 1, (self._last_ns - self._first_ns) // _NS_PER_MS)

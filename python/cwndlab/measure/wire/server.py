@@ -1,10 +1,10 @@
-"""`cwndlab serve`: the far end of live measurements, on a machine that anyone can reach.
+"""Implement `cwndlab serve`: the server of live measurements, on a public computer.
 
-The server uses one port, for TCP and UDP. A client that does not have the token gets a certificate
-and a nonce, and nothing else. There are limits on the number of connections without proof of
-the token, per address and in total (a new one closes the oldest), and on their time; on
-clients, flows, the size of a message, samples, and the time of a flow and of a session. A client
-cannot name a command or a file, and the server sends nothing but zeros.
+The server uses one port for TCP and UDP. A client without the token receives only a certificate and
+a nonce. Connections without proof of the token are limited in time and in number, per address and
+in total; a new connection closes the oldest. Further limits apply to the number of clients, flows
+and samples, to the size of a message, and to the duration of a flow and of a session. A client
+cannot name commands or files, and the server sends only zeros as data.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ _NS_PER_S = 10**9
 _BACKLOG = 4096
 _ACCEPTED_AT_ONCE = 16
 _ANY_IPV6 = "::"
-_NO_FLOW = "there is no such flow"
+_NO_FLOW = "this flow does not exist"
 
 
 @dataclass(frozen=True, slots=True)
 class _ControlConnection:
-    """A connection whose client has proved that it knows the token."""
+    """A control connection whose client has proved its knowledge of the token."""
 
     signer: Signer
     hello: protocol.Hello
@@ -55,7 +55,7 @@ class _ControlConnection:
 
 @dataclass(frozen=True, slots=True)
 class _DataConnection:
-    """A connection that the client of a session has opened for a flow."""
+    """A data connection that the client of a session has opened for a flow."""
 
     signer: Signer
     flow: ServedFlow
@@ -67,12 +67,12 @@ class ServerError(CwndlabError):
 
 
 class Server:
-    """Accepts clients until it is cancelled."""
+    """Serves clients until its task is cancelled."""
 
     def __init__(
         self, token: str, certificate: ServerCertificate, limits: Limits | None = None
     ) -> None:
-        """Serve clients that have `token`, using `certificate`."""
+        """Serve clients that know `token`, and identify the server by `certificate`."""
         self._token = token
         self._certificate = certificate
         self._limits = limits or Limits()
@@ -88,7 +88,7 @@ class Server:
         """Listen on a port, over TCP and UDP; `::` means all IPv6 and IPv4 addresses.
 
         Raises:
-            ServerError: the port is in use, or the address is not an address of this machine.
+            ServerError: the port is in use, or the address does not belong to this computer.
         """
         loop = asyncio.get_running_loop()
         with contextlib.ExitStack() as stack:
@@ -128,14 +128,14 @@ class Server:
         return listener
 
     def _accept(self, listener: socket.socket, datagrams: socket.socket) -> None:
-        """Accept the connections that have arrived, between other work of the event loop."""
+        """Accept some waiting connections, and leave more for the next call by the event loop."""
         loop = asyncio.get_running_loop()
         for _ in range(_ACCEPTED_AT_ONCE):
             try:
                 connection, address = listener.accept()
             except BlockingIOError:
                 return
-            except OSError:  # no descriptors left for the moment
+            except OSError:  # temporarily no free file descriptors
                 loop.remove_reader(listener)
                 loop.call_later(0.05, self._go_on_accepting, listener, datagrams)
                 return
@@ -148,13 +148,13 @@ class Server:
             loop.add_reader(listener, self._accept, listener, datagrams)
 
     def _receive(self, connection: socket.socket, address: str, datagrams: socket.socket) -> None:
-        """Give a connection a place until its client has proved that it knows the token."""
+        """Serve a connection, which occupies a waiting place until its client proves the token."""
         task = self._spawn(self._serve(connection, address, datagrams))
 
         def leave(done: asyncio.Task[None]) -> None:
             self._pending.leave(done, address)
             if done.cancelled():
-                connection.close()  # it may not have begun
+                connection.close()  # the task may not have started
 
         task.add_done_callback(leave)
         displaced = self._pending.enter(task, address)
@@ -183,13 +183,13 @@ class Server:
             else:
                 await self._control(line, opened, address, datagrams)
         except (ProtocolError, TimeoutError, OSError):
-            pass  # who cannot show the token is told nothing
+            pass  # clients without the token receive no error message
         finally:
             if not is_kept:
                 connection.close()
 
     async def _greet(self, line: LineStream) -> _ControlConnection:
-        """Have a client prove that it knows the token, and give the same proof to the client."""
+        """Require a proof of the token from the client, and prepare the server's own proof."""
         token, binding = self._token, self._certificate.binding
         nonce = secrets.token_bytes(protocol.NONCE_BYTES)
         await line.write(protocol.greeting(nonce))
@@ -211,7 +211,7 @@ class Server:
         return _DataConnection(signer, flow, protocol.flow_secret(session.key, attach.flow))
 
     async def _attach(self, line: LineStream, opened: _DataConnection) -> bool:
-        """Hand a data connection to its flow; return whether the flow took it."""
+        """Assign a data connection to its flow; return False if the flow cannot run."""
         flow, signer = opened.flow, opened.signer
         request = flow.request
         is_sender = request.direction == "forward"
@@ -249,7 +249,7 @@ class Server:
         beside = self._sessions.get(hello.beside or "")
         if hello.beside is not None and (beside is None or beside.address != address):
             await line.write(
-                signer.sign({"error": "the measurement whose turn this session shares has ended"})
+                signer.sign({"error": "the session whose turn this session shares has ended"})
             )
             return
         notice_loss(line.connection, self._limits.silence_s)
@@ -270,7 +270,7 @@ class Server:
             self._end(session)
 
     def _answer_datagrams(self, datagrams: socket.socket) -> None:
-        """Answer probes of sessions with datagrams of the same length; drop other datagrams."""
+        """Process waiting datagrams: answer probes, count data and reports, and drop all others."""
         for _ in range(256):
             try:
                 content, address, arrived_ns = receive(datagrams)
@@ -305,10 +305,10 @@ class Server:
 
 
 async def _answer(control: SessionControl, body: bytes) -> dict[str, Any]:
-    """Return an answer to any request of a client, valid or not.
+    """Return an answer to a request of a client, which may be invalid.
 
     Raises:
-        ProtocolError: the client has gone.
+        ProtocolError: the client has disconnected.
     """
     try:
         request = protocol.read_request(body)

@@ -1,4 +1,4 @@
-"""The clients of a server, and the limits of their use."""
+"""Represent the sessions of clients at a server, and the limits on their use."""
 
 from __future__ import annotations
 
@@ -19,36 +19,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits on the use of the server by clients."""
+    """Limits on the use of the server by its clients."""
 
     pending: int = 256
-    """Largest number of connections without proof of the token; a new one closes an older one."""
+    """Maximum number of connections without proof of the token; a further connection closes an
+    older one."""
     pending_of_address: int = 32
-    """Same limit for one address or IPv6 network; a new connection closes its oldest."""
+    """The same limit for one address or IPv6 network; a further connection closes the oldest
+    one."""
     opening_s: float = 5
-    """Longest time until a client must prove that it knows the token."""
+    """Maximum time in seconds until a client must have proved its knowledge of the token."""
     sessions: int = 64
-    """Largest number of sessions: one measures, the others wait for their turn."""
+    """Maximum number of sessions: one session measures, the others wait for their turn."""
     flows: int = 32
     flow_s: float = 600
     idle_s: float = 120
-    """Longest silence of a session after the time of its flows."""
+    """Maximum time in seconds without a request of a session, in addition to the duration of its
+    flows."""
     silence_s: float = 10
-    """Time without an answer from a client's machine after which the client counts as lost."""
+    """Time in seconds without an answer from the client's computer after which the client is
+    considered lost."""
     turn_idle_s: float = 30
-    """Longest time without a request after the flows' time; a client then loses its turn."""
+    """The same limit as `idle_s`, for the session that may measure at present (has the turn)."""
     turn_answer_s: float = 5
-    """Interval at which a waiting client gets the number of clients ahead."""
+    """Interval in seconds at which a waiting client receives the number of clients ahead."""
     samples: int = MOST_SAMPLES
-    """Limit for all flows of a session together."""
+    """Maximum number of samples of all flows of a session together."""
     datagram_mbit_s: int = 2_000
     asking_s: float = 5
-    """Time within which a client that requests datagrams must send a first datagram itself."""
+    """Time in seconds within which a client that requests datagrams must first send a datagram."""
 
 
 @dataclass(slots=True)
 class ServedFlow:
-    """A flow that a client has requested, and the server's end of the flow once connected."""
+    """A flow that a client has requested, and the server's end of the flow, if connected."""
 
     request: protocol.Prepare
     ticket: bytes
@@ -58,7 +62,7 @@ class ServedFlow:
 
 @dataclass(slots=True)
 class ServedSession:
-    """A client that has proved that it knows the token."""
+    """The session of a client that has proved its knowledge of the token."""
 
     id: str
     key: bytes
@@ -66,7 +70,8 @@ class ServedSession:
     connection: socket.socket
     syn: View | None
     turn: str
-    """Session whose turn this one uses: itself, or the session that it accompanies."""
+    """`id` of the session in whose turn this session may measure: this session, or the session that
+    it accompanies."""
     flows: dict[int, ServedFlow] = field(default_factory=dict)
     datagrams: DatagramReceiver | None = None
     saturator: Saturator | None = None

@@ -1,9 +1,9 @@
-"""A file over SFTP: asyncssh's client and server, on the data connection.
+"""Transfer a file over SFTP, with client and server of asyncssh on the data connection.
 
-Blocks are written, or requested, with a given number outstanding. Both ends derive host key and
-password from the session's secret, so nobody else can act as either end. The server
-has one file, of zeros, and refuses all other operations, including those of later versions of the
-library.
+The client keeps a fixed number of read or write requests outstanding. Both ends derive host key and
+password from the secret of the flow, so that nobody else can act as one of the ends. The server
+offers a single file of zeros and refuses all other operations, including operations of later
+versions of the library.
 """
 
 from __future__ import annotations
@@ -29,17 +29,18 @@ _LOGIN_S = 30
 def require(where: str) -> None:
     """Check that this end can transfer files over SFTP.
 
-    Raises: LibraryMissingError: asyncssh is not installed.
+    Raises:
+        LibraryMissingError: asyncssh is not installed.
     """
     if importlib.util.find_spec("asyncssh") is None:
-        msg = f"SFTP needs asyncssh on the {where}: pip install 'cwndlab[sftp]' there"
+        msg = f"SFTP requires asyncssh on the {where}: pip install 'cwndlab[sftp]' there"
         raise LibraryMissingError(msg)
 
 
 def load_methods() -> None:
     """Import asyncssh now, if it is installed.
 
-    A server that has dropped root may be unable to read root's packages later.
+    A server that has dropped root privileges may be unable to read root's packages later.
     """
     importlib.import_module("concurrent.futures.thread")
     with contextlib.suppress(ImportError):
@@ -52,7 +53,7 @@ def be_client(exchange: Exchange, secret: bytes, request_bytes: int, outstanding
     """Upload the file, or download it.
 
     Raises:
-        OSError: the connection broke, or the server's key is wrong.
+        OSError: the connection was lost, or the key of the server is wrong.
     """
     _run(_ask(exchange, secret, request_bytes, outstanding), exchange)
 
@@ -61,7 +62,7 @@ def be_server(exchange: Exchange, secret: bytes) -> None:
     """Serve the client until it closes the connection.
 
     Raises:
-        OSError: the connection broke.
+        OSError: the connection was lost.
     """
     _run(_serve(exchange, secret), exchange)
 
@@ -153,7 +154,7 @@ async def _serve(exchange: Exchange, secret: bytes) -> None:
 
 
 def _own_descriptor(exchange: Exchange) -> Any:  # noqa: ANN401  a socket
-    """Return a duplicate of the connection for an event loop, which closes its own copy."""
+    """Return a duplicate of the connection for the event loop, which closes the duplicate."""
     own = exchange.connection.dup()
     own.settimeout(0)
     return own

@@ -1,7 +1,7 @@
-"""An SFTP server that has one file of zeros, and nothing else.
+"""An SFTP server that offers a single file of zeros.
 
-asyncssh's own server opens any file that a client names. This server refuses every operation that
-it does not define itself, even operations that a later version of asyncssh adds.
+The server class of asyncssh opens any file that a client names. This server refuses every operation
+that this module does not define, even operations that a later version of asyncssh adds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _LONGEST_READ_BYTES = len(ZEROS)
 _NEUTRAL = {
-    # They touch nothing: names of numbers, what a session is, its end.
+    # These attributes access no files: formatting, the session's properties, its end.
     "channel",
     "connection",
     "convert_attrs",
@@ -33,10 +33,10 @@ _NEUTRAL = {
 
 
 class Gate(asyncssh.SSHServer):
-    """Accepts clients that know the session's password; no shell, no commands, no forwarding."""
+    """Accepts clients that know the password of the flow, without shell, commands or forwarding."""
 
     def __init__(self, user: str, password: str) -> None:
-        """Accept one user name and password."""
+        """Accept only this user name with this password."""
         self._user = user
         self._password = password
 
@@ -46,11 +46,11 @@ class Gate(asyncssh.SSHServer):
         return True
 
     def password_auth_supported(self) -> bool:
-        """Allow passwords as the only authentication."""
+        """Allow authentication by password, the only method that this server supports."""
         return True
 
     def validate_password(self, username: str, password: str) -> bool:
-        """Return whether the password is the session's."""
+        """Return whether user name and password are correct."""
         is_right = hmac.compare_digest(password.encode(), self._password.encode())
         return is_right and username == self._user
 
@@ -61,15 +61,15 @@ def _refuse(*_: object) -> NoReturn:
 
 
 class OneFile(asyncssh.SFTPServer):
-    """The file, with the announced length."""
+    """Operations of the SFTP session: a single file with the announced length."""
 
     def __init__(self, channel: asyncssh.SSHServerChannel[bytes], exchange: Exchange) -> None:
-        """Count the bytes moved."""
+        """Serve the file of `exchange`, and count its bytes."""
         super().__init__(channel)
         self._exchange = exchange
 
     def open(self, path: bytes, pflags: int, attrs: asyncssh.SFTPAttrs) -> object:
-        """Open the only file that this server has, whatever name the client asks for."""
+        """Open the only file of this server, independent of the requested name."""
         del path, attrs
         is_writing = bool(pflags & asyncssh.FXF_WRITE)
         if is_writing != self._exchange.is_upload:
@@ -80,7 +80,7 @@ class OneFile(asyncssh.SFTPServer):
         """Do nothing, because nothing is stored."""
 
     def read(self, file_obj: object, offset: int, size: int) -> bytes:
-        """Return zeros, up to the end of the file."""
+        """Return zeros from the file, and count them."""
         del file_obj
         if self._exchange.is_upload:
             _refuse()
@@ -90,7 +90,7 @@ class OneFile(asyncssh.SFTPServer):
         return content
 
     def write(self, file_obj: object, offset: int, data: bytes) -> int:
-        """Count the bytes, up to the end of the file."""
+        """Count the bytes, and discard them."""
         del file_obj
         if not self._exchange.is_upload or offset + len(data) > self._exchange.file_bytes:
             _refuse()
@@ -111,5 +111,5 @@ for _name in dir(asyncssh.SFTPServer):
 def file_server(
     exchange: Exchange,
 ) -> Callable[[asyncssh.SSHServerChannel[bytes]], asyncssh.SFTPServer]:
-    """Return a class that asyncssh instantiates for a session."""
+    """Return a function with which asyncssh creates the SFTP server of a session."""
     return lambda channel: OneFile(channel, exchange)

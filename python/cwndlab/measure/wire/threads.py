@@ -1,4 +1,4 @@
-"""Long tasks outside the event loop: each task has its own thread, so none delays another."""
+"""Run long tasks outside the event loop, each in a separate thread, without mutual delays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _T = TypeVar("_T")
 
 
 async def in_own_thread(work: Callable[[], _T]) -> _T:
-    """Run work in its own thread; return its value or raise its error.
+    """Run `work` in a separate thread; return its value or raise its error.
 
     If the wait is cancelled, the thread continues until its work ends.
     """
@@ -27,15 +27,15 @@ async def in_own_thread(work: Callable[[], _T]) -> _T:
         if error is not None:
             done.set_exception(error)
         else:
-            done.set_result(value)  # type: ignore[arg-type]  # without an error it is a value
+            done.set_result(value)  # type: ignore[arg-type]  # without an error, a value exists
 
     def run() -> None:
         value, error = None, None
         try:
             value = work()
-        except BaseException as raised:  # noqa: BLE001  given to who waits
+        except BaseException as raised:  # noqa: BLE001  passed to the waiting task
             error = raised
-        with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+        with contextlib.suppress(RuntimeError):  # the event loop has ended meanwhile
             loop.call_soon_threadsafe(settle, value, error)
 
     start_thread(run)
@@ -43,5 +43,5 @@ async def in_own_thread(work: Callable[[], _T]) -> _T:
 
 
 def start_thread(work: Callable[[], object]) -> None:
-    """Run work whose result is not awaited."""
+    """Run `work` in a separate thread, without waiting for its result."""
     threading.Thread(target=work, name="cwndlab", daemon=True).start()

@@ -1,4 +1,4 @@
-"""The file with the secret that a server and its clients share."""
+"""Read the file with the token, the secret that a server and its clients share."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _SHORTEST_TOKEN = 16
 
 
 class TokenError(CwndlabError):
-    """The file with the token is missing, or other users can read it."""
+    """The file with the token is missing or invalid, or other users can read it."""
 
 
 def read_token(path: Path) -> str:
-    """Return the secret in a file.
+    """Return the token in a file.
 
     Raises:
-        TokenError: the file cannot be read, is too short, or other users can read it.
+        TokenError: the file cannot be read, its token is too short, or other users can read it.
     """
     try:
         token = path.read_text(encoding="ascii").strip()
@@ -31,7 +31,7 @@ def read_token(path: Path) -> str:
         msg = f"{read_failure(path, error)}; copy it from the server, where `cwndlab serve` made it"
         raise TokenError(msg) from None
     if is_open:
-        msg = f"{path}: other users can read it; run chmod 600 {path}"
+        msg = f"{path}: other users can read this file; run chmod 600 {path}"
         raise TokenError(msg)
     if len(token) < _SHORTEST_TOKEN:
         msg = f"{path}: no valid token; delete the file, and `cwndlab serve` creates one"

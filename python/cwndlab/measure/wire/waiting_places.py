@@ -1,4 +1,4 @@
-"""Limited places for connections without proof of the token, in total and per address."""
+"""Limit the number of connections without proof of the token, in total and per address."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ import ipaddress
 from collections import OrderedDict
 from typing import Generic, TypeVar
 
-_NETWORK_OF_A_USER_BITS = 64  # RFC 4291 section 2.5.4: what is behind it is one site's choice
+_NETWORK_OF_A_USER_BITS = 64  # RFC 4291 section 2.5.4: one site chooses the remaining bits
 _MAPPED = "::ffff:"
 
 _T = TypeVar("_T")
 
 
 class WaitingPlaces(Generic[_T]):
-    """Waiting connections by address; the address with most connections loses its oldest."""
+    """Waiting connections by address; if too many wait, the busiest address loses its oldest."""
 
     def __init__(self, most: int, most_of_address: int) -> None:
-        """Set the largest number of places, in total and per address."""
+        """Set the maximum number of waiting connections, in total and per address."""
         self._most = most
         self._most_of_address = most_of_address
         self._by_network: dict[str, OrderedDict[_T, None]] = {}
         self._count = 0
 
     def __len__(self) -> int:
-        """Number of waiting connections."""
+        """Return the number of waiting connections."""
         return self._count
 
     def enter(self, who: _T, address: str) -> _T | None:
-        """Take a place; return the connection that must be closed to free the place, or None."""
+        """Add a connection; return the connection that must be closed in exchange, or None."""
         network = network_of(address)
         own = self._by_network.setdefault(network, OrderedDict())
         own[who] = None
@@ -39,7 +39,7 @@ class WaitingPlaces(Generic[_T]):
         return None
 
     def leave(self, who: _T, address: str) -> None:
-        """Free the place, unless another connection has taken it."""
+        """Remove a connection, unless it was already displaced."""
         network = network_of(address)
         own = self._by_network.get(network)
         if own is not None and who in own:
@@ -59,7 +59,7 @@ class WaitingPlaces(Generic[_T]):
 
 
 def network_of(address: str) -> str:
-    """Return the unit that limits apply to: an IPv4 address, or an IPv6 network of 64 bits."""
+    """Return the unit to which limits apply: an IPv4 address, or an IPv6 network of 64 bits."""
     plain = address.partition("%")[0].removeprefix(_MAPPED)
     if ":" not in plain:
         return plain
