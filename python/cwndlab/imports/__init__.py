@@ -1,4 +1,4 @@
-"""Import of measurements made with other tools: iperf3, `ss`, captures, Web100 and CSV logs."""
+"""Import measurements of other tools: iperf3, `ss`, packet captures, Web100 and CSV logs."""
 
 from cwndlab.imports.folder import ImportRequest, ImportSummary, import_folder
 

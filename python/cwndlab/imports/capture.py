@@ -1,4 +1,4 @@
-"""Packet captures in pcap and pcapng format (`crates/capture`)."""
+"""Import packet captures in pcap and pcapng format; the crate `capture` analyses them."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ _MAGICS = (
     b"\xa1\xb2\x3c\x4d",
     b"\x0a\x0d\x0d\x0a",
 )
-_SMALLEST_SHARE = 0.01  # flows with less data than this share of the largest are control
+_SMALLEST_SHARE = 0.01  # of the largest flow's data; smaller flows are control traffic
 _BESIDE_RECEIVER = (
-    "Captured at the data's receiver: round-trip times and timeouts cannot be seen, and "
-    "packets that were lost on the way are not counted."
+    "The capture was made at the receiver of the data: it shows neither round-trip times nor "
+    "timeouts, and packets that were lost on the way to the receiver are not counted."
 )
 _NO_HANDSHAKE = (
-    "The handshake does not show at which end the capture was made; the sender's end is assumed."
+    "The handshake does not show where the capture was made; it is treated as made at the sender."
 )
 
 
 def is_capture(head: bytes) -> bool:
-    """Return whether a file begins like a capture."""
+    """Return whether `head`, the begin of a file, is the begin of a packet capture."""
     return head[:4] in _MAGICS
 
 
 def read_capture(path: Path, warm_up_s: float) -> Measurement:
-    """Read a capture; each direction in which a connection carries data is a flow.
+    """Read a capture; each direction of a connection that carries data becomes a flow.
 
     Raises:
         MeasurementError: the capture is damaged, or contains no TCP data.
@@ -46,12 +46,12 @@ def read_capture(path: Path, warm_up_s: float) -> Measurement:
     try:
         found = core.module().analyse_capture(path, warm_up_ns=round(warm_up_s * 1e9))
     except ValueError as error:
-        msg = f"is not a capture: {error}"
+        msg = f"the file is not a valid capture: {error}"
         raise MeasurementError(msg) from None
     most = max((flow["delivered_bytes"] for flow in found), default=0)
     flows = [flow for flow in found if flow["delivered_bytes"] >= _SMALLEST_SHARE * most > 0]
     if not flows:
-        msg = "contains no acknowledged TCP data"
+        msg = "the capture contains no acknowledged TCP data"
         raise MeasurementError(msg)
     began_ns = min(flow["begin_ns"] for flow in flows)
     measurement = Measurement([], began_unix_s=began_ns / 1e9)

@@ -1,4 +1,4 @@
-"""Import of a folder of measured files as results, with the usual tables, report and verdict."""
+"""Import a folder with files of measurements as results, for tables, report and verdict."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cwndlab.imports.measurement import Measurement
 
 IMPORT_EPOCH = 1
-"""Version of the import: raised whenever the same files may give different values."""
+"""Version of the import; increased whenever the same files may result in different values."""
 
 _HEAD_BYTES = 1 << 16
 _MOST_TOLD = 10
@@ -46,7 +46,7 @@ Fields = dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ImportRequest:
-    """The files to import, and the target folder."""
+    """Files to import, and the folder to which the results are written."""
 
     folder: Path
     pattern: NamePattern
@@ -62,19 +62,19 @@ class ImportSummary:
     folder: Path
     notes: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
-    """For each file that is not in the results, a sentence with its name and the reason."""
+    """For each file without a run in the results, its name and the reason."""
 
 
 @dataclass(slots=True)
 class _ImportedRun:
-    """A run, read from one file or from one file of each end."""
+    """A run that was read from one file, or from one file of each end of the transfer."""
 
     paths: list[Path]
     fields: Fields
     measurement: Measurement
     digest: str
     spooled: list[Path] = field(default_factory=list)
-    """Temporary files with the run's samples and events; None if `measurement` holds both."""
+    """Temporary files with the run's samples and events; empty if `measurement` contains both."""
     repetition: int = 0
 
     @property
@@ -82,7 +82,7 @@ class _ImportedRun:
         return {name: value for name, value in self.fields.items() if name != REPETITION}
 
     def spool(self, folder: Path) -> None:
-        """Write samples and events to files in a new folder."""
+        """Move samples and events from memory to files in a new folder."""
         folder.mkdir()
         for n, part in enumerate(self.measurement.parts()):
             for table, columns in part.items():
@@ -92,7 +92,7 @@ class _ImportedRun:
         self.measurement = replace(self.measurement, samples=[], events=[], series=[])
 
     def keep(self, writer: Writer, key: str, entry: Mapping[str, Any]) -> None:
-        """Store all tables of the run, part by part."""
+        """Store all tables of the run in the results, part by part."""
         parts = [{path.suffix[1:]: path} for path in self.spooled] or self.measurement.parts()
         for part in parts:
             tables = {
@@ -110,12 +110,12 @@ class _ImportedRun:
 
 
 def import_folder(request: ImportRequest) -> ImportSummary:
-    """Read every file of a folder whose name matches the pattern, and store it as results.
+    """Read every file in a folder whose name matches the pattern, and store the runs as results.
 
-    Files without a run are listed and left out; failed runs are stored as failures.
+    The summary lists files that contain no run; failed runs are stored as failures.
 
     Raises:
-        MeasurementError: no file matches the pattern, or none contains a run.
+        MeasurementError: no file matches the pattern, or no file contains a run.
         ResultsError: the results cannot be written.
     """
     with tempfile.TemporaryDirectory() as spool:
@@ -152,7 +152,7 @@ def _import(request: ImportRequest, spool: Path) -> ImportSummary:
 def _read_all(
     files: Mapping[Path, Fields], request: ImportRequest, spool: Path, left_out: list[str]
 ) -> Iterator[_ImportedRun]:
-    """Yield the run in each file; files without a run are left out."""
+    """Yield the run in each file; add each file without a run to `left_out`."""
     for number, (path, fields) in enumerate(files.items()):
         try:
             measurement, digest = read_file(path, request.warm_up_ns / 1e9)
@@ -169,7 +169,7 @@ def _read_all(
 
 
 def read_file(path: Path, warm_up_s: float) -> tuple[Measurement, str]:
-    """Read a file in the format recognised from its content; return measurements and SHA-256.
+    """Read a file, whose format is recognised from its content; return measurement and SHA-256.
 
     Raises:
         MeasurementError: the file contains no measurement.
@@ -195,12 +195,12 @@ def _read(path: Path, head: bytes, warm_up_s: float) -> Measurement:
         if is_kind(head):
             with path.open("rb") as file:
                 return read(file, warm_up_s)
-    msg = "is neither JSON of iperf3 nor a log of ss -tin, a capture or a table with known columns"
+    msg = "unknown format: neither iperf3 JSON nor ss -tin log, capture or table with known columns"
     raise MeasurementError(msg)
 
 
 def _merged(runs: Iterable[_ImportedRun]) -> list[_ImportedRun]:
-    """Combine the files that both ends wrote about one transfer into one run."""
+    """Combine the two files that both ends of a transfer wrote into one run."""
     found: dict[object, _ImportedRun] = {}
     for run in runs:
         side = run.fields.pop(SIDE, None)
@@ -220,10 +220,10 @@ def _merged(runs: Iterable[_ImportedRun]) -> list[_ImportedRun]:
 def _name_algorithms(
     runs: list[_ImportedRun], request: ImportRequest, left_out: list[str]
 ) -> list[str]:
-    """Take each run's algorithm from its file name, unless the sender reports another algorithm.
+    """Determine each run's algorithm from the sender's report, or else from the file name.
 
-    No data are attributed to an algorithm that did not send them. A run whose
-    algorithm is not known is removed from `runs`.
+    If the two differ, the run is not attributed to the algorithm in the file name. A run whose
+    algorithm is unknown is removed from `runs`.
     """
     notes = []
     for run in list(runs):
@@ -234,7 +234,7 @@ def _name_algorithms(
         if named is None and ran is None:
             runs.remove(run)
             left_out.append(
-                f"{run.paths[0]}: no algorithm is known; put the algorithm into the file names: "
+                f"{run.paths[0]}: the algorithm is unknown; add it to the file names, and use "
                 f'--pattern "{{algorithm}}..." instead of {request.pattern.text!r}'
             )
             continue
@@ -242,8 +242,8 @@ def _name_algorithms(
             run.fields = {_ALGORITHM: str(ran)} | run.fields
         elif ran is not None and _canonical(named) != _canonical(ran):
             notes.append(
-                f"{run.paths[0].name} is named {named}, but its data were sent with {ran}, so "
-                f"nothing in this file is attributed to {named}."
+                f"The name of {run.paths[0].name} contains {named}, but {ran} sent the data; "
+                f"therefore no data of this file are attributed to {named}."
             )
         label = run.fields[_ALGORITHM]
         is_own = ran is not None and _canonical(label) == _canonical(ran)
@@ -255,7 +255,7 @@ def _name_algorithms(
 
 
 def _canonical(name: str) -> str:
-    """Return one name for all aliases of an algorithm."""
+    """Return the main name of an algorithm, of which `name` may be an alias."""
     try:
         return core.algorithm(name.lower()).name
     except UnknownNameError:
@@ -263,7 +263,7 @@ def _canonical(name: str) -> str:
 
 
 def _number(runs: list[_ImportedRun]) -> None:
-    """Number each combination's repetitions, from file names or else in the order of time."""
+    """Number the repetitions of each combination, from file names or else in order of time."""
     cells: dict[tuple[tuple[str, str], ...], list[_ImportedRun]] = defaultdict(list)
     for run in runs:
         cells[tuple(run.labels.items())].append(run)
@@ -277,14 +277,14 @@ def _number(runs: list[_ImportedRun]) -> None:
             twice = next(run for run in alike if counts.count(run.repetition) > 1)
             msg = (
                 f"{twice.paths[0]}: another file has the same fields and the same repetition; "
-                "add a field for the difference to --pattern"
+                "add a field to --pattern that distinguishes the files"
             )
             raise MeasurementError(msg)
     runs.sort(key=lambda run: (run.repetition, run.measurement.began_unix_s or 0.0))
 
 
 def _matrix(runs: list[_ImportedRun], columns: list[str], request: ImportRequest) -> pl.DataFrame:
-    """Return the runs in the form of a study's matrix; runs with equal seeds form a group."""
+    """Return the runs in the format of a study's matrix; runs with equal seeds form a group."""
     cells = {labels: at for at, labels in enumerate(dict.fromkeys(map(_cell, runs)))}
     frame: dict[str, Any] = {
         "run": [run.key(request) for run in runs],

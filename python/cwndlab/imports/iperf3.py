@@ -1,4 +1,4 @@
-"""JSON from the client or the server of iperf3 (`iperf3 --json`)."""
+"""Import the JSON that the client or the server of iperf3 writes (`iperf3 --json`)."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ _SAMPLES = {
 
 
 def is_iperf3(head: bytes) -> bool:
-    """Return whether a file begins like JSON."""
+    """Return whether `head`, the begin of a file, is the begin of a JSON object."""
     return head.lstrip()[:1] == b"{"
 
 
 def read_iperf3(file: IO[bytes], warm_up_s: float) -> Measurement:
-    """Read a run; both ends if the file has the server's report (`--get-server-output`).
+    """Read a run; from both ends if the file contains the server's report (`--get-server-output`).
 
     Raises:
-        MeasurementError: the file is not JSON of iperf3, or its test did not use TCP.
+        MeasurementError: the file is not JSON of iperf3, or the test did not use TCP.
     """
     intervals, theirs = _Intervals(), _Intervals()
     streamed = {("intervals",): intervals.add, (_SERVER, "intervals"): theirs.add}
@@ -66,11 +66,11 @@ def _run_of(document: Json, intervals: _Intervals, warm_up_s: float) -> Measurem
 
 
 def _not_iperf3(why: str) -> MeasurementError:
-    return MeasurementError(f"is not JSON of iperf3 ({why}); make it with iperf3 --json")
+    return MeasurementError(f"the file is not JSON of iperf3 ({why}); create it with iperf3 --json")
 
 
 def merge(client: Measurement, other: Measurement) -> Measurement:
-    """Combine both ends' files into one run: each value comes from the end that measures it."""
+    """Combine the files of both ends into one run; the end that measures a value supplies it."""
     theirs = {(row["flow"], row["direction"]): row for row in other.flows}
     for row in client.flows:
         for name, value in theirs.get((row["flow"], row["direction"]), {}).items():
@@ -97,7 +97,7 @@ def _has_samples(end: Measurement) -> bool:
 
 
 class _Intervals:
-    """Interval reports of each stream, kept in compact arrays because a test may have many."""
+    """Interval reports of each stream, in compact arrays because a test may have many intervals."""
 
     _NEEDED = ("start", "end", "seconds", "bytes")
     _ELSE_NAN = ("rtt", "snd_cwnd")
@@ -121,7 +121,7 @@ class _Intervals:
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             self._problem = self._problem or error
 
-    def of(self, socket: Any) -> dict[str, Numbers]:  # noqa: ANN401  whatever the file says
+    def of(self, socket: Any) -> dict[str, Numbers]:  # noqa: ANN401  any value of the file
         """Return the valid intervals of a stream, by column."""
         if self._problem is not None:
             raise self._problem
@@ -157,7 +157,7 @@ class _Reader:
             return measurement
         test = self.start["test_start"]
         if test["protocol"] != "TCP":
-            msg = f"is a test of {test['protocol']}; only TCP has a congestion control to compare"
+            msg = f"the test used {test['protocol']}; only tests with TCP can be imported"
             raise MeasurementError(msg)
         if not end.get("streams"):
             measurement.error = "iperf3: the test ended without a summary"
@@ -188,7 +188,7 @@ class _Reader:
         if self.warm_up_s:
             row |= _after_warm_up(steps)
         else:
-            # The receiver's "seconds" are the sender's: what it read took until its "end".
+            # The receiver's "seconds" repeat the sender's; its "end" is the time of its last data.
             row["window_s"] = float(receiver["end"] - receiver["start"]) or float(sender["end"])
             if receiver["bytes"]:
                 row["goodput_mbit_s"] = mbit_s(receiver["bytes"], row["window_s"])
@@ -235,7 +235,7 @@ class _Reader:
 
 
 def _after_warm_up(steps: Mapping[str, Numbers]) -> Json:
-    """Return the mean window and goodput of this end; a sender's goodput counts bytes written."""
+    """Return the length of the measured interval; at the receiver, also return the goodput."""
     seconds = float(steps["seconds"].sum())
     row: Json = {"window_s": seconds or None}
     if seconds and not steps["sender"][0]:

@@ -1,6 +1,6 @@
-"""One run read from a file: flows, time series and events in the columns that all results use.
+"""Represent a run from a file: flows, time series and events in the columns of all results.
 
-A value that the source does not contain is None, never 0, and `notes` give the reason.
+A value that the file does not contain is None, never 0, and `notes` states the reason.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ FLOW_COLUMNS = (
     "datagram_loss_pct",
     "datagram_delay_p95_ms",
 )
-"""The columns of the `flows` table of measurements: those of a simulation, and `sent_by`."""
+"""Columns of the table `flows` of measurements: the columns of simulations, and `sent_by`."""
 
 SAMPLE_COLUMNS = (
     "flow",
@@ -96,39 +96,39 @@ SAMPLE_COLUMNS = (
     "delivery_rate_mbit_s",
     "ca_state",
 )
-"""The columns of every `samples` table."""
+"""Columns of every table `samples`."""
 
 EVENT_COLUMNS = ("flow", "t_s", "event", "value")
 
 _BEYOND = 2.0**63
-"""Upper limit of every time, size and rate in its unit; larger values are refused."""
+"""Limit of every time, size and rate in its unit; values from this limit on are refused."""
 _LONGEST_QUOTED = 60
 _LAST_UNIX_S = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
 
 @dataclass(slots=True)
 class Measurement:
-    """One run as read from a file. Rows have only the columns that their source contains."""
+    """A run as read from a file; its rows contain only the columns that the file contains."""
 
     flows: list[dict[str, Any]]
     samples: list[pl.DataFrame] = field(default_factory=list)
-    """Parts of the time series, each of which has some of the columns in `SAMPLE_COLUMNS`."""
+    """Parts of the time series; each part contains some of the columns in `SAMPLE_COLUMNS`."""
     events: list[dict[str, Any]] = field(default_factory=list)
     series: list[tuple[int, LongSeries]] = field(default_factory=list)
-    """Samples and events by flow number, for series that are too large to keep in memory."""
+    """Flow numbers with samples and events of the flow, for series too large for memory."""
     began_unix_s: float | None = None
     host: str | None = None
     identity: str | None = None
     """Identifier of the transfer, equal in all files about the same transfer."""
     notes: list[str] = field(default_factory=list)
     error: str | None = None
-    """Reason why the run failed; empty if the run succeeded."""
+    """Reason why the run failed; None if the run succeeded."""
 
     def check(self) -> None:
-        """Check that results can store every value.
+        """Check that every value can be stored in results.
 
         Raises:
-            MeasurementError: a value has the wrong type, or is infinite or absurdly large.
+            MeasurementError: a value has the wrong type, or is infinite or implausibly large.
         """
         for name, value in (("host", self.host), ("identity", self.identity)):
             if not isinstance(value, str | None):
@@ -144,7 +144,7 @@ class Measurement:
                 _check_samples(part)
 
     def tables(self) -> dict[str, dict[str, Any]]:
-        """Return the tables of a run as stored: a list or a series for each column."""
+        """Return the tables of the run as stored in results: a list or a series for each column."""
         pieces = list(self._pieces())
         samples = [part for own, _ in pieces for part in own]
         return {
@@ -154,13 +154,13 @@ class Measurement:
         }
 
     def flow_table(self) -> dict[str, Any]:
-        """Return the flows as stored."""
+        """Return the table `flows` as results store it."""
         for row in self.flows:
             _derive(row)
         return _columns(FLOW_COLUMNS, self.flows)
 
     def parts(self) -> Iterator[dict[str, dict[str, Any]]]:
-        """Yield the other tables as stored, in parts; only one part at a time is in memory."""
+        """Yield the tables other than `flows` in parts, with only one part in memory at a time."""
         for samples, events in self._pieces():
             yield {
                 "samples": _sample_table(samples),
@@ -183,7 +183,7 @@ def _sample_table(parts: Sequence[pl.DataFrame]) -> dict[str, Any]:
 
 
 def rtt_columns(rtts_ms: npt.ArrayLike, base_ms: float | None) -> dict[str, float | None]:
-    """Return mean, percentiles and base of RTTs that were measured for each acknowledgement."""
+    """Return mean, percentiles and minimum of RTTs, measured for each acknowledgement."""
     values = np.asarray(rtts_ms, dtype=np.float64)
     row: dict[str, float | None] = {"rtt_base_ms": base_ms}
     if values.size:
@@ -198,7 +198,7 @@ def rtt_columns(rtts_ms: npt.ArrayLike, base_ms: float | None) -> dict[str, floa
 
 
 def smoothed_rtt_columns(srtts_ms: npt.ArrayLike, base_ms: float | None) -> dict[str, float | None]:
-    """Return mean and median of samples of the smoothed RTT; smoothing hides the tail."""
+    """Return mean and median of the smoothed RTT, whose high percentiles would be too low."""
     values = np.asarray(srtts_ms, dtype=np.float64)
     values = values[np.isfinite(values) & (values > 0)]
     row: dict[str, float | None] = {"rtt_base_ms": base_ms}
@@ -214,22 +214,22 @@ def smoothed_rtt_columns(srtts_ms: npt.ArrayLike, base_ms: float | None) -> dict
 
 SMOOTHED = (
     "Mean and median round-trip time are computed from samples of the sender's smoothed RTT; "
-    "smoothing hides the tail, so there are no 95th and 99th percentiles."
+    "95th and 99th percentiles are left out because smoothing hides the largest RTTs."
 )
 
 
 def mbit_s(size_bytes: float, time_s: float) -> float | None:
-    """Return a rate in Mbit/s; None if no time passed."""
+    """Return a rate in Mbit/s; None if the time is not positive."""
     return 8e-6 * size_bytes / time_s if time_s > 0 else None
 
 
 def finite(text: str) -> float | None:
-    """Return the number in a text; None if there is no number, or if it is too large."""
+    """Return the number in a text; None if the text is not a number, or the number is too large."""
     try:
         value = float(text)
     except ValueError:
         return None
-    return value if abs(value) < _BEYOND else None  # not so for NaN
+    return value if abs(value) < _BEYOND else None  # false for NaN
 
 
 def _check_rows(rows: Sequence[Mapping[str, Any]]) -> None:
@@ -246,7 +246,7 @@ def _check_value(name: str, value: object) -> None:
             raise _no_such(name, value, "a text")
         return
     if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) < _BEYOND:
-        raise _no_such(name, value, "a plausible number")  # nor is NaN
+        raise _no_such(name, value, "a plausible number")  # excludes NaN
     if kind_of(name) is Kind.INTEGER and (value < 0 or value != int(value)):
         raise _no_such(name, value, "a count")
 
@@ -257,7 +257,7 @@ def _check_samples(part: pl.DataFrame) -> None:
             continue
         if not kind.is_numeric():
             raise _no_such(name, part.get_column(name)[0], "a number")
-        # NaN, which stands for undefined, is in no comparison.
+        # NaN represents undefined values, which are not compared.
         column = part.get_column(name).cast(pl.Float64)
         beyond = part.filter((column.abs() >= _BEYOND) & column.is_not_nan())
         if beyond.height:
@@ -271,7 +271,7 @@ def _no_such(name: str, value: object, what: str) -> MeasurementError:
 
 
 def _derive(row: dict[str, Any]) -> None:
-    """Fill in the columns that can be computed from others."""
+    """Fill in columns that can be computed from other columns, and default values."""
     sent, again = row.get("sent_pkts"), row.get("retransmitted_pkts")
     if sent and again is not None:
         row.setdefault("retransmitted_pct", 100 * again / sent)

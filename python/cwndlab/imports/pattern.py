@@ -1,4 +1,4 @@
-"""Patterns that read factors from file names: `{algorithm}_{direction}_{duration}.json`."""
+"""Read factors from file names with patterns: `{algorithm}_{direction}_{duration}.json`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REPETITION = "repetition"
 SIDE = "side"
 IGNORED = "_"
 
-_MOST_DIGITS = 18  # what a 64-bit column holds
+_MOST_DIGITS = 18  # digits that always fit into a 64-bit column
 _RESERVED = {"run", "cell", "seed", "flow", "t_s", "contestant"}
 _WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "direction": {
@@ -30,7 +30,7 @@ _WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class NamePattern:
-    """A pattern of names, whose fields become factors of the results."""
+    """A pattern for file names, whose fields become factors of the results."""
 
     text: str
     fields: tuple[str, ...]
@@ -75,15 +75,15 @@ class NamePattern:
 
     @property
     def factors(self) -> tuple[str, ...]:
-        """The fields that distinguish runs, without `repetition` and `side`."""
+        """The fields that become factors: all except `repetition` and `side`."""
         return tuple(name for name in self.fields if name not in (REPETITION, SIDE))
 
     def match(self, name: str) -> dict[str, str] | None:
         """Return the fields of a name; None if it does not match the pattern.
 
         Raises:
-            MeasurementError: the direction or side is not known, the repetition has too many
-                digits, or the name is not text.
+            MeasurementError: the direction or side is unknown, the repetition has too many digits,
+                or the name is not UTF-8.
         """
         found = self.expression.fullmatch(name)
         if found is None:
@@ -98,10 +98,10 @@ class NamePattern:
     def files(self, folder: Path) -> tuple[dict[Path, dict[str, str]], list[str]]:
         """Return the files below a folder that match the pattern, sorted by name.
 
-        Also return a sentence about each file whose name matches but cannot be used.
+        Also return a message about each file whose name matches but contains an invalid field.
 
         Raises:
-            MeasurementError: the folder does not exist, or contains no such file.
+            MeasurementError: the folder does not exist, or contains no file that matches.
         """
         if not folder.is_dir():
             msg = f"{folder}: {'is not a folder' if folder.exists() else 'there is no such folder'}"
@@ -121,7 +121,7 @@ class NamePattern:
             near = nearest(self.text, [path.name for path in names])
             such = f", such as {near or names[0].name}," if names else ""
             msg = (
-                f"{folder}: none of its {plural(len(names), 'file')}{such} "
+                f"{folder}: none of the {plural(len(names), 'file')} in this folder{such} "
                 f"matches --pattern {self.text!r}"
             )
             raise MeasurementError(msg)
@@ -129,7 +129,7 @@ class NamePattern:
 
 
 def label(value: str) -> str | int | float:
-    """Return a field's value, as a number if possible."""
+    """Return the value of a field, as a number if possible."""
     number = re.fullmatch(rf"-?(0|[1-9][0-9]{{0,{_MOST_DIGITS - 1}}})(\.[0-9]+)?", value)
     if number is None:
         return value
@@ -138,7 +138,7 @@ def label(value: str) -> str | int | float:
 
 def _word(field: str, value: str, name: str) -> str:
     if field == REPETITION and len(value) > _MOST_DIGITS:
-        msg = f"{name}: a repetition has at most {_MOST_DIGITS} digits; rename the file"
+        msg = f"{name}: a repetition may have at most {_MOST_DIGITS} digits; rename the file"
         raise MeasurementError(msg)
     words = _WORDS.get(field)
     if words is None:
@@ -147,5 +147,5 @@ def _word(field: str, value: str, name: str) -> str:
         if value.lower() in ways:
             return word
     known = ", ".join(way for ways in words.values() for way in ways)
-    msg = f"{name}: {value!r} is not a {field}; known: {known}"
+    msg = f"{name}: {value!r} is not a {field}; known values: {known}"
     raise MeasurementError(msg)

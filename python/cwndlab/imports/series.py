@@ -1,4 +1,4 @@
-"""A sender's counters and gauges over time, from TCP_INFO, Web100 or logs, turned into a flow."""
+"""Convert a sender's counters and gauges over time (TCP_INFO, Web100, logs) to a flow."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ GAUGES = (
     "throughput_mbit_s",
     "ca_state",
 )
-_CWR = 2  # of TCP_INFO's ca_state: the window was reduced though nothing is known to be lost
+_CWR = 2  # a ca_state of TCP_INFO: the window was reduced without a known loss
 _WHOLE = ("cwnd_pkts", "ssthresh_pkts", "inflight_pkts", "ca_state")
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Columns of one flow by name, with one value for each sample; NaN if there is no value."""
+    """Columns of one flow by name, with one value for each sample; NaN marks missing values."""
 
     t_s: Numbers
     columns: Mapping[str, Numbers]
 
     @classmethod
     def of(cls, rows: Sequence[Mapping[str, float | None]]) -> Series:
-        """Turn rows into columns; each row has a `t_s`."""
+        """Convert rows to columns; each row must contain `t_s`."""
         names = dict.fromkeys(name for row in rows for name in row)
         columns: dict[str, Numbers] = {
             name: np.array([row.get(name) for row in rows], np.float64) for name in names
@@ -61,15 +61,15 @@ class Series:
         return self.at(np.argsort(self.t_s, kind="stable"))
 
     def at(self, rows: slice | npt.NDArray[np.intp]) -> Series:
-        """Return a series with some of the rows."""
+        """Return a series with the selected rows."""
         return Series(self.t_s[rows], {name: own[rows] for name, own in self.columns.items()})
 
     def flow(self, warm_up_s: float) -> dict[str, Any]:
-        """Return a flow's row: rates and means after the warm-up, counts over the whole series."""
+        """Return the flow's row: rates and means after the warm-up, counts for the whole flow."""
         return flow_row(lambda: iter([self]), warm_up_s)
 
     def samples(self, flow: int, begin_s: float | None = None) -> pl.DataFrame:
-        """Return the series from `begin_s` on; rates cover the time since the previous sample."""
+        """Return samples with times since `begin_s`, and with rates since the previous sample."""
         begin_s = float(self.t_s[0]) if begin_s is None else begin_s
         rates = {
             "goodput_mbit_s": self._rate("acked_bytes"),
@@ -88,7 +88,7 @@ class Series:
         return pl.DataFrame(columns).select(number, pl.all().fill_nan(None))
 
     def events(self, flow: int, begin_s: float | None = None) -> list[dict[str, Any]]:
-        """Return retransmissions, timeouts and other reductions, at the sample that shows each."""
+        """Return retransmissions, timeouts and window reductions at the samples that show them."""
         begin_s = float(self.t_s[0]) if begin_s is None else begin_s
         found = []
         state = self.columns.get("ca_state")

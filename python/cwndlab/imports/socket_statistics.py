@@ -1,7 +1,8 @@
-"""Logs of `ss -tin`: repeated readings of the kernel's own view of connections.
+"""Import logs of `ss -tin`, which contain repeated readings of the kernel's connection state.
 
-`ss` prints no time. A log has a line with the time before each reading: seconds since 1970
-(`date +%s.%N`) or a date (`date -Is`). The lines between two such lines are one reading.
+`ss` prints no time. Therefore a log must contain a line with the time before each reading: seconds
+since 1970 (`date +%s.%N`) or a date (`date -Is`). The lines up to the next line with a time form
+one reading.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ _STATE = re.compile(
     r"(ESTAB|FIN-WAIT-[12]|CLOSE-WAIT|LAST-ACK|CLOSING|SYN-SENT|SYN-RECV|TIME-WAIT)\s+\d+\s+\d+"
     r"\s+(\S+)\s+(\S+)"
 )
-# Without -t the first column is missing, with a filter the state is.
+# `ss` omits the first column without -t, and the state with a filter.
 _BARE = re.compile(r"\d+\s+\d+\s+(\S+:\d+)\s+(\S+:\d+)\s*$")
 _SECONDS = re.compile(r"\d{9,10}(\.\d+)?")
 _RATE = re.compile(r"([0-9.]+)([KMGT]?)bps")
 _FACTORS = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3, "T": 1e6}
-_SMALLEST_SHARE = 0.01  # connections with less data than this share of the largest are control
+_SMALLEST_SHARE = 0.01  # of the largest connection's data; smaller ones are control traffic
 _RECEIVED = "received_bytes"
 _AT_RECEIVER = (
-    "This log is from the data's receiver, which knows only the goodput; make a log at the "
-    "sender, too."
+    "This log was made at the receiver of the data, which measures only the goodput; make a "
+    "log at the sender, too."
 )
 _NUMBERS = {
     "cwnd": "cwnd_pkts",
@@ -53,7 +54,7 @@ SsConnection = tuple[str, str]
 
 
 def is_socket_statistics(head: bytes) -> bool:
-    """Return whether a file begins like a log of `ss`."""
+    """Return whether `head`, the begin of a file, is the begin of a log of `ss`."""
     text = head.decode("utf-8", "replace")
     return "cwnd:" in text and "rto:" in text
 
@@ -61,15 +62,15 @@ def is_socket_statistics(head: bytes) -> bool:
 def read_socket_statistics(
     file: IO[bytes], warm_up_s: float, smallest_share: float = _SMALLEST_SHARE
 ) -> Measurement:
-    """Read a log, line by line.
+    """Read a log of `ss`, line by line.
 
     Args:
         file: the log.
-        warm_up_s: initial time that rates and means leave out.
+        warm_up_s: time at the begin of a connection that rates and means exclude.
         smallest_share: connections with less data than this share of the largest are left out.
 
     Raises:
-        MeasurementError: the log has no times, or no connection that sent data.
+        MeasurementError: the log contains no times, or no connection that sent data.
     """
     lines = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline=None)
     try:
@@ -80,7 +81,7 @@ def read_socket_statistics(
 
 @dataclass(slots=True)
 class _LoggedConnection:
-    """The samples of one connection in a log."""
+    """Samples of one connection in a log."""
 
     rows: Log
     algorithm: str | None = None
@@ -104,11 +105,11 @@ def _read(lines: Iterable[str]) -> dict[SsConnection, _LoggedConnection]:
         elif (match := _STATE.match(text)) or (match := _BARE.match(text)):
             *_, local, peer = match.groups()
             current = (local, peer)
-        # Some versions print both on one line.
+        # Some versions of `ss` print addresses and values on one line.
         if current is not None and "rto:" in text:
             if now_s is None:
                 msg = (
-                    "has no timestamps; write a timestamp before each reading: "
+                    "the log contains no timestamps; write one before each reading: "
                     "while sleep 0.1; do date +%s.%N; ss -tin; done > log"
                 )
                 raise MeasurementError(msg)
@@ -125,7 +126,7 @@ def _measurement(
     most = max((log.moved_bytes for log in logs.values()), default=0.0)
     chosen = [log for log in logs.values() if most > 0 and log.moved_bytes >= smallest_share * most]
     if not chosen:
-        msg = "has no connection with data; log with ss -tin at the data's sender"
+        msg = "no connection in the log sent data; use ss -tin at the sender of the data"
         raise MeasurementError(msg)
     began_s = min(log.rows.begin_s for log in chosen)
     measurement = Measurement(flows=[], began_unix_s=began_s)
@@ -157,7 +158,7 @@ def _time(text: str) -> float | None:
 
 
 def _information(text: str) -> tuple[dict[str, float | None], str | None]:
-    """Return the values of a line, and its algorithm, the word before the first `name:value`."""
+    """Return the values in a line, and the algorithm, which precedes the first `name:value`."""
     row: dict[str, float | None] = {}
     words = text.split()
     first = next((at for at, word in enumerate(words) if ":" in word and at > 0), 0)
@@ -175,7 +176,7 @@ def _information(text: str) -> tuple[dict[str, float | None], str | None]:
             match = _RATE.fullmatch(words[at + 1])
             if match and (rate := finite(match[1])) is not None:
                 row[_RATES[word]] = rate * _FACTORS[match[2]]
-    row.setdefault("retransmitted_pkts", 0.0)  # printed only where there was one
+    row.setdefault("retransmitted_pkts", 0.0)  # printed only after a retransmission
     row.setdefault("acked_bytes", 0.0)
     row.setdefault(_RECEIVED, 0.0)
     return row, named[-1] if named else None

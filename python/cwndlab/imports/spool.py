@@ -1,4 +1,4 @@
-"""Rows kept on disk while they are collected, so that a long log needs little memory."""
+"""Store rows on disk while they are collected, so that a long log needs little memory."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Spool:
     """A temporary file for the rows of several flows."""
 
     def __init__(self) -> None:
-        """Create an empty file, which is deleted when it is no longer used."""
+        """Create an empty file, which is deleted when the object is no longer used."""
         self._file, path = tempfile.mkstemp()
         Path(path).unlink()
         weakref.finalize(self, os.close, self._file)
         self._end = 0
         self._logs: list[Log] = []
         self.waiting = 0
-        """Rows in memory."""
+        """Number of rows in memory."""
 
     def log(self) -> Log:
         """Return a log for the rows of one more flow."""
@@ -58,7 +58,7 @@ class Spool:
         return begin
 
     def read(self, begin: int, count: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Return some of the numbers."""
+        """Return `count` numbers, from the offset `begin` on."""
         return np.frombuffer(os.pread(self._file, count * _BYTES, begin))
 
     def make_room(self) -> None:
@@ -70,7 +70,7 @@ class Spool:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Consecutive rows on disk: one column after the other."""
+    """Consecutive rows on disk, stored one column after the other."""
 
     begin: int
     rows: int
@@ -78,7 +78,7 @@ class _Piece:
 
 
 class Log:
-    """Rows of one flow, which arrive one by one."""
+    """Rows of one flow, which are added one by one."""
 
     def __init__(self, spool: Spool) -> None:
         """Begin without rows."""
@@ -86,7 +86,7 @@ class Log:
         self.count = 0
         self.names: set[str] = set()
         self.most: dict[str, float] = {}
-        """The largest value of each column that has values."""
+        """Largest value of each column, except of columns without values."""
         self.begin_s = math.inf
         self._columns: dict[str, array[float]] = {}
         self._rows = 0
@@ -95,7 +95,7 @@ class Log:
         self._is_in_order = True
 
     def add(self, row: Mapping[str, float | None]) -> None:
-        """Add a row with a `t_s`; its missing values become NaN."""
+        """Add a row, which must contain `t_s`; missing values become NaN."""
         for name, value in row.items():
             column = self._columns.get(name)
             if column is None:
@@ -118,7 +118,7 @@ class Log:
             self.spool.make_room()
 
     def put_away(self) -> None:
-        """Move the rows in memory to disk, in their order."""
+        """Move the rows in memory to disk, sorted by time."""
         if not self._rows:
             return
         piece = self._in_memory().in_order()
@@ -128,7 +128,7 @@ class Log:
         self._columns, self._rows = {}, 0
 
     def last(self, name: str) -> float:
-        """Return the value of a column in the last row; NaN if there is no value."""
+        """Return the value of a column in the last row; NaN if the row contains no value."""
         if self._rows:
             return self._columns[name][-1] if name in self._columns else math.nan
         piece = self._pieces[-1]
@@ -184,14 +184,14 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class LongSeries:
-    """A flow's series on disk, which gives the same results as `Series`, piece by piece."""
+    """A flow's series on disk, which is read in pieces and yields the same results as `Series`."""
 
     log: Log
     names: Mapping[str, str]
-    """The names of the columns in results, by their names in the log."""
+    """Names of the columns in results, by their names in the log."""
 
     def flow(self, warm_up_s: float) -> dict[str, Any]:
-        """Return a flow's row: rates and means after the warm-up, counts of its whole life."""
+        """Return the flow's row: rates and means after the warm-up, counts for the whole flow."""
         return flow_row(self._pieces, warm_up_s)
 
     def tables(self, flow: int) -> Iterator[tuple[pl.DataFrame, list[dict[str, Any]]]]:
@@ -201,7 +201,7 @@ class LongSeries:
             yield piece.samples(flow, begin_s)[int(n > 0) :], piece.events(flow, begin_s)
 
     def _pieces(self) -> Iterator[Series]:
-        """Yield the rows in batches, each beginning with the last row of the previous batch."""
+        """Yield the rows in pieces; each piece begins with the last row of the previous piece."""
         before: Series | None = None
         for each in self.log.pieces():
             nothing = np.full(each.t_s.size, math.nan)

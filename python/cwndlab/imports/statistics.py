@@ -1,4 +1,4 @@
-"""Computation of a flow's row from a long time series, read piece by piece, several times."""
+"""Compute a flow's row from a long time series, which is read several times, piece by piece."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _DIGIT_BITS = 16
 
 
 def flow_row(pieces: Pieces, warm_up_s: float) -> dict[str, Any]:
-    """Return the row of a flow: rates and means after the warm-up, counts of its whole life.
+    """Return a flow's row: rates and means after the warm-up, counts over the whole series.
 
     Args:
-        pieces: returns the series from its beginning, in pieces that begin with the last sample of
-            the previous piece.
-        warm_up_s: time at the beginning that rates and means leave out.
+        pieces: function that returns the series from its beginning, in pieces, each of which begins
+            with the last sample of the previous piece.
+        warm_up_s: time at the begin of the series that rates and means exclude.
     """
     life = _Life()
     for piece in pieces():
@@ -92,7 +92,7 @@ class _Life:
     acknowledged."""
     names: set[str] = field(default_factory=set)
     totals: dict[str, float] = field(default_factory=dict)
-    """Last values of the counters, which count from the start of the connection."""
+    """Last value of each counter; counters start at the begin of the connection."""
     shortest_ms: float | None = None
     _has_grown: bool = False
 
@@ -122,7 +122,7 @@ class _Life:
 
 @dataclass(slots=True)
 class _Moments:
-    """Number, mean and maximum of some values."""
+    """Number, sum and maximum of values that are added in arrays."""
 
     count: int = 0
     total: float = 0.0
@@ -190,7 +190,7 @@ class _Window:
         self.rtt.add(self.round_trips(piece))
 
     def round_trips(self, piece: Series) -> Numbers:
-        """Return the valid round-trip times."""
+        """Return the valid round-trip times within the window."""
         if self._smoothed not in piece.columns:
             return np.empty(0)
         in_window = (piece.t_s >= self.begin_s) & (piece.t_s <= self.end_s)
@@ -204,7 +204,7 @@ def _finite(values: Numbers) -> Numbers:
 
 
 def _median(values: Callable[[], Iterator[Numbers]], count: int) -> float:
-    """Return the median of positive numbers, from an iterable that can be read several times."""
+    """Return the median of `count` positive numbers; `values` returns them anew at each call."""
     if count <= _IN_MEMORY:
         return float(np.median(np.concatenate(list(values()))))
     low, high = (_ranked(values, rank) for rank in ((count - 1) // 2, count // 2))
@@ -212,7 +212,7 @@ def _median(values: Callable[[], Iterator[Numbers]], count: int) -> float:
 
 
 def _ranked(values: Callable[[], Iterator[Numbers]], rank: int) -> float:
-    """Return the positive number with this rank, counted from 0, by bisection of the bits."""
+    """Find the positive number at position `rank` (from 0) in sorted order, bits by bits."""
     prefix = 0
     for shift in range(64 - _DIGIT_BITS, -1, -_DIGIT_BITS):
         counts = np.zeros(1 << _DIGIT_BITS, np.int64)

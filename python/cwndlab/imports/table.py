@@ -1,7 +1,7 @@
-"""Logs in the form of tables: from Web100 and its successors, or CSV with a heading line.
+"""Import logs in the form of tables, from Web100 and its successors or as CSV with headings.
 
-The names of Web100's variables (RFC 4898) and of cwndlab's columns are known. The separator may be
-a comma, a semicolon, a tab or spaces.
+The heading line may use the names of Web100's variables (RFC 4898) and of cwndlab's columns. The
+separator may be a comma, a semicolon, a tab or spaces.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class _Variable:
     column: str
     factor: float = 1.0
     is_per_mss: bool = False
-    """Columns that are counted in bytes and converted to segments."""
+    """Whether the values are in bytes and must be converted to segments."""
 
 
 _OURS = {name: _Variable(name) for name in (*COUNTERS, *GAUGES, "t_s")}
@@ -65,22 +65,23 @@ _UNLIMITED_BYTES = 2.0**31 - 1
 
 
 def is_table(head: bytes) -> bool:
-    """Return whether a file begins with a heading line of known names."""
+    """Return whether the begin of a file is a heading line with known names."""
     lines = io.StringIO(head.decode("utf-8", "replace"), newline=None)
     return len(_Heading.read(lines.readline()).known) > 1
 
 
 def read_table(file: IO[bytes], warm_up_s: float) -> Measurement:
-    """Read a log of one flow, line by line.
+    """Read a table with samples of one flow, line by line.
 
     Raises:
-        MeasurementError: the time column or the data column is missing, or a line has no numbers.
+        MeasurementError: the time column or the data column is missing, or a line contains no
+            numbers.
     """
-    # Line ends may be those of any system.
+    # Lines may end as on any operating system.
     lines = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline=None)
     heading = _Heading.read(lines.readline())
     if "t_s" not in {variable.column for variable in heading.known.values()}:
-        msg = f"has no time column among {', '.join(heading.names[:8])}; name a column t_s or time"
+        msg = f"no time column among {', '.join(heading.names[:8])}; name a column t_s or time"
         raise MeasurementError(msg)
     log = Spool().log()
     try:
@@ -89,11 +90,11 @@ def read_table(file: IO[bytes], warm_up_s: float) -> Measurement:
                 log.add(heading.row(line, number))
     finally:
         lines.detach()  # the caller closes the file
-    if log.count < 2:  # noqa: PLR2004  a rate is between two samples
-        msg = "has fewer than two samples"
+    if log.count < 2:  # noqa: PLR2004  a rate needs two samples
+        msg = "the table contains fewer than two samples"
         raise MeasurementError(msg)
     if not log.names & _DATA:
-        msg = "has no data column; name a column acked_bytes, goodput_mbit_s or ThruBytesAcked"
+        msg = "no data column; name a column acked_bytes, goodput_mbit_s or ThruBytesAcked"
         raise MeasurementError(msg)
     series = log.series()
     flow = {"flow": 0} | series.flow(warm_up_s)
@@ -102,19 +103,19 @@ def read_table(file: IO[bytes], warm_up_s: float) -> Measurement:
     return Measurement(
         [flow],
         series=[(0, series)],
-        began_unix_s=began if began > 1e8 else None,  # noqa: PLR2004  not since the begin
+        began_unix_s=began if began > 1e8 else None,  # noqa: PLR2004  else times since the begin
         notes=notes,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Heading:
-    """The heading line of a table."""
+    """Heading line of a table."""
 
     names: list[str]
     separator: str
     known: dict[int, _Variable]
-    """Variables that cwndlab reads, by column number."""
+    """Variables that cwndlab reads, by the number of their column."""
     mss_at: int | None = None
 
     @classmethod
@@ -135,7 +136,7 @@ class _Heading:
         return cls(names, separator, known, mss_at)
 
     def row(self, line: str, number: int) -> dict[str, float | None]:
-        """Return the values of a line's known columns.
+        """Return the values of the known columns in a line.
 
         Raises:
             MeasurementError: a value is not a number, or the time is missing.
@@ -157,13 +158,13 @@ class _Heading:
                 value = value / mss_bytes if value < _UNLIMITED_BYTES else None
             row[variable.column] = None if value is None else value * variable.factor
         if row.get("t_s") is None:
-            msg = "has no time"
+            msg = "the time is missing"
             raise ValueError(msg)
         return row
 
 
 def _split(line: str, separator: str) -> list[str]:
-    """Return the fields of a line; lines without quotation marks are split directly, for speed."""
+    """Return the fields of a line; for speed, lines without quotation marks are split directly."""
     if separator == " ":
         return line.split()
     return csv_fields(line, separator) if '"' in line else line.split(separator)

@@ -1,1 +1,1 @@
-"""Inference of a link from measurements: the links that explain them, with uncertainty."""
+"""Infer links from measurements: which links explain the measurements, with uncertainty."""

@@ -1,12 +1,12 @@
 """Infer the probability of each family of links from a measurement.
 
 Each family is sampled as described in `cwndlab.inference.importance`.  All families use the same
-summary statistics, so the same distance applies to all: the difference of each statistic from the
-measurement, divided by its standard deviation over runs on one link.  The points near the
-measurement, with their importance weights, give the probability of each family; a local logistic
+summary statistics and the same distance: the difference of each statistic from the measurement,
+divided by the standard deviation of the statistic over runs on one link.  The probability of each
+family is computed from the importance weights of the points near the measurement; a local logistic
 regression corrects for the remaining distance (Beaumont, in Matsumura, Forster and Renfrew,
 Simulations, Genetics and Human Prehistory, 2008; Fagundes and others, Proceedings of the National
-Academy of Sciences 104, 2007).  The prior gives all families the same probability.
+Academy of Sciences 104, 2007).  The prior probability of all families is the same.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 FIRST, SECOND, LATER, ROUNDS = 200, 80, 300, 8
-"""Points per family in rounds 1 and 2, points in total in each later round, and rounds."""
+"""Points per family in rounds 1 and 2, points of all families in each later round, and number of
+rounds."""
 ALONE = 600
-"""Points in the first round if there is only one family."""
+"""Number of points in the first round if only one family is explored."""
 LEAST_PROBABILITY = 0.02
-"""Families with a lower probability are left out."""
+"""Families with a lower probability than this are left out of the result."""
 _NEAR = 100
 _NEAR_OF_ONE = 150
 _MOST_APART = 4.0
@@ -36,12 +37,13 @@ _LEAST_NOISE = 0.02
 _PENALTY = 0.005
 _STEPS = 400
 _EVEN = 0.2
-"""Share of later points that is divided evenly between the remaining families."""
+"""Share of the points in later rounds that is divided evenly between the remaining families; the
+rest is divided in proportion to their probabilities."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A family's position in the list of explored families, its probability, and its points."""
+    """A family: its position in the list of explored families, its probability, its points."""
 
     position: int
     probability: float
@@ -63,13 +65,14 @@ def choose(
     seed: int,
     rounds: int = ROUNDS,
 ) -> list[Chosen]:
-    """Explore families, and return the probability of each; the most probable comes first.
+    """Explore families, and return the probable families, sorted by decreasing probability.
 
     Args:
         measured: the summary statistics of the measurement.
         dimensions: number of parameters of each family.
-        simulate: returns the statistics of points, given the family's position, the points, and
-            the number of this family's points that were simulated before.
+        simulate: function that returns the statistics of points. Its arguments are the position of
+            the family, the points, and the number of points of this family that were simulated
+            before.
         seed: seed for all random draws.
         rounds: number of rounds.
     """
@@ -131,7 +134,7 @@ def probabilities(samplers: Sequence[Sampler]) -> Floats:
 
 
 def _noise(samplers: Sequence[Sampler]) -> Floats:
-    """Estimate the standard deviation of each statistic on the same link, by regression."""
+    """Estimate by regression the standard deviation of each statistic over runs on one link."""
     found = []
     spread = np.nanstd(np.vstack([each.numbers for each in samplers]), axis=0) + _LEAST_NOISE
     for each in samplers:
@@ -144,14 +147,14 @@ def _noise(samplers: Sequence[Sampler]) -> Floats:
         y = numbers[near]
         fit = np.linalg.solve(x.T @ x + 1e-3 * np.eye(x.shape[1]), x.T @ y)
         found.append(((distance[near]).mean(), (y - x @ fit).std(axis=0)))
-    # The family that comes nearest to the measurement gives the best estimate.
+    # Use the estimate of the family whose points are nearest to the measurement.
     _, best = min(found, key=lambda each: each[0])
     result: Floats = np.maximum(best, _LEAST_NOISE)
     return result
 
 
 def _at_zero(features: Floats, label: Floats, weights: Floats, shares: Floats) -> Floats:
-    """Return label probabilities where all features are 0, by penalised logistic regression."""
+    """Return label probabilities at features of 0, by penalised logistic regression."""
     count = len(shares)
     present = shares > 0
     weights = weights / weights.sum()
@@ -160,7 +163,7 @@ def _at_zero(features: Floats, label: Floats, weights: Floats, shares: Floats) -
     scale = features / np.maximum(features.std(axis=0), 1e-6)
     slopes = np.zeros((features.shape[1], count))
     level = start.copy()
-    # A step below the inverse of the largest curvature (Boehning 1992) never overshoots.
+    # Steps smaller than the inverse of the largest curvature (Boehning 1992) never overshoot.
     curvature = 0.5 * float(np.linalg.eigvalsh((scale * weights[:, None]).T @ scale)[-1] + 1)
     step = 1 / (curvature + _PENALTY)
     for _ in range(_STEPS):

@@ -1,8 +1,9 @@
-"""Classes of a server's clients with their weights, from a log of the server's connections.
+"""Group the clients of a server into weighted classes, from a log of the server's connections.
 
 A log of periodic snapshots contains long connections more often than short ones.  If a log of
-length W has a snapshot every D, it contains a connection of length L with a probability
-proportional to W + L if L is longer than D, and to W L / D if L is shorter.  Each connection is
+length W consists of snapshots at intervals D, it contains a connection of length L with a
+probability proportional to W + L if L is longer than D, and proportional to W L / D if L is
+shorter.  Each connection is
 weighted by the inverse of this probability (Horvitz and Thompson, Journal of the American
 Statistical Association 47, 1952).  Connections are grouped by shortest round-trip time and
 goodput.
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 MOST_CLASSES = 4
-"""Largest number of classes of clients; each class needs its own fit."""
+"""Maximum number of classes of clients; each class needs a separate fit."""
 _SPLIT = 1.0
-"""Classes are split while their spread, in powers of two, is larger than this."""
+"""Largest spread of a class, as the standard deviation of binary logarithms; classes with a larger
+spread are split."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +34,20 @@ class ClientClass:
     """Connections with similar paths."""
 
     flow: MeasuredFlow
-    """The connection that shows the path best."""
+    """Connection that represents the path of the class best."""
     connections: int
     share_of_flows: float
     share_of_bytes: float
 
     @property
     def title(self) -> str:
-        """Name of the class: shortest round-trip time and goodput."""
+        """Name of the class: minimum round-trip time and goodput of its typical connection."""
         row = self.flow.row
         return f"{row['rtt_base_ms']:.3g} ms, {row['goodput_mbit_s']:.3g} Mbit/s"
 
 
 def weights(durations_s: Floats, window_s: float, interval_s: float) -> Floats:
-    """Return the number of connections that each logged connection represents."""
+    """Return the number of real connections that each logged connection represents."""
     lengths = np.maximum(durations_s, interval_s / 2)
     short = lengths / interval_s
     long = (window_s + lengths - interval_s) / window_s
@@ -56,11 +58,12 @@ def weights(durations_s: Floats, window_s: float, interval_s: float) -> Floats:
 def classes(
     flows: Sequence[MeasuredFlow], is_usable: Sequence[bool], window_s: float, interval_s: float
 ) -> list[ClientClass]:
-    """Group connections into classes, each with at least one connection that shows its path.
+    """Group connections into classes, each with at least one usable connection.
 
     Args:
         flows: all connections of a log, including short ones.
-        is_usable: whether each connection shows its path.
+        is_usable: for each connection, whether it is long enough to show the properties of its
+            path.
         window_s: length of the log.
         interval_s: interval between snapshots.
     """
@@ -82,7 +85,7 @@ def classes(
         ]
     )
     usable = np.array([is_usable[n] for n in known], bool)
-    # A short connection shows the goodput of slow start: only its round trip is used here.
+    # The goodput of a short connection reflects slow start: only its round-trip time is used.
     centres = _centres(places[usable])
     apart = (places[:, None, :] - centres[None, :, :]) ** 2
     apart[:, :, 1] *= usable[:, None]
@@ -106,7 +109,7 @@ def classes(
 
 
 def _centres(places: Floats) -> Floats:
-    """Return the centres of narrow groups, made by splitting the widest group repeatedly."""
+    """Split the widest group repeatedly, and return the centres of the resulting groups."""
     groups = [np.arange(len(places))]
     while len(groups) < MOST_CLASSES:
         widest = max(groups, key=lambda own: places[own].std(axis=0).max())

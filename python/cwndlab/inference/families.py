@@ -1,4 +1,4 @@
-"""The families of links that a measurement may come from."""
+"""List the families of links that may explain a measurement."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from cwndlab.inference.family import Family
 
 KINDS = ("any", "wire", "cell", "wifi")
-"""The choices of `--family`."""
+"""Values of the option `--family`."""
 
 
 def families(goodput_mbit_s: float, shortest_rtt_ms: float, kind: str = "any") -> list[Family]:
-    """Return the families of a kind for a flow with this goodput and shortest round-trip time."""
+    """Return the families of a kind for a flow with this goodput and minimum round-trip time."""
     here = (goodput_mbit_s, shortest_rtt_ms)
     found = [
         wires.wire(*here),

@@ -1,10 +1,11 @@
-"""A family of links: its name, the prior ranges of its parameters, and how its links are built.
+"""Represent a family of links: name, prior ranges of the parameters, and function for links.
 
 A point of a family is a vector in the unit cube with one coordinate for each parameter.  The prior
 of each coordinate is uniform: the prior of a parameter is uniform over its range, on a linear
 scale if the parameter is marked as linear, otherwise on a logarithmic scale.  The ranges of rates
-and round-trip times follow from the measurement: a link cannot carry less data than arrived, and a
-round-trip time cannot be shorter than that of the path.
+and round-trip times follow from the measurement: the rate of a link cannot be lower than the
+measured goodput, and no measured round-trip time can be shorter than the round-trip time of the
+path.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Dimension:
     high: float
     is_linear: bool = False
     choices: tuple[str, ...] = ()
-    """Choices of a parameter without a number; its value is the position of a choice."""
+    """Choices of a parameter that is not a number; its value is the position of a choice."""
 
     @classmethod
     def of_choices(cls, name: str, title: str, choices: tuple[str, ...]) -> Dimension:
@@ -43,7 +44,7 @@ class Dimension:
         return cls(name, title, "", 0, len(choices), is_linear=True, choices=choices)
 
     def value(self, share: Floats) -> Floats:
-        """Return the value at a fraction of the range, from 0 to 1."""
+        """Return the parameter's value at a fraction of its range, from 0 to 1."""
         if self.choices:
             return np.minimum(np.floor(share * self.high), self.high - 1)
         if self.is_linear:
@@ -58,12 +59,12 @@ class Dimension:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Links of one kind, described by parameters."""
+    """Links of one kind that differ in the values of their parameters."""
 
     name: str
-    """Name in files, such as `wire`, `policed` or `lte`."""
+    """Name of the family in files, such as `wire`, `policed` or `lte`."""
     kind: str
-    """Kind in the form used by `--family`: `wire`, `cell` or `wifi`."""
+    """Kind of the links, a value of `--family`: `wire`, `cell` or `wifi`."""
     title: str
     """Plural name of the links, for use in a sentence."""
     parameters: tuple[Dimension, ...]
@@ -74,10 +75,10 @@ class Family:
     """
 
     def values(self, points: Floats) -> dict[str, Floats]:
-        """Return the values of the parameters at points, which are given one per row."""
+        """Return the values of the parameters at points; each row of `points` is a point."""
         return {each.name: each.value(points[:, n]) for n, each in enumerate(self.parameters)}
 
     def settings(self, point: Floats, duration_s: float, seed: int) -> dict[str, Any]:
-        """Return the settings of a study of a point; `seed` is for values that vary over time."""
+        """Return a study's settings for a point; `seed` determines values that vary over time."""
         value = {name: float(column[0]) for name, column in self.values(point[None, :]).items()}
         return self.build(value, duration_s, seed)

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 LONGEST_S = 120.0
-"""Longest simulated duration; the rest of a longer measurement is not simulated."""
+"""Maximum simulated duration; the rest of a longer measurement is not simulated."""
 REPLICATES = 100
-"""Number of links on which the measurement is repeated and other algorithms are run."""
+"""Number of inferred links on which the measured flow and other algorithms are simulated."""
 _FIRST_OF_PREDICTIONS = 1_000_000
 _FIRST_OF_REPLICATES = 2_000_000
 _ADJUSTING = (
@@ -37,12 +37,12 @@ _ADJUSTING = (
     "cwnd_mid",
     "retransmitted",
 )
-"""Summary statistics of the measurement used to adjust predictions."""
+"""Summary statistics of the measurement that are used to adjust predictions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """Goodput and delay of algorithms on the same links, one entry per link; NaN on failure."""
+    """Goodput and delay of each algorithm on the same links, one entry per link; NaN on failure."""
 
     goodput_mbit_s: dict[str, Floats]
     queueing_delay_p95_ms: dict[str, Floats]
@@ -50,7 +50,7 @@ class Outcomes:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Links fitted to a measurement."""
+    """Links that were fitted to a measurement."""
 
     flows: tuple[MeasuredFlow, ...]
     posterior: Posterior
@@ -64,11 +64,11 @@ class Fit:
         return self.simulation.duration_s
 
     def draw(self, count: int) -> list[tuple[Family, Floats]]:
-        """Draw equally weighted links, with more spread if they do not explain the measurement."""
+        """Draw equally weighted links, more widely if they do not explain the measurement."""
         return self.posterior.draw(count, self.check.widening)
 
     def outcomes(self, algorithms: Sequence[str]) -> Outcomes:
-        """Return goodput and delay of each algorithm, alone, on the same links and seeds.
+        """Return goodput and delay of each algorithm, alone on the link, for equal links and seeds.
 
         If the links explain the measurement, the results are corrected by a regression for the
         difference between the simulated and the measured statistics of the measured flow.
@@ -95,14 +95,14 @@ class Fit:
         )
 
     def _adjusted(self, values: Floats) -> Floats:
-        """Adjust predictions by regression on the same links' statistics (Beaumont et al.)."""
+        """Adjust predictions by regression on statistics of the same links (Beaumont et al.)."""
         names = list(self.posterior.measured)
         used = [n for n, name in enumerate(names) if name in _ADJUSTING]
         here = np.array(list(self.posterior.measured.values()))[used]
         return adjusted_values(values, adjusting_features(self.posterior.replicates[:, used], here))
 
     def predict(self, algorithms: Sequence[str]) -> list[Prediction]:
-        """Predict the results of each algorithm, alone on these links."""
+        """Predict the results of each algorithm if it is alone on the fitted links."""
         found = self.outcomes(algorithms)
         return [
             Prediction(
@@ -117,7 +117,7 @@ class Fit:
         shares = [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2]
         low, middle, high = (float(value) for value in np.nanquantile(values, shares))
         if self.check.widening > 1 and low > 0:
-            # What the links do not explain of the measurement they may miss of a prediction, too.
+            # Links that do not fully explain the measurement may also be wrong for predictions.
             wide = self.check.widening
             low, high = middle * (low / middle) ** wide, middle * (high / middle) ** wide
         return low, middle, high
@@ -143,13 +143,13 @@ def fit_flow(
         flow: the measurement, or several measurements of the same path.
         jobs: number of parallel simulations.
         kind: kind of links: `any`, `wire`, `cell` or `wifi`.
-        seed: seed for all random draws; the same measurement and seed give the same links.
+        seed: seed for all random draws; the same measurement and seed result in the same links.
         rounds: number of rounds of the inference; each round refines the result.
         on_points: called with the number of simulations done so far.
 
     Raises:
-        MeasurementError: the flow does not show its link, or no family reproduces the flow.
-        StudyError: the flow's algorithm or stack is not known.
+        MeasurementError: the flow says too little about its link, or no family reproduces the flow.
+        StudyError: the flow's algorithm or stack is unknown.
     """
     flows = tuple(flow) if isinstance(flow, (list, tuple)) else (flow,)
     measured = {
@@ -185,7 +185,7 @@ def fit_flow(
         rounds=rounds,
     )
     if not chosen:
-        msg = f"{flows[0].place}: no link in the families can carry such a flow"
+        msg = f"{flows[0].place}: no link of any family can carry this flow"
         raise MeasurementError(msg)
     total = sum(each.probability for each in chosen)
     found = tuple(

@@ -1,10 +1,11 @@
-"""Simulation-based inference by sequential importance sampling with a learned distance.
+"""Infer parameters from simulations by sequential importance sampling with a learned distance.
 
-Each round draws points, simulates them and adds them to the points of earlier rounds.  A point's
-weight is its prior density over the density of the mixture of all proposals so far (Cornuet et
-al., Scandinavian Journal of Statistics 39, 2012), times a kernel of the point's distance.  The
-distance is measured between parameter estimates from a regression on the statistics near the
-measurement (semi-automatic summaries: Fearnhead and Prangle, Journal of the Royal Statistical
+Each round draws points, simulates them and adds them to the points of earlier rounds.  The weight
+of a point is its prior density, divided by the density of the mixture of all proposals so far
+(Cornuet et al., Scandinavian Journal of Statistics 39, 2012), times a kernel of the point's
+distance.  The distance compares parameter estimates, which a regression computes from the
+statistics near the measurement (semi-automatic summaries: Fearnhead and Prangle, Journal of the
+Royal Statistical
 Society B 74, 2012); the kernel's width shrinks from round to round.  Finally, a local regression
 corrects for the remaining distance (Beaumont, Zhang and Balding, Genetics 162, 2002).
 """
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 FIRST, LATER, ROUNDS = 600, 300, 7
-"""Points in the first round and in each later round, and rounds, for a single family."""
+"""Points in the first round, points in each later round, and number of rounds for a single
+family."""
 _NEAR = 160
-"""Number of points near the measurement used by the regression and the kernel."""
+"""Number of points near the measurement that the regression and the kernel use."""
 _FEWEST = 40
-"""Fewest points with all statistics from which a regression can be made."""
+"""Minimum number of points with all statistics for a regression."""
 _RIDGE = 0.05
 _PRIOR_SHARE = 0.1
 _EDGE = 1e-3
@@ -37,21 +39,21 @@ class WeightedPoints:
     """Weighted points that represent the posterior."""
 
     points: Floats
-    """Adjusted points in the unit cube, one per row."""
+    """Adjusted points in the unit cube, one point per row."""
     weights: Floats
     raw: Floats
-    """The simulated points, before adjustment."""
+    """Simulated points before adjustment, one point per row."""
     numbers: Floats
     """Summary statistics of the points, one row per point."""
 
     @property
     def effective(self) -> float:
-        """Effective sample size."""
+        """Effective sample size of the weighted points."""
         return float(self.weights.sum() ** 2 / (self.weights**2).sum())
 
 
 class Sampler:
-    """The points of one family, drawn in rounds, and the statistics of their simulations."""
+    """Points of one family, drawn in rounds, and the statistics of their simulations."""
 
     def __init__(self, measured: Floats, dimensions: int, draws: np.random.Generator) -> None:
         self.measured = measured
@@ -62,11 +64,11 @@ class Sampler:
 
     @property
     def is_usable(self) -> bool:
-        """Whether enough simulations gave all statistics."""
+        """Whether enough simulations resulted in values of all statistics."""
         return int(np.isfinite(self.numbers).all(axis=1).sum()) >= _FEWEST
 
     def propose(self, count: int) -> Floats:
-        """Draw points to simulate and then `add`: from the prior, later near the best points."""
+        """Draw points for simulation: first from the prior, later also near the best points."""
         if not self._proposals:
             self._proposals.append((count, None))
             return _hypercube(count, self.points.shape[1], self._draws)
@@ -80,7 +82,7 @@ class Sampler:
         self.numbers = np.vstack([self.numbers, numbers])
 
     def ratios(self) -> Floats:
-        """Return each point's prior density over its proposal density; the mean is about 1."""
+        """Return prior density divided by proposal density for each point; the mean is about 1."""
         total = sum(count for count, _ in self._proposals)
         density = np.zeros(len(self.points))
         for count, mixture in self._proposals:
@@ -97,7 +99,7 @@ class Sampler:
         return WeightedPoints(adjusted, weights / weights.sum(), points, numbers)
 
     def _weights(self) -> Floats:
-        """Return importance weights times a kernel, which is 0 far from the measurement."""
+        """Return importance weights, times a kernel that is 0 far from the measurement."""
         points, numbers, measured = self.points, self.numbers, self.measured
         whole = np.isfinite(numbers).all(axis=1)
         distance = np.full(len(points), np.inf)
@@ -105,7 +107,7 @@ class Sampler:
         distance[whole] = np.sqrt((first**2).mean(axis=1))
         near = np.argsort(distance)[: max(2 * _NEAR, len(points) // 6)]
         near = near[np.isfinite(distance[near])]
-        # Far from the measurement, a regression may cross zero again: only near points are used.
+        # Use only near points, as the regression's estimates may also agree by chance far away.
         learned = _estimates(points[near], numbers[near], measured)
         distance = np.full(len(points), np.inf)
         distance[near] = np.sqrt((learned**2).mean(axis=1))
@@ -127,13 +129,13 @@ def infer(
     seed: int = 1,
     rounds: int = ROUNDS,
 ) -> WeightedPoints:
-    """Infer which points of the unit cube give the measured statistics.
+    """Infer which points of the unit cube result in the measured statistics.
 
     Args:
         measured: the summary statistics of the measurement.
         dimensions: number of dimensions of the cube.
-        simulate: returns the statistics of points, given the points and the number of points
-            simulated before; a row with NaN is left out.
+        simulate: function that returns the statistics of points. Its arguments are the points and
+            the number of points that were simulated before. A row with NaN is left out.
         seed: seed for all random draws.
         rounds: number of rounds.
     """
@@ -151,12 +153,12 @@ def _hypercube(count: int, dimensions: int, draws: np.random.Generator) -> Float
 
 @dataclass(frozen=True, slots=True)
 class _Mixture:
-    """A mixture of normal kernels around weighted points, and of the prior."""
+    """A mixture of the prior and of normal kernels around weighted points."""
 
     centres: Floats
     weights: Floats
     root: Floats
-    """Cholesky factor of the kernels' covariance."""
+    """Cholesky factor of the covariance of the kernels."""
 
     @classmethod
     def around(cls, points: Floats, weights: Floats) -> _Mixture:
@@ -164,7 +166,7 @@ class _Mixture:
         centres, weights = points[kept], weights[kept] / weights.sum()
         spread = np.cov(centres.T, aweights=weights) + 1e-6 * np.eye(points.shape[1])
         effective = 1 / (weights**2).sum()
-        width = effective ** (-2 / (points.shape[1] + 4))  # of Silverman's rule, squared
+        width = effective ** (-2 / (points.shape[1] + 4))  # square of the width by Silverman's rule
         return cls(centres, weights, np.linalg.cholesky(2 * width * spread))
 
     def draw(self, count: int, draws: np.random.Generator) -> Floats:
@@ -187,13 +189,13 @@ class _Mixture:
 
 
 def _reflected(points: Floats) -> Floats:
-    """Mirror points that are outside the unit cube at its sides."""
+    """Reflect points outside the unit cube at the sides of the cube."""
     folded = np.mod(points, 2.0)
     return np.clip(np.where(folded > 1, 2 - folded, folded), _EDGE * 1e-3, 1 - _EDGE * 1e-3)
 
 
 def _scaled(numbers: Floats, measured: Floats) -> Floats:
-    """Return differences from the measurement, divided by each statistic's spread."""
+    """Return differences from the measurement, divided by the spread of each statistic."""
     low, high = np.quantile(numbers, [0.25, 0.75], axis=0)
     apart: Floats = (numbers - measured) / np.maximum(high - low, 1e-3)
     return apart
@@ -217,7 +219,7 @@ def _fit(features: Floats, points: Floats, weights: Floats | None = None) -> Flo
 
 
 def _estimates(points: Floats, numbers: Floats, measured: Floats) -> Floats:
-    """Return differences from the measurement's parameter estimates, over standard errors."""
+    """Return differences between parameter estimates and the measurement's, in standard errors."""
     features = _features(numbers, measured)
     coefficients = _fit(features, points)
     errors = (points - features @ coefficients).std(axis=0)
@@ -227,7 +229,7 @@ def _estimates(points: Floats, numbers: Floats, measured: Floats) -> Floats:
 
 
 def _adjusted(points: Floats, numbers: Floats, measured: Floats, weights: Floats) -> Floats:
-    """Return points adjusted by regression for their differences from the measurement."""
+    """Return points after a regression has corrected their differences from the measurement."""
     inside = np.clip(points, _EDGE, 1 - _EDGE)
     logits = np.log(inside / (1 - inside))
     coefficients = _fit(_features(numbers, measured)[:, : 1 + numbers.shape[1]], logits, weights)
@@ -245,7 +247,7 @@ def adjusting_features(numbers: Floats, measured: Floats) -> Floats:
 
 
 def adjusted_values(values: Floats, features: Floats) -> Floats:
-    """Adjust values by ridge regression to where all features are 0; NaN stays NaN."""
+    """Adjust values by ridge regression to features of 0; NaN stays NaN."""
     whole = np.isfinite(values) & np.isfinite(features).all(axis=1)
     if whole.sum() < _FEWEST:
         return values

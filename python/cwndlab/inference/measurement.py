@@ -1,4 +1,4 @@
-"""The measured flow that a fit uses, and the reasons to refuse a measurement."""
+"""Represent the measured flow that a fit uses, and refuse unsuitable measurements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 SHORTEST_S = 10.0
-"""Shortest usable measurement; shorter ones show little more than slow start."""
+"""Minimum duration of a usable measurement in s; shorter measurements show only slow start."""
 _LEAST_BUSY = 0.8
 _MOST_LIMITED = 0.2
 _FEWEST_NUMBERS = 6
@@ -27,35 +27,36 @@ class MeasuredFlow:
     """A transfer that was limited only by its congestion control and its link."""
 
     place: str
-    """Folder and run, named in messages."""
+    """Folder and run, as shown in messages."""
     row: Mapping[str, Any]
-    """The flow's row in the table `flows`."""
+    """Row of the flow in the table `flows`."""
     samples: Mapping[str, Floats]
-    """Columns of the flow's rows in `samples`."""
+    """Columns of the table `samples`, with only the rows of this flow."""
     losses_s: Floats | None = None
-    """Times of the flow's losses; None if they were not recorded."""
+    """Times of packet losses of the flow; None if losses were not recorded."""
 
     @property
     def algorithm(self) -> str:
-        """Congestion control of the sender."""
+        """Congestion control algorithm of the sender."""
         return str(self.row.get("sent_by") or self.row["algorithm"])
 
     @property
     def duration_s(self) -> float:
-        """Duration of the flow."""
+        """Duration of the flow in seconds."""
         return float(self.row["end_s"] - self.row["start_s"])
 
     def numbers(self) -> dict[str, float]:
-        """Return the summary statistics of the flow, which describe the link.
+        """Return the summary statistics of the flow, which characterise the link.
 
         Raises:
-            MeasurementError: the flow shows too little of the link; the message gives the reason.
+            MeasurementError: the flow says too little about the link; the message states the
+                reason.
         """
         self._require_link()
         found = summarize(self.row, self.samples, self.losses_s)
         if len(found) < _FEWEST_NUMBERS or "rtt_base" not in found:
             self._refuse(
-                "has no round-trip time for each second; measure with iperf3 --json on Linux, "
+                "round-trip times of each second are missing; measure with iperf3 --json on Linux, "
                 "cwndlab live, or a log of ss -tin"
             )
         return found
@@ -63,15 +64,15 @@ class MeasuredFlow:
     def _require_link(self) -> None:
         row = self.row
         if not row.get("goodput_mbit_s"):
-            self._refuse("carried no data")
+            self._refuse("the flow carried no data")
         if self.duration_s < SHORTEST_S:
             self._refuse(
-                f"lasted {self.duration_s:.3g} s, which shows slow start but not the link; "
+                f"the flow lasted {self.duration_s:.3g} s and shows slow start, not the link; "
                 f"measure {SHORTEST_S:g} s or more"
             )
         if row.get("completion_ms") is not None:
             self._refuse(
-                "was a transfer of fixed size; measure a flow that always has data to send"
+                "the flow was a transfer of fixed size; measure one that always has data to send"
             )
         for column, what in (
             ("sndbuf_limited_s", "the send buffer"),
@@ -79,14 +80,14 @@ class MeasuredFlow:
         ):
             share = (row.get(column) or 0.0) / self.duration_s
             if share > _MOST_LIMITED:
-                self._refuse(f"was limited by {what} for {100 * share:.0f} % of the time")
+                self._refuse(f"the flow was limited by {what} for {100 * share:.0f} % of the time")
         busy = row.get("busy_s")
         if busy is not None and busy < _LEAST_BUSY * self.duration_s:
             idle = 100 * (1 - busy / self.duration_s)
-            self._refuse(f"had no data to send for {idle:.0f} % of the time")
+            self._refuse(f"the flow had no data to send for {idle:.0f} % of the time")
         times = np.asarray(self.samples.get("t_s", ()), np.float64)
         if (np.diff(times) <= 0).any():
-            self._refuse("has samples with a clock that steps back")
+            self._refuse("the times of the samples do not increase; the clock was set back")
 
     def _refuse(self, why: str) -> NoReturn:
         msg = f"{self.place}: {why}"

@@ -1,10 +1,10 @@
-"""Choose the next measurement: the flow that would lower the expected regret most.
+"""Choose the next measurement: the flow that would reduce the expected regret most.
 
-Each link of a fit is assumed to be the true link in turn.  A flow of an algorithm would show that
-algorithm's goodput and queueing delay on the true link; the other links are weighted by the
-similarity of their goodput and delay, and the decision is made with these weights.  The regret is
-the loss of power compared with the best algorithm for the true link; power is goodput over the
-95th percentile of the round-trip time (Kleinrock, ICC 1979).
+Each link of a fit is assumed in turn to be the true link.  A flow with an algorithm would reveal
+the goodput and queueing delay of this algorithm on the true link; the other links are weighted by
+the similarity of their goodput and delay, and the algorithm is chosen with these weights.  The
+regret is the loss of power compared with the best algorithm for the true link; power is goodput
+divided by the 95th percentile of the round-trip time (Kleinrock, ICC 1979).
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 _GOODPUT_NOISE, _DELAY_NOISE = 0.04, 0.15
-"""Standard deviations of the logarithms of goodput and delay between runs on a link."""
+"""Standard deviations of the logarithms of goodput and delay over runs on one link."""
 _LEAST_GAIN = 0.1
 _LEAST_REGRET = 0.005
 
 
 @dataclass(frozen=True, slots=True)
 class NextMeasurement:
-    """A further flow, and the expected loss of power without and with this flow."""
+    """A proposed flow, and the expected loss of power without and with its measurement."""
 
     algorithm: str
     regret: float
@@ -36,23 +36,23 @@ class NextMeasurement:
 
     @property
     def is_worthwhile(self) -> bool:
-        """Whether the flow would lower the expected loss enough."""
+        """Whether the flow would reduce the expected loss enough to be worth the measurement."""
         return self.regret > _LEAST_REGRET and self.regret_after < (1 - _LEAST_GAIN) * self.regret
 
     def command(self, seconds: int = 60) -> str:
-        """Return the iperf3 command that makes the flow."""
+        """Return the iperf3 command that measures the flow."""
         return f"iperf3 -c SERVER -t {seconds} -C {self.algorithm} --json"
 
 
 def next_measurement(
     found: Outcomes, base_rtt_ms: float, measured: Collection[str]
 ) -> NextMeasurement | None:
-    """Return the most useful algorithm to measure next; None if all have been measured.
+    """Return the most useful next measurement; None if all algorithms have been measured.
 
     Args:
         found: goodput and delay of the candidate algorithms on links of a fit.
-        base_rtt_ms: the shortest round-trip time.
-        measured: algorithms that have been measured.
+        base_rtt_ms: the minimum round-trip time.
+        measured: algorithms of earlier measurements.
     """
     names = list(found.goodput_mbit_s)
     goodput = np.array([found.goodput_mbit_s[name] for name in names])
@@ -74,7 +74,7 @@ def next_measurement(
 
 
 def _regret(loss: Floats, likeness: Floats) -> float:
-    """Return the mean loss if the decision for each link is based on similar links."""
+    """Return the mean loss if similar links determine the algorithm for each link."""
     likeness = likeness * (1 - np.eye(len(likeness)))
     expected = likeness @ loss.T
     chosen = expected.argmin(axis=1)

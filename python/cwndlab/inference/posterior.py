@@ -1,4 +1,4 @@
-"""The result of a fit: a distribution over links, and a check against the measurement."""
+"""Represent the result of a fit: a distribution over links, checked against the measurement."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 LEVEL = 0.9
-"""Probability of all intervals."""
+"""Probability that an interval contains the true value, for all intervals of a fit."""
 UNEXPLAINED = 0.88
 """Largest excess (see `Check.excess`) at which the links explain the measurement.
 
-The limit is below 1 because the simulations were chosen for being near the measurement.  In a test
+The limit is below 1 because only simulations near the measurement were selected.  In a test
 with 60 known wires, no excess was above 0.87 (docs/notes/2026-11-inference.md).
 """
 WIDEST = 5.0
-"""Largest factor for widening a distribution; a measurement with a larger excess is refused."""
+"""Largest factor by which a distribution is widened; a measurement with a larger excess is
+refused."""
 _LEAST_SCALE = 0.02
 _SHRUNK = 0.3
 _EDGE = 1e-3
@@ -35,14 +36,14 @@ _SPREAD_OF_UNIFORM = 1 / math.sqrt(12)
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A parameter after the fit."""
+    """Estimate of a parameter by a fit."""
 
     parameter: Dimension
     value: float
-    """Median, or the most probable choice."""
+    """Median of a number, or the most probable choice."""
     low: float
     high: float
-    """Upper end of the 90 % interval, which starts at `low`."""
+    """Upper end of the 90 % interval, whose lower end is `low`."""
     known: float
     """Share of the prior spread that the measurement removed: 0 for none, 1 for all."""
 
@@ -52,13 +53,14 @@ class Check:
     """The measurement compared with simulations of the inferred links."""
 
     probability: float
-    """Share of the simulations that deviate at least as much as the measurement."""
+    """Share of the simulations whose deviation is at least as large as the measurement's."""
     worst: str
     """The statistic that deviates most, as named by `cwndlab.inference.summaries.title`."""
     is_above: bool
     """Whether this statistic is larger in the measurement than in the simulations."""
     excess: float
-    """Measurement's deviation over the 95th percentile of the nearby simulations' deviations."""
+    """Deviation of the measurement, divided by the 95th percentile of the deviations of nearby
+    simulations."""
 
     @property
     def is_explained(self) -> bool:
@@ -67,18 +69,18 @@ class Check:
 
     @property
     def widening(self) -> float:
-        """Factor for widening the distribution: 1 if the links explain the measurement."""
+        """Factor by which the distribution is widened; 1 if the links explain the measurement."""
         return 1.0 if self.is_explained else min(max(self.excess / UNEXPLAINED, 1.1), WIDEST)
 
     @property
     def is_refused(self) -> bool:
-        """Whether no link in the families comes near the measurement."""
+        """Whether no link of any family reproduces the measurement even approximately."""
         return not self.is_explained and self.excess > WIDEST
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """Predicted results of another algorithm, with medians and 90 % intervals."""
+    """Predicted results of an algorithm: lower end of the 90 % interval, median, upper end."""
 
     algorithm: str
     goodput_mbit_s: tuple[float, float, float]
@@ -87,7 +89,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A family, its probability, and its links."""
+    """A family of links, its probability, and weighted points that represent its links."""
 
     family: Family
     probability: float
@@ -132,7 +134,8 @@ class Posterior:
     measured: Mapping[str, float]
     """Summary statistics of the measurement, by name."""
     replicates: Floats
-    """The same statistics for new simulations of the links, one row each; NaN if missing."""
+    """The same statistics for new simulations of inferred links, one row per simulation; NaN if
+    missing."""
 
     def estimates(self) -> list[Estimate]:
         """Return an estimate of each parameter of the most probable family."""
@@ -144,7 +147,7 @@ class Posterior:
         near = self._near()
         halves = near[::2], near[1::2]
         own, strange = [], []
-        # How the numbers go together is learned from one half, and the other has not been seen.
+        # One half serves to learn the correlations; the other half is independent of them.
         for one, other in (halves, halves[::-1]):
             first, *rest = _strangeness(np.vstack([measured, other]), one)
             own.append(first)
@@ -158,7 +161,7 @@ class Posterior:
         return Check(share, title(name), bool(apart[worst] > 0), float(np.mean(own) / typical))
 
     def _near(self) -> Floats:
-        """Return the statistics of simulations drawn from the distribution, without duplicates."""
+        """Return the statistics of simulations, drawn from the distribution without duplicates."""
         if not self.members:
             return self.replicates
         numbers = np.vstack([each.inferred.numbers for each in self.members])
@@ -184,9 +187,10 @@ class Posterior:
 
 
 def _strangeness(numbers: Floats, near: Floats) -> Floats:
-    """Return distances from the median of nearby statistics, scaled by spread and correlation.
+    """Return distances from the median of nearby statistics, scaled by spreads and correlations.
 
-    Correlations are shrunk because there are hardly more simulations than statistics.
+    Correlations are shrunk because the number of simulations is hardly larger than the number of
+    statistics.
     """
     spread = np.cov(near.T).reshape(near.shape[1], near.shape[1])
     spread += _LEAST_SCALE**2 * np.eye(len(spread))
@@ -199,12 +203,12 @@ def _strangeness(numbers: Floats, near: Floats) -> Floats:
 def population(
     draws: list[tuple[Family, Floats]], heading: str, duration_s: float, widening: float
 ) -> dict[str, Any]:
-    """Return draws of a distribution as the content of a users file, with equal weights."""
+    """Return links drawn from a distribution as the content of a users file, with equal weights."""
     note = "Links inferred from a measurement by cwndlab link fit."
     if widening > 1:
         note += (
-            " These links do not fully explain the measurement; their spread is widened by "
-            f"a factor of {widening:.2g}."
+            " These links do not fully explain the measurement; therefore their spread is "
+            f"widened by a factor of {widening:.2g}."
         )
     users = []
     for n, (family, point) in enumerate(draws):
@@ -220,7 +224,7 @@ def population(
 
 
 def quantiles(values: Floats, weights: Floats, shares: list[float]) -> Floats:
-    """Return quantiles of weighted values."""
+    """Return the quantiles `shares` of weighted values."""
     order = np.argsort(values, kind="stable")
     edges = (np.cumsum(weights[order]) - weights[order] / 2) / weights.sum()
     found: Floats = np.interp(shares, edges, values[order])

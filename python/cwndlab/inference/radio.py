@@ -1,4 +1,4 @@
-"""Families of radio links: three generations of cells, and Wi-Fi, as variants of presets."""
+"""Create families of radio links: three generations of cells, and Wi-Fi, based on presets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cwndlab.inference.family import Dimension, Family
 _LTE_WIDTHS = ("5 MHz", "10 MHz", "15 MHz", "20 MHz")
 _NR_WIDTHS = ("20 MHz", "40 MHz", "60 MHz", "100 MHz")
 _HSPA_MOST, _LTE_LEAST, _LTE_MOST, _NR_LEAST = 7.0, 0.4, 140.0, 12.0
-"""Limits of the goodput in Mbit/s within which each generation of cells is considered."""
+"""Limits of the goodput in Mbit/s; a generation of cells is considered only within its limits."""
 _WIFI_MOST = 400.0
 _STANDARDS = ("802.11n, 20 MHz", "802.11n, 40 MHz", "802.11ac, 80 MHz")
 
@@ -20,7 +20,7 @@ _COVERAGE = Dimension("coverage", "Coverage", "dB", 0, 26, is_linear=True)
 
 
 def cells(goodput_mbit_s: float, shortest_rtt_ms: float) -> list[Family]:
-    """Return the families of cells in which a user may see this goodput and shortest RTT."""
+    """Return the families of cells that may explain this goodput and minimum RTT."""
     found = []
     if goodput_mbit_s < _HSPA_MOST:
         found.append(_cell("hspa", "HSPA cells", (), (50, 2000), shortest_rtt_ms))
@@ -32,7 +32,7 @@ def cells(goodput_mbit_s: float, shortest_rtt_ms: float) -> list[Family]:
 
 
 def wifi(goodput_mbit_s: float, shortest_rtt_ms: float) -> list[Family]:
-    """Return Wi-Fi in front of an access line; an empty list if the goodput is too high."""
+    """Return the family of Wi-Fi with an access line, or [] if the goodput is too high."""
     if goodput_mbit_s > _WIFI_MOST:
         return []
     parameters = (
@@ -43,7 +43,7 @@ def wifi(goodput_mbit_s: float, shortest_rtt_ms: float) -> list[Family]:
         Dimension("queue", "Queue of the access point", "packets", 30, 2000),
         Dimension("line_queue", "Queue of the access line", "packets", 10, 1000),
         Dimension("distance", "Distance from the access point", "m", 2, 40),
-        Dimension("load", "Airtime used by others", "%", 1, 60, is_linear=True),
+        Dimension("load", "Airtime used by other stations", "%", 1, 60, is_linear=True),
         Dimension.of_choices("standard", "Standard", _STANDARDS),
     )
     return [Family("wifi", "wifi", "Wi-Fi", parameters, _wifi)]

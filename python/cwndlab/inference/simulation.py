@@ -1,4 +1,4 @@
-"""Simulate flows over links of families, many in parallel."""
+"""Simulate flows over the links of families, with many simulations in parallel."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
 _BATCH = 20
 
 PlacedPoint = tuple["Family", "Floats", int]
-"""A family, a point of this family, and a number from which the seed follows."""
+"""A family, a point of this family, and a number that determines the seed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """One flow: its row in `flows`, its `samples`, and the times of its losses."""
+    """A simulated flow: its row in `flows`, its `samples`, and the times of its losses."""
 
     row: dict[str, Any]
     samples: dict[str, Floats]
     losses_s: Floats
 
     def numbers(self) -> dict[str, float]:
-        """Return the same summary statistics as for a measurement."""
+        """Return the summary statistics, computed in the same way as for a measurement."""
         return summarize(self.row, self.samples, self.losses_s)
 
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """Simulation of flows, alone or with the family's competing flows.
+    """Simulation of flows, alone on the link or with the competing flows of the family.
 
     `duration_s` is the duration of the measurement, and `jobs` the number of parallel simulations.
     """
@@ -51,19 +51,19 @@ class Simulation:
     jobs: int
 
     def flows(self, draws: Sequence[PlacedPoint], algorithm: str) -> list[Simulated | None]:
-        """Return the flow of each draw; None where the simulation failed."""
+        """Return the simulated flow of each draw; None if the simulation failed."""
         batches = [draws[n : n + _BATCH] for n in range(0, len(draws), _BATCH)]
         with ThreadPoolExecutor(self.jobs) as pool:
             parts = list(pool.map(lambda batch: self._run(batch, algorithm), batches))
         return [flow for part in parts for flow in part]
 
     def numbers(self, draws: Sequence[PlacedPoint], algorithm: str, names: Sequence[str]) -> Floats:
-        """Return the named statistics of each draw; NaN where a statistic is missing."""
+        """Return the statistics `names` of each draw; NaN if a statistic is missing."""
         rows = [{} if flow is None else flow.numbers() for flow in self.flows(draws, algorithm)]
         return np.array([[row.get(name, np.nan) for name in names] for row in rows])
 
     def document(self, draw: PlacedPoint, algorithm: str) -> dict[str, Any]:
-        """Return the study for a draw."""
+        """Return the study that simulates a draw."""
         family, point, number = draw
         return {
             "algorithm": algorithm,

@@ -1,7 +1,7 @@
-"""Summary statistics of a flow, computed in the same way for a measurement and a simulation.
+"""Compute summary statistics of a flow, in the same way for measurements and simulations.
 
-Each statistic is a logarithm or a ratio, so a difference of 0.1 always means about 10 %.  A
-statistic that a measurement lacks is left out of the fit.
+Each statistic is a logarithm or a ratio, so a difference of 0.1 always means about 10 %.  The fit
+leaves out statistics that are missing from the measurement.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 TITLES = {
     "goodput": "goodput",
-    "rtt_base": "the shortest round-trip time",
+    "rtt_base": "the minimum round-trip time",
     "rtt_p50": "the median round-trip time",
     "rtt_p95": "the 95th percentile of the round-trip time",
     "rtt_p99": "the 99th percentile of the round-trip time",
@@ -29,22 +29,22 @@ TITLES = {
     "timeouts": "the number of timeouts per minute",
     "burst_mean": "the mean length of retransmission bursts",
     "burst_max": "the longest burst of retransmissions",
-    "loss_seconds": "the number of seconds with a loss",
+    "loss_seconds": "the number of seconds with losses",
     "loss_gap": "the median time between losses",
     "loss_regularity": "the variation in the time between losses",
     "first_loss": "the time of the first loss",
-    "cwnd_low": "the 10th percentile of the window",
-    "cwnd_mid": "the median window",
-    "cwnd_high": "the 95th percentile of the window",
+    "cwnd_low": "the 10th percentile of the congestion window",
+    "cwnd_mid": "the median congestion window",
+    "cwnd_high": "the 95th percentile of the congestion window",
     "variation": "the variation in goodput from second to second",
     "low_second": "the 10th percentile of the goodput per second",
     "high_second": "the 95th percentile of the goodput per second",
     "memory": "the correlation of goodput between consecutive seconds",
-    "window_and_rtt": "the correlation between window and round-trip time",
-    "growth": "the growth of the round-trip time with the window",
+    "window_and_rtt": "the correlation between congestion window and round-trip time",
+    "growth": "the growth of the round-trip time with the congestion window",
     "start": "the goodput of the first seconds",
     "start_trip": "the round-trip time of the first seconds",
-    "trend": "the ratio of the second half's goodput to the first half's",
+    "trend": "the ratio of goodput in the second half to goodput in the first half",
     "delivery_high": "the 95th percentile of the delivery rate",
     "delivery_low": "the 10th percentile of the delivery rate",
 }
@@ -60,7 +60,7 @@ _LEAST_SPREAD = 1e-4
 
 
 def title(name: str) -> str:
-    """Return the noun phrase for a statistic, whose name may start with the flow's position."""
+    """Return the noun phrase for a statistic; its name may start with the position of the flow."""
     return TITLES[name.rpartition("/")[2]]
 
 
@@ -71,8 +71,8 @@ def summarize(
 
     Args:
         flow: the flow's row in the table `flows`.
-        samples: columns of the flow's rows in `samples`, recorded at least once a second and
-            sorted by `t_s`.
+        samples: columns of the table `samples` with only the rows of this flow, recorded at least
+            once a second and sorted by `t_s`.
         losses_s: times of the flow's recoveries and timeouts; None if they were not recorded.
     """
     found: dict[str, float] = {}
@@ -123,7 +123,7 @@ def summarize(
 def _put_losses(
     put: Callable[[str, float | None], None], losses_s: Floats, window_s: float
 ) -> None:
-    """Compute loss statistics from the seconds with a loss; iperf3 reports no more."""
+    """Compute loss statistics from the seconds with losses, because iperf3 reports only these."""
     seconds = np.unique(np.ceil(losses_s - 1e-6))
     put("loss_seconds", 0.25 * math.log1p(60 * len(seconds) / window_s))
     put("first_loss", 0.5 * math.log((float(seconds[0]) if len(seconds) else window_s) + 1))
@@ -137,7 +137,7 @@ def _put_losses(
 
 
 def _put_start(put: Callable[[str, float | None], None], samples: Mapping[str, Floats]) -> None:
-    """Summarise the first seconds, in which a policer's bucket empties and a queue fills."""
+    """Summarise the first seconds, in which the bucket of a policer empties and a queue fills."""
     times = samples.get("t_s")
     if times is None or len(times) < LEAST_SECONDS:
         return
@@ -149,7 +149,7 @@ def _put_start(put: Callable[[str, float | None], None], samples: Mapping[str, F
 
 
 def by_second(samples: Mapping[str, Floats]) -> dict[str, Floats]:
-    """Return means of samples over whole seconds, without the seconds in which the flow starts."""
+    """Return means of samples over whole seconds, without the first seconds of the flow."""
     if "t_s" not in samples or len(samples["t_s"]) < LEAST_SECONDS:
         return {}
     second = np.ceil(samples["t_s"] - 1e-6).astype(int)

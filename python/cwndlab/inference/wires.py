@@ -1,6 +1,6 @@
-"""Families of wires: drop-tail wires, policed wires, wires with AQM, and shared wires.
+"""Create families of wired links: drop-tail, policed, with AQM, and shared with other flows.
 
-FQ-CoDel has no family of its own, because it treats a single flow like CoDel.
+FQ-CoDel has no separate family, because it treats a single flow like CoDel.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import numpy as np
 from cwndlab.inference.family import WIRE_BYTES, Dimension, Family
 
 STEP_S = 1.0
-"""Time between changes of a varying rate."""
+"""Time in seconds between changes of a varying rate."""
 MEMORY = 0.8
 """Correlation between the logarithms of a varying rate in consecutive steps."""
 LEAST_LOSS, LEAST_JITTER_MS, LEAST_VARIATION = 1e-6, 0.05, 0.01
 """Loss, jitter and rate variation below these limits have no effect and are set to zero."""
 LEAST_BURST = 1.5
-"""If the mean length of loss bursts is below this limit, losses are independent."""
+"""Limit in packets; if the mean length of loss bursts is smaller, losses are independent."""
 _MANAGED = ("codel", "pie")
 _FEWEST_SECONDS_BESIDE = 2.0
 
@@ -31,7 +31,7 @@ _VARIATION = Dimension("variation", "Variation in the rate", "", 0.005, 0.6)
 
 
 def wire(goodput_mbit_s: float, shortest_rtt_ms: float) -> Family:
-    """Return wires with a drop-tail queue, loss in bursts, jitter and a varying rate."""
+    """Return the family of wires with a drop-tail queue, loss bursts, jitter and a varying rate."""
     return Family(
         "wire",
         "wire",
@@ -49,7 +49,7 @@ def wire(goodput_mbit_s: float, shortest_rtt_ms: float) -> Family:
 
 
 def policed(goodput_mbit_s: float, shortest_rtt_ms: float) -> Family:
-    """Return wires on which a token bucket drops the packets that exceed its rate."""
+    """Return the family of wires on which a token bucket drops packets that exceed its rate."""
     _, trip = _rate_and_trip(goodput_mbit_s, shortest_rtt_ms)
     return Family(
         "policed",
@@ -68,7 +68,7 @@ def policed(goodput_mbit_s: float, shortest_rtt_ms: float) -> Family:
 
 
 def managed(goodput_mbit_s: float, shortest_rtt_ms: float) -> Family:
-    """Return wires with CoDel or PIE."""
+    """Return the family of wires with CoDel or PIE as queue management."""
     return Family(
         "managed",
         "wire",
@@ -86,7 +86,7 @@ def managed(goodput_mbit_s: float, shortest_rtt_ms: float) -> Family:
 
 
 def shared(goodput_mbit_s: float, shortest_rtt_ms: float) -> Family:
-    """Return wires on which CUBIC flows compete during a part of the run."""
+    """Return the family of wires on which CUBIC flows compete during a part of the run."""
     return Family(
         "shared",
         "wire",
@@ -189,7 +189,7 @@ def _shared(value: dict[str, float], duration_s: float, _seed: int) -> dict[str,
     }
     if until_s < duration_s:
         others["stop"] = f"{until_s:.3f} s"
-    # The begin and end of the competing flows hold for a run of this duration only.
+    # Begin and end of the competing flows are valid only for runs of this duration.
     return {"link": link, "flow": [{}, others], "duration": f"{duration_s:.3f} s"}
 
 
@@ -200,7 +200,7 @@ def queue_packets(value: dict[str, float]) -> int:
 
 
 def rates(value: dict[str, float], duration_s: float, seed: int) -> list[tuple[float, float]]:
-    """Draw a varying rate as a lognormal chain: the time of each change, and the new rate."""
+    """Draw the changes of a varying rate, a lognormal chain, as pairs of time and new rate."""
     draws = np.random.default_rng(seed).standard_normal(math.ceil(duration_s / STEP_S))
     state, found = draws[0], []
     for step, draw in enumerate(draws[1:], start=1):

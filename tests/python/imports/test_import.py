@@ -184,7 +184,7 @@ def test_a_label_that_the_sender_contradicts_gets_no_credit(tmp_path: Path) -> N
     found = imported(folder, "{algorithm}_{direction}.json", tmp_path / "r")
     contestants = contestants_of(compare(open_results(found.folder)))
     assert sorted(contestants) == ["bbr", "vegas (sent by cubic)"]
-    assert any("so nothing in this file is attributed to vegas" in note for note in found.notes)
+    assert any("no data of this file are attributed to vegas" in note for note in found.notes)
 
 
 def test_socket_statistics_agree_with_iperf3() -> None:
@@ -270,7 +270,7 @@ def test_failed_transfers_stay_on_record(tmp_path: Path) -> None:
         ("{algorithm", "write fields as"),
         ("{run}", "not a field name"),
         ("{algorithm}{direction}", "directly follows another field"),
-        ("{algorithm}.txt", "none of its 5 files"),
+        ("{algorithm}.txt", "none of the 5 files"),
     ],
 )
 def test_a_pattern_that_does_not_fit_says_so(pattern: str, complaint: str, tmp_path: Path) -> None:
@@ -291,7 +291,7 @@ def test_files_that_cannot_be_told_apart_are_refused(tmp_path: Path) -> None:
         document = json.loads((MEASURED / "cubic_up_1_client.json").read_bytes())
         document["start"]["cookie"] = name
         (folder / name).write_text(json.dumps(document), encoding="utf-8")
-    with pytest.raises(MeasurementError, match="add a field for the difference"):
+    with pytest.raises(MeasurementError, match="add a field to --pattern"):
         imported(folder, "{}_{algorithm}_{repetition}.json", tmp_path / "r")
 
 
@@ -332,8 +332,8 @@ BAD_FILES = {
         "line 2: field larger than field limit",
     ),
     "cwnd": (f"{HEAD}0,0,1e300,x\n1,1,1,y\n".encode(), "line 2: '1e300' is not a number"),
-    "zeros": (bytes(500), "is neither JSON of iperf3"),
-    "empty": (b"", "is neither JSON of iperf3"),
+    "zeros": (bytes(500), "neither iperf3 JSON nor"),
+    "empty": (b"", "neither iperf3 JSON nor"),
 }
 
 
