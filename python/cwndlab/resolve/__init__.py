@@ -1,10 +1,10 @@
-"""Resolving a study to a canonical scenario in whole SI units.
+"""Convert a study to a complete scenario, in which all quantities are whole numbers.
 
-This package fills in the defaults, except those of links, which the core fills in. The delay
-applies to both directions unless `[reverse_link]` sets another delay. By default, a queue holds
-1 BDP, but at least the initial window if the link has a rate, and at least 250 packets if the link
-is a trace; the BDP of a trace uses its mean rate. A Mahimahi trace has 4 bytes of framing per
-packet.
+This package fills in all defaults except the defaults of links, which the compiled core fills in.
+The delay of a link applies to both directions unless `[reverse_link]` sets another delay. By
+default, a queue holds 1 BDP, but at least the initial congestion window if the link has a rate, and
+at least 250 packets if the link is a trace; the BDP of a trace is computed from its mean rate.
+Packets in a Mahimahi trace have 4 bytes of framing each.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Resolved:
 
     scenario: si.Scenario
     traces: Mapping[str, Trace]
-    algorithms: Mapping[str, FileAlgorithm]  # those that are files, by name
-    start_jitter_ns: tuple[int, ...]  # of each flow
+    algorithms: Mapping[str, FileAlgorithm]  # algorithms in files, by name
+    start_jitter_ns: tuple[int, ...]  # maximum random start delay of each flow
     begin_within_ns: int = 0
     server_ns: int = 0  # between the link and the server, one way
 
@@ -82,7 +82,7 @@ def _resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> 
     algorithms = AlgorithmReader(folder, references)
     flows, jitter = resolve_flows(study, algorithms)
     if not has_reverse_link and any(flow.direction == "reverse" for flow in flows):
-        message = "uplink data need a [reverse_link]; without it, there is neither rate nor queue"
+        message = "uplink data need a [reverse_link], which sets the rate and queue of the uplink"
         raise FieldError(("direction",), message)
     if path.kind in ("wire", "chain"):
         _check_devices_on_wire(flows)
@@ -123,7 +123,7 @@ def _naming_bounds() -> Iterator[None]:
 def _before(
     study: StudyModel, algorithms: AlgorithmReader
 ) -> tuple[tuple[si.ScenarioFlow, ...], ...]:
-    """Return the flows of the other algorithms of the rotation, the most recent last."""
+    """Return the flows of the other algorithms in the rotation, in the order of their runs."""
     turns = study.rotation
     if not turns:
         return ()
@@ -132,10 +132,10 @@ def _before(
         if name in turns[:n]:
             raise FieldError(("rotation", n), f"{name} appears twice in the rotation; remove one")
     if study.algorithm is None:
-        message = 'a rotation needs an "algorithm" of the study, but none is set'
+        message = 'a study with a "rotation" must also set "algorithm"'
         raise FieldError(("rotation",), message)
     if study.algorithm not in turns:
-        message = f"the rotation lacks {study.algorithm}; add it, or remove the rotation"
+        message = f"the rotation does not contain {study.algorithm}; add it or remove the rotation"
         raise FieldError(("rotation",), message)
     own = turns.index(study.algorithm)
     others = (*turns[own + 1 :], *turns[:own])
@@ -152,14 +152,14 @@ def _check_devices_on_wire(flows: tuple[si.ScenarioFlow, ...]) -> None:
             if end.host is not None and end.host.bits_per_sec is None:
                 raise FieldError(
                     (place,),
-                    "a device on a wire needs a rate, because only cells and Wi-Fi channels grant "
-                    "transmissions",
+                    "a network device on a wire needs a rate; only cells and Wi-Fi channels tell a "
+                        "device without a rate when to transmit",
                 )
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedLink:
-    """A link that was resolved without a study."""
+    """A link that was converted to a network path without a study."""
 
     path: PathPart
     traces: Mapping[str, Trace]
@@ -171,14 +171,14 @@ class ResolvedLink:
         return {name: trace.content for name, trace in self.traces.items()}
 
     def scenario(self, duration_ns: int, seed: int = 1) -> si.Scenario:
-        """Return a scenario with one Reno flow on the link, for checks of the link alone."""
+        """Return a scenario with one Reno flow on the link, for tests of the link itself."""
         end = si.End(stack="linux-6.1", algorithm="reno")
         flow = si.ScenarioFlow(id=0, sender=end, receiver=end)
         return si.Scenario(seed=seed, duration_ns=duration_ns, path=self.path, flows=(flow,))
 
 
 def resolve_link(link: Link, folder: Path) -> ResolvedLink:
-    """Resolve `link`, including the reverse link of its preset if there is one.
+    """Convert `link`, including the reverse link of its preset, if any, to a network path.
 
     Raises:
         FieldError: a value is missing, unknown or out of range; the message names the key.

@@ -1,7 +1,8 @@
 """Find the algorithms that a study names: built-in algorithms, and algorithms in C files.
 
-`./my_cc.c` is a user's own file; `linux:PATH/net/ipv4/tcp_westwood.c` is an unmodified source file
-of a kernel. Both are compiled, and a separate process loads them and describes the algorithm.
+`./my_cc.c` is a file of the user; `linux:PATH/net/ipv4/tcp_westwood.c` is an unmodified source file
+of the Linux kernel. This module compiles both, and a separate process loads the compiled file and
+describes its algorithm.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class AlgorithmReader:
         """Return the algorithm that the study names at `key`.
 
         Raises:
-            FieldError: there is no such algorithm.
+            FieldError: the algorithm does not exist, or its file cannot be used.
         """
         try:
             if not is_file_reference(name):
@@ -74,20 +75,20 @@ class AlgorithmReader:
         """Return the algorithm of this name, which may be the short name of a C file in the study.
 
         Raises:
-            FieldError: there is no such algorithm.
+            FieldError: the algorithm does not exist, or its file cannot be used.
         """
         return self.find(self.references.get(name, name), key)
 
     def problem(self, algorithm: core.Algorithm) -> str:
-        """Return the reason why an algorithm cannot run; empty if it can."""
+        """Return the reason why an algorithm cannot run, or an empty string if it can run."""
         return self.files[algorithm.name].problem if algorithm.name in self.files else ""
 
 
 def label_of(name: str) -> str:
-    """Return the name that results use for an algorithm or for a file of an algorithm.
+    """Return the name that results use for a built-in algorithm or for an algorithm file.
 
     Raises:
-        UnknownNameError: there is no algorithm of this name.
+        UnknownNameError: no algorithm has this name.
     """
     if is_file_reference(name):
         return name_of(name, built_in_names())
@@ -95,7 +96,7 @@ def label_of(name: str) -> str:
 
 
 def references_in(document: object) -> dict[str, str]:
-    """Return all algorithm files to which a study refers, by their names in results."""
+    """Return all algorithm files to which a study refers, by the names that results use."""
     return {name_of(text, built_in_names()): text for text in _texts(document)}
 
 
@@ -122,7 +123,7 @@ def describe_file(reference: str, folder: Path) -> FileAlgorithm:
     """Return the description of the algorithm in a file, or the reason why it cannot be used.
 
     Raises:
-        AlgorithmError: there is no such file, or no compiler.
+        AlgorithmError: the file does not exist, or no compiler is installed.
     """
     name = name_of(reference, built_in_names())
     try:
@@ -155,8 +156,8 @@ def algorithm_of(reference: str, folder: Path) -> core.Algorithm:
     """Return the algorithm with this name or in this file.
 
     Raises:
-        UnknownNameError: there is no algorithm of this name.
-        AlgorithmError: the file cannot be used; the message gives the reason.
+        UnknownNameError: no algorithm has this name.
+        AlgorithmError: the file cannot be used; the message states the reason.
     """
     if not is_file_reference(reference):
         return core.algorithm(algorithm_named(reference))

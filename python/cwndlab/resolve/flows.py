@@ -1,4 +1,4 @@
-"""The flows of a scenario: their ends and their applications."""
+"""Create the flows of a scenario, with their senders, receivers and applications."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def resolve_flows(
         FieldError: a value is missing, unknown or out of range; the message names the key.
     """
     if study.flow and study.flows is not None:
-        message = 'the study has [[flow]] tables; give each a "count" instead'
+        message = 'the study has [[flow]] tables; set a "count" in each of them instead'
         raise FieldError(("flows",), message)
     tables = _parameter_tables(study, algorithms)
     written = study.flow or (plan.Flow(count=study.flows or 1),)
@@ -60,7 +60,7 @@ def _start_jitter_ns(study: plan.StudyModel, flow: plan.Flow) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """The algorithm that one end of a flow runs, with its name in the study."""
+    """An algorithm that the sender or receiver of a flow runs, with its name in the study."""
 
     algorithm: core.Algorithm
     name: str
@@ -70,7 +70,7 @@ class _Named:
 
 @dataclass(frozen=True, slots=True)
 class _Ends:
-    """Creates the ends of flows; keys that a flow does not set are taken from the study."""
+    """Creates senders and receivers of flows; the study sets the keys that a flow does not set."""
 
     study: plan.StudyModel
     algorithms: AlgorithmReader
@@ -106,7 +106,7 @@ class _Ends:
 
     @property
     def _untouched(self) -> Machine | None:
-        """The machine that keeps its default algorithm; None if both ends use the study's."""
+        """The machine that keeps its default algorithm; None if both use the study's algorithm."""
         if self.study.live is None or self.study.link is None:
             return None
         others: dict[AlgorithmOn, Machine] = {"client": "server", "server": "user"}
@@ -127,8 +127,8 @@ class _Ends:
             _check_parameters(algorithm, parameters, key)
 
     def _end(self, flow: plan.Flow, run: _Named, stack: core.Stack) -> si.End:
-        # The defaults of the kernel release, then the study's parameters of the algorithm, then
-        # those of the flow.
+        # Parameters of the flow override parameters of the study, which override the defaults of
+        # the kernel release.
         name = run.algorithm.name.removeprefix(core.OURS)
         shipped: Mapping[str, int] = stack.values.get("algorithms", {}).get(name, {})
         recovery = _recovery(run.name, stack, run.key)
@@ -141,7 +141,7 @@ class _Ends:
 
 
 def _machines(direction: WireDirection) -> tuple[Machine, Machine]:
-    """Return the machines of the sender and of the receiver."""
+    """Return the machines (`user` or `server`) of the sender and of the receiver."""
     return ("user", "server") if direction == "reverse" else ("server", "user")
 
 
@@ -154,7 +154,7 @@ def _flow(ends: _Ends, flow: plan.Flow, flow_id: int, user: int, key: KeyPath) -
         raise FieldError((*key, "stop"), "the flow stops before it starts")
     if flow.bytes is not None and flow.application is not None:
         raise FieldError(
-            (*key, "bytes"), '"application" already defines what the flow sends; remove one of them'
+            (*key, "bytes"), '"application" already defines the flow\'s data; remove one of them'
         )
     direction = Direction.of(flow.direction or study.direction).wire
     ends_of_flow = ends.of(flow, direction, key)
@@ -208,7 +208,7 @@ def _stack(name: str, key: KeyPath) -> core.Stack:
 def _parameter_tables(
     study: plan.StudyModel, algorithms: AlgorithmReader
 ) -> dict[str, dict[str, int]]:
-    """Return `[parameters]` with the names of algorithms in place of aliases."""
+    """Return the `[parameters]` tables of the study, with aliases replaced by algorithm names."""
     tables: dict[str, dict[str, int]] = {}
     for name, table in study.parameters.items():
         algorithm = algorithms.find_by_name(name, ("parameters", name))
@@ -224,12 +224,12 @@ def _check_parameters(
     known = {parameter.name: parameter for parameter in algorithm.parameters}
     for name, value in parameters.items():
         if name not in known:
-            names = ", ".join(known) or "it has none"
+            names = ", ".join(known) or "none"
             message = f"{algorithm.name} has no such parameter; known: {names}"
             raise FieldError((*key, name), message)
         low, high = known[name].min, known[name].max
         if not low <= value <= high:
-            message = f"{algorithm.name} takes {low:,} to {high:,} {known[name].unit}".rstrip()
+            message = f"{algorithm.name} accepts {low:,} to {high:,} {known[name].unit}".rstrip()
             raise FieldError((*key, name), message)
 
 
@@ -242,7 +242,7 @@ def _application(
     place: KeyPath = (*(key if flow.application else ()), "application")
     model: Any = apps.APPLICATIONS[application.kind]
     inferred: dict[str, object] = {}
-    if "is_upload" in model.model_fields:  # the client is the user, who uploads what goes up
+    if "is_upload" in model.model_fields:  # the user is the client; data from the user are uploads
         inferred["is_upload"] = direction == "reverse"
     if model is apps.Sftp:
         inferred |= _client(application.client, (*place, "client"))

@@ -1,7 +1,7 @@
-"""Named hosts: network devices of measured machines, between the sockets and the link.
+"""Host presets: network devices of measured machines, between the sockets and the link.
 
-A host file has a title, a table `[host]` and, as in the presets of links, a table `[sources]` with
-the origin of each value.
+A host file contains a title, a table `[host]` and, like the presets of links, a table `[sources]`
+with the origin of each value.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FOLDER = Path(__file__).parents[1] / "data" / "hosts"
 
 
 class HostPreset(Model):
-    """A named host."""
+    """A host preset, which describes the network device of a machine."""
 
     title: str
     description: str = ""
@@ -40,17 +40,17 @@ class HostPreset(Model):
 
 @functools.cache
 def hosts() -> Mapping[str, Path]:
-    """Return the files of all hosts of the package, by name."""
+    """Return the files of all host presets of the package, by name."""
     return {path.stem: path for path in sorted(_FOLDER.glob("*.toml"))}
 
 
 @functools.cache
 def load_host(name: str) -> HostPreset:
-    """Return the host of this name.
+    """Return the host preset with this name.
 
     Raises:
-        UnknownNameError: there is no host of this name.
-        CwndlabError: the file of the host is invalid; the message names the line.
+        UnknownNameError: no host preset has this name.
+        CwndlabError: the file of the host preset is invalid; the message names the line.
     """
     if name not in hosts():
         raise UnknownNameError(name, (*hosts(), NO_HOST), "cwndlab host list", kind="host")
@@ -58,7 +58,7 @@ def load_host(name: str) -> HostPreset:
 
 
 def resolve_host(written: Model | None, key: KeyPath) -> Host | None:
-    """Return the network device described at `key`; None if there is none.
+    """Return the network device that the study describes at `key`; None without a device.
 
     Raises:
         FieldError: the name is unknown, or a key is missing.

@@ -1,6 +1,7 @@
-"""The path of a scenario, which the core makes from links, presets and recordings.
+"""Create the network path of a scenario from links, presets and recordings.
 
-The core does not open files: `LinkFiles` opens them and keeps the recordings that were read.
+The compiled core creates the path but does not open files: `LinkFiles` opens files for the core and
+keeps the recordings that it has read.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ class LinkFiles:
     """Opens the files to which links refer: presets, link files and recordings."""
 
     folder: Path
-    """Folder to which paths are relative."""
+    """Folder to which the paths in links are relative."""
     traces: dict[str, Trace] = field(default_factory=dict)
-    """The recordings that were read, by their names in scenarios."""
+    """Recordings that were read so far, by the names that scenarios use for them."""
 
     def preset(self, name: str) -> tuple[str, str, str]:
-        """Return a preset's file, its folder, and its content.
+        """Return the path, the folder and the content of a preset's file.
 
         Raises:
-            CwndlabError: there is no such preset, or its file cannot be read.
+            CwndlabError: the preset does not exist, or its file cannot be read.
         """
         path = preset_file(name, self.folder)
         return str(path), str(path.parent.absolute()), read_link_file(path)
@@ -76,9 +77,9 @@ class LinkFiles:
 def resolve_path(
     link: Link | None, reverse_link: Link | None, files: LinkFiles
 ) -> tuple[PathPart, bool, int]:
-    """Return the path, whether its reverse direction is limited, and the server's delay.
+    """Return the network path, whether it has a reverse link, and the delay of the server.
 
-    The server's delay is the one-way delay between the link and the server, in nanoseconds.
+    The delay of the server is the one-way delay between the link and the server, in nanoseconds.
 
     Raises:
         FieldError: a value is missing, unknown or out of range; the message names the key.
@@ -91,13 +92,13 @@ def resolve_path(
 
 
 def expand_link(link: Link, folder: Path) -> tuple[dict[str, Any], Mapping[str, int]]:
-    """Return the keys of `link`, including those of its preset, and its numbers.
+    """Return all keys of `link` and of its preset, and the numbers among their values.
 
-    Short keys are expanded. Numbers are in their smallest units and listed by path, such as
+    Abbreviated keys are expanded. Numbers are in the smallest units and listed by path, such as
     `link.cell.user.downlink`.
 
     Raises:
-        FieldError: there is no such preset, or its keys conflict with those of `link`.
+        FieldError: the preset does not exist, or its keys conflict with keys of `link`.
     """
     table, counts, problems = core.expand_link(link.table, LinkFiles(folder))
     _refuse(problems)

@@ -1,10 +1,10 @@
-"""Named links: preset files of the package, and TOML files of the user in the same form.
+"""Link presets: files of the package, and TOML files of users in the same format.
 
-A preset has a title and a `[link]`. It may have a `[reverse_link]` and tables `[period.NAME]` with
-the keys that differ at certain times of day. `[sources]` gives the origin of each value: `source`,
-`assumed`, or `calibrated_to` a named published value. An assumed value has a range in `[ranges]`,
-or the reason in `[fixed]` why it has no range. The core reads the keys of links; this module reads
-the rest.
+A preset contains a title and a `[link]`. It may contain a `[reverse_link]` and tables
+`[period.NAME]` with the keys that differ at certain times of day. `[sources]` states the origin of
+each value: `source`, `assumed`, or `calibrated_to` a named published value. Each assumed value has
+a range in `[ranges]`, or `[fixed]` states why the value has no range. The compiled core reads the
+keys of links; this module reads all other keys.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class Mark(Model):
     source: str | None = Field(default=None, description="publication that contains the value")
     assumed: str | None = Field(default=None, description="reason for the assumed value")
     calibrated_to: str | None = Field(
-        default=None, description="published figure to which the value was fitted"
+        default=None, description="published result to which the value was fitted"
     )
 
     @model_validator(mode="after")
     def _is_one_of_three(self) -> Self:
         if len(self.model_fields_set) != 1:
-            msg = 'a figure needs exactly one of "source", "assumed" and "calibrated_to"'
+            msg = 'the origin of a value is exactly one of "source", "assumed" and "calibrated_to"'
             raise ValueError(msg)
         return self
 
@@ -60,12 +60,12 @@ class Mark(Model):
 
     @property
     def text(self) -> str:
-        """The source, the assumption, or the published figure used for calibration."""
+        """The source, the reason for the assumption, or the published result for calibration."""
         return str(getattr(self, self.kind))
 
 
 class Preset(Model):
-    """A named link."""
+    """A link preset."""
 
     title: str
     description: str = ""
@@ -79,7 +79,7 @@ class Preset(Model):
         default={}, description="ranges of the assumed values, each under the name of a key"
     )
     fixed: dict[str, str] = Field(
-        default={}, description="reasons why assumed values have no range, by path as in sources"
+        default={}, description="reasons why assumed values have no range, by the path of the value"
     )
 
     def figures(self) -> list[str]:
@@ -94,11 +94,11 @@ class Preset(Model):
         ]
 
     def mark_of(self, figure: str) -> Mark | None:
-        """Return the origin of a figure, listed under its path, table, one of its keys, or `*`."""
+        """Return the origin of a value; `sources` lists it by path, table or key, or as `*`."""
         return _of_figure(self.sources, figure)
 
     def without_range(self) -> list[str]:
-        """Return the paths of assumed figures with neither a range nor a reason to be fixed."""
+        """Return the paths of assumed values that have neither a range nor a reason to be fixed."""
         ranged = {path for span in self.ranges.values() for path in span.all_paths}
         if "link.server" in ranged:
             ranged |= {f"link.cell.{way}.core_delay" for way in ("downlink", "uplink")}
@@ -122,7 +122,7 @@ def load_preset(name: str, folder: Path) -> Preset:
     """Return the preset of this name; a name that ends in `.toml` is a file relative to `folder`.
 
     Raises:
-        UnknownNameError: there is no such preset.
+        UnknownNameError: no preset has this name.
         LinkError: the file does not describe a link; the message names file, line and key.
     """
     return _read(preset_file(name, folder))
@@ -132,8 +132,8 @@ def preset_file(name: str, folder: Path) -> Path:
     """Return the file of a preset, or the link file of this name.
 
     Raises:
-        UnknownNameError: there is no such preset.
-        LinkError: the text is not a name, but several comma-separated parts.
+        UnknownNameError: no preset has this name.
+        LinkError: the text is not a name, because it contains commas.
     """
     if name.endswith(".toml"):
         return folder / user_path(name)
@@ -141,7 +141,7 @@ def preset_file(name: str, folder: Path) -> Path:
         begin, *_ = name.split(",")
         begin = begin if begin in presets() else "nr-typical"
         msg = (
-            f'"{name}" is not a link: after the name of a preset come keys with "=", '
+            f'"{name}" is not a link: write keys with "=" after the name of a preset, '
             f'such as "{begin},users=3,police=20 Mbit/s, 100 kB"'
         )
         raise LinkError(msg)
@@ -175,7 +175,7 @@ T = TypeVar("T")
 
 
 def _of_figure(marks: Mapping[str, T], figure: str) -> T | None:
-    """Return the entry for a figure: under its path, its table, a key on its path, or `*`."""
+    """Return the entry for a value: under its path, its table, a key on its path, or `*`."""
     parts = figure.split(".")
     tables = (".".join(parts[:n]) for n in range(len(parts), 1, -1))
     for name in (*tables, *reversed(parts), "*"):
@@ -190,7 +190,7 @@ def _leaves(value: object, path: str) -> Iterator[str]:
         for name in names:
             yield from _leaves(value[name], f"{path}.{name}")
         if not names:
-            yield path  # a kind without figures of its own
+            yield path  # a kind that sets no values
     elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
         for n, item in enumerate(value):
             yield from _leaves(item, f"{path}.{n}")

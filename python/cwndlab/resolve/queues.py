@@ -1,4 +1,4 @@
-"""Queue limits of a wire, in packets and in bandwidth-delay products, and default limits."""
+"""Compute the queue limits of wires, in packets and in bandwidth-delay products (BDP)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class QueueSize:
     rtt_ns: int
     is_trace: bool
     is_default: bool
-    """Whether the queue has its default size."""
+    """Whether the study left the size of the queue at its default."""
 
     def __str__(self) -> str:
         """Return a text such as "250 packets, 1 BDP of 30 Mbit/s and 100 ms, by default"."""
@@ -57,7 +57,8 @@ def size_of(
     """Return the size of a wire's queue in packets; None if this size is undefined.
 
     The size is undefined if the queue is managed (AQM), unlimited or limited in bytes, or if the
-    wire has no rate. `server_ns` is the one-way part of the path's delay that default sizes ignore.
+    wire has no rate. `server_ns` is the part of the one-way delay of the path that default sizes
+    ignore.
     """
     rates = {name: mean_rate_bits_per_sec(trace) for name, trace in traces.items()}
     size = core.queue_size(json.dumps(stage), base_rtt_ns(path), server_ns, rates)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ALGORITHM = "reno"
 
-# What each changes in a stack profile, by the kind of stack.
+# Settings that each variant changes in a stack profile, by the kind of stack.
 _CHOICES: Mapping[str, Mapping[str, Mapping[str, str | bool]]] = {
     "tahoe": {"classic": {"recovery": "tahoe"}},
     "newreno": {"classic": {"recovery": "newreno"}, "linux": {"sack": False}},
@@ -25,24 +25,24 @@ _CHOICES: Mapping[str, Mapping[str, Mapping[str, str | bool]]] = {
 }
 
 DESCRIPTIONS: Mapping[str, str] = {
-    "tahoe": "reno that returns to slow start at every loss (Jacobson, 1988); on classic stacks",
+    "tahoe": "reno that returns to slow start at every loss (Jacobson, 1988); classic stacks only",
     "newreno": "reno that retransmits one lost packet per round trip, without SACK (RFC 6582)",
     "sack": "reno that retransmits the packets that SACK reports as missing (RFC 2018)",
 }
 
-# Settings that say how losses are repaired, and not what the path is like.
+# Settings that determine how a stack repairs losses; they do not describe the path.
 SETTINGS = frozenset(
     setting for kinds in _CHOICES.values() for changes in kinds.values() for setting in changes
 )
 
 
 def algorithm_named(name: str) -> str:
-    """Return the algorithm that a name stands for: reno for these variants."""
+    """Return the algorithm to which a name refers: reno for a variant, else the name itself."""
     return ALGORITHM if name in _CHOICES else name
 
 
 def changes_of(name: str, stack: Stack) -> Mapping[str, str | bool]:
-    """Return the stack settings that this variant changes; empty if the name is an algorithm's.
+    """Return the stack settings that a variant changes; empty if `name` is not a variant.
 
     Raises:
         CwndlabError: the stack does not support the variant.

@@ -1,4 +1,4 @@
-"""Recorded links: files in any format that the core knows, and folders of CellReplay."""
+"""Read recorded links (traces) from files in many formats, and from CellReplay folders."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-_MOST_FILES = 100  # of a folder; CellReplay's have six
+_MOST_FILES = 100  # in a folder; a CellReplay folder contains six
 
 
 class Told(NamedTuple):
-    """Settings of a trace that its file does not contain; each is a key of a link."""
+    """Settings of a trace that its file does not contain; a study sets them as keys of a link."""
 
     column: str | None = None
     unit: str | None = None
@@ -33,7 +33,7 @@ class Trace:
 
     path: Path
     original: bytes  # the file
-    content: bytes  # what the simulator reads
+    content: bytes  # the trace in the form that the simulator reads
     sha256: str
     kind: str
     info: Mapping[str, Any]
@@ -46,7 +46,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class FolderTrace:
-    """One direction of a recorded network, and its delay without load if recorded."""
+    """One direction of a recorded network, with the delay without load if it was recorded."""
 
     trace: Trace
     delay_ns: int | None
@@ -69,7 +69,7 @@ def read_trace(path: Path, told: Told = NOTHING_TOLD) -> Trace:
 
 
 def read_folder(path: Path) -> Mapping[str, FolderTrace]:
-    """Read both directions (`down` and `up`) of a network from a folder of CellReplay.
+    """Read both directions (`down` and `up`) of a recorded network from a CellReplay folder.
 
     Raises:
         TraceError: the folder cannot be read, or is not a CellReplay folder.

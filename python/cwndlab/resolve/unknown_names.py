@@ -1,4 +1,4 @@
-"""Find all unknown names of a study, so one error message can list them."""
+"""Find all unknown names in a study, so that a single error message can list them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MACHINES = ("user", "server")
 
 
 def unknown_names(study: plan.StudyModel, algorithms: AlgorithmReader) -> list[FieldError]:
-    """Return a problem for each unknown name of an algorithm, stack or host in the flows."""
+    """Return an error for each unknown name of an algorithm, stack or host in the flows."""
     problems: dict[KeyPath, FieldError] = {}
     for key, find in _names(study, algorithms):
         try:

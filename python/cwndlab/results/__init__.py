@@ -1,1 +1,1 @@
-"""Results: columns, tables on disk, and metrics computed from the tables."""
+"""Results of runs: columns, tables on disk, and metrics computed from the tables."""

@@ -1,4 +1,4 @@
-"""Blocks: rows of one table, run after run, in a separate file or within a journal."""
+"""Read blocks: rows of one table, run after run, in a separate file or within a journal."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from cwndlab.results.numbering import Numbering
 
 DONE, LOST, FAILED, SET_ASIDE = "done", "lost", "failed", "set aside"
-"""Status of a run: finished; finished, but rows are damaged; failed; disturbed, so the rows are not
-valid."""
+"""Status of a run: finished; finished, but with damaged rows; failed; disturbed from outside, so
+that the rows are not valid."""
 
 _HISTORY_COLUMNS = {
     "run": pl.String,
@@ -40,20 +40,20 @@ _HISTORY_COLUMNS = {
 }
 
 _ENTRIES_AT_ONCE = 1 << 12
-_NOT_HERE, _LOST_HERE = -1, -2  # instead of the number of a journal
+_NOT_HERE, _LOST_HERE = -1, -2  # in place of a journal's number
 
 Entry = dict[str, Any]
-"""Record of an attempted run, by column: key, status, time, host and further facts."""
+"""Record of an attempt at a run, by column: key, status, time, computer and further facts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Some rows of a table, which are a separate file or a piece of a journal."""
+    """Some rows of a table, stored as a separate file or within a journal."""
 
     table: str
     path: Path
     at: int | None = None
-    """Offset in the journal; None if the block is a whole file."""
+    """Offset in bytes within the journal; None if the block is a whole file."""
     length: int = 0
 
     def read(self) -> pl.DataFrame:
@@ -77,7 +77,7 @@ class Blocks:
 
     @property
     def tables(self) -> set[str]:
-        """The names of the tables that have valid rows."""
+        """Names of the tables that contain valid rows."""
         return {self.files[n].table for n in self.runs["block"].unique()}
 
     def of(self, table: str) -> pl.DataFrame:
@@ -92,17 +92,17 @@ class Blocks:
             yield self.files[cast("int", n)].read().filter(pl.col("run").is_in(keys.implode()))
 
     def where(self, does_count: NDArray[np.bool_]) -> Blocks:
-        """Return the same blocks with only the rows of the runs selected by `does_count`."""
+        """Return the blocks with only the rows of runs whose element of `does_count` is true."""
         return replace(self, runs=self.runs.filter(does_count[self.runs["number"].to_numpy()]))
 
     def and_then(self, more: Blocks) -> Blocks:
-        """Return these blocks together with others."""
+        """Return these blocks followed by the blocks `more`."""
         behind = more.runs.with_columns(pl.col("block") + len(self.files))
         return Blocks(self.files + more.files, pl.concat([self.runs, behind]))
 
 
 def parts_of(table: str, paths: Iterable[Path], numbering: Numbering) -> Blocks:
-    """Return blocks for the files of a table."""
+    """Return blocks for the files `paths` of a table."""
     files = tuple(Block(table, path) for path in paths)
     rows = _RunRows()
     for n, block in enumerate(files):
@@ -119,7 +119,7 @@ class _RunRows:
         self._columns = {name: array("I") for name in ("block", "number", "start", "rows")}
 
     def add(self, block: int, numbers: NDArray[np.uint32], lengths: Sequence[int]) -> None:
-        """Add the rows of a block, given as the number of rows of each run in order."""
+        """Add a block, described by the runs in it (`numbers`) and their row counts (`lengths`)."""
         starts = itertools.accumulate(lengths, initial=0)
         for own in zip(itertools.repeat(block), numbers, starts, lengths, strict=False):
             for values, value in zip(self._columns.values(), own, strict=True):
@@ -133,12 +133,12 @@ class _RunRows:
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """The content of the journals since the tables were last written, without the history."""
+    """The content of the journals since the tables were last written, except the history."""
 
     done: NDArray[np.bool_]
     """For each run number, whether the run's valid rows are in the journals."""
     lost: NDArray[np.bool_]
-    """For each run number, whether the run's rows are invalid."""
+    """For each run number, whether the run's rows were lost."""
     blocks: Blocks
     """The rows of the runs selected by `done`."""
     files: dict[str, str]
@@ -146,9 +146,9 @@ class Logged:
 
 
 def read_journals(paths: Sequence[Path], numbering: Numbering) -> Logged:
-    """Return the runs that are finished according to the journals, with their rows.
+    """Return the finished runs in the journals, with their rows.
 
-    The rows of a run that was never finished are not valid. If a run was repeated, only the rows of
+    The rows of an unfinished run are not valid. If a run was repeated, only the rows of
     its last repetition are valid.
     """
     blocks: list[Block] = []
@@ -194,7 +194,7 @@ def read_history(paths: Iterable[Path]) -> Iterator[pl.DataFrame]:
 
 
 def history_frame(entries: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    """Return entries as a table; facts without a separate column are JSON in `facts`."""
+    """Return entries as a table; facts without their own column are stored as JSON in `facts`."""
     columns: dict[str, list[Any]] = {name: [] for name in _HISTORY_COLUMNS}
     for entry in entries:
         facts = {name: value for name, value in entry.items() if name not in columns}
@@ -205,7 +205,7 @@ def history_frame(entries: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
 
 
 def history_entries(frame: pl.DataFrame) -> list[Entry]:
-    """Return the entries of a table made by `history_frame`."""
+    """Return the entries of a table that `history_frame` created."""
     entries = []
     for row in frame.iter_rows(named=True):
         facts = json.loads(row.pop("facts") or "{}")

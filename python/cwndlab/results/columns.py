@@ -1,10 +1,10 @@
-"""Columns of results: title, unit, direction of improvement, explanation.
+"""Describe the columns of results: title, unit, direction of improvement, explanation.
 
-The unit of a column is read from the end of the column's name, so that the unit and the name cannot
-disagree. The core (`core.columns`) defines the name, unit and type of columns that the simulator
-returns; `data/columns.toml` has titles and explanations, and the columns that are computed or
-measured elsewhere. A test checks that the two are consistent. Figures, tables and the report take
-every title, unit and explanation from this module.
+The end of a column's name determines its unit, so that unit and name cannot disagree. The compiled
+core (`core.columns`) defines name, unit and type of the columns that the simulator returns;
+`data/columns.toml` contains titles and explanations of all columns, and defines the columns that
+are computed or measured elsewhere. A test checks that the two sources are consistent. Figures,
+tables and the report use the titles, units and explanations of this module.
 """
 
 import functools
@@ -21,11 +21,11 @@ class Together(Enum):
     """How the values of several flows are combined into one value."""
 
     SUM = "sum"
-    """The values are counts, which are added."""
+    """Add the values, which are counts."""
     RATE = "rate"
-    """The bytes of all flows are divided by the time in which any flow was measured."""
+    """Divide the bytes of all flows by the time in which at least one flow was measured."""
     MEAN = "mean"
-    """The values are averaged."""
+    """Average the values."""
 
 
 class Better(Enum):
@@ -44,7 +44,7 @@ class Kind(Enum):
     REAL = "real"
 
 
-_UNITS = {  # suffix of a column name -> what is printed
+_UNITS = {  # suffix of a column name -> printed unit
     "mbit_s": "Mbit/s",
     "ms": "ms",
     "us": "µs",
@@ -57,19 +57,19 @@ _UNITS = {  # suffix of a column name -> what is printed
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """The description of a column of results for readers."""
+    """Description of a column of results for readers of figures and tables."""
 
     column: str
     title: str
     better: Better
     explanation: str
     undefined: str = ""
-    """Condition under which the value is missing (null); empty if there always is a value."""
+    """Condition under which the value is missing (null); empty if a value always exists."""
     together: Together = Together.MEAN
 
     @property
     def unit(self) -> str:
-        """The unit as printed; empty for counts and indices."""
+        """Printed unit; empty for counts and indices."""
         return unit_of(self.column)
 
     @property
@@ -79,7 +79,7 @@ class Quantity:
 
 
 def unit_of(column: str) -> str:
-    """Return the unit of a column from the end of its name; empty if the name has no unit."""
+    """Return the unit at the end of a column's name, or "" if the name contains no unit."""
     for suffix in sorted(_UNITS, key=len, reverse=True):
         if column.endswith(f"_{suffix}"):
             return _UNITS[suffix]
@@ -87,7 +87,7 @@ def unit_of(column: str) -> str:
 
 
 def quantity(column: str) -> Quantity:
-    """Return the description of a column; the title of an unknown column is made from its name."""
+    """Return the description of a column; an unknown column's title is derived from its name."""
     known = _by_column().get(column)
     if known is not None:
         return known
@@ -100,7 +100,7 @@ def quantity(column: str) -> Quantity:
 
 
 def kind_of(column: str) -> Kind:
-    """Return the type of a column's values in files; unknown columns hold real numbers."""
+    """Return the type of a column's values in files; unknown columns contain real numbers."""
     return _kinds().get(column, Kind.REAL)
 
 
@@ -118,7 +118,7 @@ def _document() -> Mapping[str, Mapping[str, str]]:
 
 @functools.cache
 def _kinds() -> Mapping[str, Kind]:
-    """Return the types of the core's columns and those given in `data/columns.toml`."""
+    """Return the types of the core's columns and of the columns typed in `data/columns.toml`."""
     of_core = {each["name"]: Kind(each["type"]) for each in core.columns()}
     of_file = {name: Kind(row["type"]) for name, row in _document().items() if "type" in row}
     return of_core | of_file | {"run": Kind.TEXT}

@@ -1,8 +1,8 @@
-"""Writing the tables of a study: all rows of all finished runs, in the order of the study's runs.
+"""Write the tables of a study: all rows of all finished runs, in the order of the study's runs.
 
-The same runs give the same bytes, independent of the order in which the runs were finished and of
-the number of machines and sessions. Rows are read and written in pieces, so that the memory use
-does not grow with the study.
+The same runs result in files with the same bytes, independent of the order in which the runs
+finished and of the number of machines and sessions. Rows are read and written in pieces, so that
+memory use does not grow with the size of the study.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     from cwndlab.results.blocks import Blocks
 
 PART_VALUES = 1 << 19
-"""Approximate number of values in a file of a table, which take some megabytes of memory."""
+"""Approximate number of values in one file of a table; they need some megabytes of memory."""
 
 _RUNS_AT_ONCE = 1 << 12
 _NOWHERE = -1
 
 Write = Callable[[str, bytes], None]
-"""Function that is called with the name and the content of a file."""
+"""Function that writes a file; the arguments are name and content."""
 
 
 class Rows:
-    """The rows of one table from all blocks, in the order of the given runs."""
+    """Rows of one table from all blocks, sorted in the order of the runs."""
 
     def __init__(self, table: str, order: NDArray[np.integer], blocks: Blocks) -> None:
-        """Find the rows of the runs whose numbers are in `order`."""
+        """Find the rows of the runs with the numbers in `order`."""
         self._blocks = blocks.files
         self._read: OrderedDict[int, pl.DataFrame] = OrderedDict()
         self._values = 0
@@ -55,7 +55,7 @@ class Rows:
         self._places[~is_own[self._slices["block"].to_numpy()]] = _NOWHERE
 
     def between(self, first: int, last: int) -> Iterator[pl.DataFrame]:
-        """Yield the rows of the runs at positions `first` to `last` - 1 of the order, in pieces."""
+        """Yield the rows of the runs at positions `first` to `last` - 1 of `order`, in pieces."""
         at = np.flatnonzero((self._places >= first) & (self._places < last))
         found = self._slices[at].with_columns(order=self._places[at])
         wanted = found.sort("order", "block", "start")
@@ -81,11 +81,11 @@ class Rows:
 
 
 class _Parts:
-    """Splits rows into files of a table, and adds the columns of the matrix to each row."""
+    """Splits rows into the files of a table, and adds the columns of the matrix to each row."""
 
     def __init__(self, table: str, write: Write) -> None:
         self._table = table
-        self._runs: list[pl.DataFrame] = []  # those of the matrix whose rows wait
+        self._runs: list[pl.DataFrame] = []  # matrix rows of the waiting rows
         self._write = write
         self._waiting: list[pl.DataFrame] = []
         self._rows = 0
@@ -93,7 +93,7 @@ class _Parts:
         self.labels: list[str] = []
 
     def add(self, frame: pl.DataFrame, runs: pl.DataFrame) -> None:
-        """Add the rows `frame` of a table; `runs` are the rows of the matrix for their runs."""
+        """Add rows of the table; `runs` contains the matrix rows of the runs in `frame`."""
         if not (self._runs and self._runs[-1] is runs):
             self._runs.append(runs)
         self._waiting.append(frame)
@@ -127,11 +127,11 @@ def write_tables(
     """Write every table of the finished runs, with the columns of the matrix in each row.
 
     Args:
-        matrix: file of the runs, with their factors, repetition and seed.
+        matrix: file with one row for each run: factors, repetition and seed.
         order: numbers of the finished runs, which are their positions in the matrix.
-        blocks: blocks that hold the rows of the runs.
-        labels: for each table, the columns of its blocks that are copies from an earlier matrix.
-        write: function that is called with each file's name and content.
+        blocks: blocks that contain the rows of the runs.
+        labels: for each table, the columns of its blocks that were copied from an earlier matrix.
+        write: function that is called with the name and content of each file.
 
     Returns:
         For each table, the columns that are copied from the matrix.
@@ -166,7 +166,7 @@ def write_tables(
 
 
 def _steps(matrix: Path, order: NDArray[np.integer]) -> Iterator[tuple[int, int, pl.DataFrame]]:
-    """Yield pieces of `order`: first position, end position, and rows of the matrix."""
+    """Yield pieces of `order`: first position, end position, and the rows of the matrix."""
     lazy = pl.scan_parquet(matrix)
     for first, last in pairwise([*range(0, order.size, _RUNS_AT_ONCE), order.size]):
         begin, end = int(order[first]), int(order[last - 1]) + 1
@@ -181,7 +181,7 @@ def write_unused(
     labels: Mapping[str, list[str]],
     write: Write,
 ) -> None:
-    """Write the rows of finished runs that the study no longer has, without matrix columns."""
+    """Write the rows of finished runs that the study no longer contains, without matrix columns."""
     names = pl.DataFrame({"run": keys})
     for table in sorted(blocks.tables):
         parts = _Parts(f"{UNUSED}/{table}", write)
@@ -202,7 +202,7 @@ def labelled(matrix: pl.DataFrame, own: pl.DataFrame) -> tuple[pl.DataFrame, lis
 
 
 def shown_labels(labels: Sequence[str], own: Sequence[str]) -> dict[str, str]:
-    """Return the new names of the matrix's columns; names in `own` get a prefix."""
+    """Return new names for the columns of the matrix; names that also are in `own` get a prefix."""
     return {name: f"factor_{name}" if name in own else name for name in labels if name != "run"}
 
 

@@ -1,4 +1,4 @@
-"""Reading a results folder; the module of `Writer` describes the content of the folder."""
+"""Read a results folder; the module `results.writer` describes the content of the folder."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 HISTORY = "history.parquet"
 MATRIX = "matrix.parquet"
 IMPORT_FILE = "import.toml"
-"""File with the origin of imported results, which replaces the study file."""
+"""File that states the origin of imported results; such results have no study file."""
 
 JOURNALS = "journal"
 FILES = "files"
@@ -51,11 +51,11 @@ UNUSED = "unused"
 RUNS = "runs"
 """Table with one row for each run, computed from flows and links."""
 NO_TABLES = frozenset({FILES, JOURNALS, UNUSED, "set-aside"})
-"""Folders that do not hold parts of tables."""
+"""Subfolders that do not contain files of tables."""
 
 
 class Folder:
-    """A results folder in the state at the time of opening."""
+    """A results folder in the state in which it was opened."""
 
     def __init__(self, path: Path, manifest: Manifest) -> None:
         """Open the folder with its manifest, which the caller has read."""
@@ -65,12 +65,12 @@ class Folder:
 
     @classmethod
     def open(cls, path: Path) -> Folder:
-        """Open a folder after checking that this version can read it and no file is damaged.
+        """Open a folder after checking that this version can read it and that no file is damaged.
 
         Raises:
-            ResultsError: the folder does not exist, or holds something other than results.
+            ResultsError: the folder does not exist, or contains no results.
             DamagedResultsError: a file is missing or has changed.
-            NewerResultsError: a later version has written the folder.
+            NewerResultsError: a later version of cwndlab has written the folder.
         """
         manifest = read_manifest(path)
         if manifest is None:
@@ -99,13 +99,13 @@ class Folder:
         return journals_of(self.path, self.manifest.first_journal)
 
     def file(self, name: str) -> Path | None:
-        """Return the path of a file in the folder; None if there is no such file."""
+        """Return the path of a file in the folder; None if the file does not exist."""
         path = located(self.path, name)
         return path if path.exists() else None
 
     def _pieces(self, name: str, columns: list[str] | None = None) -> Iterator[pl.DataFrame]:
         """Yield the rows of a single-file table, a few thousand rows at a time."""
-        for _ in range(2):  # a writer may just have moved it to its place
+        for _ in range(2):  # the file may just have been moved to its final place
             with contextlib.suppress(FileNotFoundError):
                 yield from read_pieces(located(self.path, name), columns)
                 return
@@ -127,7 +127,7 @@ class Folder:
         return self.manifest.labels.get(table, ())
 
     def blocks(self) -> Blocks:
-        """Return blocks with the rows of the finished runs that `is_done` selects."""
+        """Return blocks with the rows of all finished runs (see `is_done`)."""
         logged, numbering = self.logged, self.numbering
         parts = parts_of("", [], numbering)
         for folder, table in self._table_folders():
@@ -137,11 +137,11 @@ class Folder:
         return parts.where(elsewhere).and_then(logged.blocks)
 
     def tables(self) -> list[str]:
-        """Return the names of the tables that have files."""
+        """Return the names of the tables that are stored in files of the folder."""
         return sorted({name.split("/")[0] for name in self.manifest.files if is_part(name)})
 
     def _table_folders(self) -> list[tuple[str, str]]:
-        """Return (subfolder, table) pairs, including runs that the study no longer has."""
+        """Return (subfolder, table) pairs, including tables of runs that left the study."""
         unused = {name.split("/")[1] for name in self.names(UNUSED)}
         own = [(table, table) for table in self.tables() if table != RUNS]
         return own + [(f"{UNUSED}/{table}", table) for table in sorted(unused)]
@@ -152,24 +152,24 @@ class Folder:
         if self._is_damaged(MATRIX):
             return Numbering([])
         numbering = Numbering(frame["run"] for frame in self._pieces(MATRIX, ["run"]))
-        return Numbering([]) if self._is_damaged(MATRIX) else numbering  # it was replaced
+        return Numbering([]) if self._is_damaged(MATRIX) else numbering  # replaced meanwhile
 
     @cached_property
     def logged(self) -> Logged:
-        """Runs that have finished since the tables were last written."""
+        """Content of the journals: runs that finished since the tables were last written."""
         return read_journals(self.journals, self.numbering)
 
     @cached_property
     def history(self) -> list[Entry]:
-        """Records of all attempted runs, in chronological order."""
+        """Records of all attempts at runs, in chronological order."""
         return history_entries(self.history_table())
 
     def history_table(self) -> pl.DataFrame:
-        """Return the records of all attempted runs as a table."""
+        """Return the records of all attempts at runs as a table."""
         return pl.concat(self.history_pieces())
 
     def history_pieces(self) -> Iterator[pl.DataFrame]:
-        """Yield the records in pieces, with only one piece in memory at a time."""
+        """Yield the records of all attempts in pieces, with one piece in memory at a time."""
         yield history_frame([])
         for frame in self._pieces(HISTORY):
             yield frame.cast(history_frame([]).schema)
@@ -199,10 +199,10 @@ class Folder:
 
 
 def is_part(name: str) -> bool:
-    """Return whether a file of a folder is a part of a table, such as `flows/00003.parquet`.
+    """Return whether a file name is a file of a table, such as `flows/00003.parquet`.
 
-    Files of other results in subfolders (such as `networks/history.parquet`) are not parts of this
-    folder's tables.
+    Files of other results in subfolders, such as `networks/history.parquet`, do not belong to
+    tables of this folder.
     """
     table, _, part = name.partition("/")
     stem, _, ending = part.partition(".")
@@ -213,13 +213,13 @@ def journals_of(path: Path, first: int) -> list[Path]:
     """Return the journals of a folder from number `first` on, the oldest first."""
     try:
         found = sorted((path / JOURNALS).glob("*.log"))
-    except FileNotFoundError:  # removed at this moment
+    except FileNotFoundError:  # another process removed the folder or a file
         return []
     return [file for file in found if int(file.stem) >= first]
 
 
 def _results_within(path: Path) -> Path | None:
-    """Return a folder of results below `path`."""
+    """Return a direct subfolder of `path` that contains results; None if none does."""
     try:
         return next(
             (child for child in sorted(path.iterdir()) if (child / MANIFEST).exists()), None

@@ -1,13 +1,13 @@
-"""An append-only log of finished work, in which each record is either complete or absent.
+"""Write and read an append-only log of finished work; its records are complete or absent.
 
 ```
 record = "CWNJ"  length of head (u32)  length of body (u64)  SHA-256 of head and body  head  body
 ```
 
-The head is JSON; the body consists of the bytes of the record's blocks, one after the other. A
+The head is JSON; the body consists of the record's blocks, one after the other. A
 process that is killed may leave an incomplete record at the end, which is ignored. A record
-survives the end of the process immediately, and a failure of the machine after one second, because
-the log is synced to disk once a second.
+survives the end of the process at once, and a failure of the machine after one second, because the
+log is synced to disk once a second.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PIECE_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class JournalRecord:
-    """The head of a record, and the position of the record in the file."""
+    """The head of a record, and the offsets of the record's body and end in the file."""
 
     head: Mapping[str, Any]
     body_at: int
@@ -41,7 +41,7 @@ class JournalRecord:
 
 
 class Journal:
-    """A log that is being written by this process. A context manager."""
+    """A log that this process writes; also a context manager that closes the log."""
 
     def __init__(self, path: Path) -> None:
         """Create a log at `path`, which must not exist yet."""
@@ -57,7 +57,7 @@ class Journal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the log; the operating system writes any data that are not synced yet."""
+        """Close the log; the operating system later writes the data that are not synced yet."""
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
@@ -65,14 +65,14 @@ class Journal:
 
     @property
     def sha256(self) -> str:
-        """The SHA-256 of everything appended so far."""
+        """SHA-256 of all bytes appended so far."""
         return self._digest.hexdigest()
 
     def append(self, head: Mapping[str, Any], blocks: Sequence[bytes] = ()) -> int:
         """Append a record, and return the offset of its body.
 
         Raises:
-            OSError: the record could not be written, and no part of the record is left; or an
+            OSError: the record could not be written, and its written part was removed; or an
                 earlier record could not be synced.
         """
         text = json.dumps(head, ensure_ascii=False, separators=(",", ":")).encode()
@@ -101,7 +101,7 @@ class Journal:
         return begin + _PREFIX.size + len(text)
 
     def sync(self) -> None:
-        """Sync everything appended so far to disk."""
+        """Sync all records appended so far to disk."""
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()

@@ -1,4 +1,4 @@
-"""The lock of a results folder, and messages for folders that cannot be written."""
+"""Lock a results folder, and report folders that cannot be written."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Lock:
     """A lock that lets only one process write into a folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Prepare the lock without taking it."""
+        """Create the object without acquiring the lock."""
         self._folder = folder
         self._file: IO[str] | None = None
 
     def take(self) -> None:
-        """Take the lock.
+        """Acquire the lock.
 
         Raises:
             ResultsInUseError: another process holds the lock.
@@ -49,7 +49,7 @@ class Lock:
         lock.truncate(0)
         lock.write(f"process {os.getpid()}\n")
         with contextlib.suppress(OSError):
-            lock.flush()  # the owner is for the message only
+            lock.flush()  # the process id serves only for the message above
         self._file = lock
 
     def drop(self) -> None:
@@ -62,7 +62,7 @@ class Lock:
 
 @contextlib.contextmanager
 def naming_failures(path: Path) -> Iterator[None]:
-    """Turn errors of a full disk or a read-only folder into errors that name a remedy."""
+    """Convert errors of a full disk or a read-only folder to errors that name a remedy."""
     try:
         yield
     except OSError as error:
@@ -84,8 +84,8 @@ def refuse_foreign(path: Path) -> None:
     if not path.exists():
         return
     if not path.is_dir():
-        msg = f"{path}: is a file; name a folder instead"
+        msg = f"{path}: this is a file; name a folder instead"
         raise ResultsError(msg)
     if foreign := sorted({entry.name for entry in path.iterdir()} - {LOCK, ASIDE}):
-        msg = f"{path}: holds {foreign[0]}, which is not a result; name another folder"
+        msg = f"{path}: contains {foreign[0]}, which is not a result; name another folder"
         raise ResultsError(msg)

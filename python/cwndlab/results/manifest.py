@@ -1,7 +1,7 @@
-"""The manifest of a results folder: the SHA-256 of every file that belongs to it.
+"""Read the manifest of a results folder: the SHA-256 of each file that belongs to the folder.
 
-The manifest is stored twice, as `manifest.json` and as a hidden file, each with a digest of itself,
-so that damage can be detected and repaired.
+The manifest is stored twice, as `manifest.json` and as a hidden file, each with a digest of its own
+content, so that damage can be detected and repaired.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ FORMAT = 2
 MANIFEST = "manifest.json"
 COPY = ".manifest.json"
 COMMIT = ".commit"
-"""Folder of a commit that is final: the files in it replace the files of the same name, even if the
-process was killed."""
+"""Folder with the files of a final commit: these files replace the files of the same name, even if
+the process was killed in between."""
 
 OLD_MANIFEST = "manifest.jsonl"
 _KIND = "cwndlab results"
@@ -41,7 +41,7 @@ class Manifest:
     files: dict[str, str] = field(default_factory=dict)
     """SHA-256 by file name relative to the folder."""
     labels: dict[str, list[str]] = field(default_factory=dict)
-    """For each table, the columns that are copied from the matrix for programs that read only this
+    """For each table, the columns that were copied from the matrix for programs that read only this
     table."""
     first_journal: int = 0
     """Number of the first journal whose rows are not in the tables yet."""
@@ -61,13 +61,13 @@ class Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """Return the manifest of `folder`; None if there is no manifest.
+    """Return the manifest of `folder`; None if the folder contains no manifest.
 
     Raises:
         DamagedResultsError: the manifest or its copy is damaged.
-        NewerResultsError: a later version has written the manifest.
-        ResultsError: an earlier version has written the manifest in a format that is no longer
-            supported.
+        NewerResultsError: a later version of cwndlab has written the manifest.
+        ResultsError: an earlier version of cwndlab has written the manifest, in a format that is no
+            longer supported.
     """
     texts = {name: _read(folder, name) for name in (MANIFEST, COPY)}
     if texts[MANIFEST] is None and texts[COPY] is None:
@@ -100,7 +100,7 @@ def damaged_files(folder: Path, names_and_digests: Iterable[tuple[str, str]]) ->
 
 
 def located(folder: Path, name: str) -> Path:
-    """Return the path of a file, in a final but unfinished commit if the file is there."""
+    """Return the path of a file, which may still be in the folder of a final commit."""
     committed = folder / COMMIT / name
     return committed if committed.exists() else folder / name
 

@@ -1,4 +1,4 @@
-"""Metrics of a run, computed from its flows and links.
+"""Compute the metrics of a run from its flows and links.
 
 Totals and means are over all flows of the run, in both directions. `cwndlab.stats` computes Jain's
 index and chooses the most representative run.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _COUNTS = frozenset(each.column for each in all_columns() if each.together is Together.SUM)
 TOTALS = _COUNTS | {each.column for each in all_columns() if each.together is Together.RATE}
-"""Columns of flows that are added over flows; all other columns are averaged."""
+"""Columns of flows whose values are added over flows; values of other columns are averaged."""
 
 _OF_RUNS = (
     "goodput_mbit_s",
@@ -39,7 +39,7 @@ _OF_RUNS = (
 
 
 def run_metrics(flows: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per run, in the order of `flows`; null marks metrics without values."""
+    """Return one row per run, in the order of `flows`; metrics without values are null."""
     if flows.is_empty():
         return pl.DataFrame(schema={"run": pl.String, "algorithm": pl.String})
     per_run = flows.group_by("run", maintain_order=True).agg(
@@ -55,7 +55,7 @@ def run_metrics(flows: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
     ).drop("shares")
     if links.is_empty():
         return per_run
-    # The queue of a path is the longest of its queues.
+    # Of all queues on a path, the longest queue represents the path.
     queues = links.group_by("run", maintain_order=True).agg(
         pl.col("queue_mean_pkts").max(),
         pl.col("queue_max_pkts").max(),
@@ -76,7 +76,7 @@ def most_representative_run(
     *,
     is_scaled: bool = False,
 ) -> str:
-    """Return the key of the run that is nearest to the mean of `runs` in all measures.
+    """Return the key of the run whose measures are nearest to the mean over all `runs`.
 
     The HSDPA paper (2010, section V) defines the distance: the Euclidean distance between the
     vectors of goodput, RTT and number of timeouts, without scaling. With `is_scaled`, each measure
@@ -91,8 +91,9 @@ def together(name: str, columns: Collection[str]) -> pl.Expr:
 
     Counts are added. A rate is the data of all flows divided by the time in which any flow was
     measured; therefore the rates of simultaneous flows add up, and the rates of consecutive flows
-    do not. (A flow is measured for `window_s` until `end_s`; if a flow has no such values, all
-    flows are assumed to be simultaneous.) All other columns are averaged.
+    do not. (A flow is measured for the last `window_s` seconds before `end_s`; if a flow has no
+    value in these columns, all flows are assumed to be simultaneous.) All other columns are
+    averaged.
 
     Args:
         name: a column of flows.

@@ -1,4 +1,4 @@
-"""Numbers that stand for the keys of runs, because keys of a large study need much memory."""
+"""Represent the keys of runs by numbers, because the keys of a large study need much memory."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ _PACKED = f"S{_KEY_BYTES}"
 class Numbering:
     """Numbers of runs: positions in the matrix, then further numbers for other runs.
 
-    A key has 32 hexadecimal digits and takes 20 bytes of memory: 16 for the key and 4 for its rank.
+    A key consists of 32 hexadecimal digits and needs 20 bytes of memory: 16 for the key and 4 for
+    its rank.
     """
 
     def __init__(self, pieces: Iterable[pl.Series]) -> None:
-        """Number the runs of a matrix, whose keys are given in pieces."""
+        """Number the runs of a matrix; `pieces` contains their keys in order."""
         packed = bytearray()
         for keys in pieces:
             packed += _packed(keys.to_list())
@@ -33,7 +34,7 @@ class Numbering:
         self._others: dict[str, int] = {}
 
     def __len__(self) -> int:
-        """Return the number of keys that have a number."""
+        """Return the count of numbered keys."""
         return self.of_matrix + len(self._others)
 
     def numbers(self, keys: Sequence[str]) -> NDArray[np.uint32]:
@@ -62,10 +63,10 @@ def _packed(keys: Sequence[str]) -> bytes:
     """Convert keys from hexadecimal digits to bytes.
 
     Raises:
-        ValueError: a key does not have 32 hexadecimal digits.
+        ValueError: a key does not consist of 32 hexadecimal digits.
     """
     content = bytes.fromhex("".join(keys))
     if len(content) != _KEY_BYTES * len(keys):
-        msg = f"a key must have {2 * _KEY_BYTES} digits"
+        msg = f"a key must consist of {2 * _KEY_BYTES} digits"
         raise ValueError(msg)
     return content

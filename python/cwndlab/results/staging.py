@@ -1,8 +1,9 @@
-"""Replacing several files of a folder atomically.
+"""Replace several files of a folder atomically.
 
 New files are written into the folder `.aside` and synced; renaming this folder to `.commit` makes
-the change final. Then the files are moved to their places, by a later process if this process is
-killed. Readers look into `.commit` first, and therefore see either the complete change or none.
+the change final. Then the files are moved to their final places; if this process is killed, a later
+process moves them. Readers look into `.commit` first, and therefore see either all new files or
+none.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
 ASIDE = ".aside"
 
 FileContent = bytes | Callable[[Path], None]
-"""Bytes of a file, or a function that writes the file to a path."""
+"""Content of a file as bytes, or a function that writes the file to a path."""
 
 
 class Staging:
-    """Files that one commit puts into a folder together."""
+    """Files that one atomic commit adds to a folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Begin without files, and delete files left from an earlier process."""
+        """Begin without files, and delete waiting files that an earlier process left behind."""
         self._folder = folder
         self._aside = folder / ASIDE
         self.digests: dict[str, str] = {}
@@ -71,10 +72,10 @@ class Staging:
 
 
 def carry_out(folder: Path) -> None:
-    """Finish a commit that was interrupted."""
+    """Finish an interrupted commit in `folder`, if any."""
     commit = folder / COMMIT
     if not (commit / MANIFEST).exists():
-        shutil.rmtree(commit, ignore_errors=True)  # all of it was done
+        shutil.rmtree(commit, ignore_errors=True)  # the commit was complete
         return
     waiting = sorted(path for path in commit.rglob("*") if path.is_file())
     last = [commit / COPY, commit / MANIFEST]

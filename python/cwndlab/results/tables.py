@@ -1,7 +1,7 @@
-"""Tables of a run as Parquet bytes that depend only on their content.
+"""Encode the tables of runs as Parquet bytes that depend only on the content of the tables.
 
-Column types come from `columns`. Therefore a column without values has the same type as in other
-files, and all files of a table can be read together.
+The module `columns` defines the types of columns. Therefore a column without values has the same
+type as in other files, and all files of a table can be read together.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ LIVE_TABLES = ("tcp_info", "probes", "flags", "radio", "datagrams")
 """Tables that exist only for runs on a real network."""
 
 ROWS_AT_ONCE = 1 << 14
-"""Largest number of rows in memory when files that grow with the study are read or written."""
+"""Maximum number of rows in memory while files that grow with the study are read or written."""
 
 Table = tuple[bytes, "Sequence[tuple[str, int]]"]
-"""Parquet bytes, and the runs that the rows belong to: each key with its number of rows."""
+"""Parquet bytes, and the runs in the order of the rows: each key with its number of rows."""
 
 _TYPES = {Kind.TEXT: pl.String, Kind.INTEGER: pl.Int64, Kind.REAL: pl.Float64}
 
@@ -45,11 +45,11 @@ def encode_result(key: str, result: Mapping[str, Any]) -> dict[str, bytes]:
 
 
 def encode_batch(keys: Sequence[str], result: Mapping[str, Any]) -> dict[str, Table]:
-    """Return the tables of several runs, each with the keys of runs and their numbers of rows.
+    """Return the tables of several runs, each with the keys of the runs and their row counts.
 
     Args:
         keys: keys of the runs.
-        result: result of `core.run_many`, whose column `run` is a position in `keys`.
+        result: result of `core.run_many`, whose column `run` contains positions in `keys`.
     """
     named = pl.Series("run", keys, dtype=pl.String)
     tables: dict[str, Table] = {}
@@ -66,7 +66,7 @@ def encode_batch(keys: Sequence[str], result: Mapping[str, Any]) -> dict[str, Ta
 
 
 def split_files(key: str, files: Mapping[str, bytes]) -> tuple[dict[str, Table], dict[str, bytes]]:
-    """Return a run's tables, with their numbers of rows, and its other files by KEY/NAME."""
+    """Return a run's tables with their row counts, and its other files by their names KEY/NAME."""
     tables: dict[str, Table] = {}
     beside = {}
     for name, content in files.items():
@@ -84,8 +84,8 @@ def to_parquet(frame: pl.DataFrame, rows_at_once: int | None = None) -> bytes:
 
     Args:
         frame: the table.
-        rows_at_once: number of rows in a row group, which is held in memory as a whole. If None,
-            the row group contains all rows.
+        rows_at_once: number of rows in a Parquet row group; readers keep a whole row group in
+            memory. If None, one row group contains all rows.
     """
     file = io.BytesIO()
     frame.write_parquet(
@@ -118,7 +118,7 @@ def write_pieces(path: Path, frames: Iterable[pl.DataFrame]) -> None:
     def pieces(
         columns: list[str] | None, predicate: pl.Expr | None, most: int | None, size: int | None
     ) -> Iterator[pl.DataFrame]:
-        del columns, predicate, most, size  # a file takes all there is
+        del columns, predicate, most, size  # a file needs all rows and columns
         yield from itertools.chain([whole], left)
 
     register_io_source(pieces, schema=whole.schema).sink_parquet(
@@ -141,12 +141,12 @@ def read_pieces(path: Path, columns: Sequence[str] | None = None) -> Iterator[pl
 
 
 def _frame(key: str, columns: Mapping[str, Any]) -> pl.DataFrame:
-    """Return the columns of one run's table with their types, and the run's key."""
+    """Return the typed columns of one run's table, preceded by the run's key."""
     return _typed(columns, pl.lit(key, dtype=pl.String).alias("run"))
 
 
 def _typed(columns: Mapping[str, Any], run: pl.Expr | pl.Series) -> pl.DataFrame:
-    """Return columns with their types; NaN, which marks undefined values, becomes null."""
+    """Return the columns with their types; NaN, which represents undefined values, becomes null."""
     raw = pl.DataFrame(dict(columns))
     typed = []
     for name, kind in raw.schema.items():

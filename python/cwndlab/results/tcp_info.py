@@ -1,8 +1,8 @@
-"""`struct tcp_info` of Linux: the kernel's view of a connection (tcp(7), linux/tcp.h).
+"""Read `struct tcp_info` of Linux, the state of a connection in the kernel (tcp(7), linux/tcp.h).
 
 Newer kernels append fields, and each kernel returns only the fields that it knows; an unknown field
-is absent, never 0. The backends that run on kernels write the table `tcp_info` from this struct,
-with a row for each 10 ms and each end of a flow.
+is absent, never 0. The backends that run on kernels fill the table `tcp_info` from this struct,
+with one row every 10 ms for each end of a flow.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _fields() -> tuple[_Field, ...]:
     at = 0
     for letter, names in _LAYOUT:
         size = struct.calcsize(f"={letter}")
-        at = -(-at // size) * size  # aligned to its own size
+        at = -(-at // size) * size  # a field is aligned to its size
         for name in names.split():
             found.append(_Field(name, letter, at, at + size))
             at += size
@@ -70,7 +70,7 @@ def read(connection: socket.socket) -> bytes:
 
 
 def columns(answers: Sequence[bytes]) -> dict[str, list[int]]:
-    """Return the fields that all of the kernel's answers contain, by name."""
+    """Return the fields that occur in all `answers` of the kernel, as columns by name."""
     if not answers:
         return {}
     length = min(map(len, answers))
@@ -91,7 +91,7 @@ def _layout(fields: Sequence[_Field]) -> struct.Struct:
 
 
 def decode(answer: bytes) -> Info:
-    """Return the fields that one of the kernel's answers contains."""
+    """Return the fields in one answer of the kernel, by name."""
     return {name: values[0] for name, values in columns([answer]).items()}
 
 

@@ -1,25 +1,25 @@
-"""Writing results to disk, without loss of finished runs if the process is killed.
+"""Write results to disk, without loss of finished runs if the process is killed.
 
 ```
 results/ID/
   manifest.json      the format's version, and the SHA-256 of every file below
   study.toml         the study, with paths that lead into this folder
   scenarios.parquet  the resolved scenario of each combination of the study's factors
-  matrix.parquet     the study's runs: key, cell, factors, repetition, seed
-  traces/ presets/ algorithms/  the files that the study names
-  runs/ flows/ links/ ...       the tables: parts of some megabytes, in the order of the matrix
+  matrix.parquet     the runs of the study: key, cell, factors, repetition, seed
+  traces/ presets/ algorithms/  the files to which the study refers
+  runs/ flows/ links/ ...       the tables: files of some megabytes, in the order of the matrix
   files/KEY/         files of a run other than tables, such as a capture
   failed/KEY.json    the reason why a run failed
   set-aside/KEY-N/   the tables of a run that was disturbed and therefore repeated
-  history.parquet    start time, machine and duration of each attempted run
+  history.parquet    start time, computer and duration of each attempt at a run
   journal/N.log      finished runs that are not in the tables yet
 ```
 
 A finished run is committed by appending it to a journal. When a session ends, the tables are
 rewritten from the old tables and the journals, and the journals are deleted. A session that is
-stopped or killed leaves its journal, from which readers read and the next session continues. Host,
-time and duration are only in the history; therefore the same study and seed give the same bytes in
-every other file on every machine.
+stopped or killed leaves its journal behind; readers include it, and the next session continues from
+it. Computer name, time and duration are stored only in the history; therefore the same study and
+seed result in the same bytes in every other file on every machine.
 """
 
 from __future__ import annotations
@@ -72,10 +72,10 @@ if TYPE_CHECKING:
 
 
 class Writer:
-    """A context manager that writes a results folder and excludes other writing processes."""
+    """A context manager that writes a results folder and locks it against other processes."""
 
     def __init__(self, path: Path, study_id: str) -> None:
-        """Prepare a writer; entering the context locks and opens the folder."""
+        """Create a writer; entering its context locks and opens the folder."""
         self.path = path
         self._study_id = study_id
         self._lock = Lock(path)
@@ -85,15 +85,15 @@ class Writer:
         self._growing: dict[str, hashlib._Hash] = {}
         self._has_new_matrix = False
         self.damaged: list[str] = []
-        """Names of damaged files; runs with rows in these files do not count as finished."""
+        """Names of damaged files; runs with rows in these files are treated as unfinished."""
 
     def __enter__(self) -> Self:
         """Lock the folder, create it if necessary, and finish the work of a killed process.
 
         Raises:
             ResultsInUseError: another process is writing into the folder.
-            ResultsError: the folder holds something other than results, or another study.
-            NewerResultsError: a later version has written the folder.
+            ResultsError: the folder contains other files than results, or results of another study.
+            NewerResultsError: a later version of cwndlab has written the folder.
         """
         with naming_failures(self.path):
             refuse_foreign(self.path)
@@ -116,7 +116,7 @@ class Writer:
 
     @property
     def folder(self) -> Folder:
-        """The folder, opened as readers open it."""
+        """The results folder, opened for reading."""
         return Folder.open(self.path)
 
     def committed(self) -> pl.Series:
@@ -129,11 +129,11 @@ class Writer:
         return folder.is_done()[: folder.numbering.of_matrix]
 
     def history(self) -> list[Entry]:
-        """Return the records of all attempted runs in chronological order."""
+        """Return the records of all attempts at runs in chronological order."""
         return Folder(self.path, self._manifest).history
 
     def replace(self, files: Mapping[str, FileContent]) -> None:
-        """Write files into the folder atomically; unchanged files are not written."""
+        """Write files into the folder atomically, except files whose content has not changed."""
 
         def is_there(name: str, digest: str) -> bool:
             known = self._manifest.files.get(name)
@@ -165,7 +165,7 @@ class Writer:
         """Store the tables and other files of a finished run.
 
         Raises:
-            DiskFullError: the disk is full; no data of this run are kept.
+            DiskFullError: the disk is full; no data of this run are stored.
         """
         tables, beside = split_files(key, files)
         self.commit_all([{"run": key, "status": DONE, **entry}], tables, beside)
@@ -176,15 +176,15 @@ class Writer:
         tables: Mapping[str, Table],
         files: Mapping[str, bytes] | None = None,
     ) -> None:
-        """Store runs that were computed together.
+        """Store the results of runs that were computed together.
 
         Args:
-            entries: history entries of the runs; runs with status `done` count as finished.
-            tables: rows of the runs, in addition to rows that `commit_part` has stored.
-            files: other files of the runs, by KEY/NAME.
+            entries: history entries of the runs; status `done` marks finished runs.
+            tables: rows of the runs, in addition to the rows that `commit_part` has stored.
+            files: other files of the runs, by their names KEY/NAME.
 
         Raises:
-            DiskFullError: the disk is full; no data of these runs are kept.
+            DiskFullError: the disk is full; no data of these runs are stored.
         """
         head: dict[str, Any] = {"entries": list(entries), "blocks": [], "files": {}}
         with naming_failures(self.path):
@@ -198,7 +198,7 @@ class Writer:
     def commit_part(
         self, key: str, tables: Mapping[str, Table], files: Mapping[str, bytes]
     ) -> None:
-        """Store rows of an unfinished run; `commit_all` makes the rows valid later."""
+        """Store rows of an unfinished run, which a later `commit_all` makes valid."""
         with naming_failures(self.path):
             for name, content in files.items():
                 self._add_to(f"{FILES}/{key}/{name}", content)
@@ -219,7 +219,7 @@ class Writer:
     def set_aside(
         self, key: str, attempt: int, files: Mapping[str, bytes], entry: Mapping[str, Any]
     ) -> None:
-        """Store the files of a run that will be repeated as `set-aside/KEY-ATTEMPT`."""
+        """Store the files of a run that will be repeated in the folder `set-aside/KEY-ATTEMPT`."""
         entry = {"run": key, "status": SET_ASIDE, "attempt": attempt, **entry}
         with naming_failures(self.path):
             names = {f"set-aside/{key}-{attempt}/{name}": own for name, own in files.items()}
@@ -228,10 +228,10 @@ class Writer:
             self._beside |= digests
 
     def finish(self) -> None:
-        """Write the tables of all finished runs in the matrix's order, and remove journals.
+        """Write the tables of all finished runs in the order of the matrix, and remove journals.
 
-        Runs that the study no longer contains are stored separately, in case a later version of
-        the study contains these runs again.
+        Runs that the study no longer contains are stored separately, because a later version of the
+        study may contain them again.
         """
         with naming_failures(self.path):
             self._close_journal()
@@ -256,7 +256,7 @@ class Writer:
             manifest = restored_manifest(self.path)
             if manifest is None:
                 msg = (
-                    f"{error}; without this file the folder cannot be checked; name another folder"
+                    f"{error}; the folder cannot be checked without this file; name another folder"
                 )
                 raise ResultsError(msg) from None
             self.damaged = list(error.names)
@@ -301,7 +301,7 @@ class Writer:
             self._log().append({"entries": gone})
 
     def _log(self) -> Journal:
-        """Return the journal of this session; create the journal if there is none."""
+        """Return the journal of this session, which is created at the first call."""
         if self._journal is None:
             folder = self.path / JOURNALS
             folder.mkdir(exist_ok=True)
@@ -313,7 +313,7 @@ class Writer:
         return self._journal
 
     def _close_journal(self) -> None:
-        """Sync and close this session's journal, and list the journal in the manifest."""
+        """Sync and close the journal of this session, and list the journal in the manifest."""
         if self._journal is None:
             return
         journal, self._journal = self._journal, None
@@ -345,7 +345,7 @@ class Writer:
         return Manifest(self._study_id, kept | staging.digests, labels, first)
 
     def _tidy(self, folder: Folder) -> None:
-        """Remove files that the manifest no longer lists: old parts, journals, captures."""
+        """Remove files that the manifest no longer lists: old tables, journals and captures."""
         known = folder.digests
         for path in journals_of(self.path, 0):
             if int(path.stem) < self._manifest.first_journal:
@@ -376,7 +376,7 @@ class Writer:
         self._growing.setdefault(name, hashlib.sha256()).update(content)
 
     def _end_of(self, name: str, content: bytes) -> str:
-        """Append the last content to a file, sync the file, and return its SHA-256."""
+        """Append the last piece of content to a file, sync the file, and return its SHA-256."""
         self._add_to(name, content)
         with (self.path / name).open("rb+") as file:
             os.fsync(file.fileno())

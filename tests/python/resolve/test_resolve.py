@@ -178,7 +178,7 @@ def test_a_mark_is_one_of_three_and_the_nearest_one_counts(tmp_path: Path) -> No
     marks = [preset.mark_of(figure) for figure in preset.figures()]
     assert [(mark.kind, mark.text) for mark in marks if mark] == [("source", "s")] * 2
     (tmp_path / "y.toml").write_text(f'{head}rate = {{ assumed = "a", source = "s" }}\n')
-    with pytest.raises(LinkError, match="needs exactly one of"):
+    with pytest.raises(LinkError, match="is exactly one of"):
         load_preset("y.toml", tmp_path)
 
 
@@ -278,7 +278,7 @@ def test_a_host_by_name_may_be_changed_or_left_out() -> None:
     [
         ({"buffer": "4 kB"}, "this key is needed here and is missing"),
         ("linux-pp", "did you mean linux-ppp?"),
-        ({"queue_packets": 3}, "a device on a wire needs a rate"),
+        ({"queue_packets": 3}, "a network device on a wire needs a rate"),
         ({"queue_pakets": 3}, "unknown key; did you mean queue_packets?"),
     ],
 )

@@ -118,7 +118,7 @@ def test_a_wi_fi_channel_in_a_line() -> None:
         ("wifi-typical,wifi.channel=80 MHz", "wifi.channel: 802.11n has no channel of this"),
         ("lte-typical,category=9", "category: unknown key; did you mean cell.radio.category?"),
         ("nr-typical,aqm=pie", "aqm: this is a key of wires, but nr-typical is a cell;"),
-        ("nr-typical, layers 4", 'preset: "nr-typical, layers 4" is not a link: after the name'),
+        ("nr-typical, layers 4", 'preset: "nr-typical, layers 4" is not a link: write keys'),
         (
             "rate=1 Mbit/s,loss.kind=gilbert_elliott,loss.p=1 %",
             (

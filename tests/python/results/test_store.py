@@ -181,7 +181,7 @@ def test_one_process_writes_at_a_time(folder: Path) -> None:
 
 def test_a_folder_with_something_else_is_not_written_into(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(ResultsError, match=r"holds thesis\.tex, which is not a result"):
+    with pytest.raises(ResultsError, match=r"contains thesis\.tex, which is not a result"):
         Writer(tmp_path, "x").__enter__()
     assert tree(tmp_path) == {"thesis.tex": b"years of work"}
     with pytest.raises(ResultsError, match="is a file"):

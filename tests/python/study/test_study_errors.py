@@ -120,7 +120,7 @@ def test_the_good_study_is_good(folder: Path) -> None:
         (
             'start = "1 s"',
             "parameters.beta = 5000",
-            "mine.toml:12: flow[0].parameters.beta = 5000\n  cubic takes 1 to 1,023 1/1024",
+            "mine.toml:12: flow[0].parameters.beta = 5000\n  cubic accepts 1 to 1,023 1/1024",
         ),
         (
             'start = "1 s"',
@@ -145,7 +145,7 @@ def test_the_good_study_is_good(folder: Path) -> None:
             'direction = "reverse"',
             (
                 "mine.toml: direction\n"
-                "  uplink data need a [reverse_link]; without it, there is neither rate nor queue"
+                "  uplink data need a [reverse_link], which sets the rate and queue of the uplink"
             ),
         ),
         (

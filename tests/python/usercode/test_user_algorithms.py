@@ -173,11 +173,11 @@ def test_parameters_are_set_per_run_and_varied(tmp_path: Path) -> None:
     [
         (
             '[factors]\n"algorithm.parameters.{known}" = [5, 0]\n',
-            's.toml:7: factors."algorithm.parameters.{known}"[1] = 0\n  {name} takes 1 to 1,023',
+            's.toml:7: factors."algorithm.parameters.{known}"[1] = 0\n  {name} accepts 1 to 1,023',
         ),
         (
             "[factors]\nparameters.{name}.{known} = [5, 5000]\n",
-            "s.toml:7: factors.parameters.{name}.{known}[1] = 5000\n  {name} takes 1 to 1,023",
+            "s.toml:7: factors.parameters.{name}.{known}[1] = 5000\n  {name} accepts 1 to 1,023",
         ),
         (
             "[parameters.{name}]\nnope = 1\n",
@@ -185,7 +185,7 @@ def test_parameters_are_set_per_run_and_varied(tmp_path: Path) -> None:
         ),
         (
             "[[flow]]\nparameters = {{ {known} = 1024 }}\n",
-            "s.toml:7: flow[0].parameters.{known} = 1024\n  {name} takes 1 to 1,023",
+            "s.toml:7: flow[0].parameters.{known} = 1024\n  {name} accepts 1 to 1,023",
         ),
         (
             '[[flow]]\n[factors]\n"flow.0.algorithm.parameters.{known}" = [1, 2000]\n',
