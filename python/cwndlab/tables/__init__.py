@@ -1,4 +1,4 @@
-"""Tables of comparisons: for the terminal, and as CSV, XLSX, Markdown and LaTeX files."""
+"""Create tables of comparisons for the terminal and as CSV, XLSX, Markdown and LaTeX files."""
 
 from cwndlab.tables.files import (
     table_frame,

@@ -1,4 +1,4 @@
-"""Tables as files: CSV and XLSX with numbers, Markdown and LaTeX with text."""
+"""Write tables to files: CSV and XLSX with numbers, Markdown and LaTeX with text."""
 
 import csv
 import io
@@ -11,7 +11,7 @@ import polars as pl
 from cwndlab.tables.model import ComparisonTable, TableCell
 from cwndlab.text.wording import spreadsheet_safe
 
-_CREATED = datetime(2000, 1, 1)  # noqa: DTZ001  a fixed date, so that equal tables are equal files
+_CREATED = datetime(2000, 1, 1)  # noqa: DTZ001  fixed, so that equal tables result in equal files
 _LATEX_SPECIAL = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
@@ -34,7 +34,7 @@ def write_tables(
     """Write a table as `folder/name.csv`, `.xlsx`, `.md` and `.tex`, or only in `formats`.
 
     Raises:
-        ValueError: a format is not one of these four.
+        ValueError: `formats` contains another format.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written = []
@@ -50,7 +50,7 @@ def write_tables(
 
 
 def table_frame(table: ComparisonTable) -> pl.DataFrame:
-    """Return mean, interval, number of runs and difference from the best for each quantity."""
+    """Return mean, interval, runs and difference from the best for each algorithm and quantity."""
     columns: dict[str, list[object]] = {"algorithm": [row.contestant for row in table.rows]}
     for at, column in enumerate(table.columns):
         cells = [row.cells[at] for row in table.rows]
@@ -64,7 +64,7 @@ def table_frame(table: ComparisonTable) -> pl.DataFrame:
 
 
 def to_csv(table: ComparisonTable) -> str:
-    """Return the numbers as CSV; the name of a quantity ends in its unit."""
+    """Return the numbers of a table as CSV; the column names contain the units."""
     frame = table_frame(table)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -120,7 +120,7 @@ def to_xlsx(table: ComparisonTable) -> bytes:
     workbook.set_properties({"created": _CREATED, "title": table.title})
     head = workbook.add_format({"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"})
     best = workbook.add_format({"bold": True, "align": "right"})
-    # With this a cell that begins with "=" stays a text, also once it is edited.
+    # "quote_prefix" keeps a cell that begins with "=" as text, even after a user edits the cell.
     text = workbook.add_format({"quote_prefix": True})
     plain = workbook.add_format({"align": "right", "quote_prefix": True})
     sheet = workbook.add_worksheet("comparison")

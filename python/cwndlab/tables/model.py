@@ -29,7 +29,7 @@ class TableCell:
     is_leader: bool = False
     """Whether the algorithm has the best mean; the others are compared with this mean."""
     is_best: bool = False
-    """Whether the algorithm leads by at least the smallest effect that matters."""
+    """Whether the algorithm leads all others by at least the smallest effect that matters."""
 
     @property
     def text(self) -> str:
@@ -76,7 +76,7 @@ class ComparisonTable:
 def comparison_table(
     comparison: Comparison, columns: Sequence[str] | None = None, title: str = ""
 ) -> ComparisonTable:
-    """Make the table of a comparison; by default with the standard columns that have values."""
+    """Create the table of a comparison, by default with all standard columns that have values."""
     wanted = list(STANDARD_COLUMNS if columns is None else columns)
     if columns is None and comparison.flows_per_run > 1:
         wanted.append("jain_index")
@@ -101,27 +101,27 @@ def comparison_table(
 def uncertainty_note(comparison: Comparison) -> str:
     """Return a note that explains the uncertainty of the numbers."""
     if comparison.is_one_run:
-        return "One run each: the random variation of these numbers is unknown."
+        return "One run per algorithm: the random variation of these numbers is unknown."
     if comparison.is_deterministic:
         return (
-            f"All {comparison.repetitions} repetitions gave the same numbers: nothing in the runs "
-            "is random, so there are no intervals."
+            f"All {comparison.repetitions} repetitions resulted in the same numbers, because "
+            "nothing in the runs is random; the table therefore contains no intervals."
         )
     geometric = " (geometric mean for completion times)" if comparison.has("completion_ms") else ""
     return (
         f"Mean over {comparison.repetitions} runs{geometric} ± half of its "
-        f"{100 * comparison.confidence:g} % interval; in parentheses the difference from the best."
+        f"{100 * comparison.confidence:g} % interval; in parentheses: difference from the best."
     )
 
 
 def _best(comparison: Comparison, column: str) -> str | None:
-    """Return the best contestant; None if all are equal."""
+    """Return the algorithm with the best mean in a column; None if all means are equal."""
     estimates = _estimates(comparison, column).values()
     return comparison.best(column) if len(set(estimates)) > 1 else None
 
 
 def _is_alone(comparison: Comparison, column: str, best: str) -> bool:
-    """Whether no other contestant is within the smallest effect of the best."""
+    """Return whether `best` leads all others by at least the smallest effect that matters."""
     estimates = _estimates(comparison, column)
     leader = estimates.pop(best)
     near = comparison.smallest_effect * abs(leader)

@@ -1,1 +1,1 @@
-"""Text that people read or write: quantities, TOML with line numbers, links in one line."""
+"""Text that users read or write: quantities, TOML with line numbers, and links in one line."""

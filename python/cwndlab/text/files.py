@@ -1,4 +1,4 @@
-"""Reading files that users name, up to a maximum size, to keep huge files out of memory."""
+"""Read files that users name, and refuse files that are too large to keep in memory."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ import errno
 from pathlib import Path
 
 MOST_TEXT_BYTES = 2**26
-"""Maximum size of a study, link, population or ledger."""
+"""Maximum size in bytes of the file of a study, link, population or ledger."""
 MOST_TRACE_BYTES = 2**30
-"""Maximum size of a recorded link."""
+"""Maximum size in bytes of a file that contains a recorded link."""
 _PART_BYTES = 2**20
 
 
 def read_bytes(path: Path, most: int) -> bytes:
-    """Return the content of a file, pipe or device of at most `most` bytes.
+    """Return the whole content of a file, pipe or device, which must not exceed `most` bytes.
 
     Raises:
-        OSError: the file cannot be read, or is larger.
+        OSError: the file cannot be read, or contains more than `most` bytes.
     """
     content = bytearray()
     with path.open("rb") as file:
-        # In parts, as one call would reserve memory for the most that is asked for.
+        # Read in parts, because a single call would reserve memory for the maximum size.
         while len(content) <= most and (part := file.read(_PART_BYTES)):
             content += part
     if len(content) > most:
-        raise OSError(errno.EFBIG, f"larger than {most >> 20} MiB, the maximum that is read")
+        raise OSError(errno.EFBIG, f"larger than {most >> 20} MiB, the maximum file size")
     return bytes(content)
 
 
 def user_path(text: str) -> Path:
-    """Return the path that a user wrote, with `~` expanded except for unknown users."""
+    """Return a user's text as a path, with `~` expanded unless it names an unknown user."""
     try:
         return Path(text).expanduser()
     except RuntimeError:

@@ -1,8 +1,8 @@
-"""A link in one line: `lte-typical`, `trace:PATH,delay=20 ms`, `rate=10 Mbit/s,loss=1 %`.
+"""Links described in one line: `lte-typical`, `trace:PATH,delay=20 ms`, `rate=10 Mbit/s,loss=1 %`.
 
 The line may begin with the name of a preset, a TOML file or `trace:PATH`. Keys of a study's
-`[link]` table follow, separated by commas; keys of a nested table are written with a dot. The line
-becomes a `[link]` table.
+`[link]` table follow, separated by commas; keys of a nested table are written with a dot.
+`parse_spec` converts the line to a `[link]` table.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from cwndlab import core
 
-_HEADS = ("trace", "log")  # a log is a trace, too: the word is older
+_HEADS = ("trace", "log")  # "log" is the older word for "trace"
 
 
 def parse_spec(text: str) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def parse_spec(text: str) -> dict[str, Any]:
 
 
 def short_spec(text: str) -> str:
-    """Return the line as a title, with the folders of files left out."""
+    """Return the description of a link as a title, with paths shortened to file names."""
     head, comma, rest = text.partition(",")
     kind, colon, path = head.partition(":")
     if colon and kind in _HEADS:

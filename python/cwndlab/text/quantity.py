@@ -2,7 +2,8 @@
 
 A quantity becomes a whole number of its smallest unit: bits per second, nanoseconds, bytes, parts
 per billion. A finer value is an error, and so is a number without a unit. `format_*` returns the
-shortest text that is parsed as the same number. The core defines units and messages.
+shortest text that is parsed as the same number. The compiled core defines the units and the error
+messages.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ def parse_rate(value: object) -> int:
 
 
 def parse_duration(value: object) -> int:
-    """Nanoseconds."""
+    """Parse a duration and return it in nanoseconds."""
     return core.parse_quantity("duration", value)
 
 
 def parse_size(value: object) -> int:
-    """Bytes."""
+    """Parse a size and return it in bytes."""
     return core.parse_quantity("size", value)
 
 
@@ -95,7 +96,7 @@ def format_share(share_ppb: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class QueueLimit:
-    """Limit of a queue: packets, bytes, thousandths of a BDP, or none."""
+    """Maximum length of a queue in packets, bytes or thousandths of a BDP, or no limit."""
 
     unit: Literal["packets", "bytes", "milli_bdp", "unlimited"]
     count: int = 0

@@ -1,8 +1,8 @@
-"""A TOML file with the line number of each of its keys.
+"""Parse a TOML file and record the line number of each key.
 
-`tomllib` reads the values, but does not keep their positions. The scanner below walks the same
-text, already known to be valid, and records the lines of keys, array elements and tables, for use
-in error messages about values.
+`tomllib` reads the values, but does not keep their positions. The scanner in this module reads the
+same text after `tomllib` has accepted it. It records the lines of keys, array elements and tables,
+for use in error messages about values.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class TomlSource:
     """Content of a TOML file, with the line of each key."""
 
     def __init__(self, name: str, text: str) -> None:
-        """Parse `text`, which errors call `name`.
+        """Parse `text`; error messages show `name` as the name of the file.
 
         Raises:
             StudyError: the text is not TOML; the message names line and column.
@@ -68,7 +68,7 @@ class TomlSource:
         return cls(str(path), text.replace("\r\n", "\n"))
 
     def problem(self, key: KeyPath, message: str) -> str:
-        """Return two lines: place, key and value as written in the file; then the problem."""
+        """Return two lines: first file, line, key and value, then the message about the value."""
         line = next(
             (self.lines[key[:n]] for n in range(len(key), 0, -1) if key[:n] in self.lines), 0
         )
@@ -78,7 +78,7 @@ class TomlSource:
 
 
 def read_toml(text: str) -> dict[str, Any]:
-    """Parse a text and return its document.
+    """Parse a TOML text and return its content as a dictionary.
 
     Raises:
         ValueError: the text is not TOML, or is nested too deeply.
@@ -114,11 +114,11 @@ def _inside(value: object) -> Iterable[object]:
 
 
 def describe(document: object, key: KeyPath) -> str:
-    """Return the key as written in a file, and its value, shortened if long."""
+    """Return the key as written in a file and its value, which is shortened if it is long."""
     value = document
     for n, part in enumerate(key):
         if isinstance(value, str):
-            key = key[:n]  # a text that stands for a table
+            key = key[:n]  # a link in one line, in place of a table
             break
         try:
             value = value[part]  # type: ignore[index]  # a miss is caught
@@ -130,7 +130,7 @@ def describe(document: object, key: KeyPath) -> str:
 
 
 def inside_text(document: object, key: KeyPath, message: str) -> str:
-    """Return the message; for a link in one line, put the keys inside the line first."""
+    """Return the message; if `key` is inside a link in one line, put its keys in the line first."""
     value = document
     for n, part in enumerate(key):
         if isinstance(value, str):
@@ -175,7 +175,7 @@ def inline(value: object) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a basic string of TOML, which escapes DEL and the same characters as JSON."""
+    """Return `text` as a TOML basic string, which escapes DEL and the same characters as JSON."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -201,7 +201,7 @@ class _Scanner:
         self._ends = [match.start() for match in re.finditer("\n", text)]
         self._at = 0
         self._lines: dict[KeyPath, int] = {}
-        self._tables: dict[KeyPath, int] = {}  # how many elements an array of tables has so far
+        self._tables: dict[KeyPath, int] = {}  # number of elements so far
 
     def scan(self) -> dict[KeyPath, int]:
         table: KeyPath = ()
@@ -280,7 +280,7 @@ class _Scanner:
             self._at += 2 if quote == '"' and self._text[self._at] == "\\" else 1
         self._at += len(end)
         while is_multiline and self._text.startswith(quote, self._at):
-            self._at += 1  # up to two quotes may stand before the closing three
+            self._at += 1  # up to two quotes may precede the closing three
 
     def _array(self, key: KeyPath) -> None:
         self._at += 1
@@ -312,7 +312,7 @@ class _Scanner:
             self._at += 1
 
     def _skip_blank(self) -> bool:
-        """Skip spaces, line ends and comments; return whether anything is left."""
+        """Skip spaces, line ends and comments; return False at the end of the text."""
         while self._at < len(self._text):
             if self._text[self._at] == "#":
                 end = self._text.find("\n", self._at)

@@ -1,4 +1,4 @@
-"""Writing documents as readable TOML: scalars first, tables below."""
+"""Write documents as readable TOML: in each table, scalars first and nested tables last."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _is_table(value: object) -> bool:
 
 
 def _is_table_array(value: object, path: tuple[str, ...]) -> bool:
-    """Return whether to write headers for an array of tables: not in factors, which mix types."""
+    """Return whether to write `[[...]]` headers; never in factors, whose lists may mix types."""
     return (
         path[:1] != ("factors",)
         and isinstance(value, list)

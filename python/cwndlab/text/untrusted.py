@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     _Streamed = Mapping[tuple[str, ...], Callable[[Any], None]]
 
 _JSON_BYTES = 1 << 16
-"""Number of characters in each read."""
+"""Minimum number of bytes that each read of a JSON document requests."""
 
 
-def read_json(content: bytes | str) -> Any:  # noqa: ANN401  whatever stands in the file
+def read_json(content: bytes | str) -> Any:  # noqa: ANN401  the file may contain any value
     """Return the value of a JSON document.
 
     Raises:
         ValueError: the document is not JSON, not UTF-8, nested too deeply, or contains NaN or
-            Infinity, which JSON does not have.
+            Infinity, which JSON cannot represent.
     """
     try:
         return json.loads(content, parse_constant=_refuse)
@@ -31,15 +31,15 @@ def read_json(content: bytes | str) -> Any:  # noqa: ANN401  whatever stands in 
 
 
 def read_json_object(file: IO[bytes], streamed: _Streamed) -> dict[str, Any]:
-    """Return the object of a JSON document without its long lists.
+    """Return the object in a JSON document, and pass the items of its long lists to functions.
 
     Args:
         file: the document.
         streamed: for the path of each long list, a function that is called with each item of the
-            list; the items are not kept.
+            list; the returned object does not contain these lists.
 
     Raises:
-        ValueError: as for `read_json`, or the document is not an object.
+        ValueError: the document is invalid (see `read_json`), or is not an object.
     """
     text = _JsonText(file)
     try:
@@ -50,7 +50,7 @@ def read_json_object(file: IO[bytes], streamed: _Streamed) -> dict[str, Any]:
 
 
 class _JsonText:
-    """A JSON document that is read only as far as needed."""
+    """A parser of a JSON document that reads the file in parts, only as far as needed."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -98,7 +98,7 @@ class _JsonText:
                 return
             self._expect(",")
 
-    def _value(self) -> Any:  # noqa: ANN401  whatever stands there
+    def _value(self) -> Any:  # noqa: ANN401  any JSON value
         self._next()
         while True:
             try:
@@ -141,10 +141,10 @@ class _JsonText:
 
 
 def csv_rows(lines: Iterable[str], separator: str = ",") -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a CSV, each with the number of its last line, counted from 1.
+    """Yield each row of a CSV text with the number of its last line, counted from 1.
 
     Raises:
-        ValueError: a line is not CSV; the message names the line.
+        ValueError: a line is not valid CSV; the message names the line.
     """
     reader = csv.reader(lines, delimiter=separator)
     try:
@@ -159,7 +159,7 @@ def csv_fields(line: str, separator: str = ",") -> list[str]:
     """Return the fields of one line of CSV; fields cannot contain line breaks.
 
     Raises:
-        ValueError: the line is not CSV.
+        ValueError: the line is not valid CSV.
     """
     try:
         return next(csv.reader([line], delimiter=separator), [])

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from cwndlab.stats import Interval
 
 _MOST_DECIMALS = 6
-_MOST_DIGITS = 4  # of a value in a table: nobody acts on a fifth
+_MOST_DIGITS = 4  # of a value in a table; a fifth digit is rarely useful
 
 
 def format_number(value: float, digits: int = 3) -> str:
@@ -22,15 +22,15 @@ def format_number(value: float, digits: int = 3) -> str:
 
 
 def format_estimate(interval: Interval) -> str:
-    """Return "31.2 ±0.3", with the number of digits that the interval supports.
+    """Return mean and half width, such as "31.2 ±0.3", with as many digits as are significant.
 
     The half width has one significant digit, or two if the first digit is a 1; the value has at
-    least two digits. "±" is left out for one run, for equal runs, and for a half width too small to
-    show in four digits of the value.
+    least two digits. The text shows only the value for a single run, for runs with equal values,
+    and for a half width too small to show in four digits of the value.
     """
     half = interval.half_width
     if (half is None or half == 0) and interval.estimate.is_integer():
-        return f"{interval.estimate:,.0f}"  # a count, or as good as one
+        return f"{interval.estimate:,.0f}"  # probably a count
     if half is None or half == 0:
         return format_number(interval.estimate)
     digits = 2 if f"{half:e}".startswith("1") else 1
@@ -41,7 +41,7 @@ def format_estimate(interval: Interval) -> str:
 
 
 def format_bounds(interval: Interval) -> str:
-    """Return the bounds of the interval, "30.9 to 31.5", or words for why there are no bounds."""
+    """Return the bounds of an interval, such as "30.9 to 31.5", or the reason why it has none."""
     if interval.low is None or interval.high is None:
         return "one run"
     if interval.is_constant:
@@ -52,37 +52,37 @@ def format_bounds(interval: Interval) -> str:
 
 
 def format_difference(relative: float) -> str:
-    """Return a relative difference as "-2 %" or "+0.3 %"; from doubling on, as "3.1 times"."""
+    """Return a relative difference as "-2 %", or as "3.1 times" if the value at least doubles."""
     if not math.isfinite(relative):
         return "-"
     if relative >= 1:
         return f"{format_number(relative + 1, 2)} times"
     percent = 100 * relative
-    if abs(percent) < 0.05:  # noqa: PLR2004  what one decimal shows as nothing
+    if abs(percent) < 0.05:  # noqa: PLR2004  one decimal would show 0.0
         return "0 %"
-    decimals = 1 if abs(percent) < 0.95 else 0  # noqa: PLR2004  below one per cent a decimal helps
+    decimals = 1 if abs(percent) < 0.95 else 0  # noqa: PLR2004  one decimal below 1 %
     return f"{percent:+.{decimals}f} %"
 
 
 def format_reach(relative: Interval) -> str:
-    """Return the bounds of a relative difference, "-2 % to +0.3 %", or why there are no bounds."""
+    """Return the bounds of a relative difference, such as "-2 % to +0.3 %", or why it has none."""
     if relative.low is None or relative.high is None or relative.is_constant:
         return format_bounds(relative)
     return f"{format_difference(relative.low)} to {format_difference(relative.high)}"
 
 
 def join_words(words: list[str], last: str = "and") -> str:
-    """Return "a, b and c"."""
+    """Join words as in "a, b and c"; `last` is the conjunction before the last word."""
     if len(words) <= 1:
         return "".join(words)
     return f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
 def _decimals(value: float, digits: int) -> int:
-    """Return the number of decimals for `digits` significant digits; -1 rounds to tens."""
+    """Return the number of decimals that shows `digits` significant digits; -1 rounds to tens."""
     if value == 0:
         return 0
-    # Rounding may add a digit (9.96 -> 10.0), so it comes before counting.
+    # Round before counting the digits, because rounding may add a digit (9.96 -> 10.0).
     exponent = int(f"{abs(value):.{digits - 1}e}".split("e")[1])
     return min(digits - 1 - exponent, _MOST_DECIMALS)
 
@@ -93,36 +93,36 @@ def _fixed(value: float, decimals: int) -> str:
 
 
 def quoted(name: str) -> str:
-    """Return a name, in quotes if it has several words."""
+    """Return a name, in quotes if it contains a space or a comma."""
     return f'"{name}"' if " " in name or "," in name else name
 
 
 def spreadsheet_safe(value: object) -> object:
-    """Return a table's value for CSV; an apostrophe keeps spreadsheets from executing it."""
+    """Return a value for CSV, with an apostrophe before text that a spreadsheet would execute."""
     is_formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@"))
     return f"'{value}" if is_formula else value
 
 
 def probability(value: float) -> str:
-    """Return "0.93", or "> 0.99" for a probability below 1 that would be rounded to 1."""
-    if value > 0.995 and value < 1:  # noqa: PLR2004  what two decimals round to 1
+    """Return a probability as "0.93", or as "> 0.99" if it is below 1 but would round to 1."""
+    if value > 0.995 and value < 1:  # noqa: PLR2004  two decimals would show 1.00
         return "> 0.99"
     return f"{value:.2f}"
 
 
 def percent(share: float) -> str:
-    """Return "12 %"; below one per cent, with one decimal."""
+    """Return a share as a percentage such as "12 %", with one decimal below 1 %."""
     return f"{100 * share:.0f} %" if abs(share) >= 0.0095 or share == 0 else f"{100 * share:.1f} %"  # noqa: PLR2004
 
 
 def signed_percent(share: float) -> str:
-    """Return "-12 %", "+3 %" or "0 %"; from doubling on, "3.1 times"."""
+    """Return a relative change as "-12 %" or "+3 %", or as "3.1 times" from +100 % on."""
     if share >= 1:
         return f"{share + 1:.2g} times"
     return "0 %" if whole_percent(share) == "0" else f"{whole_percent(share)} %"
 
 
 def whole_percent(share: float) -> str:
-    """Return a share in per cent without a unit, such as "+12"; "0" if it rounds to zero."""
+    """Return a share in per cent without "%", such as "+12", or "0" if it rounds to zero."""
     value = round(100 * share, 0 if abs(share) >= 0.0095 else 1)  # noqa: PLR2004  one decimal below 1 %
     return "0" if value == 0 else f"{value:+g}"

@@ -1,4 +1,4 @@
-"""Validation: run the same study on the simulator and on the kernel, and compare results."""
+"""Validate the simulator: run a study on it and on the Linux kernel, and compare the results."""
 
 from pathlib import Path
 

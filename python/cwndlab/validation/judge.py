@@ -1,10 +1,10 @@
-"""Compare two backends for each cell of a study.
+"""Compare the results of two backends, simulator and kernel, for each cell of a study.
 
-Goodput and median RTT are compared by their medians over repetitions. If the medians differ by
-more than the bounds, chance may still be the reason: on a link near a threshold, a slightly
-earlier first loss changes the whole run. Such a cell is run with ten seeds, and the distributions
-are compared. If the ranges of both backends overlap, the verdict is "overlaps", with the share of
-runs in the common range; otherwise the verdict is "differs".
+For goodput and median RTT, the comparison uses the medians over repetitions. If the medians differ
+by more than the bounds, the difference may still be due to chance: on a link near a threshold, a
+slightly earlier first loss changes the whole run. The cell is then repeated with ten seeds in
+total, and the ranges of values are compared. If the ranges of both backends overlap, the verdict is
+"overlaps", with the share of runs in the common range; otherwise the verdict is "differs".
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _KEYS = frozenset({"run", "cell", "repetition", "seed"})
 
 
 class Agreement(Enum):
-    """The verdict on a cell."""
+    """Verdict on how well the two backends agree in a cell of the study."""
 
     AGREES = "agrees"
     OVERLAPS = "overlaps"
@@ -48,14 +48,14 @@ class Agreement(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One quantity in both backends: for each repetition, one value over all flows."""
+    """Values of one quantity in both backends: for each repetition, one value over all flows."""
 
     simulated: tuple[float, ...]
     measured: tuple[float, ...]
 
     @property
     def medians(self) -> tuple[float, float]:
-        """Medians of the simulator and of the kernel; NaN if there are no values."""
+        """Medians of the simulator and of the kernel; NaN without values."""
         simulated, measured = (
             float(np.median(values)) if values else math.nan
             for values in (self.simulated, self.measured)
@@ -64,13 +64,13 @@ class Pair:
 
     @property
     def difference(self) -> float:
-        """Difference between the simulator's and the kernel's median, relative to the kernel's."""
+        """Difference between the simulator's and the kernel's median, relative to the latter."""
         simulated, measured = self.medians
         return (simulated - measured) / measured if measured else math.nan
 
     @property
     def common(self) -> float:
-        """Share of all repetitions in the common range of both backends."""
+        """Share of the repetitions of both backends that lie in the range common to both."""
         if not self.simulated or not self.measured:
             return 0.0
         values = (*self.simulated, *self.measured)
@@ -80,18 +80,19 @@ class Pair:
 
     @property
     def overlaps(self) -> bool:
-        """Whether the ranges of the repetitions overlap."""
+        """Whether the ranges of values in the two backends overlap."""
         return self.common > 0
 
 
 @dataclass(frozen=True, slots=True)
 class CellAgreement:
-    """One cell of the study in both backends."""
+    """Comparison of both backends in one cell of the study."""
 
     cell: Mapping[str, object]
     pairs: Mapping[str, Pair]
     cwnd_distance: float
-    """Mean difference between the windows at equal times, relative to the kernel's mean."""
+    """Mean absolute difference between the congestion windows at equal times, relative to the mean
+    window in the kernel."""
 
     @property
     def seeds(self) -> int:
@@ -101,16 +102,16 @@ class CellAgreement:
 
     @property
     def common(self) -> float:
-        """Share of runs in the common range: the smallest of the shares for goodput and RTT."""
+        """Share of runs in the common range: the smaller of the shares for goodput and RTT."""
         return min(self.pairs[name].common for name in _BOUNDS)
 
     @property
     def verdict(self) -> Agreement:
-        """The verdict according to goodput and median RTT."""
+        """Verdict for the cell, based on goodput and median RTT."""
         verdict = Agreement.AGREES
         for name, bound in _BOUNDS.items():
             pair = self.pairs[name]
-            if not abs(pair.difference) <= bound:  # NaN does not agree with anything
+            if not abs(pair.difference) <= bound:  # written so that NaN does not agree
                 if not pair.overlaps:
                     return Agreement.DIFFERS
                 verdict = Agreement.OVERLAPS
@@ -118,7 +119,7 @@ class CellAgreement:
 
 
 def judge(simulated: Results, measured: Results) -> list[CellAgreement]:
-    """Return the agreement of the backends in each cell, in the study's order."""
+    """Return the comparison of the backends in each cell, in the order of the study."""
     factors = list(simulated.factors)
     frames = [_per_run(results, factors) for results in (simulated, measured)]
     judgements = []

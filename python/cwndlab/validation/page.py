@@ -1,4 +1,4 @@
-"""Write the verdicts as an HTML page that opens without a network."""
+"""Write the verdicts of a validation as an HTML page that needs no network access."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 _WIDTH, _HEIGHT = 640, 120
 _STRIP = 300
-"""Width of a strip plot, which has a dot for each run."""
+"""Width in pixels of a strip plot, which shows each run as a dot."""
 _DRAWN = ("goodput_mbit_s", "rtt_p50_ms")
 
 
 def write_page(
     done: Validation, replays: Sequence[Replayed], path: Path, why_not: str = ""
 ) -> Path:
-    """Write the page to `path`; `why_not` is the reason for a lack of replays."""
+    """Write the page to `path`; `why_not` is the reason why `replays` is empty."""
     environment = Environment(
         loader=PackageLoader("cwndlab.validation"), autoescape=True, undefined=StrictUndefined
     )
@@ -79,7 +79,7 @@ def write_page(
 
 
 def percent(part: float) -> str:
-    """Format a share in per cent with a sign; an empty text if undefined."""
+    """Format a share in per cent with a sign; return an empty string for NaN."""
     if math.isnan(part):
         return ""
     rounded = round(100 * part, 1)
@@ -87,14 +87,14 @@ def percent(part: float) -> str:
 
 
 def number(value: float) -> str:
-    """Format a value with three significant digits; a dash if there is no value."""
+    """Format a value with three significant digits; return a dash for NaN."""
     if math.isnan(value):
         return "-"
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"  # noqa: PLR2004  three digits
 
 
 def verdict_of(judgement: CellAgreement) -> str:
-    """Return the verdict; for an overlap, with the share of runs in the common range."""
+    """Return the verdict as text; for "overlaps", with the share of runs in the common range."""
     if judgement.verdict is not Agreement.OVERLAPS:
         return str(judgement.verdict.value)
     return f"overlaps ({100 * judgement.common:.0f} % of {2 * judgement.seeds} runs)"
@@ -106,14 +106,14 @@ def _value(pair: Pair) -> tuple[str, str, str]:
 
 
 def _lateness(measured: Results) -> str:
-    """Return the emulator's lateness in the worst run; an empty text if not recorded."""
+    """Return the largest lateness of the emulator in µs, or "" if no run recorded it."""
     entries = [entry["emulator"] for entry in measured.history if "emulator" in entry]
     lateness_us: list[float] = [entry["lateness"]["p99_us"] for entry in entries]
     return f"{max(lateness_us):.0f}" if lateness_us else ""
 
 
 def _strip(pair: Pair) -> dict[str, object]:
-    """Place a dot for each run of both backends on one axis, which spans at least ±5 %."""
+    """Return positions of a dot for each run of both backends on an axis of at least ±5 %."""
     values = [*pair.simulated, *pair.measured]
     if not values:
         return {"dots": [], "low": "-", "high": "-"}
@@ -133,7 +133,7 @@ def _strip(pair: Pair) -> dict[str, object]:
 
 
 def _top(done: Validation, judgement: CellAgreement) -> float:
-    """Return the upper end of the axis for the windows of both backends."""
+    """Return the upper end of the axis for the congestion windows of both backends."""
     tops = [
         float(samples["cwnd_pkts"].quantile(0.999) or 1)
         for results in (done.simulated, done.measured)
@@ -143,7 +143,7 @@ def _top(done: Validation, judgement: CellAgreement) -> float:
 
 
 def _line(results: Results, judgement: CellAgreement, top: float) -> str:
-    """Return the window of the first repetition's first flow over time, as SVG points."""
+    """Return the congestion window of the first flow of the first repetition as SVG points."""
     samples = results.samples(**judgement.cell)
     if samples.is_empty():
         return ""

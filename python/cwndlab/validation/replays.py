@@ -1,7 +1,7 @@
-"""Replay the kernel's calls to our algorithms in the native build.
+"""Record the kernel's calls to our algorithms and repeat them in the native build.
 
 A comparison of simulator and kernel is only meaningful if both builds of an algorithm behave
-identically: then differences come from the stack, the timers or the link.
+identically: then stack, timers and link are the only causes of differences.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 LEAST_CALLS = 10_000
 _RUN_NS = 15_000_000_000
-"""Length of a recorded run: at 20 Mbit/s, every algorithm is called 15,000 times or more."""
+"""Maximum duration of a recorded run; at 20 Mbit/s, the kernel calls every algorithm 15,000 times
+or more in this time."""
 _FILE = "replays.json"
 
 
@@ -37,26 +38,27 @@ class Replayed:
 
     algorithm: str
     program: str
-    """Name in the kernel, derived from the source; a changed source is recorded again."""
+    """Name of the algorithm in the kernel, derived from its source; after a change of the source,
+    the calls are recorded again."""
     calls: int
     mismatches: int
 
     @property
     def is_same(self) -> bool:
-        """Whether there were enough calls and the native build gave the same result for all."""
+        """Whether the calls were numerous enough and the native build had the same results."""
         return self.calls >= LEAST_CALLS and self.mismatches == 0
 
 
 def replayed(
     study: Study, folder: Path, say: Callable[[str], object] = lambda _: None
 ) -> list[Replayed]:
-    """Record and replay each algorithm of the study once, on the algorithm's first link.
+    """Record and replay the calls of each algorithm, on the first link that the study lists for it.
 
-    Replays stored in `folder` are not repeated.
+    Replays whose results are stored in `folder` are not repeated.
 
     Raises:
-        KernelRunError: this kernel cannot make runs.
-        AlgorithmError: the kernel refuses an algorithm; the message gives the reason.
+        KernelRunError: this kernel cannot execute runs.
+        AlgorithmError: the kernel refuses an algorithm; the message states the reason.
     """
     path = folder / _FILE
     known = {each.program: each for each in _read(path)}
@@ -100,7 +102,7 @@ def _first_runs(runs: Iterable[Run]) -> list[Run]:
 
 
 def _send(run: Run, algorithm: str, program: str) -> None:
-    """Run a transfer with the recording algorithm at both ends."""
+    """Run a transfer in which sender and receiver use the build that records calls."""
     scenario: dict[str, Any] = json.loads(run.scenario.to_json())
     scenario["duration_ns"] = min(scenario["duration_ns"], _RUN_NS)
     scenario["warm_up_ns"] = 0

@@ -1,4 +1,4 @@
-"""Run a study on both backends, with more repetitions where the medians differ."""
+"""Run a study on both backends, with more repetitions of cells whose medians differ."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cwndlab.run.backend import Backend
 
 SEEDS_OF_CONTESTED = 10
-"""Number of repetitions of a cell whose medians differ by more than the bounds."""
+"""Number of repetitions of each cell whose medians differ by more than the bounds."""
 _TRACE = "trace:"
 _HOST = "linux-tun"
 
@@ -44,18 +44,19 @@ def validate(
     again: str = "the same study again",
     where: Backend | None = None,
 ) -> Validation:
-    """Make the missing runs in the folders `sim` and `kernel` (or `vm`) within `folder`.
+    """Execute the missing runs, with results in the subfolders `sim` and `kernel` (or `vm`).
 
     A cell whose medians differ by more than the bounds is run with ten seeds in total, so that the
-    distributions can be compared. If the kernel lacks an algorithm, ours is loaded for the runs.
-    In the simulator, the sockets are behind the host `linux-tun`, unless the study names another
-    host. `at_once` is the number of parallel runs on the kernel, `jobs` that in the simulator.
-    `where` is the backend with a kernel. If None, this machine's kernel is used. Stock kernels in
-    virtual machines have only their own algorithms.
+    distributions can be compared. If the kernel lacks an algorithm, the implementation of this
+    package is loaded into the kernel for the runs. In the simulator, packets pass through the host
+    `linux-tun` unless the study names another host. `at_once` is the number of parallel runs on the
+    kernel, `jobs` the number of parallel runs in the simulator.
+    `where` is the backend with a kernel; None selects the kernel of this machine. Unmodified
+    kernels in virtual machines contain only their own algorithms.
 
     Raises:
         RunsFailedError: some runs failed; all other runs are finished.
-        KernelRunError: this kernel cannot make runs.
+        KernelRunError: this kernel cannot execute runs.
     """
     beside = where or ThisKernel()
     executor = None
@@ -88,7 +89,7 @@ def validate(
 
 
 def behind_interfaces(study: Study) -> Study:
-    """Return the study with the host of a kernel run, unless the study names a host."""
+    """Return the study with the host preset that models kernel runs, unless it names a host."""
     document = copy.deepcopy(study.document)
     for key in ("user_host", "server_host"):
         document.setdefault(key, _HOST)
@@ -96,10 +97,10 @@ def behind_interfaces(study: Study) -> Study:
 
 
 def with_traces(study: Study, down: Path, up: Path) -> Study:
-    """Return the study with its traces replaced by the user's recordings.
+    """Return the study with its traces replaced by the recordings `down` and `up`.
 
     Raises:
-        StudyError: the study has no trace.
+        StudyError: no link of the study is a trace.
     """
     document = copy.deepcopy(study.document)
     count = sum(_put_traces(level, down, up) for level in _levels(document))
@@ -110,7 +111,7 @@ def with_traces(study: Study, down: Path, up: Path) -> Study:
 
 
 def _levels(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the study's document, and all factor levels that are tables."""
+    """Return the study's document and all factor levels that are tables."""
     factors = document.get("factors", {}).values()
     return [document, *(v for values in factors for v in values if isinstance(v, dict))]
 

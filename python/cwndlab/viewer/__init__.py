@@ -1,1 +1,1 @@
-"""Results of this machine in a browser, served to this machine only."""
+"""Show results in a browser, through a server that only this computer can reach."""

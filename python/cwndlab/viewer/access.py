@@ -1,9 +1,8 @@
-"""Access to the server: allowed for the browser with the address, refused for pages of other sites.
+"""Control access: allow browsers that opened the printed address, refuse pages of other sites.
 
-The token in the address is exchanged for a cookie that scripts cannot read. Requests are
-refused if the Host header names another host (DNS rebinding), or if `Sec-Fetch-Site`, `Origin` or
-the content type of a POST request shows that they come from other sites or other ports of this
-machine.
+The server exchanges the token in the address for a cookie that scripts cannot read. It refuses
+requests whose Host header names another host (DNS rebinding), and requests whose `Sec-Fetch-Site`,
+`Origin` or content type shows that another site or another port of this computer sent them.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ JSON = "application/json"
 _TOKEN_BYTES = 24
 
 
-class Refused(Exception):  # noqa: N818  an answer, not an error
-    """A request that is refused, with its HTTP status."""
+class Refused(Exception):  # noqa: N818  a reply, not an error
+    """A refused request, with the HTTP status and reason of the reply."""
 
     def __init__(self, status: HTTPStatus, sentence: str) -> None:
         """Store the HTTP status, and the reason as a sentence."""
@@ -32,10 +31,10 @@ class Refused(Exception):  # noqa: N818  an answer, not an error
 
 
 class Access:
-    """Checks of requests against the secrets of one server."""
+    """Checks requests against the token and the cookie of one server."""
 
     def __init__(self, port: int) -> None:
-        """Draw a new token and a new cookie for the server at `port`."""
+        """Create a random token and a random cookie for the server at `port`."""
         self._port = port
         self.token = secrets.token_urlsafe(_TOKEN_BYTES)
         self._session = secrets.token_urlsafe(_TOKEN_BYTES)
@@ -59,7 +58,7 @@ class Access:
         """Refuse requests whose Host header does not name this server.
 
         Raises:
-            Refused: the request was meant for another host.
+            Refused: the Host header names another host.
         """
         if headers.get_all("Host", []) not in [[host] for host in self._hosts]:
             raise Refused(
@@ -79,7 +78,7 @@ class Access:
         """Refuse requests that do not come from the page itself.
 
         Raises:
-            Refused: the request comes from another site, lacks the cookie, or posts no JSON.
+            Refused: the request comes from another site or without the cookie, or posts no JSON.
         """
         site = headers.get("Sec-Fetch-Site", "same-origin" if is_post else "none")
         origin = headers.get("Origin")

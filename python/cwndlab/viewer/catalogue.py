@@ -1,4 +1,4 @@
-"""The list of all results, which is read from the folders anew for every request."""
+"""List all results; every request reads the list from the folders again."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ PAGE_ROWS = 50
 
 
 class Catalogue:
-    """The results folders below some places. Several threads may use it simultaneously."""
+    """A list of the results folders below some folders; threads may use it simultaneously."""
 
     def __init__(self, places: Sequence[Path]) -> None:
-        """Set the places: results folders, or folders that contain results folders."""
+        """Set the folders to search: results folders, or folders that contain results folders."""
         self._places = [place.resolve() for place in places]
         self._taking = threading.Lock()
         self._tallies: dict[Path, Tally] = {}
@@ -49,13 +49,13 @@ class Catalogue:
 
     @property
     def new_studies(self) -> Path:
-        """The folder for studies that are started from the page."""
+        """Folder for the studies that users start from the page."""
         return next(
             (place for place in self._places if not _holds_results(place)), self._places[0].parent
         )
 
     def path(self, identity: str) -> Path | None:
-        """Return the folder of the row with this identifier; None if there is no such row."""
+        """Return the results folder with this identifier; None for an unknown identifier."""
         if identity not in self._paths:
             self.summaries()
         return self._paths.get(identity)
@@ -83,7 +83,7 @@ class Catalogue:
         return dict(sorted(found.items(), key=lambda each: -each[1].changed_unix_s))
 
     def page(self, query: str, page: int) -> dict[str, Any]:
-        """Return one page of the rows that contain every word of the query."""
+        """Return one page of the list, with only the rows that contain every word of the query."""
         rows = []
         words = query.lower().split()
         everything = self.summaries()
@@ -104,7 +104,7 @@ class Catalogue:
         }
 
     def pending(self) -> list[Path]:
-        """Return the folders whose content has changed since their answer was computed."""
+        """Return the folders whose headline is missing or out of date, except running studies."""
         return [
             path
             for path, summary in self.summaries().items()
@@ -112,14 +112,14 @@ class Catalogue:
         ]
 
     def work_out(self, path: Path) -> None:
-        """Compute a study's answer for its row of the list."""
+        """Compute the headline with the result of a study, for its row in the list."""
         signature = signature_of(path)
         try:
             said = headline(open_results(path).answers().together)
         except CwndlabError as error:
             said = str(error)
-        except Exception as error:  # noqa: BLE001  a folder that others wrote may hold anything
-            said = f"cannot be decided ({type(error).__name__}); the files may be damaged"
+        except Exception as error:  # noqa: BLE001  a folder may contain anything
+            said = f"no decision is possible ({type(error).__name__}); the files may be damaged"
         self._headlines[path] = (signature, said)
 
     def _said_of(self, path: Path) -> str:
@@ -132,7 +132,7 @@ class Catalogue:
         return said if isinstance(said, str) else ""
 
     def keep(self) -> None:
-        """Store the computed answers and summaries for the next start of the server."""
+        """Store the computed headlines and summaries for the next start of the server."""
         self._kept.keep(self._headlines)
         with self._taking:
             lasting = {
@@ -144,7 +144,7 @@ class Catalogue:
 
 
 def identity_of(path: Path) -> str:
-    """Return a folder's identifier for addresses, which does not reveal the folder's path."""
+    """Return the identifier of a folder in addresses, which does not reveal the folder's path."""
     return hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:_ID_DIGITS]
 
 
@@ -153,7 +153,7 @@ def _holds_results(path: Path) -> bool:
 
 
 def _within(place: Path, depth: int = 0) -> Iterator[Path]:
-    """Yield the results folders in a place, without searching inside results folders."""
+    """Yield the results folders in `place`, without searching inside results folders."""
     if _holds_results(place):
         yield place
         return

@@ -1,4 +1,4 @@
-"""The content of a study's page: the decision, the report's charts, and the runs in pages."""
+"""Compute the content of a study's page: decision, charts of the report, and pages of runs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Found = TypeVar("Found")
 
 
 class OpenStudies:
-    """The studies that are being viewed; only the most recent few are kept in memory."""
+    """The studies that users view; only the most recently viewed studies stay in memory."""
 
     def __init__(self) -> None:
         """Begin without any open study."""
@@ -49,7 +49,7 @@ class OpenStudies:
         self._open: OrderedDict[Path, _Opened] = OrderedDict()
 
     def page(self, folder: Path, at: int) -> dict[str, Any]:
-        """Return the content of a study's page for one of the study's settings.
+        """Return the content of a study's page for the setting at position `at`.
 
         Raises:
             CwndlabError: the results cannot be read, or no run has a result.
@@ -68,12 +68,12 @@ class OpenStudies:
         """Return the chart of a run over time, with a line for each flow.
 
         Raises:
-            CwndlabError: there is no such run, or the run has no samples.
+            CwndlabError: the run does not exist, or contains no samples.
         """
         return self._read(folder, lambda opened: _run(opened.results, key))
 
     def report(self, folder: Path) -> str:
-        """Return the report as one page of HTML.
+        """Return the report of a study as a single HTML page.
 
         Raises:
             CwndlabError: the results cannot be read, or no run has a result.
@@ -81,7 +81,7 @@ class OpenStudies:
         return self._read(folder, lambda opened: make_page(opened.context))
 
     def _read(self, folder: Path, read: Callable[[_Opened], Found]) -> Found:
-        """Read a study; if the study's files change meanwhile, start again.
+        """Read a study, and read again if its files change meanwhile.
 
         The process that runs a study moves rows from the journal into tables, so a file may
         disappear between listing and opening.
@@ -95,12 +95,12 @@ class OpenStudies:
                     return read(self._opened(folder))
                 except (FileNotFoundError, DamagedResultsError, pl.exceptions.PolarsError):
                     self._open.pop(folder, None)
-            time.sleep(wait_s)  # others may read meanwhile
+            time.sleep(wait_s)  # without the lock, so that other threads can read
         with self._taking:
             try:
                 return read(self._opened(folder))
             except (FileNotFoundError, pl.exceptions.PolarsError) as error:
-                msg = f"{folder}: its files changed while they were read; try again ({error})"
+                msg = f"{folder}: files changed while they were read; try again ({error})"
                 raise CwndlabError(msg) from None
 
     def _opened(self, folder: Path) -> _Opened:
@@ -115,7 +115,7 @@ class OpenStudies:
 
 
 class _Opened:
-    """A study's results with everything that was computed from the results."""
+    """Results of a study, together with all values computed from the results."""
 
     def __init__(self, folder: Path, signature: Signature) -> None:
         self.signature = signature
@@ -183,7 +183,7 @@ def _runs(opened: _Opened, page: int, query: str) -> dict[str, Any]:
 def _run(results: Results, key: str) -> dict[str, Any]:
     samples = results.samples(run=key)
     if samples.is_empty():
-        msg = f"{results.path}: there are no samples of the run {key}"
+        msg = f"{results.path}: the run {key} has no samples"
         raise CwndlabError(msg)
     chart = run_series(samples, results.events(run=key))
     names = [str(line["name"]) for line in chart["lines"]]

@@ -1,4 +1,4 @@
-"""Conversion of the page's form into a study file, and the problems of each field."""
+"""Convert the form of the page to a study file, and report problems by field."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FOLDER = "started"
-"""Name of the folder for study files that the page wrote and for the output of `cwndlab run`."""
+"""Name of the folder for study files from the page and for the output of `cwndlab run`."""
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _PLACE = re.compile(r".*?:(\d+): ")
@@ -29,10 +29,10 @@ _ONE_VALUED = ("link", "reverse_link", "application")
 
 
 def text_of(form: Mapping[str, Any]) -> str:
-    """Return the study file of a form.
+    """Return the text of the study file that a form describes.
 
-    A form has the keys of `[study]`, lists by path under `factors`, and tables under `flow`; or it
-    has the single key `toml` with the text that the user wrote.
+    A form contains the keys of `[study]`, lists by path under `factors`, and tables under `flow`;
+    or it contains only the key `toml` with the text that the user wrote.
 
     Raises:
         CwndlabError: a value has the wrong type, or a key does not belong to studies.
@@ -41,7 +41,7 @@ def text_of(form: Mapping[str, Any]) -> str:
         return write_toml(_document(form))
     text = form["toml"]
     if not isinstance(text, str) or len(form) > 1:
-        msg = "toml: must be a text, and no other key may be given"
+        msg = "toml: must be a text and the only key"
         raise CwndlabError(msg)
     return text
 
@@ -50,7 +50,7 @@ def identity_in(text: str) -> str:
     """Return the id of a study file, which names the folder of the study's results.
 
     Raises:
-        CwndlabError: the study file has no id that can name a folder.
+        CwndlabError: the study file contains no id that is a valid folder name.
     """
     try:
         study = tomllib.loads(text).get("study")
@@ -67,7 +67,7 @@ def identity_in(text: str) -> str:
 
 
 def checked(form: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the study file of a form, the number of runs, and the problems by key.
+    """Return the study file of a form, the number of runs, and a list of problems.
 
     No code is compiled, no run is started, and no file is left behind.
     """
@@ -82,7 +82,7 @@ def checked(form: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def problems_of(error: CwndlabError) -> list[dict[str, Any]]:
-    """Return the problems of a refused study, each with key and line, if known, and reason."""
+    """Return the problems of a refused study; each states key, line (if known) and reason."""
     if isinstance(error, StudyError):
         return [_problem(text) for text in error.problems]
     key, is_about, text = str(error).partition(": ")
@@ -104,14 +104,14 @@ def _problem(text: str) -> dict[str, Any]:
 
 
 def _runs_of(text: str) -> int | None:
-    """Return the number of runs of a study file; None if they cannot be counted quickly.
+    """Return the number of runs in a study file; None if counting them would take long.
 
     Raises:
         CwndlabError: the study file is not valid.
     """
     document = tomllib.loads(text)
     if references_in(document):
-        return None  # C files are compiled by those who trust them
+        return None  # no compilation of C files that the user may not trust
     factors = document.get("factors")
     levels = factors.values() if isinstance(factors, dict) else ()
     if math.prod(len(each) for each in levels if isinstance(each, list)) > _MOST_CELLS:
@@ -131,7 +131,7 @@ def _document(form: Mapping[str, Any]) -> dict[str, Any]:
             continue
         _check_value(key, value)
         if key in TABLES and key not in _ONE_VALUED:
-            msg = f"{key}: is a table; write the study as TOML text instead"
+            msg = f"{key}: this key is a table; write the study as TOML text instead"
             raise CwndlabError(msg)
         if key == "algorithm" and isinstance(value, str) and "," in value:
             factors[key] = [name.strip() for name in value.split(",") if name.strip()]
@@ -151,11 +151,11 @@ def _document(form: Mapping[str, Any]) -> dict[str, Any]:
 def _table(factors: object) -> dict[str, Any]:
     """Check the factors of a form, which are lists of values by path, and return them."""
     if not isinstance(factors, dict):
-        msg = "factors: is a table; write the study as TOML text instead"
+        msg = "factors: this key must be a table; write the study as TOML text instead"
         raise CwndlabError(msg)
     for path, values in factors.items():
         if not isinstance(values, list) or not values:
-            msg = f"factors.{path}: give one or more values, separated by commas"
+            msg = f"factors.{path}: write one or more values, separated by commas"
             raise CwndlabError(msg)
         for value in values:
             _check_value(f"factors.{path}", value)

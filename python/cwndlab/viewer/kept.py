@@ -1,4 +1,4 @@
-"""A cache of findings about results, because reading hundreds of folders takes a long time."""
+"""Cache values computed from results, because reading hundreds of folders takes long."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _MOST = 5_000
 
 
 class Kept:
-    """A cache file with one JSON value per folder; without the file all values are recomputed."""
+    """A cache file with one JSON value per folder; without the file, values are recomputed."""
 
     def __init__(self, file: str) -> None:
-        """Read the file; a missing or damaged file counts as empty."""
+        """Read the file; treat a missing or damaged file as empty."""
         self._file = file
         self._known: dict[str, Any] = {}
         with contextlib.suppress(OSError, ValueError, CwndlabError):
@@ -32,12 +32,12 @@ class Kept:
             if isinstance(found, dict):
                 self._known = found
 
-    def value(self, folder: Path, signature: Signature) -> Any:  # noqa: ANN401  whatever was kept
-        """Return the value stored for a folder with this signature; None if there is none."""
+    def value(self, folder: Path, signature: Signature) -> Any:  # noqa: ANN401  any JSON value
+        """Return the value stored for a folder with this signature, or None."""
         return self._known.get(_key(folder, signature))
 
     def keep(self, values: Mapping[Path, tuple[Signature, Any]]) -> None:
-        """Store values; if there are too many, the oldest are removed."""
+        """Store values; if the cache becomes too large, remove the oldest values."""
         before = dict(self._known)
         for folder, (signature, value) in values.items():
             self._known[_key(folder, signature)] = value

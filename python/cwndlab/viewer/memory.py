@@ -1,4 +1,4 @@
-"""Memory use of a server that opens one study after another."""
+"""Limit the memory use of a server that opens one study after another."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _BYTES = 1 << 17
 
 
 def give_freed_memory_back() -> None:
-    """Make glibc return freed memory to the system; other C libraries are left unchanged.
+    """Make glibc return freed memory to the system; with other C libraries, do nothing.
 
-    By default glibc keeps a heap for each of several threads and raises its thresholds when large
-    blocks are freed, and therefore keeps the memory that the largest study needed (mallopt(3)).
+    By default, glibc uses several heaps for threads and raises its thresholds after large blocks
+    are freed, and therefore keeps as much memory as the largest study needed (mallopt(3)).
     """
     with contextlib.suppress(OSError, AttributeError):
         mallopt = ctypes.CDLL(None).mallopt

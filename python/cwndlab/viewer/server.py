@@ -1,7 +1,7 @@
-"""The server of the page, with a fixed list of addresses of files in memory and JSON answers.
+"""Serve the page: a fixed list of addresses, with files from memory and JSON replies.
 
-The path of a request is never used as a path on disk: studies are looked up by identifier in the
-list of studies.
+The server never uses the path of a request as a path on disk; it looks up studies by identifier in
+the list of studies.
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ _BUSY = b"HTTP/1.0 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 
 
 
 class ResultsServer(ThreadingHTTPServer):
-    """A context manager that serves results on loopback until its context is left."""
+    """A context manager that serves results on the loopback address until its context ends."""
 
     daemon_threads = True
     block_on_close = False
     request_queue_size = _WAITING
 
     def __init__(self, places: Sequence[Path], page: Path, port: int) -> None:
-        """Listen on the port, and start to compute the answers of all studies.
+        """Listen on the port, and start to compute the headlines of all studies.
 
         Raises:
             OSError: the port is in use.
@@ -89,7 +89,7 @@ class ResultsServer(ThreadingHTTPServer):
         threading.Thread(target=self._say_headlines, daemon=True).start()
 
     def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  as above
-        """Start a thread for a request, or refuse the request if too many are being answered."""
+        """Start a thread for a request, or refuse the request if too many are in progress."""
         if not self._room.acquire(blocking=False):
             with contextlib.suppress(OSError):
                 request.sendall(_BUSY)
@@ -106,14 +106,14 @@ class ResultsServer(ThreadingHTTPServer):
         request: socket.socket | tuple[bytes, socket.socket],
         client_address: Any,  # noqa: ANN401  as above
     ) -> None:
-        """Answer a request, then allow the next request to take its place."""
+        """Answer a request, then allow another request to be answered."""
         try:
             super().process_request_thread(request, client_address)
         finally:
             self._room.release()
 
     def handle_error(self, *_: object) -> None:
-        """Do not report clients that have closed their connection."""
+        """Ignore errors of clients that have closed their connection."""
 
     def server_close(self) -> None:
         """Stop the background work, and close the server."""
@@ -121,7 +121,7 @@ class ResultsServer(ThreadingHTTPServer):
         super().server_close()
 
     def _say_headlines(self) -> None:
-        """Read all folders immediately, then compute the missing answers one by one."""
+        """Read all folders immediately, then compute the missing headlines one by one."""
         self.catalogue.summaries()
         self.catalogue.keep()
         wait_s = _HEADLINES_BEGIN_S
@@ -166,7 +166,7 @@ class _ResultsHandler(BaseHTTPRequestHandler):
             self._send_json(told, HTTPStatus.CONFLICT)
         except (ConnectionError, TimeoutError):
             self.close_connection = True
-        except Exception as error:  # noqa: BLE001  what others wrote into a folder may be anything
+        except Exception as error:  # noqa: BLE001  a folder may contain anything
             traceback.print_exc()
             sentence = f"these results cannot be shown: {type(error).__name__}: {error}"
             self._send_json({"error": sentence}, HTTPStatus.INTERNAL_SERVER_ERROR)
@@ -198,7 +198,7 @@ class _ResultsHandler(BaseHTTPRequestHandler):
         """Return the JSON answer to a GET request.
 
         Raises:
-            Refused: there is no such address.
+            Refused: the server does not offer this address.
         """
         query, page = asked.get("q", "")[:200], _whole(asked.get("page", "0"))
         studies = self.server.open_studies
@@ -298,7 +298,7 @@ class _ResultsHandler(BaseHTTPRequestHandler):
 
 
 def _form(folder: Path) -> dict[str, Any]:
-    """Return the choices that the form for a new study offers."""
+    """Return the schema and the choices for the form for a new study."""
     algorithms = core.algorithms()
     return {
         "schema": study_schema(),
@@ -314,12 +314,12 @@ def _form(folder: Path) -> dict[str, Any]:
 
 
 def _whole(text: str) -> int:
-    """Return the number that a text contains; 0 for any other text."""
+    """Return a text of digits as a number; 0 for any other text."""
     return min(int(text), _MOST_PAGES) if text.isascii() and text.isdigit() and len(text) < 9 else 0  # noqa: PLR2004  digits
 
 
 def _finite(value: Any) -> Any:  # noqa: ANN401  part of an answer
-    """Replace NaN and infinities, which JSON does not have, by None."""
+    """Replace NaN and infinities, which JSON cannot represent, by None."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Studies that are started from the page, each as a separate process `cwndlab run`."""
+"""Start studies from the page, each as a separate process `cwndlab run`."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _END_WITHIN_S = 10.0
 _TAIL = 4000
 
 
-class RefusedForm(CwndlabError):  # noqa: N818  an answer, not an error
-    """A study that is not started because of problems, each with the key that it concerns."""
+class RefusedForm(CwndlabError):  # noqa: N818  a reply, not an error
+    """A study that cannot be started because of problems; each problem names its key."""
 
     def __init__(self, problems: Sequence[Mapping[str, Any]]) -> None:
-        """Store the problems, and list all of them in the message."""
+        """Store the problems, and create a message that lists all of them."""
         super().__init__(
             "\n".join(f"{each['key'] or 'study'}: {each['text']}" for each in problems)
         )
@@ -46,7 +46,7 @@ class _Child:
 
 
 class Started:
-    """The processes that run studies; they continue when the browser is closed."""
+    """Processes that run studies; they continue after the user closes the browser."""
 
     def __init__(self, folder: Path) -> None:
         """Store the results of each new study in a separate folder below `folder`."""
@@ -55,11 +55,11 @@ class Started:
         self._children: dict[Path, _Child] = {}
 
     def start(self, form: Mapping[str, Any]) -> Path:
-        """Write the study of a form to a file, run the study, and return its results folder.
+        """Write the study of a form to a file, start the study, and return its results folder.
 
         Raises:
-            CwndlabError: the command refuses the study; the message gives the reason.
-            RefusedForm: the form has problems, which are listed by field.
+            CwndlabError: the command refuses the study; the message states the reason.
+            RefusedForm: the form contains problems, which the error lists by field.
         """
         text = text_of(form)
         identity = identity_in(text)
@@ -81,7 +81,7 @@ class Started:
                 raise
 
     def go_on(self, results: Path) -> None:
-        """Compute the missing runs of a results folder.
+        """Start to compute the missing runs of a results folder.
 
         Raises:
             CwndlabError: the command refuses the study, for example because of untrusted C files.
@@ -90,20 +90,20 @@ class Started:
             self._run(results / STUDY, results)
 
     def stop(self, results: Path) -> None:
-        """Stop a study in the same way as Ctrl-C; finished runs are kept.
+        """Stop a study in the same way as Ctrl-C; finished runs stay in the results.
 
         Raises:
-            CwndlabError: the study does not run, or was not started from the page.
+            CwndlabError: the study is not running, or was not started from the page.
         """
         with self._taking:
             child = self._children.get(results)
             if child is None or child.process.poll() is not None:
-                msg = f"{results}: not running from this page; stop the study where it was started"
+                msg = f"{results}: not started from this page; stop the study where it was started"
                 raise CwndlabError(msg)
             child.process.send_signal(signal.SIGINT)
 
     def said_of(self, results: Path) -> tuple[bool, str]:
-        """Return whether the study was started here and still runs, and the end of its output."""
+        """Return whether a study started here is running, and the end of the study's output."""
         child = self._children.get(results)
         if child is None:
             return False, ""
@@ -131,7 +131,7 @@ class Started:
         printed = self._folder / FOLDER / f"{results.name}.txt"
         command = [sys.executable, "-m", "cwndlab", "run", str(study), "--results", str(results)]
         with printed.open("wb") as out:
-            process = subprocess.Popen(  # noqa: S603  this program itself, no shell
+            process = subprocess.Popen(  # noqa: S603  runs this program, without a shell
                 command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
             )
         self._children[results] = _Child(process, results, printed)
@@ -139,7 +139,7 @@ class Started:
         while process.poll() is None and time.monotonic() < until_s:
             has_begun = located(results, MANIFEST).exists()
             if has_begun and is_written_now(results, locked_inodes()):
-                return results  # it is accepted
+                return results  # the study was accepted
             time.sleep(_LOOK_AGAIN_S)
         if process.returncode not in {None, 0, 1}:
             raise CwndlabError(

@@ -1,4 +1,4 @@
-"""The summary of a results folder for the list of studies, made without reading all rows."""
+"""Summarise results folders for the list of studies, without reading all rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Signature = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The row of a results folder in the list of studies."""
+    """Row of a results folder in the list of studies."""
 
     title: str
     link: str = ""
@@ -44,12 +44,12 @@ class Summary:
     state: str = FINISHED
     changed_unix_s: float = 0.0
     problem: str = ""
-    """The reason why the folder cannot be read; empty if it can be read."""
+    """Reason why the folder cannot be read; empty if the folder is readable."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """A folder's summary, and the positions up to which the folder's journals have been read."""
+    """Summary of a folder, and the positions up to which its journals have been read."""
 
     signature: Signature
     summary: Summary
@@ -72,14 +72,14 @@ def signature_of(folder: Path) -> Signature:
 
 
 def remembered(signature: Signature, kept: object) -> Tally | None:
-    """Return a finished folder's tally from a cached summary; None if the cache has none."""
+    """Return the tally of a finished folder from a cached summary; None without such a summary."""
     if not isinstance(kept, dict) or kept.keys() != Summary.__dataclass_fields__.keys():
         return None
     return Tally(signature, Summary(**{**kept, "algorithms": tuple(kept["algorithms"])}))
 
 
 def tally(folder: Path, before: Tally | None, signature: Signature) -> Tally:
-    """Return the tally of a folder; only new records of growing journals are read."""
+    """Return the tally of a folder, for which only new journal records are read."""
     changed = max((at for _, at, _ in signature), default=0) / 1e9
     try:
         manifest = read_manifest(folder)
@@ -115,7 +115,7 @@ def tally(folder: Path, before: Tally | None, signature: Signature) -> Tally:
 
 
 def locked_inodes() -> set[int]:
-    """Return the inodes of locked files; empty if the system does not list them."""
+    """Return the inodes of locked files; empty on systems that do not list locked files."""
     try:
         lines = _LOCKS.read_text("ascii").splitlines()
     except OSError:

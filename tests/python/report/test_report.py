@@ -172,7 +172,7 @@ def test_each_setting_has_its_own_part_and_the_first_is_shown(
 def test_one_run_is_called_one_run_and_has_no_interval(one_run: Reportable) -> None:
     page = page_of(one_run)
     assert "one run each" in page.words
-    assert "One run each: the random variation of these numbers is unknown" in page.words
+    assert "One run per algorithm: the random variation of these numbers is unknown" in page.words
     assert "±" not in page.words.replace("± half", "")
     points = page.data["charts"]["tradeoff-0"]["points"]
     assert all(point["x"][1:] == [None, None] for point in points)
