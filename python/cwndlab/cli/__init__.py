@@ -1,7 +1,7 @@
-"""The command line: it reports each error that a user can fix as one message and an exit status.
+"""Entry point of the command line; an error that users can fix becomes a message and a status.
 
 Exit status: 0, success; 1, some runs of a study or checks of an algorithm failed; 2, the input is
-wrong or something is missing; 130, the user stopped the command.
+invalid, or the machine lacks something that the command needs; 130, the user stopped the command.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _print_version(context: click.Context, _option: click.Parameter, is_asked: b
     context.exit()
 
 
-# \b keeps click from filling the lines.
+# The mark \b keeps click from joining and rewrapping the lines below it.
 _HELP = """Which TCP congestion control should I use on this network, and how sure are we?
 
 \b
@@ -57,7 +57,7 @@ def app() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and end the process."""
+    """Run the command with these arguments, and end the process with the command's exit status."""
     interruption.listen()
     status = run(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):
@@ -65,16 +65,16 @@ def main(arguments: list[str] | None = None) -> None:
             stream.flush()
         except OSError:
             status = status or 1
-    # Do not wait for threads that wait for a network or run compiled code: they would return to
-    # an interpreter that has ended.
+    # Do not wait for threads that are blocked in the network or in compiled code: they would
+    # return to an interpreter that has ended.
     if status == STATUS_INTERRUPTED or any(thread.daemon for thread in threading.enumerate()):
         os._exit(status)
-    gc.freeze()  # the process ends: a last search for cycles in it would take a quarter of a second
+    gc.freeze()  # skips the garbage collection at exit, which would take a quarter of a second
     sys.exit(status)
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command line and return its exit status."""
+    """Run the command with these arguments, and return its exit status."""
     try:
         _refuse_undecoded(arguments)
         status = app.main(arguments, prog_name="cwndlab", standalone_mode=False)
@@ -92,7 +92,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _status_of(error: BaseException) -> int | None:
-    """Print an error that the user can fix and return its exit status, or return None."""
+    """Print an error and return its exit status; return None if the user cannot fix the error."""
     if isinstance(error, click.ClickException):
         error.show()
         return error.exit_code
@@ -102,14 +102,14 @@ def _status_of(error: BaseException) -> int | None:
     if isinstance(error, BrokenPipeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone
         return 0
-    if isinstance(error, OSError):  # a file or folder that no command has checked more closely
+    if isinstance(error, OSError):  # concerns a file or folder that no command has checked
         click.echo(file_failure(error), err=True)
         return CwndlabError.exit_status
     return None
 
 
 def _between_words(message: str) -> str:
-    """Wrap the lines of a message between words if standard error is a terminal."""
+    """Wrap a message between words to the terminal's width, if standard error is a terminal."""
     if not sys.stderr.isatty():
         return message
     width = shutil.get_terminal_size().columns
@@ -132,5 +132,8 @@ def _refuse_undecoded(arguments: list[str]) -> None:
         try:
             argument.encode()
         except UnicodeEncodeError:
-            msg = f"{argument!a}: not UTF-8; rename the file, or write the argument as UTF-8"
+            msg = (
+                f"the argument {argument!a} is not UTF-8; rename the file, or write the argument "
+                "as UTF-8"
+            )
             raise click.UsageError(msg) from None

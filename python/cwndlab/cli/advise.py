@@ -1,4 +1,4 @@
-"""`cwndlab advise`: recommend a congestion control for a network, with its certainty."""
+"""`cwndlab advise`: recommend a congestion control for a network, and state how certain that is."""
 
 from __future__ import annotations
 
@@ -35,29 +35,29 @@ _TRACE_DELAY = "20 ms"
     "--link",
     "links",
     multiple=True,
-    more="Repeat this option for several classes of users.",
+    more="Repeat this option to describe several classes of users, one link each.",
 )
 @click.option(
     "--users",
     metavar="NAME",
-    help="Population of users: mobile, home, train, satellite or a TOML file.",
+    help="Population of users with different links: mobile, home, train, satellite or a TOML file.",
 )
 @click.option(
     "--trace",
     type=click.Path(path_type=Path),
-    help=f"Recorded trace of the link; a one-way delay of {_TRACE_DELAY} is added.",
+    help=f"Recorded trace of the link, to which a one-way delay of {_TRACE_DELAY} is added.",
 )
 @click.option(
     "--results",
     type=click.Path(path_type=Path),
-    help="Answer from these results without new runs.",
+    help="Folder of results from which to answer, without simulating new runs.",
 )
 @click.option(
     "--from",
     "measurements",
     type=click.Path(path_type=Path, exists=True),
-    help="Measurements with one algorithm, from which to infer the link: results, JSON of iperf3 "
-    "or a log of ss -tin.",
+    help="Measurement with one algorithm, from which to infer the link: a folder of results, the "
+    "JSON output of iperf3, or a log of ss -tin.",
 )
 @use_option
 @goal_option
@@ -65,19 +65,27 @@ _TRACE_DELAY = "20 ms"
     "algorithm",
     "--algorithm",
     "algorithms",
-    more="One or more, separated by commas.  [default: six algorithms of Linux]",
+    more="Separate several algorithms by commas.  [default: six algorithms of Linux]",
 )
 @baseline_option
 @study_option("direction")
 @click.option(
     "--budget",
     metavar="TIME",
-    help="Time limit for all runs together.  [default: 15 s for each class of users]",
+    help="Limit on the computing time of all runs.  [default: 15 s for each class of users]",
 )
 @click.option(
-    "--mixes", "has_mixes", is_flag=True, help="Also run mixes of many flows, for the report."
+    "--mixes",
+    "has_mixes",
+    is_flag=True,
+    help="Also simulate many flows that use different algorithms, for the report.",
 )
-@click.option("--apply", "is_applied", is_flag=True, help="Load the winner into this kernel.")
+@click.option(
+    "--apply",
+    "is_applied",
+    is_flag=True,
+    help="Load the recommended algorithm into this machine's kernel.",
+)
 @jobs_option
 @format_option
 def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
@@ -99,8 +107,8 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
 ) -> None:
     """Recommend a congestion control for a network.
 
-    Also report how certain the answer is, what changes compared with the algorithm in use today,
-    and when another algorithm is better.
+    Also report how certain the recommendation is, how throughput and delay change compared with the
+    algorithm in use today, and under which conditions another algorithm is better.
 
     \b
       cwndlab advise --link lte-typical --goal latency
@@ -109,12 +117,13 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
       cwndlab advise --results results/mine --goal short-transfers
       cwndlab advise --from cubic.json --goal throughput
 
-    Within the time limit of --budget, runs on the link are repeated until the goal is decided, and
-    similar networks are tried. --apply asks before it loads the winner, leaves the machine's
-    defaults unchanged, and prints how to unload the winner.
-    """  # noqa: D301  click's mark of lines that stay as they are
+    Within the time limit of --budget, cwndlab repeats the simulation of the link until the
+    differences between the algorithms are clear, and also simulates similar networks. --apply asks
+    before it loads the recommended algorithm, does not change the machine's default algorithm, and
+    prints how to unload the algorithm.
+    """  # noqa: D301  \b marks lines that click must not rewrap
     if sum(map(bool, (links, users, trace, results, measurements))) != 1:
-        msg = "name the network with one of --link, --users, --trace, --results and --from"
+        msg = "describe the network with exactly one of --link, --users, --trace, --results, --from"
         raise click.UsageError(msg)
     if measurements is not None:
         file, measured = fitted_users(measurements, jobs, output_format)
@@ -149,7 +158,7 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
 
 
 def _is_given(option: str) -> bool:
-    """Whether the user has set an option of the command."""
+    """Return whether the user has set this option of the command."""
     source = click.get_current_context().get_parameter_source(option)
     return source is not ParameterSource.DEFAULT
 

@@ -1,4 +1,4 @@
-"""`cwndlab algorithm`: list, describe, check and load algorithms."""
+"""`cwndlab algorithm`: list, describe, check and load congestion control algorithms."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def algorithm_group() -> None:
 @algorithm_group.command("list")
 @format_option
 def algorithm_list(output_format: str) -> None:
-    """List the algorithms, and whether this kernel supports them."""
+    """List all algorithms, and whether this machine's kernel supports each of them."""
     states = kernel_states(list(core.algorithms()))
     known = [(e.name, list(e.aliases), e.description) for e in core.algorithms().values()]
     known += [(name, [], description) for name, description in reno_variants.DESCRIPTIONS.items()]
@@ -61,7 +61,7 @@ def algorithm_list(output_format: str) -> None:
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Also plot the window to this file: SVG, PDF or PNG, by its extension.",
+    help="Also plot the congestion window to this SVG, PDF or PNG file.",
 )
 @click.option(
     "--link",
@@ -73,15 +73,15 @@ def algorithm_list(output_format: str) -> None:
     metavar="TIME",
     default="30 s",
     show_default=True,
-    help="Simulated time of the plot.",
+    help="Simulated time that the plot shows.",
 )
 @format_option
 def algorithm_show(
     name: str, out: Path | None, link: str | None, duration: str, output_format: str
 ) -> None:
-    """Describe NAME, its parameters, its hooks and its window.
+    """Describe the algorithm NAME: its parameters, its hooks and its congestion window.
 
-    NAME may also be a file, such as ./my_cc.c or linux:PATH/net/ipv4/tcp_westwood.c.
+    NAME may also be a C file, such as ./my_cc.c or linux:PATH/net/ipv4/tcp_westwood.c.
     """
     page = read_page(name, link or STANDARD_LINK, duration)
     entry = page.algorithm
@@ -97,7 +97,8 @@ def algorithm_show(
     aliases = f" (also {', '.join(entry.aliases)})" if entry.aliases else ""
     say(f"{entry.name}{aliases}", prose(f"  {entry.description}"), "")
     lines = page.about.splitlines()
-    # Comments in C are as wide as a terminal: in a narrow terminal, print them without an indent.
+    # The text comes from a C comment, which is as wide as a usual terminal. In a narrow terminal,
+    # print the text without an indent.
     if max(map(len, lines), default=0) + 2 > console().width:
         say(*_broken(page.about, console().width), "")
     else:
@@ -119,9 +120,9 @@ def algorithm_show(
 @algorithm_group.command("new")
 @click.argument("name")
 def algorithm_new(name: str) -> None:
-    """Write NAME.c, a template for an algorithm of your own.
+    """Write NAME.c, a C template for your own algorithm.
 
-    Print the path of the file, which compiles without changes.
+    Print the path of the file. The template compiles without changes.
     """
     path = write_skeleton(name, Path())
     print_text(str(path))
@@ -135,10 +136,10 @@ def algorithm_new(name: str) -> None:
 @click.argument("name", metavar="FILE")
 @format_option
 def algorithm_check(name: str, output_format: str) -> int:
-    """Run the conformance checks on FILE, and explain failed checks.
+    """Check that the algorithm in FILE compiles and behaves correctly, and explain failed checks.
 
-    FILE is a path such as ./my_cc.c or linux:PATH/net/ipv4/tcp_westwood.c. Exit with status 1 if a
-    check fails.
+    FILE is a C file, such as ./my_cc.c or linux:PATH/net/ipv4/tcp_westwood.c. The exit status is 1
+    if a check fails.
     """
     findings = []
     for finding in check_algorithm(name, Path()):
@@ -158,39 +159,39 @@ def algorithm_check(name: str, output_format: str) -> int:
     "--pin", is_flag=True, help="Keep the algorithm in the kernel after this command ends."
 )
 def algorithm_load(name: str, *, pin: bool) -> None:
-    """Load NAME into the running kernel; needs root.
+    """Load the algorithm NAME into the running kernel. This command needs root.
 
-    NAME may also be a file of your own, such as ./my_cc.c. Print the algorithm's name in the
-    kernel. The algorithm stays loaded until this command is stopped; with --pin, until `cwndlab
-    algorithm unload` or the next boot. The kernel's own algorithm of the same name and the
-    machine's default do not change.
+    NAME may also be your own C file, such as ./my_cc.c. The command prints the name under which
+    the kernel knows the algorithm. The algorithm stays loaded until you stop this command; with
+    --pin, it stays until `cwndlab algorithm unload` or the next boot. If the kernel already has an
+    algorithm of this name, that algorithm does not change, and neither does the machine's default.
     """
     require_loading(name)
     with KernelHelper() as helper:
         program = load(helper, name, Path(), stays=pin)
         print_text(program.name)
-        say(f"  sockets choose it by this name: TCP_CONGESTION, iperf3 -C {program.name}")
+        say(f"  to use it: set the socket option TCP_CONGESTION, or iperf3 -C {program.name}")
         if pin:
-            say(f"  it stays until: {command_line('cwndlab', 'algorithm', 'unload', name)}")
+            say(f"  to unload it: {command_line('cwndlab', 'algorithm', 'unload', name)}")
         else:
-            say("  it stays until this command ends (Ctrl-C)")
+            say("  the algorithm stays loaded until you stop this command (Ctrl-C)")
             helper.wait()
 
 
 @algorithm_group.command("unload")
 @click.argument("name")
 def algorithm_unload(name: str) -> None:
-    """Unload an algorithm that was loaded with --pin; needs root.
+    """Unload an algorithm that was loaded with --pin. This command needs root.
 
-    NAME is the name or file that was loaded (vegas, ./my_cc.c), or the algorithm's name in the
-    kernel.
+    NAME is the name or the file given to `cwndlab algorithm load` (vegas, ./my_cc.c), or the name
+    under which the kernel knows the algorithm.
     """
     for pin in unload(name, Path()):
-        say(f"unloaded {pin.label} ({pin.name}); connections that use it go on")
+        say(f"unloaded {pin.label} ({pin.name}); open connections continue to use it")
 
 
 def _broken(text: str, width: int) -> list[str]:
-    """Return the lines of a comment, with too wide paragraphs wrapped."""
+    """Return the lines of a comment, after wrapping paragraphs that are wider than `width`."""
     found: list[str] = []
     for paragraph in text.split("\n\n"):
         lines = paragraph.splitlines()

@@ -1,4 +1,4 @@
-"""Options for the goal of `compare` and `advise`, and their answers as JSON and CSV."""
+"""Options that set the goal of `compare` and `advise`; output of their answers as JSON and CSV."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ use_option = click.option(
     type=click.Choice(USES),
     default=USES[0],
     show_default=True,
-    help="Use of the network. web, video, rpc and call have measures of their own, which replace "
+    help="Use of the network. For web, video, rpc and call, a measure specific to the use replaces "
     "--goal.",
 )
 goal_option = click.option(
@@ -38,7 +38,7 @@ goal_option = click.option(
     metavar="GOAL",
     default=GOALS[0],
     show_default=True,
-    help=f"Most important goal: {', '.join(GOALS[:-1])} or {GOALS[-1]}.",
+    help=f"Goal that the algorithm should serve best: {', '.join(GOALS[:-1])} or {GOALS[-1]}.",
 )
 
 baseline_option = click.option(
@@ -46,12 +46,12 @@ baseline_option = click.option(
     metavar="NAME",
     default="cubic",
     show_default=True,
-    help="Algorithm in use today.",
+    help="Algorithm in use today, with which the others are compared.",
 )
 
 
 def print_answers(answers: Answers, output_format: str) -> None:
-    """Print decisions and the underlying numbers, with an entry for each setting."""
+    """Print the decision and its numbers as JSON or CSV, one entry for each setting."""
     rows = [row for answer in answers.settings for row in _rows(answer)]
     if output_format == "csv":
         print_rows(rows, output_format)

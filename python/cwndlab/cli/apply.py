@@ -1,4 +1,4 @@
-"""`cwndlab advise --apply`: load the winner into this machine's kernel."""
+"""`cwndlab advise --apply`: load the recommended algorithm into this machine's kernel."""
 
 from __future__ import annotations
 
@@ -16,32 +16,38 @@ if TYPE_CHECKING:
 
 
 def apply_winner(decision: Decision) -> None:
-    """Load the winner into the kernel if the user agrees; change nothing else.
+    """Load the recommended algorithm into the kernel, if the user agrees.
 
-    Differences between this machine and the simulated host are printed first.
+    First print how this machine's settings differ from the settings of the simulated host.
 
     Raises:
-        ResultsError: there is no winner.
+        ResultsError: the decision recommends no algorithm.
     """
     from cwndlab.kernel.capabilities import this_kernel  # noqa: PLC0415  Linux only
 
     winner = decision.first
     if winner is None:
-        msg = "nothing was measured; load the algorithm you want: cwndlab algorithm load NAME --pin"
+        msg = (
+            "the results contain no measurement and recommend no algorithm; load your choice with: "
+            "cwndlab algorithm load NAME --pin"
+        )
         raise ResultsError(msg)
     if decision.host is not None:
         for each in differences(decision.host):
-            say(f"  ! {each.setting} is {each.here} here; the answer assumes {each.simulated}")
+            say(
+                f"  ! {each.setting} is {each.here} on this machine; the recommendation assumes "
+                f"{each.simulated}"
+            )
     if winner in this_kernel().available:
-        say(f"  {winner} is already in this kernel; there is nothing to load.")
+        say(f"  {winner} is already available in this kernel and need not be loaded.")
         _say_how_to_choose(winner)
         return
     from cwndlab.kernel.loading import require_loading  # noqa: PLC0415  Linux only
 
     require_loading(winner)
-    question = f"Load {winner} into this kernel? The machine's default does not change."
+    question = f"Load {winner} into this kernel? The machine's default algorithm does not change."
     if not click.confirm(question, err=True):
-        say("  nothing was changed")
+        say("  the kernel was not changed")
         return
     from cwndlab.kernel.helper import KernelHelper  # noqa: PLC0415  Linux only
     from cwndlab.kernel.loading import load  # noqa: PLC0415  Linux only
@@ -54,7 +60,7 @@ def apply_winner(decision: Decision) -> None:
 
 
 def _say_how_to_choose(name: str) -> None:
-    """Print how connections can use the algorithm; the machine's default is not changed."""
+    """Print how a route or a program can use an algorithm that is not the machine's default."""
     say(
         f"  for a route:   ip route change default via GATEWAY dev DEVICE congctl {name}",
         f"  for a program: the socket option TCP_CONGESTION, as in iperf3 -C {name}",

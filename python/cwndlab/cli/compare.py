@@ -1,4 +1,4 @@
-"""`cwndlab compare`: run a study in one command, and print its answer as a table."""
+"""`cwndlab compare`: compare algorithms in one command, and print the comparison as a table."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @click.command("compare")
 @study_option("link", required=True)
-@study_option("algorithm", required=True, more="One or more, separated by commas.")
+@study_option("algorithm", required=True, more="Separate several algorithms by commas.")
 @study_option("reverse_link")
 @study_option("flows", default=1, show_default=True)
 @study_option("duration")
@@ -102,7 +102,7 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
         try:
             document |= randomness(resolve_text(link))
         except StudyError:
-            Study(**document)  # raises, too, with everything that is wrong
+            Study(**document)  # also raises StudyError, and reports all errors at once
             raise
     wanted = use_named(use)
     if use != "bulk":
@@ -115,9 +115,9 @@ def compare_command(  # noqa: PLR0913, PLR0917  one argument per option
 
 
 def _used(document: dict[str, Any], use: Use) -> dict[str, Any]:
-    """Return the study with the applications of a use instead of its flows."""
+    """Return the study's document with the application flows of a use, such as `video`."""
     if "application" in document:
-        msg = "--bytes and --use both define the traffic of the flows; give only one of them"
+        msg = "--bytes and --use both define the traffic of the flows; give only one of the two"
         raise click.UsageError(msg)
     kept = {key: value for key, value in document.items() if key not in {"flows", "direction"}}
     flow = {"count": document["flows"]}
@@ -142,7 +142,7 @@ def _flows_of(document: dict[str, Any]) -> int:
 
 def _print(study: Study, results: Results, goal: str, output_format: str) -> None:
     if results.flows().is_empty():
-        return  # every run failed, as the error that follows says
+        return  # every run failed, which the error message that follows reports
     answers = results.answers(goal)
     answer = answers.settings[0]
     if output_format != "table":

@@ -27,15 +27,15 @@ _LEAST_WIDTH, _MOST_WIDTH = 40, 80
     metavar="NUMBER",
     type=int,
     multiple=True,
-    help="Run only this case. Repeat this option for several cases.",
+    help="Run only the test case with this number. Repeat this option for several cases.",
 )
 @format_option
 def conform_command(algorithm: str, cases: tuple[int, ...], output_format: str) -> int:
     """Run BBR's test cases on ALGORITHM: bbr3, or a file such as ./my_bbr.c.
 
-    The cases are defined in draft-ietf-ccwg-bbr. For each case, print the checks with their
-    findings, and the phases of the last run with their start times in seconds. A file reports its
-    phases under the names that bbr3 uses. Exit with status 1 if a case fails.
+    draft-ietf-ccwg-bbr defines the cases. For each case, the command prints the outcome of each
+    check, and the phases of the last run with their start times in seconds. An algorithm in a file
+    must name its phases as bbr3 does. The exit status is 1 if a case fails.
     """
     outcomes = []
     for outcome in run_cases(algorithm, cases):

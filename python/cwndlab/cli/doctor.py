@@ -1,4 +1,4 @@
-"""`cwndlab doctor`: check this machine and print a remedy for each fault."""
+"""`cwndlab doctor`: check which features work on this machine; print a remedy for each fault."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WINDOWS = 1_000_000  # that the algorithm takes
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """The outcome of one check."""
+    """The outcome of one check of this machine."""
 
     name: str
     state: ExaminedState
@@ -42,7 +42,7 @@ class Examined:
 
 
 def checks() -> list[Examined]:
-    """Run all checks and return their outcomes."""
+    """Run all checks of this machine and return their outcomes."""
     return [
         _python(),
         _core(),
@@ -72,36 +72,36 @@ def _core() -> Examined:
 
 
 def _confinement() -> Examined:
-    """Check that the kernel can confine users' own algorithms."""
+    """Check whether the kernel can confine the processes that run users' own algorithms."""
     name = "own algorithms"
     missing = [each for each, is_there in core.module().protections() if not is_there]
     if not missing:
         return Examined(name, "ok", "run in a process that cannot open files or connections")
-    found = f"this kernel has no {' and no '.join(missing)}: own algorithms could open files"
+    found = f"this kernel has no {' and no '.join(missing)}: your own algorithms could open files"
     return Examined(name, "optional", found, "run only code that you have read")
 
 
 def _testbed() -> list[Examined]:
-    """Check that runs on the kernel and shells behind links are possible."""
+    """Check whether `run --backend kernel` and `shell` can emulate links on this machine."""
     name = "runs on the kernel"
     found = [Examined(name, "optional", what, remedy) for what, remedy in obstacles_to_runs()]
     return found or [Examined(name, "ok", "cwndlab run --backend kernel, shell, validate")]
 
 
 def _machines() -> list[Examined]:
-    """Check whether stock kernels can run in virtual machines, and list those that were added."""
+    """Check whether stock kernels can run in virtual machines, and list the added kernels."""
     name = "virtual machines"
     missing = [Examined(name, "optional", *each) for each in obstacles_to_machines()]
     if missing:
         return missing
     releases = ", ".join(each.release for each in kernels())
     if not releases:
-        return [Examined(name, "optional", "no kernel was added", "cwndlab kernel add 6.1")]
+        return [Examined(name, "optional", "no kernel has been added", "cwndlab kernel add 6.1")]
     return [Examined(name, "ok", f"cwndlab run --backend vm, with Linux {releases}")]
 
 
 def _kernel() -> list[Examined]:
-    """Check that cwndlab's algorithms can be loaded into this kernel, by loading one."""
+    """Check that the kernel accepts cwndlab's algorithms, by loading one of them."""
     kernel = this_kernel()
     has = f"Linux {kernel.release} has {', '.join(kernel.own)}" if kernel.own else "no Linux"
     loadable = sorted(kernel.modules - kernel.available)
@@ -132,7 +132,7 @@ def _try_loading() -> Examined:
 def _folder() -> Examined:
     if os.access(Path.cwd(), os.W_OK):
         return Examined("results folder", "ok", str(Path("results")))
-    remedy = "change to a folder that you own, or name a folder with --results"
+    remedy = "change to a folder in which you may write, or name a folder with --results"
     return Examined("results folder", "missing", f"{Path.cwd()} is not writable", remedy)
 
 
@@ -153,7 +153,7 @@ def _package(name: str, purpose: str) -> Examined:
 @click.command("doctor")
 @format_option
 def doctor_command(output_format: str) -> int:
-    """Check which parts work on this machine, and how to fix the others."""
+    """Check which features work on this machine, and print how to enable the others."""
     found = checks()
     rows: list[dict[str, Any]] = [
         {

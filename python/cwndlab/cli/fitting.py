@@ -1,4 +1,4 @@
-"""`cwndlab link fit`: infer the link from a measurement, and predict other algorithms on it."""
+"""`cwndlab link fit`: infer a link from a measurement, and predict how other algorithms perform."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ _HARDLY_KNOWN = 0.3
     "runs",
     metavar="KEY",
     multiple=True,
-    help="Key of the run to fit; required if RESULTS has several runs. Repeat this option for "
-    "several runs on the same path.",
+    help="Key of the run to which links are fitted; required if RESULTS contains several runs. "
+    "Repeat this option for several runs over the same path.",
 )
 @click.option(
     "--family",
     type=click.Choice(KINDS),
     default="any",
     show_default=True,
-    help="Kind of links to consider.",
+    help="Kind of link to consider.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
     default=Path("fitted.toml"),
     show_default=True,
-    help="File to which the links are written, for `cwndlab advise --users`.",
+    help="File to which the inferred links are written, for `cwndlab advise --users`.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Random seed.")
 @jobs_option
@@ -73,20 +73,22 @@ def fit_command(  # noqa: PLR0913, PLR0917  one argument per option
 ) -> None:
     """Infer the link from a measurement with one algorithm.
 
-    RESULTS is a folder of results, or a file with one flow: JSON of iperf3 or a log of ss -tin.
+    RESULTS is a folder of results, or a file with one flow: the JSON output of iperf3, or a log of
+    ss -tin.
 
     \b
       cwndlab import measured --pattern "{algorithm}.json"
       cwndlab link fit results/measured
       cwndlab advise --users fitted.toml
 
-    The answer is a distribution over links: wires with bursts of loss and a rate that varies, wires
-    with a policer, with queue management or with competing flows, cells, and Wi-Fi. The output
-    shows the probability of each kind, and each parameter of the most probable kind with its 90 %
-    interval and the share of the uncertainty that the measurement removes. If no such link explains
-    the measurement, a warning is printed and the intervals are widened. The last command above
-    decides between algorithms that were not measured.
-    """  # noqa: D301  click's mark of lines that stay as they are
+    The result is a probability distribution over links of several kinds: wired links with bursts
+    of loss and a varying rate; wired links with a policer, with active queue management or with
+    competing flows; cellular links; and Wi-Fi. The output shows the probability of each kind of
+    link. It also shows each parameter of the most probable kind, with its 90 % interval and the
+    share of the uncertainty that the measurement removes. If no link of these kinds explains the
+    measurement, the command prints a warning and widens the intervals. The last command above
+    recommends an algorithm, which need not have been measured.
+    """  # noqa: D301  \b marks lines that click must not rewrap
     found = fitted(results, runs, family, seed, jobs)
     write_links(found, f"Links fitted to {results}", out)
     predictions = found.predict(CANDIDATES)
@@ -99,14 +101,14 @@ def fit_command(  # noqa: PLR0913, PLR0917  one argument per option
     say_fit(found, output_format)
     print_rows([_prediction_line(each) for each in predictions], output_format)
     say("", *_next(found))
-    say(f"  {command_line('cwndlab', 'advise', '--users', out)} decides between them")
+    say(f"  {command_line('cwndlab', 'advise', '--users', out)} recommends an algorithm")
 
 
 def fitted(results: Path, runs: tuple[str, ...], family: str, seed: int, jobs: int | None) -> Fit:
-    """Fit links to measured runs, and print a line of progress.
+    """Fit links to measured runs, and show the progress of the simulations.
 
     Raises:
-        MeasurementError: the runs do not determine their link, or no link comes near them.
+        MeasurementError: the runs do not determine a link, or no simulated link resembles them.
     """
     total = points_to_simulate(measured_flows(results, runs or None), family)
     with reporter("simulations", total, 0) as progress:
@@ -122,21 +124,22 @@ def fitted(results: Path, runs: tuple[str, ...], family: str, seed: int, jobs: i
         )
     if found.check.is_refused:
         msg = (
-            f"{results}: no link of the families comes near this measurement: {found.check.worst} "
-            f"is {_side(found)} than on all these links; measure again, and check the measurement "
-            "for two networks, a proxy or a pause"
+            f"{results}: no simulated link resembles this measurement: {found.check.worst} is "
+            f"{_side(found)} than on all simulated links; measure again, and make sure that the "
+            "measurement contains no change of network, no proxy and no pause"
         )
         raise MeasurementError(msg)
     return found
 
 
 def fitted_users(measurements: Path, jobs: int | None, output_format: str) -> tuple[Path, str]:
-    """Fit measurements; return the file of users and the algorithm that was measured.
+    """Fit links to measurements; return the file of these links and the measured algorithm.
 
-    The fit is printed only if the output is a table: other formats contain only the decision.
+    The fit is printed only if the output format is "table": other formats contain only the
+    decision.
 
     Raises:
-        MeasurementError: no measurement determines its path.
+        MeasurementError: no measurement determines the link of its path.
     """
     out = Path(f"fitted-{measurements.resolve().stem}.toml")
     if not measurements.is_file() or len(large_flows(flows := flows_of_file(measurements))) == 1:
@@ -146,7 +149,8 @@ def fitted_users(measurements: Path, jobs: int | None, output_format: str) -> tu
         write_links(found, f"Links fitted to {measurements}", out)
         return out, found.flows[0].algorithm
     click.echo(
-        f"{measurements}: {len(flows):,} connections; fitting links to their classes", err=True
+        f"{measurements}: {len(flows):,} connections; fitting links to each class of connections",
+        err=True,
     )
     clients = fit_clients(measurements, jobs=jobs)
     for each, fit_of_class in clients if output_format == "table" else ():
@@ -161,14 +165,14 @@ def fitted_users(measurements: Path, jobs: int | None, output_format: str) -> tu
         path.write_text(write_toml(document), encoding="utf-8")
     if output_format == "table":
         say(
-            f"Weights by connections are in {out}, weights by bytes in {out.stem}-by-bytes.toml.",
+            f"{out} weights the links by connections, {out.stem}-by-bytes.toml by bytes.",
             "",
         )
     return out, clients[0][0].flow.algorithm
 
 
 def write_links(found: Fit, heading: str, out: Path) -> None:
-    """Write links drawn from a fit as a file of users."""
+    """Draw links at random from a fit, and write them to a file for `advise --users`."""
     links = population(found.draw(_LINKS), heading, found.duration_s, found.check.widening)
     out.write_text(write_toml(links), encoding="utf-8")
 
@@ -183,15 +187,15 @@ def say_fit(found: Fit, output_format: str) -> None:
     say("")
     for each in estimates:
         if each.known < _HARDLY_KNOWN:
-            say(f"! The measurement says little about: {each.parameter.title.lower()}.")
+            say(f"! The measurement hardly determines the {each.parameter.title.lower()}.")
     if check.is_explained:
-        say(prose(f"Such links explain the measurement (p = {check.probability:.2f})."), "")
+        say(prose(f"These links explain the measurement (p = {check.probability:.2f})."), "")
     else:
         say(
             prose(
-                f"! Such links do not explain the measurement: {check.worst} is {_side(found)} "
-                f"than on such links (p = {check.probability:.2f}). All intervals and the links in "
-                f"the file are widened by a factor of {check.widening:.2g}."
+                f"! These links do not explain the measurement: {check.worst} is {_side(found)} "
+                f"than on these links (p = {check.probability:.2f}). All intervals, and the spread "
+                f"of the links in the file, are widened by a factor of {check.widening:.2g}."
             ),
             "",
         )
@@ -202,7 +206,7 @@ def _side(found: Fit) -> str:
 
 
 def _next(found: Fit) -> list[str]:
-    """Return lines that describe the most useful next measurement."""
+    """Return lines with the most useful next measurement, or none if no measurement is worth it."""
     measured = {flow.algorithm for flow in found.flows}
     base = float(found.flows[0].row["rtt_base_ms"])
     best = next_measurement(found.outcomes(CANDIDATES), base, measured)
@@ -211,7 +215,7 @@ def _next(found: Fit) -> list[str]:
     before, after = 100 * best.regret, 100 * best.regret_after
     return [
         f"  {best.command()}",
-        f"  would lower the expected loss of a decision from {before:.2g} to {after:.2g} %",
+        f"  would lower the expected loss of a recommendation from {before:.2g} to {after:.2g} %",
     ]
 
 

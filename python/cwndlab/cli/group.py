@@ -1,4 +1,4 @@
-"""The list of commands, in sections; the code of a command is loaded when it is called."""
+"""List of all commands, in sections; a command's code is loaded only when the command is called."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CommandEntry:
-    """A command: the module that defines it, and the first sentence of its help."""
+    """A command, with the module that defines it and the first sentence of its help."""
 
     module: str
     name: str
@@ -41,7 +41,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "play": CommandEntry(
             "cwndlab.cli.play",
             "play_command",
-            "Open the simulator in a browser: move sliders, see curves.",
+            "Open the simulator in a browser, with sliders and live charts.",
         ),
     },
     "Studies": {
@@ -63,7 +63,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "pack": CommandEntry(
             "cwndlab.cli.packing",
             "pack_command",
-            "Pack RESULTS into one archive that others can check.",
+            "Pack RESULTS into one archive that other people can check.",
         ),
         "import": CommandEntry(
             "cwndlab.cli.importing",
@@ -78,14 +78,14 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "reproduce": CommandEntry(
             "cwndlab.cli.reproduce",
             "reproduce_command",
-            "Run a published study again and judge its claims.",
+            "Repeat a published study and judge its claims.",
         ),
     },
     "Measurements on real networks": {
         "plan": CommandEntry(
             "cwndlab.cli.plan",
             "plan_command",
-            "Estimate the runs, hours and gigabytes that a live campaign of STUDY needs.",
+            "Estimate the runs, hours and gigabytes that a live measurement of STUDY needs.",
         ),
         "serve": CommandEntry(
             "cwndlab.cli.serve",
@@ -95,7 +95,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "preflight": CommandEntry(
             "cwndlab.cli.live",
             "preflight_command",
-            "Check both ends and the path before a campaign.",
+            "Check both ends and the path before a live measurement.",
         ),
         "live": CommandEntry(
             "cwndlab.cli.live",
@@ -105,7 +105,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "trial": CommandEntry(
             "cwndlab.cli.trial",
             "trial_command",
-            "Test advice safely on a real network, and judge the result.",
+            "Test a recommendation safely on a real network, and judge it.",
         ),
         "ledger": CommandEntry(
             "cwndlab.cli.ledger",
@@ -122,7 +122,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "shell": CommandEntry(
             "cwndlab.cli.shell",
             "shell_command",
-            "Run COMMAND behind a link: a browser, curl, a whole shell.",
+            "Run COMMAND, such as a browser or a shell, behind an emulated link.",
         ),
         "validate": CommandEntry(
             "cwndlab.cli.validate",
@@ -137,7 +137,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "doctor": CommandEntry(
             "cwndlab.cli.doctor",
             "doctor_command",
-            "Check which parts work on this machine, and how to fix the others.",
+            "Check which features work on this machine, and print how to enable the others.",
         ),
     },
     "Parts of a study": {
@@ -159,24 +159,24 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "host": CommandEntry(
             "cwndlab.cli.profiles",
             "host_group",
-            "List and show hosts: the devices and queues between sockets and link.",
+            "List host presets, which describe a computer's network device and its queue.",
         ),
         "stack": CommandEntry(
             "cwndlab.cli.profiles",
             "stack_group",
-            "List and show stack profiles: the behaviour of releases of TCP stacks.",
+            "List stack profiles, each of which describes a release of a TCP stack.",
         ),
         "schema": CommandEntry(
             "cwndlab.cli.profiles",
             "schema_command",
-            "Print the JSON Schema of study files or user files, for editors.",
+            "Print the JSON Schema of study files or users files, for editors.",
         ),
     },
 }
 
 
 class SectionedGroup(click.Group):
-    """The commands of `SECTIONS`; listing them does not import them."""
+    """A click group with the commands of `SECTIONS`, which it can list without importing them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands in the order of the sections."""

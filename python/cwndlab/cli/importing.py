@@ -1,4 +1,4 @@
-"""`cwndlab import`: convert measurements made with other tools to results."""
+"""`cwndlab import`: convert measurements that were made with other tools into results."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _MOST_TOLD = 5
     "--pattern",
     metavar="PATTERN",
     required=True,
-    help='Pattern of the file names: "{algorithm}_{direction}_{repetition}.json".',
+    help='Pattern of the file names, such as "{algorithm}_{direction}_{repetition}.json".',
 )
 @click.option(
     "--warm-up",
     metavar="TIME",
     default="0 s",
     show_default=True,
-    help="Time at the beginning of each flow that the statistics leave out.",
+    help="Time at the beginning of each flow that the statistics ignore.",
 )
 @results_option
 @format_option
@@ -46,9 +46,10 @@ def import_command(
 ) -> None:
     """Import the measurements in FOLDER as results.
 
-    FOLDER may contain JSON of iperf3, logs of ss -tin, pcap and pcapng, Web100 and other CSV.
-    Fields of --pattern in braces become factors. Runs with the same {repetition} belong together,
-    {side} (client, server) joins the files of both ends of a transfer, {} matches anything.
+    FOLDER may contain JSON output of iperf3, logs of ss -tin, packet captures (pcap, pcapng), and
+    Web100 or other CSV files. The fields of --pattern in braces become the factors by which runs
+    are compared. Runs with the same {repetition} are compared as a pair. Files that differ only in
+    {side} (client, server) describe the two ends of one transfer. {} matches any text.
     """
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", folder.resolve().name).strip("-._") or "import"
     request = ImportRequest(
@@ -71,11 +72,11 @@ def import_command(
 
 
 def _say_left_out(summary: ImportSummary) -> None:
-    """Print which files were left out of the results, and why."""
+    """Print which files are not in the results, and the reason for each file."""
     if not summary.left_out:
         return
     lines = [f"left out {plural(len(summary.left_out), 'file')}:"]
     lines += [f"  {sentence}" for sentence in summary.left_out[:_MOST_TOLD]]
     if (more := len(summary.left_out) - _MOST_TOLD) > 0:
-        lines.append(f"  and {more:,} more, in {summary.folder / IMPORT_FILE}")
+        lines.append(f"  and {more:,} more; {summary.folder / IMPORT_FILE} lists all of them")
     click.echo("\n".join(lines), err=True)

@@ -1,9 +1,9 @@
 """Make sure that Ctrl-C ends the command, even if a library swallows the exception.
 
-Python raises `KeyboardInterrupt` wherever the main thread happens to be, even in a callback of
-compiled code. Some compiled code clears the exception (pydantic-core, when it looks for attributes
-of a value) or replaces it with another exception (Matplotlib's converters, Polars' casts). If an
-`Interruption` is destroyed before it has reached the command line, it is raised again.
+Python raises `KeyboardInterrupt` at the point that the main thread has reached, even in a callback
+of compiled code. Some compiled code clears the exception (pydantic-core, when it looks for
+attributes of a value) or replaces it with another exception (Matplotlib's converters, Polars'
+casts). If an `Interruption` is destroyed before `cwndlab.cli.run` catches it, it is raised again.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _is_asked = False
 
 
 class Interruption(KeyboardInterrupt):
-    """The user's Ctrl-C, on its way up to the command line."""
+    """The exception that the user's Ctrl-C raises, and that `cwndlab.cli.run` must catch."""
 
     def __del__(self) -> None:
         if _is_listening:
-            # Raise it later: an exception cannot leave a destructor.
+            # An exception cannot leave a destructor: a timer raises it again.
             signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
 
 
@@ -41,7 +41,7 @@ def listen() -> None:
 
 
 def arrived() -> None:
-    """Stop raising `Interruption`: the command is ending, and another Ctrl-C ends the process."""
+    """Stop raising `Interruption`: from now on, another Ctrl-C ends the process."""
     global _is_listening  # noqa: PLW0603  a process has one SIGINT, too
     if _is_listening:
         _is_listening = False

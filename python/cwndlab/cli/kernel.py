@@ -1,4 +1,4 @@
-"""`cwndlab kernel`: manage the stock kernels that `--backend vm` can run."""
+"""`cwndlab kernel`: manage the stock kernels that `--backend vm` runs in virtual machines."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from cwndlab.cli.output import format_option, print_rows
 def kernel_group() -> None:
     """Manage stock Linux kernels for virtual machines.
 
-    Kernels are downloaded and unpacked into the cache ($XDG_CACHE_HOME, or ~/.cache), but never
-    installed. `cwndlab run --backend vm` runs them.
+    cwndlab downloads and unpacks kernels into the cache folder ($XDG_CACHE_HOME, or ~/.cache); it
+    never installs them. `cwndlab run --backend vm` runs a study on such a kernel.
     """
 
 
 @kernel_group.command("list")
 @format_option
 def _list(output_format: str) -> None:
-    """List the added kernels."""
+    """List the kernels that have been added."""
     found = kernels()
     if not found and output_format == "table":
-        click.echo("no kernel yet; run: cwndlab kernel add 6.1", err=True)
+        click.echo("no kernel has been added; run: cwndlab kernel add 6.1", err=True)
         return
     rows = ({"kernel": k.release, "algorithms": ", ".join(k.algorithms)} for k in found)
     print_rows(rows, output_format)
@@ -34,7 +34,7 @@ def _list(output_format: str) -> None:
 @kernel_group.command("add")
 @click.argument("version", metavar="VERSION|FILE.deb")
 def _add(version: str) -> None:
-    """Add a kernel: a release from apt, such as 6.1, or a package file."""
+    """Add a kernel: a release to download with apt, such as 6.1, or a Debian package file."""
     is_file = version.endswith(".deb")
     if not is_file:
         click.echo(f"downloading Linux {version}, about 70 to 110 MB", err=True)
@@ -45,7 +45,7 @@ def _add(version: str) -> None:
 @kernel_group.command("remove")
 @click.argument("release")
 def _remove(release: str) -> None:
-    """Remove a kernel, and the snapshot that starts it quickly."""
+    """Remove a kernel, and the snapshot from which its virtual machine starts quickly."""
     kernel = find_kernel(release)
     remove_kernel(kernel.release)
     click.echo(f"removed Linux {kernel.release}")

@@ -16,14 +16,15 @@ from cwndlab.judge.ledger import ledger_of_user, merge, read_ledger, reliability
 @click.option(
     "--ledger",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Ledger to show.  [default: the user's own ledger]",
+    help="File of the ledger to show.  [default: the user's own ledger]",
 )
 @format_option
 def ledger_command(others: tuple[Path, ...], ledger: Path | None, output_format: str) -> None:
     """Show how often the predictions in a ledger came true.
 
-    Each FILE is another ledger, whose entries are first added to this ledger. `cwndlab trial
-    verdict` adds predictions. A ledger is a file of JSON lines that can be published.
+    A ledger is a file of JSON lines, which you can publish. It lists predictions that were tested
+    on real networks; `cwndlab trial verdict` adds them. Each FILE is another ledger, whose entries
+    are added to the shown ledger first.
     """
     path = ledger or ledger_of_user()
     for other in others:

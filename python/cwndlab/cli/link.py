@@ -1,4 +1,4 @@
-"""`cwndlab link`: list presets, describe, export and record links."""
+"""`cwndlab link`: list link presets; show, export, record and fit links."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ link_group.add_command(fit_command)
 @link_group.command("list")
 @format_option
 def link_list(output_format: str) -> None:
-    """List the presets."""
+    """List the link presets."""
     print_rows(
         [{"name": name, "title": load_preset(name, Path()).title} for name in presets()],
         output_format,
@@ -50,26 +50,26 @@ def link_list(output_format: str) -> None:
 
 @link_group.command("show")
 @click.argument("spec", metavar="LINK")
-@click.option("--plot", is_flag=True, help="Plot the link under a source that always sends.")
+@click.option("--plot", is_flag=True, help="Plot the link while a source saturates it.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
     default=Path("link.svg"),
     show_default=True,
-    help="File that --plot writes: SVG, PDF or PNG, by its extension.",
+    help="SVG, PDF or PNG file that --plot writes.",
 )
 @click.option(
     "--duration",
     metavar="TIME",
     default="60 s",
     show_default=True,
-    help="Simulated time of the plot.",
+    help="Simulated time that the plot shows.",
 )
 @format_option
 def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration: str) -> None:
-    """Show LINK with every default filled in.
+    """Show all properties of LINK, including the default values of keys that it omits.
 
-    LINK is a preset, trace:FILE, a TOML file, or keys in one line.
+    LINK is a preset, trace:FILE, a TOML file, or "KEY=VALUE,KEY=VALUE".
     """
     if plot:
         from cwndlab.figures.link import plot_link  # noqa: PLC0415  slow to load
@@ -84,7 +84,10 @@ def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration:
 @link_group.command("export")
 @click.argument("spec", metavar="LINK")
 @click.option(
-    "--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="Trace file."
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    help="Trace file to write.",
 )
 @click.option(
     "--duration",
@@ -95,7 +98,10 @@ def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration:
 )
 @direction_option
 @click.option(
-    "--user", default=1, show_default=True, help="User of a shared medium, counted from 1."
+    "--user",
+    default=1,
+    show_default=True,
+    help="Number of the user, from 1, if several users share the medium.",
 )
 def link_export(spec: str, out: Path, duration: str, direction: str, user: int) -> None:
     """Write the delivery opportunities of LINK as a Mahimahi trace."""
@@ -112,10 +118,14 @@ def link_export(spec: str, out: Path, duration: str, direction: str, user: int) 
     metavar="TIME",
     default="60 s",
     show_default=True,
-    help="Recording time for each direction.",
+    help="Recording time in each direction.",
 )
 @click.option(
-    "--most", metavar="RATE", default="500 Mbit/s", show_default=True, help="Highest sending rate."
+    "--most",
+    metavar="RATE",
+    default="500 Mbit/s",
+    show_default=True,
+    help="Highest rate at which to send.",
 )
 @click.option(
     "--out",
@@ -123,13 +133,15 @@ def link_export(spec: str, out: Path, duration: str, direction: str, user: int) 
     default=Path("recorded"),
     show_default=True,
     metavar="NAME",
-    help="Name of the link NAME.toml and its traces NAME-downlink.trace and NAME-uplink.trace.",
+    help="Path of the files to write: NAME.toml describes the link, NAME-downlink.trace and "
+    "NAME-uplink.trace are its traces.",
 )
 @format_option
 def link_record(address: Address, duration: str, most: str, out: Path, output_format: str) -> None:
     """Saturate a real link and record the packets that it delivers.
 
-    The server runs `cwndlab serve`. Simulator and kernel can both use the recorded trace.
+    The server must run `cwndlab serve`. You can use the recorded traces in the simulator and on the
+    kernel.
     """
     with Session(address) as session:
         for ahead in session.turn():
@@ -152,8 +164,8 @@ def link_record(address: Address, duration: str, most: str, out: Path, output_fo
     for recorded in recording.directions:
         if not recorded.was_full:
             name = recorded.direction.title
-            say(f"! the {name} was never saturated: it is faster than the sender; raise --most")
+            say(f"! the {name} was never saturated: it is faster than --most; increase --most")
     say(
         "",
-        f"  {command_line('cwndlab', 'compare', '--link', paths[-1])} compares algorithms over it",
+        f"  {command_line('cwndlab', 'compare', '--link', paths[-1])} compares algorithms on it",
     )

@@ -1,4 +1,4 @@
-"""`cwndlab preflight` and `live`: studies on a real network, between two machines."""
+"""`cwndlab preflight` and `live`: measure studies on a real network between two machines."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 @click.option(
     "--udp",
     metavar="RATE",
-    help="Also measure loss and jitter of datagrams at this rate, such as 2 Mbit/s.",
+    help="Also measure loss and jitter of UDP datagrams at this rate, such as 2 Mbit/s.",
 )
 @trust_option
 @format_option
 def preflight_command(
     study: Path | None, address: Address, udp: str | None, output_format: str, *, is_trusting: bool
 ) -> int:
-    """Check both ends and the path before a campaign.
+    """Check both ends and the path before a live measurement.
 
-    With STUDY, also check that both ends can run the study.
+    If STUDY is given, also check that both ends can run the study.
     """
     senders = []
     if study is not None:
@@ -67,7 +67,7 @@ def preflight_command(
     "--status",
     "is_status",
     is_flag=True,
-    help="Show which runs are done and which are missing, without measuring.",
+    help="Show which runs are finished and which are missing, without measuring.",
 )
 @click.option("--quick", "is_quick", is_flag=True, help="Use the short version of the study.")
 @results_option
@@ -83,7 +83,7 @@ def live_command(
 ) -> None:
     """Measure STUDY between this machine and a server.
 
-    This machine is the client; `cwndlab serve` runs on the server. This command is equivalent to
+    This machine is the client; the server must run `cwndlab serve`. This command is equivalent to
     `cwndlab run --backend live`.
     """
     loaded = load_study(study, is_trusting=is_trusting, is_quick=is_quick, is_live=True)

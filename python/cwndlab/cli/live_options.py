@@ -20,24 +20,30 @@ if TYPE_CHECKING:
     from cwndlab.backends.live import RealNetwork
     from cwndlab.study.definition import StudyDefinition
 
-token_option = secret_option("token", "File with the server's secret.")
+token_option = secret_option("token", "File with the secret token of the measurement server.")
 fingerprint_option = click.option(
     "--fingerprint",
     metavar="SHA256:...",
-    help="Fingerprint that `cwndlab serve` prints. By default, the first fingerprint seen is "
-    "remembered.",
+    help="Fingerprint of the server's certificate, which `cwndlab serve` prints. By default, the "
+    "client remembers the fingerprint of the first connection and expects it from then on.",
 )
 _LIVE_OPTIONS = (
-    click.option("--server", metavar="HOST", help="HOST or HOST:PORT, where `cwndlab serve` runs."),
+    click.option(
+        "--server",
+        metavar="HOST",
+        help="Measurement server, as HOST or HOST:PORT, which runs `cwndlab serve`.",
+    ),
     token_option,
     fingerprint_option,
     click.option(
         "--via",
         type=click.Choice(["iperf3"]),
-        help="Measure against a plain `iperf3 --server` on HOST, without a token.",
+        help="Measure against `iperf3 --server` on HOST, which needs no token.",
     ),
     click.option(
-        "--place", metavar="NAME", help="Place of this machine, if the study has several places."
+        "--place",
+        metavar="NAME",
+        help="Measure only the runs for this place, if the study lists several places.",
     ),
     click.option(
         "--label",
@@ -49,14 +55,14 @@ _LIVE_OPTIONS = (
     click.option(
         "--radio-log",
         type=click.Path(path_type=Path),
-        help="CSV log of radio readings that another program writes.",
+        help="CSV log of radio measurements, which another program writes meanwhile.",
     ),
     click.option(
         "--outage",
         metavar="TIME",
         default="3 s",
         show_default=True,
-        help="Flag an outage after this time without data.",
+        help="Mark a run as disturbed by an outage if no data arrives for this time.",
     ),
     click.option(
         "--retries",
@@ -64,7 +70,7 @@ _LIVE_OPTIONS = (
         type=click.IntRange(min=0),
         default=0,
         show_default=True,
-        help="Repeat a run that an outage disturbed up to this number of times.",
+        help="Repeat a run that an outage disturbed, at most this number of times.",
     ),
     click.option(
         "--patience",
@@ -77,19 +83,19 @@ _LIVE_OPTIONS = (
         "--no-wait",
         "is_impatient",
         is_flag=True,
-        help="Exit instead of waiting for a period of the day that the study defines.",
+        help="Exit instead of waiting for the next time of day at which the study measures.",
     ),
     click.option(
         "--through-proxy",
         "is_proxy_accepted",
         is_flag=True,
-        help="Measure even though a proxy makes comparisons meaningless.",
+        help="Measure even if a proxy splits the path, although comparisons are then meaningless.",
     ),
 )
 
 
 def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that name the server; the command receives an `address`."""
+    """Add the options that name the server to a command, which receives them as `address`."""
 
     @functools.wraps(command)
     def with_address(
@@ -98,7 +104,7 @@ def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
         fingerprint: str | None,
         **values: Any,  # noqa: ANN401  of options
     ) -> object:
-        from cwndlab.measure.wire.address import Address  # noqa: PLC0415  others do without
+        from cwndlab.measure.wire.address import Address  # noqa: PLC0415  few commands need it
 
         address = Address.parse(server, read_token(token_file), fingerprint)
         return command(**values, address=address)
@@ -107,13 +113,13 @@ def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "--server",
         metavar="HOST",
         required=True,
-        help="HOST or HOST:PORT, where `cwndlab serve` runs.",
+        help="Measurement server, as HOST or HOST:PORT, which runs `cwndlab serve`.",
     )
     return server_option(token_option(fingerprint_option(with_address)))
 
 
 def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of a real network, passed to the command as `LiveOptions`."""
+    """Add the options for a real network to a command, which receives them as `LiveOptions`."""
 
     @functools.wraps(command)
     def with_live(**values: Any) -> object:  # noqa: ANN401  of options
@@ -143,22 +149,22 @@ class LiveOptions:
     is_proxy_accepted: bool
 
     def default_folder(self, study: StudyDefinition, *, is_quick: bool) -> Path:
-        """Return the default folder for results."""
+        """Return the folder for results if the user names none."""
         folder = default_folder(study, "live")
         via = f"-{self.via}" if self.via else ""
         quick = "-quick" if is_quick and study.model.quick else ""
         return folder.with_name(f"{folder.name}{via}{quick}")
 
     def backend(self) -> RealNetwork:
-        """Return the backend that the options describe.
+        """Return the backend that measures a real network with these options.
 
         Raises:
-            UsageError: no server is given.
+            UsageError: the option --server is missing.
         """
         if self.server is None:
-            msg = "name the server with --server HOST"
+            msg = "name the measurement server with --server HOST"
             raise click.UsageError(msg)
-        from cwndlab.backends.live import RealNetwork  # noqa: PLC0415  other backends do without
+        from cwndlab.backends.live import RealNetwork  # noqa: PLC0415  no other backend needs it
         from cwndlab.measure.iperf3 import Iperf3  # noqa: PLC0415  as above
         from cwndlab.measure.machine.radio import RadioLog  # noqa: PLC0415  as above
         from cwndlab.measure.wire.address import Address  # noqa: PLC0415  as above

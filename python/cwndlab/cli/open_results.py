@@ -20,9 +20,11 @@ PAGE = Path(__file__).parents[1] / "data" / "page"
     "--port",
     type=click.IntRange(0, 65535),
     default=0,
-    help="Port on this machine; 0 takes any free port.",
+    help="Port of the page on this machine; 0 chooses any free port.",
 )
-@click.option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
+@click.option(
+    "--no-browser", is_flag=True, help="Print the page's address without opening a browser."
+)
 def open_command(results: tuple[Path, ...], port: int, *, no_browser: bool) -> None:
     """Show RESULTS in a browser, including studies that are still running.
 
@@ -30,10 +32,11 @@ def open_command(results: tuple[Path, ...], port: int, *, no_browser: bool) -> N
       cwndlab open
       cwndlab open results/lte-typical ~/measurements
 
-    RESULTS are folders of results, or folders that contain folders of results; the default is
-    `results`. Only this machine can open the page; the printed address contains a secret token. The
-    page shows progress, answers, reports and runs, overlays two studies, and can start new studies.
-    """  # noqa: D301  click's mark of lines that stay as they are
+    RESULTS are folders of results, or folders that contain several folders of results; the default
+    is `results`. Only this machine can open the page; the printed address contains a secret token.
+    The page shows progress, recommendations, reports and runs, plots two studies in one chart, and
+    can start new studies.
+    """  # noqa: D301  \b marks lines that click must not rewrap
     from cwndlab.viewer.memory import give_freed_memory_back  # noqa: PLC0415  as below
     from cwndlab.viewer.server import FILES, ResultsServer  # noqa: PLC0415  slow to load
 
@@ -42,15 +45,15 @@ def open_command(results: tuple[Path, ...], port: int, *, no_browser: bool) -> N
     places = results or (RESULTS_FOLDER,)
     for place in places:
         if results and not place.is_dir():
-            msg = f"{place}: there is no such folder; name a folder that contains results"
+            msg = f"{place}: this folder does not exist; name a folder that contains results"
             raise CwndlabError(msg)
     if not all((PAGE / name).exists() for name, _ in FILES.values()):
-        msg = "the page has not been built here; `make page` in a clone of cwndlab builds it"
+        msg = "this installation lacks the page; build it with `make page` in a clone of cwndlab"
         raise CwndlabError(msg)
     try:
         server = ResultsServer(places, PAGE, port)
     except OSError as error:
-        msg = f"--port {port}: {error.strerror}; choose another port, or leave out --port"
+        msg = f"--port {port}: {error.strerror}; choose another port, or omit --port"
         raise CwndlabError(msg) from None
     with server:
         say(f"the results are at {server.access.address} (Ctrl-C to stop)")
@@ -60,4 +63,4 @@ def open_command(results: tuple[Path, ...], port: int, *, no_browser: bool) -> N
             server.serve_forever()
         finally:
             if stopped := server.started.end():
-                say(f"{plural(stopped, 'study')} stopped; `cwndlab run` continues them")
+                say(f"stopped {plural(stopped, 'study')}; `cwndlab run` can resume")

@@ -1,4 +1,4 @@
-"""Options shared by several commands."""
+"""Command-line options that several commands share."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ jobs_option = click.option(
     "--jobs",
     metavar="N",
     type=click.IntRange(min=1, max=1024),
-    help="Number of runs in parallel.  [default: one per core]",
+    help="Number of runs in parallel.  [default: one per processor core]",
 )
 executor_option = click.option(
     "--executor",
@@ -50,19 +50,19 @@ any_backend_option = click.option(
 kernel_option = click.option(
     "--kernel",
     metavar="RELEASE",
-    help="Kernel to run with --backend vm, such as 6.1.  [default: the newest kernel added]",
+    help="Linux release to run with --backend vm, such as 6.1.  [default: the newest added kernel]",
 )
 pcap_option = click.option(
     "--pcap",
     "is_captured",
     is_flag=True,
-    help="Save the packet headers of each run in its capture.pcap.",
+    help="Save the packet headers of each run in the file capture.pcap of the run's folder.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """The backend that the options select."""
+    """The options that select a backend, such as the simulator or a virtual machine."""
 
     backend: BackendName
     jobs: int | None = None
@@ -70,16 +70,17 @@ class Where:
     kernel: str | None = None
 
     def chosen(self) -> Backend:
-        """Return the backend.
+        """Return the backend that the options select.
 
         Raises:
-            CwndlabError: this machine lacks something that the backend needs; the message names it.
+            CwndlabError: this machine lacks something that the backend needs; the message names
+                the missing part.
         """
         return backend_of(self.backend, self.jobs, self.cluster, self.kernel)
 
     @property
     def options(self) -> list[str]:
-        """Return the options that select the same backend again."""
+        """Return the command-line options that select this backend."""
         return [
             *(["--backend", self.backend] if self.backend != "sim" else []),
             *(["--kernel", self.kernel] if self.kernel else []),

@@ -1,4 +1,4 @@
-"""Output of commands: tables for people, JSON and CSV for programs."""
+"""Print the output of commands: tables for people to read, JSON and CSV for programs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.console import RenderableType
 
-_WIDTH_OF_PIPES = 200  # nobody wraps there
+_WIDTH_OF_PIPES = 200  # columns; programs that read a pipe need no wrapped lines
 
 CommandAnswer = TypeVar("CommandAnswer")
 CommandArguments = ParamSpec("CommandArguments")
@@ -38,7 +38,7 @@ _format_option = click.option(
     type=click.Choice(["table", "json", "csv"]),
     default="table",
     show_default=True,
-    help="Format of the printed results.",
+    help="Format in which results are printed.",
 )
 
 
@@ -47,19 +47,19 @@ direction_option = click.option(
     type=click.Choice(["downlink", "uplink"]),
     default="downlink",
     show_default=True,
-    help="Direction of the data: downlink uses the link, uplink uses the reverse link.",
+    help="Direction in which data flows: downlink over the link, uplink over the reverse link.",
 )
 
 
 def format_option(
     command: Callable[CommandArguments, CommandAnswer],
 ) -> Callable[CommandArguments, CommandAnswer]:
-    """Add the option --format, common to all commands that print results."""
+    """Add the option --format to a command that prints results."""
     return functools.wraps(command)(_format_option(command))
 
 
 def console() -> Console:
-    """Return a console for standard output; it wraps lines only in a terminal."""
+    """Return a console for standard output, which wraps lines only in a terminal."""
     plain = Console(highlight=False)
     if plain.is_terminal:
         return plain
@@ -67,14 +67,14 @@ def console() -> Console:
 
 
 def say(*lines: RenderableType) -> None:
-    """Print lines for people; strings are printed unchanged."""
+    """Print lines for people to read, without wrapping strings."""
     to = console()
     for line in lines:
         to.print(Text(line) if isinstance(line, str) else line, soft_wrap=isinstance(line, str))
 
 
 def prose(text: str) -> RenderableType:
-    """Return a line, wrapped between words with a hanging indent if output is a terminal."""
+    """Return a line; in a terminal, wrap it between words with a hanging indent."""
     to = console()
     if not to.is_terminal or len(text) <= to.width:
         return text
@@ -93,7 +93,7 @@ def prose(text: str) -> RenderableType:
 
 
 def print_rows(rows: Iterable[Mapping[str, Any]], output_format: str) -> None:
-    """Print records with the same keys in one of the three formats."""
+    """Print records that have the same keys as a table, JSON or CSV."""
     if output_format == "json":
         click.echo(json.dumps(list(rows), indent=2, ensure_ascii=False))
     elif output_format == "csv":
@@ -109,7 +109,7 @@ def print_rows(rows: Iterable[Mapping[str, Any]], output_format: str) -> None:
 
 
 def print_frame(frame: pl.DataFrame, output_format: str) -> None:
-    """Print a table in the requested format."""
+    """Print a data frame as a table, JSON or CSV."""
     if output_format == "csv":
         _print_csv(frame.iter_rows(named=True))
     else:
@@ -117,17 +117,17 @@ def print_frame(frame: pl.DataFrame, output_format: str) -> None:
 
 
 def print_text(text: str) -> None:
-    """Print a string unchanged."""
+    """Print a string to standard output without wrapping or formatting it."""
     click.echo(text)
 
 
 def command_line(*parts: str | Path) -> str:
-    """Return a command, quoted for a shell."""
+    """Return the words of a command as one line, quoted for a shell."""
     return shlex.join(str(part) for part in parts)
 
 
 def _heading(name: str) -> str:
-    """Return a column's name with its unit spelt out: goodput_mbit_s becomes goodput Mbit/s."""
+    """Return the heading of a column: goodput_mbit_s becomes goodput Mbit/s."""
     for suffix, unit in (("_mbit_s", "Mbit/s"), ("_pct", "%"), ("_pkts", "packets")):
         if name.endswith(suffix):
             name = f"{name.removesuffix(suffix)} {unit}"
@@ -147,7 +147,7 @@ def _cell(value: object) -> str:
 
 
 def _print_csv(rows: Iterable[Mapping[str, Any]]) -> None:
-    """Print rows one by one, because all rows together may not fit into memory."""
+    """Print rows one by one, because the memory may not hold all rows at once."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
     for number, row in enumerate(rows):
         if number == 0:

@@ -1,4 +1,4 @@
-"""`cwndlab pack`: pack results into an archive for others."""
+"""`cwndlab pack`: pack results into an archive that other people can check."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ from cwndlab.packing import pack
     "--anonymous",
     "is_anonymous",
     is_flag=True,
-    help="Replace machines, addresses, cells and operators with numbers, and leave out captures.",
+    help="Replace the names of machines, addresses, radio cells and operators with numbers, and "
+    "omit packet captures.",
 )
 def pack_command(results: Path, out: Path | None, *, is_anonymous: bool) -> None:
-    """Pack RESULTS into one archive that others can check.
+    """Pack RESULTS into one archive that other people can check.
 
-    The archive contains the study, raw data, versions, report, methods, citations and the script of
-    each figure. Print the path of the archive.
+    The archive contains the study, the raw data, the versions of the software, the report, a
+    description of the methods, the citations, and a script for each figure. The command prints the
+    path of the archive.
     """
     beside = results if results.name else results.resolve()  # "." has no name
     archive = out or beside.parent / f"{results.resolve().name}.zip"

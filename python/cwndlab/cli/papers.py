@@ -1,4 +1,4 @@
-"""`cwndlab papers`, and the table of a paper's claims that `reproduce` prints."""
+"""`cwndlab papers`, and the table with a verdict on each claim that `cwndlab reproduce` prints."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def papers_command(output_format: str) -> None:
 
 
 def _reproduced(paper_id: str) -> str:
-    """Return the parts of a paper that are compared with the results of cwndlab."""
+    """Return how many tables, figures, numbers and claims of a paper cwndlab reproduces."""
     paper = load_paper(paper_id)
     claims = load_claims(paper_id).claims if paper_id in claimed_papers() else ()
     counts = [
@@ -61,7 +61,7 @@ def _reproduced(paper_id: str) -> str:
 
 
 def _state(paper_id: str) -> str:
-    """Return whether a study's results are complete, incomplete or missing."""
+    """Return whether the results of a paper's study are complete, incomplete or missing."""
     for name, how in ((paper_id, ""), (f"{paper_id}-quick", ", the short version")):
         try:
             results = Results(RESULTS_FOLDER / name)
@@ -72,7 +72,7 @@ def _state(paper_id: str) -> str:
 
 
 def print_claims(results: Results) -> None:
-    """Print a verdict on each claim of the paper that the study reproduces."""
+    """Print a verdict on each claim of the paper whose study produced the results."""
     if results.id not in claimed_papers():
         return
     judged = judge_paper(results.id, results)

@@ -1,4 +1,4 @@
-"""`cwndlab plan`: estimate the cost of a campaign before it begins."""
+"""`cwndlab plan`: estimate the duration and data volume of a live measurement in advance."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PPB = 10**9
 
 
 def _time(hours: float) -> str:
-    """Return a time with a suitable unit."""
+    """Return a duration as text, in seconds, minutes or hours."""
     minutes = hours * 60
     if minutes < 1:
         return f"{minutes * 60:,.0f} s"
@@ -26,7 +26,7 @@ def _time(hours: float) -> str:
 
 def _data(gigabytes: float | None) -> str:
     if gigabytes is None:
-        return "? GB (give --pilot or --rate)"
+        return "unknown data volume (give --pilot or --rate)"
     return f"{gigabytes * 1e3:,.0f} MB" if gigabytes < 1 else f"{gigabytes:,.1f} GB"
 
 
@@ -35,19 +35,20 @@ def _data(gigabytes: float | None) -> str:
 @click.option(
     "--pilot",
     type=click.Path(path_type=Path),
-    help="Results of a few repetitions, from which to estimate rate and variance.",
+    help="Results of an earlier measurement with few repetitions, from which to estimate rate and "
+    "variance.",
 )
 @click.option(
     "--effect",
     metavar="SHARE",
     default="5 %",
     show_default=True,
-    help="Smallest relative difference in goodput that matters.",
+    help="Smallest relative difference in goodput that the measurement should detect.",
 )
 @click.option(
     "--rate",
     metavar="RATE",
-    help="Expected rate of each flow if --pilot is not given, such as 20 Mbit/s.",
+    help="Expected rate of each flow, such as 20 Mbit/s, if --pilot is not given.",
 )
 @trust_option
 @format_option
@@ -60,9 +61,9 @@ def plan_command(
     *,
     is_trusting: bool,
 ) -> None:
-    """Estimate the runs, hours and gigabytes that a live campaign of STUDY needs.
+    """Estimate the runs, hours and gigabytes that a live measurement of STUDY needs.
 
-    Also estimate the number of repetitions needed to detect an effect.
+    Also estimate how many repetitions are needed to detect a difference of --effect.
     """
     plan = plan_study(
         load_study(study, is_trusting=is_trusting, is_live=True),
@@ -85,13 +86,16 @@ def plan_command(
         return
     say(f"{plural(plan.runs, 'run')}, {_time(plan.hours)}, {_data(plan.gigabytes)}", "")
     if not rows:
-        say(f"repetitions: {plan.repetitions}; give --pilot to check whether they are enough")
+        say(f"repetitions: {plan.repetitions}; to check whether they are enough, give --pilot")
         return
     print_rows(rows, output_format)
     needed = plan.needed_repetitions
     aim = f"to detect {effect} in goodput (level {LEVEL:.0%} for all pairs, power {POWER:.0%})"
     if needed is None:
-        told = f"not every pair can be judged {aim}: a pilot needs at least two repetitions"
+        told = (
+            f"cwndlab cannot estimate the repetitions needed {aim}: the pilot must contain at "
+            "least two repetitions of each pair"
+        )
     else:
         verdict = "enough" if plan.repetitions >= needed else "too few"
         told = f"{plural(needed, 'repetition')} {aim}; the study has {plan.repetitions}: {verdict}"

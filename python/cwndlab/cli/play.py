@@ -1,4 +1,4 @@
-"""`cwndlab play`: run the simulator in a browser, on a page served only to this machine."""
+"""`cwndlab play`: open the simulator in a browser, on a page that only this machine can reach."""
 
 from __future__ import annotations
 
@@ -18,25 +18,31 @@ _LOOPBACK = "127.0.0.1"
 
 
 @click.command("play")
-@click.option("--link", metavar="LINK", help="Link to show first.")
-@click.option("--algorithm", metavar="NAMES", help="Algorithms to show first, separated by commas.")
+@click.option("--link", metavar="LINK", help="Link that the page shows first.")
+@click.option(
+    "--algorithm",
+    metavar="NAMES",
+    help="Algorithms that the page shows first, separated by commas.",
+)
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=0,
-    help="Port on this machine; 0 takes any free port.",
+    help="Port of the page on this machine; 0 chooses any free port.",
 )
-@click.option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
+@click.option(
+    "--no-browser", is_flag=True, help="Print the page's address without opening a browser."
+)
 def play_command(link: str | None, algorithm: str | None, port: int, *, no_browser: bool) -> None:
-    """Open the simulator in a browser: move sliders, see curves.
+    """Open the simulator in a browser, with sliders and live charts.
 
     \b
       cwndlab play
       cwndlab play --link nr-typical --algorithm cubic,bbr
 
-    Nothing leaves this machine: the simulator runs inside the page. The numbers are those of
-    `cwndlab compare`; the page shows the command.
-    """  # noqa: D301  click's mark of lines that stay as they are
+    The simulator runs inside the page, which sends no data to other machines. The page computes the
+    same numbers as `cwndlab compare`, and shows the equivalent command.
+    """  # noqa: D301  \b marks lines that click must not rewrap
     with _server(port) as server:
         begin = {"link": link, "algorithm": algorithm}
         asked = {key: value for key, value in begin.items() if value is not None}
@@ -49,15 +55,15 @@ def play_command(link: str | None, algorithm: str | None, port: int, *, no_brows
 
 
 def _server(port: int) -> ThreadingHTTPServer:
-    """Return a server for the page.
+    """Return an HTTP server that serves the page.
 
     Raises:
-        CwndlabError: the page has not been built, or the port is taken.
+        CwndlabError: the page has not been built, or the port is in use.
     """
     try:
         page = PAGE.read_bytes()
     except FileNotFoundError:
-        msg = "the page has not been built here; `make page` in a clone of cwndlab builds it"
+        msg = "this installation lacks the page; build it with `make page` in a clone of cwndlab"
         raise CwndlabError(msg) from None
 
     class Handler(BaseHTTPRequestHandler):
@@ -78,5 +84,5 @@ def _server(port: int) -> ThreadingHTTPServer:
     try:
         return ThreadingHTTPServer((_LOOPBACK, port), Handler)
     except OSError as error:
-        msg = f"--port {port}: {error.strerror}; choose another port, or leave out --port"
+        msg = f"--port {port}: {error.strerror}; choose another port, or omit --port"
         raise CwndlabError(msg) from None

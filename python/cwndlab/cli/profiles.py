@@ -1,4 +1,4 @@
-"""`cwndlab stack`, `host` and `schema`: names for use in studies, and the schema of study files."""
+"""`cwndlab stack`, `host` and `schema`: list stacks and hosts, and print the schema of studies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cwndlab.schema.json_schema import schema_text
 
 @click.group("stack")
 def stack_group() -> None:
-    """List and show stack profiles: the behaviour of releases of TCP stacks."""
+    """List stack profiles, each of which describes a release of a TCP stack."""
 
 
 @stack_group.command("list")
@@ -39,7 +39,7 @@ def stack_list(output_format: str) -> None:
 @click.argument("name")
 @format_option
 def stack_show(name: str, output_format: str) -> None:
-    """Show the file of a stack profile, with the source of each value."""
+    """Show the file of the stack profile NAME, with the source of each value."""
     entry = core.stack(name)
     if output_format == "json":
         print_text(json.dumps(entry.values, indent=2, ensure_ascii=False))
@@ -51,13 +51,13 @@ def stack_show(name: str, output_format: str) -> None:
 
 @click.group("host")
 def host_group() -> None:
-    """List and show hosts: the devices and queues between sockets and link."""
+    """List host presets, which describe a computer's network device and its queue."""
 
 
 @host_group.command("list")
 @format_option
 def host_list(output_format: str) -> None:
-    """List the hosts."""
+    """List the host presets."""
     rows = [{"name": name, "title": load_host(name).title} for name in hosts()]
     print_rows(rows, output_format)
 
@@ -66,7 +66,7 @@ def host_list(output_format: str) -> None:
 @click.argument("name")
 @format_option
 def host_show(name: str, output_format: str) -> None:
-    """Show the file of a host, with the source of each value."""
+    """Show the file of the host preset NAME, with the source of each value."""
     host = load_host(name).host
     if output_format == "table":
         print_text(hosts()[name].read_text(encoding="utf-8").rstrip())
@@ -78,5 +78,5 @@ def host_show(name: str, output_format: str) -> None:
 @click.command("schema")
 @click.argument("of", type=click.Choice(["study", "users"]), default="study")
 def schema_command(of: Literal["study", "users"]) -> None:
-    """Print the JSON Schema of study files or user files, for editors."""
+    """Print the JSON Schema of study files or users files, for editors."""
     click.echo(schema_text(of), nl=False)

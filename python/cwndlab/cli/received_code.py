@@ -1,4 +1,4 @@
-"""Consent for C files that came with a study: compile nothing before the user has agreed."""
+"""Ask the user before the C files that came with a study are compiled and run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ trust_option = click.option(
     "--trust",
     "is_trusting",
     is_flag=True,
-    help="Do not ask before compiling and running the C files that came with a study.",
+    help="Compile and run the C files that came with a study without asking.",
 )
 
 
@@ -36,7 +36,7 @@ def load_study(
     """Read a study, after the user has agreed to compile and run its C files.
 
     Raises:
-        UntrustedCodeError: the user refused, or there is no terminal to ask the user.
+        UntrustedCodeError: the user refused, or the user cannot be asked without a terminal.
         StudyError: the study has an error.
     """
     files = sorted(references_in(TomlSource.read(path).document).values())
@@ -46,7 +46,7 @@ def load_study(
 
 
 def trust_own(study: Study, folder: Path) -> None:
-    """Remember a results folder as trusted, because the user has just named its C files."""
+    """Mark a results folder as trusted, because the user has just named its C files."""
     if references_in(study.document) and not is_trusted(folder.resolve()):
         trust(folder.resolve())
 
@@ -59,7 +59,7 @@ def _ask(path: Path, files: Sequence[str], *, is_trusting: bool) -> None:
     if not is_trusting:
         what = f"{path} compiles and runs {plural(len(files), 'C file')}: {names}"
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            msg = f"{what}\n  read the code; if you trust it, add --trust to the command"
+            msg = f"{what}\n  read the code; if you trust the code, add --trust to the command"
             raise UntrustedCodeError(msg)
         confined = "They run in a process that cannot open other files or connections."
         click.echo(f"{what}\n{confined if is_confining() else ''}", err=True)

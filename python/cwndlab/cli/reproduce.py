@@ -1,4 +1,4 @@
-"""`cwndlab reproduce`: run a published study again and judge its claims."""
+"""`cwndlab reproduce`: repeat a published study and judge its claims."""
 
 from __future__ import annotations
 
@@ -58,10 +58,11 @@ def reproduce_command(  # noqa: PLR0913  one argument per option
     *,
     is_quick: bool,
 ) -> None:
-    """Run a published study again and judge its claims.
+    """Repeat a published study and judge its claims.
 
-    ID is an ID that `cwndlab papers` lists, or `all`. The last line printed is the path of the
-    report. With `all`, --results is the parent folder of the results of all studies.
+    ID is an ID that `cwndlab papers` lists; `all` repeats all studies. The last line of the output
+    is the path of the report. With `all`, --results names the folder in which each study's folder
+    of results is created.
     """
     where = Where(backend, jobs, cluster, kernel)
     if study_id != EVERY_PAPER:
@@ -96,10 +97,10 @@ def _reproduce(study_id: str, results: Path | None, where: Where, *, is_quick: b
 
 
 def find_study(name: str) -> Path:
-    """Return the file of a paper's study.
+    """Return the study file with which cwndlab reproduces a paper.
 
     Raises:
-        UnknownNameError: there is no study of this name.
+        UnknownNameError: cwndlab has no study with this ID.
     """
     found = paper_studies()
     if name not in found:

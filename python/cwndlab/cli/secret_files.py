@@ -1,4 +1,4 @@
-"""The option for a file that contains a secret."""
+"""Command-line option that names a file with a secret, such as a token or a private key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Optioned = TypeVar("Optioned", bound="Callable[..., Any]")
 
 
 def secret_option(name: str, description: str) -> Callable[[Optioned], Optioned]:
-    """Return the option `--NAME`, which takes a file; the default is `cwndlab.NAME`."""
+    """Return the option `--NAME`, whose value is a file; the default is `cwndlab.NAME`."""
     return click.option(
         f"--{name}",
         f"{name}_file",

@@ -1,6 +1,6 @@
-"""`cwndlab serve`: the server for live measurements.
+"""`cwndlab serve`: run the measurement server to which `cwndlab live` connects.
 
-The server imports few modules, because it may run for months.
+The server imports few modules, because it may run for months and should use little memory.
 """
 
 from __future__ import annotations
@@ -34,9 +34,12 @@ _SHORTEST_SILENCE_S, _LONGEST_SILENCE_S = 4, 3_600
 
 
 @click.command("serve")
-@secret_option("token", "File with the secret that clients need; created if it does not exist.")
 @secret_option(
-    "key", "File with the server's private key and certificate; created if it does not exist."
+    "token", "File with the secret token that clients need. If it does not exist, it is created."
+)
+@secret_option(
+    "key",
+    "File with the server's private key and certificate. If it does not exist, it is created.",
 )
 @click.option(
     "--host",
@@ -51,33 +54,34 @@ _SHORTEST_SILENCE_S, _LONGEST_SILENCE_S = 4, 3_600
     type=click.IntRange(0, 65_535),
     default=_DEFAULT_PORT,
     show_default=True,
-    help="TCP and UDP port; 0 takes any free port.",
+    help="TCP and UDP port of the server; 0 chooses any free port.",
 )
 @click.option(
     "--silence",
     metavar="TIME",
     default="10 s",
     show_default=True,
-    help="Disconnect a client whose machine has not answered for this long.",
+    help="Disconnect a client if its machine has not answered for this long.",
 )
 @click.option(
     "--user",
     metavar="NAME",
-    help="User to switch to if root starts the server.  [default: the caller of sudo, or nobody]",
+    help="User as which the server runs if root starts it.  [default: the user who called sudo, or "
+    "nobody]",
 )
 def serve_command(
     token_file: Path, key_file: Path, host: str, port: int, silence: str, user: str | None
 ) -> None:
     """Run the measurement server. Clients need the server's token.
 
-    If root starts the server, it opens its port and then switches to another user, who may still
+    If root starts the server, the server opens its port and then runs as another user. It can still
     choose any congestion control.
     """
     if not token_file.exists():
         with token_file.open("x", encoding="ascii") as file:
             token_file.chmod(0o600)
             file.write(new_token() + "\n")
-        say(f"made {token_file}; copy this file to the client, for example with scp")
+        say(f"created {token_file}; copy this file to the client, for example with scp")
     if not key_file.exists():
         make_certificate(key_file)
     certificate = read_certificate(key_file)
@@ -94,7 +98,10 @@ def serve_command(
             load_methods()
             drop_root(becoming)
         if not may_choose_any_algorithm():
-            say("not root: clients can only choose algorithms that this machine allows all users")
+            say(
+                "the server does not run as root: clients can only choose algorithms that this "
+                "machine allows all users"
+            )
         user_name = "" if becoming is None else f", as {becoming.pw_name}"
         say(
             f"fingerprint {certificate.fingerprint}",

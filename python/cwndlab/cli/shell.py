@@ -1,4 +1,4 @@
-"""`cwndlab shell`: run any program behind an emulated link."""
+"""`cwndlab shell`: run any program so that its traffic crosses an emulated link."""
 
 from __future__ import annotations
 
@@ -25,26 +25,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _DEFAULT_PROGRAM = "/bin/sh"
-_WAYS = (("to", "down"), ("from", "up"))  # as people call them, and as the shell does
+_WAYS = (("to", "down"), ("from", "up"))  # the word in the output, and the key in the status
 _TRAIL = 40  # intervals
-_WIDTH_OF_NUMBERS = 64  # what else is in a line
+_WIDTH_OF_NUMBERS = 64  # columns that the rest of a line needs
 _BARS = " ▁▂▃▄▅▆▇█"
-_LEAST_MBIT_S = 0.1  # a full bar is at least this
+_LEAST_MBIT_S = 0.1  # lowest rate that a full bar can represent
 
 
 @click.command("shell", context_settings={"ignore_unknown_options": True})
 @click.option(
     "--link",
     metavar="LINK",
-    help='Link towards the program: preset, trace:FILE, TOML file, "rate=10 Mbit/s,...".',
+    help="Link from the network to the program: a preset, trace:FILE, a TOML file, or keys such as "
+    '"rate=10 Mbit/s,delay=20 ms".',
 )
 @click.option(
     "--reverse-link",
     metavar="LINK",
-    help="Link from the program.  [default: the same delay, without limits]",
+    help="Link from the program to the network.  [default: the delay of --link, with an unlimited "
+    "rate]",
 )
 @click.option(
-    "--algorithm", metavar="NAME", help="Congestion control of connections over the link."
+    "--algorithm",
+    metavar="NAME",
+    help="Congestion control of the connections that cross the link.",
 )
 @click.option(
     "--seed",
@@ -58,10 +62,13 @@ _LEAST_MBIT_S = 0.1  # a full bar is at least this
     "--pcap",
     metavar="FILE",
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    help="Capture the headers of all packets at COMMAND's interface in this file.",
+    help="File in which to capture the headers of all packets at COMMAND's network interface.",
 )
 @click.option(
-    "--watch", "is_watching", is_flag=True, help="Show the traffic on the link of a running shell."
+    "--watch",
+    "is_watching",
+    is_flag=True,
+    help="Show the traffic on the link of a `cwndlab shell` that is running.",
 )
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def shell_command(  # noqa: PLR0913, PLR0917  one argument per option
@@ -73,21 +80,21 @@ def shell_command(  # noqa: PLR0913, PLR0917  one argument per option
     is_watching: bool,  # noqa: FBT001  click calls it so
     command: tuple[str, ...],
 ) -> None:
-    """Run COMMAND behind a link: a browser, curl, a whole shell.
+    """Run COMMAND, such as a browser or a shell, behind an emulated link.
 
     \b
       cwndlab shell --link lte-typical -- curl -O http://example.org/file
       cwndlab shell --link "rate=2 Mbit/s,delay=300 ms" --algorithm bbr
       cwndlab shell --watch        in another terminal: rate, delay and queue
 
-    The command needs root. COMMAND reaches this machine at the address in $CWNDLAB_HOST, and all
-    other hosts through the HTTP proxy given in COMMAND's environment variables.
-    """  # noqa: D301  click's mark of lines that stay as they are
+    This command needs root. COMMAND reaches this machine at the address in $CWNDLAB_HOST, and all
+    other hosts through the HTTP proxy that COMMAND's environment variables name.
+    """  # noqa: D301  \b marks lines that click must not rewrap
     if is_watching:
         _watch()
         return
     if link is None:
-        msg = "cwndlab shell needs --link (cwndlab link list)"
+        msg = "cwndlab shell needs the option --link; `cwndlab link list` lists the presets"
         raise click.UsageError(msg)
     setup = _setup(link, reverse_link, seed)
     if pcap is not None:
@@ -108,7 +115,7 @@ def _setup(link: str, reverse_link: str | None, seed: int) -> dict[str, Any]:
 def _become(
     setup: dict[str, Any], link: str, algorithm: str | None, command: tuple[str, ...]
 ) -> None:
-    """Replace this process with the helper; only the program then uses the terminal."""
+    """Replace this process with the helper, so that only the program uses the terminal."""
     helper = require_helper()
     if algorithm is not None:
         setup["algorithm"] = _in_kernel(algorithm)
@@ -125,13 +132,13 @@ def _become(
 
 
 def _in_kernel(algorithm: str) -> str:
-    """Return the name that the kernel uses for an algorithm.
+    """Return the name under which the kernel knows an algorithm, after loading it if necessary.
 
-    Algorithms of cwndlab and C files stay loaded until the shell ends.
+    Algorithms of cwndlab and algorithms in C files stay loaded until the shell ends.
 
     Raises:
-        CwndlabError: there is no such algorithm, or this kernel lacks the algorithm; the message
-            names a remedy.
+        CwndlabError: the algorithm does not exist, or this kernel lacks it; the message names a
+            remedy.
     """
     names = KernelNames()
     flow = {end: {"algorithm": algorithm} for end in ("sender", "receiver")}
@@ -143,14 +150,14 @@ def _in_kernel(algorithm: str) -> str:
         return algorithm
     state = kernel.state_of(algorithm)
     if state is None:
-        core.algorithm(algorithm)  # an unknown one says so
+        core.algorithm(algorithm)  # raises an error if the name is unknown
         state = f"available as ours:{algorithm}"
     msg = f"--algorithm: {algorithm} is not in this kernel, but {state}"
     raise KernelRunError(msg)
 
 
 def _watch() -> None:
-    """Show the link's traffic until the shell ends: as a chart in a terminal, or as lines."""
+    """Show the link's traffic until the shell ends: as a table in a terminal, or line by line."""
     statuses = _statuses()
     terminal = console()
     if not terminal.is_terminal:
@@ -166,7 +173,7 @@ def _watch() -> None:
                 for _, key in _WAYS:
                     rates[key].append(status[key]["rate_mbit_s"])
                 live.update(_view(status, rates, terminal.width), refresh=True)
-    except KeyboardInterrupt:  # how a view is left
+    except KeyboardInterrupt:  # the user closes the view with Ctrl-C
         interruption.arrived()
 
 
@@ -191,7 +198,7 @@ def _view(status: dict[str, Any], rates: Mapping[str, Sequence[float]], width: i
 
 
 def _trail(rates: Sequence[float]) -> str:
-    """Return rates as bars, relative to the highest one."""
+    """Return a bar for each rate, relative to the highest rate."""
     highest = max(*rates, _LEAST_MBIT_S)
     return "".join(_BARS[round(rate / highest * (len(_BARS) - 1))] for rate in rates)
 
@@ -210,7 +217,7 @@ def _statuses() -> Iterator[dict[str, Any]]:
 
     names = _shells()
     if not names:
-        msg = "no shell is running; start a shell with: cwndlab shell --link LINK"
+        msg = "no cwndlab shell is running; start one with: cwndlab shell --link LINK"
         raise CwndlabError(msg)
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(f"\0{names[-1]}")
@@ -220,7 +227,7 @@ def _statuses() -> Iterator[dict[str, Any]]:
 
 
 def _shells() -> list[str]:
-    """Return the control sockets of the shells in this namespace, with the latest shell last."""
+    """Return the control sockets of all running shells in this namespace, in order of number."""
     try:
         with open("/proc/net/unix", encoding="utf-8") as table:  # noqa: PTH123  no file
             words = [line.split()[-1] for line in table]

@@ -1,4 +1,4 @@
-"""`cwndlab run`, `report` and `reproduce`: from a study file to a report."""
+"""`cwndlab run` and `report`: run a study, and write a report on its results."""
 
 from __future__ import annotations
 
@@ -60,7 +60,9 @@ if TYPE_CHECKING:
 @pcap_option
 @trust_option
 @click.option("--quick", "is_quick", is_flag=True, help="Use the short version of the study.")
-@click.option("--dry-run", "is_dry", is_flag=True, help="Print the runs without running them.")
+@click.option(
+    "--dry-run", "is_dry", is_flag=True, help="List the runs and their cost without running them."
+)
 @format_option
 def run_command(  # noqa: PLR0913  one argument per option
     study: Path,
@@ -82,7 +84,7 @@ def run_command(  # noqa: PLR0913  one argument per option
         study, is_trusting=is_trusting, is_quick=is_quick, is_live=backend == "live"
     )
     if is_quick and not loaded.model.quick:
-        click.echo(f"{study} has no [quick] table: the whole study runs", err=True)
+        click.echo(f"{study} has no [quick] table, so the whole study runs", err=True)
     if is_captured:
         loaded = loaded.with_captures()
     if is_dry:
@@ -112,7 +114,7 @@ def run_command(  # noqa: PLR0913  one argument per option
 
 
 def _print_plan(study: Study, backend: BackendName, jobs: int | None, output_format: str) -> None:
-    """Print the runs of a study and their cost, without running them."""
+    """Print the runs of a study and their estimated computing time, without running them."""
     if output_format == "table":
         say(*(prose(line) for line in describe_study(study)))
         if backend == "sim":
@@ -139,7 +141,7 @@ def measure(study: Study, folder: Path, live: LiveOptions) -> None:
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="Folder for the report.  [default: RESULTS/report]",
+    help="Folder in which to write the report.  [default: RESULTS/report]",
 )
 @click.option("--open", "is_opened", is_flag=True, help="Open the report in a browser.")
 def report_command(results: Path, out: Path | None, *, is_opened: bool) -> None:
@@ -151,7 +153,7 @@ def report_command(results: Path, out: Path | None, *, is_opened: bool) -> None:
 
 
 def result_options(results: Path | None, *, is_quick: bool) -> list[str]:
-    """Return the options that select the same results again."""
+    """Return the command-line options that select the same folder of results."""
     return [*(["--quick"] if is_quick else []), *(["--results", str(results)] if results else [])]
 
 
@@ -163,7 +165,7 @@ def folder_of(study: Study, backend: BackendName = "sim", *, is_quick: bool) -> 
 
 @contextlib.contextmanager
 def completed(study: Study, folder: Path, where: Where, again: str) -> Iterator[Results]:
-    """Run a study and yield its results; only then does a failure end the command."""
+    """Run a study and yield its results; raise the error of failed runs only afterwards."""
     failure = None
     try:
         results = run_study(
@@ -182,7 +184,7 @@ def completed(study: Study, folder: Path, where: Where, again: str) -> Iterator[
 
 
 def reported(results: Results, out: Path | None, *, is_quick: bool = False) -> Path:
-    """Write the report; for the short version of a study, write the page without figure files."""
+    """Write the report and return its path; without figure files if `is_quick` is set."""
     from cwndlab.report import FORMATS, write_report  # noqa: PLC0415  slow to load
 
     formats = () if is_quick else FORMATS
@@ -190,13 +192,13 @@ def reported(results: Results, out: Path | None, *, is_quick: bool = False) -> P
 
 
 def print_comparisons(results: Results) -> None:
-    """Print a study's results, one table for each setting."""
+    """Print a study's results as one table for each setting."""
     runs = results.runs()
     ran = f"{results.title}: {plural(runs.height, 'run')} in {results.path}"
     say("", indented(Text(ran)))
     disturbed = runs["flags"].count() if "flags" in runs.columns else 0
     if disturbed:
-        say(f"  ! {disturbed:,} runs were disturbed; the report shows the causes")
+        say(f"  ! {disturbed:,} runs were disturbed; the report lists the causes")
     if results.flows().is_empty():
         return
     answers = results.answers()

@@ -1,4 +1,4 @@
-"""Options that set keys of a study, with types and help from the schema."""
+"""Command-line options that set keys of a study; the schema defines their types and help texts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _METAVARS = {
     quantity.parse_duration: "TIME",
     quantity.parse_size: "SIZE",
 }
-"""Placeholders by key, or by the function that reads the quantity."""
+"""Placeholders in the help, by the key of the option or by the function that parses its value."""
 
 
 def study_option(
@@ -41,8 +41,8 @@ def study_option(
     Args:
         key: key of the schema; its description becomes the option's help.
         *names: flags and the argument's name, if they are not derived from the key.
-        more: sentences to append to the help, which apply only to the option.
-        **changes: arguments of `click.option` that replace those from the schema.
+        more: sentences to append to the help of the option.
+        **changes: arguments of `click.option` that replace the arguments derived from the schema.
     """
     field = StudyModel.model_fields.get(key) or Flow.model_fields[key]
     kind, metadata = _bare(field.annotation)

@@ -1,4 +1,4 @@
-"""`cwndlab trial`: test advice on a real network."""
+"""`cwndlab trial`: test a recommendation on a real network."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _trial_argument = click.argument("trial", type=click.Path(path_type=Path))
 
 @click.group("trial")
 def trial_command() -> None:
-    """Test advice safely on a real network, and judge the result.
+    """Test a recommendation safely on a real network, and judge it.
 
     \b
       cwndlab advise --link lte-typical
@@ -50,15 +50,17 @@ def trial_command() -> None:
       cwndlab trial run lte --route 198.51.100.0/24       # or on a server, as root
       cwndlab trial verdict lte
 
-    A trial gives all connections one of two algorithms for a period, then the other, in random
-    order, and compares neighbouring periods. The prediction is registered before the trial begins.
-    """  # noqa: D301  click's mark of lines that stay as they are
+    A trial consists of pairs of periods. In one period of a pair all connections use the
+    recommended algorithm, in the other period the algorithm in use today, in random order. The
+    trial compares the two periods of each pair. The prediction is registered before the trial
+    begins.
+    """  # noqa: D301  \b marks lines that click must not rewrap
 
 
 @trial_command.command("register")
 @click.argument("results", type=click.Path(path_type=Path))
 @click.option(
-    "--challenger", metavar="NAME", help="Algorithm to try.  [default: the recommended algorithm]"
+    "--challenger", metavar="NAME", help="Algorithm to test.  [default: the recommended algorithm]"
 )
 @baseline_option
 @click.option(
@@ -70,7 +72,7 @@ def trial_command() -> None:
     "--blocks",
     metavar="N",
     type=click.IntRange(min=6),
-    help="Number of pairs of periods.  [default: enough to detect the predicted change]",
+    help="Number of pairs of periods.  [default: enough pairs to detect the predicted change]",
 )
 @click.option(
     "--period", metavar="TIME", default="1 min", show_default=True, help="Duration of a period."
@@ -80,7 +82,7 @@ def trial_command() -> None:
     metavar="TIME",
     default="5 s",
     show_default=True,
-    help="Time at the start of each period that the comparison leaves out.",
+    help="Time at the start of each period that the comparison ignores.",
 )
 @click.option(
     "--pilot",
@@ -99,7 +101,7 @@ def trial_command() -> None:
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("trial"),
     show_default=True,
-    help="Folder of the trial.",
+    help="Folder in which the trial is stored.",
 )
 @format_option
 def register_command(  # noqa: PLR0913, PLR0917  one argument per option
@@ -115,10 +117,10 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
     out: Path,
     output_format: str,
 ) -> None:
-    """Register the prediction of RESULTS before a trial.
+    """Register the prediction of RESULTS before a trial begins.
 
-    RESULTS come from `advise` or from a simulated study. The prediction cannot be changed
-    afterwards: the file, which you can publish, contains the prediction's SHA-256.
+    RESULTS is a folder of results from `advise` or from a simulated study. Nobody can change the
+    prediction unnoticed afterwards: its file, which you can publish, contains its SHA-256.
     """
     design = Design(blocks, _seconds(period), _seconds(wash_out), seed=seed)
     if design.washout_s >= design.period_s:
@@ -138,8 +140,8 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
     say(
         prose(
             f"{plural(found.blocks, 'block')} of two periods of {found.period_s:g} s, {length} in "
-            f"total, detect such a change in four of five trials if neighbouring periods differ by "
-            f"{100 * design.spread:.0f} %."
+            f"total, detect the predicted change in four of five trials if neighbouring periods "
+            f"differ by {100 * design.spread:.0f} %."
         )
         if blocks is None
         else prose(f"{plural(found.blocks, 'block')} of two periods take {length}."),
@@ -154,7 +156,7 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
 @click.option(
     "--route",
     metavar="PREFIX",
-    help="Switch the algorithm on the route from this server to PREFIX, such as 198.51.100.0/24 or "
+    help="Switch the algorithm of this server's route to PREFIX, such as 198.51.100.0/24 or "
     "default.",
 )
 @click.option(
@@ -176,7 +178,7 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
     type=click.FloatRange(min=1, min_open=True),
     default=2.5,
     show_default=True,
-    help="End the trial if the challenger's RTT exceeds the baseline's by this factor.",
+    help="End the trial if the tested algorithm's RTT exceeds the baseline's RTT by this factor.",
 )
 @live_options
 def run_command(  # noqa: PLR0913  one argument per option
@@ -192,13 +194,14 @@ def run_command(  # noqa: PLR0913  one argument per option
     """Measure the missing periods of TRIAL.
 
     With --server, measure between this machine and a server that runs `cwndlab serve`. With --route
-    or --sysctl, switch the algorithm of this server and watch the server's own connections; the
-    setting is restored when the command ends, even if the command is killed. A challenger that does
-    harm ends the trial: within the period on a server, after the period between two hosts.
+    or --sysctl, switch the algorithm of this machine, and measure the connections of its programs;
+    the setting is restored when the command ends, even if the command is killed. The trial ends
+    early if the tested algorithm does harm: immediately with --route or --sysctl, at the end of the
+    period with --server.
     """
     prediction = read_prediction(trial / FILE)
     if sum([route is not None, is_default, live.server is not None]) != 1:
-        msg = "choose where to run the trial with one of --server, --route and --sysctl"
+        msg = "choose where to run the trial with exactly one of --server, --route and --sysctl"
         raise click.UsageError(msg)
     limits = Guardrails(rtt_ratio=most_rtt)
     say(prose(_claim(prediction)), "")
@@ -218,7 +221,7 @@ def run_command(  # noqa: PLR0913  one argument per option
         run_on_server(trial, setting, limits=limits, on_period=_say_period)
     say("")
     _say_verdict(judge_trial(trial))
-    say("", f"  {command_line('cwndlab', 'trial', 'verdict', trial)} adds it to the ledger")
+    say("", f"  {command_line('cwndlab', 'trial', 'verdict', trial)} enters it in the ledger")
 
 
 @trial_command.command("verdict")
@@ -226,13 +229,14 @@ def run_command(  # noqa: PLR0913  one argument per option
 @click.option(
     "--ledger",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Ledger to which the verdict is added.  [default: the user's own ledger]",
+    help="Ledger file to which the verdict is added.  [default: the user's own ledger]",
 )
 @format_option
 def verdict_command(trial: Path, ledger: Path | None, output_format: str) -> None:
-    """Judge TRIAL, and add the verdict to the ledger.
+    """Judge whether TRIAL confirms its prediction, and add the verdict to the ledger.
 
-    The verdict is added once all periods have been measured.
+    The ledger is a file that lists tested predictions. The verdict is added once all periods have
+    been measured.
     """
     found = judge_trial(trial)
     path = ledger or ledger_of_user()
@@ -252,16 +256,16 @@ def verdict_command(trial: Path, ledger: Path | None, output_format: str) -> Non
     say("")
     _say_verdict(found)
     if is_over:
-        say("", f"  added to {path}")
+        say("", f"  added the verdict to {path}")
 
 
 @trial_command.command("restore")
 def restore_command() -> None:
-    """Restore the setting that a killed trial left changed."""
+    """Restore the algorithm setting that a killed trial could not restore."""
     from cwndlab.measure.trial.way_back import restore_left  # noqa: PLC0415  Linux only
 
     restored = restore_left()
-    say("nothing is left to restore" if restored is None else f"{restored} was restored")
+    say("no setting needs to be restored" if restored is None else f"{restored} was restored")
 
 
 def _seconds(text: str) -> float:
@@ -278,7 +282,7 @@ def _claim(found: RegisteredPrediction) -> str:
 
 
 def _percent(logarithm: float) -> str:
-    """Return a change in utility, given as a logarithm, in percent with its sign."""
+    """Return a logarithmic change in utility as a signed percentage."""
     return f"{100 * math.expm1(logarithm):+.3g}"
 
 
@@ -290,7 +294,7 @@ def _say_period(period: MeasuredPeriod, left: int) -> None:
     block = "pilot" if period.block < 0 else f"block {period.block + 1}"
     say(f"  {block:>9}  {period.algorithm:<12} {seen}; {plural(left, 'period')} left")
     if period.harm:
-        say(prose(f"! {period.algorithm} does harm, and the trial ends: {period.harm}"))
+        say(prose(f"! the trial ends, because {period.algorithm} does harm: {period.harm}"))
 
 
 def _say_verdict(found: TrialState) -> None:
@@ -298,9 +302,9 @@ def _say_verdict(found: TrialState) -> None:
 
 
 def verdict_lines(entry: LedgerEntry, left: int) -> list[str]:
-    """Return the verdict as sentences."""
+    """Return the verdict on a trial's prediction as sentences."""
     claim, change = entry.prediction, entry.change
-    measured = "Too few blocks have connections that carried enough data."
+    measured = "In too few blocks, connections carried enough data."
     if change is not None:
         measured = (
             f"Measured: {claim.challenger} instead of {claim.baseline} changes the utility by "
@@ -314,6 +318,6 @@ def verdict_lines(entry: LedgerEntry, left: int) -> list[str]:
     words = {
         Verdict.CONFIRMED: f"Confirmed: {claim.challenger} is better here.",
         Verdict.REFUTED: f"Refuted: {claim.challenger} is not better by 3 % or more here.",
-        Verdict.NOT_ENOUGH: "Not enough: the trial was too short to tell the two apart.",
+        Verdict.NOT_ENOUGH: "Not enough: the trial was too short to distinguish the algorithms.",
     }
     return [words[entry.verdict], measured]

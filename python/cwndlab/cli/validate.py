@@ -1,4 +1,4 @@
-"""`cwndlab validate`: compare the simulator with the kernel."""
+"""`cwndlab validate`: compare the simulator with a Linux kernel."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _NO_CALLS = "algorithm calls in a virtual machine's kernel are not compared with
     "traces",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     nargs=2,
-    help="Recorded traces of downlink and uplink, which replace the traces of the study.",
+    help="Recorded traces of the downlink and the uplink, which replace the traces of the study.",
 )
 @click.option(
     "--at-once",
@@ -50,7 +50,7 @@ _NO_CALLS = "algorithm calls in a virtual machine's kernel are not compared with
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Number of kernel runs in parallel, each in its own namespaces.",
+    help="Number of runs in parallel on the kernel, each in separate network namespaces.",
 )
 @trust_option
 @click.option("--quick", "is_quick", is_flag=True, help="Use the short version of the study.")
@@ -70,9 +70,9 @@ def validate_command(  # noqa: PLR0913, PLR0917  one argument per option
 ) -> int:
     """Compare the simulator with a Linux kernel.
 
-    Run each cell of STUDY in both, and report where simulator and kernel agree. Without STUDY, run
-    six algorithms on three links, which takes 50 minutes on the kernel. Using this machine's kernel
-    needs root.
+    Run each combination of settings in STUDY in both, and report where simulator and kernel agree.
+    Without STUDY, run six algorithms on three links, which takes 50 minutes on the kernel. Runs on
+    this machine's kernel need root.
     """
     loaded = load_study(study or OWN_STUDY, is_trusting=is_trusting, is_quick=is_quick)
     if traces:
@@ -120,7 +120,7 @@ def validate_command(  # noqa: PLR0913, PLR0917  one argument per option
 
 
 def _replays(study: Study, folder: Path) -> tuple[list[Replayed], str]:
-    """Replay calls recorded in the kernel, or return why it cannot load algorithms."""
+    """Replay algorithm calls recorded in the kernel, or return why it cannot load algorithms."""
     in_the_way = obstacles()
     if not in_the_way:
         return replayed(study, folder, lambda text: click.echo(text, err=True)), ""

@@ -1,4 +1,4 @@
-"""`cwndlab watch`: show this machine's transfers live."""
+"""`cwndlab watch`: plot this machine's TCP transfers while they run."""
 
 from __future__ import annotations
 
@@ -15,22 +15,26 @@ from cwndlab.text.quantity import parse_duration
 
 
 @click.command("watch")
-@click.option("--interface", metavar="NAME", help="Interface to watch.  [default: the busiest]")
+@click.option(
+    "--interface",
+    metavar="NAME",
+    help="Network interface to watch.  [default: the busiest interface]",
+)
 @click.option("--duration", metavar="TIME", help="Stop after this time, such as 60 s.")
 def watch_command(interface: str | None, duration: str | None) -> None:
     """Plot throughput, RTT and cwnd of this machine's transfers.
 
-    The command works with any program and does not need root. Run it in a second terminal. To see
-    the window of downlink transfers, run it on the server.
+    The command shows the transfers of all programs and does not need root. Run it in a second
+    terminal. To see the congestion window of downlink transfers, run it on the server.
     """
     if sys.platform != "linux":
-        msg = "watch needs the connection statistics of Linux; run it on the end that runs Linux"
+        msg = "cwndlab watch needs Linux; run it at the end of the connection that runs Linux"
         raise CwndlabError(msg)
     until_s = None if duration is None else time.monotonic() + parse_duration(duration) / 1e9
     watch = Watch(interface)
     watch.look()
     if interface is not None and not watch.has_interface(interface):
-        msg = f"there is no interface {interface}; list all interfaces with: ip link"
+        msg = f"the interface {interface} does not exist; list all interfaces with: ip link"
         raise CwndlabError(msg)
     show = _show if console().is_terminal else _print
     show(watch, INTERVAL_S, until_s)

@@ -241,7 +241,7 @@ def test_a_study_without_a_short_version_says_so(run: Callable[..., tuple[int, s
     Path("whole.toml").write_text(STUDY.partition("[quick]")[0])
     status, _, errors = run("run", "whole.toml", "--quick")
     assert status == 0
-    assert "whole.toml has no [quick] table: the whole study runs" in errors
+    assert "whole.toml has no [quick] table, so the whole study runs" in errors
 
 
 def test_a_list_where_one_value_stands_belongs_to_the_factors(

@@ -70,7 +70,9 @@ def test_results_of_a_file_that_changed_are_never_overwritten(tmp_path: Path) ->
     run(tmp_path, "compare", *arguments, "./mine.c,cubic")
     run(tmp_path, "compare", *arguments, "./mine.c", "--flows", "2")
     _, err = run(tmp_path, "compare", *arguments, "./mine.c", "--results", str(first), status=2)
-    assert err.endswith(": holds results of a different mine; choose another folder\n")
+    assert err.endswith(
+        " contains results of a different algorithm named mine; choose another folder\n"
+    )
     assert {path: path.read_bytes() for path in before} == before
     second = first.with_name(f"{first.name}-2")
     assert len(list((tmp_path / "results").iterdir())) == 3

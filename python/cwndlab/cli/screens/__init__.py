@@ -1,1 +1,1 @@
-"""Screens that commands draw in a terminal."""
+"""Charts, tables and screens that commands draw in a terminal."""

@@ -1,4 +1,4 @@
-"""A chart of an algorithm's window over time, with its phases below."""
+"""Terminal chart of an algorithm's congestion window over time, with its phases below."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def window_chart(page: Page) -> list[str]:
-    """Return the lines of the chart, with a letter for its phase below each column."""
+    """Return the lines of the chart; a letter below each column names the phase at that time."""
     times = page.samples["t_s"].to_numpy()
     values = page.samples["cwnd_pkts"].cast(pl.Float64).fill_null(np.nan).to_numpy()
     lines = line_chart(times, values, "cwnd, packets", page.duration_s)
@@ -32,7 +32,7 @@ def window_chart(page: Page) -> list[str]:
 
 
 def _symbols(phases: tuple[str, ...]) -> dict[int, str]:
-    """Return a letter for each phase: the first letter in its name that no earlier phase uses."""
+    """Return a letter for each phase: the first letter of its name that no earlier phase uses."""
     symbols: dict[int, str] = {}
     for number, name in enumerate(phases):
         if number == 0:

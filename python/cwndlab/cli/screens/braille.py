@@ -1,4 +1,4 @@
-"""A canvas of dots in a terminal: eight to a character (Unicode's Braille patterns)."""
+"""Terminal canvas whose characters (Braille patterns of Unicode) each show up to eight dots."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ _NOBODY = -1
 
 
 class Canvas:
-    """A canvas for several curves; a character has the colour of the last curve drawn into it."""
+    """A canvas for several curves; a character takes the colour of the last curve drawn there."""
 
     def __init__(self, width: int, height: int) -> None:
-        """Make an empty canvas, with width and height in characters."""
+        """Create an empty canvas; `width` and `height` count characters."""
         self._dots = np.zeros((height, width), dtype=np.int64)
         self._owners = np.full((height, width), _NOBODY, dtype=np.int64)
         self.columns, self.rows = width * DOTS_ACROSS, height * DOTS_DOWN
 
     def draw(self, column: int, low: int, high: int, owner: int = 0) -> None:
-        """Set the dots of a column from `low` to `high`, counted from the bottom."""
+        """Set the dots of a column from row `low` to row `high`; row 0 is at the bottom."""
         for row in range(low, high + 1):
             down = self.rows - 1 - row
             place = down // DOTS_DOWN, column // DOTS_ACROSS
@@ -28,16 +28,16 @@ class Canvas:
             self._owners[place] = owner
 
     def text(self, row: int) -> str:
-        """Return a row of characters; row 0 is at the top."""
+        """Return the characters of a row; row 0 is at the top."""
         return "".join(chr(_EMPTY + int(cell)) for cell in self._dots[row])
 
     def owners(self, row: int) -> list[int]:
-        """Return the index of the curve that last drew each character of a row; -1 for none."""
+        """Return, for each character of a row, the index of the curve last drawn there, or -1."""
         return [int(owner) for owner in self._owners[row]]
 
 
 def round_up(value: float) -> float:
-    """Return the next round number."""
+    """Return the smallest round number, such as 1.2 or 500, that is at least `value`."""
     if value <= 0:
         return 1.0
     power = 10.0 ** np.floor(np.log10(value))

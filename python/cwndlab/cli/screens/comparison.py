@@ -1,4 +1,4 @@
-"""The table that `cwndlab compare` prints."""
+"""Terminal table of a comparison, as `cwndlab compare` prints it."""
 
 from collections.abc import Mapping
 
@@ -21,19 +21,20 @@ _HEADS = {
 }
 _NARROW_HEADS = _HEADS | {"rtt_p50_ms": "RTT ms p50 (p95)", "retransmitted_pct": "retrans. %"}
 _NARROW, _NARROWEST = 100, 78
-"""Terminal widths below which headings are shortened, and below which numbers may be wrapped."""
+"""Terminal widths, in columns, below which headings are shortened and cells may be wrapped."""
 _COLUMNS = ("goodput_mbit_s", "rtt_p50_ms", "retransmitted_pct", "timeouts")
 _WHOLE = ("goodput_mbit_s", "rtt_p50_ms")
-"""Columns that are never wrapped if at most `_FITTING` columns are shown."""
+"""Columns whose cells are not wrapped if the table has at most `_FITTING` columns."""
 _FITTING = 4
 
 
 def terminal_table(
     comparison: Comparison, limits: Mapping[str, str] | None = None, width: int = 200
 ) -> Table:
-    """Return a comparison as a table for the terminal, with the best value of each column in bold.
+    """Return a comparison as a terminal table, with the best value of each column in bold.
 
-    `limits` names the known limit of each contestant; `width` is the terminal's width in columns.
+    `limits` states what limits the throughput of each algorithm, if known; `width` is the
+    terminal's width in columns.
     """
     heads, gap = (_NARROW_HEADS, 2) if width < _NARROW else (_HEADS, 3)
     wanted = [*(column for column in NOTICED if comparison.has(column)), *_COLUMNS]

@@ -1,4 +1,4 @@
-"""The decision, printed as lines under a table."""
+"""Terminal output of a decision, which follows the table of a comparison."""
 
 from rich.table import Table
 from rich.text import Text
@@ -10,7 +10,7 @@ from cwndlab.text.wording import percent
 
 
 def terminal_decision(decision: Decision) -> list[Text | Table]:
-    """Return the headline, sentences on changes and conditions, and a table of certainty."""
+    """Return the headline, sentences on changes and conditions, and a table of probabilities."""
     lines: list[Text | Table] = [Text(headline(decision), style="bold")]
     lines += [Text(sentence) for sentence in sentences(decision)]
     if decision.best and not decision.is_alone:
@@ -29,7 +29,7 @@ def _certainty(decision: Decision) -> Table:
 
 
 def terminal_settings(answers: Answers) -> Table:
-    """Return a heat map: the loss of each algorithm against the best, in each setting."""
+    """Return a table of each algorithm's loss, relative to the best algorithm, in each setting."""
     names = [each.name for each in answers.together.entrants]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("loss against the best", no_wrap=True)

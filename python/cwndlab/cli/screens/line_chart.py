@@ -1,4 +1,4 @@
-"""A line chart over time in a terminal: eight dots per character (Unicode's Braille patterns)."""
+"""Terminal line chart over time, drawn with the Braille patterns of Unicode."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ WIDTH, HEIGHT = 72, 12  # characters
 
 
 def line_chart(times: Floats, values: Floats, unit: str, end: float) -> list[str]:
-    """Return the lines of a chart from 0 to `end`, with a scale at the left and times below.
+    """Return the lines of a chart from time 0 to `end`, with a scale at the left and times below.
 
-    Each column of dots reaches from the lowest to the highest value in its time interval; the chart
+    Each column of dots spans the lowest to the highest value in its time interval. The chart
     therefore shows all extreme values.
     """
     highest = round_up(float(np.nanmax(values))) if np.isfinite(values).any() else 1.0
@@ -47,7 +47,7 @@ def line_chart(times: Floats, values: Floats, unit: str, end: float) -> list[str
 
 
 def strip(times: Sequence[float], symbols: Sequence[str], end: float) -> str:
-    """Return a line of symbols, each repeated from its time until the time of the next symbol."""
+    """Return a line in which each symbol fills the columns from its time to the next symbol's."""
     line = [" "] * WIDTH
     for n, (begin, symbol) in enumerate(zip(times, symbols, strict=True)):
         until = times[n + 1] if n + 1 < len(times) else end
@@ -58,7 +58,7 @@ def strip(times: Sequence[float], symbols: Sequence[str], end: float) -> str:
 
 
 def _scale(highest: float) -> list[str]:
-    """Return the labels of the scale: values at the top, in the middle and at the bottom."""
+    """Return the labels of the vertical scale, at its top, middle and bottom."""
     labels = [""] * HEIGHT
     labels[0], labels[HEIGHT // 2], labels[-1] = f"{highest:g}", f"{highest / 2:g}", "0"
     return labels

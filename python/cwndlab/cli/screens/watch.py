@@ -1,4 +1,4 @@
-"""The screen of `cwndlab watch`: three charts of the last minute, marks for losses, and flows."""
+"""Screen of `cwndlab watch`: three charts of the last minute, marks of losses, a table of flows."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _DOT = "\N{BLACK CIRCLE}"
 
 
 def screen(watch: Watch, width: int, height: int) -> Text:
-    """Return the lines of the screen, cut to its width and height."""
+    """Return the screen's content, truncated to the terminal's width and height."""
     tracks = watch.running(3 if height < _TIGHT_ROWS else len(_COLOURS))
     interface = watch.interface()
-    # Head, marks, times, head of the table, foot; then a row a flow, and a title a chart.
+    # Five lines for the head, marks, times, table head and foot; a row per flow; a title per chart.
     room = height - 5 - max(1, len(tracks)) - 3
     sizes = [max(_LEAST_CHART, (room + extra) // 3) for extra in (2, 1, 0)]
     columns = max(10, width - _LABEL_WIDTH - 2)
@@ -50,7 +50,7 @@ def screen(watch: Watch, width: int, height: int) -> Text:
 
 
 def plain_line(watch: Watch) -> str:
-    """Return the last interval as one line, for output to a pipe."""
+    """Return the state of the transfers in the last interval as one line, for a pipe."""
     interface = watch.interface()
     parts = []
     if interface is not None and interface.moments:
@@ -70,7 +70,7 @@ def plain_line(watch: Watch) -> str:
 
 def _head(interface: Track | None, width: int) -> Text:
     if interface is None or not interface.moments:
-        return Text("no such interface, or no traffic yet", style="dim")
+        return Text("this interface does not exist, or it has carried no traffic yet", style="dim")
     last = interface.moments[-1]
     dropped = sum(moment.lost_pkts for moment in interface.moments)
     line = Text(f"{interface.name}", style="bold")
@@ -130,7 +130,7 @@ def _draw(
 
 
 def _join(canvas: Canvas, start: tuple[int, int], end: tuple[int, int], owner: int) -> None:
-    """Draw a line without gaps between two dots."""
+    """Draw a continuous line between two dots."""
     steps = max(1, end[0] - start[0])
     last = start[1]
     for step in range(1, steps + 1):
@@ -146,7 +146,7 @@ def _column(at_s: float, now_s: float, columns: int) -> int:
 
 
 def _marks(tracks: Sequence[Track], now_s: float, columns: int) -> Text:
-    """Mark retransmissions with a triangle and timeouts with a diamond."""
+    """Return a line that marks retransmissions with a triangle and timeouts with a diamond."""
     cells: list[tuple[str, int]] = [(" ", -1)] * columns
     for owner, track in enumerate(tracks):
         for moment in track.moments:
@@ -171,7 +171,7 @@ def _table(tracks: Sequence[Track], now_s: float, width: int) -> list[Text]:
     name_width = max(12, min(40, width - 62))
     head = (
         f"  {'to or from':<{name_width}} {'algorithm':<10} {'Mbit/s':>9} {'RTT ms':>8} "
-        f"{'cwnd':>6} {'sent again':>10} {'timeouts':>8}"
+        f"{'cwnd':>6} {'retransm.':>10} {'timeouts':>8}"
     )
     lines = [Text(head, style="dim")]
     for owner, track in enumerate(tracks):
