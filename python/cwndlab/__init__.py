@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Advice", "CwndlabError", "Results", "Study", "advise", "errors", "fit", "open_results"]
 
-_MODULES = {  # imported when they are used: Polars and pydantic take most of a second
+_MODULES = {  # imported at first use, because importing Polars and pydantic takes nearly a second
     "Advice": "cwndlab.api.advise",
     "Results": "cwndlab.api.results",
     "Study": "cwndlab.api.study",
@@ -36,7 +36,7 @@ _MODULES = {  # imported when they are used: Polars and pydantic take most of a 
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name when it is first used (PEP 562)."""
+    """Return a public name, after importing its module at the first use (PEP 562)."""
     if name not in _MODULES:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
@@ -46,5 +46,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """List the public names, whether imported or not."""
+    """List the public names, including names whose modules have not been imported."""
     return sorted({*globals(), *__all__})

@@ -2,7 +2,7 @@
 
 import signal
 
-# Ctrl-C while the command line is being imported ends the process immediately: nothing has begun.
+# While the command line is being imported, Ctrl-C ends the process at once: no run has begun.
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 from cwndlab.cli import main  # noqa: E402  see above

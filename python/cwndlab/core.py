@@ -1,4 +1,4 @@
-"""Typed access to the compiled part, `cwndlab._core`, and to the names defined there."""
+"""Typed functions around the compiled module `cwndlab._core`, with its algorithms and stacks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Columns = dict[str, Any]
 Problems = list[tuple[tuple[str | int, ...], str]]
-"""A problem in a document: the path of the value, and a message with the remedy."""
+"""Problems in a document; each is the path of a value, and a message that names the remedy."""
 QueueUnit = Literal["packets", "bytes", "milli_bdp", "unlimited"]
 OURS = "ours:"
 
@@ -51,7 +51,7 @@ class Algorithm:
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """A stack profile: the behaviour of a release of a TCP stack."""
+    """A stack profile, which describes the behaviour of a release of a TCP stack."""
 
     name: str
     text: str
@@ -79,7 +79,7 @@ def version() -> str:
 
 
 def behaviour_epoch() -> int:
-    """Return a counter that increases when the same scenario may give different results."""
+    """Return a counter that a release increments if its results for a scenario may differ."""
     return int(module().behaviour_epoch)
 
 
@@ -89,10 +89,10 @@ def run(
     objects: Mapping[str, tuple[str, str]] | None = None,
     stop: Stop | None = None,
 ) -> Columns:
-    """Run a scenario; other threads can run meanwhile, and can end the run with `stop`.
+    """Run a scenario and return its tables; another thread can end the run with `stop`.
 
-    With `objects`, which are algorithms compiled at run time, use a separate process for each run:
-    a fault in an algorithm ends the process.
+    The interpreter lock is released during the run. `objects` are algorithms compiled at run time.
+    If they are given, call this function in a separate process, which a fault in an algorithm ends.
     """
     found = dict(objects) if objects else None
     tables: Columns = module().run(scenario_json, dict(traces), found, stop=stop)
@@ -106,18 +106,19 @@ def run_many(
     stop: Stop | None = None,
     take: Callable[[int, Columns], None] | None = None,
 ) -> Columns:
-    """Run scenarios one after another until the batch is full; other threads can run meanwhile.
+    """Run scenarios one after another until the batch is full, without the interpreter lock.
 
     Args:
-        scenarios: the scenarios; at least the first scenario is run.
-        traces: the traces that the scenarios name.
-        objects: as for `run`.
-        stop: cancels the batch once set; the runs finished before are returned.
-        take: called with the position of a long run and the tables that it has recorded so far.
+        scenarios: the scenarios, of which at least the first is run.
+        traces: the contents of the traces that the scenarios name, by name.
+        objects: algorithms compiled at run time; see `run`.
+        stop: flag that cancels the batch; the function then returns the runs finished before.
+        take: called for long runs with the position of the run in `scenarios` and the tables
+            recorded since the previous call.
 
     Returns:
-        Tables over all runs, whose column `run` is the run's position, and `errors`: for each
-        attempted run, the reason for its failure, or None.
+        Tables over all runs, whose column `run` is the position of the run in `scenarios`, and
+        `errors`, which contains the reason for its failure, or None, for each attempted run.
     """
     found = dict(objects) if objects else None
     tables: Columns = module().run_many(list(scenarios), dict(traces), found, stop=stop, take=take)
@@ -125,18 +126,18 @@ def run_many(
 
 
 def new_stop() -> Stop:
-    """Return a flag that stops runs once it is set."""
+    """Return a flag that stops runs as soon as it is set."""
     stop: Stop = module().Stop()
     return stop
 
 
 def saturate(scenario_json: str, traces: Mapping[str, bytes], direction: str, user: int) -> Columns:
-    """Simulate a source that always sends; return its arrivals, delays and queue.
+    """Saturate a path; return the arrival times and delays of packets, and the queue's length.
 
-    Other threads can run meanwhile.
+    The interpreter lock is released during the simulation.
 
     Raises:
-        ValueError: the path is invalid, or nothing limits its rate in this direction.
+        ValueError: the path is invalid, or its rate in this direction is unlimited.
     """
     columns: Columns = module().saturate(scenario_json, dict(traces), direction, user)
     return columns
@@ -149,7 +150,7 @@ def choose_set(
     price: float,
     zone: float,
 ) -> Chosen:
-    """Choose the set of good contestants; `_core.pyi` describes arguments and result."""
+    """Choose the set of good algorithms; `_core.pyi` describes the arguments and the result."""
     chosen: Chosen = module().choose_set(gain, cost, price=price, zone=zone)
     return chosen
 
@@ -157,13 +158,13 @@ def choose_set(
 def relative_change(
     ours: Sequence[float], theirs: Sequence[float]
 ) -> tuple[float, float | None, float | None] | None:
-    """Return the relative excess of `ours` over `theirs`, both logarithms, with a 95 % interval."""
+    """Return the relative excess of `ours` over `theirs` (logarithms), with its 95 % interval."""
     found: tuple[float, float | None, float | None] | None = module().relative_change(ours, theirs)
     return found
 
 
 def logarithms(values: Sequence[float]) -> list[float]:
-    """Return natural logarithms, which are identical on all machines."""
+    """Return natural logarithms whose bits are identical on all machines."""
     found: list[float] = module().logarithms(values)
     return found
 
@@ -175,13 +176,15 @@ def robustness(
     noise: Sequence[float],
     zone: float,
 ) -> Robustness | None:
-    """Return the quality of a choice over a population of networks."""
+    """Return how well the algorithm at index `choice` performs over a population of networks."""
     found: Robustness | None = module().robustness(draws, weights, choice, noise, zone)
     return found
 
 
 def check_scenario(scenario_json: str, traces: Mapping[str, bytes] | None = None) -> str:
-    """Return the scenario as the simulator interprets it; with `traces`, also check its names.
+    """Return the scenario as the simulator reads it, including default values.
+
+    If `traces` are given, also check that they contain every trace that the scenario names.
 
     Raises:
         ValueError: the scenario cannot be run; the message names the place of the error.
@@ -193,43 +196,43 @@ def parse_quantity(kind: str, value: object) -> int:
     """Parse a quantity, such as a rate, duration or size, as a whole number of its smallest unit.
 
     Raises:
-        QuantityError: the text is not such a quantity.
+        QuantityError: the value is not a quantity of this kind.
     """
     return int(module().parse_quantity(kind, value))
 
 
 def format_quantity(kind: str, count: int) -> str:
-    """Return the quantity as text that `parse_quantity` reads as the same value."""
+    """Format a quantity as text that `parse_quantity` converts back to the same value."""
     return str(module().format_quantity(kind, count))
 
 
 def parse_queue(value: object) -> tuple[QueueUnit, int]:
-    """Parse the limit of a queue.
+    """Parse the limit of a queue, such as "50 packets", into its unit and its number.
 
     Raises:
-        QuantityError: the text is not such a quantity.
+        QuantityError: the value is not the limit of a queue.
     """
     limit: tuple[QueueUnit, int] = module().parse_queue(value)
     return limit
 
 
 def format_queue(unit: QueueUnit, count: int) -> str:
-    """Return the limit as text that `parse_queue` reads as the same limit."""
+    """Format the limit of a queue as text that `parse_queue` converts back to the same limit."""
     return str(module().format_queue(unit, count))
 
 
 def parse_link_line(text: str) -> dict[str, Any]:
-    """Return the table described by a link in one line.
+    """Parse a link written in one line, such as "rate=10 Mbit/s,delay=20 ms", into a table.
 
     Raises:
-        QuantityError: the text is not a link, or names a key twice or without a value.
+        QuantityError: the text is not a link, repeats a key, or omits the value of a key.
     """
     table: dict[str, Any] = module().parse_link_line(text)
     return table
 
 
 def check_link(written: object) -> tuple[dict[str, Any], Problems]:
-    """Return a link's table in its canonical form, and its problems by key."""
+    """Return the table of a link in canonical form, and the problems found in its keys."""
     checked: tuple[dict[str, Any], Problems] = module().check_link(written)
     return checked
 
@@ -237,7 +240,7 @@ def check_link(written: object) -> tuple[dict[str, Any], Problems]:
 def expand_link(
     table: Mapping[str, Any], files: Files
 ) -> tuple[dict[str, Any], Mapping[str, int], Problems]:
-    """Return a checked link with its preset's keys, and each quantity in its smallest unit."""
+    """Return a link with the keys of its preset, its quantities in smallest units, and problems."""
     expanded, counts, problems = module().expand_link(table, files)
     return expanded, dict(counts), problems
 
@@ -245,9 +248,11 @@ def expand_link(
 def resolve_link(
     link: Mapping[str, Any] | None, reverse_link: Mapping[str, Any] | None, files: Files
 ) -> tuple[str | None, bool, int, Problems]:
-    """Return the path, whether its reverse direction has a limit, the server's delay, and problems.
+    """Convert a link and its reverse link into the path of a scenario.
 
-    The path is JSON as in a scenario; the one-way delay between link and server is in nanoseconds.
+    Returns:
+        The path as JSON, or None; whether its reverse direction has a limit; the one-way delay
+        between link and server in nanoseconds; and the problems found.
     """
     resolved: tuple[str | None, bool, int, Problems] = module().resolve_link(
         link, reverse_link, files
@@ -256,15 +261,15 @@ def resolve_link(
 
 
 def read_preset(name: str, folder: str, text: str) -> dict[str, Any]:
-    """Return the document of a preset's file, with its links' tables in canonical form.
+    """Parse the file of a preset, and convert the tables of its links to canonical form.
 
     Args:
-        name: name of the file, used in messages.
-        folder: the folder to which the paths of traces are relative.
+        name: name of the file, used in error messages.
+        folder: folder to which the paths of traces are relative.
         text: content of the file.
 
     Raises:
-        ValueError: the text is not a preset; the message names file, line and key.
+        ValueError: the text is not a valid preset; the message names the file, line and key.
     """
     document: dict[str, Any] = module().read_preset(name, folder, text)
     return document
@@ -273,13 +278,13 @@ def read_preset(name: str, folder: str, text: str) -> dict[str, Any]:
 def queue_size(
     stage_json: str, rtt_ns: int, server_ns: int, mean_bits_per_sec: Mapping[str, int]
 ) -> QueueSize | None:
-    """Return the queue limit of a scenario's wire, or None if the wire has no queue limit.
+    """Return the queue limit of a wired link in a scenario, or None if its queue is unlimited.
 
     Args:
-        stage_json: the wire.
+        stage_json: the wired link, as JSON.
         rtt_ns: delay of the whole path, summed over both directions.
-        server_ns: one-way part of the delay on which defaults do not depend.
-        mean_bits_per_sec: mean rates of the traces that the wire may name.
+        server_ns: one-way delay between link and server, on which default values do not depend.
+        mean_bits_per_sec: mean rates of the traces that the link may name, by name.
     """
     rates = dict(mean_bits_per_sec)
     size: QueueSize | None = module().queue_size(stage_json, rtt_ns, server_ns, rates)
@@ -287,48 +292,48 @@ def queue_size(
 
 
 def medium_figures(path_json: str) -> list[tuple[str, str]]:
-    """Return path and text of each value of a cell or channel that differs from its default."""
+    """Return each value of a cell or Wi-Fi channel that differs from its default: key and text."""
     figures: list[tuple[str, str]] = module().medium_figures(path_json)
     return figures
 
 
 def run_seed(cell_json: str | None, repetition: int, study_seed: int) -> int:
-    """Return the seed of a repetition.
+    """Return the random seed of a repetition.
 
-    `cell_json` is a JSON string with everything that may influence the channel. Without
-    `cell_json`, all cells of a study share the seed.
+    `cell_json` is JSON with all settings that may influence the channel. If it is None, the seed is
+    the same for all combinations of factors of a study.
     """
     seed: int = module().run_seed(cell_json, repetition, study_seed)
     return seed
 
 
 def drawn_ns(seed: int, name: str, most_ns: int) -> int:
-    """Return a random number of nanoseconds below `most_ns`; seed and name determine it."""
+    """Draw a random number of nanoseconds below `most_ns`, which `seed` and `name` determine."""
     drawn: int = module().drawn_ns(seed, name, most_ns)
     return drawn
 
 
 def without_defaults(path_json: str) -> dict[str, Any]:
-    """Return a scenario's path without default values and without its kinds."""
+    """Return the path of a scenario without default values and without the keys `kind`."""
     rest: dict[str, Any] = module().without_defaults(path_json)
     return rest
 
 
 def link_definitions() -> dict[str, Any]:
-    """Return the JSON Schema's definitions of a link and of all its parts, by name."""
+    """Return the JSON Schema definitions of a link and of all its parts, by name."""
     definitions: dict[str, Any] = module().link_definitions()
     return definitions
 
 
 @functools.cache
 def algorithms() -> Mapping[str, Algorithm]:
-    """Return all algorithms by name."""
+    """Return all built-in algorithms by name."""
     found = (read_algorithm(entry) for entry in module().algorithms())
     return {algorithm.name: algorithm for algorithm in found}
 
 
 def read_algorithm(entry: Mapping[str, Any]) -> Algorithm:
-    """Return an algorithm from the description in the compiled part."""
+    """Convert an algorithm's description from the compiled module into an `Algorithm`."""
     return Algorithm(
         name=entry["name"],
         aliases=tuple(entry.get("aliases", ())),
@@ -347,7 +352,8 @@ def read_algorithm(entry: Mapping[str, Any]) -> Algorithm:
 def algorithm(name: str) -> Algorithm:
     """Return the algorithm with this name or alias.
 
-    `ours:cubic` is cwndlab's algorithm on every backend; on the kernel, `cubic` is Linux's own.
+    `ours:cubic` is cwndlab's implementation on every backend, whereas `cubic` on the kernel backend
+    is Linux's implementation.
     """
     if name.startswith(OURS):
         ours = algorithm(name.removeprefix(OURS))
@@ -361,7 +367,7 @@ def algorithm(name: str) -> Algorithm:
 
 
 def columns() -> list[Column]:
-    """Return every column of the core's tables: name, table, unit and type."""
+    """Return the name, table, unit and type of every column that the simulator records."""
     found: list[Column] = module().columns()
     return found
 

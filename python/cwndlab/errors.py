@@ -1,6 +1,6 @@
-"""Errors that users can cause and fix: one class per remedy; each message names the next step.
+"""Errors that users can fix; each message names the next step.
 
-The command line maps each error to its exit status, in one place, and never shows a traceback.
+The command line prints the message, without a traceback, and ends with the error's exit status.
 """
 
 from __future__ import annotations
@@ -21,43 +21,43 @@ class CwndlabError(Exception):
 
 
 class QuantityError(CwndlabError, ValueError):
-    """A value such as "20 Mbps/s" that is not a rate, time, size or share."""
+    """A text, such as "20 Mbps/s", is not a valid rate, time, size or share."""
 
 
 class StudyError(CwndlabError):
-    """A study contains an error; the message names the place and the remedy."""
+    """A study contains errors; the message names the place and the remedy of each error."""
 
     def __init__(self, problems: Sequence[str]) -> None:
-        """Join `problems`, each of which names its place, the error and the remedy."""
+        """Create the error from `problems`, each of which names a place, an error and a remedy."""
         super().__init__("\n".join(problems))
         self.problems = tuple(problems)
 
 
 class LinkError(CwndlabError):
-    """A link cannot be found or read."""
+    """A link's preset or file is missing or invalid."""
 
 
 class TraceError(CwndlabError):
-    """A trace file is missing, or is not a trace."""
+    """A trace file is missing, or does not contain a trace."""
 
 
 class AlgorithmError(CwndlabError):
-    """An algorithm's file is missing, or there is no compiler for it."""
+    """An algorithm's file is missing, or no compiler for the algorithm is installed."""
 
 
 class BrokenAlgorithmError(AlgorithmError):
-    """An algorithm does not compile, or breaks a rule of the contract; its runs fail."""
+    """An algorithm does not compile, or violates the rules for algorithms, so its runs fail."""
 
 
 class KernelError(CwndlabError):
-    """The running kernel does not support the request, or does not allow it for this user."""
+    """The running kernel does not support an operation, or does not allow it to this user."""
 
 
 class ScenarioRefusedError(CwndlabError, ValueError):
-    """A scenario that the simulator refuses to run."""
+    """The simulator refuses to run an invalid scenario."""
 
     def __init__(self, path: str, message: str) -> None:
-        """Store the place in the scenario, such as `flows[0].sender.stack`, and the problem."""
+        """Store the place of the error, such as `flows[0].sender.stack`, and its description."""
         super().__init__(path, message)
         self.path = path
         self.message = message
@@ -67,10 +67,10 @@ class ScenarioRefusedError(CwndlabError, ValueError):
 
 
 class UnknownNameError(CwndlabError, ValueError):
-    """A name of an algorithm, stack, link or study that does not exist."""
+    """An algorithm, stack, link or study of this name does not exist."""
 
     def __init__(self, name: str, known: Iterable[str], command: str, *, kind: str) -> None:
-        """Suggest similar names, and the command that lists them all."""
+        """Create a message that suggests a similar name and a command that lists all names."""
         near = nearest(name, known)
         hint = f"; did you mean {near}?" if near else ""
         super().__init__(f'unknown {kind} "{name}"{hint} ({command})')
@@ -78,18 +78,18 @@ class UnknownNameError(CwndlabError, ValueError):
 
 
 class MeasurementError(CwndlabError):
-    """A measured file, or a folder of them, that cannot be understood."""
+    """A measurement file, or a folder of such files, cannot be interpreted."""
 
 
 class ResultsError(CwndlabError):
-    """A folder that contains no results, or whose results are damaged."""
+    """A folder does not contain results, or its results are damaged."""
 
 
 class DamagedResultsError(ResultsError):
     """Files of results are missing, or their content has changed."""
 
     def __init__(self, folder: Path, names: Sequence[str]) -> None:
-        """Make one error for all damaged files, which have a common remedy."""
+        """Create one error for all damaged files of a folder."""
         many = f" and {plural(len(names) - 1, 'other file')}" if len(names) > 1 else ""
         super().__init__(
             f"{folder / names[0]}{many}: damaged, or changed by another program; run the study "
@@ -99,68 +99,68 @@ class DamagedResultsError(ResultsError):
 
 
 class NewerResultsError(ResultsError):
-    """Results that a later version of cwndlab has written."""
+    """A later version of cwndlab wrote these results, which this version cannot read."""
 
 
 class ResultsInUseError(ResultsError):
-    """Results that another process is writing."""
+    """Another process is writing to this folder of results."""
 
 
 class DiskFullError(ResultsError):
-    """The disk has no space for the next run; earlier runs are safe."""
+    """The disk has no space for the next run; finished runs are already stored."""
 
 
 class CampaignEndedError(CwndlabError):
-    """A campaign on a real network ended before all runs were made; finished runs are safe."""
+    """A live measurement ended before all runs were finished; finished runs are stored."""
 
     exit_status = 1
 
 
 class CoreMissingError(CwndlabError):
-    """The compiled part of cwndlab is missing."""
+    """The compiled module `cwndlab._core` is missing."""
 
 
 class KernelRunError(CwndlabError):
-    """A run is not possible on the kernel of this machine."""
+    """This machine cannot run a study on its kernel."""
 
 
 class ClusterError(CwndlabError):
-    """A cluster cannot be reached, or its workers cannot do the work."""
+    """A Dask cluster cannot be reached, or its workers cannot compute runs."""
 
 
 class RunsFailedError(CwndlabError):
-    """Some runs of a study failed; the others are finished."""
+    """Some runs of a study failed; the other runs are finished."""
 
     exit_status = 1
 
 
 class InterruptedStudyError(CwndlabError):
-    """The user stopped a study; finished runs are safe."""
+    """The user stopped a study; finished runs are stored."""
 
     exit_status = 130
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the name in `known` most similar to `name`, or None if no name is similar."""
+    """Return the name in `known` that is most similar to `name`, or None if none is similar."""
     by_lower_case = {word.lower(): word for word in known}
     matches = difflib.get_close_matches(name.lower(), by_lower_case, n=1, cutoff=0.6)
     return by_lower_case[matches[0]] if matches else None
 
 
 def plural(count: int, noun: str) -> str:
-    """Return `count` with the noun, as in "1 run" and "1,280 runs"."""
+    """Return `count` with the singular or plural of a noun: "1 run", "1,280 runs"."""
     if count != 1:
         noun = f"{noun[:-1]}ies" if noun.endswith(("try", "udy")) else f"{noun}s"
     return f"{count:,} {noun}"
 
 
 def read_failure(path: Path, error: OSError) -> str:
-    """Return why a file could not be read, as the operating system reports it."""
+    """Return a message with the operating system's reason why a file could not be read."""
     return f"{path}: {_reason(error)}"
 
 
 def file_failure(error: OSError) -> str:
-    """Return which file could not be read or written, the reason, and a remedy if known."""
+    """Return a message with a file, the reason why it cannot be used, and a remedy if known."""
     remedy = _FILE_REMEDIES.get(error.errno or 0, "")
     return f"{f'{error.filename}: ' if error.filename else ''}{_reason(error)}{remedy}"
 

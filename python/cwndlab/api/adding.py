@@ -1,4 +1,4 @@
-"""Comparisons that extend earlier ones with more algorithms or repetitions on the same link."""
+"""Extend an earlier comparison with more algorithms or more repetitions on the same link."""
 
 from __future__ import annotations
 
@@ -30,21 +30,22 @@ def adding(
     backend: BackendName,
     load: Callable[[Path], Study],
 ) -> tuple[Study, Path]:
-    """Return the study of a comparison, extended by earlier comparisons, and its folder.
+    """Return the study of a comparison, extended by earlier comparisons, and its results folder.
 
-    Comparisons share a folder if they differ only in algorithms and repetitions and if their files
-    and presets have the same content. The folder is named by a hash of everything that its
-    comparisons share.
+    Comparisons share a folder if they differ only in their algorithms and repetitions, and if the
+    files and presets that they name have the same content. The name of the folder contains a hash
+    of all settings that its comparisons share.
 
     Args:
         document: the keys of the study.
         title: title of the comparison in reports.
-        folder: the results folder. If None, the folder is named by the hash.
+        folder: the results folder. If None, a folder whose name contains the hash.
         backend: the backend on which the study runs.
-        load: reads the study of an earlier comparison, whose C files may come from anyone.
+        load: function that reads the study of an earlier comparison, after the user has agreed to
+            run its C files.
 
     Raises:
-        ResultsError: `folder` holds a different algorithm with the same name.
+        ResultsError: `folder` contains results of a different algorithm with the same name.
     """
     alone = Study(**document, title=title)
     shared = {key: value for key, value in document.items() if key not in _GROWING}
@@ -58,18 +59,21 @@ def adding(
             return study, where
         earlier = load(where / STUDY)
         if earlier.id != name:
-            return study, where  # refused when it is written into
+            return study, where  # writing into the folder of another study raises an error
         if changed := _changed_algorithms(earlier, study):
             if folder is None:
                 continue
-            msg = f"{folder}: holds results of a different {changed[0]}; choose another folder"
+            msg = (
+                f"{folder} contains results of a different algorithm named {changed[0]}; choose "
+                "another folder"
+            )
             raise ResultsError(msg)
         return _together(earlier, study, where), where
     raise AssertionError
 
 
 def _together(earlier: Study, later: Study, folder: Path) -> Study:
-    """Return the later study, extended by the earlier one's algorithms and repetitions."""
+    """Return the later study, extended by the algorithms and repetitions of the earlier study."""
     references = {label: _within(folder, own) for label, own in _files(earlier).items()}
     known = {label: references.get(label, label) for label in _labels(earlier)}
     known |= {
@@ -84,7 +88,7 @@ def _together(earlier: Study, later: Study, folder: Path) -> Study:
 
 
 def _within(folder: Path, reference: str) -> str:
-    """Return the absolute path of a file in a results folder."""
+    """Return the reference to an algorithm's file in a results folder, with an absolute path."""
     path = reference.removeprefix(LINUX_PREFIX)
     prefix = LINUX_PREFIX if path != reference else ""
     return f"{prefix}{(folder / path).absolute()}"
@@ -99,7 +103,7 @@ def _labels(study: Study) -> list[str]:
 
 
 def _files(study: Study) -> dict[str, str]:
-    """Return the references of algorithms given as files, by label."""
+    """Return the references of all algorithms that are given as files, by label."""
     found = {}
     for cell in study.cells:
         for name, each in cell.resolved.algorithms.items():
@@ -108,7 +112,7 @@ def _files(study: Study) -> dict[str, str]:
 
 
 def _changed_algorithms(earlier: Study, later: Study) -> list[str]:
-    """Return the names of algorithms whose files have changed."""
+    """Return the names of algorithms whose files differ between the two studies."""
 
     def contents(study: Study) -> dict[str, str]:
         return {

@@ -1,13 +1,14 @@
-"""Advice for one network and one goal: run, decide and repeat for as long as the budget lasts.
+"""Recommend algorithms for one network and one goal, within a limit on the computing time.
 
-The decision is checked after 10, 20 and 40 repetitions on the link itself, until every algorithm
-is known to be inside or outside the recommended set; the intervals stay valid over repeated checks
-(`cwndlab_judge::sequence`). Similar networks are also tried, once each; they are drawn from the
+`advise` decides after 10, 20 and 40 repetitions on the given link. It stops as soon as it is clear
+for every algorithm whether the algorithm belongs to the recommended set. The confidence intervals
+stay valid over these repeated decisions (`cwndlab_judge::sequence`). `advise` also simulates every
+algorithm once on each of several similar networks, whose values are drawn at random from the
 declared ranges of all assumed values.
 
-A recorded trace is a single recording of a network. Each repetition begins at a different point of
-the trace, which is the same for all algorithms. Where nothing else is random, the start of each
-flow is delayed by a random time of up to 100 ms.
+A recorded trace is a single recording of a network. Each repetition therefore begins at a
+different point of the trace, which is the same for all algorithms. If a link has no other
+randomness, the start of each flow is delayed by a random time of up to 100 ms.
 """
 
 from __future__ import annotations
@@ -31,24 +32,24 @@ if TYPE_CHECKING:
     from cwndlab.judge.decision import Decision
 
 LOOKS = (10, 20, 40)
-"""Numbers of repetitions after which the decision is checked."""
+"""Numbers of repetitions after which `advise` decides whether more repetitions are needed."""
 
 CANDIDATES = ("cubic", "reno", "bbr", "vegas", "westwood", "illinois")
-"""The default candidates: algorithms of Linux, one of each kind."""
+"""Algorithms that are compared by default: one algorithm of Linux of each kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """The answer for a network or a population."""
+    """The recommendation for a network or for a population of networks."""
 
     answers: Answers
     results: Results
     is_late: bool
-    """Whether the budget ended before each algorithm was known to be inside or outside the set."""
+    """Whether the time limit was reached before the recommended set of algorithms was certain."""
 
     @property
     def decision(self) -> Decision:
-        """The decision over all settings."""
+        """The common decision for all settings."""
         return self.answers.together
 
 
@@ -67,31 +68,32 @@ def advise(  # noqa: PLR0913  each has its default
     has_mixes: bool = False,
     on_first: Callable[[Answers], None] | None = None,
 ) -> Advice:
-    """Recommend a congestion control algorithm for a link, and report the uncertainty.
+    """Recommend a congestion control algorithm for a link, and report how certain that is.
 
     Args:
-        link: a preset, `trace:PATH`, a TOML file, or keys in one line; several links are treated
-            as classes of users with equal weights.
+        link: a preset, `trace:PATH`, a TOML file, or "KEY=VALUE,KEY=VALUE"; several links are
+            treated as classes of users with equal weights.
         goal: `balance`, `throughput`, `latency`, `short-transfers`, `fairness`,
             `fairness-to-cubic` or `stability`.
-        users: a population, given instead of `link`: `mobile`, `home`, `train`, `satellite` or a
-            TOML file.
-        use: use of the network: `bulk`, `web`, `video`, `rpc`, `upload` or `call`; all except
-            `bulk` and `upload` have their own goal, which replaces `goal`.
-        algorithms: the algorithms to compare; the baseline is added.
-        baseline: the algorithm in use today.
+        users: a population of users, instead of `link`: `mobile`, `home`, `train`, `satellite` or
+            a TOML file.
+        use: use of the network: `bulk`, `web`, `video`, `rpc`, `upload` or `call`; each use except
+            `bulk` and `upload` has a specific goal, which replaces `goal`.
+        algorithms: the algorithms to compare with the baseline.
+        baseline: the algorithm in use today, which is always included.
         direction: direction of the data, `downlink` or `uplink`.
-        budget_s: time for all runs; by default, 15 s for one network or for each class of a
-            population.
+        budget_s: limit on the time for all runs; by default, 15 s for one network or for each class
+            of a population.
         folder: the results folder. If None, `results/advise-HASH`.
         jobs: number of parallel runs. If None, one per core.
-        has_mixes: whether to run the recommended algorithm together with others in all mixes of
-            the report: many flows, and other round-trip times, queues and start orders.
-        on_first: called with the first answer, before similar networks are tried.
+        has_mixes: whether to simulate the recommended algorithm also together with other
+            algorithms, for the report: with many flows, and with other round-trip times, queues
+            and orders in which flows start.
+        on_first: called with the first answer, before similar networks are simulated.
 
     Raises:
         CwndlabError: a link, the goal or an algorithm is unknown, or a run failed.
-        ValueError: both links and users are given, or neither.
+        ValueError: both `link` and `users` are given, or neither is given.
     """
     links = [link] if isinstance(link, str) else list(link)
     if bool(links) == (users is not None):

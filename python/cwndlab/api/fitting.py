@@ -1,4 +1,4 @@
-"""Fitting a link to measurements: functions for notebooks."""
+"""Functions that fit a link to measurements, also for use in notebooks."""
 
 from __future__ import annotations
 
@@ -37,27 +37,29 @@ def fit(
     jobs: int | None = None,
     on_points: Callable[[int], None] | None = None,
 ) -> Fit:
-    """Infer the link from a measurement with one algorithm, or from several on the same path.
+    """Infer a link from a measurement with one algorithm, or from several runs on the same path.
 
-    The candidate links belong to several families: wires with bursts of loss and a varying rate,
-    wires with a policer, with active queue management or with competing flows, cells, and Wi-Fi.
-    The answer is a distribution over these families: `posterior.members` holds the families
-    with their probabilities; `posterior.estimates()` returns each parameter of the most probable
-    family with its 90 % interval and how much of it is known; `check` shows whether such links
-    explain the measurement at all; and `predict()` predicts the results of other algorithms.
+    The candidate links belong to several families: wired links with bursts of loss and a varying
+    rate; wired links with a policer, with active queue management or with competing flows; cellular
+    links; and Wi-Fi. The result is a probability distribution over these families.
+    `posterior.members` contains the families with their probabilities. `posterior.estimates()`
+    returns each parameter of the most probable family, with its 90 % interval and the share of the
+    uncertainty that the measurement removes. `check` states whether links of these families explain
+    the measurement at all. `predict()` predicts the results of other algorithms.
 
     Args:
         results: imported, measured or simulated results, their folder, or a file with one flow:
-            JSON of iperf3, a log of `ss -tin`, a capture or a table.
-        run: key of the run, or keys of several runs on the same path. If None, the only run.
+            JSON output of iperf3, a log of `ss -tin`, a packet capture or a table.
+        run: key of the run, or keys of several runs on the same path. None is allowed if the
+            results contain only one run.
         family: family of the links: `any`, `wire`, `cell` or `wifi`.
-        seed: seed for all random draws.
+        seed: random seed.
         jobs: number of parallel simulations. If None, one per core.
         on_points: called with the number of finished simulations.
 
     Raises:
-        MeasurementError: the link cannot be inferred from the run; the message says why.
-        ResultsError: the folder holds no results.
+        MeasurementError: the link cannot be inferred from the run; the message names the reason.
+        ResultsError: the folder contains no results.
     """
     return fit_flow(
         measured_flows(results, run),
@@ -74,13 +76,13 @@ def measured_flows(
     """Return the single bulk flow of each run.
 
     Raises:
-        MeasurementError: as for `measured_flow`.
-        ResultsError: the folder holds no results.
+        MeasurementError: several flows share the link, or the run is missing or ambiguous.
+        ResultsError: the folder contains no results.
     """
     if not isinstance(results, Results) and Path(results).is_file():
         flows = large_flows(flows_of_file(Path(results)))
         if len(flows) > 1:
-            msg = f"{results}: {len(flows)} flows share the link; measure one flow alone"
+            msg = f"{results}: {len(flows)} flows share the link; measure a single flow"
             raise MeasurementError(msg)
         return flows
     opened = results if isinstance(results, Results) else open_results(results)
@@ -89,10 +91,10 @@ def measured_flows(
 
 
 def flows_of_file(path: Path) -> list[MeasuredFlow]:
-    """Return every flow in a file of iperf3, a log of `ss -tin`, a capture or a table.
+    """Return every flow in a JSON file of iperf3, a log of `ss -tin`, a packet capture or a table.
 
     Raises:
-        MeasurementError: the file holds no measurement, or cannot be read.
+        MeasurementError: the file contains no measurement, or cannot be read.
     """
     try:
         with path.open("rb") as file:
@@ -127,7 +129,7 @@ def flows_of_file(path: Path) -> list[MeasuredFlow]:
 
 
 def large_flows(flows: Sequence[MeasuredFlow]) -> list[MeasuredFlow]:
-    """Return the flows of data, without tiny flows such as iperf3's control connection."""
+    """Return the flows without tiny flows, such as the control connection of iperf3."""
     sizes = [flow.row.get("delivered_bytes") or 0 for flow in flows]
     most = max(sizes, default=0)
     return [flow for flow, size in zip(flows, sizes, strict=True) if size >= _SMALLEST_SHARE * most]
@@ -141,16 +143,16 @@ def fit_clients(
     jobs: int | None = None,
     on_points: Callable[[int], None] | None = None,
 ) -> list[tuple[ClientClass, Fit]]:
-    """Infer the links of the clients in a server's log of `ss -tin`, as weighted classes.
+    """Infer a link for each class of clients in a server's log of `ss -tin`.
 
     Raises:
-        MeasurementError: no connection can be used to infer its path.
+        MeasurementError: no connection of the log is suitable for inferring a link.
     """
     flows = flows_of_file(path)
     found = classes(flows, [_is_usable(flow) for flow in flows], *_times_of_log(flows))
     if not found:
-        flows[0].numbers()  # says why not
-        msg = f"{path}: no connection can be used to infer its path"
+        flows[0].numbers()  # raises an error with the reason
+        msg = f"{path}: no connection of the log is suitable for inferring a link"
         raise MeasurementError(msg)
     workers = jobs or available_cores()
     return [
@@ -165,7 +167,7 @@ def fit_clients(
 def clients_population(
     clients: Sequence[tuple[ClientClass, Fit]], heading: str, weighing: str, links: int
 ) -> dict[str, Any]:
-    """Return classes of clients as a file of users, weighted by `flows` or by `bytes`."""
+    """Return the document of a users file, whose links are weighted by `flows` or by `bytes`."""
     users = []
     for each, found in clients:
         share = each.share_of_flows if weighing == "flows" else each.share_of_bytes
@@ -180,12 +182,15 @@ def clients_population(
             }
             users.append(user)
     note = (
-        "Links of a server's clients, by cwndlab advise --from. Short connections have "
-        "larger weights, because a log of snapshots misses many of them."
+        "Links of a server's clients, inferred by cwndlab advise --from. Short connections have "
+        "larger weights, because the snapshots in a log miss many short connections."
     )
     widest = max(found.check.widening for _, found in clients)
     if widest > 1:
-        note += f" Links are widened by a factor of up to {widest:.2g} for unexplained differences."
+        note += (
+            f" The spread of the links is widened by a factor of up to {widest:.2g}, because some "
+            "differences are unexplained."
+        )
     return {"title": heading, "description": note, "users": users}
 
 
@@ -198,7 +203,7 @@ def _is_usable(flow: MeasuredFlow) -> bool:
 
 
 def _times_of_log(flows: Sequence[MeasuredFlow]) -> tuple[float, float]:
-    """Return the length of a log and the interval between its snapshots."""
+    """Return the duration of a log and the interval between its snapshots, in seconds."""
     steps = [np.diff(flow.samples["t_s"]) for flow in flows if len(flow.samples.get("t_s", ())) > 1]
     interval_s = float(np.median(np.concatenate(steps))) if steps else 1.0
     ends = [float(flow.samples["t_s"][-1]) for flow in flows if len(flow.samples.get("t_s", ()))]
@@ -209,24 +214,25 @@ def measured_flow(results: Results, run: str | None = None) -> MeasuredFlow:
     """Return the single bulk flow of a run.
 
     Raises:
-        MeasurementError: there are several runs and `run` is None, or several flows share the run.
+        MeasurementError: the results contain several runs and `run` is None, the run does not
+            exist, or several flows share the link.
     """
     flows = results.flows()
     keys = flows["run"].unique(maintain_order=True).to_list()
     if run is None and len(keys) > 1:
         msg = (
-            f"{results.path}: holds {len(keys)} runs; choose the run to fit a link to with "
-            f"--run, for example --run {keys[0]}"
+            f"{results.path} contains {len(keys)} runs; choose the run to which a link is fitted, "
+            f"for example with --run {keys[0]}"
         )
         raise MeasurementError(msg)
     chosen = keys[0] if run is None else run
     if chosen not in keys:
-        msg = f"{results.path}: has no run {chosen}; its runs are {', '.join(keys[:5])}"
+        msg = f"{results.path} contains no run {chosen}; its runs are {', '.join(keys[:5])}"
         raise MeasurementError(msg)
     rows = flows.filter(pl.col("run") == chosen)
     place = f"{results.path}, run {chosen}"
     if rows.height != 1:
-        msg = f"{place}: {rows.height} flows share the link; measure one flow alone"
+        msg = f"{place}: {rows.height} flows share the link; measure a single flow"
         raise MeasurementError(msg)
     row = rows.row(0, named=True)
     samples = results.scan("samples")
@@ -240,7 +246,7 @@ def measured_flow(results: Results, run: str | None = None) -> MeasuredFlow:
 
 
 def _series(own: pl.DataFrame) -> dict[str, Floats]:
-    """Return the columns of the samples that a fit reads."""
+    """Return the time series of a flow that fitting a link requires, by column name."""
     columns = ("t_s", "goodput_mbit_s", "srtt_ms", "cwnd_pkts", "delivery_rate_mbit_s")
     return {
         name: own[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()
@@ -250,7 +256,7 @@ def _series(own: pl.DataFrame) -> dict[str, Floats]:
 
 
 def _losses_s(results: Results, run: str, row: Mapping[str, Any]) -> Floats | None:
-    """Return the times of recoveries and timeouts; None if only the losses' number is known."""
+    """Return the times of recoveries and timeouts; None if only the number of losses is known."""
     table = results.scan("events")
     if "run" not in table.collect_schema().names():
         return _losses_of(pl.DataFrame(), row)

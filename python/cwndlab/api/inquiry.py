@@ -1,4 +1,4 @@
-"""The studies for advice: the given network, similar networks, and coexistence."""
+"""Studies that `advise` runs: on the given network, on similar networks, and with other flows."""
 
 from __future__ import annotations
 
@@ -40,32 +40,32 @@ if TYPE_CHECKING:
 
 _WARM_UP = "5 s"
 _USUAL_S, _SHORTEST_S = 30, 15
-_MOST_PACKETS = 150_000  # of a run: more would not let ten of each fit into five seconds
+_MOST_PACKETS = 150_000  # per run, so that ten runs of each algorithm take at most five seconds
 _PACKET_BITS = 12_000
 _TRANSFER = "500 kB"
 _SEED = 1
 _NO_SERIES = {"samples": "none", "events": False}
-_OVERHEAD = 1.3  # time of a run in Python, as a share of that in the simulator
+_OVERHEAD = 1.3  # total time of a run, including Python, divided by its time in the simulator
 _SHORTEST_TIME_S = 1e-3  # of a repetition
-_FEW = 3  # repetitions of a mix: a report shows them, nothing is decided by them
+_FEW = 3  # repetitions of a mix of flows, which the report shows and no decision depends on
 
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """The studies that answer a question about one network or a population."""
+    """The studies that answer which algorithm suits a network or a population of networks."""
 
     goal: Goal
     baseline: str
     document: Mapping[str, Any]
-    """The study of one network or of all classes of a population, without repetitions."""
+    """Study of one network or of all classes of a population, without a number of repetitions."""
     link: str
-    """Link of one network; empty for a population."""
+    """The link, if the question is about one network; an empty string for a population."""
     population: Population | None
     folder: Path
     jobs: int | None
 
     def look(self, repetitions: int) -> tuple[Results, Answers]:
-        """Run the given number of repetitions, and decide from their results alone.
+        """Run this number of repetitions, and decide without results on similar networks.
 
         Raises:
             ResultsError: no run has a result.
@@ -88,7 +88,7 @@ class Inquiry:
         return Question(self.goal.name, self.baseline, weights, is_invented)
 
     def times(self, results: Results) -> Times:
-        """Estimate the times of the answer's parts from the durations of the runs in `results`."""
+        """Estimate how long further runs take, from the durations of the runs in `results`."""
         runs = set(results.flows()["run"])
         took_s = [e["duration_s"] for e in results.history if e["run"] in runs]
         each_s = sum(took_s) / max(len(took_s), 1)
@@ -105,13 +105,13 @@ class Inquiry:
         )
 
     def try_networks(self, draws: int) -> None:
-        """Run every algorithm once on similar networks; store the results in a subfolder."""
+        """Run every algorithm once on each similar network; store the results in a subfolder."""
         document, kept = self._networks(draws)
         _run(Study(**document), self.folder / NETWORKS, self.jobs)
         write_draws(self.folder / NETWORKS, kept)
 
     def _networks(self, draws: int) -> tuple[dict[str, Any], Draws]:
-        """Return the study of similar networks, with the values drawn for each."""
+        """Return the study on similar networks, and the random values drawn for each network."""
         if self.population is None:
             sample = vary(self.link, draws, _SEED)
             levels = [draw.level() for draw in sample.draws]
@@ -138,8 +138,8 @@ class Inquiry:
     def try_coexistence(self) -> None:
         """Run every algorithm together with a CUBIC flow and with a flow of the same algorithm.
 
-        The results go to a subfolder. For a population, the runs use the network of the class with
-        the largest weight.
+        The results are stored in a subfolder. For a population, the runs use the network of the
+        class with the largest weight.
         """
         _run(Study(**self._coexistence()), self.folder / COEXISTENCE, self.jobs)
 
@@ -147,7 +147,7 @@ class Inquiry:
         return document_of(self._keys(), encounters_of(self.document["algorithm"]))
 
     def try_mixes(self, candidate: str) -> None:
-        """Run the candidate in all mixes of a report; store the results in a subfolder."""
+        """Run the candidate in all mixes of flows that the report shows; use a subfolder."""
         study = Study(**document_of(self._keys(), encounters_of([candidate])))
         path = study.matrix.runs[0].scenario.path
         flows = open_results(self.folder / COEXISTENCE).flows()
@@ -166,7 +166,7 @@ class Inquiry:
         return {"link": link, "direction": self.document["direction"], "seed": _SEED}
 
 
-def inquire(  # noqa: PLR0913, PLR0917  what was asked
+def inquire(  # noqa: PLR0913, PLR0917  the parts of a question
     links: list[str],
     users: str | None,
     goal: Goal,
@@ -176,7 +176,7 @@ def inquire(  # noqa: PLR0913, PLR0917  what was asked
     folder: Path | None,
     jobs: int | None,
 ) -> Inquiry:
-    """Return the question about links or users.
+    """Create the studies that answer a question about links or users.
 
     Raises:
         CwndlabError: a link or an algorithm is unknown.
@@ -207,7 +207,7 @@ def inquire(  # noqa: PLR0913, PLR0917  what was asked
 
 
 def _of_goal(goal: Goal) -> dict[str, Any]:
-    """Return the keys that a study needs to measure the goal."""
+    """Return the study keys that are needed to measure a goal."""
     match goal.name:
         case "short-transfers":
             return {"application": {"kind": "sized", "bytes": _TRANSFER}}
@@ -222,13 +222,13 @@ def _of_goal(goal: Goal) -> dict[str, Any]:
 
 
 def _times(link: str | Mapping[str, Any], direction: str) -> dict[str, str]:
-    """Return the duration of runs on a link, and the settings that make repetitions differ."""
+    """Return study keys: the duration of runs on a link, and the randomness of repetitions."""
     resolved = resolve_text(link)
     return {"duration": f"{duration_s(resolved, direction)} s", **randomness(resolved)}
 
 
 def _in_time(level: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a network of a class; add the usual duration of runs if it has none."""
+    """Return the keys of a network, with the usual duration of runs if they contain none."""
     return {**_times(level["link"], "downlink"), **level}
 
 
@@ -238,7 +238,7 @@ def _run(study: Study, folder: Path, jobs: int | None) -> Results:
 
 
 def duration_s(resolved: ResolvedLink, direction: str) -> int:
-    """Return the duration of a run, based on its number of packets: equal on every machine."""
+    """Return the simulated duration of a run, which limits its packets; equal on all machines."""
     path = resolved.path
     if has_medium(path):
         is_fast = any(link.kind == "cell" and link.radio.kind == "nr" for link in links_of(path))

@@ -1,4 +1,4 @@
-"""`results.plot.cwnd(algorithm="cubic")`: plots in one call, with axes that you can change."""
+"""Plots of results in one call, such as `results.plot.cwnd(algorithm="cubic")`."""
 
 from typing import Protocol
 
@@ -19,7 +19,7 @@ from cwndlab.judge.effects import effect
 
 
 class Plottable(Protocol):
-    """The methods of results that plots use."""
+    """The interface of results from which plots are drawn."""
 
     @property
     def factors(self) -> tuple[str, ...]:
@@ -35,14 +35,14 @@ class Plottable(Protocol):
         """Return the time series of the runs with these factor values."""
 
     def events(self, **where: object) -> pl.DataFrame:
-        """Return losses, recoveries and timeouts of the runs with these factor values."""
+        """Return the losses, recoveries and timeouts of the runs with these factor values."""
 
 
 class Plotter:
-    """Plots of results, drawn with pyplot, which notebooks display.
+    """Methods that draw results with pyplot, so that notebooks display the plots.
 
-    Keywords select runs by their factors, as in `algorithm="cubic"` or `rate="10 Mbit/s"`; plots
-    over time show the most representative selected run.
+    Keyword arguments select runs by the values of their factors, such as `algorithm="cubic"` or
+    `rate="10 Mbit/s"`. Plots over time show the most representative of the selected runs.
     """
 
     def __init__(self, results: Plottable) -> None:
@@ -74,12 +74,12 @@ class Plotter:
         return where
 
     def timeline(self, **factors: object) -> Figure:
-        """Draw throughput, round-trip time, window and queue over a shared time axis."""
+        """Draw throughput, round-trip time, congestion window and queue over a shared time axis."""
         samples, events = self._series(factors)
         return over_time_figure(samples, contestant="contestant", events=events)
 
     def cdf(self, column: str, axes: Axes | None = None, **factors: object) -> Axes:
-        """Draw the distribution of a quantity over runs."""
+        """Draw the cumulative distribution of a quantity over runs."""
         where, comparison = self._axes(axes), self._comparison(factors)
         values = {name: comparison.finite(name, column) for name in comparison.contestants}
         plot_cdf(where, values, column)
@@ -93,15 +93,15 @@ class Plotter:
         return where
 
     def bars(self, column: str, axes: Axes | None = None, **factors: object) -> Axes:
-        """Draw the means of a quantity with their 95 % confidence intervals."""
+        """Draw the mean of a quantity for each algorithm, with its 95 % confidence interval."""
         where = self._axes(axes)
         plot_bars(where, self._comparison(factors), column)
         return where
 
     def effect(self, column: str, factor: str, axes: Axes | None = None, **factors: object) -> Axes:
-        """Draw means with their confidence intervals over the levels of a factor.
+        """Draw the mean of a quantity, with its confidence interval, at each level of a factor.
 
-        The mean covers the settings of the other factors that were run at every level.
+        A mean covers all settings of the other factors that were run at every level of this factor.
 
         Raises:
             ValueError: the factor does not vary, or the column was not measured.
@@ -109,7 +109,7 @@ class Plotter:
         found = effect(compare(_Selected(self._results, factors)), factor)
         if found is None or column not in found.means:
             missing = f'"{factor}" does not vary' if found is None else f'no run has "{column}"'
-            msg = f"no effect of {factor} on {column} can be drawn: {missing} in these runs"
+            msg = f"cannot draw the effect of {factor} on {column}: {missing} in these runs"
             raise ValueError(msg)
         where = self._axes(axes)
         plot_effect(where, found, column)
@@ -142,11 +142,14 @@ class Plotter:
         selected = _Selected(self._results, factors)
         comparisons = compare(selected)
         if not comparisons:
-            msg = f"no run has {factors}; factors are columns of results.runs()"
+            msg = (
+                f"no run has the factor values {factors}; results.runs() shows the factors as "
+                "columns"
+            )
             raise ValueError(msg)
         if len(comparisons) > 1:
             cells = "; ".join(each.name for each in comparisons)
-            msg = f"these runs cover several settings; select one by its factors: {cells}"
+            msg = f"these runs cover several settings; select one setting by its factors: {cells}"
             raise ValueError(msg)
         return comparisons[0]
 
@@ -154,20 +157,20 @@ class Plotter:
         comparison = self._comparison(factors)
         samples = comparison.representative_rows(self._results.samples)
         if samples.is_empty():
-            msg = "these runs have no time series; set the study to record samples"
+            msg = "these runs have no time series; configure the study to record samples"
             raise ValueError(msg)
         return samples, comparison.representative_rows(self._results.events)
 
 
 class _Selected:
-    """Results narrowed to the runs with given factor values."""
+    """Results that contain only the runs with given factor values."""
 
     def __init__(self, results: Plottable, factors: dict[str, object]) -> None:
         runs = results.runs()
         for name, value in factors.items():
             if name not in runs.columns:
                 known = ", ".join(runs.columns)
-                msg = f'results have no factor "{name}"; columns of runs are {known}'
+                msg = f'the results have no factor "{name}"; the columns of runs are {known}'
                 raise ValueError(msg)
             runs = runs.filter(pl.col(name) == value)
         self.factors = results.factors

@@ -1,4 +1,4 @@
-"""Random starts for links on which nothing else is random, so that repetitions differ."""
+"""Random start times of flows, so that repetitions differ even on a link without randomness."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from cwndlab.resolve import ResolvedLink
 
 START_JITTER = "100 ms"
-"""Largest random delay of a flow's start; each repetition draws one for all algorithms."""
+"""Largest random delay of a flow's start; in a repetition, it is the same for all algorithms."""
 
 
 def resolve_text(link: str | Mapping[str, Any]) -> ResolvedLink:
-    """Return the link described by a line or a table; paths are relative to the current folder.
+    """Resolve a link given as a line or a table; paths are relative to the current folder.
 
     Raises:
-        StudyError: `link` does not describe a link; the message says why.
+        StudyError: `link` is not a valid link; the message names the error.
     """
     if isinstance(link, str):
         return read_link(link)[1]
@@ -30,10 +30,10 @@ def resolve_text(link: str | Mapping[str, Any]) -> ResolvedLink:
 
 
 def randomness(resolved: ResolvedLink) -> dict[str, Any]:
-    """Return the study keys that make its repetitions differ.
+    """Return study keys that make the repetitions of a study differ.
 
-    Flow starts are delayed at random; each repetition on a recorded trace begins at a different
-    point of the trace.
+    The starts of flows are delayed at random, and each repetition on a recorded trace begins at a
+    different point of the trace.
     """
     keys = {"start_jitter": START_JITTER}
     lengths_s = [float(trace.info["duration_s"]) for trace in resolved.traces.values()]

@@ -1,4 +1,4 @@
-"""Results as tables: Polars frames, SQL, and display in notebooks."""
+"""Results of a study as Polars data frames, with SQL queries and display in notebooks."""
 
 from __future__ import annotations
 
@@ -38,28 +38,28 @@ KEYS = ("run", "cell", "repetition", "seed")
 class Results:
     """The results of a study, as tables.
 
-    Every table begins with the columns `run` (the key of the run), one column for each factor of
-    the study, `repetition` and `seed`; its own columns follow. If a factor has the same name as
-    one of the table's own columns, its column is called `factor_NAME` in this table.
+    Every table begins with the same columns: `run` (the key of the run), one column for each factor
+    of the study, `repetition` and `seed`. The columns that are specific to the table follow. If a
+    factor has the same name as one of these, the factor's column is called `factor_NAME`.
     """
 
     def __init__(self, path: str | Path) -> None:
         """Open the folder `path`.
 
         Raises:
-            ResultsError: the folder holds no results, or none that this version can read.
+            ResultsError: the folder contains no results that this version can read.
         """
         self.path = Path(path)
         self._folder = Folder.open(self.path)
         matrix_file = self._folder.file(MATRIX)
         if matrix_file is None:
-            msg = f"{self.path}: the study was stopped before its first run; start it again"
+            msg = f"{self.path}: the study was stopped before its first run; run the study again"
             raise ResultsError(msg)
         self._matrix_file = matrix_file
 
     @cached_property
     def _matrix(self) -> pl.DataFrame:
-        """The runs of the study, read when needed."""
+        """The table of all runs of the study, which is read at its first use."""
         return pl.read_parquet(self._matrix_file, memory_map=False)
 
     @cached_property
@@ -67,16 +67,16 @@ class Results:
         """The study that was run.
 
         Raises:
-            ResultsError: the results were imported, so there is no study.
+            ResultsError: the results were imported and contain no study.
         """
         if self.imported is not None:
-            msg = f"{self.path}: was imported from {self.imported['folder']}, so there is no study"
+            msg = f"{self.path} was imported from {self.imported['folder']} and contains no study"
             raise ResultsError(msg)
         return StudyDefinition.load(self.path / "study.toml")
 
     @cached_property
     def imported(self) -> Mapping[str, Any] | None:
-        """Source of imported results, with notes; None if a study was run."""
+        """Source of imported results and notes on them; None for the results of a study."""
         path = self.path / IMPORT_FILE
         if not path.exists():
             return None
@@ -89,7 +89,7 @@ class Results:
 
     @property
     def id(self) -> str:
-        """The name of the study, or of the import."""
+        """ID of the study, or of the import."""
         return self.study.id if self.imported is None else str(self.imported["id"])
 
     @property
@@ -99,17 +99,17 @@ class Results:
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """One record for each attempted run: time, host and duration."""
+        """One record for each attempt of a run, with its time, host and duration."""
         return self._folder.history
 
     @property
     def manifest(self) -> Manifest:
-        """The files that belong to the folder, with their SHA-256."""
+        """The files that belong to the results, with their SHA-256 checksums."""
         return self._folder.manifest
 
     @property
     def is_written(self) -> bool:
-        """Whether all finished runs are in the folder's tables, rather than only in a journal."""
+        """Whether all finished runs are in the final tables, and none is only in a journal."""
         return not self._folder.journals
 
     @property
@@ -123,7 +123,7 @@ class Results:
         return self._finished.height == self._matrix.height
 
     def runs(self, **where: object) -> pl.DataFrame:
-        """Return one row for each run: sums and means over its flows, fairness, and the queue."""
+        """Return one row for each run: sums and means over its flows, fairness, queue length."""
         metrics = run_metrics(self.scan("flows").collect(), self.scan("links").collect())
         matrix = self._finished.drop("cell")
         if "algorithm" in matrix.columns:
@@ -135,7 +135,7 @@ class Results:
         return _filtered(matrix.join(metrics, on="run", how="left", maintain_order="left"), where)
 
     def flows(self, **where: object) -> pl.DataFrame:
-        """Return one row for each flow of each run; `where` selects rows by their values."""
+        """Return one row for each flow of each run; `where` selects rows by column values."""
         return _filtered(self._flows, where)
 
     def links(self, **where: object) -> pl.DataFrame:
@@ -155,32 +155,32 @@ class Results:
         return self._table("acks", where)
 
     def flags(self, **where: object) -> pl.DataFrame:
-        """Return disturbances of runs on a real network: outages, changes of radio technology."""
+        """Return the disturbances of runs on a real network, such as outages."""
         return self._table("flags", where)
 
     def radio(self, **where: object) -> pl.DataFrame:
-        """Return radio technology, cell, band and signal during runs on a real network."""
+        """Return the radio technology, cell, band and signal during runs on a real network."""
         return self._table("radio", where)
 
     def datagrams(self, **where: object) -> pl.DataFrame:
-        """Return loss and jitter of the datagrams that accompany runs on a real network."""
+        """Return loss and jitter of UDP datagrams sent in parallel with runs on a real network."""
         return self._table("datagrams", where)
 
     def tcp_info(self, **where: object) -> pl.DataFrame:
-        """Return each flow's TCP_INFO at both ends, every 10 ms; empty for simulations."""
+        """Return TCP_INFO of each flow at both ends, every 10 ms; simulations record none."""
         return self._table("tcp_info", where)
 
     def limits(self) -> pl.DataFrame:
-        """Return one row for each flow: its most frequent limit, and the share of each limit."""
+        """Return what limits each flow: its most frequent limit, and the share of each limit."""
         return limits(self)
 
     def beside(self, name: str) -> Results | None:
-        """Return the results in a subfolder, such as `networks`; None if there are none."""
+        """Return the results in a subfolder, such as `networks`, or None if it has no results."""
         folder = self.path / name
         return Results(folder) if (folder / "study.toml").exists() else None
 
     def scenario(self, cell: Mapping[str, object]) -> Mapping[str, Any] | None:
-        """Return the scenario of the cell with these factor labels; None for imported results."""
+        """Return the scenario with these factor values; None for imported results."""
         if self.imported is not None:
             return None
         for each in self.study.cells:
@@ -192,7 +192,10 @@ class Results:
         return None
 
     def queue(self, cell: Mapping[str, object]) -> QueueSize | None:
-        """Return the queue size of a cell's slowest wire; None if the queue has no fixed size."""
+        """Return the queue size of the slowest wired link in the scenario with these factor values.
+
+        Return None for imported results, or if the queue has no fixed size.
+        """
         if self.imported is not None:
             return None
         for each in self.study.cells:
@@ -204,16 +207,16 @@ class Results:
         return None
 
     def verdict(self, goal: str | None = None, *, baseline: str = "cubic") -> Decision:
-        """Return the decision for a goal, over all settings if the study has several.
+        """Return the decision for a goal; if the study has several settings, over all of them.
 
         Args:
             goal: `balance`, `throughput`, `latency`, `short-transfers`, `fairness`,
-                `fairness-to-cubic` or `stability`. If None, the goal with which the results were
-                computed, or else a goal that suits the measured quantities.
+                `fairness-to-cubic` or `stability`. If None, the goal with which `advise` computed
+                the results, or else a goal that suits the measured quantities.
             baseline: the algorithm in use today.
 
         Raises:
-            UnknownNameError: there is no such goal.
+            UnknownNameError: the goal does not exist.
             ResultsError: no run has a result.
         """
         return self.answers(goal, baseline=baseline).together
@@ -221,7 +224,7 @@ class Results:
     def answers(self, goal: str | None = None, *, baseline: str = "cubic") -> Answers:
         """Return the decision for a goal in each setting and direction, and over all of them.
 
-        Arguments and errors are the same as for `verdict`.
+        The arguments and the errors are the same as for `verdict`.
         """
         question = read_question(self.path)
         weights = None if question is None else question.weights_of_users()
@@ -236,7 +239,7 @@ class Results:
 
     @property
     def plot(self) -> Plotter:
-        """Plots: `results.plot.cwnd(algorithm="cubic")` returns matplotlib axes."""
+        """Methods that plot the results: `results.plot.cwnd(algorithm="cubic")` returns axes."""
         from cwndlab.api.plots import Plotter  # noqa: PLC0415  slow to load
 
         return Plotter(self)
@@ -247,7 +250,7 @@ class Results:
 
     @property
     def tables(self) -> list[str]:
-        """Names of the tables in the folder."""
+        """Names of the tables in the folder of results."""
         logged = self._folder.logged.blocks.tables
         return sorted(logged.union(self._folder.tables()) - {"runs"})
 
@@ -256,7 +259,7 @@ class Results:
         return self._rows(table).filter(pl.col("run").is_in(self._finished["run"].implode()))
 
     def _rows(self, table: str) -> pl.LazyFrame:
-        """Return the rows of a table, including runs that no longer count."""
+        """Return the rows of a table, including rows of runs that do not count as finished."""
         labels = self._folder.label_columns(table)
         logged = self._folder.logged
         frames = []
@@ -272,10 +275,10 @@ class Results:
         return pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
 
     def sql(self, query: str) -> pl.DataFrame:
-        """Answer a query in SQL over `runs`, `flows`, `links`, `samples`, `events`, `acks`.
+        """Run an SQL query on the tables `runs`, `flows`, `links`, `samples`, `events`, `acks`.
 
-        Runs on a kernel also have `tcp_info`; runs on a real network also have `probes`, `flags`,
-        `radio` and `datagrams`.
+        For runs on a kernel, the table `tcp_info` is also available; for runs on a real network,
+        the tables `probes`, `flags`, `radio` and `datagrams`.
         """
         import duckdb  # noqa: PLC0415  seldom needed, slow to load
 
@@ -302,7 +305,7 @@ class Results:
             return pl.DataFrame(connection.sql(query).to_arrow_table())
 
     def _register(self, connection: Any, table: str) -> list[str]:  # noqa: ANN401  DuckDB is loaded late
-        """Register a table's rows with DuckDB as `raw_TABLE`, and return their columns."""
+        """Make a table's rows available to DuckDB as `raw_TABLE`, and return their columns."""
         rows = self._rows(table)
         own = rows.collect_schema().names()
         if self._folder.logged.done.any():
@@ -315,20 +318,20 @@ class Results:
         return own
 
     def _flags_of_runs(self) -> pl.DataFrame:
-        """Describe the disturbances of each disturbed run."""
+        """Return a description of the disturbances of each disturbed run."""
         words = pl.format("{}: {}", "flag", "what").str.join("; ").alias("flags")
         return self.scan("flags").group_by("run").agg(words).collect()
 
     @cached_property
     def _finished(self) -> pl.DataFrame:
-        """The rows of the run matrix whose runs are finished."""
+        """The table of all finished runs of the study."""
         return self._matrix.filter(pl.col("run").is_in(self._folder.committed().implode()))
 
     def _table(self, table: str, where: dict[str, object]) -> pl.DataFrame:
         lazy = self._rows(table)
         own = lazy.collect_schema().names()
         names = self._shown_factors(own)
-        # Unwanted runs are left out before any row is read.
+        # Exclude unwanted runs before reading any row.
         early = {name: value for name, value in where.items() if name in {"run", *names.values()}}
         matrix = _filtered(self._finished.drop("cell").rename(names), early)
         late = {name: value for name, value in where.items() if name not in early}
@@ -338,7 +341,7 @@ class Results:
         return _filtered(rows.collect(), late)
 
     def _shown_factors(self, own: list[str]) -> dict[str, str]:
-        """Return the names of the factors in a table with these columns."""
+        """Return the column name of each factor in a table that has these specific columns."""
         return shown_labels(self.factors, own)
 
     def __repr__(self) -> str:
@@ -354,7 +357,7 @@ def open_results(path: str | Path) -> Results:
     """Open a folder of results.
 
     Raises:
-        ResultsError: the folder holds no results, or none that this version can read.
+        ResultsError: the folder contains no results that this version can read.
     """
     return Results(path)
 

@@ -1,4 +1,4 @@
-"""Running and measuring studies, and opening their results."""
+"""Run or measure studies, and open their results."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def run_study(  # noqa: PLR0913  each has its default
     report: Callable[[str, int, int], Reporter] = progress.reporter,
     again: str = "the same study again",
 ) -> Results:
-    """Compute the runs of `study` that `folder` lacks, and open the folder.
+    """Compute the runs of `study` whose results are not yet in `folder`, and open the results.
 
     Args:
         study: the study.
@@ -42,15 +42,15 @@ def run_study(  # noqa: PLR0913  each has its default
             other than the simulator.
         backend: the backend that executes the runs.
         jobs: number of parallel runs on this machine.
-        cluster: address of a cluster that computes the runs, `dask://HOST:PORT`.
-        executor: the executor of the runs. If None, the backend's own.
-        report: creates the progress display from the title, the total and the number of finished
-            runs.
-        again: the command that continues the study after an interruption.
+        cluster: address of a Dask cluster that computes the runs, `dask://HOST:PORT`.
+        executor: the executor of the runs. If None, the backend's default executor.
+        report: function that creates the progress display from the title, the total number of
+            runs and the number of finished runs.
+        again: the command with which the user can continue the study after an interruption.
 
     Raises:
         StudyError: the study has no link, or one of its runs would take too long.
-        RunsFailedError: some runs failed; the others are finished.
+        RunsFailedError: some runs failed; the other runs are finished.
         CampaignEndedError: a real network was unreachable for too long.
         InterruptedStudyError: the user stopped the study.
         ResultsError: the folder cannot be used, or its disk is full.
@@ -66,7 +66,7 @@ def run_study(  # noqa: PLR0913  each has its default
 
 @dataclass(frozen=True, slots=True)
 class _With:
-    """A backend whose runs are computed by a given executor."""
+    """A backend that uses a given executor instead of its default executor."""
 
     backend: Backend
     given: Executor

@@ -1,7 +1,7 @@
-"""The number of networks that advice tries within its budget, from the durations of its own runs.
+"""Compute how many similar networks `advise` can simulate within its time limit.
 
-The results hold the duration of each run. The plan is therefore the same whether the first look
-was computed now or earlier, and the same command tries the same networks again.
+The estimate uses the durations of the first runs, which are stored with the results. A repeated
+command therefore simulates the same networks, whether it computes the first runs or reads them.
 """
 
 from __future__ import annotations
@@ -9,34 +9,36 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 BUDGET_S = 15.0
-"""Time for one network, or for each class of a population."""
+"""Default time limit for one network, or for each class of a population, in seconds."""
 
 DRAWS_AT_LEAST, DRAWS_AT_MOST = 24, 256
-_DRAWS_OF_BUDGET = 64  # in `BUDGET_S` at most; a share of them is known to 0.06, of twice to 0.04
-_AROUND_S = 2.0  # Python's start, reading results and deciding
-_SHARE_OF_NETWORKS = 0.85  # of the time that is left; runs may take longer than thought
+# At most this number of networks in `BUDGET_S`; the standard error of a share of 64 networks is
+# 0.06, of 128 networks 0.04.
+_DRAWS_OF_BUDGET = 64
+_AROUND_S = 2.0  # start of Python, reading results and deciding
+_SHARE_OF_NETWORKS = 0.85  # of the remaining time, because runs may take longer than estimated
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Estimated times on the cores in use."""
+    """Estimated computing times with the processor cores in use."""
 
     repetition_s: float
     """Time of one run of each algorithm, in each class of a population."""
     draw_s: float
     """Time of one run of each algorithm on one similar network, in each class."""
     coexistence_s: float
-    """Time of all runs together with CUBIC and with the same algorithm."""
+    """Total time of all runs in which an algorithm competes with CUBIC and with itself."""
 
 
 def draws_within(budget_s: float, classes: int, first_look: int, times: Times) -> int:
-    """Return the number of networks to try for each class of a population.
+    """Return the number of similar networks to simulate for each class of a population.
 
     Args:
-        budget_s: time for the whole answer.
+        budget_s: time limit for all runs.
         classes: number of classes of the population; 1 for one network.
-        first_look: number of repetitions before similar networks are tried.
-        times: estimated times of the parts of the answer.
+        first_look: number of repetitions that precede the similar networks.
+        times: estimated computing times.
     """
     before_s = _AROUND_S + first_look * times.repetition_s + times.coexistence_s
     affordable = int(_SHARE_OF_NETWORKS * (budget_s - before_s) / times.draw_s)
@@ -45,5 +47,5 @@ def draws_within(budget_s: float, classes: int, first_look: int, times: Times) -
 
 
 def has_time_for(repetitions: int, times: Times, budget_s: float, spent_s: float) -> bool:
-    """Return whether this number of further repetitions fits into the budget."""
+    """Return whether this number of further repetitions fits into the time limit."""
     return spent_s + repetitions * times.repetition_s + _AROUND_S <= budget_s

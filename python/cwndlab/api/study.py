@@ -1,4 +1,4 @@
-"""A study that can be run."""
+"""Class `Study`, which reads a study from a file or from arguments and runs it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Study(StudyDefinition):
-    """A study: its file or arguments, the combinations of its factors, and a method to run it."""
+    """A study, defined in a file or by arguments, with all combinations of its factors."""
 
     def run(
         self,
@@ -25,18 +25,19 @@ class Study(StudyDefinition):
         jobs: int | None = None,
         executor: str | None = None,
     ) -> Results:
-        """Run the missing runs, and open the results.
+        """Run all runs whose results are missing, and open the results.
 
         Args:
             results: the results folder. If None, `results/ID`.
-            backend: `sim`; `kernel`, the kernel of this machine, as root and in real time; or a
-                `cwndlab.backends.live.RealNetwork` between this machine and a server.
+            backend: `sim` for the simulator; `kernel` for this machine's kernel in real time, which
+                needs root; or a `cwndlab.backends.live.RealNetwork` for a network between this
+                machine and a server.
             jobs: number of parallel runs. If None, one per core.
-            executor: address of a cluster that simulates instead of this machine,
+            executor: address of a Dask cluster that simulates instead of this machine,
                 `dask://HOST:PORT`.
 
         Raises:
-            RunsFailedError: some runs failed; the others are finished.
+            RunsFailedError: some runs failed; the other runs are finished.
             ResultsError: the folder cannot be used.
             KernelRunError: this machine cannot run studies on its kernel.
             ClusterError: the cluster cannot be reached.

@@ -1,4 +1,4 @@
-"""Trials of advice: a registered prediction, a switchback on a real network, and the verdict."""
+"""Trials, which test a registered prediction on a real network and judge whether it came true."""
 
 from __future__ import annotations
 
@@ -53,30 +53,30 @@ if TYPE_CHECKING:
     from cwndlab.study.matrix import Matrix
 
 STUDY = "study.toml"
-"""File in a trial's folder that holds the study between two hosts."""
+"""File in the folder of a trial with the study that is measured between two hosts."""
 RUNS = "runs"
-"""Subfolder of a trial that holds the runs between two hosts."""
+"""Subfolder of a trial with the results of the runs between two hosts."""
 ASSUMED_SPREAD = 0.15
-"""Standard deviation of the difference between neighbouring periods, assumed without a pilot."""
+"""Standard deviation of the difference between neighbouring periods, if no pilot measured it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """The design of a trial."""
+    """The design of a trial: number and duration of its periods, and their random order."""
 
     blocks: int | None = None
-    """Number of pairs of periods. If None, the number that the statistical power requires."""
+    """Number of pairs of periods. If None, enough pairs to detect the predicted change."""
     period_s: float = 60.0
     washout_s: float = 5.0
     spread: float = ASSUMED_SPREAD
-    """Standard deviation of the difference in utility within a block."""
+    """Standard deviation of the difference in utility between the two periods of a block."""
     seed: int = 1
 
     def blocks_for(self, change: float) -> int:
-        """Return the number of blocks that detects a change in four of five trials.
+        """Return the number of blocks that is needed to detect a change in four of five trials.
 
         Raises:
-            ResultsError: no feasible number of blocks is enough.
+            ResultsError: the change needs more blocks than a trial can have.
         """
         if self.blocks is not None:
             return self.blocks
@@ -94,17 +94,18 @@ class Design:
 def register(
     results: Results, challenger: str | None, baseline: str, design: Design, goal: str | None = None
 ) -> RegisteredPrediction:
-    """Return the prediction of results of `advise` or `compare` for a similar real network.
+    """Predict, from results of `advise` or `compare`, the outcome on a similar real network.
 
     Args:
-        results: results of simulations; those of `advise` include similar networks.
-        challenger: the algorithm to try. If None, the recommended algorithm.
-        baseline: the algorithm in use.
+        results: results of simulations; results of `advise` also contain similar networks.
+        challenger: the algorithm to test. If None, the recommended algorithm.
+        baseline: the algorithm in use today.
         design: the design of the trial.
         goal: the goal of the comparison. If None, the goal of the results.
 
     Raises:
-        ResultsError: an algorithm has no result, or the challenger is the baseline.
+        ResultsError: the results do not contain an algorithm, the goal cannot be tested in a trial,
+            or the challenger equals the baseline.
     """
     answers = results.answers(goal, baseline=baseline)
     decision = answers.together
@@ -118,10 +119,13 @@ def register(
     names = [each.name for each in decision.entrants]
     for name in (chosen, baseline):
         if name not in names:
-            msg = f"{results.path}: has no result for {name}; it has {', '.join(names)}"
+            msg = f"{results.path} contains no result for {name}, only for {', '.join(names)}"
             raise ResultsError(msg)
     if chosen == baseline:
-        msg = f"{baseline} is in use and is the best; there is nothing to try"
+        msg = (
+            f"{baseline} is already in use and is the best algorithm; name another algorithm with "
+            "--challenger"
+        )
         raise ResultsError(msg)
     differences = _differences(results, decision.goal, chosen, baseline)
     probability, change, low, high = chances(differences)
@@ -148,7 +152,7 @@ def register(
 
 
 def _differences(results: Results, goal: Goal, challenger: str, baseline: str) -> Floats:
-    """Return the differences in utility on similar networks, or on the link if none was tried."""
+    """Return the differences in utility on similar networks or, without these, on the link."""
     beside = results.beside(NETWORKS)
     if beside is None:
         comparison = results.answers(goal.name, baseline=baseline).settings[0].comparison
@@ -166,20 +170,22 @@ def _differences(results: Results, goal: Goal, challenger: str, baseline: str) -
 
 
 def spread_of(trial: Path) -> float:
-    """Return a cautious standard deviation of an earlier trial's blocks, to plan the next trial.
+    """Return a cautious estimate of the standard deviation over blocks from an earlier trial.
 
     Raises:
         ResultsError: the trial has fewer than two blocks.
     """
     change = _change(read_prediction(trial / FILE), PeriodLog(trial / trial_periods.FILE).read())
     if change is None:
-        msg = f"{trial}: fewer than two blocks are measured; a standard deviation needs two"
+        msg = (
+            f"{trial} contains fewer than two measured blocks, but a standard deviation needs two"
+        )
         raise ResultsError(msg)
     return change.cautious_spread
 
 
 def periods_left(trial: Path) -> int:
-    """Return the number of missing periods of a trial."""
+    """Return the number of periods of a trial that have not been measured."""
     log = PeriodLog(trial / trial_periods.FILE)
     return len(due(read_prediction(trial / FILE), log.read()))
 
@@ -191,7 +197,7 @@ def run_on_server(
     limits: Guardrails | None = None,
     on_period: Callable[[MeasuredPeriod, int], None] | None = None,
 ) -> None:
-    """Conduct a trial on this server, and restore the setting afterwards, even if killed.
+    """Conduct a trial on this server; restore its setting afterwards, even if this is killed.
 
     Raises:
         SettingError: the setting cannot be changed.
@@ -215,7 +221,7 @@ def run_between_hosts(
     limits: Guardrails | None = None,
     on_period: Callable[[MeasuredPeriod, int], None] | None = None,
 ) -> None:
-    """Conduct a trial between this machine and a server; settings of both remain unchanged.
+    """Conduct a trial between this machine and a server, without changing settings of either.
 
     Raises:
         ResultsError: no prediction is registered for this trial.
@@ -246,7 +252,7 @@ def run_between_hosts(
 
 @dataclass(frozen=True, slots=True)
 class _TwoHosts:
-    """Periods between two hosts; each period is a run of a study."""
+    """Measures the periods of a trial between two hosts; each period is a run of a study."""
 
     study: Study
     backend: RealNetwork
@@ -254,7 +260,7 @@ class _TwoHosts:
     goal: Goal
 
     def measure(self, algorithm: str, block: int, _alarm: Alarm) -> TriedPeriod:
-        """Measure a period with this algorithm."""
+        """Measure one period of a block, in which the connections use this algorithm."""
         matrix = self.backend.keyed(self.study.matrix)
         (run,) = (
             run
@@ -273,7 +279,7 @@ class _TwoHosts:
 
 
 def outcome_of(results: Results, run: str, goal: Goal, washout_s: float) -> PeriodOutcome:
-    """Return the outcome of a period, from the sender's smoothed RTTs after the wash-out."""
+    """Return the outcome of a period, from goodput and from smoothed RTTs after the wash-out."""
     flows = results.flows()
     own = flows.filter(flows["run"] == run)
     samples = results.samples()
@@ -327,19 +333,19 @@ class _OnlyExecutor:
 
 @dataclass(frozen=True, slots=True)
 class TrialState:
-    """The state of a trial: verdict, measured periods, and missing periods."""
+    """The state of a trial: its verdict, its measured periods, and how many periods are missing."""
 
     entry: LedgerEntry
     periods: tuple[MeasuredPeriod, ...]
     left: int
-    """Number of missing periods."""
+    """Number of periods that have not been measured."""
 
 
 def judge_trial(trial: Path) -> TrialState:
-    """Return the verdict on a trial.
+    """Return the state of a trial, including the verdict on its prediction.
 
     Raises:
-        ResultsError: there is no such trial, or its files are damaged.
+        ResultsError: the trial does not exist, or its files are damaged.
     """
     prediction = read_prediction(trial / FILE)
     log = PeriodLog(trial / trial_periods.FILE)

@@ -1,4 +1,4 @@
 """Load algorithms into the running Linux kernel, and unload them.
 
-Every operation that needs privileges happens in a helper process (`crates/kernel`).
+A helper process (`crates/kernel`) executes every operation that needs privileges.
 """

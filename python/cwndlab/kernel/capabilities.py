@@ -1,4 +1,4 @@
-"""Congestion control in the running kernel, as far as visible without privileges."""
+"""Find out, without root privileges, which algorithms the running kernel has or can load."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OLDEST = (6, 4)
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 _TYPES = Path("/sys/kernel/btf/vmlinux")
 _CAP_NET_ADMIN, _CAP_SYS_ADMIN, _CAP_PERFMON, _CAP_BPF = 12, 21, 38, 39
-_EVERY_USER = ["0", "0", "4294967295"]  # of the machine, not of a user namespace
+_EVERY_USER = ["0", "0", "4294967295"]  # uid_map of a process that is not in a user namespace
 _MODULE = re.compile(r"/tcp_(\w+)\.ko", re.MULTILINE)
 
 
@@ -41,23 +41,23 @@ class Kernel:
 
     @property
     def own(self) -> list[str]:
-        """The kernel's own algorithms, in alphabetical order."""
+        """Names of Linux's algorithms, without algorithms of cwndlab, in alphabetical order."""
         return sorted(name for name in self.available if not name.startswith(OUR_PREFIX))
 
     @property
     def ours(self) -> frozenset[str]:
-        """The algorithms loaded by cwndlab."""
+        """Names of the algorithms that cwndlab has loaded."""
         return frozenset(name for name in self.available if name.startswith(OUR_PREFIX))
 
     def state_of(self, name: str) -> str | None:
-        """Return whether an algorithm is built in or a module; None if the kernel lacks it."""
+        """Return whether Linux's algorithm is built in or a module; None if the kernel lacks it."""
         if name in self.available:
             return "module, loaded" if name in self.loaded_modules else "built in"
         return f"module: modprobe tcp_{name}" if name in self.modules else None
 
 
 def this_kernel() -> Kernel:
-    """Return the running kernel."""
+    """Return the release and the algorithms of the running kernel."""
     release = platform.release()
     return Kernel(
         release,
@@ -68,9 +68,9 @@ def this_kernel() -> Kernel:
 
 
 def obstacles() -> list[Obstacle]:
-    """Return the reasons why cwndlab's algorithms cannot be loaded; empty if they can."""
+    """Return all reasons why cwndlab's algorithms cannot be loaded into the running kernel."""
     if sys.platform != "linux":
-        return [Obstacle("this is not Linux", "use the simulator")]
+        return [Obstacle("this machine does not run Linux", "use the simulator")]
     found = []
     release = platform.release()
     version = tuple(int(part) for part in re.findall(r"\d+", release)[:2])
@@ -92,7 +92,7 @@ def obstacles() -> list[Obstacle]:
 
 
 def _is_privileged() -> bool:
-    """Return whether this process may load algorithms: as root outside a container."""
+    """Return whether this process has the privileges to load algorithms (root, no container)."""
     match = re.search(r"^CapEff:\s*(\w+)$", _read(Path("/proc/self/status")), re.MULTILINE)
     bits = int(match[1], 16) if match else 0
     may_program = bits >> _CAP_SYS_ADMIN & 1 or bits >> _CAP_BPF & bits >> _CAP_PERFMON & 1

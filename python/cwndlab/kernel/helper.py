@@ -1,7 +1,7 @@
-"""The helper process, which executes privileged operations, requested as lines of JSON.
+"""The helper process, which executes privileged operations that it receives as lines of JSON.
 
-When the helper ends, the algorithms that it loaded are unloaded, unless they are pinned. The
-helper ends with this process.
+The helper ends when this process ends. The kernel then unloads the algorithms that the helper
+loaded, except pinned algorithms.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LOOK_AGAIN_S = 1.0
 
 
 def helper_path() -> Path | None:
-    """Return the path of the helper's program; None if the helper was not built."""
+    """Return the path of the helper's program; None if the helper has not been built."""
     path = Path(__file__).parents[1] / "helpers" / _NAME
     return path if os.access(path, os.X_OK) else None
 
@@ -36,25 +36,25 @@ class KernelHelper(AbstractContextManager["KernelHelper"]):
     """A running helper process."""
 
     def __init__(self) -> None:
-        """Start the process.
+        """Start the helper process.
 
         Raises:
-            KernelError: the helper was not built.
+            KernelError: the helper has not been built.
         """
         path = helper_path()
         if path is None:
-            msg = f"the helper for the kernel was not built ({HELPER_REMEDY})"
+            msg = f"the helper program for the kernel has not been built ({HELPER_REMEDY})"
             raise KernelError(msg)
         self._process = subprocess.Popen(  # noqa: S603  our own program
             [str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Send a request and return the answer.
+        """Send a request to the helper and return its answer.
 
         Raises:
-            BrokenAlgorithmError: the kernel refuses the algorithm; the message gives the reason.
-            KernelError: the request cannot be carried out on this machine.
+            BrokenAlgorithmError: the kernel refuses the algorithm; the message states the reason.
+            KernelError: the helper cannot execute the request on this machine.
         """
         process = self._process
         if process.stdin is None or process.stdout is None:
@@ -78,7 +78,7 @@ class KernelHelper(AbstractContextManager["KernelHelper"]):
         return answer
 
     def wait(self) -> None:
-        """Wait until the process ends or the user interrupts."""
+        """Wait until the helper ends or the user interrupts this command."""
         # Polars' handler of SIGINT restarts system calls, so a wait without timeout never ends.
         while True:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -86,12 +86,12 @@ class KernelHelper(AbstractContextManager["KernelHelper"]):
                 return
 
     def pass_on(self) -> None:
-        """Keep the helper running until the program that will replace this process ends."""
+        """Keep the helper running after `exec`, until the program that replaces this one ends."""
         if self._process.stdin is not None:
             os.set_inheritable(self._process.stdin.fileno(), True)  # noqa: FBT003  its only argument
 
     def close(self) -> None:
-        """End the helper, which unloads its algorithms."""
+        """End the helper, which also unloads the algorithms that are not pinned."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         self._process.wait()

@@ -21,14 +21,14 @@ _PIN = re.compile(r"(?P<label>[\w-]+)-(?P<name>cl_[0-9a-f]{8})")
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """An algorithm that is pinned: it stays in the kernel until it is unloaded."""
+    """A pinned algorithm, which stays in the kernel until it is unloaded."""
 
     label: str
     name: str
 
     @property
     def entry(self) -> str:
-        """File name of the algorithm in the folder of pins."""
+        """File name of the pinned algorithm in /sys/fs/bpf/cwndlab."""
         return f"{self.label}-{self.name}"
 
 
@@ -40,12 +40,13 @@ def load(
     *,
     stays: bool = False,
 ) -> KernelProgram:
-    """Load an algorithm by name or file; without `stays`, only until the helper ends.
+    """Load an algorithm, given by name or file; unless `stays` is set, until the helper ends.
 
     Raises:
-        AlgorithmError: the algorithm does not compile, or the kernel refuses it; the message gives
+        AlgorithmError: the algorithm does not compile, or the kernel refuses it; the message states
             the reason.
-        KernelError: this kernel or user cannot load algorithms.
+        KernelError: this kernel does not support loading algorithms, or this user may not load
+            them.
     """
     program = kernel_program(reference, folder, parameters)
     request = {
@@ -63,7 +64,7 @@ def require_loading(reference: str) -> None:
     """Raise an error if the algorithm cannot be loaded into this kernel.
 
     Raises:
-        KernelError: the algorithm cannot be loaded; the message gives the reason.
+        KernelError: the algorithm cannot be loaded; the message states the reason.
     """
     found = obstacles()
     if not found:
@@ -71,7 +72,7 @@ def require_loading(reference: str) -> None:
     if all(obstacle.is_root for obstacle in found):
         is_there = this_kernel().state_of(reference)
         what = (
-            "loading cwndlab's version"
+            "loading cwndlab's version of an algorithm that this kernel has"
             if is_there
             else f"{reference} is not in this kernel and loading it"
         )
@@ -83,7 +84,7 @@ def require_loading(reference: str) -> None:
 
 
 def pins() -> list[Pin]:
-    """List the pinned algorithms; empty if the folder of pins cannot be read."""
+    """List the pinned algorithms; return an empty list if their folder cannot be read."""
     try:
         entries = sorted(path.name for path in PINS.iterdir())
     except OSError:
@@ -93,10 +94,10 @@ def pins() -> list[Pin]:
 
 
 def unload(reference: str, folder: Path) -> list[Pin]:
-    """Unload the pinned algorithms given by name, by file, or by name in the kernel.
+    """Unload pinned algorithms, given by their name, their file, or their name in the kernel.
 
     Raises:
-        KernelError: no such algorithm is pinned, or unloading needs root.
+        KernelError: no algorithm with this name is pinned, or unloading needs root.
     """
     if any(obstacle.is_root for obstacle in obstacles()):
         msg = f"unloading needs root: sudo cwndlab algorithm unload {reference}"
@@ -112,7 +113,7 @@ def unload(reference: str, folder: Path) -> list[Pin]:
         msg = f"{name} was loaded by a command that is still running; stop that command"
         raise KernelError(msg)
     if not found:
-        msg = f"{reference} is not loaded (cwndlab algorithm list)"
+        msg = f"{reference} is not loaded; `cwndlab algorithm list` shows loaded algorithms"
         raise KernelError(msg)
     with KernelHelper() as helper:
         for pin in found:
@@ -121,7 +122,7 @@ def unload(reference: str, folder: Path) -> list[Pin]:
 
 
 def kernel_states(references: list[str]) -> dict[str, str]:
-    """Return the state of each built-in algorithm in the running kernel, by name."""
+    """Return, for each algorithm, whether the running kernel has it or can load it."""
     kernel = this_kernel()
     may_load = all(obstacle.is_root for obstacle in obstacles())
     states = {}
@@ -135,7 +136,7 @@ def kernel_states(references: list[str]) -> dict[str, str]:
 
 
 def loaded_name(reference: str) -> str | None:
-    """Return the name in the kernel of cwndlab's algorithm; None if not loaded."""
+    """Return the kernel's name for a loaded algorithm of cwndlab; None if it is not loaded."""
     ours = this_kernel().ours
     pinned = {pin.label: pin.name for pin in pins()}
     name = pinned.get(reference) or (_name_of(reference) if ours else None)

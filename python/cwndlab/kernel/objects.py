@@ -1,4 +1,4 @@
-"""Compile an algorithm's unchanged file into an object that the kernel can load."""
+"""Compile the unchanged C file of an algorithm into an object file that the kernel can load."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class KernelProgram:
 
     @property
     def pin(self) -> str:
-        """File name of the algorithm in the folder of pins, in which names have no dots."""
+        """File name of the pinned algorithm, without dots, in /sys/fs/bpf/cwndlab."""
         return f"{re.sub('[^A-Za-z0-9_-]', '_', self.label)[:40]}-{self.name}"
 
 
@@ -58,12 +58,13 @@ def kernel_program(
 ) -> KernelProgram:
     """Return the kernel program of an algorithm, given by name or file.
 
-    A recording program records every call of its hooks, and has a different name.
+    If `is_recording` is set, the program records every call of the algorithm's hooks and has a
+    different name in the kernel.
 
     Raises:
         AlgorithmError: the file cannot be read, or clang is missing.
         BrokenAlgorithmError: the preprocessor reports an error.
-        UnknownNameError: there is no algorithm of this name.
+        UnknownNameError: no algorithm has this name.
     """
     source, contract = _source(reference, folder)
     recording = ("-DCC_RECORD",) if is_recording else ()
@@ -76,7 +77,7 @@ def kernel_program(
 
 
 def replay_program(reference: str, folder: Path) -> Program:
-    """Return the native program that repeats recorded calls of the algorithm.
+    """Return the user-space program that replays recorded calls of the algorithm.
 
     Raises:
         AlgorithmError: the file cannot be read.
@@ -90,7 +91,7 @@ def replay_program(reference: str, folder: Path) -> Program:
 
 
 def tracing_program() -> Program:
-    """Return the program that records TCP's events.
+    """Return the BPF program that records TCP events in the kernel.
 
     Raises:
         AlgorithmError: clang is missing.
@@ -101,10 +102,10 @@ def tracing_program() -> Program:
 
 
 def kernel_object(program: Program) -> Path:
-    """Return the compiled program, from the cache if possible.
+    """Compile a program, unless its object file is in the cache; return the object file's path.
 
     Raises:
-        BrokenAlgorithmError: the program does not compile; the message names the lines.
+        BrokenAlgorithmError: the program does not compile; the message names the erroneous lines.
     """
     key = hashlib.sha256(f"{program} {_version()}".encode()).hexdigest()
     target = cache_folder() / "algorithms" / f"{key[:32]}.bpf.o"
@@ -121,7 +122,7 @@ def kernel_object(program: Program) -> Path:
 
 
 def _source(reference: str, folder: Path) -> tuple[Path, Path]:
-    """Return an algorithm's file, and the folder of the headers needed to compile the file."""
+    """Return the C file of an algorithm, and the folder with the headers that it includes."""
     if reference.startswith(LINUX_PREFIX):
         module = Path(reference.removeprefix(LINUX_PREFIX)).stem
         msg = f"{reference} is a kernel module; load it with: modprobe {module}"
@@ -129,7 +130,7 @@ def _source(reference: str, folder: Path) -> tuple[Path, Path]:
     if reference in DESCRIPTIONS:
         reno = algorithm_named(reference)
         why = "loss recovery is part of the kernel"
-        msg = f"{reference} is {reno} with a different loss recovery; {why}, so load {reno}"
+        msg = f"{reference} is {reno} with another loss recovery, but {why}; load {reno} instead"
         raise AlgorithmError(msg)
     contract = contract_folder()
     if is_file_reference(reference):
@@ -138,7 +139,7 @@ def _source(reference: str, folder: Path) -> tuple[Path, Path]:
 
 
 def _built_in_file(algorithm: core.Algorithm, contract: Path) -> Path:
-    """Write the algorithm's file to the folder of the headers, and return its path."""
+    """Write the source of a built-in algorithm next to the headers, and return the file's path."""
     path = contract / f"{algorithm.name}.c"
     content = algorithm.source_text.encode()
     if not path.exists() or path.read_bytes() != content:

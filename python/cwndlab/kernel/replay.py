@@ -1,4 +1,4 @@
-"""Replay the kernel's calls to an algorithm's hooks in the native build."""
+"""Record the kernel's calls of an algorithm's hooks, and replay them in a user-space build."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Result of replaying the kernel's calls in the native build."""
+    """Result of replaying the kernel's calls of an algorithm in a user-space build."""
 
     calls: Mapping[str, int]  # by program, such as cubic_cong_avoid
     mismatches: int
@@ -27,12 +27,12 @@ class Replay:
 
     @property
     def total(self) -> int:
-        """Number of calls of all programs."""
+        """Total number of replayed calls."""
         return sum(self.calls.values())
 
 
 class CallRecorder:
-    """An algorithm in the kernel that records every call of its hooks."""
+    """Loads an algorithm into the kernel and records every call of its hooks."""
 
     def __init__(
         self,
@@ -45,8 +45,9 @@ class CallRecorder:
 
         Raises:
             AlgorithmError: the algorithm does not compile, or the kernel refuses it; the message
-                gives the reason.
-            KernelError: this kernel or user cannot load algorithms, or the file cannot be written.
+                states the reason.
+            KernelError: this kernel does not support loading algorithms, this user may not load
+                them, or the file cannot be written.
         """
         self.program: KernelProgram = kernel_program(
             reference, folder, parameters, is_recording=True
@@ -67,7 +68,7 @@ class CallRecorder:
             raise
 
     def finish(self) -> int:
-        """Stop recording, unload the algorithm, and return the number of calls."""
+        """Stop recording, unload the algorithm, and return the number of recorded calls."""
         try:
             answer = self._helper.ask({"do": "stop_recording", "name": self.program.name})
         finally:
@@ -78,11 +79,11 @@ class CallRecorder:
 def replay(
     reference: str, folder: Path, recording: Path, parameters: Mapping[str, int] | None = None
 ) -> Replay:
-    """Replay recorded calls in the native build of the same algorithm.
+    """Replay recorded calls in a user-space build of the same algorithm.
 
     Raises:
         AlgorithmError: the algorithm does not compile.
-        BrokenAlgorithmError: the calls cannot be replayed; the message gives the reason.
+        BrokenAlgorithmError: the calls cannot be replayed; the message states the reason.
     """
     program = executable(replay_program(reference, folder))
     settings = [f"{name}={value}" for name, value in (parameters or {}).items()]

@@ -1,1 +1,1 @@
-"""Running studies: tasks, the campaign that runs them, and its progress."""
+"""Run studies: divide them into tasks, compute the tasks, store results and show progress."""

@@ -1,4 +1,4 @@
-"""The interface between a campaign and a backend."""
+"""The interface of backends, which execute the runs of a study."""
 
 from __future__ import annotations
 
@@ -13,26 +13,27 @@ if TYPE_CHECKING:
 
 
 class Backend(Protocol):
-    """A backend. All backends take the same scenarios and write the same tables."""
+    """A backend, which executes runs; all backends read and write the same formats."""
 
     @property
     def name(self) -> str:
         """Name of the backend in the history of a results folder."""
 
     def keyed(self, matrix: Matrix) -> Matrix:
-        """Return the runs with the keys of their results on this backend.
+        """Return the runs of a study with the keys under which this backend stores results.
 
         Raises:
             StudyError: the study cannot be run on this backend.
         """
 
     def executor(self, matrix: Matrix, history: Callable[[], list[Entry]], /) -> Executor:
-        """Return the executor of the runs.
+        """Return the executor that computes the runs of a study.
 
         Args:
-            matrix: all runs, as `keyed` returned them.
-            history: returns the earlier attempts.
+            matrix: all runs, as returned by `keyed`.
+            history: function that returns the records of earlier attempts.
 
         Raises:
-            CwndlabError: there is no executor; the message says what is missing.
+            CwndlabError: this machine lacks something that the backend needs; the message names
+                the missing part.
         """

@@ -1,4 +1,4 @@
-"""Running a study: compute and store the missing runs one by one."""
+"""Run a study: compute the runs whose results are missing, and store each of them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _RUNS_AT_ONCE = 1 << 12
 
 
 def default_folder(study: StudyDefinition, backend: str = "sim") -> Path:
-    """Return the default results folder."""
+    """Return the folder in which a study's results are stored by default."""
     return RESULTS_FOLDER / (study.id if backend == "sim" else f"{study.id}-{backend}")
 
 
@@ -65,20 +65,20 @@ def run_study(
     report: Callable[[str, int, int], Reporter] = progress.reporter,
     again: str = "the same study again",
 ) -> None:
-    """Compute the runs of `study` that `folder` lacks.
+    """Compute and store the runs of `study` whose results are not yet in `folder`.
 
     Args:
         study: the study.
         folder: the results folder.
         backend: the backend that executes the runs.
         cores: number of cores for which the cost of a simulation is estimated.
-        report: creates the progress display from the title, the total and the number of finished
-            runs.
-        again: the command that continues the study after an interruption.
+        report: function that creates the progress display from the title, the total number of
+            runs and the number of finished runs.
+        again: the command with which the user can continue the study after an interruption.
 
     Raises:
         StudyError: the study has no link, or one of its runs would take too long.
-        RunsFailedError: some runs failed; the others are finished.
+        RunsFailedError: some runs failed; the other runs are finished.
         InterruptedStudyError: the user stopped the study.
         CampaignEndedError: a real network was unreachable for too long.
         ResultsError: the folder cannot be used, or its disk is full.
@@ -112,13 +112,13 @@ def run_study(
     if session.failures:
         message = (
             f"{session.failures:,} of {plural(count, 'run')} failed, {session.safe()}; "
-            f"reasons are in {folder / 'failed'}; the first: {session.first_failure}"
+            f"{folder / 'failed'} contains the reasons; the first failure: {session.first_failure}"
         )
         raise RunsFailedError(message)
 
 
 class _Campaign:
-    """Computes runs of a study and stores them."""
+    """Computes the runs of a study and stores their results."""
 
     def __init__(self, writer: Writer, matrix: Matrix, backend: str) -> None:
         self._writer = writer
@@ -134,7 +134,7 @@ class _Campaign:
         self.first_failure = ""
 
     def safe(self) -> str:
-        """Return a clause with the number of stored runs."""
+        """Return a clause that states how many runs are stored."""
         is_done = self._writer.is_done()
         verb = "is" if is_done.size == 1 else "are"
         return f"{is_done.sum():,} of {plural(is_done.size, 'run')} {verb} safe"
@@ -158,7 +158,7 @@ class _Campaign:
             yield run
 
     def _keep(self, batch: Batch, reporter: Reporter) -> None:
-        """Store a batch of final outcomes."""
+        """Store the results of a batch of runs that will not be repeated."""
         entries = []
         for outcome in batch.outcomes:
             run = self._at_work.pop(outcome.key)
@@ -175,7 +175,7 @@ class _Campaign:
         reporter.advance(f"{_named(run)}{remark and f'  ! {remark}'}", len(batch.outcomes))
 
     def _keep_beside(self, batch: Batch, reporter: Reporter) -> None:
-        """Store the files of a run that will be tried again."""
+        """Store the files of a run that will be repeated, separate from the results."""
         (outcome,) = batch.outcomes
         run = self._at_work[outcome.key]
         made = self._entry(outcome, batch.host)
@@ -189,7 +189,7 @@ class _Campaign:
         reporter.note(f"set aside: {_named(run)}: {outcome.remark}; it will be measured again")
 
     def _entry(self, outcome: Outcome, host: str) -> dict[str, Any]:
-        """Return the history's record of an attempt."""
+        """Return the record of an attempted run for the history."""
         began = datetime.fromtimestamp(outcome.began_unix_s, UTC)
         return {
             "began": began.isoformat(timespec="seconds"),
@@ -209,7 +209,7 @@ def _named(run: Run) -> str:
 
 
 def tasks(runs: Iterable[Run]) -> Iterator[Task]:
-    """Return the tasks of these runs for an executor."""
+    """Yield a task for each run, which an executor can compute."""
     for run in runs:
         traces = {name: trace.content for name, trace in run.traces.items()}
         found = run.algorithms.values()
@@ -221,7 +221,7 @@ def tasks(runs: Iterable[Run]) -> Iterator[Task]:
 
 
 def keep_study(study: StudyDefinition, matrix: Matrix, writer: Writer) -> None:
-    """Store everything that determines the study's runs in the results folder."""
+    """Store the study, its scenarios, and copies of all files that it names with the results."""
     copies, names = _algorithm_files(study)
     files: dict[str, FileContent] = {**copies}
     for cell in matrix.cells:
@@ -240,10 +240,10 @@ def keep_study(study: StudyDefinition, matrix: Matrix, writer: Writer) -> None:
 
 
 def _link_files(document: object, folder: Path, names: dict[str, str]) -> dict[str, bytes]:
-    """Return copies of the link files, including presets; renamed files are added to `names`.
+    """Return copies of the link files, including presets; add renamed files to `names`.
 
-    A file below the study's folder has the same place in the results folder. The copies are for
-    readers; the scenarios contain the values that were actually used.
+    A file below the study's folder keeps its relative path in the results folder. The copies are
+    only for people to read; the stored scenarios contain the values that the runs used.
     """
     copies: dict[str, bytes] = {}
     is_kept = (folder / SCENARIOS).exists()
@@ -267,7 +267,7 @@ def _link_files(document: object, folder: Path, names: dict[str, str]) -> dict[s
 
 
 def _algorithm_files(study: StudyDefinition) -> tuple[dict[str, bytes], dict[str, str]]:
-    """Return copies of algorithm files, and the path of each copy by its reference."""
+    """Return copies of the algorithms' C files, and the path of each copy by its reference."""
     names: dict[str, str] = {}
     contents: dict[str, bytes] = {}
     found = {
@@ -283,7 +283,7 @@ def _algorithm_files(study: StudyDefinition) -> tuple[dict[str, bytes], dict[str
 
 
 def matrix_frames(matrix: Matrix) -> Iterator[pl.DataFrame]:
-    """Yield the runs of a study as a table, in pieces."""
+    """Yield the table of a study's runs in pieces, each with a limited number of rows."""
     schema = {"run": pl.String, "cell": pl.Int64, "repetition": pl.Int64, "seed": pl.Int64}
     labels = {}
     for name in matrix.columns:
@@ -299,7 +299,7 @@ def matrix_frames(matrix: Matrix) -> Iterator[pl.DataFrame]:
 
 
 def _with_copies(value: Any, folder: Path, names: Mapping[str, str], key: str = "") -> Any:  # noqa: ANN401  part of a document
-    """Return the study's document with file names that refer to the copies."""
+    """Return the study's document, in which file names are replaced by the names of the copies."""
     if isinstance(value, dict):
         return {
             names.get(name, name): _with_copies(inner, folder, names, name)

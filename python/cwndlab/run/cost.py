@@ -1,7 +1,8 @@
-"""Cost of a study, estimated before it runs: computing time, memory and disk space.
+"""Estimate the computing time and the disk space of a study before it runs.
 
 The estimates are for one core of a common machine of 2023 (`make bench`) and are accurate within a
-factor of about three: enough to decide whether to wait, and to refuse endless runs.
+factor of about three. This accuracy suffices to decide whether to wait, and to refuse runs that
+would not end in reasonable time.
 """
 
 from __future__ import annotations
@@ -34,31 +35,31 @@ _NS_PER_S = 1e9
 _PACKET_BITS = 12_000
 _RUN_S = 0.5e-3
 _PACKET_S = 0.5e-6
-_FLOW_SECOND_S = 20e-6  # of each flow in each simulated second, however little it sends
-_MEDIUM_SECOND_S = 1 / 400  # of a cell or a Wi-Fi channel, with its other users
-_UNLIMITED_BITS_PER_SEC = 10e9  # what windows let through where nothing else limits
+_FLOW_SECOND_S = 20e-6  # per flow and simulated second, even if the flow sends no packets
+_MEDIUM_SECOND_S = 1 / 400  # per simulated second of a cell or Wi-Fi channel, with its other users
+_UNLIMITED_BITS_PER_SEC = 10e9  # rate at which TCP's windows limit flows on an unlimited link
 _SUMMARY_BYTES, _SAMPLE_BYTES, _ACK_BYTES, _CAPTURED_BYTES = 400, 30, 15, 90
 _ACKS_PER_PACKET = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Estimated computing time and disk space of runs."""
+    """Estimated computing time and disk space of one or more runs."""
 
     cpu_s: float = 0.0
     size_bytes: float = 0.0
 
     def times(self, count: float) -> Cost:
-        """Return the cost of a number of runs."""
+        """Return the cost multiplied by a number of runs."""
         return Cost(self.cpu_s * count, self.size_bytes * count)
 
     @property
     def is_worth_saying(self) -> bool:
-        """Whether the cost is large enough to be printed before the run."""
+        """Whether the cost is large enough to be printed before the study runs."""
         return self.cpu_s > WORTH_SAYING_S or self.size_bytes > WORTH_SAYING_BYTES
 
     def sentence(self, cores: int) -> str:
-        """Return a phrase with the cost on a number of cores."""
+        """Return the cost as text, for a given number of processor cores."""
         cores_text = "one core" if cores == 1 else f"{cores} cores"
         time = _time(self.cpu_s / cores)
         return f"about {time} on {cores_text}, {_size(self.size_bytes)} of results"
@@ -109,10 +110,10 @@ def cost_of_run(resolved: Resolved) -> Cost:
 
 
 def _packets(resolved: Resolved, length_s: float) -> float:
-    """Return the largest number of data packets that a run's flows can send."""
+    """Return an upper bound of the number of data packets that the flows of a run send."""
     path = resolved.scenario.path
     if has_medium(path) or isinstance(path, LivePath):
-        return 0.0  # the estimate for a medium includes them
+        return 0.0  # the time per simulated second of a medium includes the packets
     total = 0.0
     for direction in Direction:
         flows = [flow for flow in resolved.scenario.flows if flow.direction == direction.wire]
@@ -133,7 +134,7 @@ def _wanted(flow: si.ScenarioFlow, length_s: float) -> float:
 
 
 def _bits_per_sec(stages: Sequence[PathPart], resolved: Resolved) -> float:
-    """Return the rate of the slowest stage."""
+    """Return the rate of the slowest part of a path, in bits per second."""
     rates = [rate_of(stage, resolved.traces) for stage in stages]
     limited = [float(rate) for rate in rates if rate is not None]
     return min(limited, default=_UNLIMITED_BITS_PER_SEC)

@@ -1,8 +1,8 @@
-"""Executors compute runs: they take tasks and return batches of outcomes.
+"""Executors, which compute runs: they receive tasks and return batches of outcomes.
 
-A task is small and can be sent anywhere; a batch holds the finished tables of some runs, which are
-written only by the process that started the study. Executors (threads, worker processes, a
-cluster) differ only in where they compute.
+A task is small and can be sent to another process or machine. A batch contains the finished tables
+of some runs; only the process that started the study writes them to disk. Executors (threads,
+worker processes, a cluster) differ only in where they compute.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _LOOK_AGAIN_S = 0.1
 _AHEAD = 2  # finished batches that may wait for the disk, per worker
 BATCH_S = 0.1
-"""Target duration of a batch: longer ones save no time, and more work is lost with a process."""
+"""Target duration of a batch. Longer batches save no time, and a killed process loses more work."""
 
 MOST_RUNS = 512
 """Largest number of runs in a batch."""
@@ -40,7 +40,7 @@ _CAPTURE = "capture.pcap"
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A run: everything that determines its result, and the key of the result."""
+    """A run to compute, with all data that determine its result, and the key of the result."""
 
     key: str
     scenario_json: str
@@ -50,7 +50,7 @@ class Task:
     problem: str = ""
     """Reason why the task cannot run, such as an algorithm that does not compile."""
     weight: float = 1.0
-    """Size of a task relative to others: simulated seconds of all its flows."""
+    """Size of the task relative to other tasks, in simulated seconds summed over its flows."""
 
     @property
     def is_apart(self) -> bool:
@@ -60,7 +60,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of a task, without its rows."""
+    """The outcome of a task: its success or error and its duration, without its tables."""
 
     key: str
     error: str | None
@@ -69,9 +69,9 @@ class Outcome:
     notes: Mapping[str, Any] = field(default_factory=dict)
     """Further facts for the history, such as whether an emulation kept up with real time."""
     remark: str = ""
-    """A remark for the user, such as a disturbance of the run."""
+    """A message about the run for the user, such as a disturbance."""
     is_final: bool = True
-    """False if the run will be tried again; its files are then set aside."""
+    """False if the run will be repeated; its files are then stored apart from the results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,30 +82,30 @@ class Batch:
     host: str
     tables: Mapping[str, Table] = field(default_factory=dict, repr=False)
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    """Files of the runs, by KEY/NAME."""
+    """Contents of the files of the runs; each name is KEY/NAME, with the key of the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a run's recordings; the rest comes with its batch."""
+    """A part of the recordings of a long run; the batch with the run contains the rest."""
 
     key: str
     tables: Mapping[str, Table] = field(repr=False)
     files: Mapping[str, bytes] = field(repr=False)
-    """The next part of each file, by NAME."""
+    """The next part of the content of each file, by file name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A message between runs, and files that are kept with the results."""
+    """A message that is not about a single run, and files to store with the results."""
 
     text: str
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    """Files by their names in the folder of results."""
+    """Contents of the files, by file name in the folder of results."""
 
 
 class Executor(Protocol):
-    """Computes tasks."""
+    """The interface of executors, which compute tasks."""
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch | Part | Note]:
         """Compute all tasks; yield each batch as soon as it is finished."""
@@ -117,15 +117,15 @@ def compute(
     stop: Stop | None = None,
     take: Callable[[Part], None] | None = None,
 ) -> Batch:
-    """Run the first tasks, up to the size of a batch.
+    """Run tasks in the given order until the batch is full.
 
-    An error becomes part of a task's outcome and does not stop the other tasks.
+    An error in a task is reported in its outcome and does not stop the other tasks.
 
     Args:
         tasks: the tasks.
-        objects: shared objects of the tasks' programs, and their sources, by name.
-        stop: cancels the batch when set; the batch then contains the runs finished before.
-        take: called with parts of a long run's recordings, which can thus be written early.
+        objects: shared objects of the tasks' algorithms, and their source files, by name.
+        stop: flag that cancels the batch; the batch then contains the runs finished before.
+        take: called with parts of a long run's recordings, so that they can be written early.
     """
     keys = [task.key for task in tasks]
     traces = {name: content for task in tasks for name, content in task.traces.items()}
@@ -150,7 +150,7 @@ def compute(
     )
     files = {}
     if result["pcap"] is not None:
-        # The last run of the batch is the one with a capture.
+        # A batch ends after a run with a packet capture, so the capture belongs to its last run.
         files[f"{keys[len(errors) - 1]}/{_CAPTURE}"] = bytes(result["pcap"])
     return Batch(outcomes, socket.gethostname(), encode_batch(keys, result), files)
 
@@ -158,14 +158,14 @@ def compute(
 def compute_apart(
     task: Task, process: WorkerProcess, take: Callable[[Part], None] | None = None
 ) -> Batch:
-    """Run a task with the user's algorithms in a separate process, because it may crash."""
+    """Run a task in a separate process, because the user's algorithms may crash the process."""
     began_unix_s, began_s = time.time(), time.perf_counter()
     error = task.problem
     if not error:
         try:
             request = Compute(task, shared_objects(task.programs))
             batch: Batch = process.ask(request, take=take)
-        except Exception as caught:  # noqa: BLE001  whatever it is, it is this run's failure
+        except Exception as caught:  # noqa: BLE001  any exception is a failure of this run
             error = str(caught) or type(caught).__name__
         else:
             return batch
@@ -178,13 +178,13 @@ def batch_of(
     files: Callable[[], Mapping[str, bytes]],
     notes: Mapping[str, Any] | None = None,
 ) -> Batch:
-    """Return the outcome of a task; `files` runs it, returns its files and may add `notes`."""
+    """Run a task by calling `files`, which returns its files and may add `notes`."""
     began_unix_s, began_s = time.time(), time.perf_counter()
     done: Mapping[str, bytes] = {}
     error = None
     try:
         done = files()
-    except Exception as caught:  # noqa: BLE001  whatever it is, it is this run's failure
+    except Exception as caught:  # noqa: BLE001  any exception is a failure of this run
         error = str(caught) or type(caught).__name__
     duration_s = time.perf_counter() - began_s
     outcome = Outcome(task.key, error, began_unix_s, duration_s, notes or {})
@@ -194,35 +194,35 @@ def batch_of(
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """A request to run a task. The answer is its batch, preceded by parts of long recordings."""
+    """A request to run a task; the answer is a batch, preceded by parts of long recordings."""
 
     task: Task
     objects: Mapping[str, tuple[str, str]]
-    """Shared objects and sources of its algorithms, by name."""
+    """Shared objects and source files of the task's algorithms, by name."""
 
     @property
     def files(self) -> str:
-        """Files of the algorithms in use, for the error message if the process dies."""
+        """Files of the task's algorithms, for the error message if the process crashes."""
         return ", ".join(program.file for program in self.task.programs.values())
 
     def answer(self, send: Send) -> object:
-        """Run the task."""
+        """Run the task and return its batch."""
         return compute([self.task], self.objects, take=send)
 
 
 class LocalExecutor:
-    """Threads of this process, which compute in parallel.
+    """An executor that computes tasks in parallel threads of this process.
 
-    The simulator releases the interpreter lock while it computes. A task with the user's
-    algorithms runs in a separate process; a crash or an endless loop fails only that run.
+    The simulator releases the interpreter lock while it computes. A task with the user's own
+    algorithms runs in a separate process, so that a crash or an endless loop affects only this run.
     """
 
     def __init__(self, jobs: int | None = None) -> None:
-        """Use `jobs` threads. If None, one per core that this process may use."""
+        """Use `jobs` threads; if `jobs` is None, one thread per core that this process may use."""
         self.jobs = jobs or available_cores()
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch | Part]:
-        """Compute all tasks. If the caller stops, runs in progress are cancelled."""
+        """Compute all tasks; cancel runs in progress if the caller closes the iterator."""
         crew = _Crew(tasks, self.jobs)
         try:
             yield from crew.batches()
@@ -231,10 +231,10 @@ class LocalExecutor:
 
 
 class _Crew:
-    """Threads that take tasks from one iterator and put their outcomes into one queue.
+    """Threads that receive tasks from one iterator and put batches into one queue.
 
-    No thread may still run when the process ends: the interpreter would kill any thread that
-    returns from compiled code, and thereby the process.
+    All threads must end before the process ends: otherwise the interpreter would kill a thread that
+    returns from compiled code, and would thereby crash the process.
     """
 
     def __init__(self, tasks: Iterable[Task], size: int) -> None:
@@ -258,7 +258,7 @@ class _Crew:
     def batches(self) -> Iterator[Batch | Part]:
         while self._running:
             try:
-                # Not for ever: after Polars has been imported, SIGINT does not end a wait.
+                # Wait with a timeout: once Polars is imported, SIGINT does not end a wait.
                 finished = self._finished.get(timeout=_LOOK_AGAIN_S)
             except queue.Empty:
                 continue
@@ -274,7 +274,7 @@ class _Crew:
         self._breaking_off.set()
         for thread, process in zip(self._threads, self._processes, strict=True):
             while thread.is_alive():
-                process.close()  # again, if it was about to be started
+                process.close()  # repeated, because the thread may just have started the process
                 thread.join(_LOOK_AGAIN_S)
 
     def _work(self, process: WorkerProcess) -> None:
@@ -282,7 +282,7 @@ class _Crew:
         with process:
             try:
                 while tasks := self._next(weight):
-                    # Of this thread: where others take the processor, batches stay as large.
+                    # The CPU time of this thread: other processes do not make batches smaller.
                     began_s = time.thread_time()
                     if tasks[0].is_apart:
                         self._put(compute_apart(tasks[0], process, self._put))
@@ -293,12 +293,12 @@ class _Crew:
                     self._put(batch)
                     spent_s = max(time.thread_time() - began_s, 1e-6)
                     weight = BATCH_S / spent_s * sum(task.weight for task in tasks[:done])
-            except BaseException as error:  # noqa: BLE001  raised again where the caller waits
+            except BaseException as error:  # noqa: BLE001  `batches` raises it again
                 self._put(error)
         self._put(None)
 
     def _next(self, weight: float) -> list[Task]:
-        """Return the next tasks to compute together: one, or several up to this total weight."""
+        """Return the next tasks of a batch: at least one, and more up to this total weight."""
         tasks: list[Task] = []
         with self._taking:
             while len(tasks) < MOST_RUNS and not self._is_stopped.is_set():

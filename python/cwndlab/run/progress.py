@@ -1,4 +1,4 @@
-"""Progress of runs with an estimate of the remaining time, as a bar or occasional lines."""
+"""Show the progress of runs and the estimated remaining time, as a bar or as lines of text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _LINE_INTERVAL_S = 10.0
-_TITLE_WIDTH = 24  # leaves room for the bar on a terminal of 80 columns
+_TITLE_WIDTH = 24  # leaves enough columns for the bar on a terminal of 80 columns
 _SECONDS_PER_MINUTE = 60
 _MINUTES_PER_HOUR = 60
 
@@ -28,10 +28,10 @@ class Reporter(Protocol):
         """Stop showing progress, whether or not all runs are done."""
 
     def advance(self, what: str, runs: int = 1) -> None:
-        """Add `runs` to the finished runs; `what` describes the last finished run."""
+        """Add `runs` to the number of finished runs; `what` describes the last finished run."""
 
     def note(self, text: str) -> None:
-        """Show a message about something other than a finished run."""
+        """Show a message that does not concern a finished run."""
 
 
 class Silent:
@@ -52,10 +52,10 @@ class Silent:
 
 
 class EachRun:
-    """A reporter that prints a line for each run, for runs in real time."""
+    """A reporter that prints a line for each finished run, for runs that take real time."""
 
     def __init__(self, total: int, done: int, say: Callable[[str], object]) -> None:
-        """Print each line with `say`."""
+        """Create a reporter that prints its lines with the function `say`."""
         self._total = total
         self._done = done
         self._say = say
@@ -68,7 +68,7 @@ class EachRun:
         """Do nothing: the caller reports the outcome."""
 
     def advance(self, what: str, runs: int = 1) -> None:
-        """Print the number of finished runs."""
+        """Print the number of finished runs, and `what`."""
         self._done += runs
         self._say(f"{self._done:,} of {self._total:,} runs are safe  {what}")
 
@@ -118,7 +118,7 @@ class Bar:
 
 
 class Lines:
-    """A plain line every ten seconds, for pipes and logs."""
+    """A reporter that prints a plain line at most every ten seconds, for pipes and logs."""
 
     def __init__(
         self, title: str, total: int, done: int, file: TextIO, interval_s: float = _LINE_INTERVAL_S
@@ -165,7 +165,7 @@ def tell(text: str) -> None:
 
 
 def reporter(title: str, total: int, done: int) -> Reporter:
-    """Return a bar on a terminal or in a notebook, plain lines elsewhere; on standard error."""
+    """Return a reporter on standard error: a bar in a terminal or notebook, else plain lines."""
     console = Console(stderr=True)
     if console.is_terminal or console.is_jupyter:
         return Bar(title, total, done, console)
@@ -173,12 +173,12 @@ def reporter(title: str, total: int, done: int) -> Reporter:
 
 
 def each_run(say: Callable[[str], object]) -> Callable[[str, int, int], Reporter]:
-    """Return a function that creates reporters which print each run with `say`."""
+    """Return a function that creates reporters, which print a line for each run with `say`."""
     return lambda _title, total, done: EachRun(total, done, say)
 
 
 def format_eta(left_s: float) -> str:
-    """Return a rounded duration in words."""
+    """Return a duration as text, rounded to seconds, minutes or tenths of an hour."""
     if left_s < 2 * _SECONDS_PER_MINUTE:
         return f"{left_s:.0f} s"
     minutes = left_s / _SECONDS_PER_MINUTE

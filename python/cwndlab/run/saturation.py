@@ -1,7 +1,7 @@
-"""Saturate a link to find its capacity, longest delay and queue.
+"""Simulate a saturated link to find its capacity, its longest delay and its queue.
 
-The plot of `cwndlab link show --plot` and the Mahimahi trace of `cwndlab link export` use the
-result.
+`cwndlab link show --plot` plots the result, and `cwndlab link export` writes the result as a
+Mahimahi trace.
 """
 
 from __future__ import annotations
@@ -30,31 +30,31 @@ _NS_PER_MS = 10**6
 
 @dataclass(frozen=True, slots=True)
 class Saturated:
-    """One direction of a link under a source that always sends packets of 1500 bytes."""
+    """Recording of one direction of a link that a source saturates with packets of 1500 bytes."""
 
     duration_ns: int
     at_ns: npt.NDArray[np.uint64]  # when each packet arrived
     delay_ns: npt.NDArray[np.uint64]
     queue_pkts: npt.NDArray[np.uint32]  # at each millisecond
     propagation_ns: int
-    block_at_ns: npt.NDArray[np.uint64]  # of a cell: when each transport block was sent
+    block_at_ns: npt.NDArray[np.uint64]  # sending time of each transport block, if it is a cell
     block_sinr_db: npt.NDArray[np.float64]
 
     @property
     def has_blocks(self) -> bool:
-        """Whether the link is a cell that has sent data."""
+        """Whether the link is cellular and has sent transport blocks."""
         return len(self.block_at_ns) > 0
 
     @property
     def rate_mbit_s(self) -> float:
-        """Mean rate from the first arrival to the end."""
+        """Mean rate from the first arrival of a packet to the end of the simulation."""
         if not len(self.at_ns):
             return 0.0
         seconds = (self.duration_ns - int(self.at_ns[0])) / _NS_PER_S
         return len(self.at_ns) * PACKET_BYTES * 8 / 1e6 / seconds
 
     def rates_mbit_s(self, bin_ms: int) -> npt.NDArray[np.float64]:
-        """Return the mean rate in each interval of `bin_ms`."""
+        """Return the mean rate in each interval of `bin_ms` milliseconds."""
         bins = max(self.duration_ns // (bin_ms * _NS_PER_MS), 1)
         counts = np.bincount(
             (self.at_ns // np.uint64(bin_ms * _NS_PER_MS)).astype(np.int64), minlength=bins
@@ -62,14 +62,14 @@ class Saturated:
         return np.asarray(counts * (PACKET_BYTES * 8 / (bin_ms * 1000)), dtype=np.float64)
 
     def mahimahi(self) -> str:
-        """Return the Mahimahi trace with the same deliveries, without the propagation delay.
+        """Return a Mahimahi trace with the same deliveries, but without the propagation delay.
 
         Raises:
-            LinkError: no packet passed.
+            LinkError: the link delivered no packet.
         """
         left_ms = (self.at_ns - np.uint64(self.propagation_ns)) // np.uint64(_NS_PER_MS)
         if not len(left_ms):
-            msg = "no packet passed in this time, so the trace would be empty; use a longer time"
+            msg = "the link delivered no packet, so the trace would be empty; increase the duration"
             raise LinkError(msg)
         return "".join(f"{stamp}\n" for stamp in left_ms)
 
@@ -80,7 +80,7 @@ def saturate(
     """Simulate a source that saturates one direction of a link.
 
     Raises:
-        LinkError: nothing limits the rate in this direction, or there is no such user.
+        LinkError: the rate in this direction is unlimited, or the user does not exist.
     """
     scenario = resolved.scenario(duration_ns, seed)
     try:
@@ -104,7 +104,7 @@ def export_mahimahi(
     """Write one direction of a link as a Mahimahi trace.
 
     Raises:
-        LinkError: the rate is unlimited, or no packet passed.
+        LinkError: the rate in this direction is unlimited, or the link delivered no packet.
     """
     saturated = saturate(resolved, direction, duration_ns, user=user)
     out.write_text(saturated.mahimahi(), encoding="ascii")
