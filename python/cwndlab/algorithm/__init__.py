@@ -1,1 +1,1 @@
-"""The commands of `cwndlab algorithm`: show an algorithm, check it, and write a template."""
+"""Functions of `cwndlab algorithm`: describe and check an algorithm, and write a template."""

@@ -1,4 +1,4 @@
-"""Running the conformance suite on an algorithm; each failure comes with an example."""
+"""Run the conformance checks on an algorithm; each failed check is explained by an example."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _RUNS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class CheckFinding:
-    """The outcome of one check."""
+    """The outcome of one check of an algorithm."""
 
     check: str
     state: CheckState
@@ -64,14 +64,14 @@ class CheckFinding:
 
 
 def check_algorithm(reference: str, folder: Path) -> Iterator[CheckFinding]:
-    """Run all checks in turn; stop if the file cannot be compiled.
+    """Run all checks one after another; stop if the file does not compile.
 
     Raises:
-        AlgorithmError: there is no such file, or no compiler.
+        AlgorithmError: the file does not exist, or no compiler is installed.
     """
     if not is_file_reference(reference):
         core.algorithm(reference)  # raises an error that suggests a name
-        yield CheckFinding("built in", "ok", "cargo test runs these checks on it")
+        yield CheckFinding("built in", "ok", "cargo test runs these checks on built-in algorithms")
         return
     found = describe_file(reference, folder)
     if found.problem or found.program is None:
@@ -83,7 +83,7 @@ def check_algorithm(reference: str, folder: Path) -> Iterator[CheckFinding]:
     is_own = not reference.startswith(LINUX_PREFIX)
     if is_own:
         yield _warnings(folder / file_of(reference))
-    contract = _sequences("keeps to the contract", found.program, is_module=not is_own)
+    contract = _sequences("obeys the rules for hooks", found.program, is_module=not is_own)
     yield contract
     if contract.state != "failed":
         if is_own:

@@ -1,4 +1,4 @@
-"""An algorithm's page: the comment of its file, its parameters, and a plot of its window."""
+"""Description of an algorithm: its comment, its parameters, and a plot of its congestion window."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LINE_WIDTH = 64
 
 @dataclass(frozen=True)
 class Page:
-    """An algorithm, and its window over time on one link."""
+    """An algorithm, and its simulated congestion window over time on one link."""
 
     algorithm: core.Algorithm
     link: str
@@ -40,11 +40,11 @@ class Page:
 
     @property
     def about(self) -> str:
-        """The comment at the head of the algorithm's file."""
+        """The first comment of the algorithm's C file."""
         return header_comment(self.algorithm.source_text)
 
     def facts(self) -> dict[str, Any]:
-        """Return the description of the algorithm for JSON."""
+        """Return the description of the algorithm as a dictionary for JSON output."""
         entry = self.algorithm
         return {
             "name": entry.name,
@@ -66,21 +66,21 @@ class Page:
 
     @property
     def heading(self) -> str:
-        """The caption with the algorithm and the link, wrapped to the plot's width."""
+        """The heading of the plot, which names algorithm and link, wrapped to the plot's width."""
         what = f"{self.algorithm.name}: congestion window, and slow-start threshold (dashed)"
         spread = re.sub(",(?! )", ", ", self.link)
         return "\n".join((what, *textwrap.wrap(f"on {spread}", _LINE_WIDTH)))
 
     @property
     def phases(self) -> tuple[str, ...]:
-        """The phases that the algorithm reports."""
+        """Names of the phases that the algorithm can report."""
         return tuple(dict.fromkeys(self.algorithm.phases[1:]))
 
     def draw(self, out: Path) -> Path:
-        """Plot window and threshold to a file, and return its path.
+        """Plot congestion window and slow-start threshold to a file, and return its path.
 
         Raises:
-            AlgorithmError: the file name's extension is not supported.
+            AlgorithmError: the extension of the file name is not supported.
         """
         from cwndlab.figures.canvas import save_figure  # noqa: PLC0415  slow to load
         from cwndlab.figures.over_time import window_figure  # noqa: PLC0415  slow to load
@@ -94,10 +94,10 @@ class Page:
 
 
 def read_page(reference: str, link: str, duration: str) -> Page:
-    """Find an algorithm, and simulate it on a link.
+    """Simulate an algorithm on a link, and return its description with the simulated window.
 
     Raises:
-        UnknownNameError: there is no algorithm of this name.
+        UnknownNameError: no algorithm has this name.
         AlgorithmError: the algorithm's file cannot be used.
     """
     algorithm = algorithm_of(reference, Path())
@@ -118,7 +118,7 @@ def read_page(reference: str, link: str, duration: str) -> Page:
 
 
 def parameter_rows(algorithm: core.Algorithm) -> list[dict[str, Any]]:
-    """Return one row for each parameter."""
+    """Return one row for each parameter of an algorithm."""
     return [
         {
             "parameter": parameter.name,

@@ -1,4 +1,4 @@
-"""A single run whose results are not stored."""
+"""Execute a single run without storing its results."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 def run_once(study: Study, process: WorkerProcess | None = None) -> dict[str, pl.DataFrame]:
-    """Return the tables of a study that has one run.
+    """Execute the only run of a study and return its tables.
 
     Args:
-        study: the study.
+        study: a study that consists of one run.
         process: the process that runs algorithms given as files. If None, a process is started
-            for the run.
+            for this run.
 
     Raises:
-        RunsFailedError: the run failed; the message says why.
+        RunsFailedError: the run failed; the message states the reason.
     """
     (run,) = study.matrix.runs
     frames: dict[str, list[pl.DataFrame]] = {}

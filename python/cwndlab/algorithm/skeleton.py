@@ -1,4 +1,4 @@
-"""A template for a new algorithm."""
+"""Write a C template for a new algorithm."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TEMPLATE = Path(__file__).parents[1] / "data" / "skeleton.c"
 
 
 def write_skeleton(name: str, folder: Path) -> Path:
-    """Write a C template with comments that compiles, and return its path.
+    """Write a commented C template, which compiles without changes, and return its path.
 
     Raises:
         AlgorithmError: the name is not valid, or the file already exists.
@@ -25,7 +25,7 @@ def write_skeleton(name: str, folder: Path) -> Path:
         )
         raise AlgorithmError(msg)
     if name in built_in_names():
-        msg = f"{name} is built in; choose another name"
+        msg = f"{name} is the name of a built-in algorithm; choose another name"
         raise AlgorithmError(msg)
     path = folder / f"{name}.c"
     text = _TEMPLATE.read_text(encoding="utf-8")

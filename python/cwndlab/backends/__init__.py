@@ -1,8 +1,7 @@
 """Backends: the simulator, this machine's kernel, stock kernels, and a real network.
 
-All backends take the same scenarios and write the same tables. A result belongs to its backend:
-the key of a run on the kernel contains the kernel's release, so results of different kernels are
-never mixed.
+All backends run the same scenarios and write the same tables. Results of different backends or
+kernels are never mixed, because the key of a run on a kernel contains the kernel's release.
 """
 
 from __future__ import annotations
@@ -36,12 +35,12 @@ BACKENDS: tuple[BackendName, ...] = get_args(BackendName)
 
 @dataclass(frozen=True, slots=True)
 class Simulator:
-    """The simulator, on this machine or a cluster."""
+    """The backend that runs the simulator, on this machine or on a cluster."""
 
     jobs: int | None = None
     """Number of parallel runs. If None, one per core."""
     cluster: str | None = None
-    """Address of a cluster that simulates instead of this machine, `dask://HOST:PORT`."""
+    """Address of a Dask cluster that simulates instead of this machine, `dask://HOST:PORT`."""
 
     @property
     def name(self) -> str:
@@ -49,14 +48,14 @@ class Simulator:
         return "sim"
 
     def keyed(self, matrix: Matrix) -> Matrix:
-        """Return the runs unchanged: the simulator does not change their keys."""
+        """Return the runs unchanged, because the simulator uses the keys of the study."""
         return matrix
 
     def executor(self, _matrix: Matrix, _history: Callable[[], list[Entry]], /) -> Executor:
-        """Return an executor that uses threads of this process, or a cluster's workers.
+        """Return an executor that uses threads of this process or the workers of a cluster.
 
         Raises:
-            ClusterError: the cluster cannot be reached, or cannot do this work.
+            ClusterError: the address of the cluster is invalid, or Dask is not installed.
         """
         if self.cluster is None:
             return LocalExecutor(self.jobs)
@@ -67,7 +66,7 @@ class Simulator:
 
 @dataclass(frozen=True, slots=True)
 class ThisKernel:
-    """The kernel of this machine, in real time."""
+    """The backend that uses the TCP stack of this machine's kernel, in real time."""
 
     @property
     def name(self) -> str:
@@ -92,11 +91,11 @@ class ThisKernel:
 
 @dataclass(frozen=True, slots=True)
 class VirtualMachines:
-    """A stock kernel in virtual machines, whose clock counts executed instructions."""
+    """The backend that uses stock kernels in virtual machines, whose clock counts instructions."""
 
     kernel: StockKernel
     jobs: int | None = None
-    """Number of parallel machines. If None, one per core."""
+    """Number of virtual machines in parallel. If None, one per core."""
 
     @property
     def name(self) -> str:
@@ -111,7 +110,7 @@ class VirtualMachines:
         """Return an executor that uses virtual machines on this machine.
 
         Raises:
-            KernelRunError: a program for virtual machines is missing.
+            KernelRunError: a program that virtual machines need is missing.
         """
         require_machines()
         return VmExecutor(self.kernel, self.jobs)
@@ -123,29 +122,29 @@ def backend_of(
     cluster: str | None = None,
     kernel: str | None = None,
 ) -> Backend:
-    """Return the backend of this name, if it needs only this machine.
+    """Return the backend with this name.
 
     Args:
-        name: name of the backend.
+        name: name of the backend, except `live`.
         jobs: number of parallel runs.
-        cluster: address of a cluster that simulates instead of this machine.
+        cluster: address of a Dask cluster that simulates instead of this machine.
         kernel: release of the kernel in virtual machines, or the beginning of the release. If
-            None, the newest kernel.
+            None, the newest added kernel.
 
     Raises:
-        KernelRunError: no kernel for virtual machines was added.
-        UnknownNameError: no kernel of this name was added.
-        ClusterError: a cluster was given for runs on a kernel, which need this machine.
-        StudyError: a real network needs a server; use `backends.live.RealNetwork`.
+        KernelRunError: no kernel for virtual machines has been added.
+        UnknownNameError: no kernel of this release has been added.
+        ClusterError: `cluster` is given, but runs on a kernel need this machine.
+        StudyError: the name is `live`; use `backends.live.RealNetwork`, which names a server.
     """
     if kernel is not None and name != "vm":
-        msg = "--kernel chooses the kernel of virtual machines; add --backend vm"
+        msg = "--kernel selects the kernel of virtual machines; add --backend vm"
         raise KernelRunError(msg)
     if name == "sim":
         return Simulator(jobs, cluster)
     if name == "live":
-        raise StudyError(["a real network is measured between two machines; name the server"])
+        raise StudyError(["a measurement on a real network needs a server; name the server"])
     if cluster is not None:
-        msg = "--executor: a cluster cannot use this machine's kernel; leave out this option"
+        msg = "--executor: a cluster cannot use this machine's kernel; omit this option"
         raise ClusterError(msg)
     return ThisKernel() if name == "kernel" else VirtualMachines(find_kernel(kernel), jobs)

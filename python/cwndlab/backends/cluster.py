@@ -1,7 +1,8 @@
-"""Runs on a Dask cluster, given by the address of its scheduler.
+"""Execute runs on a Dask cluster, given by the address of its scheduler.
 
-A study on a cluster gives the same bytes as on this machine; to ensure this, the versions of the
-workers are first compared with those of this process. Only this process writes results.
+A cluster computes the same results, byte for byte, as this machine. To ensure equal results, the
+workers must have the same versions of all programs as this process. Only this process writes
+results.
 """
 
 from __future__ import annotations
@@ -25,39 +26,40 @@ if TYPE_CHECKING:
 
 SCHEME = "dask://"
 _CONNECT_S = 10
-_AHEAD = 4  # batches that a core of the cluster may have before it
+_AHEAD = 4  # batches that are submitted in advance for each core of the cluster
 
 
 class ClusterExecutor:
-    """The workers of a running Dask cluster; they need cwndlab but no files."""
+    """An executor that uses the workers of a running Dask cluster, which need cwndlab installed."""
 
     def __init__(self, address: str) -> None:
-        """Use the cluster whose scheduler has this address.
+        """Create an executor for the cluster whose scheduler has this address.
 
         Args:
             address: the address in the form `dask://HOST:PORT`.
 
         Raises:
-            ClusterError: the address does not have this form, or Dask is not installed here.
+            ClusterError: the address does not have this form, or Dask is not installed on this
+                machine.
         """
         scheduler = address.removeprefix(SCHEME)
         if scheduler == address or not scheduler.rpartition(":")[2].isdigit():
-            msg = f'--executor "{address}": write {SCHEME}HOST:PORT, the address of a scheduler'
+            msg = f'--executor "{address}": write the address of a scheduler, {SCHEME}HOST:PORT'
             raise ClusterError(msg)
         try:
             self._distributed = importlib.import_module("distributed")
         except ImportError as error:
-            msg = f"{address}: Dask is not installed here; run: pip install 'cwndlab[dask]'"
+            msg = f"{address}: Dask is not installed; run: pip install 'cwndlab[dask]'"
             raise ClusterError(msg) from error
         self._address = address
         self._scheduler = f"tcp://{scheduler}"
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch]:
-        """Compute all tasks. If the caller stops, tasks that have not started are cancelled.
+        """Compute all tasks; if the caller stops iterating, cancel tasks that have not started.
 
         Raises:
-            ClusterError: no scheduler answers, the workers would give different results, or
-                workers were lost repeatedly.
+            ClusterError: no scheduler answers, the versions of the workers differ from this
+                machine, or the cluster repeatedly lost workers.
         """
         try:
             client = self._distributed.Client(
@@ -76,7 +78,7 @@ class ClusterExecutor:
             size = 1.0
 
             def submit() -> list[Any]:
-                """Submit the next batch to Dask; return no future when no tasks are left."""
+                """Submit the next batch to Dask; return its future, or none without tasks."""
                 some = list(itertools.islice(waiting, int(size)))
                 for task in some:
                     for name in task.traces.keys() - traces.keys():
@@ -93,8 +95,8 @@ class ClusterExecutor:
             )
             try:
                 for future, result in running:
-                    # Do not use the status: if a worker dies after its result arrived here, the
-                    # future is "lost" but the result is available.
+                    # Do not use the status of the future: if a worker ends after its result has
+                    # arrived, the future is "lost" but the result is available.
                     if not isinstance(result, list):
                         why = result[1] if future.status == "error" else result
                         msg = f"{self._address}: the cluster lost a run ({why}); try again"
@@ -106,10 +108,13 @@ class ClusterExecutor:
                 running.clear()
 
     def _cores_of(self, client: Any) -> int:  # noqa: ANN401  Dask has no types
-        """Return the number of cores of all workers, after comparing their versions with ours."""
+        """Return the number of cores of all workers, after comparing their program versions."""
         threads = client.nthreads()
         if not threads:
-            msg = f"{self._address}: the cluster has no workers; start some: dask worker tcp://HOST:PORT"
+            msg = (
+                f"{self._address}: the cluster has no workers; start a worker with: "
+                "dask worker tcp://HOST:PORT"
+            )
             raise ClusterError(msg)
         here = identity()
         for worker, there in client.run(_identity_there, on_error="return").items():
@@ -119,15 +124,15 @@ class ClusterExecutor:
             for name, value in here.items():
                 if there[name] != value:
                     msg = (
-                        f"{worker}: {name} is {there[name]} there but {value} here, so results "
-                        "could differ; use the same on both machines"
+                        f"{worker}: {name} is {there[name]} on this worker but {value} on this "
+                        "machine, so results could differ; use the same on both machines"
                     )
                     raise ClusterError(msg)
         return sum(threads.values())
 
 
 def identity() -> dict[str, str]:
-    """Return all properties, other than the task, that determine the bytes of a result."""
+    """Return the versions and other properties of a machine on which results depend."""
     sources = sorted(each.source_sha256 for each in core.algorithms().values())
     profiles = sorted(each.sha256 for each in core.stacks().values())
     return {
@@ -140,19 +145,19 @@ def identity() -> dict[str, str]:
 
 
 def _identity_there() -> dict[str, str]:
-    """Return a worker's versions; each worker calls this function."""
+    """Return the properties of a worker's machine; the worker calls this function."""
     return identity()
 
 
 def _next_size(size: float, batches: Sequence[Batch]) -> float:
-    """Return the size of the next batch; short batches keep few tasks in flight."""
+    """Return the number of tasks of the next batch, so that it takes about `BATCH_S`."""
     outcomes = [outcome for batch in batches for outcome in batch.outcomes]
     spent_s = max(sum(outcome.duration_s for outcome in outcomes), 1e-6)
     return max(1.0, min(BATCH_S * len(outcomes) / spent_s, 4 * size, MOST_RUNS))
 
 
 def _compute(tasks: Sequence[Task], traces: Mapping[str, bytes]) -> list[Batch]:
-    """Compute a batch; a worker calls this function."""
+    """Compute tasks and return their batches; a worker calls this function."""
     left = [
         dataclasses.replace(task, traces={name: traces[name] for name in task.traces})
         for task in tasks

@@ -1,4 +1,4 @@
-"""Runs on a real network; a study may need days, several places and many reconnections."""
+"""Execute runs on a real network, over several days and places if the study requires it."""
 
 from __future__ import annotations
 
@@ -49,26 +49,26 @@ _LONGEST_WAIT_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class RealNetwork:
-    """A real network, between this machine and a server."""
+    """The backend that measures a real network between this machine and a server."""
 
     address: Address | Iperf3
-    """Address of `cwndlab serve`, or of a plain iperf3 server."""
+    """Address of a server that runs `cwndlab serve`, or of an iperf3 server."""
     place: str | None = None
-    """Place of this machine. None if the study has only one place."""
+    """Place at which this machine measures. None is allowed if the study has only one place."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Notes that are stored with each run."""
     patience_s: float = 600
-    """Longest time for which a server may be unreachable."""
+    """Longest time, in seconds, for which an unreachable server is retried."""
     is_waiting: bool = True
-    """Whether to wait for the next period of the day."""
+    """Whether to wait for the next time of day at which the study measures."""
     is_proxy_accepted: bool = False
-    """Whether to measure even though a proxy makes comparisons meaningless."""
+    """Whether to measure even if a proxy splits the path, which makes comparisons meaningless."""
     outage_s: float = DEFAULT_OUTAGE_S
-    """Shortest silence that counts as an outage."""
+    """Shortest time without data, in seconds, that counts as an outage."""
     retries: int = 0
-    """Number of new attempts after a run with an outage."""
+    """How many times a run is repeated at most if an outage disturbs it."""
     radio_log: RadioLog | None = None
-    """A log of radio data written by another program."""
+    """A CSV log of radio measurements, which another program writes meanwhile."""
     now: Callable[[], datetime] = datetime.now
 
     @property
@@ -80,8 +80,8 @@ class RealNetwork:
         """Return the runs; runs with iperf3 and with `cwndlab serve` have different keys.
 
         Raises:
-            StudyError: the study has no real network, needs a choice of place, or cannot be
-                measured.
+            StudyError: the study has a simulated link, its place must be selected, or a run cannot
+                be measured.
         """
         if not all(isinstance(cell.resolved.scenario.path, LivePath) for cell in matrix.cells):
             msg = "this study has a simulated link; load it with is_live=True to measure it"
@@ -113,32 +113,33 @@ def _refuse_impossible(run: Run) -> None:
     for flow in run.scenario.flows:
         if isinstance(flow.application, _ONLY_SIMULATED):
             msg = (
-                f"an application of the kind {flow.application.kind} is not measured on real "
-                "networks; use request_response, http, sftp or sized"
+                f"an application of the kind {flow.application.kind} cannot be measured on a real "
+                "network; use request_response, http, sftp or sized"
             )
             raise StudyError([msg])
         if flow.sender.parameters or flow.sender.stack_overrides:
             msg = (
                 f"{flow.sender.algorithm}: a kernel cannot set parameters for single "
-                f"connections; leave out [parameters] and [stack_overrides] to measure the study"
+                f"connections; omit [parameters] and [stack_overrides] to measure the study"
             )
             raise StudyError([msg])
 
 
 class LiveExecutor:
-    """Measures one run at a time: the next run that the schedule allows at this place and time.
+    """An executor that measures one run at a time on a real network.
 
-    An interrupted run is tried again later, until the server has been unreachable for too long;
-    runs of other places and periods are left for later.
+    Each time, it chooses the next run that the study's schedule allows at this place and time. An
+    interrupted run is repeated later, unless the server stays unreachable for too long. Runs of
+    other places and times of day stay missing.
     """
 
     def __init__(self, live: RealNetwork, runs: Sequence[Run], history: Iterable[Entry]) -> None:
-        """Create an executor that measures requested runs at the place of `live`.
+        """Create an executor that measures runs at the place of `live`.
 
         Args:
             live: the network to measure, and settings of the measurement.
             runs: all runs of the study, in the order of measurement.
-            history: the earlier attempts.
+            history: records of earlier attempts.
         """
         self._live = live
         self._runs = runs
@@ -151,12 +152,12 @@ class LiveExecutor:
         self._set_aside = Counter(e["run"] for e in entries if e["status"] == SET_ASIDE)
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch | Note]:
-        """Measure, one by one, the runs that can be measured here.
+        """Measure, one by one, the runs that can be measured at this place.
 
         Raises:
-            CampaignEndedError: the server was unreachable for too long, or an end lacks an
-                algorithm.
-            ProxyError: a proxy would make every comparison meaningless.
+            CampaignEndedError: the server was unreachable for too long, or one of the two machines
+                lacks an algorithm.
+            ProxyError: a proxy splits the path, which makes comparisons meaningless.
         """
         keys = {task.key for task in tasks}
         missing = {run.key: run for run in self._runs if run.key in keys}
@@ -169,18 +170,18 @@ class LiveExecutor:
                         del missing[chosen.run.key]
                     yield found
             elif chosen.at is not None and self._live.is_waiting:
-                yield Note(f"the next period begins {chosen.at:%A %d %B, %H:%M}")
+                yield Note(f"the next measuring period begins {chosen.at:%A %d %B, %H:%M}")
                 self._sleep_until(chosen.at)
             else:
-                yield Note(f"{plural(len(missing), 'run')} belong to other places or periods")
+                yield Note(f"{plural(len(missing), 'run')} left for other places or times of day")
                 return
 
     def _sleep_until(self, at: datetime) -> None:
         while (left_s := (at - self._live.now()).total_seconds()) > 0:
-            time.sleep(min(left_s, 60))  # the clock may be set meanwhile
+            time.sleep(min(left_s, 60))  # somebody may set the clock meanwhile
 
     def _measure(self, run: Run) -> Iterator[Batch | Note]:
-        """Try to measure a run."""
+        """Attempt to measure a run, and yield its outcome."""
         path = path_of(run)
         began, began_s = self._live.now(), time.time()
         try:
@@ -191,7 +192,7 @@ class LiveExecutor:
             raise CampaignEndedError(str(error)) from None
         except (TransferFailedError, ServerUnreachableError, ProtocolError) as error:
             if isinstance(error, ProtocolError) and not self._has_looked:
-                raise  # the token is wrong; later, the server was killed while it answered
+                raise  # the token is wrong; after the first run, the server was killed instead
             yield self._batch(run, began_s, None, str(error))
             self._be_patient(error)
             return
@@ -234,12 +235,12 @@ class LiveExecutor:
         """Check both ends and the path before the first run, and store the findings.
 
         Raises:
-            ProxyError: every comparison would be meaningless.
+            ProxyError: a proxy splits the path, which makes comparisons meaningless.
         """
         here = [run for run in self._runs if path_of(run).place == self._live.place]
         address = self._live.address
         if isinstance(address, Iperf3):
-            return  # a plain server reports nothing about its end
+            return  # an iperf3 server reports nothing about its machine
         with Session(address) as session:
             yield from (Note(waiting_for(ahead)) for ahead in session.turn())
             found = look(session, senders_of(here))
@@ -248,8 +249,8 @@ class LiveExecutor:
         yield Note("\n".join(found.lines(with_notes=False)), {name: content})
         if found.is_through_proxy and not self._live.is_proxy_accepted:
             msg = (
-                "nothing was measured; --through-proxy measures anyway, but attributes no result "
-                "to an algorithm"
+                "nothing was measured, because a proxy splits the path; --through-proxy measures "
+                "anyway, but the results cannot be attributed to an algorithm"
             )
             raise ProxyError(msg)
         self._has_looked = True
@@ -296,7 +297,7 @@ class LiveExecutor:
         return found
 
     def _be_patient(self, error: CwndlabError) -> None:
-        """Pause before the next attempt, each time longer up to a maximum.
+        """Pause before the next attempt; the pauses become longer, up to a maximum.
 
         Raises:
             CampaignEndedError: the server was unreachable for too long.
@@ -310,7 +311,7 @@ class LiveExecutor:
 
 
 def _count_days(history: Iterable[Entry], runs: Sequence[Run]) -> Counter[tuple[int, date]]:
-    """Return the number of earlier runs by cell and day."""
+    """Return how many runs of each combination of factors were finished on each day."""
     by_key = {run.key: run for run in runs}
     counts: Counter[tuple[int, date]] = Counter()
     for entry in history:
@@ -325,7 +326,7 @@ def _count_days(history: Iterable[Entry], runs: Sequence[Run]) -> Counter[tuple[
 
 
 def senders_of(runs: Iterable[Run]) -> list[Sender]:
-    """Return the senders, with their algorithms, in a study's runs."""
+    """Return all combinations of sending machine and algorithm in the runs of a study."""
     found: dict[Sender, None] = {}
     for run in runs:
         for flow in run.scenario.flows:
@@ -336,7 +337,7 @@ def senders_of(runs: Iterable[Run]) -> list[Sender]:
 
 
 def _algorithms(flow: ScenarioFlow, path: LivePath) -> tuple[str | None, str | None]:
-    """Return the algorithms of the near end (the client) and of the far end (the server)."""
+    """Return the algorithm of the client (this machine) and the algorithm of the server."""
     sender_is_near = flow.direction == "reverse"
     named = flow.sender.algorithm
     match path.algorithm_on:

@@ -72,7 +72,7 @@ def require_loading(reference: str) -> None:
     if all(obstacle.is_root for obstacle in found):
         is_there = this_kernel().state_of(reference)
         what = (
-            "loading cwndlab's version of an algorithm that this kernel has"
+            "loading cwndlab's version of the algorithm"
             if is_there
             else f"{reference} is not in this kernel and loading it"
         )

@@ -1,4 +1,4 @@
-"""`cwndlab pack`: pack a study into one file that others can check, cite and plot again."""
+"""Pack a study and its results into one archive that other people can check, cite and plot."""
 
 from cwndlab.packing.bundle import pack
 

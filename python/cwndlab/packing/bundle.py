@@ -1,6 +1,7 @@
-"""Pack a study's folder, report, methods, citations and figure scripts into an archive.
+"""Pack the results of a study, its report, methods, citations and figure scripts into an archive.
 
-The same results give the same bytes: files are sorted by name and have no time stamps.
+Equal results produce archives with equal bytes, because files are sorted by name and have no time
+stamps.
 """
 
 from __future__ import annotations
@@ -35,20 +36,23 @@ _COMPRESSED = {".parquet", ".png", ".gz"}
 
 
 def pack(results: Results, out: Path, *, is_anonymous: bool = False) -> Path:
-    """Write results, the report and all other files needed to check them into one archive.
+    """Write the results, the report and all files that are needed to check them into one archive.
 
     Args:
         results: the results to pack.
-        out: the archive, a ZIP file.
-        is_anonymous: whether to replace names of machines, addresses, cells and operators with
-            numbers, and to leave out captures.
+        out: path of the archive, which is a ZIP file.
+        is_anonymous: whether to replace the names of machines, addresses, radio cells and operators
+            with numbers, and to omit packet captures.
 
     Raises:
         ResultsError: the archive cannot be written.
     """
     hidden = Pseudonyms(hosts_of(results.history)) if is_anonymous else None
     if is_anonymous and not results.is_written:
-        msg = f"{results.path}: the study was stopped before its tables were written; run it again"
+        msg = (
+            f"{results.path}: the study was stopped before its tables were written; run the study "
+            "again"
+        )
         raise ResultsError(msg)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +74,7 @@ def pack(results: Results, out: Path, *, is_anonymous: bool = False) -> Path:
 def _fill(
     archive: zipfile.ZipFile, stem: str, results: Results, report: Path, hidden: Pseudonyms | None
 ) -> None:
-    """Write every file of the pack; large files are copied in pieces."""
+    """Write all files into the archive; large files are copied in pieces to save memory."""
     for name, content in sorted(_own_files(results, report)):
         shown = content if hidden is None else _hide(hidden, name, content)
         if shown is not None:
@@ -97,7 +101,7 @@ def _fill(
 
 
 def _own_files(results: Results, report: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield every file of the pack except the files of results."""
+    """Yield the name and the content of every file of the archive outside the folder `data`."""
     origin = origin_of(results)
     yield "README.md", words.readme(results).encode()
     yield "methods.md", words.methods(results, origin).encode()
@@ -118,7 +122,7 @@ def _below(folder: Path) -> list[Path]:
 
 
 def _hide(hidden: Pseudonyms, name: str, content: bytes) -> bytes | None:
-    """Return a file's content with names replaced; None if the file is not packed."""
+    """Return a file's content with private names replaced, or None if the file is omitted."""
     suffix = Path(name).suffix
     if suffix in LEFT_OUT:
         return None

@@ -1,4 +1,4 @@
-"""Replace each name of a machine, address or cell with a number that is the same everywhere."""
+"""Replace names of machines, addresses, radio cells and operators with consistent pseudonyms."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ _PERHAPS_ADDRESS = re.compile(
 _HOST_KEYS = ("host", "server", "peer")
 _CELL_COLUMNS = ("cell", "operator")
 LEFT_OUT = (".pcap", ".pcapng")
-"""Captures are not packed, because every packet contains addresses."""
+"""Suffixes of packet captures, which are not packed, because every packet contains addresses."""
 
 
 class Pseudonyms:
-    """Replace names that would reveal the person or the place of a measurement."""
+    """Replaces names that would reveal who measured, or where."""
 
     def __init__(self, hosts: Iterable[str]) -> None:
-        """Store the names of machines, which are then replaced in every text."""
+        """Create pseudonyms; the names in `hosts` are replaced in every text."""
         self._numbers: dict[tuple[str, str], int] = {}
         self._hosts = sorted({host for host in hosts if host}, key=len, reverse=True)
         names = "|".join(re.escape(host) for host in self._hosts)
         self._named = re.compile(rf"(?<![\w-])(?:{names})(?![\w-])") if names else None
 
     def text(self, text: str) -> str:
-        """Return a text in which names of machines and addresses are replaced."""
+        """Return a text in which names of machines and IP addresses are replaced."""
         if self._named is not None:
             text = self._named.sub(lambda found: self._name("host", found[0]), text)
         return _PERHAPS_ADDRESS.sub(self._address, text)
 
     def json(self, text: str, indent: int | None = None) -> str:
-        """Return JSON in which names of machines and addresses are replaced."""
+        """Return a JSON text in which names of machines and IP addresses are replaced."""
         return json.dumps(self._value(json.loads(text)), indent=indent, ensure_ascii=False)
 
     def table(self, content: bytes) -> bytes:
-        """Replace the names of cells in a table; a table without such columns stays unchanged."""
+        """Return a Parquet table in which the names of radio cells and operators are replaced."""
         found = pl.read_parquet(io.BytesIO(content))
         columns = [name for name in _CELL_COLUMNS if found.schema.get(name) == pl.String]
         if not columns:
@@ -58,7 +58,7 @@ class Pseudonyms:
         return to_parquet(found.with_columns(replaced))
 
     def history(self, content: bytes) -> bytes:
-        """Return the history of runs with machine names and addresses replaced."""
+        """Return the history of runs with machine names and IP addresses replaced."""
         entries = history_entries(pl.read_parquet(io.BytesIO(content)))
         return to_parquet(history_frame([self._value(entry) for entry in entries]))
 
@@ -75,7 +75,7 @@ class Pseudonyms:
         try:
             ipaddress.ip_address(found[0])
         except ValueError:
-            return found[0]  # a time of day, for example
+            return found[0]  # not an address, but for example a time of day
         return self._name("address", found[0])
 
     def _name(self, kind: str, name: str) -> str:
@@ -86,6 +86,6 @@ class Pseudonyms:
 
 
 def hosts_of(manifest: Iterable[dict[str, Any]]) -> set[str]:
-    """Return the names of machines in a manifest."""
+    """Return the names of all machines in a manifest."""
     named = {str(entry[key]) for entry in manifest for key in _HOST_KEYS if entry.get(key)}
     return named | {name.rpartition(":")[0] for name in named if ":" in name}

@@ -1,7 +1,7 @@
-"""Write a figure as a script that needs only Matplotlib, and its lines as a CSV file.
+"""Convert a figure into a script that needs only Matplotlib, and a CSV file with its lines.
 
 The script contains every drawn element at its final position. Authors of a paper can change sizes,
-colours and words in the script and run it again without this package.
+colours and texts in the script, and run the script without cwndlab.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 _HEAD = '''"""{title}
 
-Needs only Matplotlib and {name}.csv, which has the lines. python {name}.py draws {name}.pdf.
+The script needs only Matplotlib and {name}.csv, which contains the lines of the figure.
+`python {name}.py` draws {name}.pdf.
 """
 
 import csv
@@ -71,19 +72,19 @@ _STYLE_KEYS = ("axes.", "figure.dpi", "font.", "grid.", "legend.", "lines.", "pd
 
 @dataclass
 class _Script:
-    """A script that is being written."""
+    """The lines of a script, and the rows of its CSV file, while they are collected."""
 
     code: list[str] = field(default_factory=list)
     rows: list[tuple[int, int, str, float, float]] = field(default_factory=list)
 
     def call(self, name: str, *positional: str, **named: object) -> None:
-        """Write a call; arguments that are None are left out."""
+        """Add a function call to the script; arguments that are None are omitted."""
         given = [f"{key}={_literal(value)}" for key, value in named.items() if value is not None]
         self.code.append(f"{name}({', '.join([*positional, *given])})")
 
 
 class _Code(str):
-    """An expression that is written into the script unchanged."""
+    """A Python expression that is written into the script unchanged."""
 
     __slots__ = ()
 
@@ -92,12 +93,12 @@ def script_of(figure: Figure, name: str, title: str) -> tuple[str, str]:
     """Return a script that draws a figure again, and the content of its CSV file.
 
     Args:
-        figure: the figure, before its layout.
+        figure: the figure, whose layout need not have been computed.
         name: name of the script and of the CSV file, without suffix.
-        title: description of the figure for the script.
+        title: title of the figure, for the docstring of the script.
 
     Raises:
-        TypeError: an element of the figure cannot be written as code.
+        TypeError: an element of the figure cannot be converted into code.
     """
     with house_style():
         figure.draw_without_rendering()
@@ -113,7 +114,7 @@ def script_of(figure: Figure, name: str, title: str) -> tuple[str, str]:
     for at, axes in enumerate(each for each in figure.axes if each.get_visible()):
         _panel(script, at, axes)
     if figure.get_suptitle():
-        heading = vars(figure)["_suptitle"]  # there is no other way to know
+        heading = vars(figure)["_suptitle"]  # Matplotlib has no public attribute for it
         x, y = (float(each) for each in heading.get_position())
         script.call(
             "figure.suptitle",
@@ -161,7 +162,7 @@ def _line(script: _Script, axes: Axes, line: Line2D, place: tuple[int, int]) -> 
 
 
 def _line_style(line: Line2D) -> dict[str, object]:
-    offset, dashes = vars(line)["_unscaled_dash_pattern"]  # there is no other way
+    offset, dashes = vars(line)["_unscaled_dash_pattern"]  # Matplotlib has no public attribute
     style: dict[str, object] = {
         "color": _hex(line.get_color()),
         "linewidth": float(line.get_linewidth()),
@@ -207,7 +208,7 @@ def _artist(script: _Script, axes: Axes, artist: Artist) -> None:
         label = artist.yaxis.get_label()
         script.call("beside.set_ylabel", _literal(label.get_text()), color=str(label.get_color()))
     else:
-        msg = f"{type(artist).__name__} cannot be written as code"
+        msg = f"a figure element of type {type(artist).__name__} cannot be converted into code"
         raise TypeError(msg)
 
 
@@ -232,7 +233,7 @@ def _collection(
 
 
 def _patch(script: _Script, axes: Axes, patch: Patch) -> None:
-    """Write a bar, box or band as an outline, in the coordinates of the patch."""
+    """Add a bar, box or band to the script as an outline, in the coordinates of the patch."""
     base, code = _coordinates(axes, patch)
     path = (patch.get_transform() - base).transform_path(patch.get_path())
     codes = None if path.codes is None else np.asarray(path.codes, dtype=int).tolist()
@@ -243,7 +244,7 @@ def _patch(script: _Script, axes: Axes, patch: Patch) -> None:
 
 def _annotation(script: _Script, axes: Axes, text: Annotation) -> None:
     if text.arrow_patch is not None:
-        msg = "an arrow cannot be written as code"
+        msg = "an arrow cannot be converted into code"
         raise TypeError(msg)
     xy: tuple[float, ...] = tuple(float(each) for each in text.xy)
     coordinates: object = text.xycoords
@@ -328,7 +329,7 @@ def _legend(script: _Script, axes: Axes) -> None:
         handles=_Code(f"[{', '.join(handles)}]"),
         loc="lower left",
         bbox_to_anchor=(round(float(box.x0), 6), round(float(box.y0), 6)),
-        ncols=vars(legend)["_ncols"],  # there is no other way to know
+        ncols=vars(legend)["_ncols"],  # Matplotlib has no public attribute for it
         handlelength=float(legend.handlelength),
         columnspacing=float(legend.columnspacing),
         borderaxespad=0.0,
@@ -337,14 +338,14 @@ def _legend(script: _Script, axes: Axes) -> None:
 
 
 def _handle(shown: object, label: str) -> str:
-    """Write the symbol of a legend entry: a piece of line, or a box in the bar's colour."""
+    """Return code for the symbol of a legend entry: a short line, or a box in the bar's colour."""
     first = shown.lines[0] if isinstance(shown, ErrorbarContainer) else shown
     first = first.patches[0] if isinstance(first, BarContainer) else first
     if isinstance(first, Line2D):
         return f"Line2D([], [], {_arguments(_line_style(first) | {'label': label})})"
     if isinstance(first, Patch):
         return f"Patch({_arguments(_face(first) | {'label': label})})"
-    msg = f"{type(first).__name__} cannot be written into a legend"
+    msg = f"a legend symbol of type {type(first).__name__} cannot be converted into code"
     raise TypeError(msg)
 
 
@@ -361,7 +362,7 @@ def _arguments(style: dict[str, object]) -> str:
 
 
 def _coordinates(axes: Axes, artist: Artist) -> tuple[Transform, _Code]:
-    """Return the coordinates of an artist, and their name in the script."""
+    """Return the coordinate system of a figure element, and the code for it in the script."""
     transform = artist.get_transform()
     x_data, y_data = transform.contains_branch_seperately(axes.transData)
     if x_data and y_data:

@@ -1,4 +1,4 @@
-"""The texts of a pack: README, methods, citations and versions."""
+"""Texts of an archive: its README, the methods, the citations and the versions of programs."""
 
 from __future__ import annotations
 
@@ -31,44 +31,45 @@ _BACKENDS = {
 
 
 def readme(results: Results) -> str:
-    """Return the README, which lists the contents of the pack."""
+    """Return the README, which describes the contents of the archive."""
     return f"""# {results.title}
 
 | | |
 |---|---|
-| `methods.md` | how the runs were made, for the methods section of a paper |
+| `methods.md` | description of the runs, for the methods section of a paper |
 | `citations.md`, `citations.bib` | references for the algorithms, stacks, links and the study |
-| `data/` | the results: the study, the tables of all runs (Parquet), time and place of each run |
-| `report/` | the report; `report.html` opens without a network |
+| `data/` | the results: the study, the tables of all runs (Parquet), time and host of each run |
+| `report/` | the report; `report.html` needs no network connection |
 | `figures/` | a script for each figure, which needs only Matplotlib, and the figure's data |
-| `versions.json` | versions of the programs that made the runs and this pack |
+| `versions.json` | versions of the programs that computed the runs and this archive |
 
-`cwndlab run data/study.toml` repeats the runs; simulations give the same bytes. `cwndlab report
-data` writes the report again. Any program that reads Parquet can open the tables.
+`cwndlab run data/study.toml` repeats the runs; repeated simulations write identical files.
+`cwndlab report data` writes the report again. Any program that reads Parquet can open the tables.
 """
 
 
 def methods(results: Results, origin: Origin) -> str:
-    """Return a description of how the runs were made, with numbers from the study itself."""
+    """Return a description of the runs for the methods section of a paper."""
     entries = [each for each in results.history if each.get("status") == "done"]
     backends = list(dict.fromkeys(str(each.get("backend", "sim")) for each in entries))
     kernels = list(dict.fromkeys(str(each["kernel"]) for each in entries if each.get("kernel")))
     where = " and ".join(_BACKENDS.get(each, each) for each in backends)
     if results.imported is not None:
-        text = f"{plural(len(entries), 'transfer')} measured elsewhere were imported. "
+        text = f"{plural(len(entries), 'transfer')} measured with other tools were imported. "
         return f"# Methods\n\n{text}{origin.description}\n"
     study = results.study
     factors = "; ".join(
         f"{name}: {', '.join(str(level) for level in levels)}"
         for name, levels in study.factors.items()
     )
-    text = f"""{plural(len(entries), "run")} of {format_duration(study.model.duration)} were made
-with cwndlab {core.version()} (behaviour epoch {core.behaviour_epoch()}), {where}.
+    text = f"""{plural(len(entries), "run")} of {format_duration(study.model.duration)} were
+computed with cwndlab {core.version()} (behaviour epoch {core.behaviour_epoch()}), {where}.
 {f"Factors: {factors}." if factors else "No factor was varied."}
-Each combination was run {study.repetitions} times. All algorithms saw the same channel
-in the same repetition, so algorithms are compared in pairs; all seeds derive from the study's seed,
-{study.model.seed}. {"" if backends == ["sim"] else f"Kernel: {', '.join(kernels)}."}
-Means have 95 % intervals over runs; paired differences were tested with Holm's correction. Goodput
+Each combination was run {study.repetitions} times. In each repetition, all algorithms had the same
+channel conditions, so algorithms are compared in pairs. All random seeds derive from the seed of
+the study, {study.model.seed}. {"" if backends == ["sim"] else f"Kernel: {', '.join(kernels)}."}
+Means have 95 % confidence intervals over runs; paired differences were tested with Holm's
+correction for multiple comparisons. Goodput
 is the payload delivered in order to the application, divided by the time since the end of the
 warm-up; the sender measures round-trip times from acknowledgements."""
     parts = ["# Methods", " ".join(text.split())]
@@ -80,7 +81,7 @@ warm-up; the sender measures round-trip times from acknowledgements."""
 
 
 def citations(results: Results) -> str:
-    """List the references: the tool, the reproduced study, and the algorithms' papers."""
+    """Return the references as text: cwndlab, the reproduced study, and the algorithms' papers."""
     lines = ["# Citations", "", f"- cwndlab {core.version()}."]
     paper = find_paper(results.id)
     if paper is not None:
@@ -100,7 +101,7 @@ def citations(results: Results) -> str:
 
 
 def bibliography(results: Results) -> str:
-    """List the references as BibTeX: the tool, the reproduced study, the algorithms' papers."""
+    """Return the references in BibTeX format, for the file `citations.bib`."""
     named = {str(name).removeprefix(core.OURS) for name in results.flows()["algorithm"].unique()}
     meant = {name for name, each in core.algorithms().items() if named & set(each.aliases)}
     wanted = {results.id.removesuffix("-quick"), *named, *meant}
@@ -115,7 +116,7 @@ def bibliography(results: Results) -> str:
 
 
 def _entries(text: str) -> Iterator[str]:
-    """Yield the entries of a BibTeX file; each ends with a brace at the start of a line."""
+    """Yield the entries of a BibTeX file; an entry ends with a brace at the start of a line."""
     return (match[0] for match in re.finditer(r"^@.*?^}\n", text, re.MULTILINE | re.DOTALL))
 
 
@@ -125,7 +126,7 @@ def _keywords(entry: str) -> list[str]:
 
 
 def versions(results: Results) -> Mapping[str, object]:
-    """Return the versions of the programs that made the runs and the pack."""
+    """Return the versions of the programs that computed the runs and the archive."""
     runs: dict[str, list[str]] = {}
     for entry in results.history:
         for key in ("cwndlab", "behaviour_epoch", "backend", "kernel", "host"):

@@ -1,7 +1,7 @@
-"""Algorithms that are not built in: a user's C file, and unmodified files of a Linux kernel.
+"""Algorithms that are not built in: a user's C files, and unmodified files of Linux's source.
 
-`program` turns a file into self-contained translation units, `compiler` compiles the units to a
-shared object, `worker` loads the object in a separate process and computes runs, and `processes`
-starts these processes and reports why a process ended. A user's code is never loaded into the
-process that reads studies and writes results.
+`program` converts a file into self-contained translation units, and `compiler` compiles them into a
+shared object. `worker` loads the shared object in a separate process and computes runs.
+`processes` starts these processes and reports why a process ended. A user's code is never loaded
+into the process that reads studies and writes results.
 """

@@ -1,4 +1,4 @@
-"""The cache folder for compiled algorithms and for the headers needed to compile them."""
+"""The cache folder, which contains compiled algorithms and the headers for compiling them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cwndlab.errors import AlgorithmError, read_failure
 
 
 def cache_folder() -> Path:
-    """Return the cache folder, in which compiled algorithms are kept between runs."""
+    """Return the path of the cache folder."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(base) / "cwndlab"
 

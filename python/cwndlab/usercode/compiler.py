@@ -1,4 +1,4 @@
-"""Find the C compiler of this machine, run it, and read its messages."""
+"""Find this machine's C compiler, run the compiler, and read its messages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OPTIMISED = (
     *("-O2", "-g", "-fPIC", "-fvisibility=hidden", "-Werror=implicit-function-declaration"),
     "-ffunction-sections",
 )
-# Drop uncalled functions: a kernel's tcp_cong.c has some that read and write settings.
+# Drop functions that are never called: Linux's tcp_cong.c contains some that need the kernel.
 _SHARED = ("-shared", "-Wl,-z,defs", "-Wl,--gc-sections")
 _TIME_LIMIT_S = 15
 _SYSTEM = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/etc/alternatives", "/etc/ld.so.cache")
@@ -36,7 +36,7 @@ _ERROR = re.compile(r"^.*:\s*(?:fatal )?error:.*$|^.*undefined reference.*$", re
 
 @functools.cache
 def compiler() -> tuple[str, ...]:
-    """Return the command of the C compiler: CC if set, otherwise an installed compiler.
+    """Return the command of the C compiler: $CC if set, otherwise an installed compiler.
 
     Raises:
         AlgorithmError: no C compiler is installed.
@@ -47,15 +47,18 @@ def compiler() -> tuple[str, ...]:
     for name in ("cc", "gcc", "clang"):
         if shutil.which(name):
             return (name,)
-    msg = "no C compiler; install gcc or clang (apt install gcc libc6-dev), or set CC to a compiler"
+    msg = (
+        "no C compiler is installed; install gcc or clang (apt install gcc libc6-dev), or set CC "
+        "to the command of a compiler"
+    )
     raise AlgorithmError(msg)
 
 
 def preprocess(path: Path, flags: Sequence[str], command: Sequence[str] = ()) -> str:
-    """Return the preprocessed text of a file, by `command` or the machine's compiler.
+    """Return the text of a C file after preprocessing with `command` or this machine's compiler.
 
-    The file may include files below its own folder and below the current folder, and our headers;
-    a file of a kernel may include files of the same kernel.
+    The file may include files below its folder, files below the current folder, and cwndlab's
+    headers. A file of Linux's source may include other files of the same source.
 
     Raises:
         BrokenAlgorithmError: the preprocessor reports an error; the message names the line.
@@ -67,7 +70,7 @@ def preprocess(path: Path, flags: Sequence[str], command: Sequence[str] = ()) ->
 
 
 def warnings(path: Path, flags: Sequence[str], command: Sequence[str] = ()) -> str:
-    """Compile a file with `command` or the machine's compiler, and return the warnings.
+    """Compile a file with `command` or this machine's compiler, and return the warnings.
 
     Raises:
         BrokenAlgorithmError: the file does not compile.
@@ -80,28 +83,31 @@ def warnings(path: Path, flags: Sequence[str], command: Sequence[str] = ()) -> s
 
 
 def shared_object(program: Program) -> Path:
-    """Return the compiled program as a shared object, from the cache if possible.
+    """Compile a program into a shared object, unless the cache contains it; return its path.
 
     Raises:
-        BrokenAlgorithmError: the program does not compile or link; the message names the lines.
+        BrokenAlgorithmError: the program does not compile or link; the message names the erroneous
+            lines.
     """
     return _linked(program, "so", (*_SHARED, *program.link_flags))
 
 
 def shared_objects(programs: Mapping[str, Program]) -> dict[str, tuple[str, str]]:
-    """Return programs in the form used by the core: shared object and source, by name.
+    """Compile programs; return the path of the shared object and of the source, by name.
 
     Raises:
-        BrokenAlgorithmError: a program does not compile or link; the message names the lines.
+        BrokenAlgorithmError: a program does not compile or link; the message names the erroneous
+            lines.
     """
     return {name: (str(shared_object(program)), program.file) for name, program in programs.items()}
 
 
 def executable(program: Program) -> Path:
-    """Return the compiled program as an executable, from the cache if possible.
+    """Compile a program into an executable, unless the cache contains it; return its path.
 
     Raises:
-        BrokenAlgorithmError: the program does not compile or link; the message names the lines.
+        BrokenAlgorithmError: the program does not compile or link; the message names the erroneous
+            lines.
     """
     path = _linked(program, "run", program.link_flags)
     path.chmod(0o755)
@@ -109,7 +115,7 @@ def executable(program: Program) -> Path:
 
 
 def _linked(program: Program, ending: str, link: Sequence[str]) -> Path:
-    # The key contains paths, because an object names the files of its lines.
+    # The key contains paths, because the object's debug information names source files.
     key = hashlib.sha256(f"{program} {_version()} {_OPTIMISED}".encode()).hexdigest()
     target = objects_folder() / f"{key[:32]}.{ending}"
     if target.exists():
@@ -124,7 +130,7 @@ def _linked(program: Program, ending: str, link: Sequence[str]) -> Path:
             objects.append(str(folder / f"{n}.o"))
             flags = (*unit.flags, *optimised)
             command = [*compiler(), *flags, "-c", str(source), "-o", objects[-1]]
-            # Its errors show columns as an editor does if it can read the line.
+            # If the compiler can read the source, the columns in its errors match the source.
             run(unit.file, command, sources=(Path(unit.file),), into=folder)
         whole = folder / "whole"
         run(program.file, [*compiler(), *link, *objects, "-o", str(whole)], into=folder)
@@ -133,12 +139,12 @@ def _linked(program: Program, ending: str, link: Sequence[str]) -> Path:
 
 
 def is_compiled_here(library: str) -> bool:
-    """Whether a shared object is a compiled algorithm, not a system library."""
+    """Return whether a shared object is a compiled algorithm, rather than a system library."""
     return Path(library).parent == objects_folder()
 
 
 def source_line(library: str, offset: str) -> tuple[str, int] | None:
-    """Return file and line of an address in a shared object; None without addr2line."""
+    """Return the source file and line of an address in a shared object; None if unknown."""
     tool = shutil.which("addr2line") or shutil.which("llvm-addr2line")
     if tool is None:
         return None
@@ -150,7 +156,7 @@ def source_line(library: str, offset: str) -> tuple[str, int] | None:
 
 
 def objects_folder() -> Path:
-    """Return the folder of compiled algorithms."""
+    """Return the folder in which compiled algorithms are stored."""
     return cache_folder() / "algorithms"
 
 
@@ -170,10 +176,10 @@ def run(
     into: Path | None = None,
     wants_messages: bool = False,
 ) -> str:
-    """Run a command of the compiler, and return its output.
+    """Run a command of the compiler in a sandbox, and return its output.
 
-    The command can read the system's folders, our headers and `sources`, and can write only to
-    `into`; time, memory and output are limited (`crates/sandbox`).
+    The command can read the system's folders, cwndlab's headers and `sources`, and can write only
+    to `into` and to a temporary folder. Its time, memory and output are limited (`crates/sandbox`).
 
     Raises:
         BrokenAlgorithmError: the compiler reports an error, or exceeds the time limit.
@@ -203,12 +209,12 @@ def run(
 
 
 def _prefix(program: str) -> Path:
-    """Return the folder under which a compiler is installed: /usr for /usr/bin/gcc."""
+    """Return the folder in which a compiler is installed, such as /usr for /usr/bin/gcc."""
     return Path(shutil.which(program) or program).resolve().parent.parent
 
 
 def _refusal(file: Path | str, messages: str) -> str:
-    """Return the compiler's first few errors, without their context."""
+    """Return a message with the first few errors of the compiler, without source excerpts."""
     found = [line.strip() for line in _ERROR.findall(messages) if "ld returned" not in line]
     errors = found or messages.strip().splitlines()
     more = len(errors) - _MOST_ERRORS

@@ -1,4 +1,4 @@
-"""Worker processes that run users' algorithms, and messages about how a worker ended."""
+"""Start worker processes that run users' algorithms, and report why a worker process ended."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _MAIN = "import cwndlab.usercode.worker as worker; worker.main"
 
 
 class WorkerProcess(AbstractContextManager["WorkerProcess"]):
-    """A worker process, started by the first request and by the first request after its end."""
+    """A worker process, which the first request starts, and restarts if the process has ended."""
 
     def __init__(self) -> None:
-        """Prepare the worker without starting a process."""
+        """Create the worker without starting its process."""
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._messages: IO[bytes] | None = None
@@ -42,19 +42,19 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
         request: WorkerRequest,
         time_limit_s: float | None = None,
         take: Callable[[Any], None] | None = None,
-    ) -> Any:  # noqa: ANN401  the request says what
-        """Return the answer to a request; `take` is called with parts sent before the rest.
+    ) -> Any:  # noqa: ANN401  each request has a different type of answer
+        """Send a request and return its answer; `take` is called with parts that arrive earlier.
 
         Raises:
-            BrokenAlgorithmError: the algorithm cannot be used, or has ended the process; the
-                message gives the reason.
+            BrokenAlgorithmError: the algorithm cannot be used, or it crashed the process; the
+                message states the reason.
         """
         connection = self._connection or self._start()
         try:
             connection.send(request)
             if not connection.poll(time_limit_s):
                 self.close()
-                msg = f"{request.files}: its process sent no answer within {time_limit_s:.0f} s"
+                msg = f"{request.files}: the algorithm did not finish within {time_limit_s:.0f} s"
                 raise BrokenAlgorithmError(msg)
             while isinstance(answer := connection.recv(), Early):
                 if take is not None:
@@ -66,7 +66,7 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
         return answer
 
     def close(self) -> None:
-        """Kill the process, even while another thread waits for an answer."""
+        """Kill the process, even if another thread is waiting for its answer."""
         process = self._process
         if process is not None:
             process.kill()
@@ -81,7 +81,7 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
         with theirs:
             self._messages = tempfile.TemporaryFile()  # noqa: SIM115  closed when the process ends
             self._process = subprocess.Popen(  # noqa: S603  this very program
-                # -P: no module is looked for in the current folder, which may be a received study.
+                # -P: do not import modules from the current folder, which may be a received study.
                 [sys.executable, "-P", "-c", f"{_MAIN}({theirs.fileno()})"],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
@@ -92,7 +92,7 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
         return self._connection
 
     def _end(self, request: WorkerRequest) -> BrokenAlgorithmError:
-        """Return an error that says why the process ended."""
+        """Return an error that states why the process ended."""
         if self._process is None or self._messages is None:
             return BrokenAlgorithmError(f"{request.files}: stopped")  # by another thread
         try:
@@ -123,7 +123,7 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
 
 
 def explain(line: str) -> str:
-    """Convert the guard's last line to a sentence with place, hook and fault."""
+    """Convert the guard's last line into a message that names place, hook and fault."""
     _, source, hook, what, file, number, library, offset, example = line.split("\t")
     place = (file, int(number)) if number else None
     if place is None and is_compiled_here(library) and os.access(library, os.R_OK):

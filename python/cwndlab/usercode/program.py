@@ -1,7 +1,8 @@
-"""Turn an algorithm's file into a program: translation units that need no other file.
+"""Convert an algorithm's C file into translation units that need no other file.
 
-A unit is the preprocessed C text. A program can therefore be sent to another machine, its hash
-covers all of its source text, and the compiler's messages still name the lines of the user's file.
+A translation unit is the preprocessed C text. A program can therefore be sent to another machine,
+its hash covers its complete source text, and the compiler's messages still name the lines of the
+user's file.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _LINE_MARKER = re.compile(r'^# \d+ ".*$\n?', re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class TranslationUnit:
-    """A preprocessed translation unit."""
+    """A preprocessed translation unit, with the flags to compile it."""
 
     file: str
     text: str
@@ -50,15 +51,15 @@ class TranslationUnit:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The translation units and flags of a shared object."""
+    """The translation units and the linker flags of an algorithm's shared object."""
 
-    file: str  # name in messages
+    file: str  # path that messages show
     units: tuple[TranslationUnit, ...]
     link_flags: tuple[str, ...] = ()
 
     @property
     def sha256(self) -> str:
-        """Hash of the texts and flags, which does not depend on the paths of the files."""
+        """Hash of the source texts and flags, which does not depend on the paths of the files."""
         digest = hashlib.sha256()
         for unit in self.units:
             for part in (_LINE_MARKER.sub("", unit.text), *unit.flags):
@@ -68,14 +69,14 @@ class Program:
 
 
 def is_file_reference(name: str) -> bool:
-    """Whether an algorithm's name refers to a file: `./my_cc.c`, `linux:PATH`."""
+    """Return whether an algorithm's name refers to a file, such as `./my_cc.c` or `linux:PATH`."""
     return name.startswith(LINUX_PREFIX) or name.endswith(".c") or "/" in name
 
 
 def name_of(reference: str, built_in: Collection[str] = ()) -> str:
-    """Return the name used in results for an algorithm's file: `my_cc`, `linux:westwood`.
+    """Return the name of an algorithm's file in results, such as `my_cc` or `linux:westwood`.
 
-    The name keeps the ending `.c` if a built-in algorithm has the same name.
+    The name keeps the ending `.c` if a built-in algorithm has the same name without it.
     """
     if reference.startswith(LINUX_PREFIX):
         return f"{LINUX_PREFIX}{file_of(reference).stem.removeprefix('tcp_')}"
@@ -84,12 +85,12 @@ def name_of(reference: str, built_in: Collection[str] = ()) -> str:
 
 
 def file_of(reference: str) -> Path:
-    """Return the file that a reference names."""
+    """Return the path of the file to which an algorithm's reference refers."""
     return user_path(reference.removeprefix(LINUX_PREFIX))
 
 
 def read_program(reference: str, folder: Path) -> Program:
-    """Read the program of a file reference; paths are relative to `folder`.
+    """Read and preprocess an algorithm's file; its path is relative to `folder`.
 
     Raises:
         AlgorithmError: a file cannot be read.
@@ -100,10 +101,10 @@ def read_program(reference: str, folder: Path) -> Program:
 
 
 def existing_file(reference: str, folder: Path) -> Path:
-    """Return the file of a reference.
+    """Return the path of an algorithm's file, which must exist.
 
     Raises:
-        AlgorithmError: there is no such file.
+        AlgorithmError: the file does not exist.
     """
     path = folder / file_of(reference)
     if not path.is_file():
@@ -119,11 +120,12 @@ def existing_file(reference: str, folder: Path) -> Path:
 
 
 def copies_of(reference: str, folder: Path, program: Program | None) -> tuple[str, dict[str, Path]]:
-    """Find the files of an algorithm that are stored with results.
+    """Find the files of an algorithm that must be stored with results.
 
     Returns:
-        The path of the algorithm's copy, and the files to copy, by the path of the copy: the
-        algorithm's file, and the files that it includes from its own folder or kernel.
+        The path of the copy of the algorithm's file, and all files to copy, by the path of their
+        copy. Besides the algorithm's file, these are the files that it includes from its folder or
+        from the same Linux source.
     """
     main = folder / file_of(reference)
     is_linux = reference.startswith(LINUX_PREFIX)
@@ -140,7 +142,7 @@ def copies_of(reference: str, folder: Path, program: Program | None) -> tuple[st
 
 
 def contract_folder() -> Path:
-    """Return the folder with cc.h and the other headers; write the files if necessary."""
+    """Return the folder with cc.h and cwndlab's other headers, after writing missing files."""
     files: dict[str, str] = core.module().contract_files()
     digest = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:16]
     folder = cache_folder() / "contract" / digest
@@ -152,7 +154,7 @@ def contract_folder() -> Path:
 
 
 def with_every_check(program: Program) -> Program:
-    """Return the program with all run-time checks that the compiler can add."""
+    """Return the program with flags for all run-time checks that the compiler can add."""
     own, *others = program.units
     flags = (*(flag for flag in own.flags if flag not in ("-fwrapv", _CHECKS)), _EVERY_CHECK)
     return replace(program, units=(replace(own, flags=flags), *others))
@@ -184,7 +186,7 @@ _CONG_CONTROL = re.compile(r"\.cong_control\s*=\s*(\w+)")
 
 
 def _linux_program(path: Path) -> Program:
-    """Return a program made of the file, kernel files whose functions it calls, and stand-ins."""
+    """Return a program from a file of Linux and the files of Linux whose functions it calls."""
     folder = contract_folder()
     main = _read(path)
     companions = _companions(path, main)
@@ -213,7 +215,7 @@ def _read(path: Path) -> str:
 
 
 def _companions(path: Path, text: str) -> list[tuple[Path, str]]:
-    """Return files next to `path` that export functions used by `text`, dependencies first."""
+    """Return files next to `path` that export functions which `text` calls, dependencies first."""
     filters = path.parent / "../../lib/win_minmax.c"
     candidates = {
         file: _read(file)
@@ -239,7 +241,7 @@ def _companions(path: Path, text: str) -> list[tuple[Path, str]]:
 
 
 def _stand_ins(text: str) -> Path:
-    """Return a folder in which every header included by `text` refers to our header."""
+    """Return a folder in which every header that `text` includes is replaced by cc_linux.h."""
     folder = cache_folder() / "linux-headers"
     for name in _INCLUDE.findall(text):
         path = folder / name
@@ -249,7 +251,7 @@ def _stand_ins(text: str) -> Path:
 
 
 def _takes_ack_and_flag(text: str) -> bool:
-    """Return whether cong_control in `text` has the arguments of Linux 6.10 and later."""
+    """Return whether the hook cong_control in `text` has the arguments of Linux 6.10 and later."""
     hook = _CONG_CONTROL.search(text)
     if hook is None:
         return False

@@ -1,4 +1,4 @@
-"""The list of folders whose C files the user allows to be compiled and run."""
+"""List of trusted folders, whose C files cwndlab may compile and run without asking the user."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def is_trusted(folder: Path) -> bool:
-    """Whether the user allows the code in a folder to run."""
+    """Return whether the user allows cwndlab to run the code in a folder."""
     return str(folder) in _folders()
 
 

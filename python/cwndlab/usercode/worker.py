@@ -1,10 +1,10 @@
-"""The worker process, which loads a user's algorithms, and the requests that it answers.
+"""The worker process, which runs users' algorithms, and the requests that it answers.
 
-Before the first request, the worker gives up all rights that an algorithm does not need
-(`crates/sandbox`): it can compute, and read the folders of Python and of compiled algorithms, but
-it cannot open other files or connections or start processes. A crash, a trap or an endless loop
-ends the worker, after a line on standard error that `cwndlab.usercode.processes` reads. The worker
-exits when its parent process has ended.
+Before the first request, the worker drops all rights that an algorithm does not need
+(`crates/sandbox`). It can compute, and can read the folders of Python and of compiled algorithms,
+but it cannot open other files, open connections or start processes. A crash, a failed check or an
+endless loop ends the worker, after it has written a line to standard error, which
+`cwndlab.usercode.processes` reads. The worker exits when its parent process has ended.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ _SYSTEM = (
 )
 
 Send = Callable[[object], None]
-"""Function that sends a part of an answer before the rest."""
+"""Function that sends a part of an answer before the final answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class DescribeProgram:
-    """Describe a compiled program, in the form of an entry in the core's `algorithms()`."""
+    """Request to describe a compiled algorithm, in the format of `cwndlab._core.algorithms()`."""
 
     library: str
     """Path of the shared object."""
     files: str
-    """Path of the source, named if the process dies."""
+    """Path of the source file, which an error message names if the process crashes."""
 
     def answer(self, _send: Send) -> dict[str, Any]:
         """Load the algorithm and return its description."""
@@ -58,55 +58,55 @@ class DescribeProgram:
 
 @dataclass(frozen=True, slots=True)
 class CheckProgram:
-    """Run the conformance suite; answer with the first rule that the program breaks, or None."""
+    """Request to run the conformance checks on a compiled algorithm."""
 
     library: str
     """Path of the shared object."""
     files: str
-    """Path of the source, named if the process dies."""
+    """Path of the source file, which an error message names if the process crashes."""
     examples: int
     seed: int
     is_module: bool
 
     def answer(self, _send: Send) -> object:
-        """Run the suite."""
+        """Run the checks, and return the first rule that the algorithm violates, or None."""
         return core.module().check_object(
             self.library, self.files, self.examples, self.seed, self.is_module
         )
 
 
 class WorkerRequest(Protocol):
-    """A request that is carried out in the worker process."""
+    """Interface of requests that the worker process executes."""
 
     @property
     def files(self) -> str:
-        """Files of the algorithms in use; an error names these files if the process dies."""
+        """Files of the algorithms in use, which an error message names if the process crashes."""
 
     def answer(self, send: Send, /) -> object:
-        """Carry out the request; early parts of the answer are sent first."""
+        """Execute the request and return its answer; `send` sends parts of the answer early."""
 
 
 @dataclass(frozen=True, slots=True)
 class Early:
-    """A part of an answer; more parts follow."""
+    """A part of an answer that is sent before the final answer."""
 
     content: object
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The answer if an algorithm cannot be used, with the reason."""
+    """The answer if an algorithm cannot be used, which contains the reason."""
 
     reason: str
 
 
 def is_confining() -> bool:
-    """Return whether the kernel can confine a process completely."""
+    """Return whether the kernel supports all protections that confine a worker process."""
     return all(is_there for _, is_there in core.module().protections())
 
 
 def _readable() -> list[str]:
-    """Return the files and folders that Python, its packages and the simulator have to read."""
+    """Return the files and folders that Python, its packages and the simulator must read."""
     return [
         *_SYSTEM,
         *dict.fromkeys([sys.prefix, sys.base_prefix, *filter(None, sys.path)]),
@@ -116,7 +116,7 @@ def _readable() -> list[str]:
 
 def main(descriptor: int) -> None:
     """Answer requests from a socket until the socket is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started this process decides
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process decides when to end it
     sys.dont_write_bytecode = True
     core.module().confine_worker(_readable())
     connection = Connection(descriptor)

@@ -102,7 +102,7 @@ def test_what_the_helper_measured_becomes_the_tables_of_the_store(
     assert entry["netstat"] == [{"TCPTimeouts": 2}, {}]
     assert entry["not_traced"] == "the tests have no tracepoints"
     assert said == [
-        "cwndlab run other.toml (process 7) is using this machine's kernel; waiting for it"
+        "waiting for this machine's kernel, which cwndlab run other.toml (process 7) is using"
     ]
 
 

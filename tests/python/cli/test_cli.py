@@ -296,8 +296,8 @@ def test_failed_runs_end_with_status_1_after_the_results_of_the_others(
     assert status == 1
     assert "My study: 16 runs" in out
     assert err == (
-        "8 of 24 runs failed, 16 of 24 runs are safe; reasons are in results/mine/failed; "
-        "the first: the window of flow 0 became 0\n"
+        "8 of 24 runs failed, 16 of 24 runs are safe; results/mine/failed contains the reasons; "
+        "the first failure: the window of flow 0 became 0\n"
     )
 
 

@@ -283,7 +283,7 @@ def test_without_a_shell_there_is_nothing_to_watch(capsys: pytest.CaptureFixture
     if b"@cwndlab-shell-" in unix_sockets():
         pytest.skip("somebody's shell runs here")
     assert run_cli(["shell", "--watch"]) == 2
-    assert "no shell is running" in capsys.readouterr().err
+    assert "no cwndlab shell is running" in capsys.readouterr().err
     assert run_cli(["shell"]) == 2
 
 

@@ -154,7 +154,7 @@ def test_the_links_are_a_population_that_advise_takes(
     )
     assert ran.exit_code == 0, ran.output
     assert "Kinds of links, by probability: wired links" in ran.output
-    assert "Such links explain the measurement" in ran.output
+    assert "These links explain the measurement" in ran.output
     advice = cw.advise(
         users=str(out), algorithms=["cubic", "reno"], budget_s=1, folder=tmp_path / "advice"
     )
@@ -211,9 +211,9 @@ def test_a_measurement_that_does_not_show_its_link_is_refused(
 def test_runs_and_flows_that_are_not_one_are_refused(tmp_path: Path) -> None:
     two = cw.Study(link=LINK, algorithm="cubic", duration="2 s", repetitions=2, start_jitter="1 ms")
     ran = two.run(tmp_path / "two")
-    with pytest.raises(MeasurementError, match=r"holds 2 runs; choose the run .* with --run"):
+    with pytest.raises(MeasurementError, match=r"contains 2 runs; choose the run .* with --run"):
         measured_flow(ran)
-    with pytest.raises(MeasurementError, match="has no run nobody"):
+    with pytest.raises(MeasurementError, match="contains no run nobody"):
         measured_flow(ran, "nobody")
 
 

@@ -206,4 +206,4 @@ def test_the_command_ends_when_it_should(capsys: pytest.CaptureFixture[str]) -> 
     assert run_cli(["watch", "--interface", "lo", "--duration", "600 ms"]) == 0
     assert "lo: " in capsys.readouterr().out
     assert run_cli(["watch", "--interface", "nosuch0"]) == 2
-    assert "there is no interface nosuch0" in capsys.readouterr().err
+    assert "the interface nosuch0 does not exist" in capsys.readouterr().err

@@ -96,8 +96,8 @@ def test_a_run_that_fails_is_recorded_and_the_others_go_on(tmp_path: Path) -> No
         run(study(algorithm=["reno", "fails"]), folder)
     assert caught.value.exit_status == 1
     assert str(caught.value) == (
-        f"3 of 6 runs failed, 3 of 6 runs are safe; reasons are in {folder / 'failed'}; "
-        "the first: the window of flow 0 became 0"
+        f"3 of 6 runs failed, 3 of 6 runs are safe; {folder / 'failed'} contains the reasons; "
+        "the first failure: the window of flow 0 became 0"
     )
     results = open_results(folder)
     assert results.runs()["algorithm"].to_list() == ["reno"] * 3
@@ -257,7 +257,7 @@ def test_results_give_pandas_frames_and_show_themselves(tmp_path: Path) -> None:
 def test_a_folder_that_was_left_before_its_first_run_says_so(tmp_path: Path) -> None:
     with Writer(tmp_path / "s", "s"):
         pass
-    with pytest.raises(ResultsError, match="stopped before its first run; start it again"):
+    with pytest.raises(ResultsError, match="stopped before its first run; run the study again"):
         open_results(tmp_path / "s")
 
 

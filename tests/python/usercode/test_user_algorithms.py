@@ -152,7 +152,7 @@ def test_without_a_compiler_one_is_told_what_to_install(tmp_path: Path) -> None:
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert done.stderr.startswith("no C compiler; install gcc or clang")
+    assert done.stderr.startswith("no C compiler is installed; install gcc or clang")
 
 
 def test_parameters_are_set_per_run_and_varied(tmp_path: Path) -> None:

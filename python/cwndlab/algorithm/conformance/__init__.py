@@ -1,1 +1,1 @@
-"""The test cases that a draft defines for an algorithm, run and judged by observable behaviour."""
+"""Run the test cases that an Internet-Draft defines for BBR, and check the observed behaviour."""

@@ -1,4 +1,4 @@
-"""BBR's cases of ProbeBW, changing paths, and losses: the rest of the draft's appendix."""
+"""BBR's test cases of draft-ietf-ccwg-bbr on ProbeBW, changing paths and losses."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _LIMITED_MBIT_S = 6.0
 _HEADROOM = 0.85
 _CYCLES = 2
 _GROWTH_IN_THREE = 3.0
-"""Smallest growth factor in three rounds; the factor is 8 if only the bound limits the window."""
+"""Smallest growth factor over three rounds; 8 if only the inflight bound limits the window."""
 _HALF_S = 10.0
 _SAME_ACK_S = 0.001
 
 
 def _pulse(at_s: float, share: str, length_s: float = RTT_S) -> list[dict[str, str]]:
-    """Return a schedule with losses, by default for a round trip."""
+    """Return a schedule of the link with losses for a limited time, by default one round trip."""
     return [{"at": us(at_s), "loss": share}, {"at": us(at_s + length_s), "loss": "0 %"}]
 
 
@@ -51,20 +51,20 @@ def _first_up(bench: Bench) -> Stay:
 
 
 def _gain(run: Observation, stay: Stay) -> float:
-    """Return the pacing gain of a phase, relative to the preceding Cruise."""
+    """Return the pacing rate of a phase, relative to the pacing rate of the preceding Cruise."""
     cruises = [each for each in run.stays if each.phase == CRUISE and each.end_s <= stay.begin_s]
     if not cruises:
-        msg = "there is no probe_bw_cruise before the phase"
+        msg = "no probe_bw_cruise precedes the phase"
         raise NotReachedError(msg)
     base = pacing(run, cruises[-1].begin_s + 0.001, cruises[-1].end_s)
     return pacing(run, stay.begin_s + 0.001, stay.end_s) / base
 
 
 def up_plateau(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 5."""
+    """Check case 5: Up ends when the bandwidth has reached a plateau."""
     run = bench.run("4 s")
     up = run.stay(UP)
-    yield within("pacing gain of Up, 1.25", _gain(run, up), 1.22, 1.28)
+    yield within("pacing gain of Up (1.25 expected)", _gain(run, up), 1.22, 1.28)
     rounds = run.rounds(up.begin_s, up.end_s + 0.002)
     yield within("rounds in Up", rounds, 3, 3, digits=0)
     yield within("packets lost", run.row["retransmitted_pkts"], 0, 0, digits=0)
@@ -72,7 +72,7 @@ def up_plateau(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def up_loss(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 6."""
+    """Check case 6: losses end Up even if the application limits the sender."""
     begin_s = _first_up(bench).begin_s - RTT_S
     limited = bench.run_limited("4 s", begin_s, _LIMITED_MBIT_S)
     up = limited.stay(UP)
@@ -81,7 +81,8 @@ def up_loss(bench: Bench) -> Iterator[CaseCheck]:
     run = bench.run_limited("4 s", begin_s, _LIMITED_MBIT_S, link)
     up = run.stay(UP)
     yield within("round trips from the losses to the exit", (up.end_s - at_s) / RTT_S, 0.5, 3)
-    # the application limits inflight: Down may find it below the BDP and end with the same ACK
+    # The application limits inflight, so it may already be below the BDP when Down begins; the same
+    # ACK then ends Down.
     yield follows("Down follows Up", run.next_phase(up), DOWN, CRUISE)
     after = run.stay(UP, after=up.end_s)
     window = run.column("cwnd_pkts", after.begin_s, after.end_s)
@@ -90,23 +91,23 @@ def up_loss(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def limited_without_loss(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 7."""
+    """Check case 7: without losses, application-limited Up and Startup do not end."""
     up = _first_up(bench)
     run = bench.run_limited("5 s", up.begin_s - RTT_S, _LIMITED_MBIT_S)
     stay = run.stay(UP)
     rounds = run.rounds(stay.begin_s, stay.end_s)
-    yield within("rounds in Up, to the end of the run", rounds, 40, 200, digits=0)
-    yield follows("nothing follows Up", run.next_phase(stay), "")
+    yield within("rounds in Up, until the end of the run", rounds, 40, 200, digits=0)
+    yield follows("Up does not end", run.next_phase(stay), "")
     limited = {"kind": "paced", "rate": f"{_LIMITED_MBIT_S} Mbit/s", "write": "1448 bytes"}
     run = bench.run("4.9 s", application=limited)
-    yield follows("nothing follows Startup", run.next_phase(run.stay(STARTUP)), "")
+    yield follows("Startup does not end", run.next_phase(run.stay(STARTUP)), "")
 
 
 def down_inflight(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 8."""
+    """Check case 8: Down ends when inflight has fallen to the BDP or to the inflight bound."""
     run = bench.run("4 s")
     down = run.stay(DOWN)
-    yield within("pacing gain of Down, 0.9", _gain(run, down), 0.88, 0.92)
+    yield within("pacing gain of Down (0.9 expected)", _gain(run, down), 0.88, 0.92)
     target = bdp_pkts(rtt_s=RTT_S * 1.04)
     before = run.at("inflight_pkts", down.end_s - 0.02)
     after = run.at("inflight_pkts", down.end_s)
@@ -119,24 +120,27 @@ def down_inflight(bench: Bench) -> Iterator[CaseCheck]:
     bound = lossy.at("cwnd_pkts", down.begin_s + 0.002)
     cruise = lossy.stay(CRUISE, after=down.end_s)
     flight = lossy.at("inflight_pkts", cruise.begin_s)
-    wanted = "after losses, inflight at the exit, relative to the bound"
+    wanted = "inflight at the exit after losses, relative to the inflight bound"
     yield within(wanted, flight / bound, 0.4, _HEADROOM + 1 / bound)
 
 
 def down_time(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 9."""
+    """Check case 9: Down ends after its maximum time, although inflight exceeds the BDP."""
     down = bench.run("4 s").stay(DOWN)
     slower = {"schedule": [{"at": us(down.begin_s), "rate": "8.6 Mbit/s"}]}
     run = bench.run("4.9 s", slower)
     down = run.stay(DOWN)
     flight = run.column("inflight_pkts", down.begin_s, down.end_s)
     yield within("smallest inflight, in BDP", float(flight.min()) / bdp_pkts(8.6), 1.05, 3)
-    yield within("duration", down.length_s, 1.2, 3.1, "s")
+    yield within("duration of Down", down.length_s, 1.2, 3.1, "s")
     yield follows("Refill follows Down", run.next_phase(down), REFILL)
 
 
 def faster_link(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 15: losses in the first Up set the bound that later visits to Up have to raise."""
+    """Check case 15: the link rate increases tenfold.
+
+    Losses in the first Up set the inflight bound, which later visits to Up must raise.
+    """
     link = {"queue": "400 packets"}
     up = bench.run("4 s", link).stay(UP)
     pulse = _pulse(up.begin_s + RTT_S / 2, "20 %")
@@ -154,7 +158,11 @@ def faster_link(bench: Bench) -> Iterator[CaseCheck]:
         default=0.0,
     )
     shown = ", ".join(f"{step:.0f}" for step in steps[:12])
-    yield CaseCheck("growth of the window doubles each round", doubled >= _GROWTH_IN_THREE, shown)
+    yield CaseCheck(
+        "the window's growth per round, in packets, doubles each round",
+        doubled >= _GROWTH_IN_THREE,
+        shown,
+    )
     reached = next(
         (
             end_s
@@ -173,7 +181,7 @@ def faster_link(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def slower_link(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 16."""
+    """Check case 16: the link rate decreases to a tenth."""
     link = {"rate": "100 Mbit/s", "queue": "100 packets"}
     cruise = bench.run("3 s", link).stay(CRUISE)
     at_s = cruise.begin_s + 0.2
@@ -181,37 +189,37 @@ def slower_link(bench: Bench) -> Iterator[CaseCheck]:
     yield within("packets lost", run.row["retransmitted_pkts"], 1, 1e5, digits=0)
     begins = run.at("pacing_rate_mbit_s", at_s) / PACING_MARGIN / payload_mbit_s()
     short = pacing(run, at_s + 1.0, at_s + 1.1) / PACING_MARGIN / payload_mbit_s()
-    yield within("bandwidth after a second, relative to the new rate", short, 0.3, begins / 3)
-    # A cycle counts if its Down lasts for the round after Up, not if ProbeRTT ends it.
+    yield within("bandwidth after 1 s, relative to the new link rate", short, 0.3, begins / 3)
+    # A cycle counts only if Down lasts longer than the round after Up, unless ProbeRTT ends Down.
     ends = [
         down.begin_s
         for down in run.visits(DOWN, at_s, run.end_s)
         if down.begin_s > at_s and down.length_s > 2 * RTT_S
     ]
     if len(ends) < _CYCLES:
-        msg = f"there are {len(ends)} whole cycles after the change, not {_CYCLES}"
+        msg = f"only {len(ends)} of {_CYCLES} whole cycles follow the change of the link rate"
         raise NotReachedError(msg)
     stay = run.stay(REFILL, after=ends[_CYCLES - 1])
     longest = pacing(run, stay.begin_s + 0.001, stay.end_s) / PACING_MARGIN / payload_mbit_s()
     yield within(
-        "bandwidth in Refill after two cycles, relative to the new rate", longest, 0.9, 1.15
+        "bandwidth in Refill after two cycles, relative to the new link rate", longest, 0.9, 1.15
     )
 
 
 def policer(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 17."""
+    """Check case 17: a token bucket policer limits the rate."""
     run = bench.run("20 s", {"rate": "100 Mbit/s", "police": "10 Mbit/s, 50 kB"})
     policed = [t_s for t_s, event in run.events if event == "policed"]
     early = [t_s for t_s in policed if t_s < 1.0]
     yield within("packets dropped in the first second", len(early), 1, 1e6, digits=0)
     later = [t_s for t_s in policed if t_s >= _HALF_S]
     share = 100 * len(later) / (run.row["sent_pkts"] / 2)
-    yield within("share dropped in the second half", share, 0, 4, "%")
+    yield within("share of packets dropped in the second half", share, 0, 4, "%")
     moved = run.rate_mbit_s(10, 19.9)
     yield within(
-        "rate in the second half, relative to the tokens'", moved / payload_mbit_s(), 0.75, 1.02
+        "rate in the second half, relative to the policer's", moved / payload_mbit_s(), 0.75, 1.02
     )
-    # The burst hides the rate at first; drops in Down and Cruise lower the bounds.
+    # At first, the burst hides the policer's rate; drops in Down and Cruise lower the bounds.
     loose, tight = [], []
     for stay in run.stays:
         if stay.phase in (CRUISE, DOWN) and stay.length_s > RTT_S / 4:
@@ -223,7 +231,10 @@ def policer(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def spurious_recovery(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 18: single packets arrive 25 ms late; duplicate SACKs show that none was lost."""
+    """Check case 18: BBR undoes a spurious fast recovery.
+
+    Single packets arrive 25 ms late; duplicate SACKs then show that no packet was lost.
+    """
     late = {"kind": "late", "share": "1 %", "delay": "25 ms", "gap": 40}
     run = bench.run("3 s", {"delay": "10 ms", "reorder": late})
     undone = [t_s for t_s, event in run.events if event == "undo"]
@@ -238,7 +249,7 @@ def spurious_recovery(bench: Bench) -> Iterator[CaseCheck]:
         and any(down.begin_s < t_s <= down.end_s + _SAME_ACK_S for t_s in undone)
     ]
     yield CaseCheck("Up, if ended by losses, resumes with Refill", bool(returns) and
-                set(returns) == {REFILL}, ", ".join(returns) or "no such Up")  # fmt: skip
+                set(returns) == {REFILL}, ", ".join(returns) or "losses ended no Up")  # fmt: skip
     cruise = [t_s for t_s in undone if run.visits(CRUISE, t_s, t_s + 0.001)]
     ratios = [_kept(run, t_s, 0.02, 0.002) for t_s in cruise or undone]
     yield within(
@@ -247,7 +258,7 @@ def spurious_recovery(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def spurious_timeout(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 19: the link delays all packets for 450 ms."""
+    """Check case 19: BBR undoes a spurious timeout; the link has held all packets for 450 ms."""
     up = _first_up(bench)
     at_s = up.begin_s + RTT_S / 2
     hold = [{"start": us(at_s), "stop": us(at_s + 0.45), "kind": "hold"}]
@@ -258,13 +269,13 @@ def spurious_timeout(bench: Bench) -> Iterator[CaseCheck]:
     if not undone:
         return
     phases = {each.phase for each in run.stays if each.begin_s <= undone[0] + 0.05 < each.end_s}
-    yield follows("Up continues", ", ".join(phases), UP, REFILL)
+    yield follows("Up continues after the undo", ", ".join(phases), UP, REFILL)
     window = run.at("cwnd_pkts", undone[0] + 0.01) / run.at("cwnd_pkts", at_s)
     yield within("window after the undo, relative to the window before", window, 0.9, 3)
 
 
 def loss_above_bound(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 21."""
+    """Check case 21: losses in Up lower an inflight bound that earlier losses have set."""
     first = _first_up(bench)
     pulse = _pulse(first.begin_s + RTT_S / 2, "20 %")
     run = bench.run("4.9 s", {"schedule": pulse})
@@ -281,7 +292,7 @@ def loss_above_bound(bench: Bench) -> Iterator[CaseCheck]:
     yield follows("Down follows Up", run.next_phase(second), DOWN)
     down = run.stay(DOWN, after=second.end_s - 0.001)
     lowered = run.at("cwnd_pkts", down.begin_s + 0.002)
-    yield within("window in Down, relative to the window before", lowered / bound, 0.6, 0.98)
+    yield within("window in Down, relative to the window in Up", lowered / bound, 0.6, 0.98)
     cruise = run.stay(CRUISE, after=down.begin_s)
     headroom = run.column("cwnd_pkts", cruise.begin_s + 0.002, cruise.end_s).max() / lowered
     yield within(
@@ -290,7 +301,7 @@ def loss_above_bound(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def limited_in_refill(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 22."""
+    """Check case 22: the application limits the sender during Refill."""
     refill = bench.run("4 s").stay(REFILL)
     before = bandwidth(bench.run("4 s"), 0)
     run = bench.run_limited("4.5 s", refill.begin_s, 2.0)
@@ -300,10 +311,10 @@ def limited_in_refill(bench: Bench) -> Iterator[CaseCheck]:
     yield follows("Up follows Refill", run.next_phase(stay), UP)
     up = run.stay(UP, after=stay.begin_s)
     kept = pacing(run, up.begin_s + RTT_S, up.begin_s + 4 * RTT_S) / 1.25 / PACING_MARGIN
-    yield within("bandwidth afterwards, relative to the bandwidth before", kept / before, 0.97, 1.1)
+    yield within("bandwidth after Refill, relative to before", kept / before, 0.97, 1.1)
     probes = run.visits(PROBE_RTT, 0, run.end_s)
     others = {each.phase for each in run.stays if each.begin_s > stay.begin_s}
-    yield CaseCheck("probing continues", others <= set(PROBE_BW) and not probes,
+    yield CaseCheck("ProbeBW continues", others <= set(PROBE_BW) and not probes,
                 ", ".join(sorted(others)))  # fmt: skip
 
 

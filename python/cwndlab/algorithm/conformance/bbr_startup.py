@@ -1,9 +1,9 @@
-"""BBR's cases of Startup, Drain and ProbeRTT: draft-ietf-ccwg-bbr, "BBR Example Test Cases".
+"""BBR's test cases on Startup, Drain and ProbeRTT: draft-ietf-ccwg-bbr, "BBR Example Test Cases".
 
-A case checks the behaviour that the draft expects; the properties of the path are chosen here.
-A parameter of BBR's model is read from the quantity that it controls: the bandwidth from the
-pacing rate, bounds of inflight from the window. The pacing rate is 99 % of gain times bandwidth,
-so ratios of pacing rates are gains.
+The draft defines the expected behaviour; this module chooses the properties of the path. The
+parameters of BBR's model cannot be read directly. The cases therefore derive the bandwidth from the
+pacing rate, and the inflight bounds from the congestion window. The pacing rate is 99 % of gain
+times bandwidth, so ratios of pacing rates are ratios of gains.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ PROBE_BW = (DOWN, CRUISE, REFILL, UP)
 PACING_MARGIN = 0.99
 MIN_PIPE_PKTS = 4
 _OFFLOAD_PKTS = 6
-"""Smallest offload budget: three send quanta of two packets."""
+"""Smallest offload budget, which is three send quanta of two packets, in packets."""
 
 
 def us(t_s: float) -> str:
-    """Return a time in the form used in study files."""
+    """Return a time as text in microseconds, as study files contain it."""
     return f"{t_s * 1e6:.0f} us"
 
 
@@ -50,19 +50,19 @@ def pacing(run: Observation, begin_s: float, end_s: float) -> float:
 
 
 def bandwidth(run: Observation, cruise_after_s: float) -> float:
-    """Return the bandwidth at which the first Cruise after a time is paced."""
+    """Return the bandwidth estimate, which is derived from the first Cruise after a time."""
     stay = run.stay(CRUISE, after=cruise_after_s)
     return pacing(run, stay.begin_s + 0.001, stay.end_s) / PACING_MARGIN
 
 
 def startup_plateau(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 1."""
+    """Check case 1: Startup ends when the bandwidth has reached a plateau."""
     run = bench.run("3 s")
     drain = run.stay(DRAIN)
     startup = run.stay(STARTUP)
     estimate = pacing(run, drain.begin_s + 0.001, drain.end_s) / 0.5 / PACING_MARGIN
     link = payload_mbit_s()
-    yield within("bandwidth, relative to the link rate", estimate / link, 0.98, 1.02)
+    yield within("bandwidth estimate, relative to the link rate", estimate / link, 0.98, 1.02)
     ends = [(end_s, run.at("delivery_rate_mbit_s", end_s)) for end_s in
             run.round_ends(startup.begin_s, drain.begin_s + 0.002)]  # fmt: skip
     base, plateau = 0.0, 0
@@ -70,12 +70,12 @@ def startup_plateau(bench: Bench) -> Iterator[CaseCheck]:
         base, plateau = (rate, 0) if rate >= 1.25 * base else (base, plateau + 1)
     yield within("rounds with growth below 25 %", plateau, 3, 3, digits=0)
     yield follows("Drain follows Startup", run.next_phase(startup), DRAIN)
-    yield CaseCheck("Drain is paced below the bandwidth", drain.length_s > RTT_S / 2,
+    yield CaseCheck("Drain is paced below the bandwidth (duration)", drain.length_s > RTT_S / 2,
                 f"{drain.length_s * 1000:.0f} ms")  # fmt: skip
 
 
 def startup_loss(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 2."""
+    """Check case 2: losses end Startup even if the application limits the sender."""
     limited = {"kind": "paced", "rate": "20 Mbit/s", "write": "1448 bytes"}
     link = {"rate": "50 Mbit/s", "queue": "300 packets"}
     begin_s = 1.5
@@ -91,18 +91,19 @@ def startup_loss(bench: Bench) -> Iterator[CaseCheck]:
     yield follows("losses below 2 % do not end Startup", calm.next_phase(calm.stay(STARTUP)), "")
     run = pulse("25 %", 4 * RTT_S)
     startup = run.stay(STARTUP)
-    # the application limits inflight: Drain may find it below the BDP and end with the same ACK
+    # The application limits inflight, so it may already be below the BDP when Drain begins; the
+    # same ACK then ends Drain.
     yield follows("Drain follows Startup", run.next_phase(startup), DRAIN, DOWN, CRUISE)
     rounds = (startup.end_s - begin_s) / RTT_S
     yield within("round trips from the losses to Drain", rounds, 1, 7, digits=1)
 
 
 def drain_inflight(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 3."""
+    """Check case 3: Drain ends when inflight has fallen to the BDP."""
     run = bench.run("3 s")
     drain = run.stay(DRAIN)
     rate = pacing(run, drain.begin_s + 0.001, drain.end_s)
-    yield within("pacing gain of Drain, 0.5", rate / (bandwidth(run, drain.end_s - 0.01) *
+    yield within("pacing gain of Drain (0.5)", rate / (bandwidth(run, drain.end_s - 0.01) *
                  PACING_MARGIN), 0.48, 0.52)  # fmt: skip
     target = max(bdp_pkts(rtt_s=RTT_S * 1.03), _OFFLOAD_PKTS)
     before = run.at("inflight_pkts", drain.end_s - 0.005)
@@ -114,34 +115,37 @@ def drain_inflight(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def drain_time(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 4: the link rate is halved, so the queue hardly drains at a gain of 0.5."""
+    """Check case 4: Drain ends after its maximum time.
+
+    The link rate is halved when Drain begins, so the queue hardly drains at a pacing gain of 0.5.
+    """
     first = bench.run("1 s").stay(DRAIN)
     slower = {"schedule": [{"at": us(first.begin_s), "rate": "4.8 Mbit/s"}]}
     run = bench.run("3 s", slower | {"queue": "200 packets"})
     drain = run.stay(DRAIN)
     flight = run.at("inflight_pkts", drain.end_s - 0.002)
-    yield within("inflight at the exit, in BDP, still above 1", flight / bdp_pkts(), 1.05, 3)
+    yield within("inflight at the exit, above 1 BDP, in BDP", flight / bdp_pkts(), 1.05, 3)
     rounds = run.rounds(drain.begin_s, drain.end_s + 0.002)
     yield within("rounds in Drain", rounds, 3, 5, digits=0)
     yield follows("ProbeBW follows Drain", run.next_phase(drain), DOWN, CRUISE)
 
 
 def probe_rtt(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 10."""
+    """Check case 10: ProbeRTT begins about 5 s after the start, and ends after 200 ms."""
     run = bench.run("8 s")
     stay = run.stay(PROBE_RTT)
     yield within("seconds until ProbeRTT", stay.begin_s, 4.9, 5.4)
     floor = max(0.5 * bdp_pkts(rtt_s=RTT_S * 1.06), MIN_PIPE_PKTS)
     flight = run.column("inflight_pkts", stay.end_s - 0.1, stay.end_s - 0.01)
-    yield within("inflight, in BDP", float(flight.max()) / floor / 2, 0.3, 0.55)
+    yield within("inflight in ProbeRTT, in BDP", float(flight.max()) / floor / 2, 0.3, 0.55)
     yield within("duration", stay.length_s * 1000, 200, 200 + 3000 * RTT_S, "ms", digits=0)
     yield follows("ProbeBW follows ProbeRTT", run.next_phase(stay), *PROBE_BW)
     resumed = run.rate_mbit_s(stay.end_s + RTT_S, stay.end_s + 0.5)
-    yield within("rate afterwards, relative to the link's", resumed / payload_mbit_s(), 0.9, 1.05)
+    yield within("rate after ProbeRTT, relative to the link", resumed / payload_mbit_s(), 0.9, 1.05)
 
 
 def probe_rtt_skipped(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 11."""
+    """Check case 11: ProbeRTT is skipped, because the application has been idle."""
     idle = {"kind": "on_off", "on": "3.5 s", "off": "6 s"}
     run = bench.run("11 s", application=idle)
     run.stay(CRUISE)
@@ -150,22 +154,22 @@ def probe_rtt_skipped(bench: Bench) -> Iterator[CaseCheck]:
     yield within("inflight while idle", float(flight.max()), 0, 0, "packets", digits=0)
     yield CaseCheck("ProbeRTT is skipped", not probes, f"entered {len(probes)} times")
     resumed = run.rate_mbit_s(9.8, 10.8)
-    yield within("rate afterwards, relative to the link's", resumed / payload_mbit_s(), 0.9, 1.05)
+    yield within("rate after idling, relative to the link", resumed / payload_mbit_s(), 0.9, 1.05)
 
 
 def probe_rtt_in_startup(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 20: an application slower than the link keeps the connection in Startup."""
+    """Check case 20: ProbeRTT interrupts Startup; the application is slower than the link."""
     limited = {"kind": "paced", "rate": "4 Mbit/s", "write": "1448 bytes"}
     run = bench.run("8 s", application=limited)
     stay = run.stay(PROBE_RTT)
     before = {each.phase for each in run.stays if each.begin_s < stay.begin_s}
-    yield CaseCheck("only Startup before ProbeRTT", before == {STARTUP}, ", ".join(sorted(before)))
+    yield CaseCheck("Startup precedes ProbeRTT", before == {STARTUP}, ", ".join(sorted(before)))
     yield within("duration", stay.length_s * 1000, 200, 200 + 3000 * RTT_S, "ms", digits=0)
     yield follows("Startup follows ProbeRTT", run.next_phase(stay), STARTUP)
 
 
 def aggregation_in_startup(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 12: ACKs arrive in bursts, one burst every 25 ms."""
+    """Check case 12: Startup finds the bandwidth although ACKs arrive in bursts, every 25 ms."""
     rate, bunch_s = 40.0, 0.025
     link = {"rate": f"{rate} Mbit/s", "queue": "600 packets"}
     run = bench.run("3 s", link, reverse_link=_bunched("20 ms", bunch_s))
@@ -175,13 +179,16 @@ def aggregation_in_startup(bench: Bench) -> Iterator[CaseCheck]:
     yield within("window in Startup, in BDP", float(window) / bdp, 2.0, 6)
     estimate = bandwidth(run, 0)
     yield within(
-        "bandwidth found, relative to the link's", estimate / payload_mbit_s(rate), 0.9, 1.3
+        "bandwidth estimate, relative to the link rate", estimate / payload_mbit_s(rate), 0.9, 1.3
     )
     yield within("seconds until Drain", drain.begin_s, 0, 2)
 
 
 def aggregation_in_cruise(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 13: like case 12, with intervals between bursts that exceed the path's RTT."""
+    """Check case 13: Cruise uses the whole link although ACKs arrive in bursts.
+
+    The intervals between bursts exceed the path's RTT.
+    """
     rate, bunch_s = 40.0, 0.040
     link = {"rate": f"{rate} Mbit/s", "delay": "5 ms", "queue": "1000 packets"}
     run = bench.run("5 s", link, reverse_link=_bunched("5 ms", bunch_s))
@@ -192,11 +199,11 @@ def aggregation_in_cruise(bench: Bench) -> Iterator[CaseCheck]:
     yield within("window in excess of 2 BDP", float(window.mean()) - base, 1,
                  5 * bdp_pkts(rate, bunch_s), "packets", digits=0)  # fmt: skip
     moved = run.rate_mbit_s(cruise.begin_s + 0.3, 4.9)
-    yield within("rate, relative to the link's", moved / payload_mbit_s(rate), 0.92, 1.02)
+    yield within("rate, relative to the link rate", moved / payload_mbit_s(rate), 0.92, 1.02)
 
 
 def small_bdp(bench: Bench) -> Iterator[CaseCheck]:
-    """Case 14: a path whose BDP is a seventh of a packet."""
+    """Check case 14: BBR uses the whole link on a path whose BDP is a seventh of a packet."""
     rate = 1.0
     link = {"rate": f"{rate} Mbit/s", "delay": "1 ms", "queue": "50 packets"}
     run = bench.run("12 s", link)
@@ -204,9 +211,9 @@ def small_bdp(bench: Bench) -> Iterator[CaseCheck]:
     windows = run.column("cwnd_pkts", cruise.begin_s, 12)
     yield within("smallest window", float(windows.min()), MIN_PIPE_PKTS, 10, "packets", digits=0)
     estimate = bandwidth(run, 0)
-    yield within("bandwidth, relative to the link's", estimate / payload_mbit_s(rate), 0.95, 1.1)
+    yield within("bandwidth, relative to the link rate", estimate / payload_mbit_s(rate), 0.95, 1.1)
     moved = run.rate_mbit_s(2, 11.9)
-    yield within("rate, relative to the link's", moved / payload_mbit_s(rate), 0.95, 1.02)
+    yield within("rate, relative to the link rate", moved / payload_mbit_s(rate), 0.95, 1.02)
 
 
 def _bunched(delay: str, period_s: float) -> dict[str, str]:

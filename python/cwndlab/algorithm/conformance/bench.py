@@ -1,8 +1,8 @@
-"""One connection of the algorithm under test, over a path that changes as a test case requires.
+"""Run one connection of the tested algorithm over a path that changes as a test case requires.
 
-A case that needs an event in a phase runs twice: the first run shows when the phase begins, and in
-the second run the path or the application changes at that time. Up to this time, both runs are
-identical, because equal scenarios give equal runs.
+A test case that needs an event during a phase runs the connection twice. The first run shows when
+the phase begins; in the second run, the path or the application changes at that time. Until then
+both runs are identical, because the simulator is deterministic.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ _ATTEMPTS = 3
 
 
 class NotReachedError(Exception):
-    """An event that a case waits for does not happen; the message names the event."""
+    """An event that a test case requires did not happen; the message names the event."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """A visit to a phase."""
+    """A visit of the algorithm to one of its phases."""
 
     phase: str
     begin_s: float
     end_s: float
-    """The end of the phase, or of the run if the phase did not end before."""
+    """End of the phase, or the end of the run if the phase lasts until then."""
 
     @property
     def length_s(self) -> float:
@@ -56,7 +56,7 @@ class Stay:
 
 
 class Observation:
-    """Observations of one run: phases, and the sender's state each millisecond."""
+    """Observations of one run: the algorithm's phases, and the sender's state each millisecond."""
 
     def __init__(self, tables: dict[str, pl.DataFrame], phases: tuple[str, ...]) -> None:
         flow = pl.col("flow") == 0
@@ -82,7 +82,7 @@ class Observation:
         """Return the first visit to a phase that begins at or after a time.
 
         Raises:
-            NotReachedError: there is no such visit.
+            NotReachedError: the connection does not enter the phase.
         """
         for each in self.stays:
             if each.phase == phase and each.begin_s >= after:
@@ -92,7 +92,7 @@ class Observation:
         raise NotReachedError(msg)
 
     def next_phase(self, stay: Stay) -> str:
-        """Return the phase that follows a visit; empty at the end of the run."""
+        """Return the phase that follows a visit, or an empty string at the end of the run."""
         following = [each for each in self.stays if each.begin_s > stay.begin_s]
         return following[0].phase if following else ""
 
@@ -105,21 +105,21 @@ class Observation:
         ]
 
     def column(self, name: str, begin_s: float, end_s: float) -> NDArray[np.float64]:
-        """Return the samples in a time window, at least one.
+        """Return the samples of a column in a time window.
 
         Raises:
-            NotReachedError: the window is empty.
+            NotReachedError: the time window contains no sample.
         """
         t_s = self._columns["t_s"]
         found = self._columns[name][(t_s >= begin_s) & (t_s < end_s)]
         found = found[np.isfinite(found)]
         if not len(found):
-            msg = f"there is no sample of {name} from {begin_s:.3f} to {end_s:.3f} s"
+            msg = f"no sample of {name} exists from {begin_s:.3f} to {end_s:.3f} s"
             raise NotReachedError(msg)
         return np.asarray(found, dtype=np.float64)
 
     def at(self, name: str, t_s: float) -> float:
-        """Return the first sample at or after a time."""
+        """Return the first sample of a column at or after a time."""
         return float(self.column(name, t_s, self.end_s + 1)[0])
 
     def rate_mbit_s(self, begin_s: float, end_s: float) -> float:
@@ -137,7 +137,7 @@ class Observation:
         inside = np.nonzero((t_s >= begin_s) & (t_s <= end_s))[0]
         until: int | None = None
         for n in inside:
-            # a row is the state before its ACK; the next row includes what the ACK acknowledged
+            # A row is the state before its ACK; the next row includes the effect of this ACK.
             acknowledged = int(una[min(int(n) + 1, len(una) - 1)])
             if until is None:
                 until = int(nxt[n])
@@ -150,12 +150,12 @@ class Observation:
         return len(list(self.round_ends(begin_s, end_s)))
 
     def trace(self) -> str:
-        """Return the phases with their start times, in one line."""
+        """Return the names of the visited phases with their start times, as one line."""
         return ", ".join(f"{each.phase} {each.begin_s:.2f}" for each in self.stays)
 
 
 class Bench:
-    """Runs the algorithm under test."""
+    """Runs single connections of the tested algorithm."""
 
     def __init__(
         self, algorithm: str, phases: tuple[str, ...], process: WorkerProcess | None = None
@@ -173,7 +173,7 @@ class Bench:
         application: dict[str, Any] | None = None,
         reverse_link: dict[str, Any] | None = None,
     ) -> Observation:
-        """Run one connection over the standard link with changes."""
+        """Run one connection over the standard link, with the given keys changed."""
         study = Study(
             algorithm=self._algorithm,
             duration=duration,
@@ -193,10 +193,10 @@ class Bench:
         rate_mbit_s: float,
         link: dict[str, Any] | None = None,
     ) -> Observation:
-        """Run with an application that sends in bulk, but slower than the link from `at_s` on.
+        """Run with an application that sends in bulk until `at_s`, then slower than the link.
 
-        The data that waits in the send buffer at the change is sent first, so the application has
-        to slow down earlier than `at_s`. A preceding run shows how much earlier.
+        Data in the send buffer delay the change, so the application must slow down before `at_s`.
+        Preceding runs show how much earlier.
 
         Raises:
             NotReachedError: the sender's rate does not fall to the application's rate.
@@ -227,30 +227,31 @@ def _limited_from(observed: Observation, begin_s: float, rate_mbit_s: float) -> 
         if float(sent.mean()) < rate_mbit_s * PACKET_BYTES / PAYLOAD_BYTES * _LIMITED_SHARE:
             return t_s
         t_s += RTT_S / 8
-    msg = f"the sender does not fall to the application's {rate_mbit_s:g} Mbit/s"
+    msg = f"the sender's rate does not fall to the application's {rate_mbit_s:g} Mbit/s"
     raise NotReachedError(msg)
 
 
 def bdp_pkts(rate_mbit_s: float = RATE_MBIT_S, rtt_s: float = RTT_S) -> float:
-    """Return a bandwidth-delay product in packets."""
+    """Return the bandwidth-delay product of a path in packets."""
     return rate_mbit_s * 1e6 * rtt_s / 8 / PACKET_BYTES
 
 
 def payload_mbit_s(rate_mbit_s: float = RATE_MBIT_S) -> float:
-    """Return the rate of payload on a link."""
+    """Return the payload rate of a link, which is lower than the link rate because of headers."""
     return rate_mbit_s * PAYLOAD_BYTES / PACKET_BYTES
 
 
 def check_phases(phases: tuple[str, ...], wanted: tuple[str, ...], file: str) -> None:
-    """Refuse an algorithm that does not report the phases of the draft.
+    """Raise an error if an algorithm does not report all phases of the draft.
 
     Raises:
-        AlgorithmError: phases are missing; the message names them.
+        AlgorithmError: phases are missing; the message names the missing phases.
     """
     missing = [name for name in wanted if name not in phases]
     if missing:
         msg = (
-            f"{file} does not report the phases that the cases need; missing: "
-            f"{', '.join(missing)}. Declare them with CC_PHASES and report them with cc_phase()"
+            f"{file} does not report all phases that the test cases need; missing: "
+            f"{', '.join(missing)}. Declare these phases with CC_PHASES and report them with "
+            "cc_phase()"
         )
         raise AlgorithmError(msg)

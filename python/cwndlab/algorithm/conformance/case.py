@@ -1,4 +1,4 @@
-"""A test case, its checks, and its outcome."""
+"""Test cases of a draft, with their checks and outcomes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CaseCheck:
-    """A requirement of a case, and the observed value."""
+    """A requirement of a test case, and the observed value."""
 
     wanted: str
     holds: bool
@@ -22,17 +22,17 @@ class CaseCheck:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A test case of a draft."""
+    """A test case that a draft defines."""
 
     number: int
     title: str
-    """The heading in the draft."""
+    """The heading of the test case in the draft."""
     checks: Callable[[Bench], Iterator[CaseCheck]]
 
 
 @dataclass(frozen=True, slots=True)
 class CaseOutcome:
-    """The checks of a case up to the first that failed, and the phases of the last run."""
+    """The outcome of a test case: its checks, and the phases of its last run as text."""
 
     case: Case
     checks: tuple[CaseCheck, ...]
@@ -40,18 +40,18 @@ class CaseOutcome:
 
     @property
     def passed(self) -> bool:
-        """Whether every check holds."""
+        """Whether all checks of the test case hold."""
         return all(check.holds for check in self.checks)
 
 
 def within(
     wanted: str, value: float, low: float, high: float, unit: str = "", *, digits: int = 2
 ) -> CaseCheck:
-    """Compare a value with bounds."""
+    """Return a check that a value is between two bounds."""
     space = " " if unit else ""
     return CaseCheck(wanted, low <= value <= high, f"{value:.{digits}f}{space}{unit}")
 
 
 def follows(wanted: str, found: str, *allowed: str) -> CaseCheck:
-    """Compare the next phase with the allowed phases."""
+    """Return a check that the observed phase is one of the allowed phases."""
     return CaseCheck(wanted, found in allowed, found or "the end of the run")

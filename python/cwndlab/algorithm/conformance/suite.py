@@ -1,4 +1,4 @@
-"""The suite of BBR, and its execution."""
+"""Run the test cases that draft-ietf-ccwg-bbr defines for BBR."""
 
 from __future__ import annotations
 
@@ -67,16 +67,16 @@ BBR_CASES = (
 
 
 def run_cases(algorithm: str, numbers: Sequence[int] = ()) -> Iterator[CaseOutcome]:
-    """Run the cases of BBR with these numbers in turn, or all cases if there are none.
+    """Run the test cases with these numbers, or all test cases if no number is given.
 
     Raises:
-        UnknownNameError: there is no such algorithm.
-        AlgorithmError: the algorithm cannot be used, or does not report the phases that the cases
-            need, or there is no case with a number.
+        UnknownNameError: the algorithm does not exist.
+        AlgorithmError: the algorithm cannot be used, it does not report the phases that the test
+            cases need, or a number is not the number of a test case.
     """
     unknown = sorted(set(numbers) - {case.number for case in BBR_CASES})
     if unknown:
-        msg = f"there is no case {unknown[0]}; the cases are 1 to {len(BBR_CASES)}"
+        msg = f"test case {unknown[0]} does not exist; choose a number from 1 to {len(BBR_CASES)}"
         raise AlgorithmError(msg)
     phases = algorithm_of(algorithm, Path()).phases
     check_phases(phases, startup.PHASES, algorithm)
@@ -91,7 +91,7 @@ def _outcome(case: Case, bench: Bench) -> CaseOutcome:
     try:
         checks.extend(case.checks(bench))
     except NotReachedError as missing:
-        checks.append(CaseCheck("the case can be set up", holds=False, found=str(missing)))
+        checks.append(CaseCheck("the required events happen", holds=False, found=str(missing)))
     except RunsFailedError as failure:
         checks.append(CaseCheck("the run finishes", holds=False, found=str(failure)))
     trace = bench.last.trace() if bench.last is not None else ""

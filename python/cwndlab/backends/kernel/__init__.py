@@ -1,5 +1,5 @@
-"""Runs on the kernel of this machine: real sockets over an emulated link, in real time.
+"""Execute runs on this machine's kernel: real sockets over an emulated link, in real time.
 
-A helper process (`crates/testbed`) does everything that needs privileges or a clock, so the rest
-of cwndlab needs neither. When the helper ends, it leaves nothing behind.
+A helper process (`crates/testbed`) performs all operations that need privileges or exact timing, so
+that this package needs neither. When the helper ends, it removes everything that it created.
 """

@@ -1,4 +1,4 @@
-"""Executing runs on the kernel: one study at a time, in real time."""
+"""Execute runs on this machine's kernel in real time; only one study uses the kernel at a time."""
 
 from __future__ import annotations
 
@@ -34,29 +34,29 @@ _OWNER_WIDTH = 80
 
 
 class InvalidRunError(KernelRunError):
-    """The machine could not keep up, so the run is not a valid measurement of the link."""
+    """The machine was too slow for real time, so the run is not a valid measurement."""
 
 
 class _Helper(Protocol):
-    """The helper that executes runs, on this machine or in a virtual machine."""
+    """Interface of the helper that executes runs, on this machine or in a virtual machine."""
 
     def ask(
         self, request: Mapping[str, Any], waiting: Callable[[str], None] = ...
     ) -> dict[str, Any]:
-        """Return the answer to a request."""
+        """Send a request to the helper and return its answer."""
 
 
 class _Names(Protocol):
-    """The names that the kernel uses for algorithms."""
+    """Interface of objects that know the kernel's names for algorithms."""
 
     def of(
         self, scenario: Mapping[str, Any], programs: Mapping[str, Program] | None = ...
     ) -> dict[str, str]:
-        """Return the names of a scenario's algorithms that are not the kernel's own."""
+        """Return the kernel's names for algorithms of a scenario that Linux does not contain."""
 
 
 class _EventLog(Protocol):
-    """A recorder of TCP events."""
+    """Interface of a recorder of TCP events."""
 
     missing: str | None
 
@@ -69,7 +69,7 @@ class _EventLog(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The helper, the algorithm names and the event recorder for runs."""
+    """The helper, the algorithm names and the event recorder that runs need."""
 
     helper: _Helper
     names: _Names
@@ -77,10 +77,10 @@ class Tools:
 
 
 class KernelExecutor:
-    """Executes runs on the kernel of this machine.
+    """An executor that uses the kernel of this machine.
 
-    A run takes as long as its duration. If the machine does not keep up during a run,
-    the run is repeated, with at most three attempts in total.
+    A run takes real time. If the machine is too slow to emulate the link during a run, the run is
+    repeated; a run has at most three attempts in total.
     """
 
     attempts = 3
@@ -92,11 +92,11 @@ class KernelExecutor:
         at_once: int = 1,
         say: Callable[[str], object] = lambda text: print(text, file=sys.stderr),  # noqa: T201  for the user
     ) -> None:
-        """Create an executor that shows messages with `say`.
+        """Create an executor that shows messages with the function `say`.
 
-        With `may_fall_back`, cwndlab's version replaces an algorithm that the kernel lacks. At
-        most `at_once` runs are executed in parallel, each in its own namespaces; the processors
-        must have enough time for all of them.
+        If `may_fall_back` is set, cwndlab's implementation replaces an algorithm that the kernel
+        lacks. At most `at_once` runs are executed in parallel, each in separate network
+        namespaces; the processors must be fast enough for all of them.
         """
         self._may_fall_back = may_fall_back
         self._at_once = at_once
@@ -117,7 +117,7 @@ class KernelExecutor:
             stack.callback(pool.shutdown, wait=False, cancel_futures=True)
             left = iter(tasks)
             while batch := list(itertools.islice(left, len(crew))):
-                # Other processes may use the machine between two batches.
+                # Between two batches, studies of other processes may use the machine.
                 helpers[0].ask({"do": "hold", "owner": _owner()}, self._waiting)
                 done = list(pool.map(self._compute, crew, batch))
                 helpers[0].ask({"do": "release"})
@@ -136,7 +136,7 @@ class KernelExecutor:
                 if not report["invalid"]:
                     return _encoded(task.key, tables)
             times = f", {self.attempts} times; is the machine busy?" if self.attempts > 1 else ""
-            msg = f"not valid: {report['invalid']}{times}"
+            msg = f"the run is not valid: {report['invalid']}{times}"
             raise InvalidRunError(msg)
 
         return batch_of(task, files, notes)
@@ -173,7 +173,7 @@ class KernelExecutor:
             except KernelRunError:
                 if not notes.get("ours_in_kernel"):
                     raise
-                answer = ask()  # the owner of an algorithm may have ended while we waited
+                answer = ask()  # the process that loaded an algorithm may have ended meanwhile
             tables = {
                 "flows": _columns(answer["flows"]),
                 "links": _columns(answer["links"]),
@@ -199,7 +199,7 @@ class KernelExecutor:
         return tables
 
     def _waiting(self, owner: str) -> None:
-        self._say(f"{owner or 'another study'} is using this machine's kernel; waiting for it")
+        self._say(f"waiting for this machine's kernel, which {owner or 'another study'} is using")
 
 
 def _encoded(key: str, tables: Mapping[str, Any]) -> dict[str, bytes]:
@@ -215,7 +215,7 @@ def _content(file: Path) -> bytes | None:
 
 
 def _owner() -> str:
-    """Return the description of this process for processes that wait for it."""
+    """Return a description of this process, which other processes show while they wait for it."""
     words = [Path(sys.argv[0]).name, *sys.argv[1:]] if sys.argv[0] else ["cwndlab"]
     command = textwrap.shorten(shlex.join(words), _OWNER_WIDTH, placeholder=" ...")
     return f"{command} (process {os.getpid()})"

@@ -1,6 +1,6 @@
-"""The names that the kernel uses for the algorithms of a run.
+"""Find the kernel's names for the algorithms of a run, and load algorithms that it lacks.
 
-`cubic` is the kernel's own algorithm; `ours:cubic` is loaded into the kernel while runs need it.
+`cubic` is Linux's algorithm; `ours:cubic` is cwndlab's, which is loaded while runs need it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def require_algorithms(cells: Iterable[Resolved]) -> None:
-    """Raise an error, before the first run, if the kernel lacks an algorithm of a study.
+    """Raise an error if the kernel lacks an algorithm of a study.
 
     Raises:
         KernelRunError: an algorithm is missing; the message names all missing algorithms.
@@ -41,15 +41,15 @@ def require_algorithms(cells: Iterable[Resolved]) -> None:
     missing = sorted(name for name in named if kernel.state_of(name) is None)
     if missing:
         ours = ", ".join(f"{OURS}{name}" for name in missing)
-        msg = f"not in this kernel: {', '.join(missing)}; to load cwndlab's versions, write {ours}"
+        msg = f"this kernel lacks {', '.join(missing)}; to load cwndlab's versions, write {ours}"
         raise KernelRunError(msg)
 
 
 class KernelNames(AbstractContextManager["KernelNames"]):
-    """Loads the algorithms that runs need, and unloads them at the end."""
+    """Loads the algorithms that runs need into the kernel, and unloads them at the end."""
 
     def __init__(self, *, may_fall_back: bool = False) -> None:
-        """With `may_fall_back`, cwndlab's version replaces an algorithm that the kernel lacks."""
+        """If `may_fall_back` is set, let cwndlab's version replace algorithms the kernel lacks."""
         self._may_fall_back = may_fall_back
         self._helper: KernelHelper | None = None
         self._loaded: dict[tuple[str, tuple[tuple[str, int], ...]], str] = {}
@@ -57,17 +57,18 @@ class KernelNames(AbstractContextManager["KernelNames"]):
     def of(
         self, scenario: Mapping[str, Any], programs: Mapping[str, Program] | None = None
     ) -> dict[str, str]:
-        """Return the kernel's names of the scenario's algorithms that are not the kernel's own.
+        """Load the scenario's algorithms that Linux does not contain; return the kernel's names.
 
         Args:
             scenario: the scenario.
             programs: the algorithms given as files, by their names in the scenario.
 
         Raises:
-            KernelRunError: two ends have the same algorithm with different parameters, or an
-                algorithm of the kernel has parameters.
-            KernelError: the kernel or the user cannot load an algorithm.
-            AlgorithmError: the kernel refuses an algorithm; the message says why.
+            KernelRunError: two ends use the same algorithm with different parameters, or the
+                scenario sets parameters of one of Linux's algorithms.
+            KernelError: the kernel does not support loading algorithms, or does not allow it to
+                this user.
+            AlgorithmError: the kernel refuses an algorithm; the message states the reason.
         """
         names: dict[str, str] = {}
         ends = [flow[end] for flow in scenario["flows"] for end in ("sender", "receiver")]
@@ -84,13 +85,13 @@ class KernelNames(AbstractContextManager["KernelNames"]):
                 reference = asked.removeprefix(OURS)
             elif parameters:
                 named = ", ".join(parameters)
-                msg = f"the kernel's {asked} has no {named}; ours:{asked} has parameters"
+                msg = f"the kernel's {asked} has no parameter {named}; use ours:{asked} instead"
                 raise KernelRunError(msg)
             else:
                 continue
             name = self._load(reference, parameters)
             if names.setdefault(asked, name) != name:
-                msg = f"the kernel cannot run {asked} with two sets of parameters in the same run"
+                msg = f"the kernel cannot use {asked} with two sets of parameters in the same run"
                 raise KernelRunError(msg)
         return names
 
@@ -106,19 +107,19 @@ class KernelNames(AbstractContextManager["KernelNames"]):
         require_loading(reference)
         name = kernel_program(reference, Path(), parameters).name
         if name in this_kernel().ours:
-            return name  # the same program, which another process keeps loaded for now
+            return name  # the same program, which another process has loaded
         if self._helper is None:
             self._helper = KernelHelper()
         self._loaded[key] = load(self._helper, reference, Path(), parameters).name
         return self._loaded[key]
 
     def outlive(self) -> None:
-        """Keep the algorithms loaded for the program that will replace this process."""
+        """Keep the algorithms loaded after `exec`, until the program that replaces this ends."""
         if self._helper is not None:
             self._helper.pass_on()
 
     def close(self) -> None:
-        """Unload the algorithms; each stays loaded until the connections that use it end."""
+        """Unload the algorithms; an algorithm in use stays until its last connection ends."""
         if self._helper is not None:
             self._helper.close()
         self._helper = None

@@ -1,4 +1,4 @@
-"""The helper process for kernel runs: it reads requests as JSON lines and ends with its caller."""
+"""The helper process for runs on the kernel, which receives requests as lines of JSON."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _LOOK_AGAIN_S = 0.5
 
 
 def helper_path() -> Path | None:
-    """Return the path of the helper; None if the helper was not built."""
+    """Return the path of the helper's program; None if the helper has not been built."""
     path = Path(__file__).parents[2] / "helpers" / _NAME
     return path if os.access(path, os.X_OK) else None
 
 
 def obstacles_to_runs() -> list[tuple[str, str]]:
-    """Return why runs on this kernel are not possible, each with a remedy; empty if they are."""
+    """Return all reasons why runs on this kernel are not possible, each with a remedy."""
     if sys.platform != "linux":
-        return [("this is not Linux", "use the simulator")]
+        return [("this machine does not run Linux", "use the simulator")]
     found = []
     if helper_path() is None:
         found.append(("the helper was not built", REMEDY))
@@ -43,10 +43,10 @@ def obstacles_to_runs() -> list[tuple[str, str]]:
 
 
 def require_runs() -> None:
-    """Raise an error, before the first run, if runs on this kernel are not possible.
+    """Raise an error if runs on this kernel are not possible.
 
     Raises:
-        KernelRunError: runs are not possible; the message says why and what to do.
+        KernelRunError: runs are not possible; the message states the reasons and the remedies.
     """
     require_helper()
     if obstacles := obstacles_to_runs():
@@ -56,48 +56,50 @@ def require_runs() -> None:
 
 
 def require_helper() -> Path:
-    """Return the path of the helper.
+    """Return the path of the helper's program.
 
     Raises:
-        KernelRunError: there is no helper; the message says what to do.
+        KernelRunError: the helper has not been built; the message states the remedy.
     """
     if sys.platform != "linux":
-        msg = "the kernel backend needs Linux; the simulator does not (--backend sim)"
+        msg = "the kernel backend needs Linux; the simulator does not need it (--backend sim)"
         raise KernelRunError(msg)
     path = helper_path()
     if path is None:
-        msg = f"the helper for runs on the kernel was not built ({REMEDY})"
+        msg = f"the helper program for runs on the kernel has not been built ({REMEDY})"
         raise KernelRunError(msg)
     return path
 
 
 class RunsHelper(AbstractContextManager["RunsHelper"]):
-    """A running helper, which ends with this process; everything that it created is removed."""
+    """A running helper, which removes what it created and ends when this process ends."""
 
     def __init__(self) -> None:
-        """Start the helper.
+        """Start the helper process.
 
         Raises:
-            KernelRunError: the helper was not built, or this is not Linux.
+            KernelRunError: the helper has not been built, or this machine does not run Linux.
         """
         self._process = subprocess.Popen(  # noqa: S603  our own program
             [str(require_helper())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,
-            process_group=0,  # Ctrl-C goes to the command, not to this process
+            process_group=0,  # Ctrl-C interrupts the command, but not the helper
         )
         self._pending = b""
 
     def ask(
         self, request: Mapping[str, Any], waiting: Callable[[str], None] = lambda _: None
     ) -> dict[str, Any]:
-        """Return the answer; `waiting` is called with the process that uses the machine now.
+        """Send a request to the helper and return its answer.
+
+        If another process is using this machine's kernel, `waiting` is called with its description.
 
         Raises:
-            KernelRunError: the request cannot be done; the message says why.
+            KernelRunError: the helper cannot execute the request; the message states the reason.
         """
-        with contextlib.suppress(BrokenPipeError):  # the error below gives its exit status
+        with contextlib.suppress(BrokenPipeError):  # the error below contains the exit status
             pipe = _pipe(self._process.stdin)
             rest = memoryview(json.dumps(request).encode() + b"\n")
             while rest:
@@ -115,11 +117,11 @@ class RunsHelper(AbstractContextManager["RunsHelper"]):
         raise KernelRunError(msg)
 
     def _line(self) -> bytes:
-        """Read the process's next line; empty if the process has ended."""
+        """Read the next line from the helper; return an empty line if the helper has ended."""
         pipe = _pipe(self._process.stdout)
         parts = [self._pending]
         while b"\n" not in parts[-1]:
-            # With Polars, system calls continue after a SIGINT, so no call may block for long.
+            # Once Polars is imported, SIGINT does not end a system call: wait with a timeout.
             if not select.select([pipe], [], [], _LOOK_AGAIN_S)[0]:
                 continue
             part = os.read(pipe.fileno(), 1 << 20)
@@ -130,7 +132,7 @@ class RunsHelper(AbstractContextManager["RunsHelper"]):
         return line
 
     def close(self) -> None:
-        """End the process, even during a request."""
+        """Kill the helper, even during a request."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
@@ -142,6 +144,6 @@ class RunsHelper(AbstractContextManager["RunsHelper"]):
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
     if pipe is None:
-        msg = "a helper without pipes"
+        msg = "the helper has no pipes"
         raise AssertionError(msg)
     return pipe

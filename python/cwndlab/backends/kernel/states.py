@@ -1,4 +1,4 @@
-"""`TCP_INFO` at both ends of every flow of a run, from the helper's records."""
+"""Read the helper's records of `TCP_INFO` at both ends of every flow of a run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NS_PER_S = 10**9
 
 
 def state_table(run: str, records: bytes) -> pl.DataFrame | None:
-    """Return the table `tcp_info` of a run; None if the kernel reported nothing."""
+    """Return the table `tcp_info` of a run, or None if the helper recorded no `TCP_INFO`."""
     at_ns: dict[tuple[int, int], list[int]] = {}
     answers_of: dict[tuple[int, int], list[bytes]] = {}
     for at, flow, end, answer in _read(records):

@@ -1,9 +1,9 @@
-"""TCP events of a run, recorded by programs at the kernel's tracepoints.
+"""Record the TCP events of a run with BPF programs at tracepoints of the kernel.
 
-`TCP_INFO` shows a timeout only when it is next read, and a recovery only if it lasts until then;
-the counters of a namespace do not distinguish flows. `cwndlab/kernel/trace.bpf.c` records each
-event when it happens. If this program cannot be loaded, runs continue without it, and their
-manifest states the reason.
+`TCP_INFO` is read every 10 ms. It therefore shows a timeout late, and a recovery only if the
+recovery lasts until the next reading; the counters of a network namespace do not distinguish
+flows. `cwndlab/kernel/trace.bpf.c` records each event when it happens. If this program cannot be
+loaded, runs continue without it, and their manifest states the reason.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ _RECORD = np.dtype(
     ]
 )
 _KINDS = ("retransmission", "timeout", "recovery")  # as in trace.bpf.c
-# Columns of a flow that are filled where they are null, and the events that are replaced.
+# Columns of a flow whose missing values are filled, and the events that count for each column.
 _COLUMNS = {"timeouts": "timeout", "recoveries": "recovery"}
-FIRST_PORT = 10_000  # of flow 0, as in crates/testbed
+FIRST_PORT = 10_000  # port of flow 0, as in crates/testbed
 
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """One traced event of a flow's sender."""
+    """One recorded TCP event of a flow's sender."""
 
-    flow: int  # its place in the scenario
+    flow: int  # index of the flow in the scenario
     t_s: float
     event: str
 
 
 class Tracer(AbstractContextManager["Tracer"]):
-    """Records TCP events on this machine, if its kernel allows tracing."""
+    """Records TCP events of this machine, if its kernel allows tracing."""
 
     def __init__(self) -> None:
         """Check whether the kernel allows tracing."""
@@ -59,7 +59,7 @@ class Tracer(AbstractContextManager["Tracer"]):
         self.missing: str | None = "; ".join(each.what for each in obstacles()) or None
 
     def start(self, file: Path) -> None:
-        """Start writing events to a file."""
+        """Start recording events to a file."""
         if self.missing is not None:
             return
         try:
@@ -71,7 +71,7 @@ class Tracer(AbstractContextManager["Tracer"]):
             self.missing = f"the kernel's tracepoints cannot be used: {error}"
 
     def stop(self) -> None:
-        """Stop writing events; if some are missing from the file, set `missing` to the reason."""
+        """Stop recording; if the file lacks events, set `missing` to the reason."""
         if self.missing is None and self._helper is not None:
             try:
                 self._helper.ask({"do": "stop_tracing"})
@@ -91,13 +91,13 @@ class Tracer(AbstractContextManager["Tracer"]):
 def happenings(
     records: bytes, flows: Sequence[Mapping[str, Any]], kernel: Mapping[str, Any], end_ns: int
 ) -> list[Happening]:
-    """Read the events of a run's senders, in order of time.
+    """Return the recorded events of a run's senders, in order of time.
 
     Args:
-        records: the recorded events.
+        records: content of the file of recorded events.
         flows: the flows of the scenario.
-        kernel: start time and namespaces of the run.
-        end_ns: end of the run, relative to its start.
+        kernel: the helper's answer, which contains start time and network namespaces of the run.
+        end_ns: duration of the run.
     """
     whole = len(records) // _RECORD.itemsize * _RECORD.itemsize
     table: npt.NDArray[np.void] = np.frombuffer(records[:whole], dtype=_RECORD)
@@ -124,7 +124,7 @@ def count(found: Sequence[Happening], flows: int) -> list[dict[str, int]]:
 
 
 def fill(tables: Mapping[str, Any], counts: Sequence[Mapping[str, int]]) -> None:
-    """Fill in the counts that the kernel did not report."""
+    """Fill missing counts of timeouts and recoveries in the table of flows."""
     for column, event in _COLUMNS.items():
         values = tables["flows"][column]
         for index, counted in enumerate(counts):
@@ -135,12 +135,12 @@ def fill(tables: Mapping[str, Any], counts: Sequence[Mapping[str, int]]) -> None
 def replace_events(
     events: Mapping[str, list[Any]], found: Sequence[Happening], numbers: Sequence[int]
 ) -> dict[str, list[Any]]:
-    """Return the events; traced events replace those derived from samples every 10 ms.
+    """Replace the timeouts and recoveries that were derived from samples by recorded events.
 
     Args:
-        events: the table of events.
-        found: the traced events.
-        numbers: the numbers of the flows in the table.
+        events: the table of events, derived from samples every 10 ms.
+        found: the recorded events.
+        numbers: the number of each flow in the table, by its index in the scenario.
     """
     traced = set(_COLUMNS.values())
     names = ("flow", "t_s", "event", "value")

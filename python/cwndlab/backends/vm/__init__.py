@@ -1,5 +1,6 @@
-"""Runs on stock Linux kernels in a virtual machine whose clock counts executed instructions.
+"""Execute runs on stock Linux kernels in virtual machines whose clock counts instructions.
 
-A guest instruction takes a nanosecond of virtual time, and waiting takes no real time, so a result
-hardly depends on the speed or load of the host. A run needs no privileges.
+Each instruction of the virtual machine takes a nanosecond of virtual time, and waiting takes no
+real time. A result therefore hardly depends on the speed or the load of the host. A run needs no
+privileges.
 """

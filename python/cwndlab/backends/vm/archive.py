@@ -1,4 +1,4 @@
-"""Reading Debian packages and writing the archive that Linux unpacks as its first file system."""
+"""Read Debian packages, and write the initial RAM file system (initramfs) of a virtual machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _REGULAR, _FOLDER = 0o100755, 0o040755
 
 
 def package_files(package: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the regular files in a Debian package, with their absolute paths.
+    """Yield the absolute path and the content of each regular file in a Debian package.
 
     Raises:
         KernelRunError: the file is not a Debian package, or it is damaged.
@@ -38,9 +38,9 @@ def package_files(package: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _seek_data(file: IO[bytes], package: Path) -> None:
-    """Seek to the data member of a package, which is an `ar` archive with three members."""
+    """Seek to the data member of a Debian package, which is an `ar` archive with three members."""
     if file.read(len(_AR_MAGIC)) != _AR_MAGIC:
-        msg = f"{package}: not a Debian package; choose a file linux-image-*.deb"
+        msg = f"{package} is not a Debian package; choose a file linux-image-*.deb"
         raise KernelRunError(msg)
     while header := file.read(_AR_HEADER_BYTES):
         if header[:16].strip().startswith(b"data.tar"):
@@ -52,9 +52,10 @@ def _seek_data(file: IO[bytes], package: Path) -> None:
 
 
 def first_file_system(files: Mapping[str, bytes]) -> bytes:
-    """Return a `newc` archive with these files, all executable, and their folders.
+    """Return a cpio archive (format `newc`) with these files, all executable, and their folders.
 
-    The bytes depend only on `files`: there is no time, owner or inode number of this machine.
+    The bytes depend only on `files`: the archive contains no times, owners or inode numbers of this
+    machine.
     """
     folders = {
         "/".join(parts[:length])

@@ -1,4 +1,4 @@
-"""Executing runs on a stock kernel, in parallel on all processors."""
+"""Execute runs on a stock kernel in virtual machines, in parallel on all processor cores."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ if TYPE_CHECKING:
     from cwndlab.usercode.program import Program
 
 CPU_BOUND_PCT = 30.0
-"""Share of the virtual machine's processor above which emulating the link affects the traffic."""
+"""Processor load of the link's emulation, in %, above which the emulation affects the traffic."""
 _LOOK_AGAIN_S = 0.1
 _FILES = ("capture", "states")
 
 
 class _Asked(Protocol):
-    """A machine that serves requests."""
+    """Interface of a virtual machine that answers requests."""
 
     def run(self, request: dict[str, Any], /) -> dict[str, bytes]:
-        """Return the files that a request produces."""
+        """Execute a request and return the files that it produced."""
 
 
 class GuestHelper(AbstractContextManager["GuestHelper"]):
-    """The helper for kernel runs in virtual machines: each request uses a separate machine."""
+    """A helper that answers each request for a run in a separate virtual machine."""
 
     def __init__(self, machine: _Asked) -> None:
-        """Create a helper that answers requests with copies of a booted machine."""
+        """Create a helper that answers requests in copies of a booted virtual machine."""
         self._machine = machine
 
     def ask(
         self, request: Mapping[str, Any], waiting: Callable[[str], None] = lambda _: None
     ) -> dict[str, Any]:
-        """Return the answer to a request; `waiting` is not called, as machines are not shared.
+        """Return the answer to a request; `waiting` is not called, because no machine is shared.
 
         Raises:
             KernelRunError: the request failed, or emulating the link took too much processor time.
@@ -62,7 +62,7 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
         cpu_pct = answer["report"]["cpu_pct"]
         if cpu_pct > CPU_BOUND_PCT:
             msg = (
-                f"not a valid run: emulating the link took {cpu_pct:.0f} % of the virtual "
+                f"the run is not valid: emulating the link took {cpu_pct:.0f} % of the virtual "
                 f"machine's processor (cpu_pct; limit: {CPU_BOUND_PCT:.0f} %); choose a slower "
                 "link, or --backend kernel"
             )
@@ -73,23 +73,23 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
         return answer
 
     def close(self) -> None:
-        """Do nothing: a machine leaves nothing behind after its answer."""
+        """Do nothing, because a virtual machine ends after its answer."""
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
 
 class GuestNames:
-    """The algorithm names of a stock kernel, which runs only its own algorithms."""
+    """Checks that a stock kernel contains the algorithms of a scenario."""
 
     def __init__(self, kernel: StockKernel) -> None:
-        """Use the algorithms of this kernel."""
+        """Create a check for the algorithms of this kernel."""
         self._kernel = kernel
 
     def of(
         self, scenario: Mapping[str, Any], programs: Mapping[str, Program] | None = None
     ) -> dict[str, str]:
-        """Return an empty dictionary, because only the kernel's own algorithms can run.
+        """Return an empty dictionary, because the algorithms keep their names in the kernel.
 
         Raises:
             KernelRunError: the kernel lacks an algorithm of the scenario.
@@ -100,21 +100,21 @@ class GuestNames:
             if is_own and not end.get("parameters"):
                 continue
             if asked.startswith(OURS) or is_file_reference(asked) or asked in (programs or {}):
-                what = "runs only with --backend kernel"
+                what = "needs --backend kernel"
             elif is_own:
-                what = "has no parameters in the kernel"
+                what = "has no parameters in Linux"
             else:
                 what = f"is not in Linux {self._kernel.release}"
             known = ", ".join(self._kernel.algorithms)
-            msg = f"{asked} {what}; a virtual machine runs {known}"
+            msg = f"{asked} {what}; a virtual machine can run {known}"
             raise KernelRunError(msg)
         return {}
 
 
 class NoTracer:
-    """A tracer without tracepoints: timeouts and recoveries come from the sockets' reports."""
+    """A tracer that records no events; timeouts and recoveries are derived from TCP_INFO."""
 
-    missing: str | None = "no tracepoints are read in a virtual machine"
+    missing: str | None = "tracepoints are not read in a virtual machine"
 
     def start(self, _file: Path, /) -> None:
         """Do nothing."""
@@ -124,14 +124,14 @@ class NoTracer:
 
 
 def _finished(done: queue.Queue[Batch | BaseException | None], threads: int) -> Iterator[Batch]:
-    """Yield the batches that threads have finished, until each thread has put None.
+    """Yield the batches that threads have finished, until every thread has put None into the queue.
 
     Raises:
-        BaseException: the exception with which one of the threads failed.
+        BaseException: one of the threads failed with this exception.
     """
     while threads:
         try:
-            # Not for ever: after Polars has been imported, SIGINT does not end a wait.
+            # Wait with a timeout: once Polars is imported, SIGINT does not end a wait.
             batch = done.get(timeout=_LOOK_AGAIN_S)
         except queue.Empty:
             continue
@@ -144,18 +144,18 @@ def _finished(done: queue.Queue[Batch | BaseException | None], threads: int) -> 
 
 
 class VmExecutor(KernelExecutor):
-    """Executes runs on a stock kernel in virtual machines; results depend only on the run."""
+    """An executor that uses a stock kernel in virtual machines; its results are reproducible."""
 
-    attempts = 1  # a second attempt would give the same result
+    attempts = 1  # a second attempt would have the same result
 
     def __init__(self, kernel: StockKernel, jobs: int | None = None) -> None:
-        """Run a kernel in `jobs` parallel machines. If None, one per core."""
+        """Use `jobs` virtual machines in parallel; if `jobs` is None, one per core."""
         super().__init__()
         self._kernel = kernel
         self._jobs = jobs or available_cores()
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch]:
-        """Compute all tasks. If the caller stops, runs in progress are cancelled."""
+        """Compute all tasks; cancel runs in progress if the caller closes the iterator."""
         machine = VirtualMachine(self._kernel)
         tools = Tools(GuestHelper(machine), GuestNames(self._kernel), NoTracer())
         waiting, taking = iter(tasks), threading.Lock()
@@ -169,7 +169,7 @@ class VmExecutor(KernelExecutor):
                     if task is None:
                         break
                     done.put(self._compute(tools, task))
-            except BaseException as error:  # noqa: BLE001  raised again where the caller waits
+            except BaseException as error:  # noqa: BLE001  `_finished` raises it again
                 done.put(error)
             done.put(None)
 

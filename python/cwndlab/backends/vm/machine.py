@@ -1,4 +1,4 @@
-"""A virtual machine: each kernel is booted once, and every run starts from the saved state."""
+"""Virtual machines: each kernel is booted once, and every run starts from the saved state."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ QEMU = "qemu-system-x86_64"
 _TOOLS = {QEMU: "qemu-system-x86", "busybox": "busybox-static"}
 _COMMAND_LINE = "console=ttyS0 quiet mitigations=off nokaslr audit=0 tsc=reliable panic=-1"
 _MEMORY_MIB = 768
-_DISK_BYTES = 2 << 30  # of which only what is written takes space
+_DISK_BYTES = 2 << 30  # a sparse file: only written blocks take space on the host
 _FIRST = ("tun",)
 _LAST = (
     "virtio_ring",
@@ -39,26 +39,26 @@ _LAST = (
     "virtio_pci",
     "virtio_blk",
 )
-_BOOT_S = 600  # on the host
+_BOOT_S = 600  # time limit on the host
 _ELF_DYNAMIC, _ELF_BEGIN_BYTES = b"/lib64/ld-linux", 4096
 _WARM_UP = Path(__file__).with_name("warm_up.json")
 _INIT = Path(__file__).with_name("init.sh")
 
 
 def obstacles_to_machines() -> list[tuple[str, str]]:
-    """Return the obstacles to virtual machines here, each with a remedy; empty if none."""
+    """Return all reasons why this machine cannot run virtual machines, each with a remedy."""
     if sys.platform != "linux":
-        return [("this is not Linux", "use the simulator")]
+        return [("this machine does not run Linux", "use the simulator")]
     found = []
     if (helper := helper_path()) is None:
         found.append(("the helper was not built", REMEDY))
     elif not _is_static(helper):
-        found.append((f"{helper} needs libraries that a virtual machine does not have", REMEDY))
+        found.append((f"{helper} needs shared libraries, which a virtual machine lacks", REMEDY))
     for tool, package in _TOOLS.items():
         if not (path := shutil.which(tool)):
-            found.append((f"there is no {tool}", f"sudo apt-get install {package}"))
+            found.append((f"{tool} is not installed", f"sudo apt-get install {package}"))
         elif tool == "busybox" and not _is_static(Path(path)):
-            found.append((f"{path} needs libraries", f"sudo apt-get install {package}"))
+            found.append((f"{path} needs shared libraries", f"sudo apt-get install {package}"))
     return found
 
 
@@ -68,25 +68,26 @@ def _is_static(program: Path) -> bool:
 
 
 def require_machines() -> None:
-    """Raise an error if virtual machines are not possible here.
+    """Raise an error if this machine cannot run virtual machines.
 
     Raises:
-        KernelRunError: virtual machines are not possible; the message says why and what to do.
+        KernelRunError: virtual machines are not possible; the message states the reasons and the
+            remedies.
     """
     if obstacles := obstacles_to_machines():
         reasons = "; ".join(f"{what} ({remedy})" for what, remedy in obstacles)
-        msg = f"virtual machines are not possible here: {reasons}"
+        msg = f"this machine cannot run virtual machines: {reasons}"
         raise KernelRunError(msg)
 
 
 class VirtualMachine:
-    """A booted kernel that waits for a request; every run starts from the same state."""
+    """A kernel in a virtual machine, booted once; every run starts from the same saved state."""
 
     def __init__(self, kernel: StockKernel) -> None:
-        """Boot the machine, unless a saved state exists.
+        """Boot the virtual machine, unless a saved state exists.
 
         Raises:
-            KernelRunError: a program is missing, or the machine does not boot.
+            KernelRunError: a required program is missing, or the virtual machine does not boot.
         """
         require_machines()
         self.is_closed = False
@@ -103,7 +104,7 @@ class VirtualMachine:
             self._snapshot = self._found() or self._boot()
 
     def _found(self) -> Path | None:
-        """Return the snapshot if it exists and is intact; remove a damaged one."""
+        """Return the saved state if it exists and is intact; remove all other saved states."""
         for path in self._kernel.folder.glob("snapshot-*"):
             name, _, digest = path.name.partition(".")
             if name == self._name and _digest(path) == digest:
@@ -112,9 +113,9 @@ class VirtualMachine:
         return None
 
     def _boot(self) -> Path:
-        """Boot the machine, and save the state in which the guest waits.
+        """Boot the virtual machine, and save its state when it waits for a request.
 
-        The file gets its name only once it is complete, so an interruption leaves nothing behind.
+        The file has no name until it is complete, so that an interruption leaves no file behind.
         """
         with (
             _nameless(self._kernel.folder) as snapshot,
@@ -140,16 +141,16 @@ class VirtualMachine:
                     late.cancel()
                     process.kill()
             path = self._kernel.folder / f"{self._name}.{_digest(Path(here))}"
-            # The absolute path does not need a descriptor, but only with one are links followed.
+            # The path is absolute, but os.link follows links only if a descriptor is given, too.
             os.link(_path(snapshot), path, src_dir_fd=snapshot.fileno(), follow_symlinks=True)
             return path
 
     def run(self, request: Mapping[str, Any]) -> dict[str, bytes]:
-        """Return the files that the guest leaves after a request, including its answer.
+        """Execute a request in a copy of the machine, and return its files, including the answer.
 
         Raises:
-            KernelRunError: the guest ended without an answer; the message contains the last line
-                that the guest wrote.
+            KernelRunError: the virtual machine ended without an answer; the message contains the
+                last line of its console.
         """
         with (
             tempfile.TemporaryFile() as asked,
@@ -179,7 +180,7 @@ class VirtualMachine:
             return files
 
     def close(self) -> None:
-        """Stop the running machines, and prevent new ones."""
+        """Stop all running virtual machines, and do not start others."""
         with self._changing:
             self.is_closed = True
             for process in self._running:
@@ -193,7 +194,7 @@ class VirtualMachine:
         options: list[str],
         *passed: IO[bytes],
     ) -> subprocess.Popen[bytes]:
-        """Start QEMU; it is killed when this thread ends."""
+        """Start QEMU, which is killed when this thread ends."""
         files = [initial, disk, console, *passed]
         command = [str(helper_path()), "with-parent", str(os.getpid()), QEMU, *_hardware()]
         command += ["-kernel", str(self._kernel.image), "-append", _COMMAND_LINE]
@@ -205,13 +206,13 @@ class VirtualMachine:
             stdout=subprocess.DEVNULL,
             stderr=console,
             pass_fds=[file.fileno() for file in files],
-            process_group=0,  # Ctrl-C goes to the command, not to this process
+            process_group=0,  # Ctrl-C interrupts the command, but not QEMU
         )
 
     def _failure(self, console: IO[bytes], *, is_booted: bool) -> KernelRunError:
         said = [line for line in _text(console).splitlines() if line.strip()]
-        last = said[-1].strip() if said else "nothing was written"
-        what = "gave no answer" if is_booted else "did not boot"
+        last = said[-1].strip() if said else "its console is empty"
+        what = "did not answer" if is_booted else "did not boot"
         msg = f"Linux {self._kernel.release} in a virtual machine {what}: {last}"
         return KernelRunError(msg)
 
@@ -225,7 +226,7 @@ def _hardware() -> list[str]:
 
 
 def _guest_files(kernel: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the guest's programs and modules."""
+    """Return the programs and kernel modules of the virtual machine's file system."""
     programs = {
         "bin/busybox": shutil.which("busybox") or "",
         "bin/cwndlab-testbed": str(helper_path()),
@@ -243,7 +244,7 @@ def _guest_files(kernel: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def _is_ready(process: subprocess.Popen[bytes], console: IO[bytes]) -> bool:
-    """Wait for the guest; return False if it ended or if its first run failed."""
+    """Wait until the virtual machine is ready; return False if it ended or its first run failed."""
     while "ready: " not in (text := _text(console)):
         with suppress(subprocess.TimeoutExpired):
             process.wait(timeout=0.1)
@@ -252,7 +253,7 @@ def _is_ready(process: subprocess.Popen[bytes], console: IO[bytes]) -> bool:
 
 
 def _left(disk: IO[bytes]) -> dict[str, bytes]:
-    """Return the files of the archive that the guest wrote; empty if there is no archive."""
+    """Return the files of the archive that the virtual machine wrote to its disk, if any."""
     disk.seek(0)
     files = {}
     with suppress(tarfile.TarError), tarfile.open(fileobj=disk, mode="r:") as archive:
@@ -263,12 +264,12 @@ def _left(disk: IO[bytes]) -> dict[str, bytes]:
 
 
 def _nameless(folder: Path) -> IO[bytes]:
-    """Create an unnamed file that, unlike files of `tempfile`, can be named later."""
+    """Create a file without a name, which, unlike a file of `tempfile`, can be given one later."""
     return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o600), "w+b")
 
 
 def _path(file: IO[bytes]) -> str:
-    """Return a path for an unnamed file, for a program that inherits the file."""
+    """Return a path under which a program that inherits a nameless file can open the file."""
     return f"/proc/self/fd/{file.fileno()}"
 
 
@@ -283,7 +284,7 @@ def _digest(path: Path) -> str:
 
 
 def _warm_up() -> bytes:
-    """Return the first request that the guest serves."""
+    """Return the request that the virtual machine executes once before its state is saved."""
     scenario = json.loads(_WARM_UP.read_bytes())
     return (
         json.dumps({"do": "run", "scenario": scenario, "is_held": True, "is_awake": False}).encode()

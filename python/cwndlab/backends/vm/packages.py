@@ -1,4 +1,4 @@
-"""Kernels for virtual machines: packages that are downloaded and unpacked, never installed."""
+"""Stock kernels for virtual machines, whose packages are unpacked but never installed."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _VERSION = re.compile(r"\d+(\.\d+)+")
 
 
 def kernels_folder() -> Path:
-    """Return the folder of the kernels."""
+    """Return the cache folder in which kernels are stored."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "cwndlab/kernels"
 
 
 @dataclass(frozen=True, slots=True)
 class StockKernel:
-    """A kernel, with the modules that a run needs."""
+    """A stock kernel, with the modules that a run needs."""
 
     release: str
     folder: Path
@@ -52,16 +52,16 @@ class StockKernel:
 
     @property
     def algorithms(self) -> list[str]:
-        """The kernel's congestion control algorithms, in alphabetical order."""
+        """Names of the kernel's congestion control algorithms, in alphabetical order."""
         modules = (path.name for path in self.folder.glob("tcp_*.ko"))
         names = {name.removeprefix("tcp_").removesuffix(".ko") for name in modules}
         return sorted({*names, "cubic", "reno"})
 
     def files(self) -> Mapping[str, bytes]:
-        """Return the kernel's files.
+        """Return the contents of the kernel's files, by file name.
 
         Raises:
-            KernelRunError: a file has changed since the kernel was added.
+            KernelRunError: a file is missing, or has changed since the kernel was added.
         """
         try:
             sums = json.loads((self.folder / _SUMS).read_bytes())
@@ -90,22 +90,22 @@ class StockKernel:
 
 
 def kernels() -> list[StockKernel]:
-    """Return the added kernels, oldest version first."""
+    """Return all added kernels, with the oldest release first."""
     folders = kernels_folder().glob(f"*/{_SUMS}")
     found = [StockKernel(path.parent.name, path.parent) for path in folders]
     return sorted(found, key=lambda each: _numbers(each.release))
 
 
 def find_kernel(wanted: str | None) -> StockKernel:
-    """Return the newest kernel whose release is or begins with `wanted`. If None, the newest.
+    """Return the newest added kernel, or the newest kernel whose release begins with `wanted`.
 
     Raises:
-        KernelRunError: no kernel was added.
-        UnknownNameError: no kernel has this release.
+        KernelRunError: no kernel has been added.
+        UnknownNameError: no added kernel has this release.
     """
     found = kernels()
     if not found:
-        msg = "there is no kernel for virtual machines yet; run: cwndlab kernel add 6.1"
+        msg = "no kernel for virtual machines has been added; run: cwndlab kernel add 6.1"
         raise KernelRunError(msg)
     if wanted is None:
         return found[-1]
@@ -118,10 +118,10 @@ def find_kernel(wanted: str | None) -> StockKernel:
 
 
 def add_package(package: Path) -> StockKernel:
-    """Unpack the kernel of a package into the cache.
+    """Unpack the kernel in a Debian package into the cache folder.
 
     Raises:
-        KernelRunError: the package has no kernel, or lacks a file that a run needs.
+        KernelRunError: the package contains no kernel, or lacks a file that a run needs.
     """
     release, files = "", {}
     for name, content in package_files(package):
@@ -133,7 +133,7 @@ def add_package(package: Path) -> StockKernel:
     missing = [name for name in (_KERNEL, "tun.ko", "qemu_fw_cfg.ko") if name not in files]
     if missing:
         msg = (
-            f"{package}: contains no {' and no '.join(missing)}; use a Debian package "
+            f"{package} contains no {' and no '.join(missing)}; use a Debian package "
             f"linux-image-RELEASE-amd64"
         )
         raise KernelRunError(msg)
@@ -158,7 +158,7 @@ def download(version: str) -> StockKernel:
         KernelRunError: this machine has no apt, or apt does not offer this version.
     """
     if not _VERSION.fullmatch(version):
-        msg = f"{version}: not a version such as 6.1, and not a file *.deb"
+        msg = f"{version} is not a version such as 6.1, and not a file *.deb"
         raise KernelRunError(msg)
     for tool in ("apt-cache", "apt-get"):
         if not shutil.which(tool):
@@ -183,17 +183,17 @@ def download(version: str) -> StockKernel:
         raise KernelRunError(msg)
     with tempfile.TemporaryDirectory(prefix="cwndlab-") as folder:
         name = f"linux-image-{max(real, key=_numbers)}"
-        # What is downloaded is compared with the signed index of the archive.
+        # apt compares the downloaded package with the signed index of the archive.
         _apt("apt-get", "-q", "download", name, folder=folder)
         return add_package(next(Path(folder).glob("*.deb")))
 
 
 def remove_kernel(release: str, *, is_needed: bool = True) -> None:
-    """Remove a kernel and everything that was made from it.
+    """Remove a kernel and the saved states of its virtual machines.
 
     Raises:
-        KernelRunError: no kernel was added.
-        UnknownNameError: this kernel was not added.
+        KernelRunError: no kernel has been added.
+        UnknownNameError: this kernel has not been added.
     """
     folder = kernels_folder() / release
     if is_needed:
@@ -214,7 +214,7 @@ def _numbers(release: str) -> list[int]:
 def _apt(*command: str, folder: str | None = None) -> str:
     done = subprocess.run(command, check=False, cwd=folder, capture_output=True, text=True)  # noqa: S603  apt's own
     if done.returncode:
-        said = done.stderr.strip().splitlines() or ["no reason given"]
+        said = done.stderr.strip().splitlines() or ["apt reported no reason"]
         msg = f"{' '.join(command[:2])}: {said[-1]}; or add a file: cwndlab kernel add FILE.deb"
         raise KernelRunError(msg)
     return done.stdout
