@@ -61,7 +61,7 @@ class Stack:
 
 @functools.cache
 def module() -> ModuleType:
-    """Return the compiled module.
+    """Return the compiled module `cwndlab._core`.
 
     Raises:
         CoreMissingError: the module has not been built.
@@ -74,7 +74,7 @@ def module() -> ModuleType:
 
 
 def version() -> str:
-    """Return the version of the compiled part, which equals the version of the package."""
+    """Return the version of the compiled module, which equals the version of the package."""
     return str(module().version)
 
 

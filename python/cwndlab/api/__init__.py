@@ -1,1 +1,1 @@
-"""The Python API: studies, results and plots."""
+"""The Python API, with which scripts and notebooks run studies, read results and draw plots."""

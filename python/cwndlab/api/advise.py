@@ -97,7 +97,7 @@ def advise(  # noqa: PLR0913  each has its default
     """
     links = [link] if isinstance(link, str) else list(link)
     if bool(links) == (users is not None):
-        msg = "give either links or users"
+        msg = "give either links or users, but not both"
         raise ValueError(msg)
     wanted = use_named(use)
     goal = wanted.goal.name if wanted.goal else goal

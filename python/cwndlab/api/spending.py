@@ -24,9 +24,9 @@ class Times:
     """Estimated computing times with the processor cores in use."""
 
     repetition_s: float
-    """Time of one run of each algorithm, in each class of a population."""
+    """Total time of one run of each algorithm in each class of a population."""
     draw_s: float
-    """Time of one run of each algorithm on one similar network, in each class."""
+    """Total time of one run of each algorithm on one similar network for each class."""
     coexistence_s: float
     """Total time of all runs in which an algorithm competes with CUBIC and with itself."""
 

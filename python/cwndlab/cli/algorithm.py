@@ -38,7 +38,7 @@ def algorithm_group() -> None:
 @algorithm_group.command("list")
 @format_option
 def algorithm_list(output_format: str) -> None:
-    """List all algorithms, and whether this machine's kernel supports each of them."""
+    """List all algorithms, and whether this kernel supports them."""
     states = kernel_states(list(core.algorithms()))
     known = [(e.name, list(e.aliases), e.description) for e in core.algorithms().values()]
     known += [(name, [], description) for name, description in reno_variants.DESCRIPTIONS.items()]
@@ -79,9 +79,9 @@ def algorithm_list(output_format: str) -> None:
 def algorithm_show(
     name: str, out: Path | None, link: str | None, duration: str, output_format: str
 ) -> None:
-    """Describe the algorithm NAME: its parameters, its hooks and its congestion window.
+    """Describe NAME: its parameters, hooks and congestion window.
 
-    NAME may also be a C file, such as ./my_cc.c or linux:PATH/net/ipv4/tcp_westwood.c.
+    NAME is an algorithm, or a C file such as ./my_cc.c or linux:PATH/net/ipv4/tcp_westwood.c.
     """
     page = read_page(name, link or STANDARD_LINK, duration)
     entry = page.algorithm
@@ -111,10 +111,10 @@ def algorithm_show(
     say(prose(f"  hooks: {', '.join(entry.hooks)}"))
     if page.phases:
         say(prose(f"  phases: {', '.join(page.phases)}"))
-    say(f"  sha256: {entry.source_sha256}", "", f"  its window on {page.link}:", "")
+    say(f"  sha256: {entry.source_sha256}", "", f"  congestion window on {page.link}:", "")
     say(*(f"  {line}" for line in window_chart(page)))
     if out is not None:
-        say("", f"  drawn in {out}")
+        say("", f"  plotted to {out}")
 
 
 @algorithm_group.command("new")
@@ -127,7 +127,7 @@ def algorithm_new(name: str) -> None:
     path = write_skeleton(name, Path())
     print_text(str(path))
     say(
-        f"  try it:       {command_line('cwndlab', 'algorithm', 'check', f'./{path}')}",
+        f"  to check it:  {command_line('cwndlab', 'algorithm', 'check', f'./{path}')}",
         f"  for editors:  -I{contract_folder() / 'include'}",
     )
 
@@ -136,10 +136,10 @@ def algorithm_new(name: str) -> None:
 @click.argument("name", metavar="FILE")
 @format_option
 def algorithm_check(name: str, output_format: str) -> int:
-    """Check that the algorithm in FILE compiles and behaves correctly, and explain failed checks.
+    """Check the algorithm in FILE, and explain failed checks.
 
-    FILE is a C file, such as ./my_cc.c or linux:PATH/net/ipv4/tcp_westwood.c. The exit status is 1
-    if a check fails.
+    The checks show whether the algorithm compiles and behaves correctly. FILE is a C file, such as
+    ./my_cc.c or linux:PATH/net/ipv4/tcp_westwood.c. The exit status is 1 if a check fails.
     """
     findings = []
     for finding in check_algorithm(name, Path()):

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 @click.option(
     "--results",
     type=click.Path(path_type=Path),
-    help="Folder for the results.  [default: results/compare-HASH]",
+    help="Folder in which to store the results.  [default: results/compare-HASH]",
 )
 @backend_option
 @kernel_option

@@ -51,7 +51,7 @@ def checks() -> list[Examined]:
         _folder(),
         _disk(),
         _confinement(),
-        _package("pandas", "frames for pandas: results.flows().to_pandas()"),
+        _package("pandas", "needed only for results.flows().to_pandas()"),
         *_kernel(),
         *_testbed(),
         *_machines(),
@@ -103,14 +103,14 @@ def _machines() -> list[Examined]:
 def _kernel() -> list[Examined]:
     """Check that the kernel accepts cwndlab's algorithms, by loading one of them."""
     kernel = this_kernel()
-    has = f"Linux {kernel.release} has {', '.join(kernel.own)}" if kernel.own else "no Linux"
+    has = f"Linux {kernel.release} has {', '.join(kernel.own)}" if kernel.own else "not Linux"
     loadable = sorted(kernel.modules - kernel.available)
     if loadable:
         has += f"; modules to load: {', '.join(f'tcp_{name}' for name in loadable)}"
     found = [Examined("kernel", "ok" if kernel.own else "optional", has)]
     in_the_way = obstacles()
     found += [
-        Examined("algorithms into the kernel", "optional", each.what, each.remedy)
+        Examined("loading algorithms", "optional", each.what, each.remedy)
         for each in in_the_way
     ]
     if not in_the_way:
@@ -119,14 +119,14 @@ def _kernel() -> list[Examined]:
 
 
 def _try_loading() -> Examined:
-    name = "algorithms into the kernel"
+    name = "loading algorithms"
     try:
         with KernelHelper() as helper:
             # A unique parameter value gives the algorithm a unique name.
             load(helper, "fixed", Path.cwd(), {"window_pkts": 1 + os.getpid() % _WINDOWS})
     except CwndlabError as error:
-        return Examined(name, "optional", "algorithm fixed could not be loaded", str(error))
-    return Examined(name, "ok", "algorithm fixed was loaded and unloaded")
+        return Examined(name, "optional", 'the algorithm "fixed" could not be loaded', str(error))
+    return Examined(name, "ok", 'the algorithm "fixed" was loaded and unloaded as a test')
 
 
 def _folder() -> Examined:

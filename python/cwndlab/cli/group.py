@@ -58,7 +58,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandEntry]] = {
         "report": CommandEntry(
             "cwndlab.cli.studies",
             "report_command",
-            "Write the report on RESULTS and print its path.",
+            "Write the report on RESULTS and print the report's path.",
         ),
         "pack": CommandEntry(
             "cwndlab.cli.packing",

@@ -34,7 +34,7 @@ def _list(output_format: str) -> None:
 @kernel_group.command("add")
 @click.argument("version", metavar="VERSION|FILE.deb")
 def _add(version: str) -> None:
-    """Add a kernel: a release to download with apt, such as 6.1, or a Debian package file."""
+    """Add a Linux release from apt, such as 6.1, or from a package file."""
     is_file = version.endswith(".deb")
     if not is_file:
         click.echo(f"downloading Linux {version}, about 70 to 110 MB", err=True)
@@ -45,7 +45,7 @@ def _add(version: str) -> None:
 @kernel_group.command("remove")
 @click.argument("release")
 def _remove(release: str) -> None:
-    """Remove a kernel, and the snapshot from which its virtual machine starts quickly."""
+    """Remove a kernel, and the saved state of its virtual machine."""
     kernel = find_kernel(release)
     remove_kernel(kernel.release)
     click.echo(f"removed Linux {kernel.release}")

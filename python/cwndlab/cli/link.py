@@ -67,7 +67,7 @@ def link_list(output_format: str) -> None:
 )
 @format_option
 def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration: str) -> None:
-    """Show all properties of LINK, including the default values of keys that it omits.
+    """Show all properties of LINK, including default values.
 
     LINK is a preset, trace:FILE, a TOML file, or "KEY=VALUE,KEY=VALUE".
     """

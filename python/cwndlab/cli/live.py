@@ -69,7 +69,12 @@ def preflight_command(
     is_flag=True,
     help="Show which runs are finished and which are missing, without measuring.",
 )
-@click.option("--quick", "is_quick", is_flag=True, help="Use the short version of the study.")
+@click.option(
+    "--quick",
+    "is_quick",
+    is_flag=True,
+    help="Run the short version that the study's [quick] table defines.",
+)
 @results_option
 @trust_option
 def live_command(

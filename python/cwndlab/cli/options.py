@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 results_option = click.option(
     "--results",
     type=click.Path(path_type=Path),
-    help="Folder for the results.  [default: results/ID]",
+    help="Folder in which to store the results.  [default: results/ID]",
 )
 jobs_option = click.option(
     "--jobs",

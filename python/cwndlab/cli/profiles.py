@@ -39,7 +39,7 @@ def stack_list(output_format: str) -> None:
 @click.argument("name")
 @format_option
 def stack_show(name: str, output_format: str) -> None:
-    """Show the file of the stack profile NAME, with the source of each value."""
+    """Show the stack profile NAME, with the source of each value."""
     entry = core.stack(name)
     if output_format == "json":
         print_text(json.dumps(entry.values, indent=2, ensure_ascii=False))
@@ -66,7 +66,7 @@ def host_list(output_format: str) -> None:
 @click.argument("name")
 @format_option
 def host_show(name: str, output_format: str) -> None:
-    """Show the file of the host preset NAME, with the source of each value."""
+    """Show the host preset NAME, with the source of each value."""
     host = load_host(name).host
     if output_format == "table":
         print_text(hosts()[name].read_text(encoding="utf-8").rstrip())

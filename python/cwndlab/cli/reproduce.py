@@ -46,7 +46,7 @@ EVERY_PAPER = "all"
     "--quick",
     "is_quick",
     is_flag=True,
-    help="Use the short version of the study, and write the report without figure files.",
+    help="Run the short version of the study, and write the report without figure files.",
 )
 def reproduce_command(  # noqa: PLR0913  one argument per option
     study_id: str,

@@ -125,7 +125,7 @@ def _become(
     os.lseek(descriptor, 0, os.SEEK_SET)
     os.set_inheritable(descriptor, True)  # noqa: FBT003  its only argument
     if sys.stdin.isatty() and sys.stdout.isatty():
-        say(f"behind {link}; type exit to leave; run cwndlab shell --watch to see the traffic")
+        say(f"link: {link}; type exit to leave; run cwndlab shell --watch to see the traffic")
     sys.stdout.flush()
     arguments = [helper.name, "shell", str(descriptor), *command]
     os.execv(helper, arguments)  # noqa: S606  our own program, and the user's

@@ -59,7 +59,12 @@ if TYPE_CHECKING:
 @live_options
 @pcap_option
 @trust_option
-@click.option("--quick", "is_quick", is_flag=True, help="Use the short version of the study.")
+@click.option(
+    "--quick",
+    "is_quick",
+    is_flag=True,
+    help="Run the short version that the study's [quick] table defines.",
+)
 @click.option(
     "--dry-run", "is_dry", is_flag=True, help="List the runs and their cost without running them."
 )
@@ -145,11 +150,11 @@ def measure(study: Study, folder: Path, live: LiveOptions) -> None:
 )
 @click.option("--open", "is_opened", is_flag=True, help="Open the report in a browser.")
 def report_command(results: Path, out: Path | None, *, is_opened: bool) -> None:
-    """Write the report on RESULTS and print its path."""
+    """Write the report on RESULTS and print the report's path."""
     page = reported(open_results(results), out)
     click.echo(page)
     if is_opened and click.launch(page.resolve().as_uri()):
-        click.echo("no browser was found to open the report", err=True)
+        click.echo("the report could not be opened, because no browser was found", err=True)
 
 
 def result_options(results: Path | None, *, is_quick: bool) -> list[str]:

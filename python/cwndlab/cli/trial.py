@@ -233,7 +233,7 @@ def run_command(  # noqa: PLR0913  one argument per option
 )
 @format_option
 def verdict_command(trial: Path, ledger: Path | None, output_format: str) -> None:
-    """Judge whether TRIAL confirms its prediction, and add the verdict to the ledger.
+    """Judge the prediction of TRIAL; add the verdict to the ledger.
 
     The ledger is a file that lists tested predictions. The verdict is added once all periods have
     been measured.
@@ -261,7 +261,7 @@ def verdict_command(trial: Path, ledger: Path | None, output_format: str) -> Non
 
 @trial_command.command("restore")
 def restore_command() -> None:
-    """Restore the algorithm setting that a killed trial could not restore."""
+    """Restore the setting that a killed trial could not restore."""
     from cwndlab.measure.trial.way_back import restore_left  # noqa: PLC0415  Linux only
 
     restored = restore_left()
@@ -314,7 +314,7 @@ def verdict_lines(entry: LedgerEntry, left: int) -> list[str]:
     if entry.harm:
         return [f"Refuted: {claim.challenger} did harm ({entry.harm}).", measured]
     if left:
-        return [f"Not judged yet: {plural(left, 'period')} are missing.", measured]
+        return [f"Not judged yet; missing: {plural(left, 'period')}.", measured]
     words = {
         Verdict.CONFIRMED: f"Confirmed: {claim.challenger} is better here.",
         Verdict.REFUTED: f"Refuted: {claim.challenger} is not better by 3 % or more here.",

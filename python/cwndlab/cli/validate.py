@@ -53,7 +53,12 @@ _NO_CALLS = "algorithm calls in a virtual machine's kernel are not compared with
     help="Number of runs in parallel on the kernel, each in separate network namespaces.",
 )
 @trust_option
-@click.option("--quick", "is_quick", is_flag=True, help="Use the short version of the study.")
+@click.option(
+    "--quick",
+    "is_quick",
+    is_flag=True,
+    help="Run the short version that the study's [quick] table defines.",
+)
 @format_option
 def validate_command(  # noqa: PLR0913, PLR0917  one argument per option
     study: Path | None,

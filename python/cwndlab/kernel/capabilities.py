@@ -80,7 +80,7 @@ def obstacles() -> list[Obstacle]:
         remedy = "run a kernel built with CONFIG_DEBUG_INFO_BTF, such as a distribution's kernel"
         found.append(Obstacle(f"this kernel has no {_TYPES}", remedy))
     if helper_path() is None:
-        found.append(Obstacle("the helper was not built", HELPER_REMEDY))
+        found.append(Obstacle("cwndlab's helper program has not been built", HELPER_REMEDY))
     try:
         clang()
     except AlgorithmError:

@@ -137,7 +137,7 @@ class _Campaign:
         """Return a clause that states how many runs are stored."""
         is_done = self._writer.is_done()
         verb = "is" if is_done.size == 1 else "are"
-        return f"{is_done.sum():,} of {plural(is_done.size, 'run')} {verb} safe"
+        return f"{is_done.sum():,} of {plural(is_done.size, 'run')} {verb} stored"
 
     def compute(self, missing: Iterable[int], executor: Executor, reporter: Reporter) -> None:
         for done in executor.batches(tasks(self._begun(missing))):

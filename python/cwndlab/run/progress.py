@@ -70,7 +70,7 @@ class EachRun:
     def advance(self, what: str, runs: int = 1) -> None:
         """Print the number of finished runs, and `what`."""
         self._done += runs
-        self._say(f"{self._done:,} of {self._total:,} runs are safe  {what}")
+        self._say(f"{self._done:,} of {self._total:,} runs are stored  {what}")
 
     def note(self, text: str) -> None:
         """Print a message."""
@@ -132,7 +132,7 @@ class Lines:
         self._began_s = self._said_s = time.monotonic()
 
     def __enter__(self) -> Self:
-        """Do nothing yet: most studies finish before the first line is due."""
+        """Print nothing yet, because most studies finish before the first line is due."""
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -123,7 +123,7 @@ def test_own_algorithms_run_there_and_their_crashes_stay_there(
     study = Study(
         link=LINK, algorithm=["reno", str(good), str(bad)], duration="2 s", repetitions=1, id="s"
     )
-    with pytest.raises(RunsFailedError, match=r"1 of 3 runs failed, 2 of 3 runs are safe"):
+    with pytest.raises(RunsFailedError, match=r"1 of 3 runs failed, 2 of 3 runs are stored"):
         study.run(tmp_path / "there", executor=cluster)
     again = Study(link=LINK, algorithm=["reno"], duration="2 s", repetitions=2, id="t")
     assert again.run(tmp_path / "more", executor=cluster).is_complete

@@ -145,7 +145,7 @@ def test_a_killed_server_is_waited_for_and_the_failure_stays_on_record(tmp_path:
 
 
 def test_patience_ends_and_what_was_measured_is_safe(tmp_path: Path) -> None:
-    with pytest.raises(CampaignEndedError, match="0 of 4 runs are safe"):
+    with pytest.raises(CampaignEndedError, match="0 of 4 runs are stored"):
         measured(written(tmp_path), tmp_path / "r", Address(HOST, 9, TOKEN), patience_s=0.5)
 
 

@@ -296,7 +296,7 @@ def test_failed_runs_end_with_status_1_after_the_results_of_the_others(
     assert status == 1
     assert "My study: 16 runs" in out
     assert err == (
-        "8 of 24 runs failed, 16 of 24 runs are safe; results/mine/failed contains the reasons; "
+        "8 of 24 runs failed, 16 of 24 runs are stored; results/mine/failed contains the reasons; "
         "the first failure: the window of flow 0 became 0\n"
     )
 
@@ -462,7 +462,8 @@ def test_ctrl_c_says_what_is_safe_and_ends_with_status_130(tmp_path: Path) -> No
     _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     safe = len(finished(folder))
-    assert err == f"stopped; {safe} of 400 runs are safe; run `cwndlab run mine.toml` to continue\n"
+    again = "run `cwndlab run mine.toml` to continue"
+    assert err == f"stopped; {safe} of 400 runs are stored; {again}\n"
 
 
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:

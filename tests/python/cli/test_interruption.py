@@ -166,7 +166,7 @@ for _ in range(2):
         time.sleep(1)
         began_s = time.monotonic()
         process.send_signal(signal.SIGINT)
-        assert process.stderr.readline().startswith("stopped; 0 of 1 run is safe")
+        assert process.stderr.readline().startswith("stopped; 0 of 1 run is stored")
         assert time.monotonic() - began_s < limit_s()
     with process.stderr:
         assert process.wait(60) == 0

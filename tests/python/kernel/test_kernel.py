@@ -216,7 +216,7 @@ def test_root_is_who_may_load(
 
 def test_the_doctor_says_what_is_in_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "obstacles", lambda: [Obstacle("clang is missing", "sudo apt")])
-    rows = [check for check in doctor.checks() if check.name.startswith("algorithms into")]
+    rows = [check for check in doctor.checks() if check.name.startswith("loading algorithms")]
     assert [(row.state, row.found, row.remedy) for row in rows] == [
         ("optional", "clang is missing", "sudo apt")
     ]
@@ -231,8 +231,9 @@ def test_unloading_needs_root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 
 @needs_kernel
 def test_the_doctor_loads_one_to_see() -> None:
-    row = next(check for check in doctor.checks() if check.name.startswith("algorithms into"))
-    assert (row.state, row.found) == ("ok", "algorithm fixed was loaded and unloaded")
+    row = next(check for check in doctor.checks() if check.name.startswith("loading algorithms"))
+    found = 'the algorithm "fixed" was loaded and unloaded as a test'
+    assert (row.state, row.found) == ("ok", found)
 
 
 @needs_kernel

@@ -96,7 +96,7 @@ def test_a_run_that_fails_is_recorded_and_the_others_go_on(tmp_path: Path) -> No
         run(study(algorithm=["reno", "fails"]), folder)
     assert caught.value.exit_status == 1
     assert str(caught.value) == (
-        f"3 of 6 runs failed, 3 of 6 runs are safe; {folder / 'failed'} contains the reasons; "
+        f"3 of 6 runs failed, 3 of 6 runs are stored; {folder / 'failed'} contains the reasons; "
         "the first failure: the window of flow 0 became 0"
     )
     results = open_results(folder)
@@ -115,7 +115,7 @@ def failing(*_: object, **__: object) -> None:
 def test_failed_runs_are_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real_run = core.module().run
     monkeypatch.setattr(core.module(), "run", failing)
-    with pytest.raises(RunsFailedError, match=r"6 of 6 runs failed, 0 of 6 runs are safe"):
+    with pytest.raises(RunsFailedError, match=r"6 of 6 runs failed, 0 of 6 runs are stored"):
         run(study(), tmp_path / "s")
     monkeypatch.setattr(core.module(), "run", real_run)
     assert run(study(), tmp_path / "s").is_complete
@@ -137,7 +137,7 @@ def test_an_interruption_says_what_is_safe_and_how_to_go_on(
         run_study(
             study(), tmp_path / "s", jobs=1, report=lambda *_: Impatient(), again="`cwndlab run x`"
         )
-    assert str(caught.value) == "stopped; 1 of 6 runs are safe; run `cwndlab run x` to continue"
+    assert str(caught.value) == "stopped; 1 of 6 runs are stored; run `cwndlab run x` to continue"
     assert open_results(tmp_path / "s").runs().height == 1
     assert caught.value.exit_status == 130
     ran: list[str] = []

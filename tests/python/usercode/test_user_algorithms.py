@@ -100,7 +100,7 @@ def test_mistakes_fail_their_own_runs_only(
     names = ",".join(f"./{mistake.name}.c" for mistake in mistakes)
     _, err = compared(tmp_path, f"reno,{names},./mine.c", "--jobs", "2", status=1)
     total = len(mistakes) + 2
-    assert f"{len(mistakes)} of {total} runs failed, 2 of {total} runs are safe" in err
+    assert f"{len(mistakes)} of {total} runs failed, 2 of {total} runs are stored" in err
     assert cw.open_results(tmp_path / "r").runs()["algorithm"].to_list() == ["reno", "mine"]
     told = failures(tmp_path)
     for mistake in mistakes:

@@ -86,7 +86,7 @@ def up_loss(bench: Bench) -> Iterator[CaseCheck]:
     yield follows("Down follows Up", run.next_phase(up), DOWN, CRUISE)
     after = run.stay(UP, after=up.end_s)
     window = run.column("cwnd_pkts", after.begin_s, after.end_s)
-    wanted = "smallest window in the next Up (no bound was set), in BDP"
+    wanted = "smallest window in the next Up, without an inflight bound, in BDP"
     yield within(wanted, float(window.min()) / bdp_pkts(), 1.0, 3)
 
 

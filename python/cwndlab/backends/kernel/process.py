@@ -34,7 +34,7 @@ def obstacles_to_runs() -> list[tuple[str, str]]:
         return [("this machine does not run Linux", "use the simulator")]
     found = []
     if helper_path() is None:
-        found.append(("the helper was not built", REMEDY))
+        found.append(("cwndlab's helper program has not been built", REMEDY))
     if not os.path.exists("/dev/net/tun"):  # noqa: PTH110  a device
         found.append(("/dev/net/tun does not exist", "sudo modprobe tun"))
     if os.geteuid() != 0:

@@ -51,7 +51,7 @@ def obstacles_to_machines() -> list[tuple[str, str]]:
         return [("this machine does not run Linux", "use the simulator")]
     found = []
     if (helper := helper_path()) is None:
-        found.append(("the helper was not built", REMEDY))
+        found.append(("cwndlab's helper program has not been built", REMEDY))
     elif not _is_static(helper):
         found.append((f"{helper} needs shared libraries, which a virtual machine lacks", REMEDY))
     for tool, package in _TOOLS.items():
