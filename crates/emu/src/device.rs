@@ -1,7 +1,9 @@
-//! Network devices of this thread's namespace, by the calls of `netdevice(7)`.
+//! Network devices of this thread's namespace, by the calls of netdevice(7) and rtnetlink(7).
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use crate::netlink::{self, attribute};
 
 /// Brings a device of this thread's namespace up.
 pub(crate) fn bring_up(name: &str) -> io::Result<()> {
@@ -12,6 +14,17 @@ pub(crate) fn bring_up(name: &str) -> io::Result<()> {
     let flags = unsafe { request.ifr_ifru.ifru_flags };
     request.ifr_ifru.ifru_flags = flags | libc::IFF_UP as i16;
     control_device(&control, libc::SIOCSIFFLAGS, &mut request)
+}
+
+/// Sets how many packets wait for a device at most. By rtnetlink, as `SIOCSIFTXQLEN` asks for rights
+/// over the whole machine.
+pub(crate) fn set_queue_length(name: &str, packets: u32) -> io::Result<()> {
+    // `struct ifinfomsg`: family, type, number, flags, and which of these change.
+    let mut body = vec![0; 4];
+    body.extend(netlink::index_of(name)?.to_ne_bytes());
+    body.extend([0; 8]);
+    attribute(&mut body, libc::IFLA_TXQLEN, &packets.to_ne_bytes());
+    netlink::ask(libc::RTM_NEWLINK, 0, &body)
 }
 
 /// A socket through which devices are read and configured.

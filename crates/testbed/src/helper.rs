@@ -6,7 +6,7 @@ use std::process;
 use std::sync::mpsc;
 use std::thread;
 
-use cwndlab_emu::StudyLock;
+use cwndlab_emu::{Obstacle, Right, StudyLock, what_is_missing};
 
 use crate::protocol::{Answer, Ran, Request};
 use crate::run::{Turn, run};
@@ -17,6 +17,8 @@ use crate::traces::read_traces;
 /// # Errors
 /// If standard output cannot be written.
 pub fn serve() -> io::Result<()> {
+    // Without the right, the first run says what is missing.
+    let _ = Right::acquire();
     let (sender, lines) = mpsc::channel();
     thread::spawn(move || {
         for line in io::stdin().lock().lines().map_while(Result::ok) {
@@ -36,6 +38,20 @@ pub fn serve() -> io::Result<()> {
         tell(&answered)?;
     }
     Ok(())
+}
+
+/// Says whether runs are possible: status 0, or 1 with what is missing and a remedy on standard
+/// output, a line each.
+///
+/// # Errors
+/// None that is known.
+pub fn main_of_check() -> Result<u8, String> {
+    let _ = Right::acquire();
+    let missing = what_is_missing();
+    if let Some(Obstacle { what, remedy }) = &missing {
+        println!("{what}\n{remedy}");
+    }
+    Ok(u8::from(missing.is_some()))
 }
 
 fn answer(request: Request, held: &mut Option<StudyLock>) -> Answer {

@@ -35,7 +35,7 @@ mod watch;
 mod with_parent;
 
 pub use error::RunError;
-pub use helper::serve;
+pub use helper::{main_of_check, serve};
 pub use run::{KernelOutput, Turn, run};
 pub use shell::{ShellSetup, main_of_shell, shell, status_code};
 pub use with_parent::main_of_program;

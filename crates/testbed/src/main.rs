@@ -1,6 +1,7 @@
 //! The helper process `cwndlab-testbed`: requests on standard input, answers on standard output; or
 //! `cwndlab-testbed shell DESCRIPTOR PROGRAM...`, a program behind a link; or `cwndlab-testbed
-//! with-parent NUMBER PROGRAM...`, a program that ends with its parent.
+//! with-parent NUMBER PROGRAM...`, a program that ends with its parent; or `cwndlab-testbed check`,
+//! which exits with status 1 and the reason if this user cannot run studies on this kernel.
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
@@ -8,8 +9,9 @@ fn main() -> std::process::ExitCode {
 
     let arguments: Vec<std::ffi::OsString> = std::env::args_os().skip(1).collect();
     let ended = match arguments.split_first() {
-        Some((word, rest)) if word == "shell" => cwndlab_testbed::main_of_shell(rest),
         Some((word, rest)) if word == "with-parent" => cwndlab_testbed::main_of_program(rest),
+        Some((word, rest)) if word == "shell" => cwndlab_testbed::main_of_shell(rest),
+        Some((word, [])) if word == "check" => cwndlab_testbed::main_of_check(),
         _ => cwndlab_testbed::serve().map(|()| 0).map_err(|error| error.to_string()),
     };
     match ended {

@@ -11,19 +11,27 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::thread;
 
+use cwndlab_emu::{Namespace, Right};
+
 const VARIABLES: [&str; 4] = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"];
 const PREFIX: &str = "http://100.64.";
 /// Longer than what any program asks for.
 const LONGEST_HEAD_BYTES: u64 = 64 * 1024;
 
-/// Opens a proxy at `address` unless there is one further out. Answers what programs have to find
-/// in their environment.
-pub(crate) fn offer(address: Ipv4Addr) -> io::Result<Vec<(&'static str, String)>> {
+/// Opens a proxy at `address` of the namespace `outside`, from where it connects in this thread's
+/// namespace; none if there is one further out that the program reaches. Answers what programs have
+/// to find in their environment.
+pub(crate) fn offer(
+    outside: &Namespace,
+    address: Ipv4Addr,
+    right: Right,
+) -> io::Result<Vec<(&'static str, String)>> {
     let before = VARIABLES.iter().find_map(|name| variable(name));
-    if before.as_deref().is_some_and(|proxy| proxy.starts_with(PREFIX)) {
+    let is_inner = before.as_deref().is_some_and(|proxy| proxy.starts_with(PREFIX));
+    if is_inner && right == Right::Machine {
         return Ok(Vec::new());
     }
-    let listener = TcpListener::bind((address, 0))?;
+    let listener = outside.run(|| TcpListener::bind((address, 0)))?;
     let place = format!("{PREFIX}{}", after_prefix(address, listener.local_addr()?.port()));
     let upstream = before.as_deref().and_then(host_and_port);
     thread::spawn(move || {

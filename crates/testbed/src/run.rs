@@ -63,7 +63,7 @@ pub fn run(
     scenario.check()?;
     refuse_impossible(scenario)?;
     if let Some(reason) = what_is_missing() {
-        return Err(RunError::Missing(reason));
+        return Err(RunError::Missing(reason.to_string()));
     }
     let link = AnyLink::<Frame>::shared(&scenario.path, traces, scenario.seed)?;
     let _lock = match turn {

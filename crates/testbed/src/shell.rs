@@ -9,6 +9,10 @@
 //! inner program crosses both links, and whatever listens at the outermost end is reached from
 //! every level by the same address. Beyond that, HTTP leads (see [`crate::proxy`]); nothing of this
 //! machine's own routing, forwarding or congestion control is changed.
+//!
+//! Without root, this machine's namespace cannot be given a device. The outer end of the link is then
+//! a new namespace as well, in which nothing listens but the proxy, and this machine's network is
+//! reached through the proxy only.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -21,7 +25,7 @@ use std::process::{Command, ExitStatus};
 use std::thread;
 
 use cwndlab_emu::{
-    Clock, Emulator, Frame, Namespace, Report, Route, Stop, Tun, TunConfig, what_is_missing,
+    Clock, Emulator, Frame, Namespace, Report, Right, Route, Stop, Tun, TunConfig, what_is_missing,
 };
 use cwndlab_link::{AnyLink, PathConfig};
 use cwndlab_units::Time;
@@ -66,9 +70,13 @@ const DEEPEST: u8 = 100;
 ///
 /// # Errors
 /// If the link cannot be made, or the machine does not let us, or there is no such program.
-pub fn shell(setup: &ShellSetup, command: &[OsString]) -> Result<(ExitStatus, Report), RunError> {
+pub fn shell(
+    setup: &ShellSetup,
+    command: &[OsString],
+    right: Right,
+) -> Result<(ExitStatus, Report), RunError> {
     if let Some(reason) = what_is_missing() {
-        return Err(RunError::Missing(reason));
+        return Err(RunError::Missing(reason.to_string()));
     }
     let traces = read_traces(&setup.path, &setup.traces).map_err(RunError::Missing)?;
     let link = AnyLink::<Frame>::shared(&setup.path, &traces, setup.seed)?;
@@ -77,11 +85,14 @@ pub fn shell(setup: &ShellSetup, command: &[OsString]) -> Result<(ExitStatus, Re
             .map_err(|error| RunError::Missing(format!("{}: {error}", path.display())))
     });
     let file = file.transpose()?;
-    let outside = Namespace::current()?;
     let inside = Namespace::new()?;
+    let (outside, place) = match right {
+        Right::Machine => (Namespace::current()?, Place::find()?),
+        Right::OwnNamespaces => (Namespace::new()?, Place::FIRST),
+    };
     // What is behind a further link is reached through here. Concerns the new namespace alone.
     inside.run(|| fs::write("/proc/sys/net/ipv4/ip_forward", "1"))?;
-    let place = Place::find()?;
+    permit_ping(&inside)?;
     let algorithm = setup.algorithm.as_deref();
     let (outer, place) = place.take(&outside, algorithm)?;
     let inner = Tun::new(
@@ -94,7 +105,7 @@ pub fn shell(setup: &ShellSetup, command: &[OsString]) -> Result<(ExitStatus, Re
     )?;
     let (clock, stop, status) = (Clock::start(), Stop::new(), Status::default());
     live::publish(status.clone())?;
-    let environment = proxy::offer(place.outer())?;
+    let environment = proxy::offer(&outside, place.outer(), right)?;
     let capture = file.map(|file| GrowingCapture::begin(file, clock.origin_of_day_nanos()));
     let emulator = Emulator::new(link, vec![outer, inner], LiveTap::new(status, capture));
     let emulating = thread::spawn({
@@ -114,6 +125,14 @@ pub fn shell(setup: &ShellSetup, command: &[OsString]) -> Result<(ExitStatus, Re
     Ok((ended, report))
 }
 
+/// Lets the user's own group send echo requests, for which ping(8) otherwise needs a capability.
+fn permit_ping(inside: &Namespace) -> io::Result<()> {
+    // SAFETY: takes no pointer.
+    let group = unsafe { libc::getegid() };
+    let groups = format!("{group} {group}");
+    inside.run(|| fs::write("/proc/sys/net/ipv4/ping_group_range", groups))
+}
+
 fn prepared(command: &[OsString], place: &Place) -> Command {
     let mut prepared = Command::new(&command[0]);
     prepared.args(&command[1..]);
@@ -130,12 +149,14 @@ struct Place {
 }
 
 impl Place {
+    const FIRST: Self = Self { network: 0, level: 1 };
+
     /// The first network if this namespace is not behind a link, else the next level of its own.
     fn find() -> io::Result<Self> {
         let Some([_, _, network, number]) =
             cwndlab_emu::address_of(INNER_DEVICE)?.map(|address| address.octets())
         else {
-            return Ok(Self { network: 0, level: 1 });
+            return Ok(Self::FIRST);
         };
         let level = number.wrapping_sub(INWARD) + 1;
         if level > DEEPEST {
@@ -210,10 +231,12 @@ pub fn main_of_shell(arguments: &[OsString]) -> Result<u8, String> {
     if command.is_empty() {
         return Err("the shell needs a program to run; none was given".to_owned());
     }
+    // Without the right, the shell says what is missing.
+    let right = Right::acquire().unwrap_or(Right::Machine);
     let file = PathBuf::from("/proc/self/fd").join(descriptor);
     let text = fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
     let setup: ShellSetup = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
-    let (status, report) = shell(&setup, command).map_err(|error| error.to_string())?;
+    let (status, report) = shell(&setup, command, right).map_err(|error| error.to_string())?;
     if let Some(reason) = report.invalid {
         eprintln!("cwndlab: this machine was too slow to emulate the link in real time: {reason}");
     }

@@ -29,9 +29,8 @@ class Study(StudyDefinition):
 
         Args:
             results: the results folder. If None, `results/ID`.
-            backend: `sim` for the simulator; `kernel` for this machine's kernel in real time, which
-                needs root; or a `cwndlab.backends.live.RealNetwork` for a network between this
-                machine and a server.
+            backend: `sim` for the simulator; `kernel` for this machine's kernel in real time; or a
+                `cwndlab.backends.live.RealNetwork` for a network between this machine and a server.
             jobs: number of parallel runs. If None, one per core.
             executor: address of a Dask cluster that simulates instead of this machine,
                 `dask://HOST:PORT`.

@@ -36,16 +36,16 @@ backend_option = click.option(
     type=click.Choice([name for name in BACKENDS if name != "live"]),
     default="sim",
     show_default=True,
-    help="Run in the simulator, on this machine's kernel in real time (needs root), or on stock "
-    "Linux in a virtual machine.",
+    help="Run in the simulator, on this machine's kernel in real time, or on stock Linux in a "
+    "virtual machine.",
 )
 any_backend_option = click.option(
     "--backend",
     type=click.Choice(BACKENDS),
     default="sim",
     show_default=True,
-    help="Run in the simulator, on this machine's kernel in real time (needs root), on stock Linux "
-    "in a virtual machine, or over a real network (needs --server).",
+    help="Run in the simulator, on this machine's kernel in real time, on stock Linux in a virtual "
+    "machine, or over a real network (needs --server).",
 )
 kernel_option = click.option(
     "--kernel",

@@ -87,8 +87,9 @@ def shell_command(  # noqa: PLR0913, PLR0917  one argument per option
       cwndlab shell --link "rate=2 Mbit/s,delay=300 ms" --algorithm bbr
       cwndlab shell --watch        in another terminal: rate, delay and queue
 
-    This command needs root. COMMAND reaches this machine at the address in $CWNDLAB_HOST, and all
-    other hosts through the HTTP proxy that COMMAND's environment variables name.
+    COMMAND reaches this machine at the address in $CWNDLAB_HOST, and all other hosts through the
+    HTTP proxy that COMMAND's environment variables name. Without root, COMMAND reaches this
+    machine through the proxy as well.
     """  # noqa: D301  \b marks lines that click must not rewrap
     if is_watching:
         _watch()

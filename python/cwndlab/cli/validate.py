@@ -32,8 +32,7 @@ _NO_CALLS = "algorithm calls in a virtual machine's kernel are not compared with
     type=click.Choice(["kernel", "vm"]),
     default="kernel",
     show_default=True,
-    help="Run on this machine's kernel in real time (needs root), or on stock Linux in a virtual "
-    "machine.",
+    help="Run on this machine's kernel in real time, or on stock Linux in a virtual machine.",
 )
 @kernel_option
 @jobs_option
@@ -76,8 +75,7 @@ def validate_command(  # noqa: PLR0913, PLR0917  one argument per option
     """Compare the simulator with a Linux kernel.
 
     Run each combination of settings in STUDY in both, and report where simulator and kernel agree.
-    Without STUDY, run six algorithms on three links, which takes 50 minutes on the kernel. Runs on
-    this machine's kernel need root.
+    Without STUDY, run six algorithms on three links, which takes 50 minutes on the kernel.
     """
     loaded = load_study(study or OWN_STUDY, is_trusting=is_trusting, is_quick=is_quick)
     if traces:

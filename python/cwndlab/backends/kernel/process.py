@@ -32,14 +32,21 @@ def obstacles_to_runs() -> list[tuple[str, str]]:
     """Return all reasons why runs on this kernel are not possible, each with a remedy."""
     if sys.platform != "linux":
         return [("this machine does not run Linux", "use the simulator")]
-    found = []
-    if helper_path() is None:
-        found.append(("cwndlab's helper program has not been built", REMEDY))
-    if not os.path.exists("/dev/net/tun"):  # noqa: PTH110  a device
-        found.append(("/dev/net/tun does not exist", "sudo modprobe tun"))
-    if os.geteuid() != 0:
-        found.append(("only root can create namespaces and devices", "sudo cwndlab ..."))
-    return found
+    path = helper_path()
+    if path is None:
+        return [("cwndlab's helper program has not been built", REMEDY)]
+    checked = subprocess.run(  # noqa: S603  our own program
+        [str(path), "check"],
+        check=False,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    if checked.returncode == 0:
+        return []
+    what, _, remedy = checked.stdout.strip().partition("\n")
+    what = what or f"cwndlab's helper program exited with status {checked.returncode}"
+    return [(what, remedy or REMEDY)]
 
 
 def require_runs() -> None:
