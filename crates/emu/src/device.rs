@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use crate::netlink::{self, attribute};
+use crate::system_call::checked;
 
 /// Brings a device of this thread's namespace up.
 pub(crate) fn bring_up(name: &str) -> io::Result<()> {
@@ -59,9 +60,4 @@ pub(crate) fn control_device(
     let status =
         unsafe { libc::ioctl(descriptor.as_raw_fd(), operation, std::ptr::from_mut(request)) };
     checked(status).map(|_| ())
-}
-
-/// A system call's answer, or its error.
-pub(crate) fn checked(status: libc::c_int) -> io::Result<libc::c_int> {
-    if status < 0 { Err(io::Error::last_os_error()) } else { Ok(status) }
 }

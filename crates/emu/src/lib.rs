@@ -31,6 +31,7 @@ mod netlink;
 mod privilege;
 mod realtime;
 mod route;
+mod system_call;
 mod tun;
 
 pub use clock::Clock;

@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-use crate::device::checked;
+use crate::system_call::checked;
 
 /// Of `struct nlmsghdr`.
 const HEADER_BYTES: usize = 16;

@@ -5,9 +5,10 @@ use std::io::{self, IoSlice};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-use crate::device::{bring_up, checked, control_device, control_socket, request, set_queue_length};
+use crate::device::{bring_up, control_device, control_socket, request, set_queue_length};
 use crate::frame::{Frame, MTU_BYTES};
 use crate::route;
+use crate::system_call::checked;
 use crate::{Namespace, Route};
 
 /// How many frames a TUN keeps for the emulator: a large window that is sent at once. The default

@@ -177,9 +177,7 @@ def spread_of(trial: Path) -> float:
     """
     change = _change(read_prediction(trial / FILE), PeriodLog(trial / trial_periods.FILE).read())
     if change is None:
-        msg = (
-            f"{trial} contains fewer than two measured blocks, but a standard deviation needs two"
-        )
+        msg = f"{trial} contains fewer than two measured blocks, but a standard deviation needs two"
         raise ResultsError(msg)
     return change.cautious_spread
 

@@ -110,8 +110,7 @@ def _kernel() -> list[Examined]:
     found = [Examined("kernel", "ok" if kernel.own else "optional", has)]
     in_the_way = obstacles()
     found += [
-        Examined("loading algorithms", "optional", each.what, each.remedy)
-        for each in in_the_way
+        Examined("loading algorithms", "optional", each.what, each.remedy) for each in in_the_way
     ]
     if not in_the_way:
         found.append(_try_loading())

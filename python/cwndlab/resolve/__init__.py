@@ -153,7 +153,7 @@ def _check_devices_on_wire(flows: tuple[si.ScenarioFlow, ...]) -> None:
                 raise FieldError(
                     (place,),
                     "a network device on a wire needs a rate; only cells and Wi-Fi channels tell a "
-                        "device without a rate when to transmit",
+                    "device without a rate when to transmit",
                 )
 
 

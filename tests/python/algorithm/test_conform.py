@@ -99,5 +99,5 @@ def test_an_algorithm_without_these_phases_is_refused(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(AlgorithmError, match=r"mine\.c does not report all phases .* startup, "):
         list(run_cases("./mine.c"))
-    with pytest.raises(AlgorithmError, match="test case 23 does not exist; .* from 1 to 22"):
+    with pytest.raises(AlgorithmError, match=r"test case 23 does not exist; .* from 1 to 22"):
         list(run_cases("bbr3", [23]))

@@ -59,12 +59,13 @@ def test_a_shell_without_root_reaches_this_machine_through_the_proxy() -> None:
 
 
 def test_without_user_namespaces_the_remedy_is_named(tmp_path: Path) -> None:
-    # As in a container that permits no user namespace: the child of a namespace that may have none.
-    script = "echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --bounding-set=-all " + (
-        f"--inh-caps=-all {process.helper_path()} check"
+    # As in a container that permits no user namespaces: a namespace that may have no child.
+    script = (
+        "echo 0 > /proc/sys/user/max_user_namespaces && "
+        f"exec setpriv --bounding-set=-all --inh-caps=-all {process.helper_path()} check"
     )
     ended = subprocess.run(
-        ["unshare", "--user", "--map-root-user", "sh", "-c", script],
+        ["/usr/bin/unshare", "--user", "--map-root-user", "sh", "-c", script],
         check=False,
         capture_output=True,
         text=True,

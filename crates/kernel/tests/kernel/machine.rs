@@ -17,7 +17,7 @@ pub(crate) fn obstacle() -> Option<String> {
 
 fn look_for_obstacle() -> Option<String> {
     if let Some(missing) = cwndlab_emu::what_is_missing() {
-        return Some(missing);
+        return Some(missing.to_string());
     }
     if !Path::new("/sys/kernel/btf/vmlinux").exists() {
         return Some("this kernel has no /sys/kernel/btf/vmlinux".to_owned());
