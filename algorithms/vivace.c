@@ -14,27 +14,51 @@
  *
  *   +----------+  less utility than before  +---------+  both results  +------+
  *   | starting |--------------------------->| probing |--------------->| move |
- *   +----------+                            +---------+ <--------------+------+
+ *   +----------+          timeout           +---------+ <--------------+------+
  *    doubles the rate                  higher, lower, wait
  *
- * Differs from Reno: no window but twice what is in flight at the rate; losses and marks
- * change nothing but the utility, which bears 5 % of random loss.
+ * Differs from Reno: no window but twice what is in flight at the rate in the lowest
+ * RTT; losses and marks change nothing but the utility, which bears 5 % of random loss
+ * at 100 Mbit/s (0.9 x^-0.1 = 0.05 c there).
  *
  * Papers: M. Dong et al., "PCC Vivace: Online-Learning Congestion Control", NSDI 2018,
- * sections 3 and 4, from memory of the text. Not in it, or not remembered: the result of
- * an interval comes with the ACKs of packets that were sent in it, told from others by
- * what was delivered when they were sent, so that a loss found late counts for the next
- * interval; slopes of the RTT below 1 % are noise; intervals in which the application
- * limits the sender are repeated; a timeout halves the rate and starts anew. x^0.9 is
- * right to 1 %. Where a link sends in bursts, RTTs go up and down by themselves, and b
- * makes much of it: `falling` 0, as in the authors' later Proteus (SIGCOMM 2020), helps.
+ * sections 3 and 4, by its quotations in a reader's notes: the utility, also of a falling
+ * RTT; two intervals of a round trip; the bound of moves, which is the least that holds
+ * a smaller move; the slope of the RTT by least squares, of which less than 1 % is
+ * noise; a trial is made again if the higher rate lost less, and both results are
+ * averaged if it does again; a timeout halves the rate. The numbers, and the factor m,
+ * are from memory of the paper, and are those of WebRTC's first version of it.
+ *
+ * Where the paper is silent: the authors' code (github.com/PCCproject/PCC-Uspace),
+ *	branch NSDI-2018: at least 10 packets an interval; a trial is made again only
+ *	where 5 % were lost, and over two packets more at the lower rate (else random
+ *	losses, of which only the lucky ones are doubted, hold the rate down); half the
+ *	rate if half an interval is lost; slopes below 20 % are noise when starting;
+ *	branch master (2020, whose README calls it current): half the rate while a
+ *	start waits for its result, and falling RTTs do not count then; a slope of the
+ *	RTT counts as none if it is smaller than its error, which is the root mean
+ *	square of what the line leaves, over the mean RTT;
+ *	branch pcc-ccp, which controls TCP: the window. With the smoothed RTT instead,
+ *	which grows with the queue, a rate above the link's lost most of its packets.
+ * Not taken from there: losses up to 3 % cost a tenth, a least rate of 0.5 to 1.3 and a
+ * least move of 0.5 Mbit/s, several pairs of intervals a trial, the trend of the RTT over
+ * six intervals. `falling` 0 is as in branches master and pcc-ccp; it helps where a link
+ * sends in bursts and RTTs fall by themselves.
+ *
+ * Ours: the result of an interval comes with the ACKs of packets that were sent in it,
+ * told from others by what was delivered when they were sent, so that a loss found late
+ * counts for the next interval; intervals in which the application limits the sender are
+ * repeated; the retransmission timer is the timeout; at least two packets a round trip;
+ * x^0.9 is right to 1 %.
  */
 #include "cc.h"
 
 #define VIVACE_ONE		65536		/* of exponents, slopes and shares: 1/2^16 */
 #define VIVACE_EPSILON		20u		/* rates are tried 1/20 higher and lower */
 #define VIVACE_MIN_SAMPLES	4u		/* RTTs that a slope needs */
+#define VIVACE_LEAST_PACKETS	10u		/* of an interval */
 #define VIVACE_NOISE		(VIVACE_ONE / 100)
+#define VIVACE_NOISE_STARTING	(VIVACE_ONE / 5)
 #define VIVACE_TICK_SHIFT	4		/* times of the slope are in 16 us */
 #define VIVACE_MOST_BOUNDS	100u
 #define VIVACE_MAX_KBIT_S	400000000u
@@ -43,7 +67,8 @@
 	P(latency, "", 900, 0, 10000, "b, what a growing RTT costs")		\
 	P(loss, "1/100", 1135, 0, 10000, "c, what a loss costs")		\
 	P(falling, "bool", 1, 0, 1, "a falling RTT adds to the utility")		\
-	P(step, "1/100", 100, 1, 10000, "the first move along a slope of 1, Mbit/s")
+	P(step, "1/100", 100, 1, 10000, "the first move along a slope of 1, Mbit/s")	\
+	P(tolerance, "bool", 1, 0, 1, "an RTT slope smaller than its error counts as none")
 
 CC_PARAMETERS(vivace, VIVACE_PARAMETERS);
 
@@ -63,6 +88,7 @@ enum {
 struct vivace {
 	u64 sum_tt;		/* of the interval whose packets are acknowledged: */
 	s64 sum_tr;		/* sent after its first packet, RTT longer than its */
+	u64 sum_rr;
 	s64 sum_r;
 	s64 sum_t;
 	u32 samples;
@@ -74,6 +100,8 @@ struct vivace {
 	u32 began_us;		/* the one that is sent now */
 	u32 rate;		/* kbit/s */
 	s32 worth;		/* utility over rate: of the first interval; of the last start */
+	s32 slope;		/* of utility, in the trial that is being checked */
+	u16 lost_first;		/* packets, of the first interval */
 	u16 moves;		/* in the same direction */
 	u8 bounds;		/* by which the largest move is larger */
 	u8 sends;		/* VIVACE_FIRST, ... */
@@ -82,6 +110,7 @@ struct vivace {
 	bool is_up;		/* the last move */
 	bool is_higher_first;
 	bool is_limited;	/* by the application, in this trial */
+	bool is_check;		/* this trial repeats one whose result was odd */
 	bool has_worth;		/* of the last start */
 };
 
@@ -104,13 +133,24 @@ CC_INLINE u32 vivace_damping(u32 kbit_s)
 		     ((fraction * fraction >> 16) * 11246 >> 16)) >> whole;
 }
 
+/* The mean square that the line of least squares leaves of the RTTs, us^2. */
+CC_INLINE u64 vivace_rest(const struct vivace *ca, s64 mean_r, u64 covariance, u64 spread)
+{
+	u64 square = div_u64(ca->sum_rr, ca->samples);
+	/* covariance^2 / spread, the slope in us a tick with 12 bits more */
+	u64 line = (div64_u64(covariance << 12, max(spread, 1ull)) * covariance) >> 12;
+
+	square -= min(square, (u64)mean_r * (u64)mean_r);
+	return square - min(square, line);
+}
+
 /* How much the RTT grew in the interval, seconds a second in 1/2^16: the line of least squares. */
 CC_INLINE s64 vivace_slope(struct sock *sk)
 {
 	const struct vivace *ca = inet_csk_ca(sk);
-	u64 spread, size;
-	s64 covariance, mean_t, mean_r;
-	bool is_falling;
+	u64 spread, size, covariance, error;
+	s64 product, mean_t, mean_r;
+	bool is_falling, is_starting = ca->phase == VIVACE_STARTING;
 
 	if (ca->samples < VIVACE_MIN_SAMPLES)
 		return 0;
@@ -118,12 +158,17 @@ CC_INLINE s64 vivace_slope(struct sock *sk)
 	spread = div_u64(ca->sum_tt, ca->samples);
 	spread -= min(spread, (u64)(mean_t * mean_t));
 	mean_r = div_s64(ca->sum_r, (s32)ca->samples);
-	covariance = div_s64(ca->sum_tr, (s32)ca->samples) - mean_t * mean_r;
-	is_falling = covariance < 0;
-	size = (u64)(is_falling ? -covariance : covariance);
-	size = div64_u64(min(size, ~0ull >> 12) << (16 - VIVACE_TICK_SHIFT), max(spread, 1ull));
+	product = div_s64(ca->sum_tr, (s32)ca->samples) - mean_t * mean_r;
+	is_falling = product < 0;
+	covariance = min((u64)(is_falling ? -product : product), ~0ull >> 12);
+	size = div64_u64(covariance << (16 - VIVACE_TICK_SHIFT), max(spread, 1ull));
 	size = min(size, (u64)VIVACE_ONE);
-	if (size < VIVACE_NOISE || (is_falling && !cc_params(sk)->falling))
+	if (size < (is_starting ? VIVACE_NOISE_STARTING : VIVACE_NOISE) ||
+	    (is_falling && (is_starting || !cc_params(sk)->falling)))
+		return 0;
+	error = (u64)cc_sqrt64(vivace_rest(ca, mean_r, covariance, spread)) * VIVACE_ONE;
+	error = div64_u64(error, (u64)max((s64)ca->first_rtt_us + mean_r, 1ll));
+	if (cc_params(sk)->tolerance && size <= error)
 		return 0;
 	return is_falling ? -(s64)size : (s64)size;
 }
@@ -151,7 +196,9 @@ CC_INLINE u32 vivace_tried(const struct vivace *ca, bool is_higher)
 /* The rate of what is sent now. */
 CC_INLINE u32 vivace_present(const struct vivace *ca)
 {
-	if (ca->phase == VIVACE_STARTING || ca->sends == VIVACE_WAIT)
+	if (ca->phase == VIVACE_STARTING)
+		return ca->sends == VIVACE_WAIT ? ca->rate / 2 : ca->rate;
+	if (ca->sends == VIVACE_WAIT)
 		return ca->rate;
 	return vivace_tried(ca, ca->is_higher_first == (ca->sends == VIVACE_FIRST));
 }
@@ -160,6 +207,7 @@ CC_INLINE void vivace_forget(struct vivace *ca)
 {
 	ca->sum_tt = 0;
 	ca->sum_tr = 0;
+	ca->sum_rr = 0;
 	ca->sum_r = 0;
 	ca->sum_t = 0;
 	ca->samples = 0;
@@ -209,7 +257,6 @@ CC_INLINE void vivace_move(struct sock *sk, s64 slope)
 	if (ca->moves < 1000)
 		ca->moves++;
 	factor = ca->moves <= 3 ? ca->moves : 2u * ca->moves - 3;
-	size = min(size, (u64)VIVACE_ONE * 1000);
 	/* kbit/s: 1000 a Mbit/s, in 1/100 of 1/2^16 */
 	change = (size * factor * cc_params(sk)->step * 10) >> 16;
 	bound = ca->rate / 20 + ca->rate / 10 * ca->bounds;
@@ -217,8 +264,12 @@ CC_INLINE void vivace_move(struct sock *sk, s64 slope)
 		change = bound;
 		if (ca->bounds < VIVACE_MOST_BOUNDS)
 			ca->bounds++;
-	} else if (ca->bounds) {
-		ca->bounds--;
+	} else {
+		/* the fewest with which it is not too large */
+		u64 beyond = change > ca->rate / 20 ? change - ca->rate / 20 : 0;
+		u64 tenth = max(ca->rate / 10, 1u);
+
+		ca->bounds = (u8)min(div64_u64(beyond + tenth - 1, tenth), (u64)ca->bounds);
 	}
 	if (is_up)
 		vivace_set_rate(sk, ca->rate + (u32)change);
@@ -226,42 +277,87 @@ CC_INLINE void vivace_move(struct sock *sk, s64 slope)
 		vivace_set_rate(sk, ca->rate > change ? ca->rate - (u32)change : 0);
 }
 
+/* After a timeout, and where most was lost: half the rate, and no direction. */
+CC_INLINE void vivace_halve(struct sock *sk)
+{
+	struct vivace *ca = inet_csk_ca(sk);
+
+	ca->phase = VIVACE_PROBING;
+	ca->is_check = false;
+	ca->moves = 0;
+	ca->bounds = 0;
+	vivace_set_rate(sk, ca->rate / 2);
+	vivace_try(sk);
+}
+
+/* Twice the rate, until that is worth less than it was at half the rate. */
+CC_INLINE void vivace_end_start(struct sock *sk)
+{
+	struct vivace *ca = inet_csk_ca(sk);
+	s32 worth = vivace_worth(sk, ca->rate);
+
+	if (ca->has_worth && 2 * (s64)worth < (s64)ca->worth) {
+		ca->phase = VIVACE_PROBING;
+		vivace_set_rate(sk, ca->rate / 2);
+	} else if (!ca->is_limited) {
+		ca->worth = worth;
+		ca->has_worth = true;
+		vivace_set_rate(sk, ca->rate * 2);
+	}
+	vivace_try(sk);
+}
+
+/* Where 5 % were lost: more than two packets fewer at the higher rate, but some there too. */
+CC_INLINE bool vivace_is_odd(const struct vivace *ca)
+{
+	u32 high = ca->is_higher_first ? ca->lost_first : ca->lost;
+	u32 low = ca->is_higher_first ? ca->lost : ca->lost_first;
+	u64 sent = (u64)ca->acked + ca->lost;	/* about as many as in the first */
+
+	return high && low > high + 2 && ((u64)low + high) * 10 >= sent;
+}
+
+/* Both intervals of a trial are over. */
+CC_INLINE void vivace_decide(struct sock *sk, s32 worth)
+{
+	struct vivace *ca = inet_csk_ca(sk);
+	s64 high = ca->is_higher_first ? ca->worth : worth;
+	s64 low = ca->is_higher_first ? worth : ca->worth;
+	/* (1 + e) high - (1 - e) low, over 2 e */
+	s64 slope = div_s64(high + low + (high - low) * (s64)VIVACE_EPSILON, 2);
+	bool is_odd;
+
+	slope = clamp(slope, -(s64)VIVACE_ONE * 1000, (s64)VIVACE_ONE * 1000);
+	is_odd = slope > 0 && vivace_is_odd(ca);
+	if (ca->is_limited)
+		return;
+	if (is_odd && !ca->is_check) {
+		ca->slope = (s32)slope;
+		ca->is_check = true;
+		return;
+	}
+	if (is_odd)
+		slope = div_s64(slope + ca->slope, 2);
+	ca->is_check = false;
+	vivace_move(sk, slope);
+}
+
 /* The interval that was heard is over: its worth, and after the last one what follows. */
 CC_INLINE void vivace_end_interval(struct sock *sk)
 {
 	struct vivace *ca = inet_csk_ca(sk);
-	s32 worth;
 
 	if (ca->phase == VIVACE_STARTING) {
-		u32 half = ca->rate / 2;
-
-		worth = vivace_worth(sk, ca->rate);
-		/* less utility than at half the rate */
-		if (ca->has_worth && 2 * (s64)worth < (s64)ca->worth) {
-			ca->phase = VIVACE_PROBING;
-			vivace_set_rate(sk, half);
-		} else if (!ca->is_limited) {
-			ca->worth = worth;
-			ca->has_worth = true;
-			vivace_set_rate(sk, ca->rate * 2);
-		}
-		vivace_try(sk);
-		return;
-	}
-	if (ca->hears == VIVACE_FIRST) {
+		vivace_end_start(sk);
+	} else if (ca->lost > ca->acked) {
+		vivace_halve(sk);
+	} else if (ca->hears == VIVACE_FIRST) {
 		ca->worth = vivace_worth(sk, vivace_tried(ca, ca->is_higher_first));
-		return;
+		ca->lost_first = (u16)min(ca->lost, 0xffffu);
+	} else {
+		vivace_decide(sk, vivace_worth(sk, vivace_tried(ca, !ca->is_higher_first)));
+		vivace_try(sk);
 	}
-	worth = vivace_worth(sk, vivace_tried(ca, !ca->is_higher_first));
-	if (!ca->is_limited) {
-		s64 high = ca->is_higher_first ? ca->worth : worth;
-		s64 low = ca->is_higher_first ? worth : ca->worth;
-		/* (1 + e) high - (1 - e) low, over 2 e */
-		s64 slope = div_s64(high + low + (high - low) * (s64)VIVACE_EPSILON, 2);
-
-		vivace_move(sk, slope);
-	}
-	vivace_try(sk);
 }
 
 /* Which interval the packets were sent in that are acknowledged now. */
@@ -311,6 +407,7 @@ CC_INLINE void vivace_take(struct sock *sk, const struct rate_sample *rs)
 	ca->samples++;
 	ca->sum_t += t;
 	ca->sum_tt += (u64)(t * t);
+	ca->sum_rr += (u64)r * (u64)r;
 	ca->sum_r += r;
 	ca->sum_tr += t * r;
 }
@@ -321,7 +418,8 @@ CC_INLINE void vivace_send_next(struct sock *sk)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct vivace *ca = inet_csk_ca(sk);
 
-	if (ca->sends == VIVACE_WAIT || (u32)tp->tcp_mstamp - ca->began_us < tp->srtt_us >> 3)
+	if (ca->sends == VIVACE_WAIT || (u32)tp->tcp_mstamp - ca->began_us < tp->srtt_us >> 3 ||
+	    tp->delivered - ca->delivered[ca->sends] < VIVACE_LEAST_PACKETS)
 		return;
 	if (ca->phase == VIVACE_STARTING || ca->sends == VIVACE_SECOND) {
 		ca->delivered[ca->sends == VIVACE_SECOND ? 2 : 1] = tp->delivered;
@@ -333,12 +431,13 @@ CC_INLINE void vivace_send_next(struct sock *sk)
 	ca->began_us = (u32)tp->tcp_mstamp;
 }
 
+/* The window is for what the rate cannot know: ACKs that do not come. */
 CC_INLINE void vivace_apply(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	const struct vivace *ca = inet_csk_ca(sk);
 	u64 rate = (u64)vivace_present(ca) * 125;	/* bytes/s */
-	u64 window = div_u64(rate * (tp->srtt_us >> 3), USEC_PER_SEC);
+	u64 window = div_u64(rate * min(tcp_min_rtt(tp), tp->srtt_us >> 3), USEC_PER_SEC);
 
 	sk->sk_pacing_rate = min(rate, (u64)sk->sk_max_pacing_rate);
 	window = min(div_u64(2 * window, tp->mss_cache) + 10, (u64)tp->snd_cwnd_clamp);
@@ -361,18 +460,6 @@ CC_PROG_CONG_CONTROL(vivace_cong_control, struct sock *sk, u32 ack, int flag,
 }
 
 /* The rate of the window that there is, each RTT, of 100 ms if none is known. */
-CC_INLINE void vivace_start(struct sock *sk, u32 kbit_s)
-{
-	struct vivace *ca = inet_csk_ca(sk);
-
-	ca->phase = VIVACE_STARTING;
-	ca->has_worth = false;
-	ca->moves = 0;
-	ca->bounds = 0;
-	vivace_set_rate(sk, kbit_s);
-	vivace_try(sk);
-}
-
 CC_PROG(void, vivace_init, struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -381,7 +468,8 @@ CC_PROG(void, vivace_init, struct sock *sk)
 	u64 bits = (u64)tcp_snd_cwnd(tp) * tp->mss_cache * 8;
 
 	*ca = (struct vivace){ .phase = VIVACE_STARTING };
-	vivace_start(sk, (u32)min(div_u64(bits * 1000, rtt_us), (u64)VIVACE_MAX_KBIT_S));
+	vivace_set_rate(sk, (u32)min(div_u64(bits * 1000, rtt_us), (u64)VIVACE_MAX_KBIT_S));
+	vivace_try(sk);
 	sk->sk_pacing_rate = min((u64)ca->rate * 125, (u64)sk->sk_max_pacing_rate);
 	if (sk->sk_pacing_status == SK_PACING_NONE)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
@@ -389,10 +477,8 @@ CC_PROG(void, vivace_init, struct sock *sk)
 
 CC_PROG(void, vivace_set_state, struct sock *sk, u8 new_state)
 {
-	const struct vivace *ca = inet_csk_ca(sk);
-
 	if (new_state == TCP_CA_Loss)
-		vivace_start(sk, ca->rate / 2);
+		vivace_halve(sk);
 }
 
 CC_PROG(u32, vivace_ssthresh, struct sock *sk)

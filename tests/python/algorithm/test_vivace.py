@@ -45,6 +45,43 @@ def test_losses_beyond_what_its_utility_bears_make_it_slow() -> None:
     assert many < 0.5 * some
 
 
+def _on_preset(preset: str, *, falling: int) -> tuple[float, float]:
+    """Goodput in Mbit/s and share of retransmissions in %, means of three channels."""
+    flows = pl.concat(
+        run_once(
+            Study(
+                duration="30 s",
+                link={"preset": preset},
+                algorithm="vivace",
+                parameters={"vivace": {"falling": falling}},
+                seed=seed,
+            )
+        )["flows"].select("goodput_mbit_s", "retransmitted_pct")
+        for seed in (1, 2, 3)
+    )
+    goodput, retransmitted = flows.mean().row(0)
+    return goodput, retransmitted
+
+
+@pytest.mark.parametrize(
+    ("preset", "least_mbit_s"),
+    [("wifi-typical", 35), ("lte-typical", 5), ("lte-bad", 1.5), ("nr-typical", 35)],
+)
+def test_long_queues_of_radio_links_do_not_make_it_lose_most_packets(
+    preset: str, least_mbit_s: float
+) -> None:
+    goodput, retransmitted = _on_preset(preset, falling=1)
+    assert retransmitted < 10
+    assert goodput > least_mbit_s
+
+
+@pytest.mark.parametrize("preset", ["lte-typical", "nr-typical"])
+def test_it_is_faster_on_radio_links_if_a_falling_rtt_adds_nothing(preset: str) -> None:
+    (paper, _), (later, retransmitted) = (_on_preset(preset, falling=n) for n in (1, 0))
+    assert later > 1.15 * paper
+    assert retransmitted < 3
+
+
 def test_two_of_them_share_a_link() -> None:
     rates = _flows("vivace", "vivace", duration="200 s")["goodput_mbit_s"].to_list()
     assert sum(rates) ** 2 / (2 * sum(rate**2 for rate in rates)) > 0.98

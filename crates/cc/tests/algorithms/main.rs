@@ -21,6 +21,7 @@ mod response_functions;
 mod scalable;
 mod vegas;
 mod veno;
+mod vivace;
 mod westwood;
 mod westwood_2001;
 mod yeah;
