@@ -96,7 +96,9 @@ struct vivace {
 	u32 first_rtt_us;
 	u32 acked;		/* packets */
 	u32 lost;
-	u32 delivered[3];	/* tp->delivered when each interval began, as it was sent */
+	u32 first_began;	/* tp->delivered when its sending began */
+	u32 second_began;	/* of a start: when its sending ended */
+	u32 second_ended;
 	u32 began_us;		/* the one that is sent now */
 	u32 rate;		/* kbit/s */
 	s32 worth;		/* utility over rate: of the first interval; of the last start */
@@ -223,7 +225,7 @@ CC_INLINE void vivace_try(struct sock *sk)
 
 	ca->sends = VIVACE_FIRST;
 	ca->hears = VIVACE_WAIT;
-	ca->delivered[0] = tp->delivered;
+	ca->first_began = tp->delivered;
 	ca->began_us = (u32)tp->tcp_mstamp;
 	ca->is_higher_first = cc_prandom_u32(sk) & 1;
 	ca->is_limited = false;
@@ -366,21 +368,21 @@ CC_INLINE void vivace_follow(struct sock *sk, u32 prior_delivered)
 	struct vivace *ca = inet_csk_ca(sk);
 
 	if (ca->hears == VIVACE_WAIT) {
-		if (before(ca->delivered[0], prior_delivered)) {
+		if (before(ca->first_began, prior_delivered)) {
 			ca->hears = VIVACE_FIRST;
 			vivace_forget(ca);
 		}
 		return;
 	}
 	if (ca->hears == VIVACE_FIRST && ca->sends > VIVACE_FIRST &&
-	    before(ca->delivered[1], prior_delivered)) {
+	    before(ca->second_began, prior_delivered)) {
 		vivace_end_interval(sk);
 		if (ca->phase == VIVACE_PROBING && ca->hears == VIVACE_FIRST) {
 			ca->hears = VIVACE_SECOND;
 			vivace_forget(ca);
 		}
 	} else if (ca->hears == VIVACE_SECOND && ca->sends == VIVACE_WAIT &&
-		   before(ca->delivered[2], prior_delivered)) {
+		   before(ca->second_ended, prior_delivered)) {
 		vivace_end_interval(sk);
 	}
 }
@@ -417,16 +419,18 @@ CC_INLINE void vivace_send_next(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct vivace *ca = inet_csk_ca(sk);
+	bool is_second = ca->sends == VIVACE_SECOND;
+	u32 delivered = tp->delivered - (is_second ? ca->second_began : ca->first_began);
 
 	if (ca->sends == VIVACE_WAIT || (u32)tp->tcp_mstamp - ca->began_us < tp->srtt_us >> 3 ||
-	    tp->delivered - ca->delivered[ca->sends] < VIVACE_LEAST_PACKETS)
+	    delivered < VIVACE_LEAST_PACKETS)
 		return;
-	if (ca->phase == VIVACE_STARTING || ca->sends == VIVACE_SECOND) {
-		ca->delivered[ca->sends == VIVACE_SECOND ? 2 : 1] = tp->delivered;
+	if (is_second) {
+		ca->second_ended = tp->delivered;
 		ca->sends = VIVACE_WAIT;
 	} else {
-		ca->delivered[1] = tp->delivered;
-		ca->sends = VIVACE_SECOND;
+		ca->second_began = tp->delivered;
+		ca->sends = ca->phase == VIVACE_STARTING ? VIVACE_WAIT : VIVACE_SECOND;
 	}
 	ca->began_us = (u32)tp->tcp_mstamp;
 }

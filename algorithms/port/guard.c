@@ -70,12 +70,12 @@ static void refuse_write(const struct cc_layout *field)
 				ICSK_CA_PRIV_SIZE;
 
 	if (field->offset_or_size == private_end) {
-		host->fail("wrote past the 104 bytes of its private state (icsk_ca_priv); "
-			   "CC_PRIV_CHECK(struct ...) finds that when it is compiled", NULL, 0);
+		host->fail("wrote beyond the 104 bytes of its private state (icsk_ca_priv); "
+			   "CC_PRIV_CHECK(struct ...) detects this error at compile time", NULL, 0);
 		return;
 	}
 	strncat(text, field->name, 64);
-	strncat(text, ", which the kernel does not let an algorithm write", 64);
+	strncat(text, ", which the kernel does not allow an algorithm to write", 64);
 	host->fail(text, NULL, 0);
 }
 
@@ -91,7 +91,7 @@ static void leave(struct sock *sk, const struct arguments *arguments, u32 result
 	if (field && !host->is_lenient)
 		refuse_write(field);
 	if (!copy->snd_cwnd && !host->is_lenient)
-		host->fail("made the window 0 packets; a window is at least 1", NULL, 0);
+		host->fail("set the congestion window to 0 packets; a window must be at least 1", NULL, 0);
 	memcpy(sk, copy, sizeof(*copy));
 	if (host->is_recording) {
 		static __thread struct cc_call call;
@@ -128,7 +128,7 @@ static u32 guarded_undo_cwnd(struct sock *sk)
 	u32 result = hooks->undo_cwnd(enter(sk, CC_HOOK_undo_cwnd));
 
 	if (!result && !host->is_lenient)
-		host->fail("answered a window of 0 packets; a window is at least 1", NULL, 0);
+		host->fail("returned a window of 0 packets; a window must be at least 1", NULL, 0);
 	leave(sk, NOTHING, result);
 	return result;
 }

@@ -57,7 +57,7 @@ export function showStudy(id: string): () => void {
     } }, text);
     actions.replaceChildren(
       ...(now.done ? [make("a", { class: "button", href: `/report?id=${id}`, target: "_blank", rel: "noopener" }, "Open the report")] : []),
-      ...(now.is_running_here ? [act("Stop", "/api/stop", "Stopping; finished runs are safe")] : []),
+      ...(now.is_running_here ? [act("Stop", "/api/stop", "Stopping; finished runs are stored")] : []),
       ...(now.state === "stopped" ? [act("Go on", "/api/go-on", "Going on")] : []),
     );
   }

@@ -148,7 +148,8 @@ def fit_flow(
         on_points: called with the number of simulations done so far.
 
     Raises:
-        MeasurementError: the flow says too little about its link, or no family reproduces the flow.
+        MeasurementError: the flow says too little about its link, or no kind of link reproduces
+            the flow.
         StudyError: the flow's algorithm or stack is unknown.
     """
     flows = tuple(flow) if isinstance(flow, (list, tuple)) else (flow,)

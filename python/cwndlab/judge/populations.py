@@ -48,7 +48,7 @@ class Class:
     changes: Mapping[str, Any]
     """Additional study settings for this class, by path."""
     is_invented: bool = True
-    """Whether the weight, or a part of the weight, has no source."""
+    """Whether no source supports the weight, or only a part of it."""
 
     def level(self) -> dict[str, Any]:
         """Return the class as a named level of a study factor."""

@@ -168,8 +168,9 @@ def _try_algorithms(session: Session, senders: Sequence[Sender]) -> None:
 def _round_trip_ms(session: Session) -> float:
     """Measure the minimum round-trip time between the applications at both ends, over TCP.
 
-    If the result suggests a proxy, the measurement is repeated for some seconds: the scheduler of a
-    cell or a busy computer may delay ten answers, but hardly all answers.
+    Ten answers are measured. If the result suggests a proxy, more answers are measured for some
+    seconds: the scheduler of a cell or a busy computer may delay ten answers, but hardly all
+    answers of some seconds.
     """
     quickest_ms = min(_ask_ms(session)[0] for _ in range(_ROUND_TRIPS))
     until_s = time.monotonic() + _DOUBT_S

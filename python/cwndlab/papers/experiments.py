@@ -68,7 +68,7 @@ class ClaimTrial:
     claim: Claim
     effect: TrialEffect
     changes: tuple[Change, ...]
-    """The values that did not hold before the change."""
+    """The parts of the claim that did not hold before the change."""
 
     @property
     def subject(self) -> str:

@@ -83,7 +83,7 @@ def read_toml(text: str) -> dict[str, Any]:
     Raises:
         ValueError: the text is not TOML, or is nested too deeply.
     """
-    too_deep = f"nested more than {_MOST_NESTED} deep"
+    too_deep = f"tables and lists are nested more than {_MOST_NESTED} levels deep"
     try:
         document = tomllib.loads(text)
     except RecursionError:

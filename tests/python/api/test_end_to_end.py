@@ -226,7 +226,7 @@ def test_an_unknown_stack_override_is_refused_before_anything_runs(tmp_path: Pat
     )
     _, err = run(tmp_path, "run", "s.toml", status=2)
     assert err.startswith(
-        "s.toml:4: stack_overrides\n  stack setting `no_such_key`: unknown; there"
+        "s.toml:4: stack_overrides\n  stack setting `no_such_key`: there is no such setting; "
     )
     assert not (tmp_path / "results").exists()
 

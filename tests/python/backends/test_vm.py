@@ -301,8 +301,8 @@ def test_each_missing_program_is_named_with_its_package(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     remedies = dict(obstacles_to_machines())
-    assert remedies["there is no qemu-system-x86_64"] == "sudo apt-get install qemu-system-x86"
-    assert remedies["there is no busybox"] == "sudo apt-get install busybox-static"
+    assert remedies["qemu-system-x86_64 is not installed"] == "sudo apt-get install qemu-system-x86"
+    assert remedies["busybox is not installed"] == "sudo apt-get install busybox-static"
 
 
 def test_the_first_request_of_a_machine_is_a_scenario_of_today() -> None:

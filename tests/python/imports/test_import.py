@@ -280,7 +280,7 @@ def test_a_pattern_that_does_not_fit_says_so(pattern: str, complaint: str, tmp_p
 
 def test_a_direction_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "cubic_sideways.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(MeasurementError, match="known: downlink"):
+    with pytest.raises(MeasurementError, match="known values: downlink"):
         imported(tmp_path, "{algorithm}_{direction}.json", tmp_path / "r")
 
 

@@ -190,7 +190,7 @@ def _flow(**changes: Any) -> MeasuredFlow:  # noqa: ANN401  columns of a table
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"end_s": 3.0}, r"lasted 3 s, .* measure 10 s or more"),
+        ({"end_s": 3.0}, r"lasted 3 s .*; measure 10 s or more"),
         ({"goodput_mbit_s": 0.0}, "carried no data"),
         ({"completion_ms": 900.0}, "was a transfer of fixed size"),
         ({"busy_s": 12.0}, "had no data to send for 60 % of the time"),

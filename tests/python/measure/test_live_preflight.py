@@ -330,14 +330,14 @@ def test_what_stands_out_says_what_to_do(found: Preflight) -> None:
 def test_an_algorithm_that_an_end_lacks_is_told_before_the_first_run() -> None:
     with server_here() as address:
         for direction, end in (("forward", "server"), ("reverse", "client")):
-            missing = f"kernel of the {end} has no nosuch"
+            missing = f"kernel of the {end} does not contain nosuch"
             with Session(address) as session, pytest.raises(AlgorithmMissingError, match=missing):
                 look(session, [Sender("nosuch", direction)])
         with Session(address) as session, pytest.raises(AlgorithmMissingError) as all_of_them:
             look(session, [Sender(name, "reverse") for name in ("nosuch", "reno", "neither")])
     told = str(all_of_them.value).splitlines()
     assert [line.split(";")[0] for line in told] == [
-        f"the kernel of the client has no {name}" for name in ("neither", "nosuch")
+        f"the kernel of the client does not contain {name}" for name in ("neither", "nosuch")
     ]
     assert all("cwndlab algorithm load --pin" in line for line in told)
 

@@ -307,7 +307,7 @@ def test_every_method_moves_a_file_by_its_own_protocol_both_ways(
 
 def test_an_algorithm_that_an_end_lacks_is_told_with_its_remedy(address: Address) -> None:
     for end, algorithms in (("client", ("nosuch", None)), ("server", (None, "nosuch"))):
-        remedy = f"kernel of the {end} has no nosuch.* sudo modprobe tcp_nosuch"
+        remedy = f"kernel of the {end} does not contain nosuch.* sudo modprobe tcp_nosuch"
         with Session(address) as session, pytest.raises(AlgorithmMissingError, match=remedy):
             session.transfer([flow()], SECOND_NS, [algorithms])
 
@@ -396,5 +396,5 @@ def test_a_name_without_an_address_is_asked_for_its_spelling(
 
     monkeypatch.setattr(socket, "create_connection", unknown)
     wrong = Address("sever.example", 5209, TOKEN)
-    with pytest.raises(ServerUnreachableError, match=r"sever\.example .*; check the name"):
+    with pytest.raises(ServerUnreachableError, match=r"sever\.example: .*; check the name"):
         Session(wrong).__enter__()

@@ -207,7 +207,9 @@ def test_a_section_of_ones_own_goes_where_one_wants_it(results: Reportable) -> N
     anchors = [str(a["id"]) for tag, a in page.attributes if tag == "section"]
     assert anchors.index("claims") == anchors.index("numbers") + 1
     assert "silent" not in anchors
-    with pytest.raises(ValueError, match='no section "nowhere"; it has overview, effects, answer'):
+    with pytest.raises(
+        ValueError, match='no section "nowhere"; its sections are overview, effects, answer'
+    ):
         report.insert_after(report.SECTIONS, "nowhere", [own])
 
 

@@ -188,7 +188,7 @@ def test_stages_of_wires_say_their_other_direction_themselves_or_in_a_reverse_li
         (
             {"stage": [{"preset": "lte-typical", "users": 2}, {"preset": "wifi-good"}]},
             {},
-            "has 2 users and another 1",
+            "has 2 users and another link has 1",
         ),
         (
             {"stage": [DSL, {"preset": "wifi-good", "wifi": {"spatial_streams": 9}}]},

@@ -108,7 +108,7 @@ def test_a_wi_fi_channel_in_a_line() -> None:
         ),
         ("lte-typical,drx=after 1, every 2 ms", "drx: the number has no unit; write for example"),
         ("nr-typical,sped=3 km/h", "sped: unknown key; did you mean speed?"),
-        ("wifi.stations=3", "wifi.standard: this key is needed here and is missing: amendment of"),
+        ("wifi.stations=3", "wifi.standard: this key is needed here and is missing: Wi-Fi"),
         ("cell.users=2", "cell.radio: this key is needed here and is missing: radio technology"),
         ("nr-typical,bandwidth=61 MHz", "bandwidth: NR has no bandwidth of 61 MHz with a"),
         ("lte-typical,layers=4", "layers: a handset of LTE category 4 does not support 4"),

@@ -191,7 +191,7 @@ def test_parameters_are_set_per_run_and_varied(tmp_path: Path) -> None:
         ),
         (
             '[[flow]]\n[factors]\n"flow.0.algorithm.parameters.{known}" = [1, 2000]\n',
-            's.toml:8: factors."flow.0.algorithm.parameters.{known}"[1] = 2000\n  {name} takes',
+            's.toml:8: factors."flow.0.algorithm.parameters.{known}"[1] = 2000\n  {name} accepts',
         ),
         (
             '[parameters."./other.c"]\nnope = 1\n',

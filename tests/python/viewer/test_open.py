@@ -257,7 +257,7 @@ def test_a_study_that_is_refused_says_why_and_leaves_nothing(client: Client, res
         ({"id": "bad", "link": "rate=4 Mbitt/s"}, "not a rate"),
         ({"id": "bad", "link": LINK, "algorithm": str(code)}, "--trust"),
         ({"id": "bad", "link": {"rate": "1 Mbit/s"}}, "link: "),
-        ({"id": "bad", "factors": "x"}, "is a table"),
+        ({"id": "bad", "factors": "x"}, "must be a table"),
     ):
         code.write_text("int main(void) { return 0; }\n", encoding="utf-8")
         status, _, body = client.ask("/api/start", None, json.dumps(form))

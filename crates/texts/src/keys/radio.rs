@@ -225,8 +225,8 @@ pub(crate) static NR: Table = Table {
             "overhead_elements",
             "overhead_elements",
             COUNT,
-            "number of resource elements in each resource block and slot that carry no data, \
-             such as reference signals",
+            "number of resource elements in each resource block and slot that are not used for data, \
+             for example because they carry reference signals",
         ),
         needed(
             "base_slots",
