@@ -58,7 +58,7 @@ class Simulation:
         return [flow for part in parts for flow in part]
 
     def numbers(self, draws: Sequence[PlacedPoint], algorithm: str, names: Sequence[str]) -> Floats:
-        """Return the statistics listed in `names` for each drawn link; a missing statistic is NaN."""
+        """Return the statistics in `names` for each drawn link; a missing statistic is NaN."""
         rows = [{} if flow is None else flow.numbers() for flow in self.flows(draws, algorithm)]
         return np.array([[row.get(name, np.nan) for name in names] for row in rows])
 

@@ -49,7 +49,7 @@ class Guard:
         return found if self._row >= _IN_A_ROW else None
 
     def harm_of_period(self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]) -> str | None:
-        """Return a description of the harm to the flows of a finished period; None if there is none."""
+        """Return a description of the harm to the flows of a period; None if there is none."""
         return self._harm(now, [each for each in baseline if each.flows])
 
     def _harm(self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]) -> str | None:
