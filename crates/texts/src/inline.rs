@@ -140,7 +140,7 @@ mod tests {
             );
         }
         assert!(parse_inline("a=1,a=2").expect_err("twice").starts_with("\"a\" appears twice"));
-        assert!(parse_inline("a=1,a.b=2").expect_err("both").starts_with("\"a\" has a value"));
+        assert!(parse_inline("a=1,a.b=2").expect_err("both").starts_with("\"a\" already has"));
     }
 
     proptest! {

@@ -152,7 +152,7 @@ fn what_is_wrong_is_told_with_its_key_and_a_remedy() {
             "link.police.burst: the burst is too small: a packet of 1500 bytes would never pass; \
              write at least this size",
         ),
-        (json!("burst=9 kB"), "link.burst: \"burst\" needs a \"rate\""),
+        (json!("burst=9 kB"), "link.burst: \"burst\" makes the rate a token bucket"),
         (json!("wifi.stations=3"), "link.wifi.standard: this key is needed here and is missing"),
         (json!("cell,cell.users=0"), "link.cell.users: must be at least 1"),
         (json!("delay=0 ms"), "link: this link has neither a rate nor a delay"),

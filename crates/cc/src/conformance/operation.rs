@@ -168,8 +168,8 @@ mod tests {
         };
         assert_eq!(
             example.to_string(),
-            "a window of 12, an ACK of 3 (RTT 20000 us, marked), an ACK of 1 (no RTT), a timeout, \
-             a packet without a mark; with beta = 1, gain = 7"
+            "a window of 12, an ACK of 3 (RTT 20000 us, marked), an ACK of 1 (no RTT sample), a \
+             timeout, a packet without a mark; with beta = 1, gain = 7"
         );
     }
 

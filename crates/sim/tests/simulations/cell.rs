@@ -178,5 +178,5 @@ fn a_cell_that_cannot_be_is_refused_with_the_reason() {
     let said = with("/downlink/sceme", json!(1));
     assert!(said.contains("sceme"), "{said}");
     let said = with("/access", Value::Null);
-    assert!(said.contains("need `access`"), "{said}");
+    assert!(said.contains("need the table `access`"), "{said}");
 }
