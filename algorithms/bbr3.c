@@ -2,29 +2,26 @@
 /*
  * BBR, version 3, after the working group's draft.
  *
- * BBR models the path: the highest delivery rate of two cycles of probing is its
- * bandwidth, and the lowest RTT of ten seconds is its RTT without a queue. Unlike
- * version 1, BBR reacts to losses. The data in flight at which more than 2 % were
- * lost limit the data in flight of the next cycles (long-term bound). Each round
- * trip with a loss reduces bandwidth and data in flight to the amount delivered, by
- * a factor of at least 0.7, until the next probe (short-term bound).
+ * BBR models the path: the highest delivery rate of two cycles of probing is its bandwidth, and
+ * the lowest RTT of ten seconds is its RTT without a queue. Unlike version 1, BBR reacts to
+ * losses. The data in flight at which more than 2 % were lost limit the data in flight of the next
+ * cycles (long-term bound). Each round trip with a loss reduces bandwidth and data in flight to
+ * the amount delivered, by a factor of at least 0.7, until the next probe (short-term bound).
  *
  *	startup 2.77 bw --> drain 0.5 bw --> probe bandwidth:
  *	down 0.9 bw --> cruise 1 bw --> refill 1 bw --> up 1.25 bw --> down
  *	any of them --> probe RTT, half the BDP, after 5 s without a lower RTT
  *
- * Startup and up end when three round trips did not raise the rate by a quarter, or
- * when losses exceed 2 %. A probe that follows a probe with too many losses stops as
- * soon as it reaches the long-term bound; if nothing was lost, it is repeated
- * without this limit.
+ * Startup and up end when three round trips did not raise the rate by a quarter, or when losses
+ * exceed 2 %. A probe that follows a probe with too many losses stops as soon as it reaches the
+ * long-term bound; if nothing was lost, it is repeated without this limit.
  *
- * Papers: draft-ietf-ccwg-bbr (the working copy of 2026-08-03), whose names are used
- * here. Values that hooks do not report are derived from other values: the data in
- * flight at the transmission of an acknowledged packet are the data delivered and
- * lost since then; losses are counted from the start of the round trip, their data
- * in flight are those of the packet whose ACK reported them, and the number of runs
- * of losses is the number of ACKs that reported losses. BBR does not respond to ECN
- * here. Its state fits in 104 bytes because two pairs of fields, which are never in
+ * Papers: draft-ietf-ccwg-bbr (the working copy of 2026-08-03), whose names are used here. Values
+ * that hooks do not report are derived from other values: the data in flight at the transmission
+ * of an acknowledged packet are the data delivered and lost since then; losses are counted from
+ * the start of the round trip, their data in flight are those of the packet whose ACK reported
+ * them, and the number of runs of losses is the number of ACKs that reported losses. BBR does not
+ * respond to ECN here. Its state fits in 104 bytes because two pairs of fields, which are never in
  * use at the same time, share memory, and because time stamps are in milliseconds.
  */
 #include "cc.h"
@@ -45,15 +42,13 @@
 #define BBR3_MIN_RTT_MS		10000u
 
 #define BBR3_PARAMETERS(P)							\
-	P(startup_gain, "1/256", 709, 257, 4096,				\
-	  "pacing gain in Startup, 4 ln 2")					\
+	P(startup_gain, "1/256", 709, 257, 4096, "pacing gain in Startup, 4 ln 2")	\
 	P(drain_gain, "1/256", 128, 1, 256, "pacing gain in Drain")		\
 	P(up_gain, "1/256", 320, 257, 1024, "pacing gain in ProbeBW_UP")	\
 	P(down_gain, "1/256", 230, 1, 256, "pacing gain in ProbeBW_DOWN")	\
 	P(beta, "1/1024", 717, 1, 1023,						\
 	  "minimum reduction factor of a round trip with losses")		\
-	P(loss_thresh, "1/1024", 20, 1, 1023,					\
-	  "share of losses that ends a probe")					\
+	P(loss_thresh, "1/1024", 20, 1, 1023, "share of losses that ends a probe")	\
 	P(headroom, "1/1024", 154, 0, 1023,					\
 	  "share of the long-term bound that is left to other flows")
 

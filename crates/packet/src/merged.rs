@@ -22,7 +22,7 @@ const FLAGS: usize = TCP + 12;
 const WINDOW: usize = TCP + 14;
 const TCP_CHECKSUM: usize = TCP + 16;
 const MORE_FRAGMENTS_AND_OFFSET: u16 = 0x3fff;
-/// The first 12 bits of the word of flags are no flags that two segments may differ in.
+/// Data offset and flags without PSH, in which merged segments do not differ.
 const OFFSET_AND_FLAGS_BUT_PSH: u16 = !Flags::PSH;
 
 /// The headers of segments that follow on each other, as one packet.

@@ -230,7 +230,7 @@ def parse_claims(source: TomlSource, paper_id: str) -> Claims:
     strangers = [
         FieldError(
             ("experiment", n, "claims"),
-            f"explains {', '.join(unknown)}, which is no claim of the paper",
+            f"explains {', '.join(unknown)}, which is not a claim of the paper",
         )
         for n, experiment in enumerate(written.experiment)
         if (unknown := sorted(set(experiment.claims) - known))

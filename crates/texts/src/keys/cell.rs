@@ -1,10 +1,12 @@
 //! A radio cell. Sources stand in the module `cellular` of the simulator's links.
 
-use super::queue::{ACK_FILTER, ACK_THINNING, CODEL, DUAL_PI2, EARLY_DISCARD, FQ_CODEL, PIE};
+use super::queue::{
+    ACK_FILTER, ACK_THINNING, CODEL, DUAL_PI2, EARLY_DISCARD, FQ_CODEL, PIE, POLICE_KEYS,
+};
 use super::radio::{LTE, NR, UMTS};
 use crate::table::{
-    BITS_PER_SEC, BYTES, COUNT, FEW_BYTES, Form, MILLIHERTZ, PPB, RATIO, SMALL, Short, TIME, Table,
-    needed, optional, usual,
+    BYTES, COUNT, FEW_BYTES, Form, MILLIHERTZ, PPB, RATIO, SMALL, Short, TIME, Table, needed,
+    optional, usual,
 };
 
 pub(crate) static ACKNOWLEDGED: Table = Table {
@@ -524,22 +526,7 @@ pub(crate) static CELL_POLICE: Table = Table {
     about: "A policer (token bucket): packets that exceed the rate and the burst are dropped \
         instead of queued.",
     kind: None,
-    keys: &[
-        needed(
-            "rate",
-            "bits_per_sec",
-            BITS_PER_SEC,
-            "maximum mean rate of the packets that pass \
-            (rate of the tokens)",
-        ),
-        needed(
-            "burst",
-            "burst_bytes",
-            BYTES,
-            "maximum burst that passes at once after a pause \
-            (size of the token bucket)",
-        ),
-    ],
+    keys: POLICE_KEYS,
 };
 
 pub(crate) static CELL_PATH: Table = Table {

@@ -1,7 +1,28 @@
-//! Active queue management, and dropping ACKs.
+//! Active queue management, policers, and ACKs that are dropped on purpose.
 
-use crate::table::{BYTES, COUNT, Form, Key, TIME, Table, needed, optional, usual};
+use crate::table::{BITS_PER_SEC, BYTES, COUNT, Form, Key, TIME, Table, needed, optional, usual};
 
+pub(crate) const ECN: Key = usual(
+    "ecn",
+    "ecn",
+    Form::Flag,
+    "false",
+    "whether to mark ECN-capable packets instead of dropping them",
+);
+const CODEL_TARGET: Key = usual(
+    "target",
+    "target_ns",
+    TIME,
+    r#""5 ms""#,
+    "target of CoDel: queueing delay that may persist without drops",
+);
+const CODEL_INTERVAL: Key = usual(
+    "interval",
+    "interval_ns",
+    TIME,
+    r#""100 ms""#,
+    "interval of CoDel: time that senders have to react to a drop before the next drop",
+);
 pub(crate) const ACK_FILTER: Key = optional(
     "ack_filter",
     "ack_filter",
@@ -16,6 +37,21 @@ pub(crate) const ACK_THINNING: Key = optional(
     "ACK thinning: of the ACKs of a connection that do nothing but acknowledge more data, one in \
      this number passes and the others are dropped; 4 drops three of four such ACKs",
 );
+
+pub(crate) const POLICE_KEYS: &[Key] = &[
+    needed(
+        "rate",
+        "bits_per_sec",
+        BITS_PER_SEC,
+        "maximum mean rate of the packets that pass (rate of the tokens)",
+    ),
+    needed(
+        "burst",
+        "burst_bytes",
+        BYTES,
+        "maximum burst that passes at once after a pause (size of the token bucket)",
+    ),
+];
 
 pub(crate) static EARLY_DISCARD: Table = Table {
     name: "EarlyDiscard",
@@ -43,32 +79,7 @@ pub(crate) static CODEL: Table = Table {
     name: "Codel",
     about: "CoDel (controlled delay, RFC 8289), one queue for all flows.",
     kind: Some("codel"),
-    keys: &[
-        usual(
-            "target",
-            "target_ns",
-            TIME,
-            r#""5 ms""#,
-            "target of CoDel: queueing delay that \
-            may persist without drops",
-        ),
-        usual(
-            "interval",
-            "interval_ns",
-            TIME,
-            r#""100 ms""#,
-            "interval of CoDel: time that \
-            senders have to react to a drop before the next drop",
-        ),
-        usual(
-            "ecn",
-            "ecn",
-            Form::Flag,
-            "false",
-            "whether to mark ECN-capable packets instead of \
-            dropping them",
-        ),
-    ],
+    keys: &[CODEL_TARGET, CODEL_INTERVAL, ECN],
 };
 
 pub(crate) static FQ_CODEL: Table = Table {
@@ -90,30 +101,9 @@ pub(crate) static FQ_CODEL: Table = Table {
             r#""1514 bytes""#,
             "number of bytes that a queue sends in its turn",
         ),
-        usual(
-            "target",
-            "target_ns",
-            TIME,
-            r#""5 ms""#,
-            "target of CoDel: queueing delay that \
-            may persist without drops",
-        ),
-        usual(
-            "interval",
-            "interval_ns",
-            TIME,
-            r#""100 ms""#,
-            "interval of CoDel: time that \
-            senders have to react to a drop before the next drop",
-        ),
-        usual(
-            "ecn",
-            "ecn",
-            Form::Flag,
-            "false",
-            "whether to mark ECN-capable packets instead of \
-            dropping them",
-        ),
+        CODEL_TARGET,
+        CODEL_INTERVAL,
+        ECN,
     ],
 };
 

@@ -1,7 +1,7 @@
 //! A wire, a chain of wires, and a link as a whole.
 
 use super::cell::CELL_PATH;
-use super::queue::{ACK_FILTER, ACK_THINNING, CODEL, DUAL_PI2, FQ_CODEL, PIE};
+use super::queue::{ACK_FILTER, ACK_THINNING, CODEL, DUAL_PI2, ECN, FQ_CODEL, PIE, POLICE_KEYS};
 use super::wifi::WIFI_PATH;
 use crate::table::{
     BITS_PER_SEC, BYTES, FEW_BYTES, Form, Key, MOST_COUNT, PPB, RATIO, Short, TIME, TIME_ABOVE_0,
@@ -49,14 +49,7 @@ static RED: Table = Table {
             "transmission time of a packet, which determines how fast the average queue length \
              decays while the link is idle; if absent, the average does not decay",
         ),
-        usual(
-            "ecn",
-            "ecn",
-            Form::Flag,
-            "false",
-            "whether to mark ECN-capable packets instead of \
-            dropping them",
-        ),
+        ECN,
         usual(
             "gentle",
             "gentle",
@@ -178,14 +171,7 @@ static LATE_REORDER: Table = Table {
     keys: &[
         needed("share", "ppb", PPB, "probability that a packet has the extra delay"),
         needed("delay", "delay_ns", TIME, "extra delay of a delayed packet"),
-        usual(
-            "gap",
-            "gap",
-            GAP,
-            "1",
-            "minimum spacing: at most one packet in this number of \
-            packets is reordered",
-        ),
+        REORDER_GAP,
     ],
 };
 
@@ -193,17 +179,7 @@ static EARLY_REORDER: Table = Table {
     name: "EarlyReorder",
     about: "Some packets skip the delay and overtake earlier packets, as in netem.",
     kind: Some("early"),
-    keys: &[
-        needed("share", "ppb", PPB, "probability that a packet skips the delay"),
-        usual(
-            "gap",
-            "gap",
-            GAP,
-            "1",
-            "minimum spacing: at most one packet in this number of \
-            packets is reordered",
-        ),
-    ],
+    keys: &[needed("share", "ppb", PPB, "probability that a packet skips the delay"), REORDER_GAP],
 };
 
 static JITTER_REORDER: Table = Table {
@@ -214,28 +190,21 @@ static JITTER_REORDER: Table = Table {
 };
 
 const GAP: Form = Form::Whole { least: 1, most: MOST_COUNT };
+const REORDER_GAP: Key = usual(
+    "gap",
+    "gap",
+    GAP,
+    "1",
+    "minimum spacing: at most one packet in this number of \
+            packets is reordered",
+);
 
 static POLICE: Table = Table {
     name: "Police",
     about: "A policer (token bucket): packets that exceed the rate and the burst are dropped \
         instead of queued.",
     kind: None,
-    keys: &[
-        needed(
-            "rate",
-            "bits_per_sec",
-            BITS_PER_SEC,
-            "maximum mean rate of the packets that pass \
-            (rate of the tokens)",
-        ),
-        needed(
-            "burst",
-            "burst_bytes",
-            BYTES,
-            "maximum burst that passes at once after a pause \
-            (size of the token bucket)",
-        ),
-    ],
+    keys: POLICE_KEYS,
 };
 
 static OUTAGE: Table = Table {
