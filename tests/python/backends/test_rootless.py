@@ -24,7 +24,10 @@ MISSING = shutil.which("setpriv") is None or os.geteuid() != 0
 
 pytestmark = [
     needs_kernel,
-    pytest.mark.skipif(MISSING, reason="setpriv takes root's rights away; it needs root"),
+    pytest.mark.skipif(
+        MISSING,
+        reason="setpriv is missing, or these tests do not run as root, whose rights they drop",
+    ),
 ]
 
 
