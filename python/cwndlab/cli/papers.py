@@ -19,7 +19,13 @@ from cwndlab.papers import (
     paper_ids,
     try_paper,
 )
-from cwndlab.report.sections.claims import cause, causes_sentence, claim_counts, decided_by
+from cwndlab.report.sections.claims import (
+    cause,
+    causes_sentence,
+    claim_counts,
+    contradictions,
+    decided_by,
+)
 from cwndlab.run.campaign import RESULTS_FOLDER
 
 if TYPE_CHECKING:
@@ -78,7 +84,9 @@ def print_claims(results: Results) -> None:
     judged = judge_paper(results.id, results)
     trials = try_paper(load_paper(results.id), results, judged)
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
-    for name in ("claim", "paper's numbers", "our results", "decided by"):
+    has_printed = any(each.printed is not None for each in judged)
+    ours = ("as printed", "as read") if has_printed else ("our results",)
+    for name in ("claim", "paper's numbers", *ours, "decided by"):
         table.add_column(name, overflow="fold")
     for each in judged:
         table.add_row(*_row(each, trials))
@@ -88,16 +96,19 @@ def print_claims(results: Results) -> None:
 
 
 def _row(judgement: Judgement, trials: Sequence[Trial]) -> list[Any]:
-
-    verdict = judgement.verdict.value
     why = judgement.why
     if judgement.deciding is not None:
         why = f"{decided_by(judgement.deciding)} ({judgement.why})"
+    if other := contradictions(judgement):
+        why += f". But {other}"
     if found := cause(judgement, trials):
         why += f". {found}"
+    ours = (
+        [judgement.verdict] if judgement.printed is None else [judgement.printed, judgement.verdict]
+    )
     return [
         judgement.claim.id,
         judgement.theirs.value if judgement.theirs else "none printed",
-        Text(verdict, _STYLES.get(verdict, "")),
+        *(Text(each.value, _STYLES.get(each.value, "")) for each in ours),
         why,
     ]

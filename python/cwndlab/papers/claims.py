@@ -169,6 +169,18 @@ class Experiment(Model):
         return self
 
 
+class ChosenSetting(Model):
+    """A setting that the paper does not state, chosen because the paper's figures ask for it.
+
+    The study runs the variants both with this setting and with the setting that the paper states.
+    """
+
+    setting: str
+    """The setting, and what the paper states instead."""
+    variants: dict[str, str]
+    """Variants as the paper states them, keyed by the name of the variant with the setting."""
+
+
 class _StudyOfClaims(Model):
     """Names of the factors and variants in the study that the claims mention."""
 
@@ -183,11 +195,6 @@ class _StudyOfClaims(Model):
     """
     is_deterministic: bool = False
     """Whether the study contains no randomness, so that one run is enough."""
-
-
-class _WrittenStudy(_StudyOfClaims):
-    """Names of the factors and variants as written in a file."""
-
     where: dict[str, LevelText] = Field(default={})
     """Levels that select the runs of each part, unless the part sets other levels."""
 
@@ -195,8 +202,9 @@ class _WrittenStudy(_StudyOfClaims):
 class _ClaimsFile(Model):
     """The file that contains the claims of a paper."""
 
-    study: _WrittenStudy
+    study: _StudyOfClaims
     claim: tuple[_WrittenClaim, ...]
+    chosen: tuple[ChosenSetting, ...] = ()
     experiment: tuple[Experiment, ...] = ()
 
 
@@ -205,7 +213,13 @@ class Claims(_StudyOfClaims):
 
     paper: str
     claims: tuple[Claim, ...]
+    chosen: tuple[ChosenSetting, ...] = ()
     experiments: tuple[Experiment, ...] = ()
+
+    @property
+    def as_printed(self) -> dict[str, str]:
+        """Variants without chosen settings, keyed by the names of the variants with them."""
+        return {name: other for each in self.chosen for name, other in each.variants.items()}
 
 
 def load_claims(paper_id: str) -> Claims:
@@ -252,11 +266,17 @@ def parse_claims(source: TomlSource, paper_id: str) -> Claims:
     except FieldError as error:
         raise told(source, [error]) from None
     study = {name: getattr(written.study, name) for name in _StudyOfClaims.model_fields}
-    return Claims(paper=paper_id, claims=claims, experiments=written.experiment, **study)
+    return Claims(
+        paper=paper_id,
+        claims=claims,
+        chosen=written.chosen,
+        experiments=written.experiment,
+        **study,
+    )
 
 
 def _parts(
-    written: _WrittenPart, study: _WrittenStudy, key: tuple[str | int, ...]
+    written: _WrittenPart, study: _StudyOfClaims, key: tuple[str | int, ...]
 ) -> Iterator[ClaimPart]:
     """Yield the parts that are written at a key: one for each combination of values in `each`.
 

@@ -1,6 +1,7 @@
 """Evidence on claims: numbers from the paper's own tables, or from the runs of our study."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Protocol
 
@@ -58,10 +59,10 @@ class PaperTables:
                 and dict(part.where) == table.where
             )
             row = "" if name.row is None else name.row
-            columns = [_identifier(column) for column in table.columns]
-            if not is_own or _identifier(name.variant) not in columns or row not in table.rows:
+            columns = [identifier(column) for column in table.columns]
+            if not is_own or identifier(name.variant) not in columns or row not in table.rows:
                 continue
-            column = columns.index(_identifier(name.variant))
+            column = columns.index(identifier(name.variant))
             low, high = table.values[table.rows.index(row)][column]
             return np.array([low / table.scale]) if low == high else None
         return None
@@ -113,12 +114,12 @@ class PaperRuns:
             levels[row_factor] = name.row
         return cell.filter(of_levels(cell, levels))
 
-    def _written(self, factor: str, identifier: str) -> str:
+    def _written(self, factor: str, name: str) -> str:
         """Return a level as written in the study, such as TCP-Linux for `TCP_Linux`."""
         levels = list(self._claims.variants)
         if factor in self._flows.columns:
             levels += self._flows[factor].cast(pl.String).unique().to_list()
-        return {_identifier(each): each for each in levels}.get(identifier, identifier)
+        return {identifier(each): each for each in levels}.get(name, name)
 
     def _of_samples(self, part: ClaimPart, flows: pl.DataFrame) -> pl.DataFrame:
         starts = flows.select(
@@ -152,6 +153,20 @@ class PaperRuns:
         return self._results.samples(run=runs).drop("repetition", strict=False)
 
 
+class ReplacedVariants:
+    """Evidence in which some variants replace other variants."""
+
+    def __init__(self, runs: Evidence, replaced_by: Mapping[str, str]) -> None:
+        """Store the evidence, and each replacement by the name of the replaced variant."""
+        self._runs = runs
+        self._replaced_by = replaced_by
+
+    def values(self, part: ClaimPart, name: Name) -> Floats | None:
+        """Return the numbers of a cell of the replacement; None if the cell has no numbers."""
+        variant = self._replaced_by.get(name.variant, name.variant)
+        return self._runs.values(part, replace(name, variant=variant))
+
+
 def _after_losses(samples: GroupBy, flows: pl.DataFrame) -> pl.DataFrame:
     """Return each flow's median slow-start threshold after losses, divided by the path's capacity.
 
@@ -169,7 +184,8 @@ def _after_losses(samples: GroupBy, flows: pl.DataFrame) -> pl.DataFrame:
     return both.select("repetition", "run", "flow", value=pl.col("left_pkts") / pl.col("path_pkts"))
 
 
-def _identifier(name: str) -> str:
+def identifier(name: str) -> str:
+    """Return the name of a level as an expression writes it: letters, digits and underscores."""
     return "".join(letter if letter.isalnum() else "_" for letter in name)
 
 

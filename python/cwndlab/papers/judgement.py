@@ -8,9 +8,13 @@ than ten repetitions cannot decide a claim; in a deterministic study, one run is
 in the paper have no spread and are compared directly with the bounds.
 
 Three verdicts are not results of a test. A part is *input* if it depends on a calibrated parameter
-of the link, because our value then agrees by construction. A part is *not attributable* if the
-sender in the paper did not run the variant, because a difference may then have another cause. A
-part is *not run* if the study contains no runs for it.
+of the link, or if a setting that was chosen because the paper's figures ask for it changes its
+value: our value then agrees by construction. A part is *not attributable* if the sender in the
+paper did not run the variant, because a difference may then have another cause. A part is *not run*
+if the study contains no runs for it.
+
+Where settings were chosen, each claim has a second verdict, *as printed*: from the runs with only
+those settings that the paper states.
 """
 
 import math
@@ -23,7 +27,14 @@ import numpy as np
 
 from cwndlab import stats
 from cwndlab.papers.claims import Claim, ClaimPart, Claims, load_claims
-from cwndlab.papers.evidence import Evidence, FlowResults, PaperRuns, PaperTables
+from cwndlab.papers.evidence import (
+    Evidence,
+    FlowResults,
+    PaperRuns,
+    PaperTables,
+    ReplacedVariants,
+    identifier,
+)
 from cwndlab.papers.expression import Name
 from cwndlab.papers.facts import load_paper
 from cwndlab.resolve.presets import load_preset
@@ -68,6 +79,8 @@ class Judgement:
     claim: Claim
     theirs: ClaimVerdict | None
     """Verdict from the values in the paper's tables; None if the tables do not contain them."""
+    printed: ClaimVerdict | None
+    """Verdict without chosen settings; None if the study has no chosen settings."""
     verdict: ClaimVerdict
     findings: tuple[PartFinding, ...]
     why: str
@@ -78,6 +91,17 @@ class Judgement:
         """Whether the paper's tables contain some values of the claim, but not all."""
         own = {each.theirs is None for each in self.findings if not each.part.is_beside}
         return len(own) > 1
+
+    @property
+    def contradicting(self) -> list[PartFinding]:
+        """The values displayed only that hold although the claim fails, or the other way round."""
+        opposite = {
+            ClaimVerdict.HOLDS: ClaimVerdict.FAILS,
+            ClaimVerdict.INPUT: ClaimVerdict.FAILS,
+            ClaimVerdict.FAILS: ClaimVerdict.HOLDS,
+        }
+        other = opposite.get(self.verdict)
+        return [each for each in self.findings if each.part.is_beside and each.verdict is other]
 
     @property
     def deciding(self) -> PartFinding | None:
@@ -114,22 +138,78 @@ def judge(
     is_calibrated: Callable[[str], bool],
 ) -> list[Judgement]:
     """Decide all claims; `is_calibrated` checks whether a link parameter is calibrated."""
+    read = _found(claims, tables, runs, input_test(claims, runs, is_calibrated))
+    printed: list[ClaimVerdict | None] = [None] * len(read)
+    if claims.chosen:
+        stated = ReplacedVariants(runs, claims.as_printed)
+        found = _found(claims, tables, stated, lambda part: _rests(part, is_calibrated))
+        printed = [
+            _verdict(claim, findings) for claim, findings in zip(claims.claims, found, strict=True)
+        ]
+    return [
+        _judgement(claim, findings, other)
+        for claim, findings, other in zip(claims.claims, read, printed, strict=True)
+    ]
+
+
+def input_test(
+    claims: Claims, runs: Evidence, is_calibrated: Callable[[str], bool]
+) -> Callable[[ClaimPart], bool]:
+    """Return a function that checks whether our value of a part agrees by construction."""
+    stated = ReplacedVariants(runs, claims.as_printed)
+    chosen = {identifier(name) for name in claims.as_printed}
+
+    def is_input(part: ClaimPart) -> bool:
+        if _rests(part, is_calibrated):
+            return True
+        if not any(name.variant in chosen for name in part.value.names):
+            return False
+        both = [decide_part(part, each, claims, _never).ours for each in (runs, stated)]
+        return both[0] is not None and both[1] is not None and not overlap(both[0], both[1])
+
+    return is_input
+
+
+def decide_part(
+    part: ClaimPart, runs: Evidence, claims: Claims, is_input: Callable[[ClaimPart], bool]
+) -> PartFinding:
+    """Return the verdict on a single part from our runs, at a significance level of 5 %."""
+    return _Open(part, _Nothing(), runs, claims, is_input).finding(_ERROR)
+
+
+def overlap(one: Interval, other: Interval) -> bool:
+    """Return whether two intervals have a value in common; exact values are intervals of one."""
+    (low, high), (other_low, other_high) = _ends(one), _ends(other)
+    return low <= other_high and other_low <= high
+
+
+def _ends(interval: Interval) -> tuple[float, float]:
+    if interval.low is None or interval.high is None:
+        return interval.estimate, interval.estimate
+    return interval.low, interval.high
+
+
+def _rests(part: ClaimPart, is_calibrated: Callable[[str], bool]) -> bool:
+    return bool(part.rests_on) and is_calibrated(part.rests_on)
+
+
+def _never(part: ClaimPart) -> bool:
+    del part
+    return False
+
+
+def _found(
+    claims: Claims, tables: Evidence, runs: Evidence, is_input: Callable[[ClaimPart], bool]
+) -> list[list[PartFinding]]:
+    """Return the findings on the parts of each claim."""
     opened = [
-        [_Open(part, tables, runs, claims, is_calibrated) for part in claim.parts]
+        [_Open(part, tables, runs, claims, is_input) for part in claim.parts]
         for claim in claims.claims
     ]
     levels = _holm_levels(opened)
     return [
-        _judgement(claim, [part.finding(level) for part in parts])
-        for claim, parts, level in zip(claims.claims, opened, levels, strict=True)
+        [part.finding(level) for part in parts] for parts, level in zip(opened, levels, strict=True)
     ]
-
-
-def decide_part(
-    part: ClaimPart, runs: Evidence, claims: Claims, is_calibrated: Callable[[str], bool]
-) -> PartFinding:
-    """Return the verdict on a single part from our runs, at a significance level of 5 %."""
-    return _Open(part, _Nothing(), runs, claims, is_calibrated).finding(_ERROR)
 
 
 class _Nothing:
@@ -148,7 +228,7 @@ class _Open:
         tables: Evidence,
         runs: Evidence,
         claims: Claims,
-        is_calibrated: Callable[[str], bool],
+        is_input: Callable[[ClaimPart], bool],
     ) -> None:
         self.part = part
         self._theirs = _matrix(part, tables)
@@ -160,7 +240,7 @@ class _Open:
             self.fixed = ClaimVerdict.NOT_ATTRIBUTABLE
         elif self._ours is None or len(self._ours) == 0:
             self.fixed = ClaimVerdict.NOT_RUN
-        elif part.rests_on and is_calibrated(part.rests_on):
+        elif not part.is_beside and is_input(part):
             self.fixed = ClaimVerdict.INPUT
         self._known: dict[float, tuple[Interval, ClaimVerdict]] = {}
 
@@ -279,14 +359,22 @@ def _together(verdicts: Sequence[ClaimVerdict], *, lacks: str = "") -> ClaimVerd
     return ClaimVerdict.HOLDS if ClaimVerdict.HOLDS in found else ClaimVerdict.INPUT
 
 
-def _judgement(claim: Claim, findings: Sequence[PartFinding]) -> Judgement:
+def _judgement(
+    claim: Claim, findings: Sequence[PartFinding], printed: ClaimVerdict | None
+) -> Judgement:
     deciding = [each for each in findings if not each.part.is_beside]
     known = [each.theirs_holds for each in deciding if each.theirs_holds is not None]
     theirs = None
     if known:
         theirs = ClaimVerdict.HOLDS if all(known) else ClaimVerdict.FAILS
-    verdict = _together([each.verdict for each in deciding], lacks=claim.lacks)
-    return Judgement(claim, theirs, verdict, tuple(findings), _why(claim, deciding, verdict))
+    verdict = _verdict(claim, findings)
+    why = _why(claim, deciding, verdict)
+    return Judgement(claim, theirs, printed, verdict, tuple(findings), why)
+
+
+def _verdict(claim: Claim, findings: Sequence[PartFinding]) -> ClaimVerdict:
+    deciding = [each.verdict for each in findings if not each.part.is_beside]
+    return _together(deciding, lacks=claim.lacks)
 
 
 def _why(claim: Claim, deciding: Sequence[PartFinding], verdict: ClaimVerdict) -> str:

@@ -1,6 +1,7 @@
 """Experiments: what one change says of why a claim does not hold, and why a table is off."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,13 @@ from cwndlab.papers import (
     paper_studies,
 )
 from cwndlab.papers.claims import ClaimPart, parse_claims
-from cwndlab.papers.experiments import ClaimTrial, try_claims, try_tables
+from cwndlab.papers.experiments import (
+    ClaimTrial,
+    TableTrial,
+    try_claims,
+    try_tables,
+    without_spoilers,
+)
 from cwndlab.papers.expression import Name
 from cwndlab.papers.facts import parse_paper
 from cwndlab.papers.judgement import Judgement, judge
@@ -130,8 +137,8 @@ def test_too_few_repetitions_leave_a_cause_open() -> None:
 
 def test_the_sentence_counts_claims_by_what_explains_them() -> None:
     claims = load_claims("nr-5g-vaasa-2023").claims
-    missed = [Judgement(each, None, ClaimVerdict.FAILS, (), "") for each in claims[:4]]
-    held = Judgement(claims[4], None, ClaimVerdict.HOLDS, (), "")
+    missed = [Judgement(each, None, None, ClaimVerdict.FAILS, (), "") for each in claims[:4]]
+    held = Judgement(claims[4], None, None, ClaimVerdict.HOLDS, (), "")
     experiment = load_claims("nr-5g-vaasa-2023").experiments[0]
 
     def trial(at: int, effect: TrialEffect) -> ClaimTrial:
@@ -144,10 +151,12 @@ def test_the_sentence_counts_claims_by_what_explains_them() -> None:
     ]
     trials += [trial(2, TrialEffect.NONE)]
     told = causes_sentence([*missed, held], trials)
-    assert told == (
-        "4 claims do not hold; the experiments explain 1 fully, 1 partly and 2 not at all."
-    )
+    assert told == ("4 claims fail; the experiments explain 1 fully, 1 partly and 2 not at all.")
     assert causes_sentence([held], trials) == ""
+    undecided = Judgement(claims[5], None, None, ClaimVerdict.UNDECIDED, (), "")
+    assert causes_sentence([held, undecided], trials) == (
+        "1 claim is undecided; more repetitions could decide."
+    )
     assert "too few repetitions" in causes_sentence(missed, [*trials, trial(3, TrialEffect.OPEN)])
 
 
@@ -176,6 +185,42 @@ def test_an_experiment_on_no_claim_is_refused() -> None:
         parse_claims(toml(document), "x")
 
 
+ABOUT = dict.fromkeys(("title", "authors", "method", "conclusion"), "")
+TABLE = {
+    "name": "Table 1",
+    "title": "speed",
+    "metric": "goodput_mbit_s",
+    "unit": "Mbit/s",
+    "direction": "downlink",
+    "column_factor": "algorithm",
+    "columns": ["reno", "cubic"],
+    "where": {"part": "as measured"},
+    "values": [[1.0, 1.0]],
+}
+DOCUMENT: dict[str, Any] = {
+    "study": {
+        "preset": "p",
+        "variants": ["reno", "cubic"],
+        "variant_factor": "algorithm",
+        "varied_by_sender": ["downlink"],
+    },
+    "claim": [],
+    "experiment": [{"changed": "x", "tables": ["Table 1"], "levels": {"part": "other"}}],
+}
+
+
+def flows_of(changed: tuple[float, float]) -> pl.DataFrame:
+    """Goodputs of two variants: 1.5 Mbit/s as measured, and others after a change."""
+    return pl.DataFrame(
+        {
+            "algorithm": ["reno", "cubic"] * 2,
+            "part": ["as measured"] * 2 + ["other"] * 2,
+            "direction": ["forward"] * 4,
+            "goodput_mbit_s": [1.5, 1.5, *changed],
+        }
+    )
+
+
 @pytest.mark.parametrize(
     ("ours", "effect"),
     [
@@ -188,41 +233,34 @@ def test_an_experiment_on_no_claim_is_refused() -> None:
 def test_a_table_is_judged_by_its_mean_difference(
     ours: tuple[float, float], effect: TrialEffect
 ) -> None:
-    table = {
-        "name": "Table 1",
-        "title": "speed",
-        "metric": "goodput_mbit_s",
-        "unit": "Mbit/s",
-        "direction": "downlink",
-        "column_factor": "algorithm",
-        "columns": ["reno", "cubic"],
-        "where": {"part": "as measured"},
-        "values": [[1.0, 1.0]],
-    }
-    about = dict.fromkeys(("title", "authors", "method", "conclusion"), "")
-    paper = parse_paper(toml({"paper": about, "table": [table]}), "x")
-    flows = pl.DataFrame(
-        {
-            "algorithm": ["reno", "cubic"] * 2,
-            "part": ["as measured"] * 2 + ["other"] * 2,
-            "direction": ["forward"] * 4,
-            "goodput_mbit_s": [1.5, 1.5, *ours],
-        }
-    )
-    document = {
-        "study": {
-            "preset": "p",
-            "variants": ["reno", "cubic"],
-            "variant_factor": "algorithm",
-            "varied_by_sender": ["downlink"],
-        },
-        "claim": [],
-        "experiment": [{"changed": "x", "tables": ["Table 1"], "levels": {"part": "other"}}],
-    }
-    experiments = parse_claims(toml(document), "x").experiments
-    (trial,) = try_tables(experiments, paper.tables, flows)
+    paper = parse_paper(toml({"paper": ABOUT, "table": [TABLE]}), "x")
+    (trial,) = try_tables(parse_claims(toml(DOCUMENT), "x"), paper.tables, flows_of(ours))
     assert (trial.effect, trial.cells) == (effect, 2)
     assert trial.before == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(("after", "effect"), [(1.4, "explains it"), (4.0, "moves a table away")])
+def test_change_that_moves_a_table_away_explains_nothing(after: float, effect: str) -> None:
+    (claim,) = tried({("as measured", "cubic"): 6, ("other", "cubic"): 12})
+    table = load_paper("hsdpa-2010").tables[0]
+    way = TrialEffect.AWAY if after > 1.5 else TrialEffect.NONE
+    off = TableTrial(claim.experiment, table, way, 2, 1.5, after, 0.1)
+    first, second = without_spoilers([claim], [off])
+    assert first.effect.value.startswith(effect)
+    assert second.effect is way
+
+
+def test_tables_that_an_experiment_moves_away_are_found_without_being_named() -> None:
+    table = {**TABLE, "name": "Table 2", "values": [[1.0, 1.0]]}
+    paper = parse_paper(toml({"paper": ABOUT, "table": [TABLE, table]}), "x")
+    document = {**DOCUMENT, "study": {**DOCUMENT["study"], "where": {"part": "as measured"}}}
+    claims = parse_claims(toml(document), "x")
+    assert [each.table.name for each in try_tables(claims, paper.tables, flows_of((3.0, 1.0)))] == [
+        "Table 1",
+        "Table 2",
+    ]
+    (named,) = try_tables(claims, paper.tables, flows_of((1.0, 1.0)))
+    assert named.table.name == "Table 1"
 
 
 @pytest.mark.parametrize("paper_id", claimed_papers())

@@ -15,6 +15,7 @@ from cwndlab.papers import (
     TrialEffect,
     claimed_papers,
     judge_paper,
+    load_claims,
     try_paper,
 )
 from cwndlab.report.context import Context
@@ -33,14 +34,23 @@ def claims_section(paper: Paper) -> PageSection:
 
 
 def claim_counts(judged: list[Judgement]) -> str:
-    """Return a sentence that counts the claims by verdict."""
-    counts = Counter(each.verdict for each in judged)
-    parts = [
-        f"{counts[verdict]} {_OF_SEVERAL.get(verdict, verdict.value)}"
+    """Return a sentence that counts the claims by verdict, or two if settings were chosen."""
+    counts = (
+        f"{plural(len(judged), 'claim')} of the paper: {_count([each.verdict for each in judged])}."
+    )
+    printed = [each.printed for each in judged if each.printed is not None]
+    if printed:
+        counts += f" With only the settings that the paper states: {_count(printed)}."
+    return counts
+
+
+def _count(verdicts: Sequence[ClaimVerdict]) -> str:
+    counts = Counter(verdicts)
+    return ", ".join(
+        f"{number} {_OF_SEVERAL.get(verdict, verdict.value) if number > 1 else verdict.value}"
         for verdict in ClaimVerdict
-        if counts[verdict]
-    ]
-    return f"{plural(len(judged), 'claim')} of the paper: {', '.join(parts)}."
+        if (number := counts[verdict])
+    )
 
 
 def own_numbers(judgement: Judgement) -> str:
@@ -80,25 +90,35 @@ def cause(judgement: Judgement, trials: Sequence[Trial]) -> str:
     return ""
 
 
+def contradictions(judgement: Judgement) -> str:
+    """Return the values displayed only that contradict the verdict on a claim."""
+    return "; ".join(decided_by(each) for each in judgement.contradicting)
+
+
 def causes_sentence(judged: Sequence[Judgement], trials: Sequence[Trial]) -> str:
-    """Return a sentence that counts the failed claims that the experiments explain."""
-    missed = [
-        each for each in judged if each.verdict in {ClaimVerdict.FAILS, ClaimVerdict.UNDECIDED}
-    ]
-    if not missed:
-        return ""
-    effects = [{trial.effect for trial in _of_claim(each, trials)} for each in missed]
-    if TrialEffect.OPEN in set().union(*effects):
+    """Return sentences that count the failed claims that the experiments explain."""
+    missed = [each for each in judged if each.verdict is ClaimVerdict.FAILS]
+    undecided = [each for each in judged if each.verdict is ClaimVerdict.UNDECIDED]
+    effects = [trial.effect for each in (*missed, *undecided) for trial in _of_claim(each, trials)]
+    if TrialEffect.OPEN in effects:
         return "There are too few repetitions to decide some claims; run the whole study."
-    explained = sum(TrialEffect.EXPLAINS in found for found in effects)
-    in_part = sum(
-        TrialEffect.PART in found and TrialEffect.EXPLAINS not in found for found in effects
-    )
-    rest = len(missed) - explained - in_part
-    counts = ((explained, "fully"), (in_part, "partly"), (rest, "not at all"))
-    parts = join_words([f"{count} {words}" for count, words in counts if count])
-    which = "1 claim does" if len(missed) == 1 else f"{len(missed)} claims do"
-    return f"{which} not hold; the experiments explain {parts}."
+    sentences = []
+    if missed:
+        found = [{trial.effect for trial in _of_claim(each, trials)} for each in missed]
+        explained = sum(TrialEffect.EXPLAINS in each for each in found)
+        in_part = sum(
+            TrialEffect.PART in each and TrialEffect.EXPLAINS not in each for each in found
+        )
+        rest = len(missed) - explained - in_part
+        counts = ((explained, "fully"), (in_part, "partly"), (rest, "not at all"))
+        parts = join_words([f"{count} {words}" for count, words in counts if count])
+        which = "1 claim fails" if len(missed) == 1 else f"{len(missed)} claims fail"
+        causes = f"the experiments explain {parts}" if explained + in_part else "no cause was found"
+        sentences.append(f"{which}; {causes}.")
+    if undecided:
+        which = "1 claim is" if len(undecided) == 1 else f"{len(undecided)} claims are"
+        sentences.append(f"{which} undecided; more repetitions could decide.")
+    return " ".join(sentences)
 
 
 def _of_claim(judgement: Judgement, trials: Sequence[Trial]) -> list[ClaimTrial]:
@@ -122,6 +142,9 @@ def _build(paper: Paper, context: Context) -> Content | None:
         own_numbers=own_numbers,
         measured=measured,
         decided_by=decided_by,
+        has_printed=any(each.printed is not None for each in judged),
+        chosen="; ".join(each.setting for each in load_claims(paper.id).chosen),
+        contradictions=contradictions,
         cause=lambda judgement: cause(judgement, trials),
         causes_sentence=causes_sentence(judged, trials),
         trials=trials,
