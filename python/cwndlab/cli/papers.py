@@ -108,7 +108,7 @@ def _row(judgement: Judgement, trials: Sequence[Trial]) -> list[Any]:
     )
     return [
         judgement.claim.id,
-        judgement.theirs.value if judgement.theirs else "none printed",
+        judgement.theirs.value if judgement.theirs else "not in its tables",
         *(Text(each.value, _STYLES.get(each.value, "")) for each in ours),
         why,
     ]

@@ -57,7 +57,7 @@ def own_numbers(judgement: Judgement) -> str:
     """Return the verdict on a claim according to the paper's own numbers."""
     said = judgement.claim.own_data
     if judgement.theirs is None:
-        return f"the paper states no numbers: {said}"
+        return f"not in its tables: {said}"
     so_far = " as far as the paper states numbers" if judgement.is_half_known else ""
     return f"{judgement.theirs.value}{so_far} ({said})"
 
