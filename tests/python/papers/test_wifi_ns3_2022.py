@@ -103,6 +103,8 @@ def test_claims_come_out_as_the_runs_decide(results: cw.Results) -> None:
         "falls-with-stations": ClaimVerdict.FAILS,  # Vegas gains 1 % from six stations to seven
         "vegas-flat": ClaimVerdict.UNDECIDED,  # alone it is ahead by 2 %, and 1 % asked for
         "cubic-best": ClaimVerdict.UNDECIDED,
+        "no-clear-winner": ClaimVerdict.HOLDS,
+        "equal-alone": ClaimVerdict.HOLDS,
     }
     beside = [each for each in judged["cubic-best"].findings if each.part.is_beside]
     assert sum(each.verdict is ClaimVerdict.HOLDS for each in beside) >= 6  # within 1 %
