@@ -7,10 +7,10 @@ use std::sync::atomic::Ordering;
 
 use cwndlab_link::Traces;
 use cwndlab_scenario::{FlowSummary, LinkSummary, Recording, RunOutput, Scenario};
-use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use crate::array::array;
 use crate::{Stop, columns, errors, loaded, read_traces};
 
 /// A batch with more recorded rows than this ends, so that its memory is bounded.
@@ -83,7 +83,7 @@ impl Batch {
         ];
         for (table, owners) in owners {
             if let Some(columns) = result.get_item(table)?.filter(|columns| !columns.is_none()) {
-                columns.set_item("run", owners.into_pyarray(py))?;
+                columns.set_item("run", array(py, &owners)?)?;
             }
         }
         Ok(result)

@@ -5,10 +5,11 @@ use std::io::BufReader;
 use std::path::PathBuf;
 
 use cwndlab_capture::{AnalysisConfig, CaptureError, Flow, analyse};
-use numpy::IntoPyArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+
+use crate::array::array;
 
 /// Analyses a pcap or pcapng file while other Python threads go on.
 #[pyfunction]
@@ -86,6 +87,6 @@ fn as_dict(py: Python<'_>, flow: Flow) -> PyResult<Bound<'_, PyDict>> {
         ),
     )?;
     row.set_item("events", columns!(py, flow.events, [at_ns, event, value]))?;
-    row.set_item("rtts_us", flow.rtts_us.into_pyarray(py))?;
+    row.set_item("rtts_us", array(py, &flow.rtts_us)?)?;
     Ok(row)
 }

@@ -4,9 +4,10 @@ use cwndlab_scenario::{
     Acks, Column, Events, FlowSummary, Kind, LinkSummary, RunOutput, Samples, Values,
 };
 use cwndlab_sim::Saturation;
-use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
+
+use crate::array::array;
 
 /// The tables that the core answers, their columns, and whether they come as arrays.
 const TABLES: [(&str, &[Column], bool); 6] = [
@@ -101,11 +102,11 @@ fn arrays<'py>(
         match values {
             Values::Texts(values) => result.set_item(name, values)?,
             Values::Names(values) => result.set_item(name, values)?,
-            Values::U8(values) => result.set_item(name, values.into_pyarray(py))?,
-            Values::U16(values) => result.set_item(name, values.into_pyarray(py))?,
-            Values::U32(values) => result.set_item(name, values.into_pyarray(py))?,
-            Values::U64(values) => result.set_item(name, values.into_pyarray(py))?,
-            Values::F64(values) => result.set_item(name, values.into_pyarray(py))?,
+            Values::U8(values) => result.set_item(name, array(py, &values)?)?,
+            Values::U16(values) => result.set_item(name, array(py, &values)?)?,
+            Values::U32(values) => result.set_item(name, array(py, &values)?)?,
+            Values::U64(values) => result.set_item(name, array(py, &values)?)?,
+            Values::F64(values) => result.set_item(name, array(py, &values)?)?,
             Values::SomeU32(values) => result.set_item(name, values)?,
             Values::SomeU64(values) => result.set_item(name, values)?,
             Values::SomeF64(values) => result.set_item(name, values)?,

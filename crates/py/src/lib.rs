@@ -3,6 +3,7 @@
 //! JSON and bytes come in, columns go out; nothing is decided here. The documentation of what
 //! Python sees is in `python/cwndlab/_core.pyi`.
 
+mod array;
 mod batch;
 mod capture;
 mod columns;
