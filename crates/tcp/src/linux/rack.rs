@@ -115,7 +115,7 @@ impl LinuxEndpoint {
         let mut order = self.rtx.sent_order();
         while let Some(number) = self.rtx.next_sent(&mut order) {
             let segment = self.rtx.get(number);
-            if segment.flags & (LOST | SACKED_RETRANS) == LOST {
+            if segment.is_only_lost() {
                 continue;
             }
             let sent = segment.tx_mstamp;

@@ -580,6 +580,7 @@ impl LinuxEndpoint {
             self.rtx.update_waiting(number);
             number = number.wrapping_add(1);
         }
+        self.rtx.relist_lost();
         self.sk.lost_out = 0;
     }
 

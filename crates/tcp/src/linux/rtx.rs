@@ -61,6 +61,12 @@ impl TxSegment {
         self.control.has(Flags::SYN)
     }
 
+    /// Whether it is thought lost and was not sent again since.
+    #[inline]
+    pub(crate) fn is_only_lost(&self) -> bool {
+        self.flags & (LOST | SACKED_RETRANS) == LOST
+    }
+
     /// Bytes of payload.
     pub(crate) fn payload(&self) -> u32 {
         self.end_seq.wrapping_sub(self.seq) - self.control.sequence_space()
@@ -81,7 +87,8 @@ pub(crate) struct RtxQueue {
     tail: u32,
     /// No segment before this one waits for retransmission.
     hint: u32,
-    /// All segments before this one are moved.
+    /// RACK need not look at any segment of the ring before this one: each was moved, or is lost and
+    /// was not sent again.
     first_unmoved: u32,
     resent: Resent,
     /// Some segment shares a buffer with the next, or did.
@@ -363,6 +370,10 @@ impl RtxQueue {
             self.first_unmoved = self.head;
         }
         self.first_unmoved = self.next_unmoved(self.first_unmoved);
+        // After a timeout, that is nearly all of the flight.
+        while self.first_unmoved != self.tail && self.get(self.first_unmoved).is_only_lost() {
+            self.first_unmoved = self.next_unmoved(self.first_unmoved.wrapping_add(1));
+        }
         while let Some(first) = self.resent.entries.front() {
             if self.is_listed(first, self.resent.first) {
                 break;
@@ -372,6 +383,11 @@ impl RtxQueue {
             self.resent.stale -= 1;
         }
         SentOrder { in_ring: self.first_unmoved, resent: self.resent.first }
+    }
+
+    /// Segments that were thought lost are not any more, so that RACK looks at them again.
+    pub(crate) fn relist_lost(&mut self) {
+        self.first_unmoved = self.head;
     }
 
     /// The segment that was sent next. Segments may be unlisted between two calls.
@@ -518,6 +534,26 @@ mod tests {
         let mut expected: Vec<u32> = (0..64).filter(|n| ![3, 7].contains(n)).collect();
         expected.extend([3, 64]);
         assert_eq!(by_time(&mut queue), expected);
+    }
+
+    #[test]
+    fn lost_segments_at_the_front_are_passed_over_until_they_are_listed_again() {
+        let mut queue = RtxQueue::new();
+        for index in 0..10 {
+            queue.push(segment(index));
+        }
+        for number in [0, 1, 2, 5] {
+            queue.get_mut(number).flags |= LOST;
+        }
+        assert_eq!(by_time(&mut queue), [3, 4, 5, 6, 7, 8, 9]);
+        queue.get_mut(0).flags |= SACKED_RETRANS;
+        queue.list_as_newest(0);
+        assert_eq!(by_time(&mut queue), [3, 4, 5, 6, 7, 8, 9, 0]);
+        for number in [1, 2, 5] {
+            queue.get_mut(number).flags &= !LOST;
+        }
+        queue.relist_lost();
+        assert_eq!(by_time(&mut queue), [1, 2, 3, 4, 5, 6, 7, 8, 9, 0]);
     }
 
     proptest! {
