@@ -99,6 +99,11 @@ impl<P> Lane<P> {
             chosen.extend(0..self.waiting);
             return length;
         }
+        if self.waiting as usize == self.line.len() - self.out {
+            let (length, count) = self.longest_prefix(limits);
+            chosen.extend(0..count);
+            return length;
+        }
         let mut length = 0;
         let mut aggregate = 0;
         let mut behind = self.line.range(self.out..).take(limits.packets as usize).enumerate();
@@ -117,6 +122,24 @@ impl<P> Lane<P> {
             ControlFlow::Continue(())
         });
         length
+    }
+
+    /// Length of a frame with as many packets from the front, of which all wait, as fit, and how many
+    /// they are.
+    fn longest_prefix(&self, limits: FrameLimits) -> (u64, u32) {
+        let (mut length, mut aggregate, mut count) = (0, 0, 0);
+        let mut behind = self.line.range(self.out..).take(limits.packets as usize);
+        let _ = behind.try_for_each(|entry| {
+            let with_this = aggregate + subframe_bytes(entry.bytes);
+            if count > 0 && with_this > limits.bytes {
+                return ControlFlow::Break(());
+            }
+            length = if count == 0 { u64::from(entry.bytes) } else { with_this };
+            aggregate = with_this.next_multiple_of(4);
+            count += 1;
+            ControlFlow::Continue(())
+        });
+        (length, count)
     }
 
     /// Length of a frame with everything, if all of it waits and goes into one.
@@ -176,7 +199,18 @@ impl<P> Lane<P> {
     }
 
     /// Gives back the oldest waiting packet if it came before `deadline`.
+    #[inline]
     pub(crate) fn expire(&mut self, deadline: Time) -> Option<Dropped<P>> {
+        // Mostly the first of the line waits, and did not come so long ago.
+        let first = self.line.get(self.out)?;
+        if first.is_waiting() && first.arrived >= deadline {
+            return None;
+        }
+        self.expire_behind(deadline)
+    }
+
+    #[inline(never)]
+    fn expire_behind(&mut self, deadline: Time) -> Option<Dropped<P>> {
         let behind = self.line.range(self.out..).position(Entry::is_waiting)?;
         let place = self.out + behind;
         if self.line[place].arrived < deadline { self.give_up(place) } else { None }
@@ -198,11 +232,18 @@ impl<P> Lane<P> {
 
     /// Removes what was given up from the front, if the receiver holds nothing behind it and so
     /// need not be told.
+    #[inline]
     pub(crate) fn forget(&mut self) {
-        if self.received == 0 {
-            while self.line.get(self.out).is_some_and(|entry| entry.packet.is_none()) {
-                self.line.remove(self.out);
-            }
+        let is_given_up = |entry: &Entry<P>| entry.packet.is_none();
+        if self.received == 0 && self.line.get(self.out).is_some_and(is_given_up) {
+            self.forget_first();
+        }
+    }
+
+    #[inline(never)]
+    fn forget_first(&mut self) {
+        while self.line.get(self.out).is_some_and(|entry| entry.packet.is_none()) {
+            self.line.remove(self.out);
         }
     }
 
