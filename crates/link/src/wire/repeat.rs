@@ -70,8 +70,9 @@ impl<P: Packet> Wire<P> {
         true
     }
 
-    /// Takes a packet of the length of the last one, if it meets the same and what the last one met was
-    /// a delay alone: where service takes no time, nobody waits. `put` puts the packet where it is kept.
+    /// Takes a packet that meets the same as the last one, if what that met was a delay alone: where
+    /// service takes no time, nobody waits, and what is shorter takes no time either. `put` puts the
+    /// packet where it is kept.
     #[inline(always)]
     pub fn take_at_once(
         &mut self,
@@ -81,7 +82,7 @@ impl<P: Packet> Wire<P> {
     ) -> bool {
         let bytes = wire_bytes + self.framing_bytes;
         let Server::Fixed(server) = &mut self.server else { return false };
-        let meets_the_same = bytes == self.steady.bytes && now < self.steady.until;
+        let meets_the_same = bytes <= self.steady.bytes && now < self.steady.until;
         if !self.steady.is_at_once || !meets_the_same || server.free_at > now {
             return false;
         }
