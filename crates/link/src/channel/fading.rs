@@ -12,7 +12,7 @@ use cwndlab_units::{Duration, Stream, Time};
 use serde::{Deserialize, Serialize};
 
 use super::decibel::{BELOW, Decibel, decibels, decibels_below, ratio};
-use super::series::{REACH, Series, Stretch, ninth_power};
+use super::series::{PowerSeries, REACH, Series, Stretch, ninth_power};
 
 /// How a user's channel fades.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -52,8 +52,9 @@ pub(crate) struct Fading {
     /// Half of a stretch of time in which series stand for the waves.
     half: Duration,
     stretch: Option<Stretch>,
-    series: Vec<Series>,
-    /// The largest of their remainders.
+    /// Of all branches in the stretch.
+    power: PowerSeries,
+    /// The largest remainder of a branch's series.
     remainder: f64,
     /// When bounds were asked for last.
     asked_at: Time,
@@ -85,7 +86,7 @@ impl Fading {
             fastest,
             half,
             stretch: None,
-            series: Vec::new(),
+            power: PowerSeries::default(),
             remainder: 0.0,
             asked_at: Time::ZERO,
         }
@@ -102,13 +103,7 @@ impl Fading {
             let exact = self.decibels_at(at);
             return [exact, exact];
         };
-        let mut power = 0.0;
-        for series in &self.series {
-            let [real, imaginary] = series.at(x);
-            let real = self.steady + self.scattered * real;
-            let imaginary = self.scattered * imaginary;
-            power += real * real + imaginary * imaginary;
-        }
+        let power = self.power.at(x);
         // An amplitude `a` that is wrong by up to `e` in each of both parts makes a power that is
         // wrong by up to `2 sqrt(2) e a + 2 e^2`, and the amplitudes of `n` branches of power `p`
         // add up to at most `sqrt(n p)`.
@@ -127,14 +122,13 @@ impl Fading {
     fn begin_stretch(&mut self, from: Time) -> f64 {
         let stretch = Stretch::new(from, self.fastest, self.half);
         let turns = self.fastest * (TURN / TAU);
-        self.series.clear();
-        self.series.extend(self.branches.iter().map(|branch| {
-            let waves = branch.waves(stretch.middle());
-            Series::new(
-                waves.zip(&branch.shifts).map(|(wave, &shift)| (wave, shift as f64 / turns)),
-            )
-        }));
-        self.remainder = self.series.iter().map(Series::remainder).fold(0.0, f64::max);
+        (self.power, self.remainder) = (PowerSeries::default(), 0.0);
+        for branch in &self.branches {
+            let waves = branch.waves(stretch.middle()).zip(&branch.shifts);
+            let series = Series::new(waves.map(|(wave, &shift)| (wave, shift as f64 / turns)));
+            self.power.add(&series, self.steady, self.scattered);
+            self.remainder = self.remainder.max(series.remainder());
+        }
         self.stretch = Some(stretch);
         stretch.place(from).expect("a stretch holds its beginning")
     }

@@ -50,20 +50,43 @@ impl Series {
         Self { coefficients, remainder: remainder / FACTORIAL }
     }
 
-    /// The sum at `x`, at most [`REACH`] from the middle; each part of it may be wrong by
-    /// [`Series::remainder`] times [`ninth_power`] of `x`.
-    #[inline]
-    pub(crate) fn at(&self, x: f64) -> [f64; 2] {
-        let mut sum = self.coefficients[ORDER];
-        for next in self.coefficients[..ORDER].iter().rev() {
-            sum = [sum[0] * x + next[0], sum[1] * x + next[1]];
-        }
-        sum
-    }
-
-    /// What the error grows with.
+    /// By how much each part of the sum at `x`, at most [`REACH`] from the middle, may be wrong, over
+    /// [`ninth_power`] of `x`.
     pub(crate) fn remainder(&self) -> f64 {
         self.remainder
+    }
+}
+
+/// The power of several sums of waves: the squares of their parts, which add up to one polynomial.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PowerSeries {
+    /// Of each even power of `x` and the odd one above it, so that both are worked out together.
+    coefficients: [[f64; 2]; ORDER + 1],
+}
+
+impl PowerSeries {
+    /// Adds the power of a sum of waves of amplitude `scattered` each and of a steady wave.
+    pub(crate) fn add(&mut self, series: &Series, steady: f64, scattered: f64) {
+        let mut terms = series.coefficients.map(|term| term.map(|part| scattered * part));
+        terms[0][0] += steady;
+        for (low, [real, imaginary]) in terms.iter().enumerate() {
+            for (high, term) in terms.iter().enumerate() {
+                let power = low + high;
+                self.coefficients[power / 2][power % 2] += real * term[0] + imaginary * term[1];
+            }
+        }
+    }
+
+    /// The power at `x`, but for what the series leave out.
+    #[inline]
+    pub(crate) fn at(&self, x: f64) -> f64 {
+        let square = x * x;
+        let [mut even, mut odd] = self.coefficients[ORDER];
+        for next in self.coefficients[..ORDER].iter().rev() {
+            [even, odd] = [even * square + next[0], odd * square + next[1]];
+        }
+        // Rounding may leave less than nothing of a deep fade.
+        (even + odd * x).max(0.0)
     }
 }
 
@@ -105,5 +128,35 @@ impl Stretch {
         let from_middle = at.as_nanos() as i64 - self.middle.as_nanos() as i64;
         (from_middle.unsigned_abs() <= self.half.as_nanos())
             .then_some(from_middle as f64 * self.fastest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_power_is_that_of_the_waves() {
+        // Angle in the middle and speed of each wave.
+        let sums = [[(0.3_f64, 1.0), (2.0, -0.4)], [(-1.0, 0.7), (0.1, 0.2)]];
+        let (steady, scattered) = (0.5, 0.8);
+        let mut power = PowerSeries::default();
+        for waves in sums {
+            let parts = |(angle, speed)| ([libm::cos(angle), libm::sin(angle)], speed);
+            power.add(&Series::new(waves.into_iter().map(parts)), steady, scattered);
+        }
+        for x in [-0.5, 0.0, 0.2, 0.5] {
+            let exact: f64 = sums
+                .iter()
+                .map(|waves| {
+                    let angles = waves.map(|(angle, speed)| angle + speed * x);
+                    let real: f64 = angles.iter().map(|&angle| libm::cos(angle)).sum();
+                    let imaginary: f64 = angles.iter().map(|&angle| libm::sin(angle)).sum();
+                    let (real, imaginary) = (steady + scattered * real, scattered * imaginary);
+                    real * real + imaginary * imaginary
+                })
+                .sum();
+            assert!((power.at(x) - exact).abs() < 1e-7, "{x}: {} {exact}", power.at(x));
+        }
     }
 }
