@@ -8,7 +8,7 @@ use super::harq::{Attempt, Harq};
 use super::plan::Band;
 use super::scheduler::{Candidate, Scheduler};
 use crate::Direction;
-use crate::channel::{Adaptation, AdaptationConfig, Draws, Sinr, ratio};
+use crate::channel::{Adaptation, AdaptationConfig, Draws, Energy, Sinr, ratio};
 
 /// A carrier in one direction.
 #[derive(Clone, Debug)]
@@ -117,24 +117,23 @@ impl Carrier {
     }
 
     /// Decodes a block of a user that is sent in a slot, which begins at `now`, by its scheme's error
-    /// curve. The ratios of its transmissions, added up, if that fails.
+    /// curve. The energy of its transmissions if that fails.
     pub(crate) fn decode(
         &mut self,
         user: usize,
         slot: u64,
         now: Time,
         attempt: &Attempt,
-    ) -> Option<f64> {
+    ) -> Option<Energy> {
         let Attempt { scheme, bits, transmission, energy, .. } = *attempt;
         let (coding, radio) = (&self.band.coding, &mut self.radios[user]);
         let draw = radio.draws.unit(slot);
-        let failed = radio.sinr.unless(now, |decibels| {
+        radio.sinr.receive(now, energy, |before, decibels| {
             let combined = match transmission {
                 1 => decibels,
-                _ => coding.combined(scheme, energy + ratio(decibels), transmission),
+                _ => coding.combined(scheme, before + ratio(decibels), transmission),
             };
             coding.is_decoded(scheme, combined, bits, draw)
-        });
-        failed.map(|decibels| energy + ratio(decibels))
+        })
     }
 }

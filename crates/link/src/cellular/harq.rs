@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::bearer::Range;
+use crate::channel::Energy;
 
 /// The processes that are busy and the blocks that are to be sent again.
 #[derive(Clone, Debug, Default)]
@@ -26,8 +27,8 @@ pub(crate) struct Attempt {
     pub(crate) bits: u32,
     /// Which transmission this is, from 1 on.
     pub(crate) transmission: u8,
-    /// The ratios of those before, added up.
-    pub(crate) energy: f64,
+    /// That of those before.
+    pub(crate) energy: Energy,
     /// Whether it carries a report of what waits.
     pub(crate) tells: bool,
 }

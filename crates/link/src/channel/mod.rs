@@ -33,4 +33,4 @@ pub(crate) use adaptation::Adaptation;
 pub(crate) use coding::Coding;
 pub(crate) use decibel::ratio;
 pub(crate) use draw::Draws;
-pub(crate) use sinr::Sinr;
+pub(crate) use sinr::{Energy, Sinr};

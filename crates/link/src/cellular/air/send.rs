@@ -8,7 +8,7 @@ use crate::cellular::block::BlockRecord;
 use crate::cellular::carrier::Carrier;
 use crate::cellular::config::BlockErrors;
 use crate::cellular::harq::Attempt;
-use crate::channel::Decibel;
+use crate::channel::{Decibel, Energy};
 use crate::packet::Packet;
 
 impl<P: Packet> Air<P> {
@@ -38,7 +38,7 @@ impl<P: Packet> Air<P> {
             Some(access) => access.tells(now, spare, user.bearer.waiting(now) == 0),
             None => false,
         };
-        let (bits, transmission, energy) = (size.bits, 1, 0.0);
+        let (bits, transmission, energy) = (size.bits, 1, Energy::default());
         let attempt =
             Attempt { slot, range, class, scheme, units, bits, transmission, energy, tells };
         self.send(number, slot, now, index, attempt);
@@ -58,7 +58,7 @@ impl<P: Packet> Air<P> {
             access.handle_report(&self.plan, slot, 0);
         }
         let range = Range { start: 0, end: 0 };
-        let (class, transmission, energy, tells) = (1, 1, 0.0, true);
+        let (class, transmission, energy, tells) = (1, 1, Energy::default(), true);
         let attempt =
             Attempt { slot, range, class, scheme, units, bits, transmission, energy, tells };
         self.record(now, index, &attempt, true, 0.0);
@@ -80,7 +80,7 @@ impl<P: Packet> Air<P> {
             BlockErrors::Curves => carrier.decode(index, slot, now, &attempt),
             BlockErrors::Given { ppb } => {
                 let rate = ppb[usize::from(transmission).min(ppb.len()) - 1];
-                (carrier.radios[index].draws.bits(slot) < rate.threshold()).then_some(0.0)
+                (carrier.radios[index].draws.bits(slot) < rate.threshold()).then(Energy::default)
             }
         };
         let is_decoded = energy.is_none();
@@ -108,7 +108,7 @@ impl<P: Packet> Air<P> {
                 access.handle_report(&self.plan, slot, waiting);
             }
         } else {
-            let (transmission, energy) = (transmission + 1, energy.unwrap_or(0.0));
+            let (transmission, energy) = (transmission + 1, energy.unwrap_or_default());
             radio.harq.set_pending(Attempt { slot: again, transmission, energy, ..attempt });
         }
         user.bearer.active_at = user.bearer.active_at.max(now);
