@@ -13,11 +13,11 @@
  * An algorithm may write what the kernel lets a BPF program write, and nothing
  * else: snd_cwnd, snd_ssthresh, snd_cwnd_cnt, snd_cwnd_stamp, ecn_flags,
  * app_limited, sk_pacing_rate, sk_pacing_status, icsk_ack.pending and its own
- * 104 bytes.
+ * state: the 104 bytes of icsk_ca_priv, or the 256 bytes of CC_STATE.
  *
  * An algorithm file reads from top to bottom: header comment, constants,
- * CC_PARAMETERS, CC_PHASES, its state and CC_PRIV_CHECK, hooks (CC_PROG),
- * CC_OPS (the table of hooks), CC_DESCRIBE.
+ * CC_PARAMETERS, CC_PHASES, its state and CC_PRIV_CHECK or CC_STATE, hooks
+ * (CC_PROG), CC_OPS (the table of hooks), CC_DESCRIBE.
  */
 #ifndef CC_H
 #define CC_H
@@ -40,6 +40,7 @@ typedef _Bool bool;
 #define CC_INLINE static inline __attribute__((always_inline, unused))
 
 #define ICSK_CA_PRIV_SIZE	104	/* bytes of private state per socket */
+#define CC_STATE_BYTES		256	/* bytes of CC_STATE per socket */
 #define TCP_CA_NAME_MAX		16	/* with the NUL */
 #define TCP_INFINITE_SSTHRESH	0x7fffffffu
 
@@ -119,6 +120,7 @@ enum {
  *   CC_GET(pointer, field)		reads a CC_PORT_BIT field
  *   CC_PROG, CC_PROG_CONG_CONTROL, CC_CB, CC_OPS, CC_DESCRIBE, CC_TABLE
  *   CC_PORT_PARAMETERS(algorithm, LIST)	defines cc_params(sk)
+ *   CC_PORT_STATES, CC_PORT_STATE(sk)	where the states of CC_STATE are
  *   CC_PORT_HZ, CC_PORT_JIFFIES32(tp), CC_PORT_PRANDOM_U32(tp),
  *   CC_PORT_MIN_RTT_US(tp), CC_PORT_PHASE(tp, value)
  *   CC_PORT_SEND_ACK(sk, rcv_nxt), CC_PORT_ENTER_CWR(sk)
@@ -221,6 +223,7 @@ struct tcp_sock {
 	u8 ecn_flags;		/* TCP_ECN_* */
 	CC_PORT_SIM(u8 cc_phase;)
 	CC_PORT_SIM(u8 cc_requests;)
+	CC_PORT_SIM(u64 cc_state[CC_STATE_BYTES / sizeof(u64)];)
 };
 
 struct ack_sample {
@@ -352,8 +355,27 @@ struct cc_description {
 
 #define CC_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+/*
+ * State. An algorithm whose struct fits into icsk_ca_priv writes, after the struct,
+ * CC_PRIV_CHECK(struct cubic), and reads inet_csk_ca(sk). A larger one, up to
+ * CC_STATE_BYTES, writes CC_STATE(struct bbr3) instead and reads cc_state(sk), which is
+ * zero at first. The kernel keeps it beside the socket (BPF_MAP_TYPE_SK_STORAGE) and
+ * allocates it at the first call; if it finds no memory, cc_state() is NULL, and a hook
+ * does nothing. In the kernel, cc_state() is a call, so a hook calls it once. Unlike
+ * icsk_ca_priv, the state may be indexed by a variable whose bounds the verifier sees.
+ */
 #define CC_PRIV_CHECK(type) \
-	_Static_assert(sizeof(type) <= ICSK_CA_PRIV_SIZE, #type " exceeds icsk_ca_priv")
+	_Static_assert(sizeof(type) <= ICSK_CA_PRIV_SIZE,			\
+		       #type " exceeds icsk_ca_priv; CC_STATE holds more")
+
+#define CC_STATE(type)								\
+	_Static_assert(sizeof(type) <= CC_STATE_BYTES, #type " exceeds CC_STATE_BYTES"); \
+	CC_PORT_STATES								\
+	CC_INLINE type *cc_state(const struct sock *sk)				\
+	{									\
+		return CC_PORT_STATE(sk);					\
+	}									\
+	type
 
 /* linux/cc_linux.h has the structs alone: a kernel file brings its own helpers. */
 #ifndef CC_STRUCTS_ONLY

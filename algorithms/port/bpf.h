@@ -123,16 +123,37 @@ extern int LINUX_KERNEL_VERSION __attribute__((section(".kconfig")));
 	}									\
 	struct algorithm##_parameters
 
+/* The states of CC_STATE, by socket. */
+#define CC_BPF_SK_STORAGE	24
+#define CC_BPF_NO_PREALLOC	1
+#define CC_BPF_CREATE		1
+
+struct cc_state_bytes {
+	u64 words[CC_STATE_BYTES / sizeof(u64)];
+};
+
+#define CC_STATE_MAP								\
+	struct {								\
+		int (*type)[CC_BPF_SK_STORAGE];					\
+		int (*map_flags)[CC_BPF_NO_PREALLOC];				\
+		int *key;							\
+		struct cc_state_bytes *value;					\
+	} cc_states CC_SECTION(".maps");
+
+#define CC_PORT_STATE(sk)							\
+	bpf_sk_storage_get(&cc_states, (void *)(sk), NULL, CC_BPF_CREATE)
+
 extern u32 CONFIG_HZ __attribute__((section(".kconfig")));
 
 /* Helpers by their numbers in the kernel's uapi. */
 static u32 (*const bpf_get_prandom_u32)(void) __attribute__((unused)) = (void *)7;
+static void *(*const bpf_sk_storage_get)(void *map, void *sk, void *value, u64 flags)
+	__attribute__((unused)) = (void *)107;
 static long (*const bpf_tcp_send_ack)(void *tp, u32 rcv_nxt) __attribute__((unused)) = (void *)116;
 static u64 (*const bpf_jiffies64)(void) __attribute__((unused)) = (void *)118;
 
 #define CC_PORT_HZ			CONFIG_HZ
 #define CC_PORT_MIN_RTT_US(tp)		((tp)->rtt_min.s[0].v)
-#define CC_PORT_PHASE(tp, value)	((void)(tp), (void)(value))
 #define CC_PORT_SEND_ACK(sk, rcv_nxt)	((void)bpf_tcp_send_ack(tcp_sk(sk), rcv_nxt))
 /* tcp_enter_cwr is none of the functions that a BPF program may call. */
 #define CC_PORT_ENTER_CWR(sk)		((void)(sk), false)
@@ -143,6 +164,8 @@ static u64 (*const bpf_jiffies64)(void) __attribute__((unused)) = (void *)118;
 #else
 #define CC_PORT_JIFFIES32(tp)		((void)(tp), (u32)bpf_jiffies64())
 #define CC_PORT_PRANDOM_U32(tp)		((void)(tp), bpf_get_prandom_u32())
+#define CC_PORT_PHASE(tp, value)	((void)(tp), (void)(value))
+#define CC_PORT_STATES			CC_STATE_MAP
 #define CC_RUN(type, name, call)	return call;
 #define CC_RUN_CONG_CONTROL(name, ack, flag, rs)				\
 	name##_body((void *)ctx[0], ack, flag, rs);

@@ -15,6 +15,11 @@ struct {
 	int (*max_entries)[CC_RECORD_MAP_BYTES];
 } cc_records CC_SECTION(".maps");
 
+/* Here for algorithms without CC_STATE, too, so that all records are alike. */
+CC_STATE_MAP
+#define CC_PORT_STATES
+#define CC_PORT_RECORDED_STATE(tp)	bpf_sk_storage_get(&cc_states, (void *)(tp), NULL, 0)
+
 static u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
 static void *(*const bpf_ringbuf_reserve)(void *map, u64 size, u64 flags) = (void *)131;
 static void (*const bpf_ringbuf_submit)(void *record, u64 flags) = (void *)132;
@@ -29,6 +34,7 @@ struct cc_record_cpu {
 	u64 random;
 	u32 jiffies32;
 	u32 calls;	/* tells a call that another one came in between */
+	u32 phase;	/* that the call reported, 0 = none */
 };
 
 struct cc_record_cpu cc_record_cpus[CC_RECORD_CPUS] CC_SECTION(".bss");
@@ -40,6 +46,7 @@ CC_INLINE struct cc_record_cpu *cc_record_cpu(void)
 
 #define CC_PORT_JIFFIES32(tp)		((void)(tp), cc_record_cpu()->jiffies32)
 #define CC_PORT_PRANDOM_U32(tp)		((void)(tp), cc_splitmix_u32(&cc_record_cpu()->random))
+#define CC_PORT_PHASE(tp, value)	((void)(tp), (void)(cc_record_cpu()->phase = (value)))
 
 /* The argument after the socket, told from the type of the body. */
 enum {
@@ -60,9 +67,13 @@ enum {
 	struct cc_record_cpu *cc_cpu = cc_record_cpu();				\
 	u32 cc_call = ++cc_cpu->calls;						\
 	cc_cpu->jiffies32 = (u32)bpf_jiffies64();				\
+	cc_cpu->phase = 0;							\
+	if (!cc_cpu->random)							\
+		cc_cpu->random = (u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32(); \
 	if (cc_record) {							\
 		_Static_assert(sizeof(#name) <= CC_RECORD_NAME_BYTES, "the name of a program"); \
-		__builtin_memset(cc_record, 0, sizeof(*cc_record));		\
+		/* the rest follows later: clang refuses more than 1,024 bytes */ \
+		__builtin_memset(cc_record, 0, __builtin_offsetof(struct cc_record, after)); \
 		__builtin_memcpy(cc_record->program, #name, sizeof(#name));	\
 		cc_record->random = cc_cpu->random;				\
 		cc_record->bytes = sizeof(*cc_record);				\
@@ -74,6 +85,8 @@ enum {
 #define CC_RECORD_LEAVE(value)							\
 	if (cc_record) {							\
 		cc_record->result = (value);					\
+		cc_record->phase = cc_cpu->phase;				\
+		__builtin_memset(&cc_record->after, 0, sizeof(cc_record->after)); \
 		cc_record_socket(&cc_record->after, (void *)ctx[0]);		\
 		if (cc_cpu->calls == cc_call)					\
 			bpf_ringbuf_submit(cc_record, CC_BPF_RB_NO_WAKEUP);	\

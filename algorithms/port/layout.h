@@ -95,6 +95,7 @@ static const struct cc_layout cc_layout_table[] = {
 	WRITABLE(tcp_sock, ecn_flags),
 	WRITABLE(tcp_sock, cc_phase),
 	WRITABLE(tcp_sock, cc_requests),
+	WRITABLE(tcp_sock, cc_state),
 	SIZE(ack_sample),
 	FIELD(ack_sample, pkts_acked),
 	FIELD(ack_sample, rtt_us),

@@ -49,8 +49,12 @@
 	}									\
 	struct algorithm##_parameters
 
+#define CC_PORT_STATES
+#define CC_PORT_STATE(sk)		((void *)tcp_sk(sk)->cc_state)
+
 #ifdef CC_REPLAY
 extern u32 cc_replay_hz;		/* the recording kernel's */
+#define CC_PORT_RECORDED_STATE(tp)	((tp)->cc_state)
 #define CC_PORT_HZ			cc_replay_hz
 #else
 #define CC_PORT_HZ			250u	/* Debian's, and the reference's */

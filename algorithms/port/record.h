@@ -69,6 +69,7 @@
 
 struct cc_recorded_socket {
 	u64 icsk_ca_priv[ICSK_CA_PRIV_SIZE / sizeof(u64)];
+	u64 cc_state[CC_STATE_BYTES / sizeof(u64)];	/* zero while there is none */
 	CC_RECORDED_FIELDS(CC_RECORD_DECLARE, CC_RECORD_DECLARE)
 	u32 rtt_min_us;
 };
@@ -109,6 +110,7 @@ struct cc_record {
 	u32 result;		/* 0 if the hook has none */
 	u32 argument[2];	/* as in struct cc_call of guard.h */
 	u32 bytes;		/* of this struct, as the recorder has it */
+	u32 phase;		/* that the hook reported, 0 = none */
 	struct cc_recorded_ack_sample ack;
 	struct cc_recorded_rate_sample rate;
 	struct cc_recorded_socket before;
@@ -120,10 +122,14 @@ struct cc_record {
 
 CC_INLINE void cc_record_socket(struct cc_recorded_socket *to, const struct tcp_sock *tp)
 {
+	const u64 *state = CC_PORT_RECORDED_STATE(tp);
+
 	CC_RECORDED_FIELDS(CC_RECORD_READ, CC_RECORD_READ_BIT)
 	to->rtt_min_us = tcp_min_rtt(tp);
 	for (u32 i = 0; i < CC_COUNT(to->icsk_ca_priv); i++)
 		to->icsk_ca_priv[i] = tp->inet_conn.icsk_ca_priv[i];
+	for (u32 i = 0; state && i < CC_COUNT(to->cc_state); i++)
+		to->cc_state[i] = state[i];
 }
 
 CC_INLINE void cc_record_ack_sample(struct cc_recorded_ack_sample *to,

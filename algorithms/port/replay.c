@@ -6,7 +6,8 @@
  *	cc -DCC_LOADED -DCC_REPLAY cubic.c port/replay.c && ./a.out [beta=717 ...] <records
  *
  * Writes a line of JSON for each of the first differences and for each program. The
- * exit status is 0 if all calls agree, 1 if not, 2 if they cannot be made.
+ * exit status is 0 if all calls agree, 1 if not, 2 if they cannot be made. With the
+ * only argument --list, it makes no call and lists the recorded calls as CSV.
  */
 #include "layout.h"
 #include "record.h"
@@ -46,6 +47,7 @@ static void put_socket(struct tcp_sock *tp, const struct cc_recorded_socket *fro
 	CC_RECORDED_FIELDS(PUT, PUT)
 	tp->rtt_min_us = from->rtt_min_us;
 	memcpy(tp->inet_conn.icsk_ca_priv, from->icsk_ca_priv, ICSK_CA_PRIV_SIZE);
+	memcpy(tp->cc_state, from->cc_state, CC_STATE_BYTES);
 }
 
 static bool is_set(const struct tcp_sock *tp, u64 offset, u32 bytes)
@@ -199,10 +201,14 @@ static void replay(const struct cc_record *record)
 	cc_record_socket(&native, &tp);
 
 	bad = differs(tally, "result", 0, record->result, result);
+	bad |= differs(tally, "phase", 0, record->phase, tp.cc_phase);
 	CC_RECORDED_FIELDS(COMPARE, COMPARE)
 	for (u32 i = 0; i < CC_COUNT(native.icsk_ca_priv); i++)
 		bad |= differs(tally, "icsk_ca_priv", before->icsk_ca_priv[i],
 			       kernel->icsk_ca_priv[i], native.icsk_ca_priv[i]);
+	for (u32 i = 0; i < CC_COUNT(native.cc_state); i++)
+		bad |= differs(tally, "cc_state", before->cc_state[i], kernel->cc_state[i],
+			       native.cc_state[i]);
 	tally->calls++;
 	tally->mismatches += bad;
 }
@@ -225,9 +231,16 @@ static void set_parameter(const char *setting)
 	refuse("no parameter of this algorithm", setting);
 }
 
+static void list(const struct cc_record *record)
+{
+	printf("%s,%u,%u,%llu,%u,%u\n", record->program, record->argument[0], record->phase,
+	       record->after.tcp_mstamp, record->after.snd_una, record->after.snd_nxt);
+}
+
 int main(int count, char **arguments)
 {
 	static struct cc_record record;
+	bool only_lists = count == 2 && !strcmp(arguments[1], "--list");
 	u64 mismatches = 0;
 
 	check_fields();
@@ -235,15 +248,20 @@ int main(int count, char **arguments)
 		refuse("has too many parameters", "algorithm");
 	for (u32 i = 0; i < cc_description.parameter_count; i++)
 		parameters[i] = cc_description.parameters[i].value;
-	for (int i = 1; i < count; i++)
+	for (int i = 1; i < count && !only_lists; i++)
 		set_parameter(arguments[i]);
+	if (only_lists)
+		puts("program,argument,phase,t_us,snd_una,snd_nxt");
 
 	while (fread(&record, sizeof(record), 1, stdin) == 1) {
 		record.program[CC_RECORD_NAME_BYTES - 1] = 0;
 		if (record.bytes != sizeof(record))
 			refuse("recorded with another version of record.h", record.program);
 		cc_replay_hz = record.hz;
-		replay(&record);
+		if (only_lists)
+			list(&record);
+		else
+			replay(&record);
 	}
 	for (u32 i = 0; i < MOST_PROGRAMS && tallies[i].program[0]; i++) {
 		printf("{\"program\": \"%s\", \"calls\": %llu, \"mismatches\": %llu}\n",

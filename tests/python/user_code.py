@@ -215,6 +215,14 @@ BREAKING = (
         f"far.c:{HERE + 1}: cong_avoid accessed memory that does not belong to it",
     ),
     Mistake(
+        "state",
+        "CC_PROG(void, mine_cong_avoid",
+        "struct big { u64 a[32]; };\nCC_STATE(struct big);\n"
+        "#define tcp_reno_cong_avoid(a, b, c) (((volatile u64 *)cc_state(a))[c ? 32 : 0] = c)\n"
+        "CC_PROG(void, mine_cong_avoid",
+        "cong_avoid accessed memory that does not belong to it",
+    ),
+    Mistake(
         "division",
         MARK,
         "\tu32 *counter = inet_csk_ca(sk);\n\ttcp_sk(sk)->snd_cwnd_cnt = ack / *counter;",

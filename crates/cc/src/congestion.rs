@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::algorithm::Algorithm;
 use crate::ffi::Ops;
 use crate::sock::{
-    AckSample, CA_PRIV_BYTES, ParameterPointer, REQUEST_ACK, REQUEST_ACK_ECE, REQUEST_CWR,
-    RateSample, Sock, TcpSock,
+    AckSample, CA_PRIV_BYTES, CC_STATE_BYTES, ParameterPointer, REQUEST_ACK, REQUEST_ACK_ECE,
+    REQUEST_CWR, RateSample, Sock, TcpSock,
 };
 
 /// What happened to the window or to a received packet: the argument of `cwnd_event`.
@@ -150,6 +150,7 @@ impl Congestion {
     /// comes next.
     pub fn attach(&self, sk: &mut TcpSock) {
         sk.inet_conn.icsk_ca_priv = [0; CA_PRIV_BYTES / 8];
+        sk.cc_state = [0; CC_STATE_BYTES / 8];
         sk.cc_params = ParameterPointer(self.parameters.as_ptr());
         sk.cc_phase = 0;
     }

@@ -82,13 +82,14 @@ mod tests {
 
     #[test]
     fn what_an_algorithm_may_write_is_its_own() {
-        let own: [Write; 7] = [
+        let own: [Write; 8] = [
             |sk| sk.snd_cwnd += 1,
             |sk| sk.snd_ssthresh -= 1,
             |sk| sk.snd_cwnd_cnt += 1,
             |sk| sk.ecn_flags ^= 4,
             |sk| sk.app_limited += 1,
             |sk| sk.inet_conn.icsk_ca_priv[12] = u64::MAX,
+            |sk| sk.cc_state[31] = u64::MAX,
             |sk| sk.inet_conn.icsk_inet.sk.sk_pacing_rate = 7,
         ];
         for write in own {

@@ -3,7 +3,7 @@
 //! The algorithms are the C files of `algorithms/`, compiled into this crate by its build script.
 //! [`Algorithm`] is a handle to one of them, [`Congestion`] one flow's instance with its own
 //! parameters, [`TcpSock`] the socket that both sides see. An algorithm keeps all its state in the
-//! socket (`icsk_ca_priv`, 104 bytes), none of it here.
+//! socket (`icsk_ca_priv`, 104 bytes, or `cc_state`, 256 bytes), none of it here.
 //!
 //! Loading an algorithm at run time, and what watches over it, needs a Unix; the built-in ones run
 //! in a browser, too.

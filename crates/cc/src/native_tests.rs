@@ -110,7 +110,8 @@ fn rust_layout() -> Vec<(&'static str, u64)> {
         is_cwnd_limited,
         ecn_flags,
         cc_phase,
-        cc_requests
+        cc_requests,
+        cc_state
     );
     rows!(rows, "ack_sample", AckSample, pkts_acked, rtt_us, in_flight);
     rows!(

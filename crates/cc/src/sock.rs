@@ -7,6 +7,9 @@ use cwndlab_units::Duration;
 /// Size of an algorithm's private state in bytes: `ICSK_CA_PRIV_SIZE`.
 pub const CA_PRIV_BYTES: usize = 104;
 
+/// Size of the larger state that an algorithm may have instead, in bytes: `CC_STATE_BYTES`.
+pub const CC_STATE_BYTES: usize = 256;
+
 /// `ssthresh` before the first reduction: `TCP_INFINITE_SSTHRESH`.
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
@@ -190,6 +193,8 @@ pub struct TcpSock {
     /// What the algorithm asks the endpoint to do after the hook: a set of [`REQUEST_ACK`],
     /// [`REQUEST_ACK_ECE`] and [`REQUEST_CWR`].
     pub cc_requests: u8,
+    /// The larger state of an algorithm that declares one with `CC_STATE`.
+    pub cc_state: [u64; CC_STATE_BYTES / 8],
 }
 
 impl Default for TcpSock {
@@ -253,6 +258,7 @@ impl Default for TcpSock {
             ecn_flags: 0,
             cc_phase: 0,
             cc_requests: 0,
+            cc_state: [0; CC_STATE_BYTES / 8],
         }
     }
 }

@@ -132,6 +132,20 @@ fn a_state_that_does_not_fit_is_found_when_compiled() {
 }
 
 #[test]
+fn only_a_state_of_cc_state_may_be_indexed_by_a_variable() {
+    skip_unless_possible!();
+    let write = |words: &str| format!("	((volatile u64 *){words})[acked & 7] = acked;\n");
+    let (_, message) = refusal_of(&with_cong_avoid(&write("inet_csk_ca(sk)")));
+    assert!(message.contains("verifier"), "{message}");
+
+    let old = "CC_PROG(void, reno_cong_avoid";
+    let state = format!("struct large {{ u64 words[32]; }};\nCC_STATE(struct large);\n{old}");
+    let body = format!("	if (!cc_state(sk))\n		return;\n{}", write("cc_state(sk)"));
+    let source = changed(&with_cong_avoid(&body), old, &state);
+    Helper::start().do_this(&load(&compile_object(&source, &[]), &unused_name()));
+}
+
+#[test]
 fn a_parameter_must_exist() {
     skip_unless_possible!();
     let object = compile_object(&folder().join("cubic.c"), &[]);

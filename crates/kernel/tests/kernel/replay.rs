@@ -22,7 +22,7 @@ use crate::network::transfer;
 const LEAST_CALLS: u64 = 10_000;
 
 /// `sizeof(struct cc_record)` at most: what is written last may be a whole buffer later.
-const RECORD_BYTES: u64 = 1000;
+const RECORD_BYTES: u64 = 1600;
 const BUFFER_BYTES: u64 = 1 << 16;
 
 /// Records a transfer of an algorithm; the file of its calls, and their number.
