@@ -21,8 +21,7 @@
  * of an acknowledged packet are the data delivered and lost since then; losses are counted from
  * the start of the round trip, their data in flight are those of the packet whose ACK reported
  * them, and the number of runs of losses is the number of ACKs that reported losses. BBR does not
- * respond to ECN here. Its state fits in 104 bytes because two pairs of fields, which are never in
- * use at the same time, share memory, and because time stamps are in milliseconds.
+ * respond to ECN here.
  */
 #include "cc.h"
 
@@ -85,48 +84,44 @@ struct bbr3 {
 	u32 min_rtt_ms;		/* when it was seen */
 	u32 probe_rtt_min_us;	/* lowest RTT of five seconds */
 	u32 probe_rtt_min_ms;	/* when it was seen */
-	union {
-		u32 probe_rtt_done_ms;	/* ProbeRTT: its end, 0 = flight still too large */
-		u32 up_acked;		/* Up: acknowledged towards the next increase, packets */
-	};
-	union {
-		u32 cycle_ms;		/* Down, Cruise: when the cycle began */
-		u32 up_acked_per_inc;	/* Up: packets for one more of the long-term flight */
-	};
+	u32 probe_rtt_done_ms;	/* end of ProbeRTT, 0 = flight still too large */
+	u32 up_acked;		/* acknowledged towards the next increase, packets */
+	u32 up_acked_per_inc;	/* packets for one more of the long-term flight */
+	u32 up_rounds;		/* of this Up */
+	u32 cycle_ms;		/* when the cycle began */
+	u32 probe_wait_ms;	/* from the cycle's start to the next probe */
+	u32 rounds_since_up;
 	u32 next_round_delivered;	/* tp->delivered that ends the round */
 	u32 loss_round_delivered;	/* and the round of losses */
+	u32 lost_in_round;	/* packets */
+	u32 loss_events;	/* ACKs of the round that reported losses */
+	u32 full_bw_count;	/* rounds without growth by a quarter */
+	u32 drain_rounds;
+	u32 extra_rounds;	/* of this window of `extra` */
 	u32 prior_cwnd;		/* to return to after recovery or ProbeRTT, packets */
 	u32 undo_bw_shortterm;
 	u32 undo_inflight_shortterm;	/* packets */
 	u32 undo_inflight_longterm;	/* packets */
 	struct cc_aggregation extra;
-	u16 probe_wait_ms;	/* from the cycle's start to the next probe */
-	u16 lost_in_round;	/* packets */
-	u8 state;		/* BBR3_STARTUP .. BBR3_PROBE_RTT */
-	u8 ack_phase : 4;	/* BBR3_ACKS_* */
-	u8 undo_state : 4;	/* to return to if losses were none, 0 = none */
-	u8 full_bw_count : 4;	/* rounds without growth by a quarter */
-	u8 loss_events : 4;	/* ACKs of the round that reported losses */
-	u8 rounds_since_up;	/* 255 = that many and more */
-	u8 up_rounds;		/* of this Up */
-	u8 drain_rounds : 4;
-	u8 extra_rounds : 4;
-	bool is_round_start : 1;
-	bool is_loss_round_start : 1;
-	bool is_full_bw_now : 1;
-	bool is_full_bw_reached : 1;
-	bool is_idle_restart : 1;
-	bool is_loss_in_round : 1;
-	bool is_probe_sample : 1;	/* ACKs are for what a probe sent */
-	bool is_too_high : 1;	/* the last probe lost too much */
-	bool is_precautionary : 1;	/* and this one turned back for that */
-	bool is_probe_rtt_expired : 1;
-	bool is_probe_rtt_round_done : 1;
-	bool has_rtt : 1;
-	u8 prior_ca_state : 3;	/* TCP_CA_* at the last ACK */
+	u8 state;		/* BBR3_STARTUP .. BBR3_PROBE_RTT, 0 before init */
+	u8 ack_phase;		/* BBR3_ACKS_* */
+	u8 undo_state;		/* to return to if losses were none, 0 = none */
+	u8 prior_ca_state;	/* TCP_CA_* at the last ACK */
+	bool is_round_start;
+	bool is_loss_round_start;
+	bool is_full_bw_now;
+	bool is_full_bw_reached;
+	bool is_idle_restart;
+	bool is_loss_in_round;
+	bool is_probe_sample;	/* ACKs are for what a probe sent */
+	bool is_too_high;	/* the last probe lost too much */
+	bool is_precautionary;	/* and this one turned back for that */
+	bool is_probe_rtt_expired;
+	bool is_probe_rtt_round_done;
+	bool has_rtt;
 };
 
-CC_PRIV_CHECK(struct bbr3);
+CC_STATE(struct bbr3);
 
 /* ---- the model's answers */
 
@@ -152,17 +147,15 @@ CC_INLINE u32 bbr3_bdp(const struct bbr3 *ca, u32 bw, u32 gain)
 	return cc_bdp(bw, ca->min_rtt_us, gain);
 }
 
-CC_INLINE u32 bbr3_with_budget(const struct sock *sk, u32 inflight)
+CC_INLINE u32 bbr3_with_budget(const struct sock *sk, const struct bbr3 *ca, u32 inflight)
 {
-	const struct bbr3 *ca = inet_csk_ca(sk);
 
 	inflight = max(max(inflight, 3 * cc_quantum(sk)), BBR3_MIN_CWND);
 	return ca->state == BBR3_UP ? inflight + 2 : inflight;
 }
 
-CC_INLINE u32 bbr3_headroom_inflight(const struct sock *sk)
+CC_INLINE u32 bbr3_headroom_inflight(const struct sock *sk, const struct bbr3 *ca)
 {
-	const struct bbr3 *ca = inet_csk_ca(sk);
 	u32 most = ca->inflight_longterm;
 	u32 headroom = (u32)(((u64)most * cc_params(sk)->headroom) >> 10);
 
@@ -172,9 +165,8 @@ CC_INLINE u32 bbr3_headroom_inflight(const struct sock *sk)
 	return max(most > headroom ? most - headroom : 0, BBR3_MIN_CWND);
 }
 
-CC_INLINE u32 bbr3_target_inflight(const struct sock *sk)
+CC_INLINE u32 bbr3_target_inflight(const struct sock *sk, const struct bbr3 *ca)
 {
-	const struct bbr3 *ca = inet_csk_ca(sk);
 
 	return min(bbr3_bdp(ca, bbr3_bw(ca), CC_GAIN_ONE), tcp_snd_cwnd(tcp_sk(sk)));
 }
@@ -194,9 +186,8 @@ CC_INLINE void bbr3_reset_shortterm(struct bbr3 *ca)
 	ca->inflight_shortterm = BBR3_NONE;
 }
 
-CC_INLINE void bbr3_save_cwnd(struct sock *sk)
+CC_INLINE void bbr3_save_cwnd(struct sock *sk, struct bbr3 *ca)
 {
-	struct bbr3 *ca = inet_csk_ca(sk);
 	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk));
 
 	if (ca->prior_ca_state < TCP_CA_Recovery && ca->state != BBR3_PROBE_RTT)
@@ -205,24 +196,22 @@ CC_INLINE void bbr3_save_cwnd(struct sock *sk)
 		ca->prior_cwnd = max(ca->prior_cwnd, cwnd);
 }
 
-CC_INLINE void bbr3_start_down(struct sock *sk)
+CC_INLINE void bbr3_start_down(struct sock *sk, struct bbr3 *ca)
 {
-	struct bbr3 *ca = inet_csk_ca(sk);
 
 	ca->is_loss_in_round = false;
 	ca->bw_latest = 0;
 	ca->inflight_latest = 0;
-	ca->rounds_since_up = (u8)cc_prandom_below(sk, 2);
-	ca->probe_wait_ms = (u16)(2000 + cc_prandom_below(sk, 1001));
+	ca->rounds_since_up = cc_prandom_below(sk, 2);
+	ca->probe_wait_ms = 2000 + cc_prandom_below(sk, 1001);
 	ca->cycle_ms = cc_now_ms(sk);
 	ca->ack_phase = BBR3_ACKS_STOPPING;
 	ca->next_round_delivered = tcp_sk(sk)->delivered;
 	ca->state = BBR3_DOWN;
 }
 
-CC_INLINE void bbr3_start_refill(struct sock *sk)
+CC_INLINE void bbr3_start_refill(struct sock *sk, struct bbr3 *ca)
 {
-	struct bbr3 *ca = inet_csk_ca(sk);
 
 	bbr3_reset_shortterm(ca);
 	ca->up_rounds = 0;
@@ -233,50 +222,46 @@ CC_INLINE void bbr3_start_refill(struct sock *sk)
 	ca->state = BBR3_REFILL;
 }
 
-CC_INLINE void bbr3_raise_slope(struct sock *sk)
+CC_INLINE void bbr3_raise_slope(struct sock *sk, struct bbr3 *ca)
 {
-	struct bbr3 *ca = inet_csk_ca(sk);
 	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk));
 
 	ca->up_acked_per_inc = max(cwnd >> (ca->up_rounds & 31), 1u);
-	ca->up_rounds = (u8)min(ca->up_rounds + 1u, 30u);
+	ca->up_rounds = min(ca->up_rounds + 1, 30u);
 }
 
-CC_INLINE void bbr3_start_up(struct sock *sk, u32 bw)
+CC_INLINE void bbr3_start_up(struct sock *sk, struct bbr3 *ca, u32 bw)
 {
-	struct bbr3 *ca = inet_csk_ca(sk);
 
 	ca->ack_phase = BBR3_ACKS_STARTING;
 	ca->next_round_delivered = tcp_sk(sk)->delivered;
 	bbr3_reset_full_bw(ca, bw);
 	ca->state = BBR3_UP;
-	bbr3_raise_slope(sk);
+	bbr3_raise_slope(sk, ca);
 }
 
 /* ---- losses */
 
-CC_INLINE void bbr3_save_upon_loss(struct sock *sk)
+CC_INLINE void bbr3_save_upon_loss(struct sock *sk, struct bbr3 *ca)
 {
-	struct bbr3 *ca = inet_csk_ca(sk);
 
-	bbr3_save_cwnd(sk);
+	bbr3_save_cwnd(sk, ca);
 	ca->undo_state = 0;
 	ca->undo_bw_shortterm = ca->bw_shortterm;
 	ca->undo_inflight_shortterm = ca->inflight_shortterm;
 	ca->undo_inflight_longterm = ca->inflight_longterm;
 }
 
-CC_INLINE bool bbr3_is_too_high(const struct sock *sk, u32 tx_inflight)
+CC_INLINE bool bbr3_is_too_high(const struct sock *sk, const struct bbr3 *ca, u32 tx_inflight)
 {
-	const struct bbr3 *ca = inet_csk_ca(sk);
 
 	return (u64)ca->lost_in_round << 10 > (u64)tx_inflight * cc_params(sk)->loss_thresh;
 }
 
 /* The flight at which losses passed the threshold, between this ACK's losses. */
-CC_INLINE u32 bbr3_inflight_at_loss(const struct sock *sk, u32 tx_inflight, u32 losses)
+CC_INLINE u32 bbr3_inflight_at_loss(const struct sock *sk, const struct bbr3 *ca,
+				    u32 tx_inflight, u32 losses)
 {
-	const struct bbr3 *ca = inet_csk_ca(sk);
 	u32 thresh = cc_params(sk)->loss_thresh;
 	u32 size = min(losses, tx_inflight);
 	u32 before_it = tx_inflight - size;
@@ -288,40 +273,38 @@ CC_INLINE u32 bbr3_inflight_at_loss(const struct sock *sk, u32 tx_inflight, u32 
 	return before_it + (u32)div_u64(allowed - had, 1024 - thresh);
 }
 
-CC_INLINE void bbr3_take_losses(struct sock *sk, const struct rate_sample *rs, u32 tx_inflight)
+CC_INLINE void bbr3_take_losses(struct sock *sk, struct bbr3 *ca, const struct rate_sample *rs,
+				u32 tx_inflight)
 {
-	struct bbr3 *ca = inet_csk_ca(sk);
 	u32 losses = rs->losses > 0 ? (u32)rs->losses : 0;
 
 	if (!losses)
 		return;
-	ca->lost_in_round = (u16)min((u64)ca->lost_in_round + losses, (u64)0xffff);
-	if (ca->loss_events < 15)
-		ca->loss_events++;
+	ca->lost_in_round += losses;
+	ca->loss_events++;
 	if (!ca->is_loss_in_round) {
 		ca->loss_round_delivered = tcp_sk(sk)->delivered;
-		bbr3_save_upon_loss(sk);
+		bbr3_save_upon_loss(sk, ca);
 	}
 	ca->is_loss_in_round = true;
-	if (!ca->is_probe_sample || !bbr3_is_too_high(sk, tx_inflight))
+	if (!ca->is_probe_sample || !bbr3_is_too_high(sk, ca, tx_inflight))
 		return;
 	ca->is_too_high = true;
 	ca->is_probe_sample = false;	/* one response to a probe */
 	if (!rs->is_app_limited) {
-		u64 least = (u64)bbr3_target_inflight(sk) * cc_params(sk)->beta;
+		u64 least = (u64)bbr3_target_inflight(sk, ca) * cc_params(sk)->beta;
 
-		ca->inflight_longterm = max(bbr3_inflight_at_loss(sk, tx_inflight, losses),
+		ca->inflight_longterm = max(bbr3_inflight_at_loss(sk, ca, tx_inflight, losses),
 					    (u32)(least >> 10));
 	}
 	if (ca->state == BBR3_UP) {
 		ca->undo_state = BBR3_UP;
-		bbr3_start_down(sk);
+		bbr3_start_down(sk, ca);
 	}
 }
 
-CC_INLINE void bbr3_adapt_shortterm(struct sock *sk)
+CC_INLINE void bbr3_adapt_shortterm(struct sock *sk, struct bbr3 *ca)
 {
-	struct bbr3 *ca = inet_csk_ca(sk);
 	u32 beta = cc_params(sk)->beta;
 	bool is_probing = ca->state == BBR3_STARTUP || ca->state == BBR3_REFILL ||
 			  ca->state == BBR3_UP;
@@ -339,10 +322,10 @@ CC_INLINE void bbr3_adapt_shortterm(struct sock *sk)
 
 /* ---- the model at an ACK */
 
-CC_INLINE void bbr3_update_signals(struct sock *sk, const struct rate_sample *rs, u32 bw)
+CC_INLINE void bbr3_update_signals(struct sock *sk, struct bbr3 *ca,
+				   const struct rate_sample *rs, u32 bw)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
-	struct bbr3 *ca = inet_csk_ca(sk);
 
 	ca->is_loss_round_start = false;
 	ca->bw_latest = max(ca->bw_latest, bw);
@@ -354,25 +337,23 @@ CC_INLINE void bbr3_update_signals(struct sock *sk, const struct rate_sample *rs
 	ca->is_round_start = !before(rs->prior_delivered, ca->next_round_delivered);
 	if (ca->is_round_start) {
 		ca->next_round_delivered = tcp_sk(sk)->delivered;
-		if (ca->rounds_since_up < 255)
-			ca->rounds_since_up++;
-		if (ca->drain_rounds < 15)
-			ca->drain_rounds++;
+		ca->rounds_since_up++;
+		ca->drain_rounds++;
 	}
 	if (bw && (bw >= bbr3_max_bw(ca) || !rs->is_app_limited))
 		ca->max_bw[0] = max(ca->max_bw[0], bw);
 	if (ca->is_loss_round_start) {
-		bbr3_adapt_shortterm(sk);
+		bbr3_adapt_shortterm(sk, ca);
 		ca->is_loss_in_round = false;
 	}
 }
 
-CC_INLINE void bbr3_update_aggregation(struct sock *sk, const struct rate_sample *rs)
+CC_INLINE void bbr3_update_aggregation(struct sock *sk, struct bbr3 *ca,
+				       const struct rate_sample *rs)
 {
-	struct bbr3 *ca = inet_csk_ca(sk);
 	u32 rounds = ca->is_full_bw_reached ? BBR3_EXTRA_ROUNDS : 1;
 
-	if (ca->is_round_start && ca->extra_rounds + 1u >= rounds) {
+	if (ca->is_round_start && ca->extra_rounds + 1 >= rounds) {
 		ca->extra_rounds = 0;
 		cc_aggregation_next_window(&ca->extra, ca->is_full_bw_reached);
 	} else if (ca->is_round_start) {
@@ -393,16 +374,15 @@ CC_INLINE void bbr3_check_full_bw(struct bbr3 *ca, const struct rate_sample *rs,
 	ca->is_full_bw_reached |= ca->is_full_bw_now;
 }
 
-CC_INLINE void bbr3_check_startup(struct sock *sk, u32 tx_inflight)
+CC_INLINE void bbr3_check_startup(struct sock *sk, struct bbr3 *ca, u32 tx_inflight)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	struct bbr3 *ca = inet_csk_ca(sk);
 
 	if (ca->state != BBR3_STARTUP)
 		return;
 	if (!ca->is_full_bw_reached && ca->is_loss_round_start &&
 	    ca->prior_ca_state == TCP_CA_Recovery && ca->loss_events >= BBR3_LOSS_EVENTS &&
-	    bbr3_is_too_high(sk, tx_inflight)) {
+	    bbr3_is_too_high(sk, ca, tx_inflight)) {
 		ca->undo_state = BBR3_STARTUP;
 		ca->is_full_bw_now = true;
 		ca->is_full_bw_reached = true;
@@ -420,10 +400,10 @@ CC_INLINE void bbr3_check_startup(struct sock *sk, u32 tx_inflight)
 /* ---- ProbeBW */
 
 /* Returns whether it decided on a state. */
-CC_INLINE bool bbr3_adapt_longterm(struct sock *sk, const struct rate_sample *rs, u32 tx_inflight)
+CC_INLINE bool bbr3_adapt_longterm(struct sock *sk, struct bbr3 *ca,
+				   const struct rate_sample *rs, u32 tx_inflight)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	struct bbr3 *ca = inet_csk_ca(sk);
 
 	if (ca->ack_phase == BBR3_ACKS_STARTING && ca->is_round_start)
 		ca->ack_phase = BBR3_ACKS_FEEDBACK;
@@ -435,11 +415,11 @@ CC_INLINE bool bbr3_adapt_longterm(struct sock *sk, const struct rate_sample *rs
 			ca->max_bw[0] = 0;
 		}
 		if (bbr3_in_probe_bw(ca) && ca->is_precautionary && !ca->is_too_high) {
-			bbr3_start_refill(sk);
+			bbr3_start_refill(sk, ca);
 			return true;
 		}
 	}
-	if (bbr3_is_too_high(sk, tx_inflight) || ca->inflight_longterm == BBR3_NONE)
+	if (bbr3_is_too_high(sk, ca, tx_inflight) || ca->inflight_longterm == BBR3_NONE)
 		return false;
 	ca->inflight_longterm = max(ca->inflight_longterm, tx_inflight);
 	if (ca->state != BBR3_UP || !CC_GET(tp, is_cwnd_limited) ||
@@ -453,14 +433,13 @@ CC_INLINE bool bbr3_adapt_longterm(struct sock *sk, const struct rate_sample *rs
 		ca->inflight_longterm = min(ca->inflight_longterm + delta, TCP_INFINITE_SSTHRESH);
 	}
 	if (ca->is_round_start)
-		bbr3_raise_slope(sk);
+		bbr3_raise_slope(sk, ca);
 	return false;
 }
 
-CC_INLINE bool bbr3_is_time_to_go_down(struct sock *sk, u32 bw)
+CC_INLINE bool bbr3_is_time_to_go_down(struct sock *sk, struct bbr3 *ca, u32 bw)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	struct bbr3 *ca = inet_csk_ca(sk);
 
 	if (ca->is_too_high && tcp_packets_in_flight(tp) >= ca->inflight_longterm) {
 		ca->is_precautionary = true;
@@ -473,35 +452,34 @@ CC_INLINE bool bbr3_is_time_to_go_down(struct sock *sk, u32 bw)
 	return ca->is_full_bw_now;
 }
 
-CC_INLINE void bbr3_update_cycle(struct sock *sk, const struct rate_sample *rs, u32 bw,
-				 u32 tx_inflight)
+CC_INLINE void bbr3_update_cycle(struct sock *sk, struct bbr3 *ca, const struct rate_sample *rs,
+				 u32 bw, u32 tx_inflight)
 {
-	struct bbr3 *ca = inet_csk_ca(sk);
 	u32 in_flight = tcp_packets_in_flight(tcp_sk(sk));
 
-	if (!ca->is_full_bw_reached || bbr3_adapt_longterm(sk, rs, tx_inflight))
+	if (!ca->is_full_bw_reached || bbr3_adapt_longterm(sk, ca, rs, tx_inflight))
 		return;
 	switch (ca->state) {
 	case BBR3_DOWN:
 	case BBR3_CRUISE:
 		if (after(cc_now_ms(sk), ca->cycle_ms + ca->probe_wait_ms) ||
-		    ca->rounds_since_up >= min(bbr3_target_inflight(sk), BBR3_RENO_ROUNDS))
-			bbr3_start_refill(sk);
-		else if (in_flight <= bbr3_headroom_inflight(sk) &&
-			 in_flight <= bbr3_with_budget(sk, bbr3_bdp(ca, bbr3_max_bw(ca),
+		    ca->rounds_since_up >= min(bbr3_target_inflight(sk, ca), BBR3_RENO_ROUNDS))
+			bbr3_start_refill(sk, ca);
+		else if (in_flight <= bbr3_headroom_inflight(sk, ca) &&
+			 in_flight <= bbr3_with_budget(sk, ca, bbr3_bdp(ca, bbr3_max_bw(ca),
 								    CC_GAIN_ONE)))
 			ca->state = BBR3_CRUISE;
 		break;
 	case BBR3_REFILL:
 		if (ca->is_round_start) {
 			ca->is_probe_sample = true;
-			bbr3_start_up(sk, bw);
+			bbr3_start_up(sk, ca, bw);
 		}
 		break;
 	case BBR3_UP:
-		if (bbr3_is_time_to_go_down(sk, bw)) {
+		if (bbr3_is_time_to_go_down(sk, ca, bw)) {
 			ca->is_too_high = false;
-			bbr3_start_down(sk);
+			bbr3_start_down(sk, ca);
 		}
 		break;
 	}
@@ -514,9 +492,8 @@ CC_INLINE u32 bbr3_probe_rtt_cwnd(const struct bbr3 *ca)
 	return max(bbr3_bdp(ca, bbr3_bw(ca), BBR3_PROBE_RTT_GAIN), BBR3_MIN_CWND);
 }
 
-CC_INLINE void bbr3_check_probe_rtt_done(struct sock *sk)
+CC_INLINE void bbr3_check_probe_rtt_done(struct sock *sk, struct bbr3 *ca)
 {
-	struct bbr3 *ca = inet_csk_ca(sk);
 	u32 now_ms = cc_now_ms(sk);
 
 	if (!ca->probe_rtt_done_ms || !after(now_ms, ca->probe_rtt_done_ms))
@@ -525,16 +502,15 @@ CC_INLINE void bbr3_check_probe_rtt_done(struct sock *sk)
 	cc_restore_cwnd(sk, ca->prior_cwnd);
 	bbr3_reset_shortterm(ca);
 	if (ca->is_full_bw_reached) {
-		bbr3_start_down(sk);
+		bbr3_start_down(sk, ca);
 		ca->state = BBR3_CRUISE;
 	} else {
 		ca->state = BBR3_STARTUP;
 	}
 }
 
-CC_INLINE void bbr3_update_min_rtt(struct sock *sk, const struct rate_sample *rs)
+CC_INLINE void bbr3_update_min_rtt(struct sock *sk, struct bbr3 *ca, const struct rate_sample *rs)
 {
-	struct bbr3 *ca = inet_csk_ca(sk);
 	u32 now_ms = cc_now_ms(sk);
 
 	ca->is_probe_rtt_expired = after(now_ms, ca->probe_rtt_min_ms + BBR3_PROBE_RTT_GAP_MS);
@@ -550,14 +526,13 @@ CC_INLINE void bbr3_update_min_rtt(struct sock *sk, const struct rate_sample *rs
 	}
 }
 
-CC_INLINE void bbr3_check_probe_rtt(struct sock *sk, const struct rate_sample *rs)
+CC_INLINE void bbr3_check_probe_rtt(struct sock *sk, struct bbr3 *ca, const struct rate_sample *rs)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	struct bbr3 *ca = inet_csk_ca(sk);
 	u32 in_flight = tcp_packets_in_flight(tp);
 
 	if (ca->state != BBR3_PROBE_RTT && ca->is_probe_rtt_expired && !ca->is_idle_restart) {
-		bbr3_save_cwnd(sk);
+		bbr3_save_cwnd(sk, ca);
 		ca->state = BBR3_PROBE_RTT;
 		ca->probe_rtt_done_ms = 0;
 		ca->ack_phase = BBR3_ACKS_STOPPING;
@@ -574,7 +549,7 @@ CC_INLINE void bbr3_check_probe_rtt(struct sock *sk, const struct rate_sample *r
 			if (ca->is_round_start)
 				ca->is_probe_rtt_round_done = true;
 			if (ca->is_probe_rtt_round_done)
-				bbr3_check_probe_rtt_done(sk);
+				bbr3_check_probe_rtt_done(sk, ca);
 		}
 	}
 	if (rs->delivered > 0)
@@ -583,9 +558,8 @@ CC_INLINE void bbr3_check_probe_rtt(struct sock *sk, const struct rate_sample *r
 
 /* ---- what it controls */
 
-CC_INLINE void bbr3_set_rate(struct sock *sk, u32 gain)
+CC_INLINE void bbr3_set_rate(struct sock *sk, struct bbr3 *ca, u32 gain)
 {
-	struct bbr3 *ca = inet_csk_ca(sk);
 	u64 rate = cc_rate(sk, bbr3_bw(ca), gain, BBR3_MARGIN_PERCENT);
 
 	if (!ca->has_rtt && tcp_sk(sk)->srtt_us) {
@@ -597,9 +571,8 @@ CC_INLINE void bbr3_set_rate(struct sock *sk, u32 gain)
 		sk->sk_pacing_rate = rate;
 }
 
-CC_INLINE u32 bbr3_pacing_gain(const struct sock *sk)
+CC_INLINE u32 bbr3_pacing_gain(const struct sock *sk, const struct bbr3 *ca)
 {
-	const struct bbr3 *ca = inet_csk_ca(sk);
 
 	switch (ca->state) {
 	case BBR3_STARTUP:
@@ -614,17 +587,16 @@ CC_INLINE u32 bbr3_pacing_gain(const struct sock *sk)
 	return CC_GAIN_ONE;
 }
 
-CC_INLINE void bbr3_set_cwnd(struct sock *sk, const struct rate_sample *rs)
+CC_INLINE void bbr3_set_cwnd(struct sock *sk, struct bbr3 *ca, const struct rate_sample *rs)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	struct bbr3 *ca = inet_csk_ca(sk);
 	u32 cwnd = tcp_snd_cwnd(tp), cap = BBR3_NONE, most;
 	u32 gain = ca->state == BBR3_UP ? BBR3_UP_CWND_GAIN : BBR3_CWND_GAIN;
 
 	if (ca->state == BBR3_PROBE_RTT)
 		gain = BBR3_PROBE_RTT_GAIN;
 	most = bbr3_bdp(ca, bbr3_bw(ca), gain) + cc_aggregation_extra(&ca->extra);
-	most = bbr3_with_budget(sk, most);
+	most = bbr3_with_budget(sk, ca, most);
 	if (ca->is_full_bw_reached)
 		cwnd = min(cwnd + rs->acked_sacked, most);
 	else if (cwnd < most || tp->delivered < BBR3_INIT_CWND)
@@ -633,7 +605,7 @@ CC_INLINE void bbr3_set_cwnd(struct sock *sk, const struct rate_sample *rs)
 	if (ca->state == BBR3_PROBE_RTT)
 		cwnd = min(cwnd, bbr3_probe_rtt_cwnd(ca));
 	if (ca->state == BBR3_CRUISE || ca->state == BBR3_PROBE_RTT)
-		cap = bbr3_headroom_inflight(sk);
+		cap = bbr3_headroom_inflight(sk, ca);
 	else if (bbr3_in_probe_bw(ca))
 		cap = ca->inflight_longterm;
 	cap = max(min(cap, ca->inflight_shortterm), BBR3_MIN_CWND);
@@ -646,36 +618,38 @@ CC_PROG_CONG_CONTROL(bbr3_cong_control, struct sock *sk, u32 ack, int flag,
 		     const struct rate_sample *rs)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	struct bbr3 *ca = inet_csk_ca(sk);
+	struct bbr3 *ca = cc_state(sk);
 	u8 ca_state = (u8)CC_GET(inet_csk(sk), icsk_ca_state);
 	bool is_sample = rs->delivered >= 0 && rs->interval_us > 0;
-	u32 tx_inflight = (rs->delivered > 0 ? (u32)rs->delivered : 0) + ca->lost_in_round;
-	u32 bw = 0;
+	u32 tx_inflight = rs->delivered > 0 ? (u32)rs->delivered : 0, bw = 0;
 
 	(void)ack;
 	(void)flag;
+	if (!ca)
+		return;
+	tx_inflight += ca->lost_in_round;
 	ca->is_round_start = false;
 	ca->is_loss_round_start = false;
 	if (is_sample) {
 		bw = cc_bandwidth(rs);
-		bbr3_update_signals(sk, rs, bw);
-		bbr3_update_aggregation(sk, rs);
+		bbr3_update_signals(sk, ca, rs, bw);
+		bbr3_update_aggregation(sk, ca, rs);
 	}
-	bbr3_take_losses(sk, rs, tx_inflight);
+	bbr3_take_losses(sk, ca, rs, tx_inflight);
 	if (ca->prior_ca_state >= TCP_CA_Recovery && ca_state < TCP_CA_Recovery)
 		cc_restore_cwnd(sk, ca->prior_cwnd);
 	if (is_sample)
 		bbr3_check_full_bw(ca, rs, bw);
-	bbr3_check_startup(sk, tx_inflight);
+	bbr3_check_startup(sk, ca, tx_inflight);
 	if (ca->state == BBR3_DRAIN &&
 	    (tcp_packets_in_flight(tp) <=
-	     bbr3_with_budget(sk, bbr3_bdp(ca, bbr3_bw(ca), CC_GAIN_ONE)) ||
+	     bbr3_with_budget(sk, ca, bbr3_bdp(ca, bbr3_bw(ca), CC_GAIN_ONE)) ||
 	     ca->drain_rounds > BBR3_DRAIN_ROUNDS))
-		bbr3_start_down(sk);
+		bbr3_start_down(sk, ca);
 	if (is_sample)
-		bbr3_update_cycle(sk, rs, bw, tx_inflight);
-	bbr3_update_min_rtt(sk, rs);
-	bbr3_check_probe_rtt(sk, rs);
+		bbr3_update_cycle(sk, ca, rs, bw, tx_inflight);
+	bbr3_update_min_rtt(sk, ca, rs);
+	bbr3_check_probe_rtt(sk, ca, rs);
 	if (ca->is_loss_round_start) {
 		ca->bw_latest = bw;
 		ca->inflight_latest = (u32)rs->delivered;
@@ -684,17 +658,19 @@ CC_PROG_CONG_CONTROL(bbr3_cong_control, struct sock *sk, u32 ack, int flag,
 		ca->lost_in_round = 0;
 		ca->loss_events = 0;
 	}
-	ca->prior_ca_state = ca_state & 7u;
-	bbr3_set_rate(sk, bbr3_pacing_gain(sk));
-	bbr3_set_cwnd(sk, rs);
+	ca->prior_ca_state = ca_state;
+	bbr3_set_rate(sk, ca, bbr3_pacing_gain(sk, ca));
+	bbr3_set_cwnd(sk, ca, rs);
 	cc_phase(sk, ca->state);
 }
 
 CC_PROG(void, bbr3_init, struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	struct bbr3 *ca = inet_csk_ca(sk);
+	struct bbr3 *ca = cc_state(sk);
 
+	if (!ca)
+		return;
 	*ca = (struct bbr3){ .state = BBR3_STARTUP };
 	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
 	ca->min_rtt_us = tp->srtt_us ? tp->srtt_us >> 3 : BBR3_NONE;
@@ -716,29 +692,34 @@ CC_PROG(void, bbr3_init, struct sock *sk)
 CC_PROG(void, bbr3_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
-	struct bbr3 *ca = inet_csk_ca(sk);
+	struct bbr3 *ca = cc_state(sk);
 
-	if (event != CA_EVENT_TX_START || !tp->app_limited)
+	if (!ca || event != CA_EVENT_TX_START || !tp->app_limited)
 		return;
 	ca->is_idle_restart = true;
 	cc_aggregation_restart(&ca->extra, tp->tcp_mstamp);
 	if (bbr3_in_probe_bw(ca))
-		bbr3_set_rate(sk, CC_GAIN_ONE);
+		bbr3_set_rate(sk, ca, CC_GAIN_ONE);
 	else if (ca->state == BBR3_PROBE_RTT)
-		bbr3_check_probe_rtt_done(sk);
+		bbr3_check_probe_rtt_done(sk, ca);
 	cc_phase(sk, ca->state);
 }
 
 CC_PROG(u32, bbr3_ssthresh, struct sock *sk)
 {
-	bbr3_save_upon_loss(sk);
+	struct bbr3 *ca = cc_state(sk);
+
+	if (ca)
+		bbr3_save_upon_loss(sk, ca);
 	return tcp_sk(sk)->snd_ssthresh;
 }
 
 CC_PROG(u32, bbr3_undo_cwnd, struct sock *sk)
 {
-	struct bbr3 *ca = inet_csk_ca(sk);
+	struct bbr3 *ca = cc_state(sk);
 
+	if (!ca)
+		return tcp_reno_undo_cwnd(sk);
 	ca->is_loss_in_round = false;
 	bbr3_reset_full_bw(ca, 0);
 	ca->bw_shortterm = max(ca->bw_shortterm, ca->undo_bw_shortterm);
@@ -750,7 +731,7 @@ CC_PROG(u32, bbr3_undo_cwnd, struct sock *sk)
 			ca->state = BBR3_STARTUP;
 	} else if (ca->undo_state == BBR3_UP && ca->state != BBR3_UP &&
 		   ca->state != BBR3_PROBE_RTT) {
-		bbr3_start_refill(sk);
+		bbr3_start_refill(sk, ca);
 	}
 	ca->undo_state = 0;
 	cc_phase(sk, ca->state);
@@ -759,10 +740,10 @@ CC_PROG(u32, bbr3_undo_cwnd, struct sock *sk)
 
 CC_PROG(void, bbr3_set_state, struct sock *sk, u8 new_state)
 {
-	struct bbr3 *ca = inet_csk_ca(sk);
+	struct bbr3 *ca = cc_state(sk);
 
 	/* bbr3_ssthresh() has saved the state: the window is one packet by now */
-	if (new_state == TCP_CA_Loss)
+	if (ca && new_state == TCP_CA_Loss)
 		ca->prior_ca_state = TCP_CA_Loss;
 }
 

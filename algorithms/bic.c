@@ -92,13 +92,14 @@ struct bic {
 };
 
 CC_PRIV_CHECK(struct bic);
+CC_STATE(struct cc_search);
 
 CC_INLINE void bic_forget(struct sock *sk)
 {
 	struct bic *ca = inet_csk_ca(sk);
 
 	*ca = (struct bic){ .ack_ratio = BIC_RATIO_START };
-	cc_slow_start_restart(sk, &ca->start, cc_params(sk)->slow_start);
+	cc_slow_start_restart(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start);
 }
 
 CC_PROG(void, bic_init, struct sock *sk)
@@ -219,7 +220,7 @@ CC_PROG(void, bic_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 
 	if (CC_GET(inet_csk(sk), icsk_ca_state) == TCP_CA_Open)
 		ca->ack_ratio += sample->pkts_acked - (ca->ack_ratio >> BIC_RATIO_SHIFT);
-	cc_slow_start_take(sk, &ca->start, cc_params(sk)->slow_start, sample);
+	cc_slow_start_take(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start, sample);
 }
 
 CC_OPS(bic) = {

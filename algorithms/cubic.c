@@ -118,6 +118,7 @@ struct cubic {
 };
 
 CC_PRIV_CHECK(struct cubic);
+CC_STATE(struct cc_search);
 
 /*
  * First guess of the cube root for the leading digits 8..63 (base 8, two digits),
@@ -176,7 +177,7 @@ CC_PROG(void, cubic_init, struct sock *sk)
 
 	cubic_forget(sk);
 	if (cubic_slow_start(sk))
-		cc_slow_start_restart(sk, &ca->start, cubic_slow_start(sk));
+		cc_slow_start_restart(sk, &ca->start, CC_SEARCH(sk), cubic_slow_start(sk));
 	else if (cc_params(sk)->initial_ssthresh)
 		tcp_sk(sk)->snd_ssthresh = cc_params(sk)->initial_ssthresh;
 }
@@ -355,7 +356,7 @@ CC_PROG(void, cubic_set_state, struct sock *sk, u8 new_state)
 	if (new_state != TCP_CA_Loss)
 		return;
 	cubic_forget(sk);
-	cc_slow_start_restart(sk, &ca->start, cc_params(sk)->slow_start);
+	cc_slow_start_restart(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start);
 }
 
 CC_PROG(void, cubic_pkts_acked, struct sock *sk, const struct ack_sample *sample)
@@ -373,7 +374,7 @@ CC_PROG(void, cubic_pkts_acked, struct sock *sk, const struct ack_sample *sample
 	if (!ca->epoch.delay_min_us || ca->epoch.delay_min_us > rtt_us)
 		ca->epoch.delay_min_us = rtt_us;
 	if (cc_params(sk)->slow_start != CC_SLOW_START_HYSTART) {
-		cc_slow_start_take(sk, &ca->start, cc_params(sk)->slow_start, sample);
+		cc_slow_start_take(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start, sample);
 	} else if (cc_params(sk)->hystart && !ca->found && tcp_in_slow_start(tp) &&
 		   cc_hystart_take(sk, &ca->start.hystart, rtt_us, ca->epoch.delay_min_us,
 				   cc_params(sk)->hystart_detect,

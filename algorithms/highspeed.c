@@ -104,6 +104,7 @@ struct highspeed {
 };
 
 CC_PRIV_CHECK(struct highspeed);
+CC_STATE(struct cc_search);
 
 /* The last row if a state was damaged; tells the verifier that it is in the table. */
 CC_INLINE u32 highspeed_row(const struct sock *sk)
@@ -127,7 +128,7 @@ CC_PROG(void, highspeed_init, struct sock *sk)
 	ca->row = 0;
 	ca->has_reduced = 0;
 	ca->credit = 0;
-	cc_slow_start_restart(sk, &ca->start, cc_params(sk)->slow_start);
+	cc_slow_start_restart(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start);
 }
 
 /* The point of section 5 at this window; the last one above it. */
@@ -232,7 +233,7 @@ CC_PROG(void, highspeed_pkts_acked, struct sock *sk, const struct ack_sample *sa
 {
 	struct highspeed *ca = inet_csk_ca(sk);
 
-	cc_slow_start_take(sk, &ca->start, cc_params(sk)->slow_start, sample);
+	cc_slow_start_take(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start, sample);
 }
 
 CC_OPS(highspeed) = {

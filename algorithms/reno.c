@@ -35,12 +35,13 @@ struct reno {
 };
 
 CC_PRIV_CHECK(struct reno);
+CC_STATE(struct cc_search);
 
 CC_PROG(void, reno_init, struct sock *sk)
 {
 	struct reno *ca = inet_csk_ca(sk);
 
-	cc_slow_start_restart(sk, &ca->start, cc_params(sk)->slow_start);
+	cc_slow_start_restart(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start);
 }
 
 CC_PROG(void, reno_cong_avoid, struct sock *sk, u32 ack, u32 acked)
@@ -76,7 +77,7 @@ CC_PROG(void, reno_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
 	struct reno *ca = inet_csk_ca(sk);
 
-	cc_slow_start_take(sk, &ca->start, cc_params(sk)->slow_start, sample);
+	cc_slow_start_take(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start, sample);
 }
 
 CC_OPS(reno) = {

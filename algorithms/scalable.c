@@ -50,12 +50,13 @@ struct scalable {
 };
 
 CC_PRIV_CHECK(struct scalable);
+CC_STATE(struct cc_search);
 
 CC_PROG(void, scalable_init, struct sock *sk)
 {
 	struct scalable *ca = inet_csk_ca(sk);
 
-	cc_slow_start_restart(sk, &ca->start, cc_params(sk)->slow_start);
+	cc_slow_start_restart(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start);
 }
 
 /* The window is one at which the algorithm is Reno. */
@@ -104,7 +105,7 @@ CC_PROG(void, scalable_pkts_acked, struct sock *sk, const struct ack_sample *sam
 {
 	struct scalable *ca = inet_csk_ca(sk);
 
-	cc_slow_start_take(sk, &ca->start, cc_params(sk)->slow_start, sample);
+	cc_slow_start_take(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start, sample);
 }
 
 CC_OPS(scalable) = {

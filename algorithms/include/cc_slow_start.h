@@ -2,7 +2,8 @@
 /*
  * Ways to end slow start before the queue overflows, for any algorithm that has one.
  * It declares CC_SLOW_START_PARAMETER(P, default) among its parameters, keeps a
- * struct cc_slow_start, and calls
+ * struct cc_slow_start, declares CC_STATE(struct cc_search) or has this struct in a
+ * state of its own, and calls
  *
  *	init, and set_state at a timeout	cc_slow_start_restart()
  *	cong_avoid, in slow start		cc_slow_start_grow() for tcp_slow_start()
@@ -18,8 +19,7 @@
  *              RTTs beside as many one RTT before, less than 0.74 of twice as much.
  *              draft-chung-ccwg-search, after the pseudocode of version 3.0 (June 2024)
  *              with the threshold of later versions, 0.26. It counts packets, not
- *              bytes, and is silent while 25 bins hold more than 65,535 of them or the
- *              RTT is longer than 13 bins (the draft: 15). In the first slow start only.
+ *              bytes. In the first slow start only.
  *
  * Included by cc.h.
  */
@@ -60,7 +60,8 @@ enum {
 #define HYSTART_PP_MOST		8u		/* L, packets of an ACK, unless paced */
 
 #define SEARCH_WINDOW		10		/* W, bins */
-#define SEARCH_POINTS		25		/* their ends, now included */
+#define SEARCH_EXTRA		15		/* EXTRA_BINS: an RTT is shorter than these */
+#define SEARCH_POINTS		32		/* counts kept: at least the sum of both, and 1 */
 #define SEARCH_RTTS_PERCENT	350u		/* a window, of the first RTT */
 #define SEARCH_THRESHOLD	266u		/* 0.26, 1/1024 */
 #define SEARCH_LEAST_CWND	10u		/* what it leaves, packets */
@@ -87,15 +88,18 @@ struct cc_hystart_pp {
 struct cc_search {
 	u32 bin_us;		/* 0 = not begun */
 	u32 bin_end_us;
-	u16 delivered[SEARCH_POINTS];	/* tp->delivered now, a bin before, ... */
-	u16 bins;		/* that have passed, up to SEARCH_POINTS */
+	u32 bins;		/* that have passed */
+	u32 delivered[SEARCH_POINTS];	/* tp->delivered at the end of each, at its number */
 };
+
+/* The argument `search` below for an algorithm with CC_STATE(struct cc_search). */
+#define CC_SEARCH(sk) \
+	(cc_params(sk)->slow_start == CC_SLOW_START_SEARCH ? cc_state(sk) : NULL)
 
 struct cc_slow_start {
 	union {
 		struct cc_hystart hystart;
 		struct cc_hystart_pp hystart_pp;
-		struct cc_search search;
 	};
 };
 
@@ -215,15 +219,10 @@ CC_INLINE void cc_hystart_pp_take(struct sock *sk, struct cc_hystart_pp *ss, u32
 
 /* ---- SEARCH */
 
-/* What had been delivered so many bins ago, without an index that the verifier refuses. */
-CC_INLINE u16 cc_search_point(const struct cc_search *ss, u32 bins_ago)
+/* What had been delivered so many bins ago. */
+CC_INLINE u32 cc_search_point(const struct cc_search *ss, u32 bins_ago)
 {
-	u16 found = 0;
-
-	_Pragma("GCC unroll 25")
-	for (u32 i = 0; i < SEARCH_POINTS; i++)
-		found = i == bins_ago ? ss->delivered[i] : found;
-	return found;
+	return ss->delivered[(ss->bins - bins_ago) & (SEARCH_POINTS - 1)];
 }
 
 /* Deliveries of a window that ended so many us ago, in 1/1024 packets. */
@@ -231,20 +230,11 @@ CC_INLINE u64 cc_search_window(const struct cc_search *ss, u32 ago_us)
 {
 	u32 bins = div_u32(ago_us, ss->bin_us);
 	u64 part = div_u64((u64)(ago_us - bins * ss->bin_us) << 10, ss->bin_us);
-	u16 nearer = (u16)(cc_search_point(ss, bins) -
-			   cc_search_point(ss, bins + SEARCH_WINDOW));
-	u16 farther = (u16)(cc_search_point(ss, bins + 1) -
-			    cc_search_point(ss, bins + 1 + SEARCH_WINDOW));
+	u32 nearer = cc_search_point(ss, bins) - cc_search_point(ss, bins + SEARCH_WINDOW);
+	u32 farther = cc_search_point(ss, bins + 1) -
+		      cc_search_point(ss, bins + 1 + SEARCH_WINDOW);
 
 	return nearer * (1024 - part) + farther * part;
-}
-
-CC_INLINE void cc_search_pass_bin(struct cc_search *ss)
-{
-	_Pragma("GCC unroll 25")
-	for (u32 i = SEARCH_POINTS - 1; i; i--)
-		ss->delivered[i] = ss->delivered[i - 1];
-	ss->bins = (u16)min(ss->bins + 1u, (u32)SEARCH_POINTS);
 }
 
 /* Slow start passed the chokepoint two round trips ago: gives back what it added since. */
@@ -252,7 +242,7 @@ CC_INLINE void cc_search_end(struct sock *sk, const struct cc_search *ss)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 bins = 2 * SEARCH_WINDOW * 100 / SEARCH_RTTS_PERCENT;
-	u32 overshoot = (u16)(ss->delivered[0] - ss->delivered[bins]);
+	u32 overshoot = cc_search_point(ss, 0) - cc_search_point(ss, bins);
 	u32 cwnd = tcp_snd_cwnd(tp);
 
 	tcp_snd_cwnd_set(tp, max(cwnd - min(overshoot, cwnd), min(cwnd, SEARCH_LEAST_CWND)));
@@ -269,8 +259,8 @@ CC_INLINE void cc_search_take(struct sock *sk, struct cc_search *ss, u32 rtt_us)
 		ss->bin_us = max((u32)((u64)rtt_us * SEARCH_RTTS_PERCENT /
 				       (100 * SEARCH_WINDOW)), 1u);
 		ss->bin_end_us = now_us + ss->bin_us;
-		ss->delivered[0] = (u16)tp->delivered;
 		ss->bins = 0;
+		ss->delivered[0] = tp->delivered;
 		return;
 	}
 	if (!after(now_us, ss->bin_end_us))
@@ -281,15 +271,13 @@ CC_INLINE void cc_search_take(struct sock *sk, struct cc_search *ss, u32 rtt_us)
 		return;
 	}
 	ss->bin_end_us += passed * ss->bin_us;
-	for (u32 i = 0; i < SEARCH_WINDOW; i++) {
-		if (i < passed)
-			cc_search_pass_bin(ss);
-	}
-	ss->delivered[0] = (u16)tp->delivered;
+	for (u32 i = 1; i < passed; i++)
+		ss->delivered[(ss->bins + i) & (SEARCH_POINTS - 1)] = cc_search_point(ss, 0);
+	ss->bins += passed;
+	ss->delivered[ss->bins & (SEARCH_POINTS - 1)] = tp->delivered;
 
-	bins = div_u32(rtt_us, ss->bin_us) + 1 + SEARCH_WINDOW;
-	/* twice the window in each of five half-windows stays below 2^16 */
-	if (bins >= SEARCH_POINTS || bins > ss->bins || tcp_snd_cwnd(tp) > 0xffff / 9)
+	bins = div_u32(rtt_us, ss->bin_us) + 1;
+	if (bins > SEARCH_EXTRA || bins + SEARCH_WINDOW > ss->bins)
 		return;
 	now = cc_search_window(ss, 0);
 	twice = 2 * cc_search_window(ss, rtt_us);
@@ -299,14 +287,15 @@ CC_INLINE void cc_search_take(struct sock *sk, struct cc_search *ss, u32 rtt_us)
 
 /* ---- for the algorithm */
 
-CC_INLINE void cc_slow_start_restart(struct sock *sk, struct cc_slow_start *ss, u32 method)
+CC_INLINE void cc_slow_start_restart(struct sock *sk, struct cc_slow_start *ss,
+				     struct cc_search *search, u32 method)
 {
 	if (method == CC_SLOW_START_HYSTART)
 		cc_hystart_start_round(sk, &ss->hystart);
 	else if (method == CC_SLOW_START_HYSTART_PP)
 		cc_hystart_pp_restart(sk, &ss->hystart_pp);
-	else if (method == CC_SLOW_START_SEARCH)
-		ss->search.bin_us = 0;
+	else if (method == CC_SLOW_START_SEARCH && search)
+		search->bin_us = 0;
 }
 
 /* Instead of tcp_slow_start(). */
@@ -329,7 +318,8 @@ CC_INLINE u32 cc_slow_start_grow(struct sock *sk, struct cc_slow_start *ss, u32 
 }
 
 /* Takes the RTT of an ACK. */
-CC_INLINE void cc_slow_start_take(struct sock *sk, struct cc_slow_start *ss, u32 method,
+CC_INLINE void cc_slow_start_take(struct sock *sk, struct cc_slow_start *ss,
+				  struct cc_search *search, u32 method,
 				  const struct ack_sample *sample)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -349,8 +339,8 @@ CC_INLINE void cc_slow_start_take(struct sock *sk, struct cc_slow_start *ss, u32
 	} else if (tcp_in_initial_slowstart(tp)) {
 		if (method == CC_SLOW_START_HYSTART_PP)
 			cc_hystart_pp_take(sk, &ss->hystart_pp, rtt_us);
-		else
-			cc_search_take(sk, &ss->search, rtt_us);
+		else if (search)
+			cc_search_take(sk, search, rtt_us);
 	}
 }
 
