@@ -29,8 +29,18 @@ _LEAST_WIDTH, _MOST_WIDTH = 40, 80
     multiple=True,
     help="Run only the test case with this number. Repeat this option for several cases.",
 )
+@click.option(
+    "--backend",
+    type=click.Choice(["sim", "kernel"]),
+    default="sim",
+    show_default=True,
+    help="Run the cases in the simulator, or on this machine's kernel in real time, with the "
+    "algorithm as BPF (needs root).",
+)
 @format_option
-def conform_command(algorithm: str, cases: tuple[int, ...], output_format: str) -> int:
+def conform_command(
+    algorithm: str, cases: tuple[int, ...], backend: str, output_format: str
+) -> int:
     """Run BBR's test cases on ALGORITHM: bbr3, or a file such as ./my_bbr.c.
 
     draft-ietf-ccwg-bbr defines the cases. For each case, the command prints the outcome of each
@@ -38,7 +48,7 @@ def conform_command(algorithm: str, cases: tuple[int, ...], output_format: str) 
     must name its phases as bbr3 does. The exit status is 1 if a case fails.
     """
     outcomes = []
-    for outcome in run_cases(algorithm, cases):
+    for outcome in run_cases(algorithm, cases, on_kernel=backend == "kernel"):
         outcomes.append(outcome)
         if output_format == "table":
             _show(outcome)

@@ -7,14 +7,25 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from cwndlab.errors import BrokenAlgorithmError
 from cwndlab.kernel.helper import KernelHelper
 from cwndlab.kernel.objects import KernelProgram, kernel_object, kernel_program, replay_program
 from cwndlab.usercode.compiler import executable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+_CALL = {
+    "program": pl.String,
+    "argument": pl.UInt32,
+    "phase": pl.UInt32,
+    "t_us": pl.Int64,
+    "snd_una": pl.Int64,
+    "snd_nxt": pl.Int64,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +87,20 @@ class CallRecorder:
         return int(answer["calls"])
 
 
+def recorded_calls(reference: str, folder: Path, recording: Path) -> pl.DataFrame:
+    """Return the recorded calls of an algorithm's hooks, one row for each call.
+
+    The columns are the name of the program, such as `cubic_cong_avoid`, the first argument after
+    the socket, the reported phase (0 if the call reported none), and, after the call, the kernel's
+    monotonic time in microseconds and the sequence numbers `snd_una` and `snd_nxt`.
+
+    Raises:
+        AlgorithmError: the algorithm does not compile.
+        BrokenAlgorithmError: the recording cannot be read; the message states the reason.
+    """
+    return pl.read_csv(_run(reference, folder, recording, ["--list"]).encode(), schema=_CALL)
+
+
 def replay(
     reference: str, folder: Path, recording: Path, parameters: Mapping[str, int] | None = None
 ) -> Replay:
@@ -85,20 +110,25 @@ def replay(
         AlgorithmError: the algorithm does not compile.
         BrokenAlgorithmError: the calls cannot be replayed; the message states the reason.
     """
-    program = executable(replay_program(reference, folder))
     settings = [f"{name}={value}" for name, value in (parameters or {}).items()]
-    with recording.open("rb") as calls:
-        done = subprocess.run(  # noqa: S603  our own program around the user's algorithm
-            [str(program), *settings], stdin=calls, capture_output=True, text=True, check=False
-        )
-    if done.returncode not in (0, 1):
-        raise BrokenAlgorithmError(
-            done.stderr.strip() or f"replay failed with status {done.returncode}"
-        )
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    written = _run(reference, folder, recording, settings)
+    lines = [json.loads(line) for line in written.splitlines()]
     programs = [line for line in lines if "program" in line]
     return Replay(
         {line["program"]: line["calls"] for line in programs},
         sum(line["mismatches"] for line in programs),
         tuple(line["difference"] for line in lines if "difference" in line),
     )
+
+
+def _run(reference: str, folder: Path, recording: Path, arguments: Sequence[str]) -> str:
+    program = executable(replay_program(reference, folder))
+    with recording.open("rb") as calls:
+        done = subprocess.run(  # noqa: S603  our own program around the user's algorithm
+            [str(program), *arguments], stdin=calls, capture_output=True, text=True, check=False
+        )
+    if done.returncode not in (0, 1):
+        raise BrokenAlgorithmError(
+            done.stderr.strip() or f"replay failed with status {done.returncode}"
+        )
+    return done.stdout

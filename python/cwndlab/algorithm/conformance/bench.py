@@ -1,8 +1,9 @@
 """Run one connection of the tested algorithm over a path that changes as a test case requires.
 
 A test case that needs an event during a phase runs the connection twice. The first run shows when
-the phase begins; in the second run, the path or the application changes at that time. Until then
-both runs are identical, because the simulator is deterministic.
+the phase begins; in the second run, the path or the application changes at that time. In the
+simulator, both runs are identical until then. On a kernel, the phase may begin at another time in
+the second run, so the case checks that the event happened in the phase (`Observation.require`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from cwndlab.algorithm.single_run import run_once
 from cwndlab.api.study import Study
 from cwndlab.errors import AlgorithmError
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cwndlab.usercode.processes import WorkerProcess
+    from cwndlab.algorithm.conformance.case_runs import CaseRuns
 
 PACKET_BYTES = 1_514
 PAYLOAD_BYTES = 1_448
@@ -30,7 +30,6 @@ RATE_MBIT_S = 10.0
 RTT_S = 0.040
 LINK = {"rate": "10 Mbit/s", "delay": "20 ms", "queue": "100 packets"}
 
-_SAMPLE_INTERVAL = "1 ms"
 _LIMITED_WINDOW_S = 0.05
 _LIMITED_SHARE = 1.15
 _ATTEMPTS = 3
@@ -77,6 +76,8 @@ class Observation:
             Stay(phases[int(value)], t_s, begins[n + 1]) for n, (t_s, value) in enumerate(reported)
         )
         self.events = tuple(events.select("t_s", "event").rows())
+        self.limited_s = 0.0
+        """Time from which the application limits the sender, if `Bench.run_limited` ran this."""
 
     def stay(self, phase: str, *, after: float = 0.0) -> Stay:
         """Return the first visit to a phase that begins at or after a time.
@@ -103,6 +104,31 @@ class Observation:
             for each in self.stays
             if each.phase == phase and each.begin_s < end_s and each.end_s > begin_s
         ]
+
+    def require(self, t_s: float, *phases: str) -> Stay:
+        """Return the visit to one of these phases at a time.
+
+        Raises:
+            NotReachedError: the connection is in another phase at that time.
+        """
+        for each in self.stays:
+            if each.phase in phases and each.begin_s <= t_s < each.end_s:
+                return each
+        msg = f"the connection is not in {' or '.join(phases)} at {t_s:.3f} s"
+        raise NotReachedError(msg)
+
+    def require_limited(self, by_s: float) -> None:
+        """Check that the application limits the sender at the latest from a time on.
+
+        Raises:
+            NotReachedError: the application limits the sender only later.
+        """
+        if self.limited_s > by_s:
+            msg = (
+                f"the application limits the sender only from {self.limited_s:.3f} s on, "
+                f"not from {by_s:.3f} s"
+            )
+            raise NotReachedError(msg)
 
     def column(self, name: str, begin_s: float, end_s: float) -> NDArray[np.float64]:
         """Return the samples of a column in a time window.
@@ -157,12 +183,10 @@ class Observation:
 class Bench:
     """Runs single connections of the tested algorithm."""
 
-    def __init__(
-        self, algorithm: str, phases: tuple[str, ...], process: WorkerProcess | None = None
-    ) -> None:
+    def __init__(self, algorithm: str, phases: tuple[str, ...], runs: CaseRuns) -> None:
         self._algorithm = algorithm
         self._phases = phases
-        self._process = process
+        self._runs = runs
         self.last: Observation | None = None
 
     def run(
@@ -180,10 +204,10 @@ class Bench:
             link=LINK | (link or {}),
             reverse_link=reverse_link,
             application=application,
-            record={"samples": _SAMPLE_INTERVAL, "events": True, "ack_trace": True},
+            record=dict(self._runs.record),
             common_seeds=True,
         )
-        self.last = Observation(run_once(study, self._process), self._phases)
+        self.last = Observation(self._runs.tables(study), self._phases)
         return self.last
 
     def run_limited(
@@ -211,10 +235,10 @@ class Bench:
                 "bulk_for": f"{max(bulk_for_s, 0.001) * 1e6:.0f} us",
             }
             observed = self.run(duration, link, application=application)
-            limited_s = _limited_from(observed, bulk_for_s, rate_mbit_s)
-            if abs(limited_s - at_s) < RTT_S / 4:
+            observed.limited_s = _limited_from(observed, bulk_for_s, rate_mbit_s)
+            if abs(observed.limited_s - at_s) < RTT_S / 4:
                 break
-            bulk_for_s += at_s - limited_s
+            bulk_for_s += at_s - observed.limited_s
         if observed is None:
             raise AssertionError
         return observed

@@ -1,0 +1,109 @@
+"""Execute the runs of test cases, in the simulator or on this machine's kernel."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Protocol
+
+import polars as pl
+
+from cwndlab.algorithm.single_run import compute_once, run_once
+from cwndlab.backends.kernel.process import require_runs
+from cwndlab.backends.kernel.recording import RecordingExecutor, phases_of
+from cwndlab.kernel.loading import require_loading
+from cwndlab.usercode.processes import WorkerProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cwndlab.api.study import Study
+
+_SAMPLES = {"samples": "1 ms", "events": True}
+
+
+class CaseRuns(Protocol):
+    """A place where the single connection of a test case runs."""
+
+    attempts: int
+    """Number of times that a case is run until the events that the case needs happen."""
+
+    record: Mapping[str, Any]
+    """Recordings that a study must request."""
+
+    def tables(self, study: Study, /) -> dict[str, pl.DataFrame]:
+        """Execute the only run of a study.
+
+        Returns:
+            The tables `flows`, `samples`, `events` (with the reported phases) and `acks` (one row
+            for each ACK: `snd_una` and `snd_nxt` before the ACK).
+
+        Raises:
+            RunsFailedError: the run failed; the message states the reason.
+        """
+
+
+class SimulatedRuns(AbstractContextManager["SimulatedRuns"]):
+    """Runs in the simulator. They are deterministic, so one attempt is enough."""
+
+    attempts = 1
+    record: Mapping[str, Any] = _SAMPLES | {"ack_trace": True}
+
+    def __init__(self) -> None:
+        """Start a process for algorithms that are given as files."""
+        self._process = WorkerProcess()
+
+    def tables(self, study: Study) -> dict[str, pl.DataFrame]:
+        """Execute the only run of a study."""
+        return run_once(study, self._process)
+
+    def __exit__(self, *_: object) -> None:
+        self._process.__exit__(None, None, None)
+
+
+class KernelRuns(AbstractContextManager["KernelRuns"]):
+    """Runs on this machine's kernel, in real time; the algorithm is loaded as BPF programs."""
+
+    attempts = 6
+    record: Mapping[str, Any] = _SAMPLES
+
+    def __init__(self, algorithm: str) -> None:
+        """Check that this machine can run the algorithm.
+
+        Raises:
+            KernelRunError: this machine cannot run studies on its kernel.
+            KernelError: the algorithm cannot be loaded into this kernel.
+        """
+        require_runs()
+        require_loading(algorithm)
+        self._executor = RecordingExecutor(algorithm)
+
+    def tables(self, study: Study) -> dict[str, pl.DataFrame]:
+        """Execute the only run of a study."""
+        tables = compute_once(study, self._executor)
+        calls = self._executor.calls
+        phases = phases_of(calls)
+        undone = calls.filter(pl.col("program").str.ends_with("_undo_cwnd"))
+        acks = calls.filter(pl.col("program").str.ends_with("_cong_control"))
+        reported = [
+            pl.DataFrame({"flow": 0, "t_s": phases["t_s"], "event": "phase",
+                          "value": phases["phase"]}),
+            pl.DataFrame({"flow": 0, "t_s": undone["t_s"], "event": "undo", "value": None}),
+        ]  # fmt: skip
+        events = tables["events"]
+        columns = pl.Schema(
+            {name: events.schema[name] for name in ("flow", "t_s", "event", "value")}
+        )
+        return tables | {
+            "events": pl.concat(
+                [each.select(columns.names()).cast(columns) for each in (events, *reported)]
+            ).sort("t_s", maintain_order=True),
+            "acks": acks.select(
+                pl.lit(0).alias("flow"),
+                "t_s",
+                pl.col("snd_una").shift(1).fill_null(0),
+                "snd_nxt",
+            ),
+        }
+
+    def __exit__(self, *_: object) -> None:
+        """Do nothing, because an algorithm is unloaded after its run."""

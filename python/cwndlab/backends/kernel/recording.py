@@ -1,0 +1,121 @@
+"""Execute runs on this machine's kernel, and record every call of the sender's hooks.
+
+The samples of a run show the state of the socket at regular times. The recorded calls also show the
+algorithm's phases, undone reductions and each ACK, with the kernel's time stamps.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from cwndlab.backends.kernel.executor import KernelExecutor, Tools
+from cwndlab.backends.kernel.process import RunsHelper
+from cwndlab.backends.kernel.tracing import Tracer
+from cwndlab.kernel.replay import CallRecorder, recorded_calls
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from cwndlab.run.executor import Batch, Task
+
+_RECEIVER = "reno"
+"""Algorithm of the receiver, which sends no data; so only the sender's calls are recorded."""
+
+
+class RecordingExecutor(KernelExecutor):
+    """An executor whose runs have one flow, and which records the calls of its sender's hooks."""
+
+    def __init__(self, algorithm: str) -> None:
+        """Use an algorithm that is given by name or file."""
+        super().__init__()
+        self._algorithm = algorithm
+        self.calls = pl.DataFrame()
+        """Recorded calls of the last run, see `call_table`."""
+
+    def batches(self, tasks: Iterable[Task]) -> Iterator[Batch]:
+        """Compute all tasks one after the other."""
+        with ExitStack() as stack:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="cwndlab-"))
+            helper = _RecordingHelper(
+                stack.enter_context(RunsHelper()), self._algorithm, Path(folder) / "calls"
+            )
+            tools = Tools(helper, _NoNames(), stack.enter_context(Tracer()))
+            for task in tasks:
+                batch = self._compute(tools, task)
+                self.calls = helper.calls
+                yield batch
+
+
+class _NoNames:
+    """Names of algorithms that the helper below knows by itself."""
+
+    def of(
+        self, _scenario: Mapping[str, Any], _programs: Mapping[str, Any] | None = None
+    ) -> dict[str, str]:
+        return {}
+
+
+class _RecordingHelper:
+    """A helper that records the calls of the hooks while it executes a run."""
+
+    def __init__(self, helper: RunsHelper, algorithm: str, file: Path) -> None:
+        self._helper = helper
+        self._algorithm = algorithm
+        self._file = file
+        self.calls = pl.DataFrame()
+
+    def ask(
+        self, request: Mapping[str, Any], waiting: Callable[[str], None] = lambda _: None
+    ) -> dict[str, Any]:
+        scenario = request["scenario"]
+        (flow,) = scenario["flows"]
+        sender = flow["sender"]
+        receiver = flow["receiver"] | {"algorithm": _RECEIVER, "parameters": {}}
+        # Another process may record the same algorithm, which the kernel takes only once.
+        self._helper.ask({"do": "hold", "owner": request["owner"]}, waiting)
+        recorder = None
+        try:
+            recorder = CallRecorder(self._algorithm, Path(), self._file, sender.get("parameters"))
+            answer = self._helper.ask(
+                {
+                    **request,
+                    "scenario": scenario | {"flows": [flow | {"receiver": receiver}]},
+                    "kernel_names": {sender["algorithm"]: recorder.program.name},
+                    "is_held": True,
+                }
+            )
+        finally:
+            if recorder is not None:
+                recorder.finish()
+            self._helper.ask({"do": "release"})
+        calls = recorded_calls(self._algorithm, Path(), self._file)
+        self.calls = call_table(calls, answer["kernel"]["began_ns"])
+        return answer
+
+
+def call_table(calls: pl.DataFrame, began_ns: int) -> pl.DataFrame:
+    """Return recorded calls with times in seconds since the start of the run.
+
+    Sequence numbers count from the connection's first, so they do not wrap within 4 GB. Calls for
+    the handshake, which precede the call of `init`, are omitted.
+    """
+    begins = calls["program"].str.ends_with("_init").arg_max() if len(calls) else None
+    calls = calls.slice(begins or 0)
+    first = calls["snd_una"][0] if len(calls) else 0
+    return calls.with_columns(
+        (pl.col("t_us") / 1e6 - began_ns / 1e9).alias("t_s"),
+        *(((pl.col(name) - first) % (1 << 32)).alias(name) for name in ("snd_una", "snd_nxt")),
+    )
+
+
+def phases_of(calls: pl.DataFrame) -> pl.DataFrame:
+    """Return the changes of the reported phase: columns `t_s` and `phase`."""
+    reported = calls.filter(pl.col("phase") > 0)
+    return reported.filter(pl.col("phase") != pl.col("phase").shift(1).fill_null(0)).select(
+        "t_s", "phase"
+    )

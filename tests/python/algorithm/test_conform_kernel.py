@@ -1,0 +1,100 @@
+"""`cwndlab conform --backend kernel`: the draft's cases on bbr3 in this machine's kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from cwndlab.algorithm.conformance.suite import run_cases
+from cwndlab.backends.kernel.recording import call_table, phases_of
+from cwndlab.kernel.capabilities import obstacles
+from this_machine import needs_kernel
+from user_code import mine
+
+_SOURCE = Path(__file__).parents[3] / "algorithms" / "bbr3.c"
+_NEEDS_LOADING = pytest.mark.skipif(
+    bool(obstacles()), reason="; ".join(each.what for each in obstacles()) or "nothing"
+)
+_CALL = {
+    "program": pl.String,
+    "argument": pl.UInt32,
+    "phase": pl.UInt32,
+    "t_us": pl.Int64,
+    "snd_una": pl.Int64,
+    "snd_nxt": pl.Int64,
+}
+
+
+def calls(*rows: tuple[str, int, int, int]) -> pl.DataFrame:
+    """Recorded calls: program, phase, time in microseconds, snd_una; one packet is in flight."""
+    return pl.DataFrame(
+        [(name, 0, phase, t_us, una, una + 1000) for name, phase, t_us, una in rows],
+        schema=_CALL,
+        orient="row",
+    )
+
+
+def test_calls_of_the_handshake_are_omitted() -> None:
+    table = call_table(
+        calls(
+            ("x_cong_control", 7, 1_000_000, 0),
+            ("x_init", 1, 1_000_100, 0),
+            ("x_cong_control", 1, 1_040_000, 1000),
+        ),
+        500_000_000,
+    )
+    assert table["program"].to_list() == ["x_init", "x_cong_control"]
+    assert table["t_s"].to_list() == pytest.approx([0.5001, 0.54])
+
+
+def test_sequence_numbers_do_not_wrap() -> None:
+    end = 2**32 - 500
+    table = call_table(calls(("x_init", 1, 0, end), ("x_cong_control", 1, 9, 500)), 0)
+    assert table["snd_una"].to_list() == [0, 1000]
+    assert table["snd_nxt"].to_list() == [1000, 2000]
+
+
+def test_phases_are_changes_of_what_calls_report() -> None:
+    table = call_table(
+        calls(
+            ("x_init", 1, 0, 0),
+            ("x_cong_control", 1, 1_000_000, 1),
+            ("x_min_tso_segs", 0, 2_000_000, 1),
+            ("x_cong_control", 2, 3_000_000, 2),
+            ("x_cong_control", 1, 4_000_000, 3),
+        ),
+        0,
+    )
+    assert phases_of(table).rows() == [(0.0, 1), (3.0, 2), (4.0, 1)]
+
+
+@needs_kernel
+@_NEEDS_LOADING
+@pytest.mark.usefixtures("own_cache")
+def test_cases_pass_on_this_kernel() -> None:
+    """Case 1: Startup; 5: Up; 20: ProbeRTT. The others take minutes; a note has their results."""
+    failed = [
+        f"{outcome.case.number} {check.wanted}: {check.found}"
+        for outcome in run_cases("bbr3", [1, 5, 20], on_kernel=True)
+        for check in outcome.checks
+        if not check.holds
+    ]
+    assert failed == []
+
+
+@needs_kernel
+@_NEEDS_LOADING
+@pytest.mark.usefixtures("own_cache")
+def test_a_fault_fails_its_case_on_this_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = "return cc_params(sk)->drain_gain;", "return 230;"
+    assert old in _SOURCE.read_text()
+    mine(tmp_path, _SOURCE.read_text().replace(old, new))
+    monkeypatch.chdir(tmp_path)
+    (outcome,) = run_cases("./mine.c", [3], on_kernel=True)
+    assert "pacing gain of Drain (0.5)" in {
+        check.wanted for check in outcome.checks if not check.holds
+    }
