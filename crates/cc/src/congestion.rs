@@ -337,6 +337,16 @@ mod tests {
     }
 
     #[test]
+    fn another_algorithm_finds_no_state_of_the_one_before() {
+        let (congestion, mut sk) = reno();
+        sk.cc_state.fill(7);
+        sk.inet_conn.icsk_ca_priv.fill(7);
+        congestion.attach(&mut sk);
+        assert_eq!(sk.cc_state, [0; CC_STATE_BYTES / 8]);
+        assert_eq!(sk.inet_conn.icsk_ca_priv, [0; CA_PRIV_BYTES / 8]);
+    }
+
+    #[test]
     fn absent_hooks_do_nothing() {
         let (mut congestion, mut sk) = reno();
         assert!(!congestion.has_cong_control());

@@ -18,7 +18,7 @@ _NEEDS_COMPILER = pytest.mark.skipif(shutil.which("cc") is None, reason="there i
 
 # A fault: what of the source is replaced by what, and a case that has to fail for it.
 _FAULTS = {
-    "no Drain": ("ca->state = BBR3_DRAIN;", "bbr3_start_down(sk);", 3),
+    "no Drain": ("ca->state = BBR3_DRAIN;", "bbr3_start_down(sk, ca);", 3),
     "Drain at 0.9": ("return cc_params(sk)->drain_gain;", "return 230;", 3),
     "Drain for 12 rounds": ("#define BBR3_DRAIN_ROUNDS\t3u", "#define BBR3_DRAIN_ROUNDS\t12u", 4),
     "a plateau of 6 rounds": ("ca->full_bw_count >= 3", "ca->full_bw_count >= 6", 1),
@@ -37,8 +37,8 @@ _FAULTS = {
     ),
     "ProbeRTT after idling": ("&& !ca->is_idle_restart", "", 11),
     "ProbeRTT ends Startup": (
-        "if (ca->is_full_bw_reached) {\n\t\tbbr3_start_down(sk);",
-        "if (1) {\n\t\tbbr3_start_down(sk);",
+        "if (ca->is_full_bw_reached) {\n\t\tbbr3_start_down(sk, ca);",
+        "if (1) {\n\t\tbbr3_start_down(sk, ca);",
         20,
     ),
     "no extra window": (" + cc_aggregation_extra(&ca->extra)", "", 13),
