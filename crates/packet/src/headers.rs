@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use crate::bytes::{half, word};
 use crate::checksum::{checksum, sum};
 use crate::ip::{IpHeader, PROTOCOL_TCP, ipv4_header};
-use crate::{Flags, SackBlock, SackBlocks, Segment, SynOptions};
+use crate::{EcnOption, Flags, SackBlock, SackBlocks, Segment, SynOptions};
 
 const TCP_HEADER_BYTES: usize = 20;
 /// A data offset of 15 words, RFC 9293 section 3.1, less the header.
@@ -133,6 +133,11 @@ fn written_options(segment: &Segment) -> Vec<u8> {
     if let Some(shift) = segment.syn.and_then(|syn| syn.window_scale) {
         options.extend([OPTION_NOP, OPTION_WINDOW_SCALE, 3, shift]);
     }
+    if let Some(counts) = &segment.ecn_option {
+        options.extend([counts.kind(), counts.bytes() as u8]);
+        options.extend(counts.fields().as_flattened());
+        options.resize(options.len().next_multiple_of(4), OPTION_NOP);
+    }
     let blocks = segment.sacks.as_slice();
     let room = MAX_OPTION_BYTES.saturating_sub(options.len() + 4) / 8;
     let blocks = &blocks[..blocks.len().min(room)];
@@ -164,6 +169,9 @@ fn read_options(segment: &mut Segment, mut bytes: &[u8]) {
                 segment.timestamps = word(value, 0).zip(word(value, 4));
             }
             (OPTION_SACK, _) => segment.sacks = sack_blocks(value),
+            (EcnOption::KIND_0 | EcnOption::KIND_1, _) => {
+                segment.ecn_option = EcnOption::parse(*kind, value);
+            }
             (kind, _) => {
                 if let Some(syn) = &mut segment.syn {
                     read_syn_option(syn, kind, value);
@@ -232,12 +240,17 @@ mod tests {
             prop::option::of(any::<(u32, u32)>()),
             prop::option::of(syn),
             prop::collection::vec(any::<(u32, u32)>(), 0..4),
+            prop::option::of((any::<bool>(), 0_usize..4, any::<[u32; 3]>())),
         );
         (numbers, 0_u8..4, options).prop_map(
-            |((seq, ack, payload, window, flags), ecn, (timestamps, syn, edges))| {
+            |((seq, ack, payload, window, flags), ecn, (timestamps, syn, edges, counts))| {
                 let mut sacks = SackBlocks::default();
-                // A SYN has no blocks to report, and no room for them.
-                for (start, end) in edges.into_iter().filter(|_| syn.is_none()) {
+                let ecn_option =
+                    counts.map(|(order, count, all)| EcnOption::new(order, count, all));
+                // A SYN has no blocks to report, and no room for them; beside counts of bytes there is
+                // room for one.
+                let room = if ecn_option.is_some() { 1 } else { 4 };
+                for (start, end) in edges.into_iter().take(room).filter(|_| syn.is_none()) {
                     sacks.push(SackBlock { start, end });
                 }
                 let flags = flags & !Flags::SYN | if syn.is_some() { Flags::SYN } else { 0 };
@@ -251,6 +264,7 @@ mod tests {
                     ecn,
                     timestamps,
                     sacks,
+                    ecn_option,
                     syn,
                     ..Segment::default()
                 };

@@ -3,6 +3,7 @@
 
 mod bytes;
 mod checksum;
+mod ecn_option;
 mod flight;
 mod headers;
 pub mod ip;
@@ -13,6 +14,7 @@ mod retransmissions;
 mod segment;
 pub mod seq;
 
+pub use ecn_option::{EcnOption, gain as ecn_option_gain};
 pub use flight::Flight;
 pub use headers::{Peer, TcpPacket, ipv4_headers};
 pub use merged::Merged;

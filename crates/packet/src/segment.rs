@@ -2,6 +2,7 @@
 
 use cwndlab_units::Ecn;
 
+use crate::EcnOption;
 use crate::seq::{after, before};
 
 /// The control bits that the endpoint uses (RFC 9293 section 3.1, RFC 3168 section 6.1, RFC 9768
@@ -129,6 +130,8 @@ pub struct Segment {
     pub timestamps: Option<(u32, u32)>,
     /// SACK blocks.
     pub sacks: SackBlocks,
+    /// The option of accurate ECN.
+    pub ecn_option: Option<EcnOption>,
     /// Options of a SYN.
     pub syn: Option<SynOptions>,
     /// Bytes of the IP and TCP headers with options.

@@ -54,6 +54,8 @@ pub struct Info {
     pub lost_pkts: u32,
     /// Retransmitted packets in flight.
     pub retrans_pkts: u32,
+    /// Packets that came marked, by what the other end reports.
+    pub delivered_ce_pkts: u32,
     /// Packets thought to be in the network.
     pub in_flight_pkts: u32,
     /// Consecutive retransmission timeouts.

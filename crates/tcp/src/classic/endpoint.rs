@@ -465,6 +465,7 @@ impl ClassicEndpoint {
             sacked_pkts: sk.sacked_out,
             lost_pkts: sk.lost_out,
             retrans_pkts: 0,
+            delivered_ce_pkts: 0,
             in_flight_pkts: self.sender.in_flight(),
             retransmits: sk.inet_conn.icsk_retransmits.into(),
             backoff: self.sender.estimator().doublings(),

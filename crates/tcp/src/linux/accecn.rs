@@ -10,14 +10,16 @@
 //! ```
 //!
 //! Both ends are senders and receivers of data at once. As in Linux all segments but SYNs are
-//! ECN-capable. Left out: the option, which repeats the count in bytes (section 3.2.3), and the search
-//! for a path that marks everything (section 3.2.2.3, which leaves it open how).
+//! ECN-capable. [`super::accecn_option`] has the option, which repeats the count in bytes. Written from
+//! draft-ietf-tcpm-accurate-ecn-34, the text that became the RFC. Left out: the search for a path that
+//! marks everything (section 3.2.2.3, which leaves it open how).
 
 use cwndlab_cc::{ICSK_ACK_NOW, ICSK_ACK_SCHED};
 use cwndlab_packet::{Flags, Segment};
 use cwndlab_units::Ecn;
 
 use super::LinuxEndpoint;
+use super::accecn_option::ByteCounts;
 use super::ace::{Ace, FeedbackMode};
 use super::ack_flags::AckFlags;
 use super::ecn::EcnFlags;
@@ -56,6 +58,8 @@ pub(super) struct AccEcn {
     counts_marks: bool,
     /// Packets per ACK, on average, times 8.
     packets_per_ack_8: u16,
+    /// The option's counters.
+    pub(super) bytes: ByteCounts,
 }
 
 impl Default for AccEcn {
@@ -70,21 +74,28 @@ impl Default for AccEcn {
             sends_ect: true,
             counts_marks: true,
             packets_per_ack_8: 8,
+            bytes: ByteCounts::default(),
         }
     }
 }
 
 impl AccEcn {
-    /// Takes the field of a packet. Returns what that makes of the next ACK, a set of `ICSK_ACK_*`
-    /// (section 3.2.2.5.1).
-    fn receive(&mut self, field: Ecn, has_data: bool, is_any_unacknowledged: bool) -> u8 {
+    /// Takes the field of `packets` packets that came as one. Returns what that makes of the next ACK,
+    /// a set of `ICSK_ACK_*` (section 3.2.2.5.1).
+    fn receive(
+        &mut self,
+        field: Ecn,
+        packets: u32,
+        has_data: bool,
+        is_any_unacknowledged: bool,
+    ) -> u8 {
         let is_change = field != self.last_field;
         self.last_field = field;
         if field != Ecn::Ce {
             return 0;
         }
-        self.received_ce = self.received_ce.wrapping_add(1);
-        self.unreported_ce = self.unreported_ce.saturating_add(1);
+        self.received_ce = self.received_ce.wrapping_add(packets as u8);
+        self.unreported_ce = self.unreported_ce.saturating_add(packets.min(255) as u8);
         let marks = if has_data || is_any_unacknowledged {
             MARKS_PER_ACK
         } else {
@@ -108,10 +119,11 @@ impl AccEcn {
         }
     }
 
-    /// The other end echoes the field of a SYN or SYN-ACK that was sent without ECT: any other is the
-    /// work of the path (section 3.2.2.3). Returns whether it was marked on its way.
-    fn check_echo(&mut self, echoed: Option<Ecn>) -> bool {
-        self.sends_ect &= echoed.is_none_or(|field| field == Ecn::NotEct);
+    /// The other end echoes the field of a SYN or SYN-ACK. One that is neither as it was `sent` nor a mark
+    /// on a capable packet is the work of the path (section 3.2.2.3). Returns whether it was marked.
+    fn check_echo(&mut self, echoed: Option<Ecn>, sent: Ecn) -> bool {
+        let is_valid = |field| field == sent || field == Ecn::Ce && sent != Ecn::NotEct;
+        self.sends_ect &= echoed.is_none_or(is_valid);
         echoed == Some(Ecn::Ce)
     }
 
@@ -120,9 +132,10 @@ impl AccEcn {
         (self.sends_ect, self.counts_marks) = (false, false);
     }
 
-    /// How many marks an ACK of `acked` packets reports beyond the count that is `known` (appendix
-    /// A.2.1).
-    fn marks(&mut self, ace: Ace, known: u32, acked: u32) -> u32 {
+    /// How many marks an ACK of `acked` packets reports beyond the count that is `known`. With the
+    /// option, which says what that is in packets of full size, it is the least number that is as much
+    /// (the examples of appendix A.2.2); without, as many as the ACK can stand for (appendix A.2.1).
+    fn marks(&mut self, ace: Ace, known: u32, acked: u32, marked_pkts: Option<u32>) -> u32 {
         if !self.has_feedback {
             self.has_feedback = true;
             // Section 3.2.2.4: no count begins with 0.
@@ -136,12 +149,19 @@ impl AccEcn {
             let acked = acked.min(u32::from(u16::MAX >> 4)) as u16;
             self.packets_per_ack_8 = mean_8 - mean_8 / 8 + acked;
         }
+        if marked_pkts.is_some_and(|marked| marked > 0) && least == 0 && acked < 8 {
+            // Section 3.2.3.2.5: bytes were marked and no packet was, so one of the two was changed.
+            self.sends_ect = false;
+        }
         if !self.counts_marks {
             0
-        } else if acked < 8 || mean_8 >= 8 * MAX_PACKETS_PER_ACK {
+        } else if acked < 8 || marked_pkts.is_none() && mean_8 >= 8 * MAX_PACKETS_PER_ACK {
             least
         } else {
-            acked - ((acked - least) & 7)
+            let most = acked - ((acked - least) & 7);
+            marked_pkts.map_or(most, |marked| {
+                most.min(least + marked.saturating_sub(least).next_multiple_of(8))
+            })
         }
     }
 }
@@ -162,13 +182,19 @@ impl LinuxEndpoint {
     /// Both ends have agreed by this SYN, or this SYN-ACK. Returns whether the latter says that the SYN
     /// was marked.
     pub(super) fn begin_accurate(&mut self, segment: &Segment) -> bool {
+        let sent = self.syn_field();
+        let is_client = segment.flags.has(Flags::ACK);
         let accecn = &mut self.connection.accecn;
         accecn.handshake_field = segment.ecn;
-        if !segment.flags.has(Flags::ACK) {
+        if self.settings.accurate_ecn_option {
+            accecn.bytes.begin(is_client);
+        }
+        if !is_client {
             return false;
         }
+        accecn.bytes.check_first(segment);
         accecn.received_ce += u8::from(segment.ecn == Ecn::Ce);
-        accecn.check_echo(Ace::of(segment.flags).echoed())
+        accecn.check_echo(Ace::of(segment.flags).echoed(), sent)
     }
 
     /// What a SYN-ACK carries.
@@ -221,14 +247,19 @@ impl LinuxEndpoint {
     /// The server's connection is established by this ACK. Returns whether it says that the SYN-ACK
     /// was marked (table 3).
     pub(super) fn take_answer_to_syn_ack(&mut self, segment: &Segment) -> bool {
-        if !self.is_accurate() || segment.payload > 0 || !segment.sacks.is_empty() {
+        if !self.is_accurate() {
+            return false;
+        }
+        self.connection.accecn.bytes.check_first(segment);
+        if segment.payload > 0 || !segment.sacks.is_empty() {
             return false;
         }
         let ace = Ace::of(segment.flags);
         if ace == Ace::NOTHING {
             self.connection.accecn.give_up();
         }
-        let is_marked = self.connection.accecn.check_echo(ace.echoed());
+        let sent = self.syn_field();
+        let is_marked = self.connection.accecn.check_echo(ace.echoed(), sent);
         self.sk.delivered_ce += u32::from(is_marked);
         is_marked
     }
@@ -240,8 +271,12 @@ impl LinuxEndpoint {
     pub(super) fn count_field(&mut self, segment: &Segment) {
         if self.is_accurate() {
             let is_any_unacknowledged = self.sk.rcv_nxt != self.receiver.window.left;
+            // What a device merged is counted by its bytes.
+            let packets = segment.payload.div_ceil(self.sk.mss_cache).max(1);
+            let has_data = segment.payload > 0;
             let accecn = &mut self.connection.accecn;
-            let pending = accecn.receive(segment.ecn, segment.payload > 0, is_any_unacknowledged);
+            accecn.bytes.count(segment.ecn, segment.payload);
+            let pending = accecn.receive(segment.ecn, packets, has_data, is_any_unacknowledged);
             self.sk.inet_conn.icsk_ack.pending |= pending;
         }
     }
@@ -271,7 +306,10 @@ impl LinuxEndpoint {
             return AckFlags::NONE;
         }
         let known = u32::from(FIRST_COUNT).wrapping_add(self.sk.delivered_ce);
-        let marks = self.connection.accecn.marks(Ace::of(segment.flags), known, acked);
+        let accecn = &mut self.connection.accecn;
+        let marked_bytes = accecn.bytes.take(segment);
+        let marked_pkts = marked_bytes.map(|bytes| bytes.div_ceil(self.sk.mss_cache));
+        let marks = accecn.marks(Ace::of(segment.flags), known, acked, marked_pkts);
         self.sk.delivered_ce = self.sk.delivered_ce.wrapping_add(marks);
         if marks > 0 { AckFlags::ECE } else { AckFlags::NONE }
     }
@@ -287,7 +325,7 @@ mod tests {
     #[test]
     fn the_first_mark_after_none_and_every_second_one_are_acknowledged_at_once() {
         let mut accecn = AccEcn::default();
-        let next = |accecn: &mut AccEcn, field| accecn.receive(field, true, false);
+        let next = |accecn: &mut AccEcn, field| accecn.receive(field, 1, true, false);
         assert_eq!(next(&mut accecn, Ecn::Ect1), 0);
         assert_eq!(next(&mut accecn, CE), AT_ONCE);
         assert_eq!(accecn.report(), Ace(6));
@@ -298,15 +336,16 @@ mod tests {
     #[test]
     fn without_data_every_third_mark_is_reported() {
         let mut accecn = AccEcn::default();
-        assert_eq!([0; 3].map(|_| accecn.receive(CE, false, false)), [0, 0, AT_ONCE]);
+        assert_eq!([0; 3].map(|_| accecn.receive(CE, 1, false, false)), [0, 0, AT_ONCE]);
         let mut waiting = AccEcn::default();
-        assert_eq!([0; 2].map(|_| waiting.receive(CE, false, true)), [0, AT_ONCE]);
+        assert_eq!([0; 2].map(|_| waiting.receive(CE, 1, false, true)), [0, AT_ONCE]);
+        assert_eq!(AccEcn::default().receive(CE, 3, false, false), AT_ONCE, "merged");
     }
 
     /// The marks that an ACK of so many packets reports, by a count of `known` and these bits.
     fn marks(ace: u8, known: u32, acked: u32) -> u32 {
         let mut accecn = AccEcn { has_feedback: true, ..AccEcn::default() };
-        accecn.marks(Ace(ace), known, acked)
+        accecn.marks(Ace(ace), known, acked, None)
     }
 
     #[test]
@@ -322,17 +361,39 @@ mod tests {
     #[test]
     fn where_acks_stand_for_many_packets_a_count_did_not_wrap() {
         let mut accecn = AccEcn { has_feedback: true, ..AccEcn::default() };
-        let all: u32 = (0..40).map(|_| accecn.marks(Ace(5), 5, 16)).sum();
+        let all: u32 = (0..40).map(|_| accecn.marks(Ace(5), 5, 16, None)).sum();
         assert!(all <= 3 * 16, "{all}");
-        assert_eq!(accecn.marks(Ace(7), 5, 16), 2);
+        assert_eq!(accecn.marks(Ace(7), 5, 16, None), 2);
+    }
+
+    #[test]
+    fn bytes_say_how_often_a_count_wrapped() {
+        let marks = |least: u8, acked, bytes: u32| {
+            let mut accecn = AccEcn { has_feedback: true, ..AccEcn::default() };
+            accecn.marks(Ace((5 + least) & 7), 5, acked, Some(bytes.div_ceil(1_460)))
+        };
+        // The examples of appendix A.2.2.
+        assert_eq!([marks(0, 8, 1_460), marks(2, 10, 1_460), marks(7, 15, 10_200)], [8, 2, 7]);
+        assert_eq!([marks(1, 30, 9 * 1_460), marks(1, 30, 10 * 1_460)], [9, 17]);
+        assert_eq!(marks(0, 16, 0), 0, "no bytes were marked");
+        assert_eq!(marks(3, 3, 100), 3, "short packets");
+    }
+
+    #[test]
+    fn marked_bytes_without_a_marked_packet_end_the_sending_of_ect() {
+        let mut accecn = AccEcn { has_feedback: true, ..AccEcn::default() };
+        accecn.marks(Ace(5), 5, 8, Some(1));
+        assert!(accecn.sends_ect, "the count may have wrapped");
+        accecn.marks(Ace(5), 13, 7, Some(1));
+        assert!(!accecn.sends_ect && accecn.counts_marks);
     }
 
     #[test]
     fn a_first_count_of_nothing_ends_it() {
         let mut accecn = AccEcn::default();
-        assert_eq!(accecn.marks(Ace(0), 5, 1), 0);
+        assert_eq!(accecn.marks(Ace(0), 5, 1, None), 0);
         assert!(!accecn.sends_ect && !accecn.counts_marks);
         let mut later = AccEcn::default();
-        assert_eq!([later.marks(Ace(5), 5, 1), later.marks(Ace(0), 5, 3)], [0, 3]);
+        assert_eq!([later.marks(Ace(5), 5, 1, None), later.marks(Ace(0), 5, 3, None)], [0, 3]);
     }
 }

@@ -266,7 +266,7 @@ impl LinuxEndpoint {
             bits |= self.answer_syn_accurately();
         }
         // MSS 4, SACK permitted 2, timestamps 10, padding 1, window scale 3: 20 bytes.
-        let segment = Segment {
+        let mut segment = Segment {
             flow: self.connection.flow,
             user: self.connection.user,
             seq: self.connection.iss,
@@ -280,11 +280,19 @@ impl LinuxEndpoint {
                 .then(|| (self.timestamp(), self.connection.options.recent)),
             syn: Some(self.syn_options()),
             header_bytes: (HEADER_BYTES + 8 + ts_bytes) as u16,
-            ecn: if self.congestion.needs_ecn() { Ecn::Ect0 } else { Ecn::NotEct },
+            ecn: self.syn_field(),
             ..Segment::default()
         };
+        if is_reply && flags.is_accurate() {
+            self.connection.accecn.bytes.put_into_syn_ack(&mut segment);
+        }
         self.counters.segments_out += 1;
         self.out.push_segment(segment);
+    }
+
+    /// The IP field of a SYN or SYN-ACK (RFC 8257 section 3.5).
+    pub(super) fn syn_field(&self) -> Ecn {
+        if self.congestion.needs_ecn() { Ecn::Ect0 } else { Ecn::NotEct }
     }
 
     /// A SYN again: without asking for ECN, as that may be why there was no answer
@@ -619,6 +627,7 @@ impl LinuxEndpoint {
             }
             Arrival::Duplicate => {
                 self.counters.duplicate_segments += 1;
+                self.connection.accecn.bytes.note_duplicate(segment.seq);
                 self.enter_quick_ack(MAX_QUICK_ACKS);
                 self.sk.inet_conn.icsk_ack.pending |= ICSK_ACK_SCHED;
             }

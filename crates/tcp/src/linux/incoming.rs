@@ -97,6 +97,7 @@ impl LinuxEndpoint {
         if before(segment.seq, self.sk.rcv_nxt) {
             self.enter_quick_ack(MAX_QUICK_ACKS);
             self.counters.duplicate_segments += 1;
+            self.connection.accecn.bytes.note_duplicate(segment.seq);
             if self.settings.options.dsack {
                 let end = earlier(end, self.sk.rcv_nxt);
                 self.receiver.sacks.note_duplicate(segment.seq, end);

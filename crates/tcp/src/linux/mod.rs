@@ -13,6 +13,7 @@
 //! ```
 
 mod accecn;
+mod accecn_option;
 mod ace;
 mod ack;
 mod ack_flags;
@@ -294,6 +295,7 @@ impl LinuxEndpoint {
             sacked_pkts: sk.sacked_out,
             lost_pkts: sk.lost_out,
             retrans_pkts: sk.retrans_out,
+            delivered_ce_pkts: self.sk.delivered_ce,
             in_flight_pkts: self.in_flight(),
             retransmits: sk.inet_conn.icsk_retransmits.into(),
             backoff: self.timer.backoff,

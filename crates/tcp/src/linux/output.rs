@@ -295,6 +295,9 @@ impl LinuxEndpoint {
     /// Sends a segment of the queue once more, `__tcp_retransmit_skb`.
     pub(crate) fn transmit_again(&mut self, number: u32) {
         let mut segment = *self.rtx.get(number);
+        if segment.seq == self.connection.iss.wrapping_add(1) {
+            self.connection.accecn.bytes.note_first_data_again();
+        }
         self.note_data_sent(self.in_flight());
         segment.tx_mstamp = self.pacer.pace(&mut self.sk, segment.payload());
         self.stamp_rate(&mut segment);
@@ -386,13 +389,19 @@ impl LinuxEndpoint {
         let segment = self.compose(seq, payload, bits, ecn);
         self.counters.segments_out += 1;
         let segment = self.out.push_segment(segment);
+        let bytes = &mut self.connection.accecn.bytes;
+        if bytes.is_due && bits & Flags::RST == 0 {
+            let blocks =
+                if self.connection.options.is_sack { self.receiver.sacks.count() } else { 0 };
+            bytes.put_into(segment, blocks, self.settings.mtu_bytes);
+        }
         if !self.receiver.sacks.is_empty() && self.connection.options.is_sack {
             self.receiver.sacks.put_into(segment);
         }
         segment
     }
 
-    /// A segment of this connection that leaves now, without SACK blocks.
+    /// A segment of this connection that leaves now, without SACK blocks and counts of bytes.
     #[inline(always)]
     fn compose(&mut self, seq: u32, payload: u32, bits: u16, ecn: Ecn) -> Segment {
         // First, as the rest need not be remembered meanwhile.

@@ -69,6 +69,7 @@ fn worlds() -> impl Strategy<Value = World> {
                 let offsets = settings.options.timestamp_offsets;
                 settings.options =
                     OptionSettings { sack, dsack, timestamps, timestamp_offsets: offsets };
+                settings.accurate_ecn_option = rack != probes;
                 settings.repair.rack = rack;
                 settings.repair.tail_loss_probe = probes;
                 settings.repair.forward_rto_recovery = frto;

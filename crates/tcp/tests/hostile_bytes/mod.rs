@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use cwndlab_cc::{Algorithm, Congestion};
-use cwndlab_packet::{Flags, SackBlock, SackBlocks, Segment, SynOptions};
+use cwndlab_packet::{EcnOption, Flags, SackBlock, SackBlocks, Segment, SynOptions};
 use cwndlab_tcp::{EcnMode, Endpoint, EndpointConfig, Profile, StackSettings};
 use cwndlab_units::{Duration, Ecn, Time};
 
@@ -175,6 +175,10 @@ impl Hostile<'_> {
             1 => Ecn::Ect0,
             _ => Ecn::NotEct,
         };
+        let ecn_option = (choice & 0x40 != 0).then(|| {
+            let (kind, counters) = (bytes.byte(), [bytes.word(), bytes.word(), bytes.word()]);
+            EcnOption::new(kind & 1 != 0, usize::from(kind >> 1 & 3), counters)
+        });
         let window = if choice & 0x20 == 0 { u16::MAX >> 1 } else { bytes.short() };
         Segment {
             flow: 0,
@@ -187,6 +191,7 @@ impl Hostile<'_> {
             ecn,
             timestamps,
             sacks,
+            ecn_option,
             syn,
             header_bytes: 40,
         }

@@ -18,6 +18,7 @@ pub(crate) const FACTS: &[Fact] = &[
     ("sacked", |e| count(e.info().sacked_pkts)),
     ("lost", |e| count(e.info().lost_pkts)),
     ("retrans", |e| count(e.info().retrans_pkts)),
+    ("delivered_ce", |e| count(e.info().delivered_ce_pkts)),
     ("notsent", |e| Value::Count(e.info().notsent_bytes)),
     ("snd_una", |e| Value::Count(e.info().snd_una_bytes)),
     ("snd_nxt", |e| Value::Count(e.info().snd_nxt_bytes)),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use cwndlab_packet::{Flags, SackBlock, SackBlocks, Segment, SynOptions};
+use cwndlab_packet::{EcnOption, Flags, SackBlock, SackBlocks, Segment, SynOptions};
 use cwndlab_units::Ecn;
 
 const FLAGS: [(char, u16); 8] = [
@@ -50,6 +50,8 @@ pub(crate) struct Options {
     /// Value and echo; a bare `ts` only says that there are timestamps.
     pub(crate) timestamps: Option<Option<(u32, u32)>>,
     pub(crate) sacks: Vec<(u32, u32)>,
+    /// `ecn e0b 1 ceb 0 e1b 1`, or the reverse order, or the first counters of either.
+    pub(crate) ecn_option: Option<EcnOption>,
 }
 
 /// A number of a script: decimal digits, `_` between them allowed.
@@ -174,6 +176,7 @@ impl Options {
                     options.sacks =
                         blocks.iter().map(|block| range(block)).collect::<Result<_, _>>()?;
                 }
+                ["ecn", ref counters @ ..] => options.ecn_option = Some(ecn_option(counters)?),
                 _ => return Err(format!("option `{}`", option.trim())),
             }
         }
@@ -187,6 +190,34 @@ impl Options {
             is_sack_permitted: self.is_sack_permitted,
         }
     }
+}
+
+/// The names of the option's counters, as packetdrill has them.
+const COUNTERS: [&str; 3] = ["e0b", "ceb", "e1b"];
+
+fn ecn_option(words: &[&str]) -> Result<EcnOption, String> {
+    let is_order_1 = words.first() == Some(&"e1b");
+    let mut values = [0; 3];
+    for (place, pair) in words.chunks(2).enumerate() {
+        let counter = if is_order_1 { 2_usize.wrapping_sub(place) } else { place };
+        match (COUNTERS.get(counter), pair) {
+            (Some(name), [word, value]) if name == word => values[counter] = number(value)?,
+            _ => return Err(format!("counters {}", words.join(" "))),
+        }
+    }
+    Ok(EcnOption::new(is_order_1, words.len() / 2, values))
+}
+
+fn rendered(option: &EcnOption) -> String {
+    let mut pairs: Vec<String> = COUNTERS
+        .iter()
+        .zip(option.counters())
+        .filter_map(|(name, counter)| counter.map(|counter| format!(" {name} {counter}")))
+        .collect();
+    if option.kind() == EcnOption::KIND_1 {
+        pairs.reverse();
+    }
+    format!("ecn{}", pairs.concat())
 }
 
 fn flags(text: &str) -> Result<u16, String> {
@@ -260,6 +291,7 @@ impl Origin {
         if let Some(shift) = segment.syn.and_then(|syn| syn.window_scale) {
             options.push(format!("wscale {shift}"));
         }
+        options.extend(segment.ecn_option.as_ref().map(rendered));
         let sacks = self.sacks(segment);
         if !sacks.is_empty() {
             let blocks: Vec<_> =
@@ -316,6 +348,12 @@ impl Origin {
         let sacks = wanted.map_or(&[][..], |options| &options.sacks);
         if sacks != got_sacks {
             return Some(format!("SACK blocks {sacks:?}, got {got_sacks:?}"));
+        }
+        let ecn_option = wanted.and_then(|options| options.ecn_option);
+        if ecn_option != got.ecn_option {
+            let shown = [&ecn_option, &got.ecn_option]
+                .map(|option| option.as_ref().map_or("none".to_owned(), rendered));
+            return Some(format!("counts of bytes {}, got {}", shown[0], shown[1]));
         }
         let wanted = wanted?;
         if let Some(Some(stamps)) =

@@ -142,6 +142,7 @@ impl Peer {
                 ecn: template.ecn.unwrap_or(Ecn::NotEct),
                 timestamps,
                 sacks,
+                ecn_option: options.ecn_option,
                 syn: is_syn.then(|| options.syn()),
                 header_bytes: 40,
             }

@@ -4,6 +4,8 @@
 use cwndlab_packet::seq::{before, earlier, later};
 use cwndlab_packet::{SackBlock, Segment};
 
+use crate::linux::settings::TIMESTAMP_BYTES;
+
 /// `TCP_NUM_SACKS`: blocks that are remembered.
 const BLOCKS_KEPT: usize = 4;
 
@@ -23,11 +25,18 @@ impl SackReport {
         self.duplicate.is_none() && self.blocks.is_empty()
     }
 
+    /// How many blocks there are to report, a duplicate included.
+    pub(crate) fn count(&self) -> usize {
+        usize::from(self.duplicate.is_some()) + self.blocks.len()
+    }
+
     /// Puts the blocks to report into an ACK, a duplicate first.
     #[inline(never)]
     pub(crate) fn put_into(&mut self, segment: &mut Segment) {
         // 40 bytes of options hold four blocks, or three beside timestamps.
-        let room = if segment.timestamps.is_some() { 3 } else { 4 };
+        let stamps = if segment.timestamps.is_some() { TIMESTAMP_BYTES as usize } else { 0 };
+        let counts = segment.ecn_option.map_or(0, |option| option.padded_bytes());
+        let room = (36 - stamps - counts) / 8;
         for block in self.duplicate.take().iter().chain(&self.blocks).take(room) {
             segment.sacks.push(*block);
         }

@@ -1,0 +1,129 @@
+//! The option of accurate ECN (RFC 9768 section 3.2.3).
+//!
+//! Written from draft-ietf-tcpm-accurate-ecn-34, the text that became the RFC.
+
+/// Values of a field: 24 bits.
+const MODULUS: u32 = 1 << 24;
+const FIELD_BYTES: usize = 3;
+
+/// How many bytes of payload came with ECT(0), CE and ECT(1): up to three counters, modulo 2^24.
+///
+/// Order 0 is ECT(0), CE, ECT(1); order 1 is the reverse. Counters at the end may be left out (table
+/// 5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct EcnOption {
+    is_order_1: bool,
+    count: u8,
+    fields: [[u8; FIELD_BYTES]; 3],
+}
+
+impl EcnOption {
+    /// AccECN0, the kind of an option in order 0.
+    pub const KIND_0: u8 = 172;
+    /// AccECN1, the kind of an option in order 1.
+    pub const KIND_1: u8 = 174;
+
+    /// The first `count` of the counters ECT(0), CE and ECT(1), or of ECT(1), CE and ECT(0) in order
+    /// 1. More than three are three.
+    pub fn new(is_order_1: bool, count: usize, [ect0, ce, ect1]: [u32; 3]) -> Self {
+        let counters = if is_order_1 { [ect1, ce, ect0] } else { [ect0, ce, ect1] };
+        let mut option = Self { is_order_1, ..Self::default() };
+        for counter in counters.into_iter().take(count) {
+            let [_, high, middle, low] = counter.to_be_bytes();
+            option.push([high, middle, low]);
+        }
+        option
+    }
+
+    /// Reads the value of an option. A length that table 5 does not list is padding after the whole
+    /// fields (section 3.2.3). `None` if it is of another kind.
+    pub(crate) fn parse(kind: u8, value: &[u8]) -> Option<Self> {
+        if kind != Self::KIND_0 && kind != Self::KIND_1 {
+            return None;
+        }
+        let mut option = Self { is_order_1: kind == Self::KIND_1, ..Self::default() };
+        for field in value.chunks_exact(FIELD_BYTES).take(3) {
+            option.push([field[0], field[1], field[2]]);
+        }
+        Some(option)
+    }
+
+    fn push(&mut self, field: [u8; FIELD_BYTES]) {
+        self.fields[usize::from(self.count)] = field;
+        self.count += 1;
+    }
+
+    /// The kind that its order has.
+    pub const fn kind(&self) -> u8 {
+        if self.is_order_1 { Self::KIND_1 } else { Self::KIND_0 }
+    }
+
+    /// Its length in bytes: 2, 5, 8 or 11.
+    pub const fn bytes(&self) -> usize {
+        2 + FIELD_BYTES * self.count as usize
+    }
+
+    /// The same with what fills whole words.
+    pub const fn padded_bytes(&self) -> usize {
+        self.bytes().next_multiple_of(4)
+    }
+
+    /// Its fields as they are sent.
+    pub fn fields(&self) -> &[[u8; FIELD_BYTES]] {
+        &self.fields[..usize::from(self.count)]
+    }
+
+    /// The counters ECT(0), CE and ECT(1), modulo 2^24; `None` where one was left out.
+    pub fn counters(&self) -> [Option<u32>; 3] {
+        let mut counters = [None; 3];
+        for (counter, [high, middle, low]) in counters.iter_mut().zip(self.fields()) {
+            *counter = Some(u32::from_be_bytes([0, *high, *middle, *low]));
+        }
+        if self.is_order_1 {
+            counters.reverse();
+        }
+        counters
+    }
+}
+
+/// What a field has gained on a counter (appendix A.1).
+pub const fn gain(field: u32, counter: u32) -> u32 {
+    field.wrapping_sub(counter) % MODULUS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fields_of_each_length_and_order_are_those_of_table_5() {
+        let counters = [1, 2, 3];
+        let read = |is_order_1, count| EcnOption::new(is_order_1, count, counters).counters();
+        assert_eq!(read(false, 3), [Some(1), Some(2), Some(3)]);
+        assert_eq!(read(false, 2), [Some(1), Some(2), None]);
+        assert_eq!(read(false, 1), [Some(1), None, None]);
+        assert_eq!(read(true, 3), [Some(1), Some(2), Some(3)]);
+        assert_eq!(read(true, 2), [None, Some(2), Some(3)]);
+        assert_eq!(read(true, 1), [None, None, Some(3)]);
+        assert_eq!(read(true, 0), [None; 3]);
+        let lengths = [0, 1, 2, 3, 4].map(|count| EcnOption::new(true, count, counters).bytes());
+        assert_eq!(lengths, [2, 5, 8, 11, 11]);
+    }
+
+    #[test]
+    fn a_strange_length_is_read_as_far_as_whole_fields_go() {
+        let value = [0, 0, 9, 0, 1, 0, 7, 7];
+        let option = EcnOption::parse(EcnOption::KIND_1, &value).expect("the kind is known");
+        assert_eq!(option.counters(), [None, Some(256), Some(9)]);
+        let longer = EcnOption::parse(EcnOption::KIND_0, &[5; 14]).expect("the kind is known");
+        assert_eq!(longer.bytes(), 11);
+        assert_eq!(EcnOption::parse(173, &value), None);
+    }
+
+    #[test]
+    fn a_gain_is_the_example_of_the_appendix_and_wraps() {
+        assert_eq!(gain(1_461, 33_554_433), 1_460);
+        assert_eq!(gain(5, MODULUS - 5), 10);
+        assert_eq!(EcnOption::new(false, 1, [MODULUS + 7, 0, 0]).counters()[0], Some(7));
+    }
+}

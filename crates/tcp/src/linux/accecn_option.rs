@@ -1,0 +1,307 @@
+//! The option of accurate ECN (RFC 9768 section 3.2.3): how many bytes came with each marking.
+//!
+//! ```text
+//!   client                                       server
+//!     SYN ---------------------------------------->  never has it
+//!     <------------------------- SYN-ACK, all counters  the first one only
+//!     ACK, all counters -------------------------->  and the first data
+//!     <------------- ACK, counters that ever changed  as soon as one has changed
+//! ```
+//!
+//! Sent by the recommended simple scheme of section 3.2.3.3. The cut of data segments does not depend
+//! on it: one that would be longer than the MTU goes without, and a later segment reports. Written
+//! from draft-ietf-tcpm-accurate-ecn-34, the text that became the RFC. Left out: a cache of paths
+//! that drop options (section 3.2.3.2.2).
+
+use cwndlab_packet::{EcnOption, Segment, ecn_option_gain};
+use cwndlab_units::Ecn;
+
+use super::settings::TIMESTAMP_BYTES;
+
+/// Where the counters of ECT(0), CE and ECT(1) begin (section 3.2.1).
+const FIRST: [u32; 3] = [1, 0, 1];
+const ECT0: usize = 0;
+const CE: usize = 1;
+const ECT1: usize = 2;
+/// A data offset of 15 words, less the header.
+const OPTION_SPACE: usize = 40;
+
+/// The two roles of an end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct ByteCounts {
+    /// Something is to be reported: the next segment has the option if it has room.
+    pub(super) is_due: bool,
+    /// This end reports; an end stops whose options seem to be dropped.
+    is_reporting: bool,
+    /// What came, by marking (`r.e0b`, `r.ceb`, `r.e1b`), and what of it was reported.
+    received: [u32; 3],
+    reported: [u32; 3],
+    /// Reports that go out however little has changed: the answers of the handshake, the first data.
+    must_answer: bool,
+    must_join_data: bool,
+    /// The first data had the option.
+    is_on_first_data: bool,
+    /// The last segment without data had it.
+    is_on_last_ack: bool,
+    /// What came again although the last ACK reported.
+    came_again: Option<u32>,
+    /// What the other end says that came (`s.e0b`, `s.ceb`, `s.e1b`).
+    delivered: [u32; 3],
+    /// The other end's first option was zeroed on its way: none is read.
+    is_zeroed: bool,
+}
+
+impl Default for ByteCounts {
+    fn default() -> Self {
+        Self {
+            is_due: false,
+            is_reporting: false,
+            received: FIRST,
+            reported: FIRST,
+            must_answer: false,
+            must_join_data: false,
+            is_on_first_data: false,
+            is_on_last_ack: false,
+            came_again: None,
+            delivered: FIRST,
+            is_zeroed: false,
+        }
+    }
+}
+
+/// The shortest option that has the counters of `changed`.
+fn shortest(changed: [bool; 3], counters: [u32; 3]) -> EcnOption {
+    let length =
+        |order: [usize; 3]| order.iter().rposition(|at| changed[*at]).map_or(0, |at| at + 1);
+    let [order_0, order_1] = [[ECT0, CE, ECT1], [ECT1, CE, ECT0]].map(length);
+    EcnOption::new(order_1 < order_0, order_0.min(order_1), counters)
+}
+
+impl ByteCounts {
+    /// Accurate ECN is agreed on, by the server's or the client's half of the handshake: its answer
+    /// has the option, and so have the client's first data (section 3.2.3.2.1).
+    pub(super) fn begin(&mut self, is_client: bool) {
+        self.is_reporting = true;
+        self.must_answer = true;
+        self.must_join_data = is_client;
+        self.is_due = true;
+    }
+
+    /// This end's options seem to be dropped on their way (section 3.2.3.2.2).
+    pub(super) fn give_up(&mut self) {
+        (self.is_reporting, self.is_due) = (false, false);
+    }
+
+    // The receiver of data.
+
+    /// An acceptable packet came.
+    pub(super) fn count(&mut self, field: Ecn, payload: u32) {
+        let counter = match field {
+            Ecn::NotEct => return,
+            Ecn::Ect0 => ECT0,
+            Ecn::Ce => CE,
+            Ecn::Ect1 => ECT1,
+        };
+        self.received[counter] = self.received[counter].wrapping_add(payload);
+        self.is_due |= self.is_reporting && payload > 0;
+    }
+
+    /// Data from `seq` on came that were there before. If the same come twice although the last ACK
+    /// had the option, ACKs with it are dropped (section 3.2.3.2.2).
+    pub(super) fn note_duplicate(&mut self, seq: u32) {
+        if !self.is_on_last_ack {
+            return;
+        }
+        if self.came_again == Some(seq) {
+            self.give_up();
+        }
+        self.came_again = Some(seq);
+    }
+
+    /// The first data are sent again: if they had the option, that may be why they were lost
+    /// (section 3.2.3.2.2).
+    pub(super) fn note_first_data_again(&mut self) {
+        if self.is_on_first_data {
+            self.give_up();
+        }
+    }
+
+    /// The option of a segment that has `room` bytes for it, with all counters if it `must` be there.
+    /// `None` if there is nothing to report, or if what has changed since the last report does not fit:
+    /// then none may be sent (section 3.2.3.3).
+    fn compose(&self, must: bool, room: usize) -> Option<EcnOption> {
+        if !must && self.received == self.reported {
+            return None;
+        }
+        let differs = |from: &[u32; 3]| core::array::from_fn(|at| self.received[at] != from[at]);
+        let ever: [bool; 3] = differs(&FIRST);
+        [[must; 3], ever, differs(&self.reported)]
+            .into_iter()
+            .map(|changed| shortest(changed, self.received))
+            .find(|option| option.bytes() > 2 && option.padded_bytes() <= room)
+    }
+
+    /// The option of the SYN-ACK, which reports nothing but tries the path. One that is sent again does
+    /// without, as the option may be why there was no answer (section 3.2.3.2.2).
+    pub(super) fn put_into_syn_ack(&mut self, segment: &mut Segment) {
+        if core::mem::take(&mut self.must_answer) {
+            self.put(segment, EcnOption::new(false, 3, self.received));
+            self.is_due = false;
+        } else {
+            self.give_up();
+        }
+    }
+
+    /// Puts the option into a segment that gets `blocks` SACK blocks besides. Two of them go first
+    /// (section 3.2.3.3).
+    #[inline(never)]
+    pub(super) fn put_into(&mut self, segment: &mut Segment, blocks: usize, mtu_bytes: u32) {
+        let blocks = match blocks.min(2) {
+            0 => 0,
+            some => 4 + 8 * some,
+        };
+        let stamps = if segment.timestamps.is_some() { TIMESTAMP_BYTES as usize } else { 0 };
+        let mut room = OPTION_SPACE - stamps - blocks;
+        let has_data = segment.payload > 0;
+        if has_data {
+            let packet_bytes = segment.wire_bytes() + blocks as u32;
+            room = room.min(mtu_bytes.saturating_sub(packet_bytes) as usize);
+        }
+        let must = if has_data { self.must_join_data } else { self.must_answer };
+        let option = self.compose(must, room);
+        if let Some(option) = option {
+            self.put(segment, option);
+            self.reported = self.received;
+            self.is_on_first_data |= has_data && self.must_join_data;
+        }
+        if has_data {
+            self.must_join_data = false;
+        } else {
+            self.is_on_last_ack = option.is_some();
+        }
+        self.must_answer = false;
+        self.is_due = self.must_join_data || self.received != self.reported;
+    }
+
+    fn put(&self, segment: &mut Segment, option: EcnOption) {
+        segment.ecn_option = Some(option);
+        segment.header_bytes += option.padded_bytes() as u16;
+    }
+
+    // The sender of data.
+
+    /// The first segment of the other end that may have the option: counters that begin with 0 were
+    /// changed on their way (section 3.2.3.2.4).
+    pub(super) fn check_first(&mut self, segment: &Segment) {
+        let [ect0, _, ect1] = segment.ecn_option.map_or([None; 3], |option| option.counters());
+        self.is_zeroed |= ect0 == Some(0) || ect1 == Some(0);
+    }
+
+    /// Takes the counters of an ACK that no other has overtaken. Returns how many more bytes came marked;
+    /// `None` if it does not say. A counter that was left out has not changed (section 3.2.3.3).
+    pub(super) fn take(&mut self, segment: &Segment) -> Option<u32> {
+        let option = segment.ecn_option.filter(|_| !self.is_zeroed)?;
+        let mut gains = [0; 3];
+        for (at, field) in option.counters().into_iter().enumerate() {
+            let Some(field) = field else { continue };
+            gains[at] = ecn_option_gain(field, self.delivered[at]);
+            self.delivered[at] = self.delivered[at].wrapping_add(gains[at]);
+        }
+        (option.bytes() > 2).then_some(gains[CE])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agreed() -> ByteCounts {
+        let mut counts = ByteCounts::default();
+        counts.begin(false);
+        counts.put_into_syn_ack(&mut Segment::default());
+        counts
+    }
+
+    /// Kind and fields of what an ACK beside so many SACK blocks carries.
+    fn reported(counts: &mut ByteCounts, blocks: usize) -> Option<(u8, usize)> {
+        let mut ack = Segment { timestamps: Some((1, 2)), header_bytes: 52, ..Segment::default() };
+        counts.put_into(&mut ack, blocks, 1_500);
+        ack.ecn_option.map(|option| (option.kind(), option.fields().len()))
+    }
+
+    #[test]
+    fn an_ack_reports_every_counter_that_ever_changed_and_in_the_shorter_order() {
+        let mut counts = agreed();
+        assert!(!counts.is_due);
+        counts.count(Ecn::Ect1, 1_000);
+        assert_eq!(reported(&mut counts, 0), Some((174, 1)));
+        counts.count(Ecn::Ce, 1_000);
+        assert_eq!(reported(&mut counts, 0), Some((174, 2)));
+        counts.count(Ecn::Ect1, 1_000);
+        assert_eq!(reported(&mut counts, 0), Some((174, 2)), "the mark is repeated");
+        counts.count(Ecn::Ect0, 1_000);
+        assert_eq!(reported(&mut counts, 0), Some((172, 3)));
+        assert!(!counts.is_due);
+    }
+
+    #[test]
+    fn two_sack_blocks_go_first_and_what_has_not_changed_is_left_out() {
+        let mut counts = agreed();
+        counts.count(Ecn::Ect0, 1_000);
+        counts.count(Ecn::Ect1, 1_000);
+        // 12 bytes of timestamps, 20 of blocks: 8 are left, and three counters take 12.
+        assert_eq!(reported(&mut counts, 3), None);
+        assert!(counts.is_due, "it is reported later");
+        assert_eq!(reported(&mut counts, 1), Some((172, 3)));
+        counts.count(Ecn::Ect1, 1_000);
+        assert_eq!(reported(&mut counts, 3), Some((174, 1)), "only what has changed since");
+    }
+
+    #[test]
+    fn data_longer_than_the_mtu_with_it_go_without() {
+        let mut counts = agreed();
+        counts.count(Ecn::Ect0, 1_000);
+        let mut data = Segment { payload: 1_456, header_bytes: 40, ..Segment::default() };
+        counts.put_into(&mut data, 0, 1_500);
+        assert_eq!((data.ecn_option, counts.is_due), (None, true));
+        data.payload = 1_452;
+        counts.put_into(&mut data, 0, 1_500);
+        assert_eq!((data.wire_bytes(), counts.is_due), (1_500, false));
+    }
+
+    #[test]
+    fn data_that_come_twice_again_end_the_reports_and_others_do_not() {
+        let mut counts = agreed();
+        counts.count(Ecn::Ect0, 1_000);
+        reported(&mut counts, 0);
+        counts.note_duplicate(1);
+        counts.note_duplicate(1_001);
+        assert!(counts.is_reporting);
+        counts.note_duplicate(1_001);
+        assert!(!counts.is_reporting);
+        counts.count(Ecn::Ect0, 1_000);
+        assert!(!counts.is_due);
+    }
+
+    #[test]
+    fn gains_are_of_what_the_option_has() {
+        let mut counts = ByteCounts::default();
+        let ack = |option| Segment { ecn_option: Some(option), ..Segment::default() };
+        assert_eq!(counts.take(&ack(EcnOption::new(false, 2, [1_001, 500, 0]))), Some(500));
+        assert_eq!(counts.take(&ack(EcnOption::new(false, 1, [2_001, 0, 0]))), Some(0));
+        assert_eq!(counts.take(&ack(EcnOption::new(true, 2, [0, 700, 9]))), Some(200));
+        assert_eq!(counts.delivered, [2_001, 700, 9]);
+        assert_eq!(counts.take(&Segment::default()), None);
+        assert_eq!(counts.take(&ack(EcnOption::new(false, 0, [0; 3]))), None, "it says nothing");
+    }
+
+    #[test]
+    fn a_first_counter_of_0_was_changed_on_its_way() {
+        for (option, is_zeroed) in [([0, 0, 1], true), ([1, 0, 0], true), ([9, 0, 7], false)] {
+            let mut counts = ByteCounts::default();
+            let ecn_option = Some(EcnOption::new(true, 3, option));
+            counts.check_first(&Segment { ecn_option, ..Segment::default() });
+            assert_eq!(counts.is_zeroed, is_zeroed);
+        }
+    }
+}
