@@ -27,16 +27,19 @@
  * uses Careful Resume: when the first window has been acknowledged and the RTT is
  * similar to the earlier RTT, the initial phase continues from half of the earlier
  * window. A loss before all data of this jump have been acknowledged reverts the
- * jump.
+ * jump: the rate is then half of the rate at which data came through.
  *
  * Papers: C. Huitema, S. Nandakumar, C. Jennings, "Specification of Christian's
  * Congestion Control Code (C4)", draft-huitema-ccwg-c4-spec-latest, the authors'
- * text of November 2025 after version 00. Where the text is inconsistent: the
- * nominal rate is raised if it is below the estimate (the text says the opposite);
- * the excess delay is divided by the whole threshold; the first push is by 17/16.
+ * text of November 2025 after version 00, with which this file was compared line by
+ * line. Where the text is inconsistent: the nominal rate is raised if it is below the
+ * estimate (the text says the opposite); the excess delay is divided by the whole
+ * threshold; the first push is by 17/16.
  * Not implemented: CE marks and the shrinking of the nominal max RTT at congestion
  * (both open in the text), and the pacing quantum. The first window remains until
- * the first era ends. Careful Resume is written from memory of RFC 9959.
+ * the first era ends. Careful Resume: RFC 9959, compared with its draft
+ * (draft-ietf-tsvwg-careful-resume-23). Its window is C4's, so PipeSize is the highest
+ * measured rate times the nominal max RTT, and the phases end with eras.
  */
 #include "cc.h"
 
@@ -200,7 +203,7 @@ CC_INLINE void c4_jump(struct sock *sk)
 	u64 bw;
 
 	ca->resume = C4_RESUMED;
-	if (!rtt_us || rtt_us < saved_rtt_us / C4_RESUME_LEAST_RTT ||
+	if (!rtt_us || rtt_us <= saved_rtt_us / C4_RESUME_LEAST_RTT ||
 	    rtt_us > saved_rtt_us * C4_RESUME_MOST_RTT)
 		return;
 	bw = div_u64(div_u64(saved_cwnd, max(tcp_sk(sk)->mss_cache, 1u)) * CC_BW_ONE / 4, rtt_us);
@@ -209,6 +212,13 @@ CC_INLINE void c4_jump(struct sock *sk)
 	ca->validated_bw = ca->nominal_bw;
 	ca->nominal_bw = (u32)bw;
 	ca->resume = C4_UNVALIDATED;
+}
+
+/* The rate whose window is so many packets. */
+CC_INLINE u32 c4_bw_of(const struct c4 *ca, u32 packets)
+{
+	return (u32)min(div_u64(packets * CC_BW_ONE, max(ca->nominal_max_rtt_us, 1u)),
+			(u64)(~0u / 2));
 }
 
 CC_INLINE void c4_continue_resume(struct sock *sk)
@@ -221,8 +231,10 @@ CC_INLINE void c4_continue_resume(struct sock *sk)
 		return;
 	case C4_UNVALIDATED:
 		ca->resume = C4_VALIDATING;
-		/* the same window and rate as before */
-		ca->nominal_bw *= C4_INITIAL_GAIN / CC_GAIN_ONE;
+		/* the window is what is in flight, and no more than before */
+		ca->nominal_bw = min(ca->nominal_bw * (C4_INITIAL_GAIN / CC_GAIN_ONE),
+				     c4_bw_of(ca, tcp_packets_in_flight(tcp_sk(sk))));
+		ca->nominal_bw = max(ca->nominal_bw, ca->validated_bw);
 		ca->gain = CC_GAIN_ONE;
 		return;
 	case C4_VALIDATING:
@@ -236,14 +248,12 @@ CC_INLINE void c4_continue_resume(struct sock *sk)
 	}
 }
 
-/* Any loss, found by a timer or not: safe retreat. */
+/* Any loss, found by a timer or not: safe retreat, to half of what came through. */
 CC_INLINE void c4_retreat(struct sock *sk)
 {
 	struct c4 *ca = inet_csk_ca(sk);
 
-	ca->nominal_bw = (u32)((u64)ca->validated_bw *
-			       (1024 - (u32)cc_params(sk)->loss_beta) >> 10);
-	ca->nominal_bw = max(ca->nominal_bw, 1u);
+	ca->nominal_bw = max(ca->validated_bw / 2, 1u);
 	c4_enter_recovery(sk, true);
 }
 
@@ -291,7 +301,7 @@ CC_INLINE void c4_take_era_rtts(struct c4 *ca)
 {
 	u32 most = ca->era_max_rtt_us;
 
-	if (!most || ca->previous_gain > CC_GAIN_ONE)
+	if (!most || ca->phase == C4_INITIAL || ca->previous_gain > CC_GAIN_ONE)
 		return;
 	if (ca->era_min_rtt_us < ca->running_min_rtt_us)
 		ca->running_min_rtt_us = ca->era_min_rtt_us;
@@ -373,6 +383,18 @@ CC_INLINE void c4_end_era(struct sock *sk, bool is_app_limited)
 	}
 }
 
+/*
+ * alpha * nominal rate * nominal max RTT. A packet leaves while the bytes in transit are
+ * below the window, so a fraction of a packet counts as a whole one.
+ */
+CC_INLINE u32 c4_window(const struct c4 *ca)
+{
+	u64 product = (u64)ca->nominal_bw * ca->nominal_max_rtt_us >> 8;
+
+	product = min(product, ~0ull >> 16) * ca->gain;
+	return (u32)min((product + CC_BW_ONE - 1) >> CC_BW_SHIFT, (u64)TCP_INFINITE_SSTHRESH);
+}
+
 CC_PROG_CONG_CONTROL(c4_cong_control, struct sock *sk, u32 ack, int flag,
 		     const struct rate_sample *rs)
 {
@@ -410,7 +432,7 @@ CC_PROG_CONG_CONTROL(c4_cong_control, struct sock *sk, u32 ack, int flag,
 	if (!ca->has_era || !ca->nominal_bw || !ca->nominal_max_rtt_us)
 		return;
 	sk->sk_pacing_rate = cc_rate(sk, ca->nominal_bw, ca->gain, 100);
-	bw = cc_bdp(ca->nominal_bw, ca->nominal_max_rtt_us, ca->gain);
+	bw = c4_window(ca);
 	tcp_snd_cwnd_set(tp, min(max(bw, C4_MIN_CWND), tp->snd_cwnd_clamp));
 }
 

@@ -27,8 +27,9 @@
  * Papers: P. Balasubramanian, O. Ertugay, D. Havey, M. Bagnulo, "LEDBAT++:
  * Congestion Control for Background Traffic", draft-irtf-iccrg-ledbat-plus-plus-06,
  * January 2026, section 4; RFC 6817 for the filters. This implementation was written
- * from memory of the draft. The base RTT is a sliding minimum over ten minutes, not
- * one of ten minima over one minute each.
+ * from memory of the draft, and compared with what the documentation of another
+ * implementation says of sections 4.1 to 4.5 of version 01. The base RTT is a sliding
+ * minimum over ten minutes, not one of ten minima over one minute each.
  */
 #include "cc.h"
 

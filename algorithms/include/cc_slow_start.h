@@ -14,7 +14,8 @@
  *              Computer Networks 55(9), 2011, as Linux 6.1 behaves.
  *   HyStart++  RFC 9406: an RTT that grew by an eighth slows the growth to a quarter;
  *              after five rounds slow start ends, unless the RTT falls again. In the
- *              first slow start only.
+ *              first slow start only. Compared with quotations of sections 4.2 and
+ *              4.3 of the RFC.
  *   SEARCH     deliveries that no longer double in a round trip: the last 3.5 initial
  *              RTTs beside as many one RTT before, less than 0.74 of twice as much.
  *              draft-chung-ccwg-search, after the pseudocode of version 3.0 (June 2024)

@@ -201,6 +201,7 @@ mod tests {
                 ecn: Ecn::NotEct,
                 timestamps: Some((256, 9)),
                 sacks: SackBlocks::default(),
+                ecn_option: None,
                 syn: None,
                 header_bytes: 52,
             };
