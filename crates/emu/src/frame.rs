@@ -201,7 +201,6 @@ mod tests {
                 ecn: Ecn::NotEct,
                 timestamps: Some((256, 9)),
                 sacks: SackBlocks::default(),
-                ecn_option: None,
                 syn: None,
                 header_bytes: 52,
             };

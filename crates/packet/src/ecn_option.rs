@@ -48,6 +48,20 @@ impl EcnOption {
         Some(option)
     }
 
+    /// Its order, how many fields it has, and the fields.
+    pub(crate) const fn into_parts(self) -> (bool, u8, [[u8; FIELD_BYTES]; 3]) {
+        (self.is_order_1, self.count, self.fields)
+    }
+
+    /// The option of these parts.
+    pub(crate) const fn from_parts(
+        is_order_1: bool,
+        count: u8,
+        fields: [[u8; FIELD_BYTES]; 3],
+    ) -> Self {
+        Self { is_order_1, count, fields }
+    }
+
     fn push(&mut self, field: [u8; FIELD_BYTES]) {
         self.fields[usize::from(self.count)] = field;
         self.count += 1;

@@ -133,7 +133,7 @@ fn written_options(segment: &Segment) -> Vec<u8> {
     if let Some(shift) = segment.syn.and_then(|syn| syn.window_scale) {
         options.extend([OPTION_NOP, OPTION_WINDOW_SCALE, 3, shift]);
     }
-    if let Some(counts) = &segment.ecn_option {
+    if let Some(counts) = segment.ecn_option() {
         options.extend([counts.kind(), counts.bytes() as u8]);
         options.extend(counts.fields().as_flattened());
         options.resize(options.len().next_multiple_of(4), OPTION_NOP);
@@ -168,9 +168,14 @@ fn read_options(segment: &mut Segment, mut bytes: &[u8]) {
             (OPTION_TIMESTAMPS, [_, _, _, _, _, _, _, _]) => {
                 segment.timestamps = word(value, 0).zip(word(value, 4));
             }
-            (OPTION_SACK, _) => segment.sacks = sack_blocks(value),
+            (OPTION_SACK, _) => {
+                let counts = segment.ecn_option();
+                segment.sacks = sack_blocks(value);
+                counts.into_iter().for_each(|counts| segment.set_ecn_option(counts));
+            }
             (EcnOption::KIND_0 | EcnOption::KIND_1, _) => {
-                segment.ecn_option = EcnOption::parse(*kind, value);
+                let counts = EcnOption::parse(*kind, value);
+                counts.into_iter().for_each(|counts| segment.set_ecn_option(counts));
             }
             (kind, _) => {
                 if let Some(syn) = &mut segment.syn {
@@ -255,7 +260,7 @@ mod tests {
                 }
                 let flags = flags & !Flags::SYN | if syn.is_some() { Flags::SYN } else { 0 };
                 let (flags, ecn) = (Flags(flags), Ecn::from_bits(ecn));
-                let segment = Segment {
+                let mut segment = Segment {
                     seq,
                     ack,
                     payload,
@@ -264,10 +269,10 @@ mod tests {
                     ecn,
                     timestamps,
                     sacks,
-                    ecn_option,
                     syn,
                     ..Segment::default()
                 };
+                ecn_option.into_iter().for_each(|option| segment.set_ecn_option(option));
                 let header_bytes = ipv4_headers(ENDS, 0, &segment).0.len() as u16;
                 Segment { header_bytes, ..segment }
             },

@@ -58,11 +58,16 @@ impl SackBlock {
     }
 }
 
-/// The SACK blocks of one segment.
+/// The SACK blocks of one segment. The option of accurate ECN, beside which three of them have room
+/// at most, is in the place of the fourth, so that a segment does not grow by it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SackBlocks {
     blocks: [SackBlock; Self::MAX],
     count: u8,
+    /// 0 without the option, otherwise one more than its fields, and four more in order 1.
+    ecn_tag: u8,
+    /// The last byte of the option, for which the block has no room.
+    ecn_rest: u8,
 }
 
 impl SackBlocks {
@@ -78,8 +83,11 @@ impl SackBlocks {
     /// Adds a block at the end. Returns whether there was room.
     #[inline]
     pub fn push(&mut self, block: SackBlock) -> bool {
-        let Some(place) = self.blocks.get_mut(usize::from(self.count)) else { return false };
-        *place = block;
+        let most = if self.ecn_tag == 0 { Self::MAX } else { Self::MAX - 1 };
+        if usize::from(self.count) >= most {
+            return false;
+        }
+        self.blocks[usize::from(self.count)] = block;
         self.count += 1;
         true
     }
@@ -130,8 +138,6 @@ pub struct Segment {
     pub timestamps: Option<(u32, u32)>,
     /// SACK blocks.
     pub sacks: SackBlocks,
-    /// The option of accurate ECN.
-    pub ecn_option: Option<EcnOption>,
     /// Options of a SYN.
     pub syn: Option<SynOptions>,
     /// Bytes of the IP and TCP headers with options.
@@ -139,6 +145,30 @@ pub struct Segment {
 }
 
 impl Segment {
+    /// The option of accurate ECN, if it is there.
+    pub fn ecn_option(&self) -> Option<EcnOption> {
+        let SackBlocks { blocks, ecn_tag, ecn_rest, .. } = &self.sacks;
+        let tag = ecn_tag.checked_sub(1)?;
+        let SackBlock { start, end } = blocks[SackBlocks::MAX - 1];
+        let ([a, b, c, d], [e, f, g, h]) = (start.to_be_bytes(), end.to_be_bytes());
+        Some(EcnOption::from_parts(
+            tag & 4 != 0,
+            tag & 3,
+            [[a, b, c], [d, e, f], [g, h, *ecn_rest]],
+        ))
+    }
+
+    /// Adds the option of accurate ECN. Of four SACK blocks the last one is left out.
+    pub fn set_ecn_option(&mut self, option: EcnOption) {
+        let (is_order_1, count, [[a, b, c], [d, e, f], [g, h, rest]]) = option.into_parts();
+        let sacks = &mut self.sacks;
+        let (start, end) = (u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]));
+        sacks.blocks[SackBlocks::MAX - 1] = SackBlock { start, end };
+        sacks.ecn_rest = rest;
+        sacks.ecn_tag = 1 + count + if is_order_1 { 4 } else { 0 };
+        sacks.count = sacks.count.min(SackBlocks::MAX as u8 - 1);
+    }
+
     /// Length of the IP packet in bytes.
     #[inline]
     pub const fn wire_bytes(&self) -> u32 {
@@ -155,5 +185,27 @@ impl Segment {
     #[inline]
     pub const fn end_seq(&self) -> u32 {
         self.seq.wrapping_add(self.payload).wrapping_add(self.flags.sequence_space())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_takes_the_place_of_the_fourth_block_and_reads_back() {
+        let block = |start| SackBlock { start, end: start + 1 };
+        for (is_order_1, count) in [(false, 0), (true, 1), (false, 2), (true, 3)] {
+            let option = EcnOption::new(is_order_1, count, [0x01_0203, 0x04_0506, 0x07_0809]);
+            let mut segment = Segment::default();
+            for start in [10, 20, 30, 40] {
+                assert!(segment.sacks.push(block(start)));
+            }
+            segment.set_ecn_option(option);
+            assert_eq!(segment.ecn_option(), Some(option));
+            assert_eq!(segment.sacks.as_slice(), [10, 20, 30].map(block));
+            assert!(!segment.sacks.push(block(50)));
+        }
+        assert_eq!(Segment::default().ecn_option(), None);
     }
 }

@@ -72,7 +72,7 @@ impl Merge for Frame {
             && next.flags.0 & !Flags::PSH == held.flags.0
             && held.end_seq() == next.seq
             && (held.ack, held.timestamps, held.ecn) == (next.ack, next.timestamps, next.ecn)
-            && held.ecn_option == next.ecn_option
+            && held.ecn_option() == next.ecn_option()
             && held.wire_bytes() + next.payload <= LONGEST_BYTES;
         if is_continued {
             held.payload += next.payload;

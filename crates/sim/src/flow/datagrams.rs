@@ -44,7 +44,6 @@ impl Flow {
             ecn: Ecn::NotEct,
             timestamps: None,
             sacks: SackBlocks::default(),
-            ecn_option: None,
             syn: None,
             header_bytes,
         };

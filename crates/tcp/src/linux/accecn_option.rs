@@ -184,7 +184,7 @@ impl ByteCounts {
     }
 
     fn put(&self, segment: &mut Segment, option: EcnOption) {
-        segment.ecn_option = Some(option);
+        segment.set_ecn_option(option);
         segment.header_bytes += option.padded_bytes() as u16;
     }
 
@@ -193,14 +193,14 @@ impl ByteCounts {
     /// The first segment of the other end that may have the option: counters that begin with 0 were
     /// changed on their way (section 3.2.3.2.4).
     pub(super) fn check_first(&mut self, segment: &Segment) {
-        let [ect0, _, ect1] = segment.ecn_option.map_or([None; 3], |option| option.counters());
+        let [ect0, _, ect1] = segment.ecn_option().map_or([None; 3], |option| option.counters());
         self.is_zeroed |= ect0 == Some(0) || ect1 == Some(0);
     }
 
     /// Takes the counters of an ACK that no other has overtaken. Returns how many more bytes came marked;
     /// `None` if it does not say. A counter that was left out has not changed (section 3.2.3.3).
     pub(super) fn take(&mut self, segment: &Segment) -> Option<u32> {
-        let option = segment.ecn_option.filter(|_| !self.is_zeroed)?;
+        let option = segment.ecn_option().filter(|_| !self.is_zeroed)?;
         let mut gains = [0; 3];
         for (at, field) in option.counters().into_iter().enumerate() {
             let Some(field) = field else { continue };
@@ -222,11 +222,17 @@ mod tests {
         counts
     }
 
+    fn ack(option: EcnOption) -> Segment {
+        let mut segment = Segment::default();
+        segment.set_ecn_option(option);
+        segment
+    }
+
     /// Kind and fields of what an ACK beside so many SACK blocks carries.
     fn reported(counts: &mut ByteCounts, blocks: usize) -> Option<(u8, usize)> {
         let mut ack = Segment { timestamps: Some((1, 2)), header_bytes: 52, ..Segment::default() };
         counts.put_into(&mut ack, blocks, 1_500);
-        ack.ecn_option.map(|option| (option.kind(), option.fields().len()))
+        ack.ecn_option().map(|option| (option.kind(), option.fields().len()))
     }
 
     #[test]
@@ -263,7 +269,7 @@ mod tests {
         counts.count(Ecn::Ect0, 1_000);
         let mut data = Segment { payload: 1_456, header_bytes: 40, ..Segment::default() };
         counts.put_into(&mut data, 0, 1_500);
-        assert_eq!((data.ecn_option, counts.is_due), (None, true));
+        assert_eq!((data.ecn_option(), counts.is_due), (None, true));
         data.payload = 1_452;
         counts.put_into(&mut data, 0, 1_500);
         assert_eq!((data.wire_bytes(), counts.is_due), (1_500, false));
@@ -286,7 +292,6 @@ mod tests {
     #[test]
     fn gains_are_of_what_the_option_has() {
         let mut counts = ByteCounts::default();
-        let ack = |option| Segment { ecn_option: Some(option), ..Segment::default() };
         assert_eq!(counts.take(&ack(EcnOption::new(false, 2, [1_001, 500, 0]))), Some(500));
         assert_eq!(counts.take(&ack(EcnOption::new(false, 1, [2_001, 0, 0]))), Some(0));
         assert_eq!(counts.take(&ack(EcnOption::new(true, 2, [0, 700, 9]))), Some(200));
@@ -299,8 +304,7 @@ mod tests {
     fn a_first_counter_of_0_was_changed_on_its_way() {
         for (option, is_zeroed) in [([0, 0, 1], true), ([1, 0, 0], true), ([9, 0, 7], false)] {
             let mut counts = ByteCounts::default();
-            let ecn_option = Some(EcnOption::new(true, 3, option));
-            counts.check_first(&Segment { ecn_option, ..Segment::default() });
+            counts.check_first(&ack(EcnOption::new(true, 3, option)));
             assert_eq!(counts.is_zeroed, is_zeroed);
         }
     }

@@ -180,7 +180,7 @@ impl Hostile<'_> {
             EcnOption::new(kind & 1 != 0, usize::from(kind >> 1 & 3), counters)
         });
         let window = if choice & 0x20 == 0 { u16::MAX >> 1 } else { bytes.short() };
-        Segment {
+        let mut segment = Segment {
             flow: 0,
             user: 1,
             seq,
@@ -191,10 +191,11 @@ impl Hostile<'_> {
             ecn,
             timestamps,
             sacks,
-            ecn_option,
             syn,
             header_bytes: 40,
-        }
+        };
+        ecn_option.into_iter().for_each(|option| segment.set_ecn_option(option));
+        segment
     }
 
     fn pass(&mut self, time: Duration) {

@@ -291,7 +291,7 @@ impl Origin {
         if let Some(shift) = segment.syn.and_then(|syn| syn.window_scale) {
             options.push(format!("wscale {shift}"));
         }
-        options.extend(segment.ecn_option.as_ref().map(rendered));
+        options.extend(segment.ecn_option().as_ref().map(rendered));
         let sacks = self.sacks(segment);
         if !sacks.is_empty() {
             let blocks: Vec<_> =
@@ -350,8 +350,8 @@ impl Origin {
             return Some(format!("SACK blocks {sacks:?}, got {got_sacks:?}"));
         }
         let ecn_option = wanted.and_then(|options| options.ecn_option);
-        if ecn_option != got.ecn_option {
-            let shown = [&ecn_option, &got.ecn_option]
+        if ecn_option != got.ecn_option() {
+            let shown = [&ecn_option, &got.ecn_option()]
                 .map(|option| option.as_ref().map_or("none".to_owned(), rendered));
             return Some(format!("counts of bytes {}, got {}", shown[0], shown[1]));
         }

@@ -131,7 +131,7 @@ impl Peer {
             let ignored = if is_last { 0 } else { Flags::PSH | Flags::FIN };
             let flags = Flags(template.flags & !ignored);
             let control = u32::from(flags.has(Flags::SYN)) + u32::from(flags.has(Flags::FIN));
-            Segment {
+            let mut segment = Segment {
                 flow: 0,
                 user: 1,
                 seq: start.wrapping_add(self.first),
@@ -142,10 +142,11 @@ impl Peer {
                 ecn: template.ecn.unwrap_or(Ecn::NotEct),
                 timestamps,
                 sacks,
-                ecn_option: options.ecn_option,
                 syn: is_syn.then(|| options.syn()),
                 header_bytes: 40,
-            }
+            };
+            options.ecn_option.into_iter().for_each(|option| segment.set_ecn_option(option));
+            segment
         });
         let segments: Vec<Segment> = segments.collect();
         let end = origin.range(segments.last().expect("a run has a segment")).1;

@@ -35,7 +35,7 @@ impl SackReport {
     pub(crate) fn put_into(&mut self, segment: &mut Segment) {
         // 40 bytes of options hold four blocks, or three beside timestamps.
         let stamps = if segment.timestamps.is_some() { TIMESTAMP_BYTES as usize } else { 0 };
-        let counts = segment.ecn_option.map_or(0, |option| option.padded_bytes());
+        let counts = segment.ecn_option().map_or(0, |option| option.padded_bytes());
         let room = (36 - stamps - counts) / 8;
         for block in self.duplicate.take().iter().chain(&self.blocks).take(room) {
             segment.sacks.push(*block);
