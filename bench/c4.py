@@ -1,9 +1,9 @@
 """The published tests of C4 (draft-huitema-ccwg-c4-test), each judged by its worst run.
 
 The draft gives a link, one or two downloads and the longest time that any of 100 runs may take.
-What its text leaves out or garbles is listed with what is used instead. Its BBR is version 3, as its
-design cites draft-ietf-ccwg-bbr. Its tests of media are left out, since they need QUIC's datagrams
-and priorities. Prints a table in Markdown.
+What its text leaves out or garbles is listed with what is used instead. Its BBR is version 3, as
+its design cites draft-ietf-ccwg-bbr. Its tests of media are left out, since they need QUIC's
+datagrams and priorities. Prints a table in Markdown.
 """
 
 from __future__ import annotations

@@ -186,7 +186,7 @@ impl LinuxEndpoint {
         let is_client = segment.flags.has(Flags::ACK);
         let accecn = &mut self.connection.accecn;
         accecn.handshake_field = segment.ecn;
-        if self.settings.accurate_ecn_option {
+        if self.settings.options.accurate_ecn_option {
             accecn.bytes.begin(is_client);
         }
         if !is_client {

@@ -67,9 +67,13 @@ fn worlds() -> impl Strategy<Value = World> {
                 let mut settings = profile.linux().expect("linux").clone();
                 let [dsack, pacing, nagle, slow_start_after_idle] = more;
                 let offsets = settings.options.timestamp_offsets;
-                settings.options =
-                    OptionSettings { sack, dsack, timestamps, timestamp_offsets: offsets };
-                settings.accurate_ecn_option = rack != probes;
+                settings.options = OptionSettings {
+                    sack,
+                    dsack,
+                    timestamps,
+                    timestamp_offsets: offsets,
+                    accurate_ecn_option: rack != probes,
+                };
                 settings.repair.rack = rack;
                 settings.repair.tail_loss_probe = probes;
                 settings.repair.forward_rto_recovery = frto;

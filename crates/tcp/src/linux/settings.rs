@@ -58,6 +58,8 @@ pub struct OptionSettings {
     /// Each connection's timestamps start at a random number (RFC 7323 section 5.4); off is
     /// `tcp_timestamps` = 2.
     pub timestamp_offsets: bool,
+    /// `tcp_ecn_option` 2: accurate ECN also reports bytes in an option (RFC 9768 section 3.2.3).
+    pub accurate_ecn_option: bool,
 }
 
 /// How losses are found and repaired.
@@ -151,8 +153,6 @@ pub struct LinuxSettings {
     pub growth_per_ack: bool,
     /// `tcp_ecn`.
     pub ecn: EcnMode,
-    /// `tcp_ecn_option` 2: accurate ECN also reports bytes in an option (RFC 9768 section 3.2.3).
-    pub accurate_ecn_option: bool,
     /// `tcp_slow_start_after_idle` (RFC 5681 section 4.1).
     pub slow_start_after_idle: bool,
     /// The slow start threshold is remembered for the next connection to the same host
