@@ -2,7 +2,9 @@
 
 `ping PORT LOAD_MBIT_S` asks. The kernel answers, and its own time of receipt ends a round trip:
 what is late after that is this program. With a load, `serve` sends so much beside the answers for
-as long as is being asked. At the same time, `control` looks how late bare timers are here.
+as long as is being asked. Turns of it alternate with turns in which this program looks how late
+bare timers are, each shorter than the emulator's patience with an idle link, so that the machine
+is in the same state.
 """
 
 from __future__ import annotations
@@ -12,17 +14,22 @@ import json
 import os
 import socket
 import struct
-import subprocess
 import sys
 import threading
 import time
 
-COUNT, INTERVAL_S = 3_000, 0.003
+TURNS = 10
+COUNT, INTERVAL_S = 300, 0.003
+"""Of pings in a turn."""
 LOAD_BYTES = 1_470
 PRIORITY = 5
 WAKE_UPS = 4
 """Of the emulator for a ping: by the packet and by its due time, both ways."""
-CONTROL_INTERVAL_S = 0.001
+TIMERS, TIMER_INTERVAL_S = 800, 0.001
+PAUSE_S = 0.05
+"""Until the last ping is answered."""
+LONGEST_TURN_S = 3.0
+"""A turn of both takes no longer."""
 ECHO_REQUEST, ECHO_REPLY = 8, 0
 IP_HEADER_BYTES, ICMP_HEADER = 20, struct.Struct("!BBHHH")
 SOL_RAW, ICMP_FILTER, SO_TIMESTAMPNS = 255, 1, 35
@@ -51,7 +58,7 @@ def pour(end: socket.socket, place: tuple[str, int], mbit_s: float) -> None:
     """Packets at equal distances."""
     distance_s = 8e-6 * LOAD_BYTES / mbit_s
     began, packet = time.monotonic(), bytes(LOAD_BYTES)
-    for number in range(int((COUNT * INTERVAL_S + 1) / distance_s)):
+    for number in range(int(TURNS * LONGEST_TURN_S / distance_s)):
         wait_s = began + number * distance_s - time.monotonic()
         if wait_s > 0:
             time.sleep(wait_s)
@@ -59,7 +66,7 @@ def pour(end: socket.socket, place: tuple[str, int], mbit_s: float) -> None:
 
 
 def ping(port: int, load_mbit_s: float) -> None:
-    """Ask at equal distances; print percentiles of the round trips."""
+    """Ask at equal distances, by turns with bare timers; print percentiles of each turn."""
     host = os.environ["CWNDLAB_HOST"]
     realtime()
     if load_mbit_s > 0:
@@ -86,22 +93,21 @@ def ping(port: int, load_mbit_s: float) -> None:
     # The first one's way through the kernel is not yet known.
     end.sendto(echo_request(0), (host, 0))
     time.sleep(0.2)
-    rtts_ms.clear()
-    heard_ms.clear()
-    beside = subprocess.Popen(  # noqa: S603  this program
-        [sys.executable, __file__, "control"], stdout=subprocess.PIPE, text=True
-    )
-    began = time.monotonic()
-    for number in range(COUNT):
-        wait_s = began + number * INTERVAL_S - time.monotonic()
-        if wait_s > 0:
-            time.sleep(wait_s)
-        end.sendto(echo_request(number), (host, 0))
-    time.sleep(0.5)
-    told, _ = beside.communicate()
-    found = {"sent": COUNT, "answered": len(rtts_ms)}
-    values = {"rtt_ms": percentiles(rtts_ms), "heard_ms": percentiles(heard_ms)}
-    print(json.dumps({**found, **values, "control_ms": json.loads(told)}))
+    turns = []
+    for _ in range(TURNS):
+        rtts_ms.clear()
+        heard_ms.clear()
+        began = time.monotonic()
+        for number in range(COUNT):
+            wait_s = began + number * INTERVAL_S - time.monotonic()
+            if wait_s > 0:
+                time.sleep(wait_s)
+            end.sendto(echo_request(number), (host, 0))
+        time.sleep(PAUSE_S)
+        found = {"sent": COUNT, "answered": len(rtts_ms)}
+        values = {"rtt_ms": percentiles(rtts_ms), "heard_ms": percentiles(heard_ms)}
+        turns.append({**found, **values, "timers_ms": percentiles(timers())})
+    print(json.dumps(turns))
 
 
 def echo_request(number: int) -> bytes:
@@ -120,22 +126,20 @@ def checksum(message: bytes) -> int:
     return ~total & 0xFFFF
 
 
-def control() -> None:
-    """Print percentiles of how late as many timers are together as a ping wakes the emulator."""
-    realtime()
+def timers() -> list[float]:
+    """How late as many timers are together as a ping wakes the emulator, in ms."""
     late_ms: list[float] = []
     began = time.monotonic()
-    for number in range(1, int(COUNT * INTERVAL_S / CONTROL_INTERVAL_S)):
-        due = began + number * CONTROL_INTERVAL_S
+    for number in range(1, TIMERS + 1):
+        due = began + number * TIMER_INTERVAL_S
         time.sleep(max(0.0, due - time.monotonic()))
         late_ms.append(1e3 * (time.monotonic() - due))
     # Of a ping they are milliseconds apart, and here as far as can be.
     count, step = len(late_ms), len(late_ms) // WAKE_UPS
-    together = [
+    return [
         sum(late_ms[(first + step * number) % count] for number in range(WAKE_UPS))
         for first in range(count)
     ]
-    print(json.dumps(percentiles(together)))
 
 
 def percentiles(values: list[float]) -> dict[str, float]:
@@ -148,7 +152,5 @@ def percentiles(values: list[float]) -> dict[str, float]:
 if __name__ == "__main__":
     if sys.argv[1] == "serve":
         serve()
-    elif sys.argv[1] == "control":
-        control()
     else:
         ping(int(sys.argv[2]), float(sys.argv[3]))

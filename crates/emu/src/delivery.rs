@@ -1,69 +1,80 @@
-//! Frames on their way to a namespace: each by itself, or, once they are late, merged.
-//!
-//! A cell that repeats a block keeps in order what came after it, and then delivers it all at once: a
-//! thousand packets and more. Each write into a TUN runs the receiver's TCP and takes 3 to 5 us, so
-//! that the last of them would be milliseconds late. Consecutive segments of one connection that are
-//! late are therefore written as one packet, which the receiver's kernel takes, and acknowledges, as
-//! it does what a network device with GRO has merged. Frames that are in time are never merged.
+//! Frames on their way to a namespace that are written as one packet.
 
 use std::io::IoSlice;
 
 use cwndlab_packet::{Merged, merged};
-use cwndlab_units::{Duration, Time};
+use cwndlab_units::Time;
 
-use crate::frame::VIRTIO_BYTES;
+use crate::offload;
 use crate::{Frame, Tun};
 
-/// A frame that is later than this waits for the next, to be written with it.
-const LATE: Duration = Duration::from_micros(250);
 /// At most so many frames are written as one: 64 kB of 1448 bytes each, as GRO makes it.
 const MOST_FRAMES: usize = 44;
-/// `VIRTIO_NET_HDR_F_NEEDS_CSUM` and `VIRTIO_NET_HDR_GSO_TCPV4` of `linux/virtio_net.h`.
-const NEEDS_CHECKSUM: u8 = 1;
-const TCP_OVER_IPV4: u8 = 1;
 
-/// Frames that are written together, in their order; of one port.
+/// Frames that are written together, in their order: one, or consecutive segments of a connection.
 #[derive(Debug, Default)]
 pub(crate) struct Delivery {
-    port: u16,
     /// With their logical departures.
     frames: Vec<(Time, Frame)>,
+    /// Their headers, if others may follow the first.
     merged: Option<Merged>,
+    /// What departs later does not go with them.
+    joined_until: Time,
+    /// They are written when this has come, if not before.
+    due: Time,
 }
 
 impl Delivery {
-    /// Adds a frame that left the link at `at`, if it can go with those that are there. Returns it
-    /// otherwise: those are to be written first.
-    pub(crate) fn add(
+    /// Begins with a frame that goes alone.
+    pub(crate) fn begin_alone(&mut self, at: Time, frame: Frame) {
+        self.frames.push((at, frame));
+        (self.joined_until, self.due) = (at, at);
+    }
+
+    /// Begins with a frame that waits until `due` for those that follow it and depart until
+    /// `joined_until`. Gives it back if nothing can follow it.
+    pub(crate) fn begin(
         &mut self,
-        now: Time,
         at: Time,
-        port: u16,
         frame: Frame,
+        [due, joined_until]: [Time; 2],
     ) -> Result<(), Frame> {
-        if self.frames.is_empty() {
-            self.port = port;
-            let is_late = now > at + LATE;
-            self.merged = if is_late { Merged::new(frame.content()) } else { None };
-        } else {
-            let fits = self.port == port
-                && self.merged.as_mut().is_some_and(|merged| merged.extend(frame.content()));
-            if !fits {
-                return Err(frame);
-            }
+        self.merged = Merged::new(frame.content());
+        if self.merged.is_none() {
+            return Err(frame);
+        }
+        self.frames.push((at, frame));
+        (self.joined_until, self.due) = (joined_until, due);
+        Ok(())
+    }
+
+    /// Adds a frame that left the link at `at`, if it is the next segment. Gives it back otherwise.
+    pub(crate) fn extend(&mut self, at: Time, frame: Frame) -> Result<(), Frame> {
+        let may_join = at <= self.joined_until;
+        if !may_join || !self.merged.as_mut().is_some_and(|merged| merged.extend(frame.content())) {
+            return Err(frame);
         }
         self.frames.push((at, frame));
         Ok(())
     }
 
-    /// Whether a frame may still come to those that are there.
-    pub(crate) fn is_open(&self) -> bool {
-        self.merged.is_some() && self.frames.len() < MOST_FRAMES
+    /// Whether a frame goes from the same end of the same connection to the other.
+    pub(crate) fn is_of_connection_of(&self, frame: &Frame) -> bool {
+        self.merged.as_ref().is_some_and(|merged| merged.is_of_connection_of(frame.content()))
     }
 
-    /// The port of all of them.
-    pub(crate) fn port(&self) -> u16 {
-        self.port
+    /// Whether it waits no longer, where nothing departs before `next`.
+    pub(crate) fn is_due(&self, now: Time, next: Time) -> bool {
+        self.due <= now || self.joined_until < next || self.is_full()
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.frames.len() == MOST_FRAMES
+    }
+
+    /// When it has to be written.
+    pub(crate) fn due(&self) -> Time {
+        self.due
     }
 
     /// The frames with their logical departures.
@@ -90,15 +101,8 @@ impl Delivery {
 
 fn write_merged(tun: &Tun, merged: &mut Merged, frames: &[(Time, Frame)]) -> bool {
     let header_bytes = merged.header_bytes();
-    let mut virtio = [0; VIRTIO_BYTES];
-    virtio[0] = NEEDS_CHECKSUM;
-    virtio[1] = TCP_OVER_IPV4;
-    // These fields have the byte order of this machine.
-    let fields =
-        [header_bytes, merged.segment_bytes(), merged::CHECKSUM_START, merged::CHECKSUM_OFFSET];
-    for (place, value) in virtio[2..].chunks_exact_mut(2).zip(fields) {
-        place.copy_from_slice(&(value as u16).to_ne_bytes());
-    }
+    let checksum = [merged::CHECKSUM_START, merged::CHECKSUM_OFFSET];
+    let virtio = offload::large(header_bytes, merged.segment_bytes(), checksum);
     let mut parts = [IoSlice::new(&[]); MOST_FRAMES + 2];
     parts[0] = IoSlice::new(&virtio);
     parts[1] = IoSlice::new(merged.headers());

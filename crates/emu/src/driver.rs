@@ -10,13 +10,15 @@ use serde::Serialize;
 
 use crate::awake::Awake;
 use crate::delivery::Delivery;
+use crate::intake::Intake;
+use crate::outlet::{Outlet, PATIENCE};
 use crate::realtime::change_processor;
 use crate::{Clock, Durations, Frame, Percentiles, Priority, Tun, set_priority};
 
 /// From here on a run no longer measures its link: 99 % of the frames have to leave
 /// within this time.
 const LATENESS_BOUND: Duration = Duration::from_millis(1);
-/// Frames that are read from one port before the link is polled again.
+/// Packets that are read from one port before the others are looked at.
 const READ_BATCH: u32 = 64;
 /// When so long no frame has come, the processors may halt: a shell that is left open costs nothing.
 const QUIET: Duration = Duration::from_secs(1);
@@ -83,9 +85,9 @@ pub struct Report {
     pub ring_drops: u64,
     /// Frames that a namespace did not take.
     pub refused: u64,
-    /// Frames that were late and were written as one packet with the one before.
+    /// Frames that were written as one packet with the one before.
     pub merged: u64,
-    /// Packets that are no IPv4, which were not let in.
+    /// Packets that are no IPv4 or cannot be cut into segments, which were not let in.
     pub foreign: u64,
     /// Whether the emulator ran before everything else.
     pub is_realtime: bool,
@@ -101,19 +103,25 @@ pub struct Emulator<L, T> {
     link: L,
     tuns: Vec<Tun>,
     tap: T,
+    /// Of each port.
+    outlets: Vec<Outlet>,
+    counts: Counts,
+    last_arrival: Time,
+    keeps_awake: bool,
+}
+
+/// What a report is made of.
+#[derive(Debug, Default)]
+struct Counts {
     late: Durations,
     reading: Durations,
     writing: Durations,
     /// When the last frame was about to be written, if that was written by itself.
     last_alone: Option<Time>,
-    /// What is about to be written.
-    delivery: Delivery,
     arrived: u64,
     refused: u64,
     merged: u64,
     foreign: u64,
-    last_arrival: Time,
-    keeps_awake: bool,
 }
 
 impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
@@ -121,17 +129,10 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
     pub fn new(link: L, tuns: Vec<Tun>, tap: T) -> Self {
         Self {
             link,
+            outlets: tuns.iter().map(|_| Outlet::new()).collect(),
             tuns,
             tap,
-            late: Durations::default(),
-            reading: Durations::default(),
-            writing: Durations::default(),
-            last_alone: None,
-            delivery: Delivery::default(),
-            arrived: 0,
-            refused: 0,
-            merged: 0,
-            foreign: 0,
+            counts: Counts::default(),
             last_arrival: Time::ZERO,
             keeps_awake: true,
         }
@@ -154,6 +155,7 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
         // Before it is real-time, which its children are not to be.
         let mut awake = if self.keeps_awake { Awake::begin()? } else { Awake::none() };
         let is_realtime = set_priority(Priority::Emulator).is_ok();
+        let mut intake = Intake::new();
         let (began, cpu_before) = (clock.now(), cpu_time());
         let mut waits: Vec<libc::pollfd> = self
             .tuns
@@ -166,6 +168,16 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
             if now >= end || stop.is_stopped() {
                 break;
             }
+            // What answers that is there already, where the receiver's TCP ran in the write.
+            let arrived = self.counts.arrived;
+            for port in 0..self.tuns.len() {
+                if self.outlets[port].take_has_written() {
+                    self.take_in(port, &mut intake, clock, end);
+                }
+            }
+            if arrived < self.counts.arrived {
+                continue;
+            }
             awake.rest(now > self.last_arrival + QUIET);
             let before = clock.now();
             let most = next.min(end).saturating_since(before).min(LONGEST_WAIT);
@@ -175,22 +187,24 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
             }
             for (port, waiting) in waits.iter().enumerate() {
                 if waiting.revents != 0 {
-                    self.take_in(port, clock, end);
+                    self.take_in(port, &mut intake, clock, end);
                 }
             }
         }
+        self.release_all(clock);
         let elapsed = clock.now().saturating_since(began);
         let cpu = cpu_time().as_nanos() - cpu_before.as_nanos();
         let ring_drops = self.tuns.iter().map(Tun::ring_drops).sum::<io::Result<u64>>()?;
+        let counts = self.counts;
         let mut report = Report {
-            lateness: self.late.percentiles(),
-            read_time: self.reading.percentiles(),
-            write_time: self.writing.percentiles(),
-            arrived: self.arrived,
+            lateness: counts.late.percentiles(),
+            read_time: counts.reading.percentiles(),
+            write_time: counts.writing.percentiles(),
+            arrived: counts.arrived,
             ring_drops,
-            refused: self.refused,
-            merged: self.merged,
-            foreign: self.foreign,
+            refused: counts.refused,
+            merged: counts.merged,
+            foreign: counts.foreign,
             is_realtime,
             cpu_pct: 100.0 * cpu as f64 / elapsed.as_nanos().max(1) as f64,
             invalid: None,
@@ -204,80 +218,114 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
         loop {
             // The tap sees the link as it is at its own time, not as it is when the loop is late.
             let wake = self.tap.wake_time();
-            let until = now.min(wake);
-            let output = self.link.poll(until);
-            if let Some(Output::Packet { at, port, packet }) = output {
-                let mut actual = clock.now();
-                if let Err(packet) = self.delivery.add(actual, at, port, packet) {
-                    self.deliver(actual);
-                    actual = clock.now();
-                    let _ = self.delivery.add(actual, at, port, packet); // nothing is there
+            match self.link.poll(now.min(wake)) {
+                Some(Output::Packet { at, port, packet }) => {
+                    match self.outlets.get_mut(usize::from(port)) {
+                        Some(outlet) => outlet.add(clock.now(), at, packet),
+                        None => self.counts.refused += 1,
+                    }
+                    self.write(port.into(), clock);
                 }
-                if !self.delivery.is_open() {
-                    self.deliver(actual);
-                }
-                continue;
-            }
-            self.deliver(clock.now());
-            match output {
                 Some(Output::Event { at, event }) => self.tap.handle_event(at, &event),
-                _ if wake <= now => self.tap.handle_wake(wake, &mut self.link),
-                _ => return self.link.wake_time().min(wake),
+                None if wake <= now => {
+                    self.release_all(clock);
+                    self.tap.handle_wake(wake, &mut self.link);
+                }
+                None => return self.settle(now, clock).min(wake),
             }
         }
     }
 
-    /// Writes what waits to be written, at `actual`.
-    fn deliver(&mut self, actual: Time) {
-        let frames = self.delivery.frames();
+    /// Nothing more leaves the link until `now`: what is due is written. Answers when to look again.
+    fn settle(&mut self, now: Time, clock: Clock) -> Time {
+        let next = self.link.wake_time();
+        for port in 0..self.outlets.len() {
+            self.outlets[port].settle(now, next);
+            self.write(port, clock);
+        }
+        let due = self.outlets.iter().map(Outlet::due).min().unwrap_or(Time::NEVER);
+        let is_busy = self.outlets.iter().any(|outlet| outlet.is_busy(next));
+        due.min(if is_busy { next + PATIENCE } else { next })
+    }
+
+    /// Writes everything that is held.
+    fn release_all(&mut self, clock: Clock) {
+        for port in 0..self.outlets.len() {
+            self.outlets[port].release_all();
+            self.write(port, clock);
+        }
+    }
+
+    /// Writes what is ready at a port.
+    fn write(&mut self, port: usize, clock: Clock) {
+        let Self { outlets, tuns, tap, counts, .. } = self;
+        let (Some(outlet), Some(tun)) = (outlets.get_mut(port), tuns.get(port)) else { return };
+        outlet.write(|delivery| {
+            let actual = clock.now();
+            counts.handle_delivery(actual, delivery);
+            if !delivery.write(tun) {
+                counts.refused += delivery.frames().len() as u64;
+            }
+            for (at, frame) in delivery.frames() {
+                tap.handle_departure(actual, *at, port as u16, frame);
+            }
+        });
+    }
+
+    /// Takes in what a namespace has sent before `end`.
+    fn take_in(&mut self, port: usize, intake: &mut Intake, clock: Clock, end: Time) {
+        let mut before = None;
+        for _ in 0..READ_BATCH {
+            let Some(frames) = intake.read(&self.tuns[port]) else { break };
+            let now = clock.now();
+            if now >= end {
+                break;
+            }
+            let count = frames.len() as u64;
+            if let Some(before) = before.replace(now) {
+                let took = now.saturating_since(before).as_nanos() / count.max(1);
+                (0..count).for_each(|_| self.counts.reading.record(Duration::from_nanos(took)));
+            }
+            self.counts.arrived += count;
+            self.counts.foreign += u64::from(count == 0);
+            self.last_arrival = now;
+            for frame in frames {
+                // Nothing is put into a link before what was due until then has come out of it.
+                if self.link.wake_time().min(self.tap.wake_time()) <= now {
+                    self.give_out(now, clock);
+                    // What that took is not counted with the next.
+                    before = None;
+                }
+                self.enter(now, port as u16, frame);
+            }
+        }
+    }
+
+    /// Puts a frame into the link.
+    fn enter(&mut self, now: Time, port: u16, mut frame: Frame) {
+        if !frame.is_ipv4() {
+            self.counts.foreign += 1;
+            return;
+        }
+        frame.enter(now);
+        self.tap.handle_arrival(now, port, &mut frame);
+        self.link.handle_packet(now, port, frame);
+    }
+}
+
+impl Counts {
+    /// A delivery is about to be written.
+    fn handle_delivery(&mut self, now: Time, delivery: &Delivery) {
+        let frames = delivery.frames();
         let Some(&(first, _)) = frames.first() else { return };
         let is_alone = frames.len() == 1;
         let before = self.last_alone.take().filter(|&before| is_alone && first <= before);
         if let Some(before) = before {
-            self.writing.record(actual.saturating_since(before));
+            self.writing.record(now.saturating_since(before));
         }
-        self.last_alone = is_alone.then_some(actual);
-        frames.iter().for_each(|&(at, _)| self.late.record(actual.saturating_since(at)));
+        self.last_alone = is_alone.then_some(now);
+        frames.iter().for_each(|&(at, _)| self.late.record(now.saturating_since(at)));
         self.merged += frames.len() as u64 - 1;
-        let port = self.delivery.port();
-        if !self.tuns.get(usize::from(port)).is_some_and(|tun| self.delivery.write(tun)) {
-            self.refused += self.delivery.frames().len() as u64;
-        }
-        for (at, frame) in self.delivery.frames() {
-            self.tap.handle_departure(actual, *at, port, frame);
-        }
-        self.delivery.clear();
-    }
-
-    /// Takes in what a namespace has sent before `end`.
-    fn take_in(&mut self, port: usize, clock: Clock, end: Time) {
-        let mut before = None;
-        for _ in 0..READ_BATCH {
-            let Some(mut frame) = self.tuns[port].read() else { return };
-            let now = clock.now();
-            if now >= end {
-                return;
-            }
-            if let Some(before) = before.replace(now) {
-                self.reading.record(now.saturating_since(before));
-            }
-            // Nothing is put into a link before what was due until then has come out of it.
-            if self.link.wake_time().min(self.tap.wake_time()) <= now {
-                self.give_out(now, clock);
-                // What that took is not counted with the next.
-                before = None;
-            }
-            self.arrived += 1;
-            self.last_arrival = now;
-            if !frame.is_ipv4() {
-                self.foreign += 1;
-                continue;
-            }
-            frame.enter(now);
-            let port = port as u16;
-            self.tap.handle_arrival(now, port, &mut frame);
-            self.link.handle_packet(now, port, frame);
-        }
     }
 }
 

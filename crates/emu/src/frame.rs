@@ -7,14 +7,13 @@ use cwndlab_link::{Ack, Packet};
 use cwndlab_packet::{Flags, Peer, Segment, TcpPacket, ip};
 use cwndlab_units::{Ecn, Time, split_mix_64};
 
+use crate::offload::{NOTHING_LEFT, VIRTIO_BYTES, VirtioHeader};
+
 /// The largest packet that crosses, Ethernet's.
 pub const MTU_BYTES: usize = 1500;
 
 /// So many free buffers are kept; more than that were a queue that has drained.
 const MOST_FREE: usize = 65_536;
-
-/// What the kernel puts before each packet of a TUN, and expects there: `virtio_net_hdr`.
-pub(crate) const VIRTIO_BYTES: usize = 10;
 
 type Buffer = [u8; VIRTIO_BYTES + MTU_BYTES];
 
@@ -37,17 +36,17 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// A frame filled by `read`, which returns how many bytes it wrote, the kernel's header
-    /// included, or `None` if there is nothing to read.
-    pub(crate) fn read(read: impl FnOnce(&mut [u8]) -> Option<usize>) -> Option<Self> {
+    /// A frame of a packet in two parts, with what its kernel has left to do.
+    pub(crate) fn of_parts(header: &VirtioHeader, first: &[u8], second: &[u8]) -> Self {
         let new = || Box::new([0; VIRTIO_BYTES + MTU_BYTES]);
         let mut buffer = FREE.with_borrow_mut(Vec::pop).unwrap_or_else(new);
-        let read = read(&mut buffer[..]).unwrap_or(0);
-        // The kernel has computed all checksums; nothing is left to do for who gets the packet.
-        buffer[..VIRTIO_BYTES].fill(0);
-        let bytes = read.saturating_sub(VIRTIO_BYTES).min(MTU_BYTES) as u16;
-        let frame = Self { buffer: Some(buffer), bytes, user: 1, flow: 0, entered: Time::ZERO };
-        (bytes > 0).then_some(frame)
+        let (place, rest) = buffer.split_at_mut(VIRTIO_BYTES);
+        place.copy_from_slice(header);
+        let (place, rest) = rest.split_at_mut(first.len());
+        place.copy_from_slice(first);
+        rest[..second.len()].copy_from_slice(second);
+        let bytes = (first.len() + second.len()) as u16;
+        Self { buffer: Some(buffer), bytes, user: 1, flow: 0, entered: Time::ZERO }
     }
 
     /// A frame with this content.
@@ -56,11 +55,7 @@ impl Frame {
     /// If it is longer than [`MTU_BYTES`] or empty.
     pub fn new(content: &[u8]) -> Self {
         assert!(!content.is_empty() && content.len() <= MTU_BYTES, "{} bytes", content.len());
-        let frame = Self::read(|buffer| {
-            buffer[VIRTIO_BYTES..][..content.len()].copy_from_slice(content);
-            Some(VIRTIO_BYTES + content.len())
-        });
-        frame.expect("there is content")
+        Self::of_parts(&NOTHING_LEFT, content, &[])
     }
 
     /// The packet.
@@ -225,6 +220,5 @@ mod tests {
         let second = Frame::new(&[0x45; 1500]);
         assert_eq!(second.content().as_ptr(), place);
         assert_eq!(second.wire_bytes(), 1500);
-        assert!(Frame::read(|_| None).is_none());
     }
 }

@@ -13,8 +13,9 @@
 //! Nothing has a name outside the process: namespaces are held by open files, TUNs are not
 //! persistent. Whichever way the process ends, the kernel takes all of it back.
 //!
-//! Only IPv4 crosses; segmentation is the sender's, so that every packet is seen as it is sent. What
-//! is late already is merged before it is written, as a network device with GRO would.
+//! Only IPv4 crosses. As with a network card that has offloads, the sender's kernel may hand over
+//! large segments, which are cut before the link sees them, checksums are nobody's work, and what
+//! leaves a busy or a late link is merged before it is written.
 
 #![cfg(target_os = "linux")]
 
@@ -25,9 +26,12 @@ mod device;
 mod driver;
 mod durations;
 mod frame;
+mod intake;
 mod lock;
 mod namespace;
 mod netlink;
+mod offload;
+mod outlet;
 mod privilege;
 mod realtime;
 mod route;

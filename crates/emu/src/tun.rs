@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use crate::device::{bring_up, control_device, control_socket, request, set_queue_length};
-use crate::frame::{Frame, MTU_BYTES};
+use crate::frame::MTU_BYTES;
 use crate::route;
 use crate::system_call::checked;
 use crate::{Namespace, Route};
@@ -67,15 +67,13 @@ impl Tun {
         &self.namespace
     }
 
-    /// The next frame, if there is one.
-    pub(crate) fn read(&self) -> Option<Frame> {
-        Frame::read(|buffer| {
-            // SAFETY: the buffer is as long as is said.
-            let bytes = unsafe {
-                libc::read(self.descriptor.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len())
-            };
-            usize::try_from(bytes).ok()
-        })
+    /// The next packet behind the kernel's header, if there is one; how long both are.
+    pub(crate) fn read(&self, buffer: &mut [u8]) -> Option<usize> {
+        // SAFETY: the buffer is as long as is said.
+        let bytes = unsafe {
+            libc::read(self.descriptor.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len())
+        };
+        usize::try_from(bytes).ok()
     }
 
     /// Gives a packet to the namespace, in parts of which the first begins with the kernel's header.
@@ -145,6 +143,11 @@ fn open(name: &str) -> io::Result<OwnedFd> {
     let mut request = request(name)?;
     request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR) as i16;
     control_device(&descriptor, libc::TUNSETIFF as libc::Ioctl, &mut request)?;
+    let offloads = libc::c_ulong::from(libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO_ECN);
+    // SAFETY: takes no pointer.
+    checked(unsafe {
+        libc::ioctl(descriptor.as_raw_fd(), libc::TUNSETOFFLOAD as libc::Ioctl, offloads)
+    })?;
     Ok(descriptor)
 }
 
@@ -162,6 +165,7 @@ fn socket_address(address: Ipv4Addr) -> libc::sockaddr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::intake::Intake;
     use crate::privilege::skip_unprivileged;
 
     fn config(name: &str) -> TunConfig {
@@ -190,13 +194,14 @@ mod tests {
         namespace
             .run(|| std::net::UdpSocket::bind("0.0.0.0:0")?.send_to(b"hello", "203.0.113.7:9"))
             .expect("sent");
-        let frame = tun.read().expect("a frame");
+        let mut intake = Intake::new();
+        let frame = intake.read(&tun).expect("a packet").next().expect("a frame");
         assert!(frame.is_ipv4());
         assert_eq!(frame.content()[12..20], [100, 64, 0, 1, 203, 0, 113, 7]);
         let address = |name| namespace.run(|| address_of(name)).expect("told");
         assert_eq!(address("tun0"), Some(Ipv4Addr::new(100, 64, 0, 1)));
         assert_eq!((address("tun1"), address("lo").is_some()), (None, true));
-        assert!(tun.read().is_none(), "nothing but that: no IPv6 either");
+        assert!(intake.read(&tun).is_none(), "nothing but that: no IPv6 either");
         assert_eq!(tun.ring_drops().expect("told"), 0);
     }
 

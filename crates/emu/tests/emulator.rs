@@ -11,10 +11,10 @@ use cwndlab_emu::{
     Clock, Emulator, Frame, Namespace, Report, Route, Stop, Tap, Tun, TunConfig, what_is_missing,
 };
 use cwndlab_link::{
-    AnyLink, Duplex, JitterConfig, Link, LinkEvent, LossConfig, QueueConfig, RateConfig,
+    AnyLink, Duplex, JitterConfig, Link, LinkEvent, LossConfig, Packet, QueueConfig, RateConfig,
     StageConfig, Stages, Traces,
 };
-use cwndlab_units::{Bytes, Duration, Rate, Time};
+use cwndlab_units::{Bytes, Duration, Output, Rate, Time};
 
 const SERVER: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 1);
 const CLIENT: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 2);
@@ -209,6 +209,106 @@ fn what_is_late_is_merged_and_arrives_whole() {
     assert!(report.merged < packets, "what is in time is not merged: {report:?}");
     assert_eq!((report.refused, report.ring_drops), (0, 0));
     assert!(report.lateness.count > packets, "each frame is counted: {report:?}");
+}
+
+/// What went in, and when it left by the link's own time.
+#[derive(Default)]
+struct Journal {
+    arrivals: Vec<(Time, u16, Frame)>,
+    departures: [Vec<(Time, u32)>; 2],
+    /// After its logical departure each was written.
+    late: Vec<Duration>,
+    drops: Vec<Time>,
+}
+
+impl<L> Tap<L> for Journal {
+    fn handle_arrival(&mut self, now: Time, port: u16, frame: &mut Frame) {
+        assert!(frame.wire_bytes() <= 1_500, "the link sees segments");
+        frame.assign(7, 1);
+        let mut copy = Frame::new(frame.content());
+        copy.assign(7, 1);
+        self.arrivals.push((now, port, copy));
+    }
+
+    fn handle_departure(&mut self, now: Time, at: Time, port: u16, frame: &Frame) {
+        self.departures[usize::from(port)].push((at, frame.wire_bytes()));
+        self.late.push(now.saturating_since(at));
+    }
+
+    fn handle_event(&mut self, at: Time, _event: &LinkEvent) {
+        self.drops.push(at);
+    }
+}
+
+/// A busy link whose queue overflows, and that loses packets besides.
+fn fast() -> StageConfig {
+    let loss = LossConfig::Periodic { every: 5_000.try_into().expect("not 0") };
+    StageConfig { loss: Some(loss), ..limited(1_000, 400, 2) }
+}
+
+#[test]
+fn large_segments_depart_as_the_simulator_says_and_arrive_whole() {
+    let Some(bed) = Bed::<Journal>::new(fast(), delayed(2)) else { return };
+    let content: Vec<u8> = (0..40_000_000_u32).map(|n| (n % 251) as u8).collect();
+    let listener = bed.ends[0].run(|| TcpListener::bind((SERVER, 80))).expect("bound");
+    let sender = thread::spawn({
+        let content = content.clone();
+        move || listener.accept().expect("accepted").0.write_all(&content).expect("sent")
+    });
+    let mut client = bed.ends[1].run(|| TcpStream::connect((SERVER, 80))).expect("connected");
+    let mut received = Vec::new();
+    client.read_to_end(&mut received).expect("read");
+    sender.join().expect("no panic");
+    assert!(received == content, "{} of {} bytes", received.len(), content.len());
+    let (report, journal) = bed.finish();
+    assert_eq!((report.refused, report.ring_drops, report.foreign), (0, 0, 0));
+    assert!(!journal.drops.is_empty(), "the link loses packets");
+    assert!(report.merged > 0, "{report:?}");
+    // Many came in one read, at the same time.
+    let together = journal.arrivals.windows(2).filter(|pair| pair[0].0 == pair[1].0).count();
+    assert!(together > content.len() / 1448 / 4, "{together} came with the one before");
+    // The same packets at the same times through a link that nobody drives in real time.
+    let wire = |stage, name| AnyLink::one_way(&[stage], &Traces::new(), 1, name).expect("fine");
+    let mut link: AnyLink<Frame> =
+        AnyLink::Duplex(Box::new(Duplex::new(wire(fast(), "down"), wire(delayed(2), "up"))));
+    let (mut departures, mut drops) = ([Vec::new(), Vec::new()], Vec::new());
+    let mut poll = |link: &mut AnyLink<Frame>, now| {
+        while let Some(output) = link.poll(now) {
+            match output {
+                Output::Packet { at, port, packet } => {
+                    departures[usize::from(port)].push((at, packet.wire_bytes()));
+                }
+                Output::Event { at, .. } => drops.push(at),
+            }
+        }
+    };
+    for (now, port, frame) in journal.arrivals {
+        poll(&mut link, now);
+        link.handle_packet(now, port, frame);
+    }
+    poll(&mut link, Time::NEVER);
+    for (simulated, emulated) in departures.iter().zip(&journal.departures) {
+        // What had not left when the emulator stopped has in the simulator.
+        assert_eq!(simulated[..emulated.len()], emulated[..]);
+        assert!(simulated.len() - emulated.len() < 10);
+    }
+    assert_eq!(drops, journal.drops);
+}
+
+#[test]
+fn a_link_that_is_not_busy_gives_out_packet_by_packet() {
+    let Some(bed) = Bed::<Journal>::new(limited(100, 500, 2), delayed(2)) else { return };
+    let listener = bed.ends[0].run(|| TcpListener::bind((SERVER, 80))).expect("bound");
+    let sender = thread::spawn(move || {
+        listener.accept().expect("accepted").0.write_all(&[7; 4_000_000]).expect("sent")
+    });
+    let mut client = bed.ends[1].run(|| TcpStream::connect((SERVER, 80))).expect("connected");
+    let mut received = Vec::new();
+    client.read_to_end(&mut received).expect("read");
+    sender.join().expect("no panic");
+    let (report, journal) = bed.finish();
+    let late = journal.late.iter().filter(|&&late| late > Duration::from_micros(250)).count();
+    assert!(report.merged <= late as u64, "{} merged, {late} late", report.merged);
 }
 
 #[test]

@@ -9,10 +9,12 @@ mod headers;
 pub mod ip;
 pub mod merged;
 mod pcap;
+mod places;
 mod ranges;
 mod retransmissions;
 mod segment;
 pub mod seq;
+mod split;
 
 pub use ecn_option::{EcnOption, gain as ecn_option_gain};
 pub use flight::Flight;
@@ -23,3 +25,4 @@ pub use ranges::Ranges;
 pub use retransmissions::{Bursts, Retransmissions};
 pub use segment::{Flags, SackBlock, SackBlocks, Segment, SynOptions};
 pub use seq::SeqNumber;
+pub use split::Split;

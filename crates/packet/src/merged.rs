@@ -3,25 +3,22 @@
 
 use crate::Flags;
 use crate::bytes::{half, word};
-use crate::checksum::{checksum, sum};
 use crate::ip::{IPV4_HEADER_BYTES, PROTOCOL_TCP, is_ipv4};
+use crate::places::{
+    self, ADDRESSES, FRAGMENT, HEADER_CHECKSUM, MORE_FRAGMENTS_AND_OFFSET, PROTOCOL, TOTAL_LENGTH,
+    put_length,
+};
 
 /// The longest headers: IPv4 without options, TCP with 40 bytes of options.
 const MOST_HEADER_BYTES: usize = IPV4_HEADER_BYTES + 60;
 /// What the length field of IPv4 can say.
 const MOST_BYTES: usize = u16::MAX as usize;
-/// Places of fields: RFC 791 section 3.1, RFC 9293 section 3.1.
-const TOTAL_LENGTH: usize = 2;
-const FRAGMENT: usize = 6;
-const PROTOCOL: usize = 9;
-const HEADER_CHECKSUM: usize = 10;
-const ADDRESSES: usize = 12;
+/// Places of TCP's fields behind an IPv4 header without options.
 const TCP: usize = IPV4_HEADER_BYTES;
-const SEQ: usize = TCP + 4;
-const FLAGS: usize = TCP + 12;
-const WINDOW: usize = TCP + 14;
-const TCP_CHECKSUM: usize = TCP + 16;
-const MORE_FRAGMENTS_AND_OFFSET: u16 = 0x3fff;
+const SEQ: usize = TCP + places::SEQ;
+const FLAGS: usize = TCP + places::FLAGS;
+const WINDOW: usize = TCP + places::WINDOW;
+const TCP_CHECKSUM: usize = TCP + places::TCP_CHECKSUM;
 /// Data offset and flags without PSH, in which merged segments do not differ.
 const OFFSET_AND_FLAGS_BUT_PSH: u16 = !Flags::PSH;
 
@@ -42,18 +39,7 @@ impl Merged {
     /// Begins with a packet. `None` if nothing can follow it: no whole TCP segment over IPv4 without
     /// IP options, a fragment, without payload, or with flags other than ACK and PSH.
     pub fn new(packet: &[u8]) -> Option<Self> {
-        let is_plain = is_ipv4(packet)
-            && packet[0] & 0x0f == 5
-            && packet[PROTOCOL] == PROTOCOL_TCP
-            && half(packet, FRAGMENT)? & MORE_FRAGMENTS_AND_OFFSET == 0
-            && usize::from(half(packet, TOTAL_LENGTH)?) == packet.len();
-        let flags = half(packet, FLAGS)?;
-        let header_bytes = IPV4_HEADER_BYTES + usize::from(flags >> 12) * 4;
-        let has_payload = (TCP_CHECKSUM + 4..packet.len()).contains(&header_bytes);
-        if !is_plain || !has_payload || flags & 0x0fff & OFFSET_AND_FLAGS_BUT_PSH != Flags::ACK {
-            return None;
-        }
-        let payload_bytes = packet.len() - header_bytes;
+        let Shape { header_bytes, payload_bytes, is_pushed } = Shape::of(packet)?;
         let mut headers = [0; MOST_HEADER_BYTES];
         headers[..header_bytes].copy_from_slice(&packet[..header_bytes]);
         Some(Self {
@@ -62,14 +48,14 @@ impl Merged {
             segment_bytes: payload_bytes,
             payload_bytes,
             next_seq: word(packet, SEQ)?.wrapping_add(payload_bytes as u32),
-            is_complete: flags & Flags::PSH != 0,
+            is_complete: is_pushed,
         })
     }
 
     /// Takes in the packet that follows. Returns whether it does: the same headers but for length,
     /// identification, checksums, sequence number and PSH, and the next bytes of the stream.
     pub fn extend(&mut self, packet: &[u8]) -> bool {
-        let Some(next) = Self::new(packet) else { return false };
+        let Some(next) = Shape::of(packet) else { return false };
         let follows = !self.is_complete
             && word(packet, SEQ) == Some(self.next_seq)
             && next.payload_bytes <= self.segment_bytes
@@ -78,11 +64,17 @@ impl Merged {
             && self.has_headers_of(packet);
         if follows {
             self.payload_bytes += next.payload_bytes;
-            self.next_seq = next.next_seq;
-            self.is_complete = next.is_complete || next.payload_bytes < self.segment_bytes;
+            self.next_seq = self.next_seq.wrapping_add(next.payload_bytes as u32);
+            self.is_complete = next.is_pushed || next.payload_bytes < self.segment_bytes;
             self.headers[FLAGS + 1] |= packet[FLAGS + 1];
         }
         follows
+    }
+
+    /// Whether a packet goes from the same end of the same connection to the other.
+    pub fn is_of_connection_of(&self, packet: &[u8]) -> bool {
+        packet.get(ADDRESSES..SEQ) == Some(&self.headers[ADDRESSES..SEQ])
+            && packet[PROTOCOL] == PROTOCOL_TCP
     }
 
     /// Whether all is the same that segments of one burst have in common.
@@ -112,17 +104,37 @@ impl Merged {
     /// pseudo header only, to which the kernel would add the rest (`VIRTIO_NET_HDR_F_NEEDS_CSUM`).
     pub fn headers(&mut self) -> &[u8] {
         let total_bytes = self.header_bytes + self.payload_bytes;
-        let put = |headers: &mut [u8], at: usize, value: u16| {
-            headers[at..at + 2].copy_from_slice(&value.to_be_bytes());
-        };
-        put(&mut self.headers, TOTAL_LENGTH, total_bytes as u16);
-        put(&mut self.headers, HEADER_CHECKSUM, 0);
-        let of_header = checksum(sum(&self.headers[..IPV4_HEADER_BYTES]));
-        put(&mut self.headers, HEADER_CHECKSUM, of_header);
-        let tcp_bytes = (total_bytes - IPV4_HEADER_BYTES) as u32;
-        let pseudo = sum(&self.headers[ADDRESSES..TCP]) + u32::from(PROTOCOL_TCP) + tcp_bytes;
-        put(&mut self.headers, TCP_CHECKSUM, !checksum(pseudo));
+        put_length(&mut self.headers, IPV4_HEADER_BYTES, total_bytes);
         &self.headers[..self.header_bytes]
+    }
+}
+
+/// What decides whether a segment can be merged.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    header_bytes: usize,
+    payload_bytes: usize,
+    is_pushed: bool,
+}
+
+impl Shape {
+    /// That of a packet; see [`Merged::new`].
+    fn of(packet: &[u8]) -> Option<Self> {
+        let is_plain = is_ipv4(packet)
+            && packet[0] & 0x0f == 5
+            && packet[PROTOCOL] == PROTOCOL_TCP
+            && half(packet, FRAGMENT)? & MORE_FRAGMENTS_AND_OFFSET == 0
+            && usize::from(half(packet, TOTAL_LENGTH)?) == packet.len();
+        let flags = half(packet, FLAGS)?;
+        let header_bytes = IPV4_HEADER_BYTES + usize::from(flags >> 12) * 4;
+        let has_payload = (TCP_CHECKSUM + 4..packet.len()).contains(&header_bytes);
+        let is_right =
+            is_plain && has_payload && flags & 0x0fff & OFFSET_AND_FLAGS_BUT_PSH == Flags::ACK;
+        is_right.then(|| Self {
+            header_bytes,
+            payload_bytes: packet.len() - header_bytes,
+            is_pushed: flags & Flags::PSH != 0,
+        })
     }
 }
 
@@ -130,11 +142,12 @@ impl Merged {
 /// `virtio_net_hdr` says it (`csum_start`, `csum_offset`).
 pub const CHECKSUM_START: usize = TCP;
 /// See [`CHECKSUM_START`].
-pub const CHECKSUM_OFFSET: usize = TCP_CHECKSUM - TCP;
+pub const CHECKSUM_OFFSET: usize = places::TCP_CHECKSUM;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checksum::{checksum, sum};
     use crate::{Segment, TcpPacket, ipv4_headers};
 
     const PAYLOAD: u32 = 1448;
@@ -203,6 +216,22 @@ mod tests {
             assert!(!merged().extend(&other), "{what}");
         }
         assert!(merged().extend(&plain(next, PAYLOAD)));
+    }
+
+    #[test]
+    fn a_connection_is_known_by_its_ends_in_their_order() {
+        let merged = Merged::new(&plain(5000, PAYLOAD)).expect("a segment");
+        let fin = packet(1, 0, |segment| segment.flags.0 |= Flags::FIN);
+        assert!(merged.is_of_connection_of(&fin), "whatever the segment");
+        for at in [12, 19, 20, 23] {
+            let mut other = fin.clone();
+            other[at] ^= 1;
+            assert!(!merged.is_of_connection_of(&other), "byte {at}");
+        }
+        let mut datagram = fin.clone();
+        datagram[9] = 17;
+        assert!(!merged.is_of_connection_of(&datagram));
+        assert!(!merged.is_of_connection_of(&fin[..22]));
     }
 
     #[test]

@@ -1,0 +1,74 @@
+//! The header that the kernel puts before each packet of a TUN, and expects there: `virtio_net_hdr`
+//! of `linux/virtio_net.h`. It says what the kernel has left to do for a packet: TCP's checksum, and
+//! to cut it into segments.
+
+/// Its length. Its fields have the byte order of this machine.
+pub(crate) const VIRTIO_BYTES: usize = 10;
+
+pub(crate) type VirtioHeader = [u8; VIRTIO_BYTES];
+
+/// `VIRTIO_NET_HDR_F_NEEDS_CSUM`.
+const NEEDS_CHECKSUM: u8 = 1;
+/// `VIRTIO_NET_HDR_GSO_NONE` and `VIRTIO_NET_HDR_GSO_TCPV4`.
+const NOT_LARGE: u8 = 0;
+const TCP_OVER_IPV4: u8 = 1;
+const SEGMENT_BYTES: usize = 4;
+
+/// That of a packet whose checksums are right.
+pub(crate) const NOTHING_LEFT: VirtioHeader = [0; VIRTIO_BYTES];
+
+/// How much payload each segment of a large packet has; `None` if the packet is one segment.
+pub(crate) fn segment_bytes(header: &VirtioHeader) -> Option<usize> {
+    let bytes = u16::from_ne_bytes([header[SEGMENT_BYTES], header[SEGMENT_BYTES + 1]]);
+    (header[1] != NOT_LARGE).then(|| usize::from(bytes))
+}
+
+/// That of a packet that is not cut, whose checksum is as `header` says.
+pub(crate) fn checksum_of(header: &VirtioHeader) -> VirtioHeader {
+    let mut kept = NOTHING_LEFT;
+    if header[0] & NEEDS_CHECKSUM != 0 {
+        kept[0] = NEEDS_CHECKSUM;
+        kept[6..].copy_from_slice(&header[6..]);
+    }
+    kept
+}
+
+/// That of a packet of which only the pseudo header is in the checksum at `offset` behind `start`.
+pub(crate) fn checksum_at(start: usize, offset: usize) -> VirtioHeader {
+    filled(NOT_LARGE, [0, 0, start, offset])
+}
+
+/// That of segments with so much payload each as one packet, with the same checksum.
+pub(crate) fn large(
+    header_bytes: usize,
+    segment_bytes: usize,
+    [start, offset]: [usize; 2],
+) -> VirtioHeader {
+    filled(TCP_OVER_IPV4, [header_bytes, segment_bytes, start, offset])
+}
+
+fn filled(kind: u8, fields: [usize; 4]) -> VirtioHeader {
+    let mut header = [0; VIRTIO_BYTES];
+    (header[0], header[1]) = (NEEDS_CHECKSUM, kind);
+    for (place, value) in header[2..].chunks_exact_mut(2).zip(fields) {
+        place.copy_from_slice(&(value as u16).to_ne_bytes());
+    }
+    header
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_says_what_is_left_to_do() {
+        let header = large(52, 1_448, [20, 16]);
+        assert_eq!(segment_bytes(&header), Some(1_448));
+        assert_eq!(checksum_of(&header), checksum_at(20, 16));
+        assert_eq!(segment_bytes(&checksum_at(20, 16)), None);
+        // VIRTIO_NET_HDR_F_DATA_VALID, of a packet that the kernel forwards.
+        let mut valid = checksum_at(20, 16);
+        valid[0] = 2;
+        assert_eq!(checksum_of(&valid), NOTHING_LEFT);
+    }
+}

@@ -1,0 +1,276 @@
+//! What leaves the link at one port: when each frame is written, and which are written as one.
+//!
+//! Each write into a TUN runs the receiver's TCP and takes 3 to 5 us, and each wait about as long.
+//! Two things therefore make one packet of consecutive segments of a connection, which the
+//! receiver's kernel takes, and acknowledges, as it does what a network device with GRO has merged:
+//!
+//! * **The port is busy.** It has had [`BUSY_FRAMES`] within a millisecond, as at 770 Mbit/s of whole
+//!   packets. Then a segment waits up to [`PATIENCE`] for those that follow, and the loop wakes up
+//!   once for all of them. Nothing is held longer, and what departs later than [`SPAN`] after the
+//!   first is not joined with it.
+//! * **They are late.** A cell that repeats a block keeps in order what came after it, and then
+//!   delivers it all at once: a thousand packets and more. Written one by one, the last of them
+//!   would be milliseconds late.
+//!
+//! At any other time each frame is written by itself as soon as it departs, so that the receiver
+//! acknowledges as it would behind a link of that rate.
+
+use cwndlab_units::{Duration, Time};
+
+use crate::Frame;
+use crate::delivery::Delivery;
+
+/// So many frames of a port within [`BUSY_SPAN`] make it busy.
+const BUSY_FRAMES: usize = 64;
+const BUSY_SPAN: Duration = Duration::from_millis(1);
+/// How long a frame of a busy port is held at most. A wait ends 5 to 10 us after its time, so that
+/// what was held is given out within [`SPAN`].
+pub(crate) const PATIENCE: Duration = Duration::from_micros(40);
+/// How far the departures of frames are apart at most that are joined in time.
+const SPAN: Duration = Duration::from_micros(50);
+/// A frame that is later than this goes with the next one whatever the rate.
+const LATE: Duration = Duration::from_micros(250);
+/// Of so many connections frames are held at once, as by GRO (`MAX_GRO_SKBS`).
+const MOST_HELD: usize = 8;
+
+/// The frames of a port that are not written yet.
+#[derive(Debug)]
+pub(crate) struct Outlet {
+    /// The last departures, in a circle.
+    departures: [Time; BUSY_FRAMES],
+    oldest: usize,
+    /// By connection.
+    held: Vec<Delivery>,
+    /// What is to be written, in this order.
+    ready: Vec<Delivery>,
+    /// Used before.
+    spare: Vec<Delivery>,
+    has_written: bool,
+}
+
+impl Outlet {
+    pub(crate) fn new() -> Self {
+        Self {
+            departures: [Time::ZERO; BUSY_FRAMES],
+            oldest: 0,
+            held: Vec::new(),
+            ready: Vec::new(),
+            spare: Vec::new(),
+            has_written: false,
+        }
+    }
+
+    /// Whether frames that depart at `at` are held.
+    pub(crate) fn is_busy(&self, at: Time) -> bool {
+        let oldest = self.departures[self.oldest];
+        oldest > Time::ZERO && at < oldest + BUSY_SPAN
+    }
+
+    /// A frame left the link at `at`; it is `now`.
+    pub(crate) fn add(&mut self, now: Time, at: Time, frame: Frame) {
+        let is_busy = self.is_busy(at);
+        self.departures[self.oldest] = at;
+        self.oldest = (self.oldest + 1) % BUSY_FRAMES;
+        let mut frame = frame;
+        if let Some(index) = self.held.iter().position(|held| held.is_of_connection_of(&frame)) {
+            match self.held[index].extend(at, frame) {
+                Ok(()) if self.held[index].is_full() => return self.release(index),
+                Ok(()) => return,
+                Err(back) => frame = back,
+            }
+            // It must not overtake what is held.
+            self.release(index);
+        }
+        let mut delivery = self.spare.pop().unwrap_or_default();
+        // What is late is not held: it goes with what departed at the latest now.
+        let bounds = if now > at + LATE {
+            Some([at, Time::NEVER])
+        } else {
+            is_busy.then(|| [at + PATIENCE, at + SPAN])
+        };
+        let begun = match bounds {
+            Some(bounds) => delivery.begin(at, frame, bounds),
+            None => Err(frame),
+        };
+        match begun {
+            Ok(()) => {
+                if self.held.len() == MOST_HELD {
+                    self.release(0);
+                }
+                self.held.push(delivery);
+            }
+            Err(frame) => {
+                delivery.begin_alone(at, frame);
+                self.ready.push(delivery);
+            }
+        }
+    }
+
+    /// All that departed until `now` has been added, and nothing departs before `next`: what waits no
+    /// longer becomes ready.
+    pub(crate) fn settle(&mut self, now: Time, next: Time) {
+        let mut index = 0;
+        while index < self.held.len() {
+            if self.held[index].is_due(now, next) {
+                self.release(index);
+            } else {
+                index += 1;
+            }
+        }
+    }
+
+    /// Everything becomes ready.
+    pub(crate) fn release_all(&mut self) {
+        self.ready.append(&mut self.held);
+    }
+
+    fn release(&mut self, index: usize) {
+        let delivery = self.held.remove(index);
+        self.ready.push(delivery);
+    }
+
+    /// When what is held has to be written.
+    pub(crate) fn due(&self) -> Time {
+        self.held.iter().map(Delivery::due).min().unwrap_or(Time::NEVER)
+    }
+
+    /// Whether something was written since the last call.
+    pub(crate) fn take_has_written(&mut self) -> bool {
+        std::mem::take(&mut self.has_written)
+    }
+
+    /// Hands each delivery that is ready to `write`.
+    pub(crate) fn write(&mut self, mut write: impl FnMut(&mut Delivery)) {
+        self.has_written |= !self.ready.is_empty();
+        for mut delivery in self.ready.drain(..) {
+            write(&mut delivery);
+            delivery.clear();
+            self.spare.push(delivery);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cwndlab_packet::{Flags, Segment, ipv4_headers};
+
+    use super::*;
+
+    const PAYLOAD: u32 = 1_000;
+
+    /// A segment of the connection at this port, number so much of it.
+    fn segment(port: u16, number: u32, flags: u16) -> Frame {
+        let segment = Segment {
+            seq: number * PAYLOAD,
+            payload: if flags & Flags::FIN == 0 { PAYLOAD } else { 0 },
+            flags: Flags(Flags::ACK | flags),
+            ..Segment::default()
+        };
+        let ends = [([10, 0, 0, 1].into(), 80), ([10, 0, 0, 2].into(), port)];
+        let (mut content, bytes) = ipv4_headers(ends, number as u16, &segment);
+        content.resize(bytes as usize, 0);
+        Frame::new(&content)
+    }
+
+    fn us(micros: u64) -> Time {
+        Time::from_micros(micros)
+    }
+
+    /// How many frames each delivery has that is ready, and when the last of them departed.
+    fn written(outlet: &mut Outlet) -> Vec<(usize, Time)> {
+        let mut written = Vec::new();
+        outlet.write(|delivery| {
+            let frames = delivery.frames();
+            written.push((frames.len(), frames[frames.len() - 1].0));
+        });
+        written
+    }
+
+    /// An outlet that had a frame every `distance_us` until, exclusively, the time returned.
+    fn after(distance_us: u64) -> (Outlet, u64) {
+        let mut outlet = Outlet::new();
+        let end = 10_000 + 64 * distance_us;
+        for at in (10_000..end).step_by(distance_us as usize) {
+            outlet.add(us(at), us(at), segment(9, 0, Flags::FIN));
+        }
+        assert_eq!(written(&mut outlet).len(), 64, "what carries no data is not held");
+        (outlet, end)
+    }
+
+    #[test]
+    fn frames_of_a_port_that_is_not_busy_are_written_one_by_one_however_close() {
+        let (mut outlet, start) = after(16);
+        for number in 0..3 {
+            outlet.add(us(start), us(start), segment(9, number, 0));
+        }
+        assert_eq!(written(&mut outlet), [(1, us(start)); 3]);
+        assert_eq!(outlet.due(), Time::NEVER);
+    }
+
+    #[test]
+    fn a_busy_port_holds_a_segment_for_40_us_and_joins_those_of_50_us() {
+        let (mut outlet, start) = after(12);
+        // The loop wakes up when the first is due, and late then, when the fifth has departed.
+        let now = us(start + 49);
+        for number in 0..5 {
+            let at = us(start + 12 * u64::from(number));
+            outlet.add(now.min(at + PATIENCE), at, segment(9, number, 0));
+        }
+        assert!(written(&mut outlet).is_empty());
+        assert_eq!(outlet.due(), us(start + 40));
+        outlet.settle(us(start + 39), us(start + 60));
+        assert_eq!(written(&mut outlet), [(5, us(start + 48))], "nothing departs before 50 us");
+        for number in 5..11 {
+            let at = us(start + 12 * u64::from(number));
+            outlet.add(at, at, segment(9, number, 0));
+        }
+        assert_eq!(written(&mut outlet), [(5, us(start + 108))], "the sixth is 60 us later");
+        outlet.settle(us(start + 121), us(start + 122));
+        assert_eq!((written(&mut outlet).len(), outlet.due()), (0, us(start + 160)));
+        outlet.settle(us(start + 160), us(start + 160));
+        assert_eq!(written(&mut outlet), [(1, us(start + 120))]);
+    }
+
+    #[test]
+    fn connections_are_held_apart_and_nothing_overtakes_its_own() {
+        let (mut outlet, start) = after(10);
+        let at = us(start);
+        for (port, number) in [(1, 0), (2, 0), (1, 1), (2, 1)] {
+            outlet.add(at, at, segment(port, number, 0));
+        }
+        assert!(written(&mut outlet).is_empty());
+        // One that carries no data, and one that was sent again.
+        outlet.add(at, at, segment(1, 2, Flags::FIN));
+        assert_eq!(written(&mut outlet), [(2, at), (1, at)]);
+        outlet.add(at, at, segment(2, 0, 0));
+        assert_eq!(written(&mut outlet), [(2, at)]);
+        for port in 3..=10 {
+            outlet.add(at, at, segment(port, 0, 0));
+        }
+        assert_eq!(written(&mut outlet), [(1, at)], "the oldest of nine");
+        outlet.release_all();
+        assert_eq!(written(&mut outlet), [(1, at); 8]);
+    }
+
+    #[test]
+    fn what_is_late_is_joined_up_to_64_kb_and_not_held() {
+        let (mut outlet, start) = after(100);
+        let now = us(start + 250 + 1 + 50);
+        for number in 0..50 {
+            outlet.add(now, us(start + u64::from(number)), segment(9, number, 0));
+        }
+        assert_eq!(written(&mut outlet), [(44, us(start + 43))]);
+        outlet.settle(now, Time::NEVER);
+        assert_eq!(written(&mut outlet), [(6, us(start + 49))]);
+        outlet.add(now, now - LATE, segment(9, 50, 0));
+        assert_eq!(written(&mut outlet).len(), 1, "it is not late yet, and the port not busy");
+    }
+
+    #[test]
+    fn a_port_is_busy_for_a_millisecond_after_64_frames() {
+        let (outlet, start) = after(12);
+        let oldest = start - 64 * 12;
+        assert!(outlet.is_busy(us(oldest + 999)) && !outlet.is_busy(us(oldest + 1_000)));
+        assert!(!Outlet::new().is_busy(us(1)), "no frame yet");
+    }
+}
