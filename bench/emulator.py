@@ -131,7 +131,9 @@ def delay(loaded: bool) -> bool:  # noqa: FBT001  one of two
     )
     for name in ("rtt_ms", "heard_ms", "timers_ms"):
         less = 0 if name == "timers_ms" else 2 * DELAY_MS
-        middle = {rank: median(turn[name][rank] for turn in turns) - less for rank in turns[0][name]}
+        middle = {
+            rank: median(turn[name][rank] for turn in turns) - less for rank in turns[0][name]
+        }
         print(f"  {'':10}  {'':9}  {DELAY_ROWS[name]}: {figures(middle)}")
     return holds
 

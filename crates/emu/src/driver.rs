@@ -162,16 +162,17 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
             .iter()
             .map(|tun| libc::pollfd { fd: tun.raw_descriptor(), events: libc::POLLIN, revents: 0 })
             .collect();
+        let mut has_slept = false;
         loop {
             let now = clock.now();
             let next = self.give_out(now.min(end), clock);
             if now >= end || stop.is_stopped() {
                 break;
             }
-            // What answers that is there already, where the receiver's TCP ran in the write.
-            let arrived = self.counts.arrived;
+            // What answers is there already, where the receiver's TCP ran in the write.
+            let (arrived, is_unseen) = (self.counts.arrived, std::mem::take(&mut has_slept));
             for port in 0..self.tuns.len() {
-                if self.outlets[port].take_has_written() {
+                if self.outlets[port].take_has_written() || is_unseen {
                     self.take_in(port, &mut intake, clock, end);
                 }
             }
@@ -180,8 +181,15 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
             }
             awake.rest(now > self.last_arrival + QUIET);
             let before = clock.now();
-            let most = next.min(end).saturating_since(before).min(LONGEST_WAIT);
-            wait(&mut waits, most)?;
+            let most = next.min(end).saturating_since(before);
+            // While a port is busy, the loop does not wake up for each packet that comes either.
+            has_slept = self.outlets.iter().any(|outlet| outlet.is_busy(before));
+            let (waits, most) = if has_slept {
+                (&mut waits[..0], most.min(PATIENCE))
+            } else {
+                (&mut waits[..], most.min(LONGEST_WAIT))
+            };
+            wait(waits, most)?;
             if clock.now() > before + most + TOO_LATE {
                 change_processor();
             }

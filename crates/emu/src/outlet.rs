@@ -6,8 +6,8 @@
 //!
 //! * **The port is busy.** It has had [`BUSY_FRAMES`] within a millisecond, as at 770 Mbit/s of whole
 //!   packets. Then a segment waits up to [`PATIENCE`] for those that follow, and the loop wakes up
-//!   once for all of them. Nothing is held longer, and what departs later than [`SPAN`] after the
-//!   first is not joined with it.
+//!   once for all of them and for what comes meanwhile. Nothing is held longer, and what departs
+//!   later than [`SPAN`] after the first is not joined with it.
 //! * **They are late.** A cell that repeats a block keeps in order what came after it, and then
 //!   delivers it all at once: a thousand packets and more. Written one by one, the last of them
 //!   would be milliseconds late.
