@@ -41,7 +41,7 @@ CRATES = $(shell tools/setup crates)
 
 .PHONY: help demo test rust-tests test-rust test-python test-unprivileged test-page golden golden-builds golden-page check check-macos format lint \
   docs bench bench-algorithms bench-c4 bench-campaign bench-fit bench-l4s bench-links bench-open bench-page bench-peers bench-scale \
-  bench-verdicts bench-calibration bench-emulator bench-presets bench-trial conformance fidelity validate-links \
+  bench-verdicts bench-calibration bench-emulator bench-ledger bench-presets bench-trial conformance fidelity validate-links \
   fuzz images \
   setup site page wheel wheel-file wheel-test wheel-aarch64 clean
 
@@ -144,6 +144,9 @@ bench-campaign: $(STAMPS)/core ## what a campaign costs beside its simulation, a
 
 bench-trial: $(STAMPS)/core ## error rates of trials in simulated worlds, beside a comparison flow by flow
 	@$(PYTHON) bench/trial.py $(ARGS)
+
+bench-ledger: $(STAMPS)/core ## predictions for published measurements, and their scores; ARGS="score --pantheon CLONE"
+	@$(PYTHON) bench/public_ledger.py $(ARGS)
 
 bench-fit: $(STAMPS)/core ## links inferred from one flow, and what they predict, on hidden wires
 	@$(PYTHON) bench/fit.py $(ARGS)

@@ -8,7 +8,9 @@ import click
 
 from cwndlab.cli.output import format_option, print_rows, say
 from cwndlab.errors import plural
-from cwndlab.judge.ledger import ledger_of_user, merge, read_ledger, reliability, scores
+from cwndlab.judge.ledger import PUBLIC, ledger_of_user, merge, read_ledger
+from cwndlab.judge.ledger_scores import reliability, score, scores
+from cwndlab.report.ledger_page import ledger_page
 
 
 @click.command("ledger")
@@ -18,21 +20,48 @@ from cwndlab.judge.ledger import ledger_of_user, merge, read_ledger, reliability
     type=click.Path(path_type=Path, dir_okay=False),
     help="File of the ledger to show.  [default: the user's own ledger]",
 )
+@click.option(
+    "--public",
+    is_flag=True,
+    help="Show the ledger of the package: predictions compared with published measurements.",
+)
+@click.option(
+    "--page",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write a page (HTML) with the reliability diagram, the scores and all entries.",
+)
 @format_option
-def ledger_command(others: tuple[Path, ...], ledger: Path | None, output_format: str) -> None:
+def ledger_command(
+    others: tuple[Path, ...],
+    ledger: Path | None,
+    page: Path | None,
+    output_format: str,
+    *,
+    public: bool,
+) -> None:
     """Show how often the predictions in a ledger came true.
 
     A ledger is a file of JSON lines, which you can publish. It lists predictions that were tested
     on real networks; `cwndlab trial verdict` adds them. Each FILE is another ledger, whose entries
     are added to the shown ledger first.
     """
-    path = ledger or ledger_of_user()
+    if public and (ledger or others):
+        msg = "--public shows the ledger of the package; omit --ledger and FILE"
+        raise click.UsageError(msg)
+    path = PUBLIC if public else ledger or ledger_of_user()
     for other in others:
         if not other.exists():
             msg = f"{other}: no such file"
             raise click.UsageError(msg)
         say(f"{plural(merge(path, read_ledger(other)), 'entry')} added from {other}")
     entries = read_ledger(path)
+    if page is not None:
+        title = "Ledger of published measurements" if public else f"Ledger {path.name}"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(ledger_page(entries, title), encoding="utf-8")
+        say(f"{page}: page of {plural(len(entries), 'entry')}")
+        return
     if output_format != "table":
         print_rows([_row(each.to_json()) for each in entries], output_format)
         return
@@ -46,12 +75,16 @@ def ledger_command(others: tuple[Path, ...], ledger: Path | None, output_format:
                 "predictions": each.predictions,
                 "confirmed": each.confirmed,
                 "refuted": each.refuted,
-                "not enough": each.undecided,
+                "named the better": f"{each.agreed:g} of {each.compared}",
                 "Brier score": _number(each.brier),
+                "gap": "-" if each.gap is None else f"{100 * each.gap:.0f} points",
                 "regret": _share(each.regret),
+                "regret p90": _share(each.regret_p90),
+                "tau": _number(each.tau),
                 "within 90 %": _share(each.covered),
+                "bars missed": ", ".join(each.failures) or "none",
             }
-            for each in scores(entries)
+            for each in [*scores(entries), score("all", entries)]
         ],
         output_format,
     )
@@ -62,7 +95,7 @@ def ledger_command(others: tuple[Path, ...], ledger: Path | None, output_format:
                 "stated probability": f"{each.low:g} to {each.high:g}",
                 "mean": _number(each.stated),
                 "came true": _number(each.happened),
-                "predictions": each.count,
+                "comparisons": each.count,
             }
             for each in reliability(entries)
         ],

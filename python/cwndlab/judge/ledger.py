@@ -1,7 +1,9 @@
-"""The ledger: registered predictions, their outcomes, and scores of their quality.
+"""The ledger: registered predictions and their outcomes.
 
 The ledger is a file in JSON Lines format with one line for each prediction. The SHA-256 of the
-prediction identifies its line, so ledgers can be published, joined and merged.
+prediction identifies its line, so ledgers can be published, joined and merged. The package
+contains a ledger of predictions that were compared with published measurements
+(`data/public-ledger.jsonl`).
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict, dataclass
-from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cwndlab.errors import ResultsError
@@ -19,10 +21,10 @@ from cwndlab.run.user_folders import state_folder
 from cwndlab.text.files import MOST_TEXT_BYTES, read_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable
 
-_BINS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
+PUBLIC = Path(__file__).parents[1] / "data" / "public-ledger.jsonl"
+"""Predictions that were compared with published measurements of real networks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,67 +39,23 @@ class LedgerEntry:
     """UTC time of the verdict, in ISO 8601 format."""
     harm: str = ""
     """Description of the harm that ended the trial early; empty if no harm occurred."""
-
-    @property
-    def has_gained(self) -> bool | None:
-        """Whether the challenger was better than the baseline; None if the trial was undecided."""
-        if self.harm:
-            return False
-        if self.change is None or self.change.low <= 0 <= self.change.high:
-            return None
-        return self.change.estimate > 0
-
-    @property
-    def regret(self) -> float | None:
-        """Utility lost by following the prediction; None if nothing was measured."""
-        if self.change is None:
-            return None
-        follows = self.prediction.probability > 0.5  # noqa: PLR2004  more likely than not
-        return max(0.0, -self.change.estimate if follows else self.change.estimate)
+    source: str = ""
+    """Source of a published measurement; empty for a trial."""
+    place: int | None = None
+    """Place of the challenger among the algorithms, if a source states only their order."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry as a dictionary, which is stored as one line of the ledger."""
-        return {
+        found = {
             "prediction": {"id": self.prediction.id, **asdict(self.prediction)},
             "verdict": self.verdict.value,
             "change": None if self.change is None else self.change.to_json(),
             "ended": self.ended,
             "harm": self.harm,
         }
-
-
-@dataclass(frozen=True, slots=True)
-class Reliability:
-    """Reliability of the predictions whose probability lies in one interval of probabilities."""
-
-    low: float
-    high: float
-    stated: float
-    """Mean of the predicted probabilities."""
-    happened: float
-    """Fraction of the trials in which the challenger was better."""
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """Quality of the predictions for one class of networks."""
-
-    network_class: str
-    predictions: int
-    confirmed: int
-    refuted: int
-    brier: float | None
-    """Mean squared error of the probabilities in decided trials; None without such trials."""
-    regret: float | None
-    """Mean utility lost by following the predictions; None if nothing was measured."""
-    covered: float | None
-    """Fraction of the measured changes that lie within the predicted 90 % interval."""
-
-    @property
-    def undecided(self) -> int:
-        """Number of trials that were too short for a verdict."""
-        return self.predictions - self.confirmed - self.refuted
+        if self.source:
+            found |= {"source": self.source, "place": self.place}
+        return found
 
 
 def ledger_of_user() -> Path:
@@ -146,52 +104,6 @@ def merge(path: Path, more: Iterable[LedgerEntry]) -> int:
     return count
 
 
-def reliability(entries: Sequence[LedgerEntry]) -> list[Reliability]:
-    """Compare predicted probabilities with outcomes in decided trials, grouped by probability."""
-    decided = [
-        (e.prediction.probability, e.has_gained) for e in entries if e.has_gained is not None
-    ]
-    found = []
-    for low, high in pairwise(_BINS):
-        own = [
-            (p, gained) for p, gained in decided if low <= p < high or (high == 1.0 and p == 1.0)
-        ]
-        if own:
-            stated = sum(p for p, _ in own) / len(own)
-            happened = sum(gained for _, gained in own) / len(own)
-            found.append(Reliability(low, high, stated, happened, len(own)))
-    return found
-
-
-def scores(entries: Sequence[LedgerEntry]) -> list[Score]:
-    """Compute the score of each class of networks; classes are in alphabetical order."""
-    classes = sorted({each.prediction.network_class for each in entries})
-    return [
-        _score(name, [each for each in entries if each.prediction.network_class == name])
-        for name in classes
-    ]
-
-
-def _score(name: str, entries: Sequence[LedgerEntry]) -> Score:
-    decided = [e for e in entries if e.has_gained is not None]
-    squares = [(e.prediction.probability - float(bool(e.has_gained))) ** 2 for e in decided]
-    regrets = [e.regret for e in entries if e.regret is not None]
-    inside = [
-        e.prediction.low <= e.change.estimate <= e.prediction.high
-        for e in entries
-        if e.change is not None
-    ]
-    return Score(
-        name,
-        len(entries),
-        sum(e.verdict is Verdict.CONFIRMED for e in entries),
-        sum(e.verdict is Verdict.REFUTED for e in entries),
-        sum(squares) / len(squares) if squares else None,
-        sum(regrets) / len(regrets) if regrets else None,
-        sum(inside) / len(inside) if inside else None,
-    )
-
-
 def _entry(line: str, place: str) -> LedgerEntry:
     try:
         document = json.loads(line)
@@ -204,6 +116,8 @@ def _entry(line: str, place: str) -> LedgerEntry:
             None if change is None else MeasuredChange(**change),
             document["ended"],
             document["harm"],
+            document.get("source", ""),
+            document.get("place"),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         msg = f"{place}: not an entry of a ledger ({error})"

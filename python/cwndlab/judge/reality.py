@@ -2,24 +2,38 @@
 
 The record is `data/reality.toml`, which `tools/make_reality.py` generates from the claims of papers
 that measured real networks: each claim that simulated runs can decide either agrees or disagrees
-with these runs. The user's own trials (`cwndlab.judge.ledger`) are included: a trial agrees with
-the advice if the advice named the better algorithm.
+with these runs. The predictions in the published ledger and in the user's own ledger
+(`cwndlab.judge.ledger`) are included: a comparison agrees with the advice if the advice named the
+better algorithm.
 """
 
 from __future__ import annotations
 
 import functools
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cwndlab.judge.ledger import ledger_of_user, read_ledger
+from cwndlab.judge.ledger import PUBLIC, ledger_of_user, read_ledger
+from cwndlab.judge.ledger_scores import Score, score
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+    from cwndlab.judge.ledger import LedgerEntry
 
 _FILE = Path(__file__).parents[1] / "data" / "reality.toml"
+_WIRE = "wire"
+_KINDS = {_WIRE: "wires", "wifi": "Wi-Fi", "satellite": "satellites"}
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """A class of networks whose published predictions miss a bar."""
+
+    kind: str
+    score: Score
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +45,8 @@ class Reality:
     agreed: int
     checked: int
     source: str
+    misses: tuple[Miss, ...] = ()
+    """Classes whose published predictions miss a bar, with their scores."""
 
     @property
     def share(self) -> float:
@@ -45,6 +61,7 @@ class Reality:
             "checked": self.checked,
             "share": self.share,
             "source": self.source,
+            "misses": {each.kind: list(each.score.failures) for each in self.misses},
         }
 
 
@@ -54,43 +71,52 @@ def reality_of(radio: str | None) -> Reality | None:
     Raises:
         ResultsError: the user's ledger is damaged.
     """
-    shipped = _records().get(radio or "")
-    tried = _of_trials(radio or "wire", shipped.kind if shipped else "")
-    if shipped is None or tried is None:
-        return shipped or tried
-    return Reality(
-        shipped.kind,
-        shipped.agreed + tried.agreed,
-        shipped.checked + tried.checked,
-        f"{shipped.source}, {tried.source}",
-    )
+    name = radio or _WIRE
+    shipped = _records().get(name)
+    kind = shipped.kind if shipped else _KINDS.get(name, name)
+    return _sum(kind, [shipped, _published(name, kind), _of_trials(name, kind)])
+
+
+@functools.cache
+def _published(network_class: str, kind: str) -> Reality | None:
+    """Return the record of the published ledger, with the bars that it misses."""
+    return _of_entries(read_ledger(PUBLIC), network_class, kind, "the published ledger")
 
 
 def _of_trials(network_class: str, kind: str) -> Reality | None:
     """Return the record of the user's own decided trials; return None without such trials."""
-    likely = 0.5
-    agreements = [
-        (each.prediction.probability > likely) == each.has_gained
-        for each in read_ledger(ledger_of_user())
-        if each.prediction.network_class == network_class and each.has_gained is not None
-    ]
-    if not agreements:
+    found = _of_entries(read_ledger(ledger_of_user()), network_class, kind, "trials in the ledger")
+    return None if found is None else replace(found, misses=())
+
+
+def _of_entries(
+    entries: Sequence[LedgerEntry], network_class: str, kind: str, source: str
+) -> Reality | None:
+    own = [each for each in entries if each.prediction.network_class == network_class]
+    found = score(network_class, own)
+    if not found.compared:
         return None
-    named = kind or {"wire": "wires", "wifi": "Wi-Fi"}.get(network_class, network_class)
-    return Reality(named, sum(agreements), len(agreements), "trials in the ledger")
+    misses = (Miss(kind, found),) if found.failures else ()
+    return Reality(kind, int(found.agreed), found.compared, source, misses)
+
+
+def _sum(kind: str, records: Iterable[Reality | None]) -> Reality | None:
+    known = [each for each in records if each is not None]
+    if not known:
+        return None
+    return Reality(
+        kind=kind,
+        agreed=sum(each.agreed for each in known),
+        checked=sum(each.checked for each in known),
+        source=", ".join(each.source for each in known),
+        misses=tuple(miss for each in known for miss in each.misses),
+    )
 
 
 def pooled(records: Iterable[Reality | None]) -> Reality | None:
     """Combine the records of several classes, counting each class once; None without records."""
     known = {each.kind: each for each in records if each is not None}
-    if not known:
-        return None
-    return Reality(
-        kind=", ".join(known),
-        agreed=sum(each.agreed for each in known.values()),
-        checked=sum(each.checked for each in known.values()),
-        source=", ".join(each.source for each in known.values()),
-    )
+    return _sum(", ".join(known), known.values())
 
 
 @functools.cache

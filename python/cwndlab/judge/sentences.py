@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cwndlab.judge.decision import SURE, ZONE
 from cwndlab.judge.goals import share_given
+from cwndlab.judge.record import phrase_of_record
 from cwndlab.judge.templates import CHANGES, KEYS, SHARES, TEMPLATES
 from cwndlab.text.wording import (
     join_words,
@@ -140,8 +141,7 @@ def certainty(decision: Decision) -> tuple[Line, ...]:
     if reality is None:
         real = Line("in reality", "-", _say("reality unknown"))
     else:
-        meaning = _say("reality", kind=reality.kind, agreed=reality.agreed, checked=reality.checked)
-        real = Line("in reality", probability(reality.share), meaning)
+        real = Line("in reality", probability(reality.share), phrase_of_record(reality))
     return repeatable, robust, real
 
 

@@ -77,8 +77,15 @@ TEMPLATES = {
     "robust": "share of {draws} similar networks on which {name} is within {zone} of the best",
     "robust unknown": "networks like this were not tried (cwndlab advise tries them)",
     "reality": (
-        "advice for {kind} agreed with {agreed} of {checked} claims measured on real networks"
+        "advice for {kind} agreed with {agreed} of {checked} measurements of real networks{misses}"
     ),
+    "misses": "; this record is poor: {what}",
+    "misses of several": "; the records of {kinds} are poor (cwndlab ledger --public)",
+    "miss of probabilities": "stated probabilities were off by up to {gap} points",
+    "miss of regret": (
+        "following the advice lost {median} (median), {tail} or more in a tenth of the cases"
+    ),
+    "miss of order": "the order of the algorithms was often wrong (Kendall's tau {tau})",
     "reality unknown": "advice for this kind of network was never checked by measurement",
 }
 

@@ -15,9 +15,8 @@ from cwndlab.judge.ledger import (
     ledger_of_user,
     merge,
     read_ledger,
-    reliability,
-    scores,
 )
+from cwndlab.judge.ledger_scores import reliability, scores
 from cwndlab.judge.prediction import RegisteredPrediction, chances, read_prediction
 from cwndlab.judge.reality import reality_of
 from cwndlab.judge.switchback import MeasuredChange, Verdict
@@ -96,7 +95,7 @@ def test_ledgers_merge_and_the_later_verdict_stays(tmp_path: Path) -> None:
 def test_predictions_are_scored_by_class() -> None:
     entries = [entry(n, 0.2 if n < 8 else -0.2) for n in range(10)]
     entries.append(replace(entry(11, 0.01), verdict=Verdict.NOT_ENOUGH))
-    entries.append(entry(12, 0.2, network_class="wifi", probability=0.2))
+    entries.append(entry(12, 0.2, network_class="wifi", probability=0.2, change=-0.2))
     (bin_of_0_2, bin_of_0_8) = reliability(entries)
     assert bin_of_0_8.stated == pytest.approx(0.8)
     assert (bin_of_0_8.happened, bin_of_0_8.count) == (0.8, 10)
@@ -104,7 +103,8 @@ def test_predictions_are_scored_by_class() -> None:
     lte, wifi = scores(entries)
     assert (lte.confirmed, lte.refuted, lte.undecided) == (8, 2, 1)
     assert lte.brier == pytest.approx(0.16)
-    assert lte.regret == pytest.approx((0.2 * 2) / 11)
+    assert (lte.agreed, lte.compared) == (8, 10)
+    assert (lte.regret, lte.regret_p90) == (0, pytest.approx(0.2))
     assert lte.covered == pytest.approx(9 / 11)
     assert wifi.regret == pytest.approx(0.2)
 

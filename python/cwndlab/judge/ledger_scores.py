@@ -1,0 +1,239 @@
+"""Scores of a ledger: how often stated probabilities came true, regret, and order of algorithms.
+
+A *question* is a network and a goal. Its entries compare one or more challengers with the same
+baseline, so they also order all these algorithms: by prediction and by measurement.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cwndlab.judge.switchback import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cwndlab.judge.ledger import LedgerEntry
+
+_BINS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
+_FEWEST_IN_BIN = 10
+"""Entries below which a bin is shown, but not compared with the bar."""
+_FEWEST_RANKED = 3
+_TAIL = 0.9
+
+MOST_GAP = 0.1
+"""Bar: largest difference between a stated probability and the share that came true."""
+MOST_REGRET, MOST_REGRET_OF_NINE_IN_TEN = 0.05, 0.15
+"""Bars: median and 90th percentile of the regret."""
+LEAST_TAU = 0.6
+"""Bar: lowest median of Kendall's tau."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """Reliability of the predictions whose probability lies in one interval of probabilities."""
+
+    low: float
+    high: float
+    stated: float
+    """Mean of the predicted probabilities."""
+    happened: float
+    """Fraction of the comparisons in which the challenger was better; ties count half."""
+    count: int
+
+    @property
+    def gap(self) -> float:
+        """Stated probability minus the fraction that came true."""
+        return self.stated - self.happened
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Quality of the predictions for one class of networks."""
+
+    network_class: str
+    predictions: int
+    confirmed: int
+    refuted: int
+    agreed: float
+    """Number of predictions that named the better algorithm; ties count half."""
+    compared: int
+    """Number of predictions for which the better algorithm is known or was likely."""
+    brier: float | None
+    """Mean squared error of the probabilities; None without comparisons."""
+    gap: float | None
+    """Largest difference between stated and observed share in a bin of ten or more comparisons."""
+    regret: float | None
+    """Median utility lost by following the predictions; None if nothing was measured."""
+    regret_p90: float | None
+    """90th percentile of the utility lost by following the predictions."""
+    tau: float | None
+    """Median of Kendall's tau over the questions with three or more algorithms."""
+    covered: float | None
+    """Fraction of the measured changes that lie within the predicted 90 % interval."""
+
+    @property
+    def undecided(self) -> int:
+        """Number of trials that were too short for a verdict."""
+        return self.predictions - self.confirmed - self.refuted
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """Names of the bars that the record of this class misses; empty if it misses none."""
+        found = []
+        if self.gap is not None and self.gap > MOST_GAP:
+            found.append("probabilities")
+        if (self.regret or 0) > MOST_REGRET or (self.regret_p90 or 0) > MOST_REGRET_OF_NINE_IN_TEN:
+            found.append("regret")
+        if self.tau is not None and self.tau < LEAST_TAU:
+            found.append("order")
+        return tuple(found)
+
+
+def better(entry: LedgerEntry, *, decided_only: bool = False) -> float | None:
+    """Return 1 if the challenger was better, 0 if it was worse, 0.5 for a tie, None if unknown.
+
+    The outcome of a trial is unknown if the interval of its change contains 0. Published
+    measurements often state no interval, so the sign of the change is their outcome.
+
+    Args:
+        entry: the entry of a ledger.
+        decided_only: whether the interval counts for published measurements, too.
+    """
+    if entry.harm:
+        return 0.0
+    if entry.change is None:
+        outcome = {Verdict.CONFIRMED: 1.0, Verdict.REFUTED: 0.0, Verdict.NOT_ENOUGH: None}
+        return outcome[entry.verdict]
+    if (decided_only or not entry.source) and entry.change.low <= 0 <= entry.change.high:
+        return None
+    return float(np.sign(entry.change.estimate) + 1) / 2
+
+
+def reliability(entries: Sequence[LedgerEntry], *, decided_only: bool = False) -> list[Reliability]:
+    """Compare predicted probabilities with outcomes, grouped by probability."""
+    known = [
+        (each.prediction.probability, outcome)
+        for each in entries
+        if (outcome := better(each, decided_only=decided_only)) is not None
+    ]
+    found = []
+    for low, high in pairwise(_BINS):
+        own = [(p, y) for p, y in known if low <= p < high or (high == 1.0 and p == 1.0)]
+        if own:
+            stated = sum(p for p, _ in own) / len(own)
+            happened = sum(y for _, y in own) / len(own)
+            found.append(Reliability(low, high, stated, happened, len(own)))
+    return found
+
+
+def scores(entries: Sequence[LedgerEntry]) -> list[Score]:
+    """Compute the score of each class of networks; classes are in alphabetical order."""
+    classes = sorted({each.prediction.network_class for each in entries})
+    return [
+        score(name, [each for each in entries if each.prediction.network_class == name])
+        for name in classes
+    ]
+
+
+def score(name: str, entries: Sequence[LedgerEntry]) -> Score:
+    """Compute the score of entries.
+
+    Args:
+        name: the name of their class.
+        entries: the entries of a ledger.
+    """
+    known = [(e.prediction.probability, y) for e in entries if (y := better(e)) is not None]
+    inside = [
+        e.prediction.low <= e.change.estimate <= e.prediction.high
+        for e in entries
+        if e.change is not None
+    ]
+    questions = _questions(entries)
+    regrets = [value for own in questions if (value := regret(own)) is not None]
+    taus = [value for own in questions if (value := order(own)) is not None]
+    gaps = [abs(each.gap) for each in reliability(entries) if each.count >= _FEWEST_IN_BIN]
+    half = 0.5
+    return Score(
+        name,
+        len(entries),
+        sum(e.verdict is Verdict.CONFIRMED for e in entries),
+        sum(e.verdict is Verdict.REFUTED for e in entries),
+        sum(y if p > half else 1 - y for p, y in known),
+        len(known),
+        _mean([(p - y) ** 2 for p, y in known]),
+        max(gaps, default=None),
+        float(np.median(regrets)) if regrets else None,
+        float(np.quantile(regrets, _TAIL)) if regrets else None,
+        float(np.median(taus)) if taus else None,
+        _mean(inside),
+    )
+
+
+def regret(question: Sequence[LedgerEntry]) -> float | None:
+    """Return the utility lost by following the predictions for a question; None if unknown."""
+    measured = {e.prediction.challenger: e.change.estimate for e in question if e.change}
+    if len(measured) < len(question):
+        return None
+    predicted = {e.prediction.challenger: e.prediction.change for e in question}
+    chosen = max(predicted, key=lambda name: predicted[name])
+    own = measured[chosen] if predicted[chosen] > 0 else 0.0
+    return max(0.0, *measured.values()) - own
+
+
+def order(question: Sequence[LedgerEntry]) -> float | None:
+    """Return Kendall's tau (b) of the predicted and measured order of a question's algorithms.
+
+    None for fewer than three algorithms, or if either order is a tie of all.
+    """
+    if len(question) + 1 < _FEWEST_RANKED:
+        return None
+    measured = [_place(each) for each in question]
+    if None in measured:
+        return None
+    predicted = [each.prediction.change for each in question]
+    return _tau([0.0, *predicted], [0.0, *(value for value in measured if value is not None)])
+
+
+def _place(entry: LedgerEntry) -> float | None:
+    """Return a number that orders the challenger among the others; the baseline's is 0."""
+    if entry.change is not None:
+        return entry.change.estimate
+    if entry.place is None or entry.verdict is Verdict.NOT_ENOUGH:
+        return None
+    return 1 / entry.place if entry.verdict is Verdict.CONFIRMED else -float(entry.place)
+
+
+def _tau(left: Sequence[float], right: Sequence[float]) -> float | None:
+    """Return Kendall's tau b (Kendall, Biometrika 33, 1945); None if one side is all ties."""
+    agree = ties_left = ties_right = pairs = 0
+    for (a, b), (c, d) in itertools.combinations(zip(left, right, strict=True), 2):
+        agree += int(np.sign(a - c) * np.sign(b - d))
+        ties_left += a == c
+        ties_right += b == d
+        pairs += 1
+    scale = math.sqrt((pairs - ties_left) * (pairs - ties_right))
+    return agree / scale if scale else None
+
+
+def _questions(entries: Sequence[LedgerEntry]) -> list[list[LedgerEntry]]:
+    """Group entries by network, goal and baseline; a challenger tried twice opens a new group."""
+    found: dict[tuple[str, str, str, int], list[LedgerEntry]] = {}
+    for each in entries:
+        claim = each.prediction
+        for turn in itertools.count():
+            own = found.setdefault((claim.network, claim.goal, claim.baseline, turn), [])
+            if all(other.prediction.challenger != claim.challenger for other in own):
+                own.append(each)
+                break
+    return list(found.values())
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None

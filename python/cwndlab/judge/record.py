@@ -1,0 +1,42 @@
+"""The line *in reality* in words: agreement with measurements, and the bars that are missed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cwndlab.judge.templates import TEMPLATES
+from cwndlab.text.wording import join_words, percent
+
+if TYPE_CHECKING:
+    from cwndlab.judge.ledger_scores import Score
+    from cwndlab.judge.reality import Reality
+
+
+def phrase_of_record(reality: Reality) -> str:
+    """Return how often advice agreed with measurements, and which bars the record misses."""
+    return TEMPLATES["reality"].format(
+        kind=reality.kind,
+        agreed=reality.agreed,
+        checked=reality.checked,
+        misses=_misses(reality),
+    )
+
+
+def _misses(reality: Reality) -> str:
+    if not reality.misses:
+        return ""
+    if len(reality.misses) > 1:
+        kinds = join_words([each.kind for each in reality.misses])
+        return TEMPLATES["misses of several"].format(kinds=kinds)
+    (miss,) = reality.misses
+    what = ", ".join(_miss(name, miss.score) for name in miss.score.failures)
+    return TEMPLATES["misses"].format(what=what)
+
+
+def _miss(bar: str, score: Score) -> str:
+    return TEMPLATES[f"miss of {bar}"].format(
+        gap=round(100 * (score.gap or 0)),
+        median=percent(score.regret or 0),
+        tail=percent(score.regret_p90 or 0),
+        tau=f"{score.tau or 0:.2g}",
+    )

@@ -1,0 +1,129 @@
+"""The page of a ledger: reliability diagram, scores by class of networks, and every entry.
+
+The page is one HTML file without scripts, so that it can be published as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cwndlab.judge.ledger_scores import (
+    LEAST_TAU,
+    MOST_GAP,
+    MOST_REGRET,
+    MOST_REGRET_OF_NINE_IN_TEN,
+    Reliability,
+    better,
+    reliability,
+    score,
+    scores,
+)
+from cwndlab.report.page import render
+from cwndlab.text.wording import percent, probability
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cwndlab.judge.ledger import LedgerEntry
+    from cwndlab.judge.ledger_scores import Score
+
+_SIDE = 300.0
+"""Width and height of the diagram, in pixels."""
+_OUTCOMES = {None: "undecided", 0.0: "worse", 0.5: "equal", 1.0: "better"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Dot:
+    """A point of the reliability diagram, in pixels from its upper left corner."""
+
+    x: float
+    y: float
+    radius: float
+    title: str
+
+
+def ledger_page(entries: Sequence[LedgerEntry], title: str) -> str:
+    """Return the HTML of the page.
+
+    Args:
+        entries: the entries of the ledger.
+        title: the title of the page.
+    """
+    bins = reliability(entries)
+    rows = [*scores(entries), score("all", entries)] if entries else []
+    return str(
+        render(
+            "ledger.html",
+            title=title,
+            side=_SIDE,
+            dots=[_dot(each) for each in bins],
+            bins=[
+                {
+                    "range": f"{each.low:g} to {each.high:g}",
+                    "stated": f"{each.stated:.2f}",
+                    "happened": f"{each.happened:.2f}",
+                    "count": each.count,
+                }
+                for each in bins
+            ],
+            band=_SIDE * MOST_GAP,
+            scores=[_row(each) for each in rows],
+            bars={
+                "gap": f"{100 * MOST_GAP:.0f} points",
+                "regret": percent(MOST_REGRET),
+                "regret_p90": percent(MOST_REGRET_OF_NINE_IN_TEN),
+                "tau": f"{LEAST_TAU:g}",
+            },
+            entries=[_entry(each) for each in entries],
+        )
+    )
+
+
+def _dot(each: Reliability) -> _Dot:
+    words = (
+        f"{each.count} predictions of {probability(each.stated)}: "
+        f"{probability(each.happened)} came true"
+    )
+    radius = min(4.0 + each.count**0.5, 14.0)
+    return _Dot(_SIDE * each.stated, _SIDE * (1 - each.happened), radius, words)
+
+
+def _row(each: Score) -> dict[str, object]:
+    return {
+        "class": each.network_class,
+        "predictions": each.predictions,
+        "agreed": "-" if not each.compared else f"{each.agreed:g} of {each.compared}",
+        "brier": _number(each.brier),
+        "gap": "-" if each.gap is None else f"{100 * each.gap:.0f} points",
+        "regret": _share(each.regret),
+        "regret_p90": _share(each.regret_p90),
+        "tau": _number(each.tau),
+        "covered": _share(each.covered),
+        "failures": ", ".join(each.failures),
+    }
+
+
+def _entry(each: LedgerEntry) -> dict[str, str]:
+    claim = each.prediction
+    change = each.change
+    return {
+        "network": claim.network,
+        "class": claim.network_class,
+        "goal": claim.goal,
+        "comparison": f"{claim.challenger} against {claim.baseline}",
+        "probability": f"{claim.probability:.2f}",
+        "predicted": f"{100 * claim.change:+.1f} %",
+        "measured": "-" if change is None else f"{100 * change.estimate:+.1f} %",
+        "outcome": _OUTCOMES[better(each)],
+        "verdict": each.source or each.verdict.value,
+        "id": claim.id[:12],
+    }
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else percent(value)
