@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent / "evidence" / "public"
 NETWORKS, PREDICTIONS = FOLDER / "networks.jsonl", FOLDER / "predictions.jsonl"
 MEASURED, STATED = FOLDER / "measured-runs.json", FOLDER / "stated.toml"
+KEPT = Path("target") / "public-ledger"
+"""Simulated results, so that an interrupted command resumes."""
 BASELINE = "cubic"
 
 
@@ -65,13 +67,9 @@ def main() -> None:
 def predict(clone: Path) -> None:
     """Simulate every network and write the predictions; existing predictions are replaced."""
     networks = [*pantheon_networks(clone), *stated_networks()]
-    simulated: dict[str, tuple[dict[str, Any], str]] = {}
     found = []
     for network in networks:
-        if network.key not in simulated:
-            simulated[network.key] = simulate(network)
-            print(f"{len(simulated):3} {network.name}", flush=True)
-        values, digest = simulated[network.key]
+        values, digest = _kept(network)
         found += [
             asdict(_prediction(network, goal, challenger, values, digest))
             for goal in network.goals
@@ -83,6 +81,18 @@ def predict(clone: Path) -> None:
         path.write_text("".join(json.dumps(row, sort_keys=True) + "\n" for row in rows))
     digest = hashlib.sha256(PREDICTIONS.read_bytes()).hexdigest()
     print(f"{len(found)} predictions for {len(networks)} networks; SHA-256 {digest}")
+
+
+def _kept(network: Network) -> tuple[dict[str, Any], str]:
+    """Simulate a network, or return what an earlier call has kept."""
+    kept = KEPT / f"{hashlib.sha256(network.key.encode()).hexdigest()[:16]}.npz"
+    if not kept.exists():
+        values, digest = simulate(network)
+        KEPT.mkdir(parents=True, exist_ok=True)
+        np.savez(kept, digest=digest, **values)
+        print(network.name, flush=True)
+    with np.load(kept) as stored:
+        return {name: stored[name] for name in network.algorithms}, str(stored["digest"])
 
 
 def simulate(network: Network) -> tuple[dict[str, Any], str]:
@@ -127,7 +137,7 @@ def _scenario(
     ]
     document: dict[str, Any] = {
         "duration": f"{seconds:g} s",
-        "direction": network.direction,
+        "direction": network.simulated_direction,
         "record": {"events": False},
         **({"stack": network.stack} if network.stack else {}),
         "flow": flows,

@@ -47,9 +47,14 @@ class Network:
     goals: tuple[str, ...] = ("throughput",)
 
     @property
+    def simulated_direction(self) -> str:
+        """The simulated direction: the ranges of wires describe only one, so it serves both."""
+        return "downlink" if self.draws in {"wire", "low orbit"} else self.direction
+
+    @property
     def key(self) -> str:
         """What the prediction depends on; networks with the same key share their simulation."""
-        known = [self.draws, self.direction, self.flows, self.stagger_s, self.base_rtt_ms]
+        known = [self.draws, self.simulated_direction, self.flows, self.stagger_s, self.base_rtt_ms]
         return json.dumps([*known, self.stack, self.duration_s, self.algorithms])
 
 

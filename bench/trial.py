@@ -32,6 +32,9 @@ PERIOD_S, WASHOUT_S = 10, 3
 _CLEAR = Guard(Guardrails(rtt_ratio=3.75, goodput_ratio=0.27, retransmitted_points=7.5))
 PAIRS = (("bbr", "cubic"), ("reno", "cubic"), ("vegas", "cubic"), ("cubic", "cubic"))
 HARMFUL = ("cubic", "vegas")
+HARMS = (HARMFUL, ("highspeed", "vegas"), ("bbr", "vegas"), ("vegas", "cubic"))
+"""Challengers that often fill queues, resend much or starve, each with its baseline."""
+_AT_ONCE = 50
 
 
 @dataclass(frozen=True)
@@ -173,12 +176,78 @@ def tried(seed: int, blocks: int, pair: tuple[str, str] | None = None) -> Tried:
     )
 
 
+def guarded(seeds: range, count: int) -> None:
+    """Print how many clearly harmful challengers are stopped within their first period.
+
+    A challenger is clearly harmful if its period is beyond a limit by half, compared with the
+    baseline in the same period of the same world.  The guard does not know that: its reference is
+    the baseline's period before.  Only these three periods of each world are simulated.
+    """
+    goal = goal_named("balance")
+    guard = Guard(Guardrails())
+    harms = stopped = quiet = false_alarms = worlds = 0
+    for first in range(seeds.start, seeds.stop, _AT_ONCE):
+        texts = []
+        for seed in range(first, min(first + _AT_ONCE, seeds.stop)):
+            draws = np.random.default_rng([21, seed])
+            challenger, baseline = HARMS[seed % len(HARMS)]
+            before, now = world(draws, 2)
+            for n, (each, name) in enumerate(
+                ((before, baseline), (now, baseline), (now, challenger))
+            ):
+                texts.append(scenario(each, [name] * FLOWS, 10 * seed + n + 1))
+        runs = [outcome(run, goal) for run in flows_of(texts)]
+        for reference, same, own in zip(runs[0::3], runs[1::3], runs[2::3], strict=True):
+            worlds += 1
+            is_stopped = guard.harm_of_period(own, [reference]) is not None
+            if _CLEAR.harm_of_period(own, [same]) is not None:
+                harms += 1
+                stopped += is_stopped
+            elif guard.harm_of_period(own, [same]) is None:
+                quiet += 1
+                false_alarms += is_stopped
+        print(f"{worlds} worlds: {stopped} of {harms} clear harms stopped", flush=True)
+        if harms >= count:
+            break
+    low = _least_share(stopped, harms)
+    print(
+        f"guardrails: {stopped} of {harms} clearly harmful challengers stopped within their first "
+        f"period ({100 * stopped / harms:.1f} %, at least {100 * low:.1f} % with 95 % confidence); "
+        f"{false_alarms} of {quiet} challengers within the limits stopped, too"
+    )
+
+
+def _least_share(hits: int, count: int) -> float:
+    """Return the one-sided lower 95 % limit of a share (Clopper and Pearson, 1934), by bisection."""
+    low, high = 0.0, hits / count
+    for _ in range(60):
+        share = (low + high) / 2
+        tail = sum(
+            math.exp(
+                math.lgamma(count + 1)
+                - math.lgamma(k + 1)
+                - math.lgamma(count - k + 1)
+                + k * math.log(share)
+                + (count - k) * math.log1p(-share)
+            )
+            for k in range(hits, count + 1)
+        )
+        low, high = (share, high) if tail < 0.05 else (low, share)  # noqa: PLR2004  95 %
+    return low
+
+
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--blocks", type=int, default=10)
+    parser.add_argument(
+        "--guardrails", type=int, metavar="HARMS", help="measure only the guardrails"
+    )
     options = parser.parse_args()
+    if options.guardrails:
+        guarded(range(10_000), options.guardrails)
+        return
     found = []
     for seed in range(options.trials):
         found.append(tried(seed, options.blocks))
