@@ -212,13 +212,13 @@ def guarded(seeds: range, count: int) -> None:
     low = _least_share(stopped, harms)
     print(
         f"guardrails: {stopped} of {harms} clearly harmful challengers stopped within their first "
-        f"period ({100 * stopped / harms:.1f} %, at least {100 * low:.1f} % with 95 % confidence); "
+        f"period ({100 * stopped / harms:.1f} %; at least {100 * low:.1f} % with 95 % confidence); "
         f"{false_alarms} of {quiet} challengers within the limits stopped, too"
     )
 
 
 def _least_share(hits: int, count: int) -> float:
-    """Return the one-sided lower 95 % limit of a share (Clopper and Pearson, 1934), by bisection."""
+    """Return the lower 95 % limit of a share (Clopper and Pearson, 1934), by bisection."""
     low, high = 0.0, hits / count
     for _ in range(60):
         share = (low + high) / 2

@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cwndlab import core
+from cwndlab.judge.ledger import PUBLIC, read_ledger
+from cwndlab.judge.ledger_scores import scores
 from cwndlab.judge.populations import populations
 from cwndlab.resolve import reno_variants
 from cwndlab.resolve.hosts import hosts, load_host
 from cwndlab.resolve.presets import load_preset, presets
+from cwndlab.text.wording import percent
 from reference.markdown import block, code, heading, plain, sentence, table
 
 if TYPE_CHECKING:
@@ -61,13 +64,34 @@ how many of those agree. `tools/make_reality.py` counts them from whole reproduc
 (`cwndlab reproduce ID`); answers show the line *in reality* from it.
 
 """
+PUBLISHED = """## The published ledger
+
+Predictions for a class of networks beside published measurements of several algorithms on the same
+path (`cwndlab ledger --public`). [Sources and rules](../notes/2026-11-ledger-sources.md) were fixed
+before the predictions were computed; [the results](../notes/2026-11-ledger.md) are discussed in a
+note.
+
+"""
 
 
 def record() -> str:
     """How often advice agreed with measurements of real networks."""
     classes = tomllib.loads((files("cwndlab") / "data/reality.toml").read_text(encoding="utf-8"))
     rows = [(r["kind"], code(r["source"]), r["checked"], r["agreed"]) for r in classes.values()]
-    return RECORD + table(("network", "paper", "claims decided", "that agree"), rows)
+    claims = table(("network", "paper", "claims decided", "that agree"), rows)
+    headings = ("class", "comparisons", "better one named", "regret, median", "tau", "bars missed")
+    scored = [
+        (
+            each.network_class,
+            each.compared,
+            f"{each.agreed:g}",
+            "" if each.regret is None else percent(each.regret),
+            "" if each.tau is None else f"{each.tau:.2f}",
+            ", ".join(each.failures) or "none",
+        )
+        for each in scores(read_ledger(PUBLIC))
+    ]
+    return RECORD + claims + PUBLISHED + table(headings, scored)
 
 
 def links() -> str:

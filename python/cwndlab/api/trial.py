@@ -135,7 +135,7 @@ def register(
         challenger=chosen,
         baseline=baseline,
         network=results.title,
-        network_class=(class_of(scenario) if scenario else None) or "wire",
+        network_class=class_of(scenario) if scenario else "wire",
         probability=probability,
         change=change,
         low=low,

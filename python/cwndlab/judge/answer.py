@@ -225,12 +225,19 @@ def _networks(
     return networks(names, runs, decision.first, decision.goal, flows, beside.path)
 
 
-def class_of(scenario: Mapping[str, Any]) -> str | None:
-    """Return the class of a network: its radio technology or `wifi`; return None for wires."""
+def class_of(scenario: Mapping[str, Any]) -> str:
+    """Return the class of a network: its radio technology, `wifi`, `trace` or `wire`.
+
+    `trace` is a wire whose rate varies, such as a recording, which can come from any network.
+    """
     path = scenario["path"]
     if path["kind"] == "cell":
         return str(path["radio"]["kind"])
-    return "wifi" if path["kind"] == "wifi" else None
+    if path["kind"] != "wire":
+        return str(path["kind"])
+    stages = [stage for way in ("forward", "reverse") for stage in path.get(way, ())]
+    kinds = {stage["rate"]["kind"] for stage in stages if "rate" in stage}
+    return "wire" if kinds <= {"fixed", "unlimited"} else "trace"
 
 
 def goal_measured(comparison: Comparison) -> Goal:

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from cwndlab.judge.ledger import LedgerEntry
 
 _FILE = Path(__file__).parents[1] / "data" / "reality.toml"
-_WIRE = "wire"
-_KINDS = {_WIRE: "wires", "wifi": "Wi-Fi", "satellite": "satellites"}
+_KINDS = {"wire": "wires", "trace": "links of varying rate", "wifi": "Wi-Fi"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +64,16 @@ class Reality:
         }
 
 
-def reality_of(radio: str | None) -> Reality | None:
-    """Return the record of a class (`lte`, `hspa`, `nr`, `wifi`); return None without a record.
+def reality_of(network_class: str) -> Reality | None:
+    """Return the record of a class such as `lte`, `wifi` or `wire`; return None without a record.
 
     Raises:
         ResultsError: the user's ledger is damaged.
     """
-    name = radio or _WIRE
-    shipped = _records().get(name)
-    kind = shipped.kind if shipped else _KINDS.get(name, name)
-    return _sum(kind, [shipped, _published(name, kind), _of_trials(name, kind)])
+    claims = _records().get(network_class)
+    kind = claims.kind if claims else _KINDS.get(network_class, network_class)
+    published, tried = _published(network_class, kind), _of_trials(network_class, kind)
+    return _sum(kind, [claims, published, tried])
 
 
 @functools.cache
