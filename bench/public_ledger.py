@@ -169,11 +169,11 @@ def score_all(clone: Path) -> None:
     print(f"{len(entries)} entries")
     for each in [*scores(entries), score("all", entries)]:
         print(json.dumps(asdict(each)), each.failures)
-    for title, only in (("all", False), ("95 % interval excludes 0", True)):
-        for each in reliability(entries, decided_only=only):
-            print(
-                f"{title}: stated {each.stated:.2f}, came true {each.happened:.2f} of {each.count}"
-            )
+    decided = [e for e in entries if e.change and e.change.blocks > 1]
+    for title, own in (("all", entries), ("95 % interval excludes 0", decided)):
+        for each in reliability(own, decided_only=own is decided):
+            shares = f"stated {each.stated:.2f}, came true {each.happened:.2f} of {each.count}"
+            print(f"{title}: {shares}")
 
 
 def measured_runs(clone: Path) -> dict[str, dict[str, list[float | None]]]:
