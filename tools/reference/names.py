@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from cwndlab import core
 from cwndlab.judge.ledger import PUBLIC, read_ledger
-from cwndlab.judge.ledger_scores import scores
+from cwndlab.judge.ledger_scores import scores, share_lost
 from cwndlab.judge.populations import populations
 from cwndlab.resolve import reno_variants
 from cwndlab.resolve.hosts import hosts, load_host
@@ -85,7 +85,7 @@ def record() -> str:
             each.network_class,
             each.compared,
             f"{each.agreed:g}",
-            "" if each.regret is None else percent(each.regret),
+            "" if each.regret is None else percent(share_lost(each.regret)),
             "" if each.tau is None else f"{each.tau:.2f}",
             ", ".join(each.failures) or "none",
         )

@@ -9,7 +9,7 @@ import click
 from cwndlab.cli.output import format_option, print_rows, say
 from cwndlab.errors import plural
 from cwndlab.judge.ledger import PUBLIC, ledger_of_user, merge, read_ledger
-from cwndlab.judge.ledger_scores import reliability, score, scores
+from cwndlab.judge.ledger_scores import reliability, score, scores, share_lost
 from cwndlab.report.ledger_page import ledger_page
 
 
@@ -78,8 +78,8 @@ def ledger_command(
                 "named the better": f"{each.agreed:g} of {each.compared}",
                 "Brier score": _number(each.brier),
                 "gap": "-" if each.gap is None else f"{100 * each.gap:.0f} points",
-                "regret": _share(each.regret),
-                "regret p90": _share(each.regret_p90),
+                "regret": _lost(each.regret),
+                "regret p90": _lost(each.regret_p90),
                 "tau": _number(each.tau),
                 "within 90 %": _share(each.covered),
                 "bars missed": ", ".join(each.failures) or "none",
@@ -119,3 +119,7 @@ def _number(value: float | None) -> str:
 
 def _share(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.0f} %"
+
+
+def _lost(regret: float | None) -> str:
+    return _share(None if regret is None else share_lost(regret))

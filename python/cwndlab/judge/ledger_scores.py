@@ -70,7 +70,7 @@ class Score:
     gap: float | None
     """Largest difference between stated and observed share in a bin of ten or more comparisons."""
     regret: float | None
-    """Median utility lost by following the predictions; None if nothing was measured."""
+    """Median utility lost by following the predictions (a difference of natural logarithms)."""
     regret_p90: float | None
     """90th percentile of the utility lost by following the predictions."""
     tau: float | None
@@ -94,6 +94,11 @@ class Score:
         if self.tau is not None and self.tau < LEAST_TAU:
             found.append("order")
         return tuple(found)
+
+
+def share_lost(regret: float) -> float:
+    """Return a regret, which is a difference of natural logarithms, as the share that is lost."""
+    return -math.expm1(-regret)
 
 
 def better(entry: LedgerEntry, *, decided_only: bool = False) -> float | None:

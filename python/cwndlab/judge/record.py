@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cwndlab.judge.ledger_scores import share_lost
 from cwndlab.judge.templates import TEMPLATES
 from cwndlab.text.wording import join_words, percent
 
@@ -36,7 +37,7 @@ def _misses(reality: Reality) -> str:
 def _miss(bar: str, score: Score) -> str:
     return TEMPLATES[f"miss of {bar}"].format(
         gap=round(100 * (score.gap or 0)),
-        median=percent(score.regret or 0),
-        tail=percent(score.regret_p90 or 0),
+        median=percent(share_lost(score.regret or 0)),
+        tail=percent(share_lost(score.regret_p90 or 0)),
         tau=f"{score.tau or 0:.2g}",
     )

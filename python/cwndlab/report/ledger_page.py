@@ -18,6 +18,7 @@ from cwndlab.judge.ledger_scores import (
     reliability,
     score,
     scores,
+    share_lost,
 )
 from cwndlab.report.page import render
 from cwndlab.text.wording import percent, probability
@@ -96,8 +97,8 @@ def _row(each: Score) -> dict[str, object]:
         "agreed": "-" if not each.compared else f"{each.agreed:g} of {each.compared}",
         "brier": _number(each.brier),
         "gap": "-" if each.gap is None else f"{100 * each.gap:.0f} points",
-        "regret": _share(each.regret),
-        "regret_p90": _share(each.regret_p90),
+        "regret": _lost(each.regret),
+        "regret_p90": _lost(each.regret_p90),
         "tau": _number(each.tau),
         "covered": _share(each.covered),
         "failures": ", ".join(each.failures),
@@ -127,3 +128,7 @@ def _number(value: float | None) -> str:
 
 def _share(value: float | None) -> str:
     return "-" if value is None else percent(value)
+
+
+def _lost(regret: float | None) -> str:
+    return _share(None if regret is None else share_lost(regret))
