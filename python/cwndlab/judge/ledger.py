@@ -46,7 +46,7 @@ class LedgerEntry:
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry as a dictionary, which is stored as one line of the ledger."""
-        found = {
+        found: dict[str, Any] = {
             "prediction": {"id": self.prediction.id, **asdict(self.prediction)},
             "verdict": self.verdict.value,
             "change": None if self.change is None else self.change.to_json(),

@@ -82,10 +82,8 @@ TEMPLATES = {
     "misses": "; this record is poor: {what}",
     "misses of several": "; the records of {kinds} are poor (cwndlab ledger --public)",
     "miss of probabilities": "stated probabilities were off by up to {gap} points",
-    "miss of regret": (
-        "following the advice lost {median} (median), {tail} or more in a tenth of the cases"
-    ),
-    "miss of order": "the order of the algorithms was often wrong (Kendall's tau {tau})",
+    "miss of regret": "following it lost {median} (median) and {tail} (90th percentile)",
+    "miss of order": "Kendall's tau of the predicted order was {tau}",
     "reality unknown": "advice for this kind of network was never checked by measurement",
 }
 

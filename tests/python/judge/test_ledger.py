@@ -104,7 +104,8 @@ def test_predictions_are_scored_by_class() -> None:
     assert (lte.confirmed, lte.refuted, lte.undecided) == (8, 2, 1)
     assert lte.brier == pytest.approx(0.16)
     assert (lte.agreed, lte.compared) == (8, 10)
-    assert (lte.regret, lte.regret_p90) == (0, pytest.approx(0.2))
+    assert lte.regret == 0
+    assert lte.regret_p90 == pytest.approx(0.2)
     assert lte.covered == pytest.approx(9 / 11)
     assert wifi.regret == pytest.approx(0.2)
 

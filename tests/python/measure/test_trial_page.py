@@ -24,8 +24,9 @@ HEADING = "## Rehearse a whole trial on one machine"
 def script() -> str:
     """Return the only block of commands in the section about the rehearsal."""
     section = PAGE.read_text(encoding="utf-8").split(HEADING)[1].split("\n## ")[0]
-    (block,) = re.findall(r"^```sh\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
-    return block
+    blocks = re.findall(r"^```sh\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 1
+    return str(blocks[0])
 
 
 @needs_kernel
