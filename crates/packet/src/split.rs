@@ -172,7 +172,8 @@ mod tests {
                 // was summed and the rest make right.
                 let header_bytes = usize::from(expected.header_bytes);
                 let mut alone = packet(id.wrapping_add(number as u16), &expected);
-                alone[header_bytes..].copy_from_slice(&bytes[header_bytes + start..][..alone.len() - header_bytes]);
+                let payload = &bytes[header_bytes + start..][..expected.payload as usize];
+                alone[header_bytes..].copy_from_slice(payload);
                 let mut filled = segment.clone();
                 let rest = checksum(sum(&filled[20..]));
                 put_half(&mut filled, 20 + TCP_CHECKSUM, rest);
