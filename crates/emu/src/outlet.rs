@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn frames_of_a_port_that_is_not_busy_are_written_one_by_one_however_close() {
-        let (mut outlet, start) = after(16);
+        let (mut outlet, start) = after(20);
         for number in 0..3 {
             outlet.add(us(start), us(start), segment(9, number, 0));
         }
