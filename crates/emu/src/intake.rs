@@ -26,7 +26,7 @@ impl Intake {
     }
 
     /// What waits next at a TUN, if something does: one frame, or those of one large packet in their
-    /// order. No frame if it can not be cut.
+    /// order. No frame if it cannot be cut.
     pub(crate) fn read(&mut self, tun: &Tun) -> Option<std::vec::Drain<'_, Frame>> {
         let bytes = tun.read(&mut self.buffer)?;
         cut(&self.buffer[..bytes], &mut self.frames);
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_cut_is_no_frame() {
+    fn what_cannot_be_cut_is_no_frame() {
         assert!(frames_of(&[]).is_empty() && frames_of(&NOTHING_LEFT).is_empty());
         assert!(frames_of(&packet(NOTHING_LEFT, 3_000)).is_empty());
         assert!(frames_of(&packet(offload::large(40, 1_461, [20, 16]), 3_000)).is_empty());
