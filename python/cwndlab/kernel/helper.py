@@ -12,7 +12,7 @@ import os
 import subprocess
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cwndlab.errors import BrokenAlgorithmError, KernelError
 
@@ -20,6 +20,9 @@ HELPER_REMEDY = (
     "wheels do not contain the helper; in a clone, run: "
     "sudo apt-get install clang libelf-dev zlib1g-dev pkg-config make; make setup"
 )
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 _NAME = "cwndlab-kernel"
 _ALGORITHMS_FAULT = frozenset({"object", "licence", "too_large", "verifier", "missing_hook"})
 _LOG_LINES = 8
@@ -30,6 +33,20 @@ def helper_path() -> Path | None:
     """Return the path of the helper's program; None if the helper has not been built."""
     path = Path(__file__).parents[1] / "helpers" / _NAME
     return path if os.access(path, os.X_OK) else None
+
+
+def require_done(answer: Mapping[str, Any]) -> None:
+    """Raise an error if the helper refused a request.
+
+    Raises:
+        BrokenAlgorithmError: the kernel refuses the algorithm; the message states the reason.
+        KernelError: the helper cannot execute the request on this kernel.
+    """
+    if answer["answer"] == "refused":
+        if answer["kind"] not in _ALGORITHMS_FAULT:
+            raise KernelError(answer["message"])
+        lines = (answer["message"], *(f"  {line}" for line in answer["log"][-_LOG_LINES:]))
+        raise BrokenAlgorithmError("\n".join(lines))
 
 
 class KernelHelper(AbstractContextManager["KernelHelper"]):
@@ -70,11 +87,7 @@ class KernelHelper(AbstractContextManager["KernelHelper"]):
             msg = f"the helper process exited unexpectedly (status {process.wait()})"
             raise KernelError(msg)
         answer: dict[str, Any] = json.loads(line)
-        if answer["answer"] == "refused":
-            if answer["kind"] not in _ALGORITHMS_FAULT:
-                raise KernelError(answer["message"])
-            lines = (answer["message"], *(f"  {line}" for line in answer["log"][-_LOG_LINES:]))
-            raise BrokenAlgorithmError("\n".join(lines))
+        require_done(answer)
         return answer
 
     def wait(self) -> None:

@@ -55,11 +55,13 @@ def kernel_program(
     parameters: Mapping[str, int] | None = None,
     *,
     is_recording: bool = False,
+    has_link: bool = True,
 ) -> KernelProgram:
     """Return the kernel program of an algorithm, given by name or file.
 
     If `is_recording` is set, the program records every call of the algorithm's hooks and has a
-    different name in the kernel.
+    different name in the kernel. Kernels before Linux 6.4 need a program without `has_link`, which
+    stays loaded after its loader has ended.
 
     Raises:
         AlgorithmError: the file cannot be read, or clang is missing.
@@ -67,8 +69,10 @@ def kernel_program(
         UnknownNameError: no algorithm has this name.
     """
     source, contract = _source(reference, folder)
-    recording = ("-DCC_RECORD",) if is_recording else ()
-    flags = (*_FLAGS, *recording, f"-I{contract / 'include'}")
+    chosen = ("-DCC_RECORD",) if is_recording else ()
+    if not has_link:
+        chosen += ('-DCC_OPS_SECTION=".struct_ops"',)
+    flags = (*_FLAGS, *chosen, f"-I{contract / 'include'}")
     text = preprocess(source, flags, clang())
     program = Program(str(source), (TranslationUnit(str(source), text, _FLAGS),))
     settings = tuple(sorted((parameters or {}).items()))

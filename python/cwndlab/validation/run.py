@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cwndlab.api.running import run_study
-from cwndlab.backends import ThisKernel
+from cwndlab.backends import ThisKernel, VirtualMachines
 from cwndlab.backends.kernel.executor import KernelExecutor
 from cwndlab.backends.kernel.process import require_runs
+from cwndlab.backends.vm.executor import VmExecutor
 from cwndlab.errors import StudyError
 from cwndlab.validation.judge import Agreement, CellAgreement, judge
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from cwndlab.api.results import Results
     from cwndlab.api.study import Study
     from cwndlab.run.backend import Backend
+    from cwndlab.run.executor import Executor
 
 SEEDS_OF_CONTESTED = 10
 """Number of repetitions of each cell whose medians differ by more than the bounds."""
@@ -51,18 +53,19 @@ def validate(
     package is loaded into the kernel for the runs. In the simulator, packets pass through the host
     `linux-tun` unless the study names another host. `at_once` is the number of parallel runs on the
     kernel, `jobs` the number of parallel runs in the simulator.
-    `where` is the backend with a kernel; None selects the kernel of this machine. Unmodified
-    kernels in virtual machines contain only their own algorithms.
+    `where` is the backend with a kernel; None selects the kernel of this machine.
 
     Raises:
         RunsFailedError: some runs failed; all other runs are finished.
         KernelRunError: this kernel cannot execute runs.
     """
     beside = where or ThisKernel()
-    executor = None
+    executor: Executor | None = None
     if where is None:
         require_runs()
         executor = KernelExecutor(may_fall_back=True, at_once=at_once)
+    elif isinstance(where, VirtualMachines):
+        executor = VmExecutor(where.kernel, where.jobs, may_fall_back=True)
 
     def both(simulation: Study, wanted: Study) -> Validation:
         simulated = run_study(simulation, folder / "sim", jobs=jobs, again=again)

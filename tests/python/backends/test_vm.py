@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import tarfile
 import tempfile
 import threading
@@ -16,6 +17,7 @@ import pytest
 from cwndlab import core
 from cwndlab.backends import backend_of
 from cwndlab.backends.kernel.process import helper_path
+from cwndlab.backends.vm import executor as executors
 from cwndlab.backends.vm import machine as machines
 from cwndlab.backends.vm.archive import first_file_system, package_files
 from cwndlab.backends.vm.executor import GuestHelper, GuestNames
@@ -28,10 +30,14 @@ from cwndlab.backends.vm.packages import (
     kernels,
     remove_kernel,
 )
-from cwndlab.errors import KernelRunError, UnknownNameError
+from cwndlab.backends.vm.request import packed_request
+from cwndlab.errors import BrokenAlgorithmError, KernelError, KernelRunError, UnknownNameError
+from cwndlab.kernel.objects import kernel_object
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from cwndlab.kernel.objects import KernelProgram
 
 QEMU = """#!/usr/bin/env python3
 # What QEMU would do: boots and saves its state if it has a monitor, otherwise answers.
@@ -63,7 +69,7 @@ else:
 def package(path: Path, release: str, names: tuple[str, ...] = ("tun", "qemu_fw_cfg")) -> Path:
     """A Debian package of a kernel."""
     packed = io.BytesIO()
-    files = {f"./boot/vmlinuz-{release}": b"a kernel"}
+    files = {f"./boot/vmlinuz-{release}": b"a kernel", f"./boot/config-{release}": b"CONFIG_X=y\n"}
     files |= {f"./lib/modules/{release}/kernel/a/{name}.ko": name.encode() for name in names}
     with tarfile.open(fileobj=packed, mode="w:xz") as archive:
         for name, content in files.items():
@@ -160,6 +166,7 @@ def test_kernels_are_added_found_by_their_begin_and_removed(tmp_path: Path, cach
 def test_a_changed_file_of_a_kernel_is_noticed(tmp_path: Path, cache: Path) -> None:
     kernel = add_package(package(tmp_path / "a.deb", "6.1.0-9-amd64"))
     assert kernel.files()["tun.ko"] == b"tun"
+    assert kernel.files()["config"] == b"CONFIG_X=y\n"
     (cache / "6.1.0-9-amd64/tun.ko").write_bytes(b"other")
     with pytest.raises(
         KernelRunError, match=r"tun\.ko has changed since it was added; run: cwndlab kernel"
@@ -234,9 +241,10 @@ class Answering:
         self.answer = answer
         self.asked: dict[str, Any] = {}
 
-    def run(self, request: dict[str, Any]) -> dict[str, bytes]:
+    def run(self, request: dict[str, Any], programs: list[KernelProgram]) -> dict[str, bytes]:
         """Answer."""
         self.asked = request
+        self.loaded = [program.name for program in programs]
         return {"answer": json.dumps(self.answer).encode(), "states": b"rows"}
 
 
@@ -267,25 +275,107 @@ def test_too_much_work_and_what_the_helper_refuses_are_refused(
         GuestHelper(Answering(answer)).ask({})
 
 
+class Refusing:
+    """A machine whose kernel refuses the second of two algorithms."""
+
+    def __init__(self, kind: str) -> None:
+        """Refuse with this kind."""
+        self._refusal = {"answer": "refused", "kind": kind, "message": "not so", "log": ["why"]}
+
+    def run(self, _request: dict[str, Any], _programs: list[KernelProgram]) -> dict[str, bytes]:
+        """Answer."""
+        lines = ({"answer": "done"}, self._refusal)
+        return {"loaded": b"".join(json.dumps(line).encode() + b"\n" for line in lines)}
+
+
 @pytest.mark.parametrize(
-    ("algorithm", "parameters", "message"),
+    ("kind", "error", "message"),
     [
-        ("ours:vegas", {}, "needs --backend kernel"),
-        ("./my.c", {}, "needs --backend kernel"),
-        ("cubic", {"beta": 7}, "has no parameters"),
-        ("bbr3", {}, r"is not in Linux 6\.1\.0; a virtual machine can run bic, cubic, reno"),
+        ("verifier", BrokenAlgorithmError, "not so\n  why"),
+        ("kernel", KernelError, "not so"),
     ],
 )
-def test_only_the_kernels_own_algorithms_run(
-    tmp_path: Path, algorithm: str, parameters: dict[str, int], message: str
+def test_an_algorithm_that_the_guest_kernel_refuses_is_an_error(
+    kind: str, error: type[Exception], message: str
 ) -> None:
-    (tmp_path / "tcp_bic.ko").touch()
-    names = GuestNames(StockKernel("6.1.0", tmp_path))
-    own = {"algorithm": "bic"}
-    assert names.of({"flows": [{"sender": own, "receiver": own}]}) == {}
-    other = {"algorithm": algorithm, "parameters": parameters}
-    with pytest.raises(KernelRunError, match=message):
-        names.of({"flows": [{"sender": own, "receiver": other}]})
+    with pytest.raises(error, match=message):
+        GuestHelper(Refusing(kind)).ask({})
+
+
+def guest(folder: Path, release: str, *configuration: str) -> StockKernel:
+    (folder / "tcp_bic.ko").touch()
+    (folder / "config").write_text("".join(f"{line}\n" for line in configuration))
+    return StockKernel(release, folder)
+
+
+LOADING = ("CONFIG_BPF_SYSCALL=y", "CONFIG_BPF_JIT=y", "CONFIG_DEBUG_INFO_BTF=y")
+
+
+def scenario(algorithm: str, **parameters: int) -> dict[str, Any]:
+    end = {"algorithm": algorithm, "parameters": parameters}
+    return {"flows": [{"sender": end, "receiver": {"algorithm": "bic"}}]}
+
+
+@pytest.mark.parametrize(
+    ("release", "left_out", "message"),
+    [
+        ("5.10.0-9-amd64", 3, "can be loaded since Linux 6.0; this is Linux 5.10.0-9-amd64"),
+        ("6.1.0-9-amd64", 2, r"built without type information \(CONFIG_DEBUG_INFO_BTF\)"),
+        ("6.1.0-9-amd64", 0, r"without BPF programs .* and without the BPF compiler"),
+    ],
+)
+def test_a_kernel_that_cannot_load_algorithms_is_refused_with_the_reason(
+    tmp_path: Path, release: str, left_out: int, message: str
+) -> None:
+    names = GuestNames(guest(tmp_path, release, *LOADING[:left_out]))
+    assert names.of(scenario("bic")) == {}
+    with pytest.raises(KernelRunError, match=f"vegas cannot be loaded .*{message}"):
+        names.of(scenario("ours:vegas"))
+
+
+def test_a_kernel_that_was_added_without_its_configuration_is_to_be_added_again(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(KernelRunError, match=r"remove 6\.1\.0-9-amd64, then add it again"):
+        GuestNames(StockKernel("6.1.0-9-amd64", tmp_path)).of(scenario("ours:vegas"))
+
+
+def test_what_the_kernel_lacks_or_cannot_change_is_refused(tmp_path: Path) -> None:
+    names = GuestNames(guest(tmp_path, "6.1.0", *LOADING))
+    with pytest.raises(KernelRunError, match=r"bbr3 is not in Linux 6\.1\.0.*ours:bbr3"):
+        names.of(scenario("bbr3"))
+    with pytest.raises(KernelRunError, match="has no parameter beta"):
+        names.of(scenario("bic", beta=7))
+
+
+def test_our_algorithms_are_loaded_in_the_form_that_the_kernel_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not shutil.which("clang"):
+        pytest.skip("clang is not installed")
+    monkeypatch.setattr(executors, "obstacle_to_loading", lambda _: None)
+    found = {}
+    for release in ("6.1.0-9-amd64", "6.12.9-amd64"):
+        names = GuestNames(guest(tmp_path, release, *LOADING), may_fall_back=True)
+        (asked,) = (given := names.of(scenario("vegas", alpha=3)))
+        assert asked == "vegas"
+        found[release] = names.programs[given["vegas"]]
+        machine = Answering({"answer": "ran", "report": {"cpu_pct": 3.0}})
+        GuestHelper(machine, names.programs).ask({"kernel_names": given})
+        assert machine.loaded == [given["vegas"]]
+    old, new = found.values()
+    assert old.name != new.name
+    assert b".struct_ops.link" in kernel_object(new.program).read_bytes()
+    assert b".struct_ops.link" not in kernel_object(old.program).read_bytes()
+    packed = packed_request({"do": "run"}, [old])
+    assert packed == packed_request({"do": "run"}, [old])
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        inside = {each.name: archive.extractfile(each) for each in archive}
+        texts = {name: file.read() for name, file in inside.items() if file}
+    assert sorted(texts) == sorted(("request", "loads", f"{old.name}.bpf.o"))
+    load = json.loads(texts["loads"])
+    assert load["object"] == f"/run/asked/{old.name}.bpf.o"
+    assert load["parameters"] == {"alpha": 3}
 
 
 @pytest.mark.usefixtures("cache")

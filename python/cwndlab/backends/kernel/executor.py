@@ -171,7 +171,7 @@ class KernelExecutor:
             try:
                 answer = ask()
             except KernelRunError:
-                if not notes.get("ours_in_kernel"):
+                if self.attempts == 1 or not notes.get("ours_in_kernel"):
                     raise
                 answer = ask()  # the process that loaded an algorithm may have ended meanwhile
             tables = {

@@ -10,18 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cwndlab.backends.kernel.executor import KernelExecutor, Tools
-from cwndlab.backends.vm.machine import VirtualMachine
+from cwndlab.backends.kernel.names import KernelNames
+from cwndlab.backends.vm.machine import VirtualMachine, obstacle_to_loading
 from cwndlab.core import OURS
 from cwndlab.errors import KernelRunError
+from cwndlab.kernel.helper import require_done
+from cwndlab.kernel.objects import kernel_program
 from cwndlab.run.executor import available_cores
-from cwndlab.usercode.program import is_file_reference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from cwndlab.backends.vm.packages import StockKernel
+    from cwndlab.kernel.objects import KernelProgram
     from cwndlab.run.executor import Batch, Task
-    from cwndlab.usercode.program import Program
 
 CPU_BOUND_PCT = 30.0
 """Processor load of the link's emulation, in %, above which the emulation affects the traffic."""
@@ -32,16 +34,22 @@ _FILES = ("capture", "states")
 class _Asked(Protocol):
     """Interface of a virtual machine that answers requests."""
 
-    def run(self, request: dict[str, Any], /) -> dict[str, bytes]:
+    def run(self, request: dict[str, Any], programs: list[KernelProgram], /) -> dict[str, bytes]:
         """Execute a request and return the files that it produced."""
 
 
 class GuestHelper(AbstractContextManager["GuestHelper"]):
     """A helper that answers each request for a run in a separate virtual machine."""
 
-    def __init__(self, machine: _Asked) -> None:
-        """Create a helper that answers requests in copies of a booted virtual machine."""
+    def __init__(
+        self, machine: _Asked, programs: Mapping[str, KernelProgram] | None = None
+    ) -> None:
+        """Create a helper that answers requests in copies of a booted virtual machine.
+
+        `programs` are the algorithms that runs load, by their names in the kernel.
+        """
         self._machine = machine
+        self._programs = {} if programs is None else programs
 
     def ask(
         self, request: Mapping[str, Any], waiting: Callable[[str], None] = lambda _: None
@@ -50,12 +58,18 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
 
         Raises:
             KernelRunError: the request failed, or emulating the link took too much processor time.
+            AlgorithmError: the guest kernel refuses an algorithm; the message states the reason.
+            KernelError: the guest kernel cannot load algorithms.
         """
         del waiting
         wanted = {name: request[name] for name in _FILES if request.get(name)}
         inside = {name: f"/out/{name}" for name in wanted}
         own = {"owner": "", "is_held": True, "is_awake": False}
-        left = self._machine.run({**request, **inside, **own})
+        names = sorted(set(request.get("kernel_names", {}).values()))
+        programs = [self._programs[name] for name in names]
+        left = self._machine.run({**request, **inside, **own}, programs)
+        for line in left.get("loaded", b"").splitlines():
+            require_done(json.loads(line))
         answer: dict[str, Any] = json.loads(left["answer"])
         if answer.pop("answer") == "refused":
             raise KernelRunError(answer["message"])
@@ -79,36 +93,37 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
         self.close()
 
 
-class GuestNames:
-    """Checks that a stock kernel contains the algorithms of a scenario."""
+class GuestNames(KernelNames):
+    """Finds a stock kernel's names for algorithms; those that it lacks are loaded for each run."""
 
-    def __init__(self, kernel: StockKernel) -> None:
-        """Create a check for the algorithms of this kernel."""
+    def __init__(self, kernel: StockKernel, *, may_fall_back: bool = False) -> None:
+        """If `may_fall_back` is set, let cwndlab's version replace algorithms the kernel lacks."""
+        super().__init__(may_fall_back=may_fall_back)
         self._kernel = kernel
+        self.programs: dict[str, KernelProgram] = {}
+        """The algorithms to load, by their names in the kernel."""
 
-    def of(
-        self, scenario: Mapping[str, Any], programs: Mapping[str, Program] | None = None
-    ) -> dict[str, str]:
-        """Return an empty dictionary, because the algorithms keep their names in the kernel.
+    def _is_ours(self, asked: str) -> bool:
+        if asked.startswith(OURS):
+            return True
+        if asked in self._kernel.algorithms:
+            return False
+        if self._may_fall_back:
+            return True
+        known = ", ".join(self._kernel.algorithms)
+        msg = (
+            f"{asked} is not in Linux {self._kernel.release}, which contains {known}; to load "
+            f"cwndlab's version, write {OURS}{asked}"
+        )
+        raise KernelRunError(msg)
 
-        Raises:
-            KernelRunError: the kernel lacks an algorithm of the scenario.
-        """
-        for end in (flow[end] for flow in scenario["flows"] for end in ("sender", "receiver")):
-            asked: str = end["algorithm"]
-            is_own = asked in self._kernel.algorithms and asked not in (programs or {})
-            if is_own and not end.get("parameters"):
-                continue
-            if asked.startswith(OURS) or is_file_reference(asked) or asked in (programs or {}):
-                what = "needs --backend kernel"
-            elif is_own:
-                what = "has no parameters in Linux"
-            else:
-                what = f"is not in Linux {self._kernel.release}"
-            known = ", ".join(self._kernel.algorithms)
-            msg = f"{asked} {what}; a virtual machine can run {known}"
+    def _load(self, reference: str, parameters: Mapping[str, int]) -> str:
+        if (obstacle := obstacle_to_loading(self._kernel)) is not None:
+            msg = f"{reference} cannot be loaded in the virtual machine: {obstacle}"
             raise KernelRunError(msg)
-        return {}
+        program = kernel_program(reference, Path(), parameters, has_link=self._kernel.has_bpf_links)
+        self.programs[program.name] = program
+        return program.name
 
 
 class NoTracer:
@@ -148,16 +163,23 @@ class VmExecutor(KernelExecutor):
 
     attempts = 1  # a second attempt would have the same result
 
-    def __init__(self, kernel: StockKernel, jobs: int | None = None) -> None:
-        """Use `jobs` virtual machines in parallel; if `jobs` is None, one per core."""
-        super().__init__()
+    def __init__(
+        self, kernel: StockKernel, jobs: int | None = None, *, may_fall_back: bool = False
+    ) -> None:
+        """Use `jobs` virtual machines in parallel; if `jobs` is None, one per core.
+
+        If `may_fall_back` is set, cwndlab's implementation replaces an algorithm that the kernel
+        lacks.
+        """
+        super().__init__(may_fall_back=may_fall_back)
         self._kernel = kernel
         self._jobs = jobs or available_cores()
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch]:
         """Compute all tasks; cancel runs in progress if the caller closes the iterator."""
         machine = VirtualMachine(self._kernel)
-        tools = Tools(GuestHelper(machine), GuestNames(self._kernel), NoTracer())
+        names = GuestNames(self._kernel, may_fall_back=self._may_fall_back)
+        tools = Tools(GuestHelper(machine, names.programs), names, NoTracer())
         waiting, taking = iter(tasks), threading.Lock()
         done: queue.Queue[Batch | BaseException | None] = queue.Queue()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import os
@@ -18,12 +17,17 @@ from typing import IO, TYPE_CHECKING, Any
 
 from cwndlab.backends.kernel.process import REMEDY, helper_path
 from cwndlab.backends.vm.archive import first_file_system
+from cwndlab.backends.vm.packages import CONFIGURATION
+from cwndlab.backends.vm.request import packed_request
 from cwndlab.errors import KernelRunError
+from cwndlab.kernel.helper import HELPER_REMEDY
+from cwndlab.kernel.helper import helper_path as loader_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from cwndlab.backends.vm.packages import StockKernel
+    from cwndlab.kernel.objects import KernelProgram
 
 QEMU = "qemu-system-x86_64"
 _TOOLS = {QEMU: "qemu-system-x86", "busybox": "busybox-static"}
@@ -95,7 +99,7 @@ class VirtualMachine:
         self._running: set[subprocess.Popen[bytes]] = set()
         files = kernel.files()
         self._kernel = kernel
-        self._initial = first_file_system(_guest_files(files))
+        self._initial = first_file_system(_guest_files(kernel.release, files))
         told = subprocess.run([QEMU, "--version"], check=True, capture_output=True)  # noqa: S603
         parts = (files["vmlinuz"], self._initial, told.stdout, json.dumps(_hardware()).encode())
         digest = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts))
@@ -145,13 +149,20 @@ class VirtualMachine:
             os.link(_path(snapshot), path, src_dir_fd=snapshot.fileno(), follow_symlinks=True)
             return path
 
-    def run(self, request: Mapping[str, Any]) -> dict[str, bytes]:
+    def run(
+        self, request: Mapping[str, Any], programs: Iterable[KernelProgram] = ()
+    ) -> dict[str, bytes]:
         """Execute a request in a copy of the machine, and return its files, including the answer.
+
+        The algorithms `programs` are loaded into the guest kernel before the run. If the kernel
+        refuses one of them, there is no answer, and the file `loaded` contains the reason.
 
         Raises:
             KernelRunError: the virtual machine ended without an answer; the message contains the
                 last line of its console.
+            BrokenAlgorithmError: an algorithm does not compile.
         """
+        content = packed_request(request, programs)
         with (
             tempfile.TemporaryFile() as asked,
             tempfile.TemporaryFile() as initial,
@@ -159,7 +170,7 @@ class VirtualMachine:
             tempfile.TemporaryFile() as console,
             self._snapshot.open("rb") as snapshot,
         ):
-            asked.write(gzip.compress(json.dumps(request).encode() + b"\n", 1, mtime=0))
+            asked.write(content)
             asked.flush()
             initial.write(self._initial)
             initial.flush()
@@ -175,7 +186,7 @@ class VirtualMachine:
             with self._changing:
                 self._running.discard(process)
             files = _left(disk)
-            if not files.get("answer"):
+            if not (files.get("answer") or files.get("loaded")):
                 raise self._failure(console, is_booted=True)
             return files
 
@@ -225,13 +236,28 @@ def _hardware() -> list[str]:
     ]
 
 
-def _guest_files(kernel: Mapping[str, bytes]) -> dict[str, bytes]:
+def obstacle_to_loading(kernel: StockKernel) -> str | None:
+    """Return why cwndlab's algorithms cannot be loaded into the kernel; None if they can."""
+    if (lacking := kernel.obstacle_to_bpf()) is not None:
+        return lacking
+    if (loader := loader_path()) is None:
+        return f"cwndlab's helper program for loading has not been built ({HELPER_REMEDY})"
+    if not _is_static(loader):
+        return f"{loader} needs shared libraries, which a virtual machine lacks ({REMEDY})"
+    return None
+
+
+def _guest_files(release: str, kernel: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return the programs and kernel modules of the virtual machine's file system."""
     programs = {
         "bin/busybox": shutil.which("busybox") or "",
         "bin/cwndlab-testbed": str(helper_path()),
     }
+    if (loader := loader_path()) is not None and _is_static(loader):
+        programs["bin/cwndlab-kernel"] = str(loader)
     files = {"init": _INIT.read_bytes(), "warm-up": _warm_up()}
+    if CONFIGURATION in kernel:
+        files[f"boot/config-{release}"] = kernel[CONFIGURATION]  # libbpf reads HZ there
     for name, path in programs.items():
         files[name] = Path(path).read_bytes()
     own = sorted(name.removesuffix(".ko") for name in kernel if name.startswith("tcp_"))

@@ -27,6 +27,17 @@ _CHOSEN = re.compile(
     r"|virtio_pci_modern_dev|virtio_blk|tcp_(?!diag)\w+)\.ko(?:\.xz)?$"
 )
 _IMAGE = re.compile(r"/boot/vmlinuz-(.+)$")
+_CONFIG = re.compile(r"/boot/config-(.+)$")
+CONFIGURATION = "config"
+"""File name of the kernel's build configuration; kernels added before November 2026 lack it."""
+# What loading algorithms as BPF needs, and how the kernel's documentation describes it.
+_NEEDED = {
+    "CONFIG_BPF_SYSCALL": "BPF programs",
+    "CONFIG_BPF_JIT": "the BPF compiler",
+    "CONFIG_DEBUG_INFO_BTF": "type information",
+}
+_FIRST_WITH_PACING = (6, 0)
+_FIRST_WITH_LINKS = (6, 4)
 _SUMS = "sha256.json"
 _KERNEL = "vmlinuz"
 _VERSION = re.compile(r"\d+(\.\d+)+")
@@ -56,6 +67,36 @@ class StockKernel:
         modules = (path.name for path in self.folder.glob("tcp_*.ko"))
         names = {name.removeprefix("tcp_").removesuffix(".ko") for name in modules}
         return sorted({*names, "cubic", "reno"})
+
+    @property
+    def has_bpf_links(self) -> bool:
+        """Whether a BPF algorithm is unloaded when its loader ends (since Linux 6.4)."""
+        return self._version >= _FIRST_WITH_LINKS
+
+    @property
+    def _version(self) -> tuple[int, int]:
+        major, minor, *_ = _numbers(self.release)
+        return major, minor
+
+    def obstacle_to_bpf(self) -> str | None:
+        """Return why the kernel cannot load algorithms as BPF programs; None if it can.
+
+        Before Linux 6.0, a BPF program could not set `sk_pacing_rate`, and an algorithm with
+        `cong_control` needed `cong_avoid`, too.
+        """
+        if self._version < _FIRST_WITH_PACING:
+            return f"algorithms can be loaded since Linux 6.0; this is Linux {self.release}"
+        try:
+            lines = (self.folder / CONFIGURATION).read_text(encoding="utf-8").splitlines()
+        except OSError:
+            return (
+                f"the configuration of Linux {self.release} was not kept; "
+                f"run: cwndlab kernel remove {self.release}, then add it again"
+            )
+        lacking = [f"{what} ({key})" for key, what in _NEEDED.items() if f"{key}=y" not in lines]
+        if lacking:
+            return f"Linux {self.release} was built without {' and without '.join(lacking)}"
+        return None
 
     def files(self) -> Mapping[str, bytes]:
         """Return the contents of the kernel's files, by file name.
@@ -127,6 +168,8 @@ def add_package(package: Path) -> StockKernel:
     for name, content in package_files(package):
         if match := _IMAGE.search(name):
             release, files[_KERNEL] = match[1], content
+        elif _CONFIG.search(name):
+            files[CONFIGURATION] = content
         elif _CHOSEN.search(name):
             module = lzma.decompress(content) if name.endswith(".xz") else content
             files[Path(name).name.removesuffix(".xz")] = module

@@ -1,0 +1,48 @@
+"""Pack what a virtual machine is asked: a request, and the algorithms that it needs, as BPF."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import tarfile
+from typing import TYPE_CHECKING, Any
+
+from cwndlab.kernel.objects import kernel_object
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from cwndlab.kernel.objects import KernelProgram
+
+_FOLDER = "/run/asked"
+
+
+def packed_request(request: Mapping[str, Any], programs: Iterable[KernelProgram] = ()) -> bytes:
+    """Return a compressed archive that `init.sh` unpacks into `/run/asked`.
+
+    The file `request` is a request to `cwndlab-testbed`; the file `loads` contains a request to
+    `cwndlab-kernel` for each algorithm that is loaded before the run.
+
+    Raises:
+        BrokenAlgorithmError: an algorithm does not compile; the message names the erroneous lines.
+    """
+    files = {"request": json.dumps(request).encode() + b"\n", "loads": b""}
+    for program in programs:
+        name = f"{program.name}.bpf.o"
+        files[name] = kernel_object(program.program).read_bytes()
+        load = {
+            "do": "load",
+            "object": f"{_FOLDER}/{name}",
+            "name": program.name,
+            "parameters": dict(program.parameters),
+            "pin": None,
+        }
+        files["loads"] += json.dumps(load).encode() + b"\n"
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    return gzip.compress(archive.getvalue(), 1, mtime=0)
