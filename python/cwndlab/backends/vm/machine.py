@@ -31,7 +31,11 @@ if TYPE_CHECKING:
 
 QEMU = "qemu-system-x86_64"
 _TOOLS = {QEMU: "qemu-system-x86", "busybox": "busybox-static"}
-_COMMAND_LINE = "console=ttyS0 quiet mitigations=off nokaslr audit=0 tsc=reliable panic=-1"
+# REP_GOOD (bit 112) would copy with `rep movsq`, which QEMU executes as a separate translated block
+# for each 8 bytes; unrolled loops take less processor time.
+_COMMAND_LINE = (
+    "console=ttyS0 quiet mitigations=off nokaslr audit=0 tsc=reliable panic=-1 clearcpuid=112"
+)
 _MEMORY_MIB = 768
 _DISK_BYTES = 2 << 30  # a sparse file: only written blocks take space on the host
 _FIRST = ("tun",)
@@ -101,7 +105,8 @@ class VirtualMachine:
         self._kernel = kernel
         self._initial = first_file_system(_guest_files(kernel.release, files))
         told = subprocess.run([QEMU, "--version"], check=True, capture_output=True)  # noqa: S603
-        parts = (files["vmlinuz"], self._initial, told.stdout, json.dumps(_hardware()).encode())
+        hardware = json.dumps([*_hardware(), _COMMAND_LINE]).encode()
+        parts = (files["vmlinuz"], self._initial, told.stdout, hardware)
         digest = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts))
         self._name = f"snapshot-{digest.hexdigest()[:16]}"
         with kernel.locked():
