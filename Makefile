@@ -41,7 +41,8 @@ CRATES = $(shell tools/setup crates)
 
 .PHONY: help demo test rust-tests test-rust test-python test-unprivileged test-page golden golden-builds golden-page check check-macos format lint \
   docs bench bench-algorithms bench-c4 bench-campaign bench-fit bench-l4s bench-links bench-open bench-page bench-peers bench-scale \
-  bench-verdicts bench-calibration bench-emulator bench-ledger bench-presets bench-trial conformance fidelity validate-links \
+  bench-verdicts bench-calibration bench-emulator bench-ledger bench-presets bench-trial conformance fidelity \
+  validate-links validate-vm \
   fuzz images \
   setup site page wheel wheel-file wheel-test wheel-aarch64 clean
 
@@ -174,6 +175,9 @@ bench-calibration: $(STAMPS)/core ## whether stated probabilities are met, where
 
 bench-emulator: $(STAMPS)/core ## the emulator's rates and delays on this machine, as root
 	@$(PYTHON) bench/emulator.py $(ARGS)
+
+validate-vm: $(STAMPS)/core ## compare with stock kernels on every preset, in virtual machines
+	@$(PYTHON) tests/fidelity/presets.py $(ARGS)
 
 fidelity: $(STAMPS)/core ## compare with the Linux reference; ROWS=FILE.csv adds rows
 	@$(PYTHON) tests/fidelity/run.py $(if $(ROWS),--rows $(ROWS)) $(ARGS)
