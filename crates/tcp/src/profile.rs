@@ -12,6 +12,7 @@ use crate::linux::LinuxSettings;
 /// The profiles that come with the crate: name and TOML text.
 const FILES: &[(&str, &str)] = &[
     ("linux-6.18", include_str!("../profiles/linux-6.18.toml")),
+    ("linux-6.12", include_str!("../profiles/linux-6.12.toml")),
     ("linux-6.1", include_str!("../profiles/linux-6.1.toml")),
     ("linux-5.10", include_str!("../profiles/linux-5.10.toml")),
     ("linux-3.5", include_str!("../profiles/linux-3.5.toml")),
