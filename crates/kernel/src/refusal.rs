@@ -87,6 +87,10 @@ fn why_not_loaded(said: &str, kind: ErrorKind) -> (RefusalKind, Option<&'static 
         let message = "the algorithm is too large: the verifier would have to check more than a \
             million instructions; use loops with constant bounds and without branches";
         (RefusalKind::TooLarge, Some(message))
+    } else if has("jumps is too complex") {
+        let message = "the algorithm has more branches than this kernel's verifier follows (8192 at \
+            once); newer kernels recognize equal states of a loop sooner";
+        (RefusalKind::TooLarge, Some(message))
     } else if has("beyond the member") {
         let message = "the algorithm's state is too large: it writes beyond its 104 bytes of \
             private state (icsk_ca_priv)";
@@ -148,6 +152,8 @@ mod tests {
         assert_eq!(kind_of(&format!("{log}{licence}")), RefusalKind::Licence);
         let large = "BPF program is too large. Processed 1000001 insn";
         assert_eq!(kind_of(&format!("{log}{large}")), RefusalKind::TooLarge);
+        let branches = "The sequence of 8193 jumps is too complex.";
+        assert_eq!(kind_of(&format!("{log}{branches}")), RefusalKind::TooLarge);
         let state = "write access at off 1396 with size 8 beyond the member 103 of icsk_ca_priv";
         assert_eq!(kind_of(&format!("{log}{state}")), RefusalKind::TooLarge);
         assert_eq!(kind_of(&format!("{log}R1 !read_ok")), RefusalKind::Verifier);
