@@ -69,10 +69,9 @@ def kernel_program(
         UnknownNameError: no algorithm has this name.
     """
     source, contract = _source(reference, folder)
-    chosen = ("-DCC_RECORD",) if is_recording else ()
-    if not has_link:
-        chosen += ('-DCC_OPS_SECTION=".struct_ops"',)
-    flags = (*_FLAGS, *chosen, f"-I{contract / 'include'}")
+    recording = ["-DCC_RECORD"] if is_recording else []
+    section = [] if has_link else ['-DCC_OPS_SECTION=".struct_ops"']
+    flags = (*_FLAGS, *recording, *section, f"-I{contract / 'include'}")
     text = preprocess(source, flags, clang())
     program = Program(str(source), (TranslationUnit(str(source), text, _FLAGS),))
     settings = tuple(sorted((parameters or {}).items()))
