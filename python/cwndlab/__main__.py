@@ -1,4 +1,4 @@
-"""Entry point of `cwndlab` and `python -m cwndlab`."""
+"""Run `cwndlab` as a command; `python -m cwndlab` does the same."""
 
 import signal
 

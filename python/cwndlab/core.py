@@ -1,4 +1,4 @@
-"""Typed functions around the compiled module `cwndlab._core`, with its algorithms and stacks."""
+"""Call the compiled module `cwndlab._core` through functions with types."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Columns = dict[str, Any]
 Problems = list[tuple[tuple[str | int, ...], str]]
-"""Problems in a document; each is the path of a value, and a message that names the remedy."""
+"""Problems in a document; each problem has the path of a value and a remedy."""
 QueueUnit = Literal["packets", "bytes", "milli_bdp", "unlimited"]
 OURS = "ours:"
 
@@ -79,7 +79,7 @@ def version() -> str:
 
 
 def behaviour_epoch() -> int:
-    """Return a counter that a release increments if its results for a scenario may differ."""
+    """Return a number that changes with each release that may change simulated results."""
     return int(module().behaviour_epoch)
 
 
@@ -92,7 +92,8 @@ def run(
     """Run a scenario and return its tables; another thread can end the run with `stop`.
 
     The interpreter lock is released during the run. `objects` are algorithms compiled at run time.
-    If they are given, call this function in a separate process, which a fault in an algorithm ends.
+    If `objects` is given, call this function in a separate process, because a fault in an
+    algorithm ends the process.
     """
     found = dict(objects) if objects else None
     tables: Columns = module().run(scenario_json, dict(traces), found, stop=stop)
@@ -126,7 +127,7 @@ def run_many(
 
 
 def new_stop() -> Stop:
-    """Return a flag that stops runs as soon as it is set."""
+    """Return a flag with which another thread stops runs."""
     stop: Stop = module().Stop()
     return stop
 
@@ -150,7 +151,7 @@ def choose_set(
     price: float,
     zone: float,
 ) -> Chosen:
-    """Choose the set of good algorithms; `_core.pyi` describes the arguments and the result."""
+    """Choose the set of good algorithms; see `_core.pyi` for the arguments and the result."""
     chosen: Chosen = module().choose_set(gain, cost, price=price, zone=zone)
     return chosen
 
@@ -158,13 +159,13 @@ def choose_set(
 def relative_change(
     ours: Sequence[float], theirs: Sequence[float]
 ) -> tuple[float, float | None, float | None] | None:
-    """Return the relative excess of `ours` over `theirs` (logarithms), with its 95 % interval."""
+    """Return the relative difference between two algorithms, with a 95 % interval."""
     found: tuple[float, float | None, float | None] | None = module().relative_change(ours, theirs)
     return found
 
 
 def logarithms(values: Sequence[float]) -> list[float]:
-    """Return natural logarithms whose bits are identical on all machines."""
+    """Return natural logarithms with the same bits on all machines."""
     found: list[float] = module().logarithms(values)
     return found
 
@@ -176,13 +177,13 @@ def robustness(
     noise: Sequence[float],
     zone: float,
 ) -> Robustness | None:
-    """Return how well the algorithm at index `choice` performs over a population of networks."""
+    """Return how well algorithm number `choice` performs over a population of networks."""
     found: Robustness | None = module().robustness(draws, weights, choice, noise, zone)
     return found
 
 
 def check_scenario(scenario_json: str, traces: Mapping[str, bytes] | None = None) -> str:
-    """Return the scenario as the simulator reads it, including default values.
+    """Return a scenario as the simulator reads it, including default values.
 
     If `traces` are given, also check that they contain every trace that the scenario names.
 
@@ -232,7 +233,7 @@ def parse_link_line(text: str) -> dict[str, Any]:
 
 
 def check_link(written: object) -> tuple[dict[str, Any], Problems]:
-    """Return the table of a link in canonical form, and the problems found in its keys."""
+    """Return a link's table in canonical form, and the problems found in its keys."""
     checked: tuple[dict[str, Any], Problems] = module().check_link(written)
     return checked
 
@@ -240,7 +241,7 @@ def check_link(written: object) -> tuple[dict[str, Any], Problems]:
 def expand_link(
     table: Mapping[str, Any], files: Files
 ) -> tuple[dict[str, Any], Mapping[str, int], Problems]:
-    """Return a link with the keys of its preset, its quantities in smallest units, and problems."""
+    """Return a link with all keys of its preset, in smallest units, and the problems found."""
     expanded, counts, problems = module().expand_link(table, files)
     return expanded, dict(counts), problems
 
@@ -250,9 +251,8 @@ def resolve_link(
 ) -> tuple[str | None, bool, int, Problems]:
     """Convert a link and its reverse link into the path of a scenario.
 
-    Returns:
-        The path as JSON, or None; whether its reverse direction has a limit; the one-way delay
-        between link and server in nanoseconds; and the problems found.
+    Returns: The path as JSON, or None; True if the reverse direction of the path is limited; the
+    one-way delay between link and server in nanoseconds; and the problems found.
     """
     resolved: tuple[str | None, bool, int, Problems] = module().resolve_link(
         link, reverse_link, files
@@ -292,7 +292,7 @@ def queue_size(
 
 
 def medium_figures(path_json: str) -> list[tuple[str, str]]:
-    """Return each value of a cell or Wi-Fi channel that differs from its default: key and text."""
+    """Return the values of a cell or Wi-Fi channel that differ from the defaults, as text."""
     figures: list[tuple[str, str]] = module().medium_figures(path_json)
     return figures
 
@@ -314,7 +314,7 @@ def drawn_ns(seed: int, name: str, most_ns: int) -> int:
 
 
 def without_defaults(path_json: str) -> dict[str, Any]:
-    """Return the path of a scenario without default values and without the keys `kind`."""
+    """Return the path of a scenario without default values and without `kind` keys."""
     rest: dict[str, Any] = module().without_defaults(path_json)
     return rest
 

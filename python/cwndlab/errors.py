@@ -21,7 +21,7 @@ class CwndlabError(Exception):
 
 
 class QuantityError(CwndlabError, ValueError):
-    """A text, such as "20 Mbps/s", is not a valid rate, time, size or share."""
+    """A string, such as "20 Mbps/s", is not a valid rate, time, size or share."""
 
 
 class StudyError(CwndlabError):
@@ -34,7 +34,7 @@ class StudyError(CwndlabError):
 
 
 class LinkError(CwndlabError):
-    """A link's preset or file is missing or invalid."""
+    """The preset or file of a link is missing or invalid."""
 
 
 class TraceError(CwndlabError):
@@ -67,10 +67,10 @@ class ScenarioRefusedError(CwndlabError, ValueError):
 
 
 class UnknownNameError(CwndlabError, ValueError):
-    """An algorithm, stack, link or study of this name does not exist."""
+    """No algorithm, stack, link or study has this name."""
 
     def __init__(self, name: str, known: Iterable[str], command: str, *, kind: str) -> None:
-        """Create a message that suggests a similar name and a command that lists all names."""
+        """Create a message with the most similar known name and a command that lists all names."""
         near = nearest(name, known)
         hint = f"; did you mean {near}?" if near else ""
         super().__init__(f'unknown {kind} "{name}"{hint} ({command})')
@@ -78,7 +78,7 @@ class UnknownNameError(CwndlabError, ValueError):
 
 
 class MeasurementError(CwndlabError):
-    """A measurement file, or a folder of such files, cannot be interpreted."""
+    """cwndlab cannot interpret a measurement file, or a folder of such files."""
 
 
 class ResultsError(CwndlabError):
@@ -89,7 +89,7 @@ class DamagedResultsError(ResultsError):
     """Files of results are missing, or their content has changed."""
 
     def __init__(self, folder: Path, names: Sequence[str]) -> None:
-        """Create one error for all damaged files of a folder."""
+        """Create one error about all damaged files of a folder."""
         many = f" and {plural(len(names) - 1, 'other file')}" if len(names) > 1 else ""
         super().__init__(
             f"{folder / names[0]}{many}: damaged, or changed by another program; run the study "
@@ -129,7 +129,7 @@ class ClusterError(CwndlabError):
 
 
 class RunsFailedError(CwndlabError):
-    """Some runs of a study failed; the other runs are finished."""
+    """Some runs of a study failed; all other runs are finished."""
 
     exit_status = 1
 
@@ -155,7 +155,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def read_failure(path: Path, error: OSError) -> str:
-    """Return a message with the operating system's reason why a file could not be read."""
+    """Return a message with the reason why the operating system could not read a file."""
     return f"{path}: {_reason(error)}"
 
 

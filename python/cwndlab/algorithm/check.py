@@ -1,4 +1,4 @@
-"""Run the conformance checks on an algorithm; each failed check is explained by an example."""
+"""Run the conformance checks on an algorithm, and explain each failed check by an example."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read the first comment of an algorithm's C file, which describes it and cites its papers."""
+"""Read the first comment of an algorithm's C file, which describes the algorithm."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LICENCE_TAG = re.compile(r"^\s*SPDX-License-Identifier:.*$", re.MULTILINE)
 
 
 def header_comment(source: str) -> str:
-    """Return the text of the first comment that is not only a licence tag, or an empty string."""
+    """Return the first comment that contains more than a licence tag; empty if there is none."""
     for match in _COMMENT.finditer(source):
         text = _LICENCE_TAG.sub("", _STAR.sub("", match[1])).strip("\n").rstrip()
         if text.strip():
@@ -20,6 +20,6 @@ def header_comment(source: str) -> str:
 
 
 def papers(source: str) -> str:
-    """Return the paragraph that begins with "Papers:" as one line, or an empty string."""
+    """Return the paragraph that begins with "Papers:" as one line; empty if there is none."""
     found = _PAPERS.search(header_comment(source))
     return " ".join(found[1].split()) if found else ""

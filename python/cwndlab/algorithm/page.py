@@ -1,4 +1,4 @@
-"""Description of an algorithm: its comment, its parameters, and a plot of its congestion window."""
+"""Describe an algorithm: its comment, its parameters, and a plot of its congestion window."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LINE_WIDTH = 64
 
 @dataclass(frozen=True)
 class Page:
-    """An algorithm, and its simulated congestion window over time on one link."""
+    """An algorithm's description, with its congestion window over time on a simulated link."""
 
     algorithm: core.Algorithm
     link: str
@@ -66,7 +66,7 @@ class Page:
 
     @property
     def heading(self) -> str:
-        """The heading of the plot, which names algorithm and link, wrapped to the plot's width."""
+        """The heading of the plot; it names algorithm and link, in lines as wide as the plot."""
         what = f"{self.algorithm.name}: congestion window, and slow-start threshold (dashed)"
         spread = re.sub(",(?! )", ", ", self.link)
         return "\n".join((what, *textwrap.wrap(f"on {spread}", _LINE_WIDTH)))
@@ -77,7 +77,7 @@ class Page:
         return tuple(dict.fromkeys(self.algorithm.phases[1:]))
 
     def draw(self, out: Path) -> Path:
-        """Plot congestion window and slow-start threshold to a file, and return its path.
+        """Plot congestion window and slow-start threshold to a file, and return the file's path.
 
         Raises:
             AlgorithmError: the extension of the file name is not supported.

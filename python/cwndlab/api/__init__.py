@@ -1,1 +1,1 @@
-"""The Python API, with which scripts and notebooks run studies, read results and draw plots."""
+"""Run studies, read results and draw plots from Python scripts and notebooks."""

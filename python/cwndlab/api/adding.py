@@ -41,8 +41,8 @@ def adding(
         title: title of the comparison in reports.
         folder: the results folder. If None, a folder whose name contains the hash.
         backend: the backend on which the study runs.
-        load: function that reads the study of an earlier comparison, after the user has agreed to
-            run its C files.
+        load: function that reads the study of an earlier comparison; it asks the user before C
+            files of the study may run.
 
     Raises:
         ResultsError: `folder` contains results of a different algorithm with the same name.
@@ -73,7 +73,7 @@ def adding(
 
 
 def _together(earlier: Study, later: Study, folder: Path) -> Study:
-    """Return the later study, extended by the algorithms and repetitions of the earlier study."""
+    """Add the algorithms and repetitions of an earlier study to a later study."""
     references = {label: _within(folder, own) for label, own in _files(earlier).items()}
     known = {label: references.get(label, label) for label in _labels(earlier)}
     known |= {
@@ -88,7 +88,7 @@ def _together(earlier: Study, later: Study, folder: Path) -> Study:
 
 
 def _within(folder: Path, reference: str) -> str:
-    """Return the reference to an algorithm's file in a results folder, with an absolute path."""
+    """Return a reference to the file of an algorithm in a results folder, as an absolute path."""
     path = reference.removeprefix(LINUX_PREFIX)
     prefix = LINUX_PREFIX if path != reference else ""
     return f"{prefix}{(folder / path).absolute()}"
@@ -103,7 +103,7 @@ def _labels(study: Study) -> list[str]:
 
 
 def _files(study: Study) -> dict[str, str]:
-    """Return the references of all algorithms that are given as files, by label."""
+    """Return the references to all algorithms that are given as files, by their labels."""
     found = {}
     for cell in study.cells:
         for name, each in cell.resolved.algorithms.items():

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from cwndlab.judge.decision import Decision
 
 LOOKS = (10, 20, 40)
-"""Numbers of repetitions after which `advise` decides whether more repetitions are needed."""
+"""After each of these numbers of repetitions, `advise` decides whether it needs more."""
 
 CANDIDATES = ("cubic", "reno", "bbr", "vegas", "westwood", "illinois")
-"""Algorithms that are compared by default: one algorithm of Linux of each kind."""
+"""Algorithms that are compared by default: from Linux, one algorithm of each kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +45,11 @@ class Advice:
     answers: Answers
     results: Results
     is_late: bool
-    """Whether the time limit was reached before the recommended set of algorithms was certain."""
+    """True if the time limit was reached before the recommended set was certain."""
 
     @property
     def decision(self) -> Decision:
-        """The common decision for all settings."""
+        """The decision for all settings combined."""
         return self.answers.together
 
 
@@ -82,14 +82,14 @@ def advise(  # noqa: PLR0913  each has its default
         algorithms: the algorithms to compare with the baseline.
         baseline: the algorithm in use today, which is always included.
         direction: direction of the data, `downlink` or `uplink`.
-        budget_s: limit on the time for all runs; by default, 15 s for one network or for each class
-            of a population.
+        budget_s: limit on the time for all runs; by default, 15 s for one network or for each
+            class of a population.
         folder: the results folder. If None, `results/advise-HASH`.
         jobs: number of parallel runs. If None, one per core.
         has_mixes: whether to simulate the recommended algorithm also together with other
             algorithms, for the report: with many flows, and with other round-trip times, queues
             and orders in which flows start.
-        on_first: called with the first answer, before similar networks are simulated.
+        on_first: function that receives the first answer, before similar networks are simulated.
 
     Raises:
         CwndlabError: a link, the goal or an algorithm is unknown, or a run failed.

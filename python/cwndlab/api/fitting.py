@@ -1,4 +1,4 @@
-"""Functions that fit a link to measurements, also for use in notebooks."""
+"""Fit a link to measurements, in commands and in notebooks."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def flows_of_file(path: Path) -> list[MeasuredFlow]:
 
 
 def large_flows(flows: Sequence[MeasuredFlow]) -> list[MeasuredFlow]:
-    """Return the flows without tiny flows, such as the control connection of iperf3."""
+    """Return the flows except tiny ones, such as the control connection of iperf3."""
     sizes = [flow.row.get("delivered_bytes") or 0 for flow in flows]
     most = max(sizes, default=0)
     return [flow for flow, size in zip(flows, sizes, strict=True) if size >= _SMALLEST_SHARE * most]
@@ -167,7 +167,7 @@ def fit_clients(
 def clients_population(
     clients: Sequence[tuple[ClientClass, Fit]], heading: str, weighing: str, links: int
 ) -> dict[str, Any]:
-    """Return the document of a users file, whose links are weighted by `flows` or by `bytes`."""
+    """Return the content of a users file, whose links are weighted by `flows` or by `bytes`."""
     users = []
     for each, found in clients:
         share = each.share_of_flows if weighing == "flows" else each.share_of_bytes

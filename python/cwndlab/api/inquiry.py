@@ -1,4 +1,4 @@
-"""Studies that `advise` runs: on the given network, on similar networks, and with other flows."""
+"""Run the studies of `advise`: on the given network, on similar networks, and with other flows."""
 
 from __future__ import annotations
 
@@ -52,20 +52,20 @@ _FEW = 3  # repetitions of a mix of flows, which the report shows and no decisio
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """The studies that answer which algorithm suits a network or a population of networks."""
+    """Studies that show which algorithm suits a network or a population of networks."""
 
     goal: Goal
     baseline: str
     document: Mapping[str, Any]
-    """Study of one network or of all classes of a population, without a number of repetitions."""
+    """Study of one network, or of all classes of a population."""
     link: str
-    """The link, if the question is about one network; an empty string for a population."""
+    """The link, if the study is about a single network; empty for a population."""
     population: Population | None
     folder: Path
     jobs: int | None
 
     def look(self, repetitions: int) -> tuple[Results, Answers]:
-        """Run this number of repetitions, and decide without results on similar networks.
+        """Run the study with this number of repetitions; decide without similar networks.
 
         Raises:
             ResultsError: no run has a result.
@@ -88,7 +88,7 @@ class Inquiry:
         return Question(self.goal.name, self.baseline, weights, is_invented)
 
     def times(self, results: Results) -> Times:
-        """Estimate how long further runs take, from the durations of the runs in `results`."""
+        """Return an estimate of the duration of further runs, based on the runs in `results`."""
         runs = set(results.flows()["run"])
         took_s = [e["duration_s"] for e in results.history if e["run"] in runs]
         each_s = sum(took_s) / max(len(took_s), 1)
@@ -147,7 +147,7 @@ class Inquiry:
         return document_of(self._keys(), encounters_of(self.document["algorithm"]))
 
     def try_mixes(self, candidate: str) -> None:
-        """Run the candidate in all mixes of flows that the report shows; use a subfolder."""
+        """Run the candidate in all mixes of flows that the report shows, and use a subfolder."""
         study = Study(**document_of(self._keys(), encounters_of([candidate])))
         path = study.matrix.runs[0].scenario.path
         flows = open_results(self.folder / COEXISTENCE).flows()
@@ -159,7 +159,7 @@ class Inquiry:
         _run(Study(**document), self.folder / MIXES, self.jobs)
 
     def _keys(self) -> dict[str, Any]:
-        """Return the study keys that define the network on which the flows compete."""
+        """Return the keys of a study that define the network on which the flows compete."""
         link: str | Mapping[str, Any] = self.link
         if self.population is not None:
             link = max(self.population.classes, key=lambda each: each.weight).link
@@ -176,7 +176,7 @@ def inquire(  # noqa: PLR0913, PLR0917  the parts of a question
     folder: Path | None,
     jobs: int | None,
 ) -> Inquiry:
-    """Create the studies that answer a question about links or users.
+    """Create the studies that find the best algorithm for links or for users.
 
     Raises:
         CwndlabError: a link or an algorithm is unknown.
@@ -222,13 +222,13 @@ def _of_goal(goal: Goal) -> dict[str, Any]:
 
 
 def _times(link: str | Mapping[str, Any], direction: str) -> dict[str, str]:
-    """Return study keys: the duration of runs on a link, and the randomness of repetitions."""
+    """Return keys of a study: the duration of runs, and the randomness of repetitions."""
     resolved = resolve_text(link)
     return {"duration": f"{duration_s(resolved, direction)} s", **randomness(resolved)}
 
 
 def _in_time(level: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys of a network, with the usual duration of runs if they contain none."""
+    """Return the keys of a network; add the usual duration of runs if they contain none."""
     return {**_times(level["link"], "downlink"), **level}
 
 
@@ -238,7 +238,7 @@ def _run(study: Study, folder: Path, jobs: int | None) -> Results:
 
 
 def duration_s(resolved: ResolvedLink, direction: str) -> int:
-    """Return the simulated duration of a run, which limits its packets; equal on all machines."""
+    """Return a simulated duration that limits the number of packets of a run."""
     path = resolved.path
     if has_medium(path):
         is_fast = any(link.kind == "cell" and link.radio.kind == "nr" for link in links_of(path))

@@ -1,4 +1,4 @@
-"""Plots of results in one call, such as `results.plot.cwnd(algorithm="cubic")`."""
+"""Plot results by one call, such as `results.plot.cwnd(algorithm="cubic")`."""
 
 from typing import Protocol
 
@@ -19,7 +19,7 @@ from cwndlab.judge.effects import effect
 
 
 class Plottable(Protocol):
-    """The interface of results from which plots are drawn."""
+    """Methods of results that plots need."""
 
     @property
     def factors(self) -> tuple[str, ...]:
@@ -39,14 +39,14 @@ class Plottable(Protocol):
 
 
 class Plotter:
-    """Methods that draw results with pyplot, so that notebooks display the plots.
+    """Draw results with pyplot, so that notebooks display the plots.
 
     Keyword arguments select runs by the values of their factors, such as `algorithm="cubic"` or
     `rate="10 Mbit/s"`. Plots over time show the most representative of the selected runs.
     """
 
     def __init__(self, results: Plottable) -> None:
-        """Create a plotter for these results."""
+        """Create an object that plots these results."""
         self._results = results
 
     def cwnd(self, axes: Axes | None = None, **factors: object) -> Axes:
@@ -66,7 +66,7 @@ class Plotter:
         return self.over_time("queue_pkts", axes, **factors)
 
     def over_time(self, column: str, axes: Axes | None = None, **factors: object) -> Axes:
-        """Draw any column of the samples over time."""
+        """Draw the values of any column of the table `samples` over time."""
         where = self._axes(axes)
         samples, events = self._series(factors)
         plot_over_time(where, samples, column, contestant="contestant", events=events)
@@ -79,29 +79,30 @@ class Plotter:
         return over_time_figure(samples, contestant="contestant", events=events)
 
     def cdf(self, column: str, axes: Axes | None = None, **factors: object) -> Axes:
-        """Draw the cumulative distribution of a quantity over runs."""
+        """Draw the cumulative distribution of a column's values over runs."""
         where, comparison = self._axes(axes), self._comparison(factors)
         values = {name: comparison.finite(name, column) for name in comparison.contestants}
         plot_cdf(where, values, column)
         return where
 
     def box(self, column: str, axes: Axes | None = None, **factors: object) -> Axes:
-        """Draw box plots of a quantity over runs, with the mean as a cross."""
+        """Draw box plots of a column's values over runs, with the mean as a cross."""
         where, comparison = self._axes(axes), self._comparison(factors)
         values = {name: comparison.finite(name, column) for name in comparison.contestants}
         plot_box(where, values, column)
         return where
 
     def bars(self, column: str, axes: Axes | None = None, **factors: object) -> Axes:
-        """Draw the mean of a quantity for each algorithm, with its 95 % confidence interval."""
+        """Draw the mean of a column for each algorithm, with its 95 % confidence interval."""
         where = self._axes(axes)
         plot_bars(where, self._comparison(factors), column)
         return where
 
     def effect(self, column: str, factor: str, axes: Axes | None = None, **factors: object) -> Axes:
-        """Draw the mean of a quantity, with its confidence interval, at each level of a factor.
+        """Draw the mean of a column at each level of a factor, with its confidence interval.
 
-        A mean covers all settings of the other factors that were run at every level of this factor.
+        A mean covers all settings of the other factors that were run at every level of this
+        factor.
 
         Raises:
             ValueError: the factor does not vary, or the column was not measured.
@@ -163,7 +164,7 @@ class Plotter:
 
 
 class _Selected:
-    """Results that contain only the runs with given factor values."""
+    """The results of only those runs that have the given factor values."""
 
     def __init__(self, results: Plottable, factors: dict[str, object]) -> None:
         runs = results.runs()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cwndlab.resolve import ResolvedLink
 
 START_JITTER = "100 ms"
-"""Largest random delay of a flow's start; in a repetition, it is the same for all algorithms."""
+"""Longest random delay of a flow's start; within a repetition, all algorithms share it."""
 
 
 def resolve_text(link: str | Mapping[str, Any]) -> ResolvedLink:
@@ -30,7 +30,7 @@ def resolve_text(link: str | Mapping[str, Any]) -> ResolvedLink:
 
 
 def randomness(resolved: ResolvedLink) -> dict[str, Any]:
-    """Return study keys that make the repetitions of a study differ.
+    """Return keys of a study that make its repetitions differ from each other.
 
     The starts of flows are delayed at random, and each repetition on a recorded trace begins at a
     different point of the trace.

@@ -1,4 +1,4 @@
-"""Results of a study as Polars data frames, with SQL queries and display in notebooks."""
+"""Read a study's results as Polars data frames, with SQL, and display them in notebooks."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ class Results:
 
     @cached_property
     def _matrix(self) -> pl.DataFrame:
-        """The table of all runs of the study, which is read at its first use."""
+        """The table of all runs of the study; it is read when it is first used."""
         return pl.read_parquet(self._matrix_file, memory_map=False)
 
     @cached_property
     def study(self) -> StudyDefinition:
-        """The study that was run.
+        """The study that produced the results.
 
         Raises:
             ResultsError: the results were imported and contain no study.
@@ -76,7 +76,7 @@ class Results:
 
     @cached_property
     def imported(self) -> Mapping[str, Any] | None:
-        """Source of imported results and notes on them; None for the results of a study."""
+        """Where results were imported from, with notes; None if a study produced the results."""
         path = self.path / IMPORT_FILE
         if not path.exists():
             return None
@@ -89,7 +89,7 @@ class Results:
 
     @property
     def id(self) -> str:
-        """ID of the study, or of the import."""
+        """ID of the study; for imported results, ID of the import."""
         return self.study.id if self.imported is None else str(self.imported["id"])
 
     @property
@@ -99,17 +99,17 @@ class Results:
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """One record for each attempt of a run, with its time, host and duration."""
+        """One record for each attempt to execute a run, with its time, host and duration."""
         return self._folder.history
 
     @property
     def manifest(self) -> Manifest:
-        """The files that belong to the results, with their SHA-256 checksums."""
+        """The files of the results, with their SHA-256 checksums."""
         return self._folder.manifest
 
     @property
     def is_written(self) -> bool:
-        """Whether all finished runs are in the final tables, and none is only in a journal."""
+        """True if all finished runs are in the final tables, and none is only in a journal."""
         return not self._folder.journals
 
     @property
@@ -119,7 +119,7 @@ class Results:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every run of the study is finished."""
+        """True if every run of the study is finished."""
         return self._finished.height == self._matrix.height
 
     def runs(self, **where: object) -> pl.DataFrame:
@@ -155,7 +155,7 @@ class Results:
         return self._table("acks", where)
 
     def flags(self, **where: object) -> pl.DataFrame:
-        """Return the disturbances of runs on a real network, such as outages."""
+        """Return events that disturbed runs on a real network, such as outages."""
         return self._table("flags", where)
 
     def radio(self, **where: object) -> pl.DataFrame:
@@ -171,7 +171,7 @@ class Results:
         return self._table("tcp_info", where)
 
     def limits(self) -> pl.DataFrame:
-        """Return what limits each flow: its most frequent limit, and the share of each limit."""
+        """Return, for each flow, the factors that limit its rate and the share of time of each."""
         return limits(self)
 
     def beside(self, name: str) -> Results | None:
@@ -192,7 +192,7 @@ class Results:
         return None
 
     def queue(self, cell: Mapping[str, object]) -> QueueSize | None:
-        """Return the queue size of the slowest wired link in the scenario with these factor values.
+        """Return the queue size of the slowest wired link in a scenario with given factor values.
 
         Return None for imported results, or if the queue has no fixed size.
         """
@@ -222,7 +222,7 @@ class Results:
         return self.answers(goal, baseline=baseline).together
 
     def answers(self, goal: str | None = None, *, baseline: str = "cubic") -> Answers:
-        """Return the decision for a goal in each setting and direction, and over all of them.
+        """Return the decision for a goal in each setting and direction, and over all settings.
 
         The arguments and the errors are the same as for `verdict`.
         """
@@ -239,7 +239,7 @@ class Results:
 
     @property
     def plot(self) -> Plotter:
-        """Methods that plot the results: `results.plot.cwnd(algorithm="cubic")` returns axes."""
+        """Plots of the results; for example, `results.plot.cwnd(algorithm="cubic")`."""
         from cwndlab.api.plots import Plotter  # noqa: PLC0415  slow to load
 
         return Plotter(self)
@@ -259,7 +259,7 @@ class Results:
         return self._rows(table).filter(pl.col("run").is_in(self._finished["run"].implode()))
 
     def _rows(self, table: str) -> pl.LazyFrame:
-        """Return the rows of a table, including rows of runs that do not count as finished."""
+        """Return all rows of a table, including rows of runs that do not count as finished."""
         labels = self._folder.label_columns(table)
         logged = self._folder.logged
         frames = []
@@ -341,7 +341,7 @@ class Results:
         return _filtered(rows.collect(), late)
 
     def _shown_factors(self, own: list[str]) -> dict[str, str]:
-        """Return the column name of each factor in a table that has these specific columns."""
+        """Return the name under which each factor becomes a column of a table."""
         return shown_labels(self.factors, own)
 
     def __repr__(self) -> str:

@@ -44,9 +44,9 @@ def run_study(  # noqa: PLR0913  each has its default
         jobs: number of parallel runs on this machine.
         cluster: address of a Dask cluster that computes the runs, `dask://HOST:PORT`.
         executor: the executor of the runs. If None, the backend's default executor.
-        report: function that creates the progress display from the title, the total number of
-            runs and the number of finished runs.
-        again: the command with which the user can continue the study after an interruption.
+        report: function that creates the progress display from the title, the total number of runs
+            and the number of finished runs.
+        again: the command that continues the study after an interruption.
 
     Raises:
         StudyError: the study has no link, or one of its runs would take too long.

@@ -21,14 +21,14 @@ _SHARE_OF_NETWORKS = 0.85  # of the remaining time, because runs may take longer
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Estimated computing times with the processor cores in use."""
+    """Estimated computing times, if all processor cores are used."""
 
     repetition_s: float
-    """Total time of one run of each algorithm in each class of a population."""
+    """Time to run each algorithm once in each class of a population, in seconds."""
     draw_s: float
-    """Total time of one run of each algorithm on one similar network for each class."""
+    """Time to run each algorithm once on one similar network for each class, in seconds."""
     coexistence_s: float
-    """Total time of all runs in which an algorithm competes with CUBIC and with itself."""
+    """Time of all runs in which an algorithm competes with CUBIC or with itself, in seconds."""
 
 
 def draws_within(budget_s: float, classes: int, first_look: int, times: Times) -> int:
@@ -47,5 +47,5 @@ def draws_within(budget_s: float, classes: int, first_look: int, times: Times) -
 
 
 def has_time_for(repetitions: int, times: Times, budget_s: float, spent_s: float) -> bool:
-    """Return whether this number of further repetitions fits into the time limit."""
+    """Return True if this number of further repetitions fits into the time limit."""
     return spent_s + repetitions * times.repetition_s + _AROUND_S <= budget_s

@@ -1,4 +1,4 @@
-"""Class `Study`, which reads a study from a file or from arguments and runs it."""
+"""Read a study from a file or from arguments, and run the study."""
 
 from __future__ import annotations
 

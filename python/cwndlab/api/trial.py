@@ -1,4 +1,4 @@
-"""Trials, which test a registered prediction on a real network and judge whether it came true."""
+"""Trials: test a registered prediction on a real network, and judge if it came true."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ if TYPE_CHECKING:
     from cwndlab.study.matrix import Matrix
 
 STUDY = "study.toml"
-"""File in the folder of a trial with the study that is measured between two hosts."""
+"""Name of the file that contains the study of a trial between two hosts."""
 RUNS = "runs"
-"""Subfolder of a trial with the results of the runs between two hosts."""
+"""Subfolder of a trial for the results that were measured between two hosts."""
 ASSUMED_SPREAD = 0.15
-"""Standard deviation of the difference between neighbouring periods, if no pilot measured it."""
+"""Assumed standard deviation of the difference between periods, if no pilot measured it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +65,15 @@ class Design:
     """The design of a trial: number and duration of its periods, and their random order."""
 
     blocks: int | None = None
-    """Number of pairs of periods. If None, enough pairs to detect the predicted change."""
+    """Number of pairs of periods. If None, the pairs suffice to detect the predicted change."""
     period_s: float = 60.0
     washout_s: float = 5.0
     spread: float = ASSUMED_SPREAD
-    """Standard deviation of the difference in utility between the two periods of a block."""
+    """Standard deviation, over blocks, of the difference in utility between both periods."""
     seed: int = 1
 
     def blocks_for(self, change: float) -> int:
-        """Return the number of blocks that is needed to detect a change in four of five trials.
+        """Return the number of blocks with which four of five trials detect a change.
 
         Raises:
             ResultsError: the change needs more blocks than a trial can have.
@@ -98,14 +98,14 @@ def register(
 
     Args:
         results: results of simulations; results of `advise` also contain similar networks.
-        challenger: the algorithm to test. If None, the recommended algorithm.
+        challenger: the algorithm that the trial tests. If None, the recommended algorithm.
         baseline: the algorithm in use today.
         design: the design of the trial.
         goal: the goal of the comparison. If None, the goal of the results.
 
     Raises:
-        ResultsError: the results do not contain an algorithm, the goal cannot be tested in a trial,
-            or the challenger equals the baseline.
+        ResultsError: the results do not contain an algorithm, the goal cannot be tested in a
+            trial, or the challenger equals the baseline.
     """
     answers = results.answers(goal, baseline=baseline)
     decision = answers.together
@@ -152,7 +152,7 @@ def register(
 
 
 def _differences(results: Results, goal: Goal, challenger: str, baseline: str) -> Floats:
-    """Return the differences in utility on similar networks or, without these, on the link."""
+    """Return the predicted differences in utility on similar networks, or else on the link."""
     beside = results.beside(NETWORKS)
     if beside is None:
         comparison = results.answers(goal.name, baseline=baseline).settings[0].comparison
@@ -170,7 +170,7 @@ def _differences(results: Results, goal: Goal, challenger: str, baseline: str) -
 
 
 def spread_of(trial: Path) -> float:
-    """Return a cautious estimate of the standard deviation over blocks from an earlier trial.
+    """Return a cautious estimate of the variation between blocks, from an earlier trial.
 
     Raises:
         ResultsError: the trial has fewer than two blocks.
@@ -183,7 +183,7 @@ def spread_of(trial: Path) -> float:
 
 
 def periods_left(trial: Path) -> int:
-    """Return the number of periods of a trial that have not been measured."""
+    """Return the number of periods of a trial that still have to be measured."""
     log = PeriodLog(trial / trial_periods.FILE)
     return len(due(read_prediction(trial / FILE), log.read()))
 
@@ -195,7 +195,7 @@ def run_on_server(
     limits: Guardrails | None = None,
     on_period: Callable[[MeasuredPeriod, int], None] | None = None,
 ) -> None:
-    """Conduct a trial on this server; restore its setting afterwards, even if this is killed.
+    """Conduct a trial on this server, then restore the server's setting, even if killed.
 
     Raises:
         SettingError: the setting cannot be changed.
@@ -219,7 +219,7 @@ def run_between_hosts(
     limits: Guardrails | None = None,
     on_period: Callable[[MeasuredPeriod, int], None] | None = None,
 ) -> None:
-    """Conduct a trial between this machine and a server, without changing settings of either.
+    """Conduct a trial between this machine and a server; change no setting of either.
 
     Raises:
         ResultsError: no prediction is registered for this trial.
@@ -258,7 +258,7 @@ class _TwoHosts:
     goal: Goal
 
     def measure(self, algorithm: str, block: int, _alarm: Alarm) -> TriedPeriod:
-        """Measure one period of a block, in which the connections use this algorithm."""
+        """Measure one period of a block; all its connections use this algorithm."""
         matrix = self.backend.keyed(self.study.matrix)
         (run,) = (
             run
@@ -277,7 +277,7 @@ class _TwoHosts:
 
 
 def outcome_of(results: Results, run: str, goal: Goal, washout_s: float) -> PeriodOutcome:
-    """Return the outcome of a period, from goodput and from smoothed RTTs after the wash-out."""
+    """Return goodput and smoothed RTT of a period, without the wash-out at its beginning."""
     flows = results.flows()
     own = flows.filter(flows["run"] == run)
     samples = results.samples()
@@ -331,12 +331,12 @@ class _OnlyExecutor:
 
 @dataclass(frozen=True, slots=True)
 class TrialState:
-    """The state of a trial: its verdict, its measured periods, and how many periods are missing."""
+    """The state of a trial: its verdict, its measured periods, and its missing periods."""
 
     entry: LedgerEntry
     periods: tuple[MeasuredPeriod, ...]
     left: int
-    """Number of periods that have not been measured."""
+    """Number of periods that still have to be measured."""
 
 
 def judge_trial(trial: Path) -> TrialState:

@@ -1,4 +1,4 @@
-"""Backends: the simulator, this machine's kernel, stock kernels, and a real network.
+"""Execute runs in the simulator, in this machine's or a stock kernel, or on a network.
 
 All backends run the same scenarios and write the same tables. Results of different backends or
 kernels are never mixed, because the key of a run on a kernel contains the kernel's release.
@@ -35,7 +35,7 @@ BACKENDS: tuple[BackendName, ...] = get_args(BackendName)
 
 @dataclass(frozen=True, slots=True)
 class Simulator:
-    """The backend that runs the simulator, on this machine or on a cluster."""
+    """The backend that simulates runs, on this machine or on a cluster."""
 
     jobs: int | None = None
     """Number of parallel runs. If None, one per core."""
@@ -48,7 +48,7 @@ class Simulator:
         return "sim"
 
     def keyed(self, matrix: Matrix) -> Matrix:
-        """Return the runs unchanged, because the simulator uses the keys of the study."""
+        """Return the runs unchanged; the simulator uses the keys that the study defines."""
         return matrix
 
     def executor(self, _matrix: Matrix, _history: Callable[[], list[Entry]], /) -> Executor:

@@ -78,7 +78,7 @@ class ClusterExecutor:
             size = 1.0
 
             def submit() -> list[Any]:
-                """Submit the next batch to Dask; return its future, or none without tasks."""
+                """Submit the next batch to Dask; return its future, or None if no run is left."""
                 some = list(itertools.islice(waiting, int(size)))
                 for task in some:
                     for name in task.traces.keys() - traces.keys():
@@ -132,7 +132,7 @@ class ClusterExecutor:
 
 
 def identity() -> dict[str, str]:
-    """Return the versions and other properties of a machine on which results depend."""
+    """Return the properties of a machine that may influence results, such as versions."""
     sources = sorted(each.source_sha256 for each in core.algorithms().values())
     profiles = sorted(each.sha256 for each in core.stacks().values())
     return {
@@ -150,7 +150,7 @@ def _identity_there() -> dict[str, str]:
 
 
 def _next_size(size: float, batches: Sequence[Batch]) -> float:
-    """Return the number of tasks of the next batch, so that it takes about `BATCH_S`."""
+    """Return the number of tasks of the next batch, which should take about `BATCH_S`."""
     outcomes = [outcome for batch in batches for outcome in batch.outcomes]
     spent_s = max(sum(outcome.duration_s for outcome in outcomes), 1e-6)
     return max(1.0, min(BATCH_S * len(outcomes) / spent_s, 4 * size, MOST_RUNS))

@@ -54,21 +54,21 @@ class RealNetwork:
     address: Address | Iperf3
     """Address of a server that runs `cwndlab serve`, or of an iperf3 server."""
     place: str | None = None
-    """Place at which this machine measures. None is allowed if the study has only one place."""
+    """Place at which this machine is; None is allowed if the study lists only one place."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Notes that are stored with each run."""
     patience_s: float = 600
     """Longest time, in seconds, for which an unreachable server is retried."""
     is_waiting: bool = True
-    """Whether to wait for the next time of day at which the study measures."""
+    """If true, wait for the next time of day at which the study measures."""
     is_proxy_accepted: bool = False
-    """Whether to measure even if a proxy splits the path, which makes comparisons meaningless."""
+    """If true, measure even if a proxy splits the path, although comparisons are then invalid."""
     outage_s: float = DEFAULT_OUTAGE_S
-    """Shortest time without data, in seconds, that counts as an outage."""
+    """An interval without data that lasts at least this many seconds counts as an outage."""
     retries: int = 0
-    """How many times a run is repeated at most if an outage disturbs it."""
+    """Maximum number of times that a run is repeated because an outage disturbed it."""
     radio_log: RadioLog | None = None
-    """A CSV log of radio measurements, which another program writes meanwhile."""
+    """A CSV log of radio measurements, which another program writes during the runs."""
     now: Callable[[], datetime] = datetime.now
 
     @property
@@ -77,7 +77,7 @@ class RealNetwork:
         return "live"
 
     def keyed(self, matrix: Matrix) -> Matrix:
-        """Return the runs; runs with iperf3 and with `cwndlab serve` have different keys.
+        """Return the runs with keys that distinguish iperf3 from `cwndlab serve`.
 
         Raises:
             StudyError: the study has a simulated link, its place must be selected, or a run cannot
@@ -181,7 +181,7 @@ class LiveExecutor:
             time.sleep(min(left_s, 60))  # somebody may set the clock meanwhile
 
     def _measure(self, run: Run) -> Iterator[Batch | Note]:
-        """Attempt to measure a run, and yield its outcome."""
+        """Attempt to measure one run, and yield its outcome."""
         path = path_of(run)
         began, began_s = self._live.now(), time.time()
         try:
@@ -232,7 +232,7 @@ class LiveExecutor:
         return Batch((outcome,), socket.gethostname(), tables, files)
 
     def _look(self) -> Iterator[Note]:
-        """Check both ends and the path before the first run, and store the findings.
+        """Check both ends and the path before the first run, and store what was found.
 
         Raises:
             ProxyError: a proxy splits the path, which makes comparisons meaningless.
@@ -311,7 +311,7 @@ class LiveExecutor:
 
 
 def _count_days(history: Iterable[Entry], runs: Sequence[Run]) -> Counter[tuple[int, date]]:
-    """Return how many runs of each combination of factors were finished on each day."""
+    """Return the number of runs that were finished on each day, by combination of factors."""
     by_key = {run.key: run for run in runs}
     counts: Counter[tuple[int, date]] = Counter()
     for entry in history:
@@ -326,7 +326,7 @@ def _count_days(history: Iterable[Entry], runs: Sequence[Run]) -> Counter[tuple[
 
 
 def senders_of(runs: Iterable[Run]) -> list[Sender]:
-    """Return all combinations of sending machine and algorithm in the runs of a study."""
+    """Return each pair of sending machine and algorithm that occurs in the runs of a study."""
     found: dict[Sender, None] = {}
     for run in runs:
         for flow in run.scenario.flows:
@@ -337,7 +337,7 @@ def senders_of(runs: Iterable[Run]) -> list[Sender]:
 
 
 def _algorithms(flow: ScenarioFlow, path: LivePath) -> tuple[str | None, str | None]:
-    """Return the algorithm of the client (this machine) and the algorithm of the server."""
+    """Return the congestion control of the client (this machine) and that of the server."""
     sender_is_near = flow.direction == "reverse"
     named = flow.sender.algorithm
     match path.algorithm_on:

@@ -66,7 +66,7 @@ def new_figure(
     share_x: bool = False,
     share_y: bool = False,
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure in the project's style, and the list of its axes, row by row."""
+    """Return a new figure in the project's style, and its axes as a list, row by row."""
     with house_style():
         figure = Figure(figsize=(width_in, height_in))
         FigureCanvasAgg(figure)
@@ -75,7 +75,7 @@ def new_figure(
 
 
 def title(axes: Axes, text: str) -> None:
-    """Set the title of a panel, unless the text is empty."""
+    """Set the title of a panel, unless the title is empty."""
     if text:
         with house_style():
             axes.set_title(text)

@@ -1,4 +1,4 @@
-"""Reduce the points of a line: keep the first, lowest, highest and last of each interval.
+"""Reduce a line to the first, lowest, highest and last point of each interval.
 
 A screen has a few thousand columns of pixels. A line through these four points of each column is
 drawn exactly like the line through all points, and no peak or dip is lost.
@@ -11,14 +11,14 @@ from cwndlab.stats.bootstrap import Floats
 
 
 def decimate(times: npt.ArrayLike, values: npt.ArrayLike, most: int) -> tuple[Floats, Floats]:
-    """Return about `most` points in order of time, including the extremes of each interval."""
+    """Return the indices of about `most` points, including the extremes of each interval."""
     t, v = np.asarray(times, dtype=np.float64), np.asarray(values, dtype=np.float64)
     kept = kept_points(t, [v], most)
     return t[kept], v[kept]
 
 
 def kept_points(times: Floats, columns: list[Floats], most: int) -> npt.NDArray[np.intp]:
-    """Return the indices of points that keep the extremes of each column in each interval."""
+    """Return the indices of the points at which a column is extreme in each interval."""
     count = len(times)
     if count <= most or count == 0:
         return np.arange(count)

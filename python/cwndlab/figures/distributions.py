@@ -15,7 +15,7 @@ from cwndlab.stats import box_summary, empirical_cdf
 
 _FEWEST_FOR_BOX = 5  # fewer values are drawn as points, because quartiles are useless
 _LEAST_SPAN = 0.06
-"""Smallest length of an axis relative to its values; makes differences below 3 % look small."""
+"""An axis spans at least this fraction of its values, so small differences look small."""
 
 
 def plot_cdf(
@@ -23,7 +23,7 @@ def plot_cdf(
 ) -> None:
     """Draw the cumulative distribution of each algorithm's values.
 
-    `of` names the items that have one value each, for the axis label.
+    `of` says, in the axis label, whether there is a value for each run or for each flow.
     """
     styles = styles_of(values)
     with house_style():
@@ -104,7 +104,7 @@ def plot_box(
 
 
 def _keep_small(axes: Axes, which: Literal["x", "y"]) -> None:
-    """Lengthen an axis on which small differences between runs would look large."""
+    """Lengthen an axis, so that small differences between runs do not look large."""
     low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
     missing = _LEAST_SPAN * max(abs(low), abs(high)) - (high - low)
     if missing > 0:

@@ -1,4 +1,4 @@
-"""Draw a factor's effect: a line for each algorithm over the factor's levels, with intervals."""
+"""Draw the effect of a factor: for each algorithm, a line over the factor's levels."""
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -50,7 +50,7 @@ def plot_effect(axes: Axes, effect: Effect, column: str) -> None:
 
 
 def effect_figure(effect: Effect, column: str) -> Figure:
-    """Return a figure of a quantity over the levels of a factor."""
+    """Return a figure that shows a quantity over the levels of a factor."""
     figure, axes = new_figure()
     plot_effect(axes[0], effect, column)
     return figure

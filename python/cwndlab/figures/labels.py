@@ -1,4 +1,4 @@
-"""Place names next to lines and points instead of a legend; overlapping names are moved apart."""
+"""Write names next to lines and points instead of a legend, without overlap."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from matplotlib.axes import Axes
 _FONT_SIZE = 8
 _LINE_HEIGHT_PT = 10.0
 _CHARACTER_PT = 5.0
-"""Width of a letter in points, including a part of the gap to the next name."""
+"""Width of a letter in points, including part of the gap between two names."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedLabel:
-    """A name with its position in data coordinates."""
+    """A name, with the data coordinates of the point that it labels."""
 
     text: str
     x: float
@@ -23,7 +23,7 @@ class PlacedLabel:
 
 
 def name_ticks(axes: Axes, names: Sequence[str]) -> None:
-    """Label the positions 0, 1, ... of the x axis; rotate labels that would overlap."""
+    """Label the positions 0, 1, ... of the x axis, and rotate labels that would overlap."""
     width_in = axes.get_position().width * axes.figure.figure.get_size_inches()[0]
     room_pt = 72 * width_in / max(1, len(names))
     longest = max((len(name) for name in names), default=0)
@@ -35,7 +35,7 @@ def name_ticks(axes: Axes, names: Sequence[str]) -> None:
 
 
 def label_line_ends(axes: Axes, labels: Sequence[PlacedLabel]) -> None:
-    """Write each name to the right of the axes, at the height of the end of its line."""
+    """Write each name to the right of the axes, next to the end of its line."""
     axes.figure.figure.draw_without_rendering()  # compute the layout, which determines heights
     height_pt = axes.get_window_extent().height * 72 / axes.figure.dpi
     low, high = axes.get_ylim()
@@ -57,7 +57,7 @@ def label_line_ends(axes: Axes, labels: Sequence[PlacedLabel]) -> None:
 
 
 def spread(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Move places as little as possible, until their distance is `gap`, from `low` to `high`."""
+    """Move positions as little as possible, so that they are `gap` apart."""
     order = sorted(range(len(places)), key=lambda at: places[at])
     groups: list[tuple[float, list[int]]] = []  # (centre, members) of labels that touch each other
     for at in order:

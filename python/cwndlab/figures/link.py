@@ -55,7 +55,7 @@ def plot_link(spec: str, out: Path, duration: str) -> Path:
 
 
 def draw_link(title: str, found: dict[Direction, Saturated], lines: list[str]) -> Figure:
-    """Plot both directions next to each other, and list the parts of the link below the plots."""
+    """Plot both directions of a link next to each other, and list the link's parts below."""
     # A constant SINR is not plotted.
     has_ratio = any(np.ptp(each.block_sinr_db) > 0 for each in found.values() if each.has_blocks)
     panels = [*_PANELS, *(["SINR (dB)"] if has_ratio else [])]
@@ -82,7 +82,7 @@ def draw_link(title: str, found: dict[Direction, Saturated], lines: list[str]) -
 
 
 def _draw(axes: list[Axes], saturated: Saturated) -> None:
-    """Draw the panels of one direction, from top to bottom."""
+    """Draw all panels of one direction of the link, from top to bottom."""
     rates_mbit_s = saturated.rates_mbit_s(_BIN_MS)
     times_s = np.arange(len(rates_mbit_s)) * _BIN_MS / 1000
     axes[0].step(times_s, rates_mbit_s, where="post", linewidth=0.8)

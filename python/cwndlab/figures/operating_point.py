@@ -24,7 +24,7 @@ def operating_point_figure(
     bdp_pkts: float | None = None,
     queue_pkts: float | None = None,
 ) -> Figure:
-    """Return a figure of both quantities over packets in flight, with known capacities marked."""
+    """Return a figure of both quantities over packets in flight; mark known capacities."""
     figure, axes = new_figure(2, height_in=4.6, share_x=True)
     rate = "delivery_rate_mbit_s" if _has(samples, "delivery_rate_mbit_s") else "throughput_mbit_s"
     for panel, column in zip(axes, (rate, "rtt_ms"), strict=True):
@@ -39,7 +39,7 @@ def operating_point_figure(
 def plot_over_inflight(
     axes: Axes, samples: pl.DataFrame, column: str, *, contestant: str = "algorithm"
 ) -> None:
-    """Draw a quantity against the packets in flight, with one dot for each sample."""
+    """Draw one quantity against the packets in flight, with a dot for each sample."""
     names = samples[contestant].unique(maintain_order=True).to_list()
     with house_style():
         for name, style in styles_of(names).items():
@@ -64,7 +64,7 @@ def plot_over_inflight(
 def mark_capacity(
     axes: Axes, *, bdp_pkts: float | None, queue_pkts: float | None, is_named: bool
 ) -> None:
-    """Mark the BDP, at which the path is full, and BDP + queue, at which the queue is full too."""
+    """Mark the BDP (full path) and the BDP plus the queue's size (full queue)."""
     places = []
     if bdp_pkts is not None:
         places.append((bdp_pkts, "BDP"))

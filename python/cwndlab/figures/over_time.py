@@ -76,7 +76,7 @@ def window_figure(
     events: pl.DataFrame | None = None,
     heading: str = "",
 ) -> Figure:
-    """Return a figure of window and slow-start threshold, with one panel for each algorithm."""
+    """Return a figure of window and slow-start threshold, with a panel for each algorithm."""
     names = samples[contestant].unique(maintain_order=True).to_list()
     figure, axes = new_figure(
         max(1, len(names)), height_in=0.5 + 1.35 * len(names), share_x=True, share_y=True
@@ -152,7 +152,7 @@ def is_loss(event: str) -> bool:
 
 
 def loss_times(events: pl.DataFrame) -> list[float]:
-    """Return the times of the losses that the sender noticed, in seconds."""
+    """Return the times at which the sender noticed losses, in seconds."""
     return [
         float(at)
         for at, name in zip(events["t_s"], events["event"], strict=True)

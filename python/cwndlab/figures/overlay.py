@@ -21,7 +21,7 @@ PlottedLine = tuple[Floats, Floats]
 
 @dataclass(frozen=True, slots=True)
 class Zoom:
-    """A time interval that is enlarged in a separate panel."""
+    """A time interval that a separate panel enlarges."""
 
     title: str
     start_s: float
@@ -91,7 +91,7 @@ def plot_windows(
 
 
 def add_paper_axis(axes: Axes, label: str) -> None:
-    """Add a second axis with the same numbers and the label of the paper."""
+    """Add a second axis with the same numbers, labelled as in the paper."""
     with house_style():
         twin = axes.secondary_yaxis("right")
         twin.set_ylabel(label, color="#666666")

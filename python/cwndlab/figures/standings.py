@@ -1,4 +1,4 @@
-"""Plot comparisons of algorithms: bars with intervals, and throughput against delay."""
+"""Plot comparisons of algorithms as bars with intervals, or as throughput against delay."""
 
 from collections.abc import Mapping
 
@@ -80,7 +80,7 @@ def plot_throughput_delay(
     throughput: str = "goodput_mbit_s",
     delay: str = "rtt_p50_ms",
 ) -> None:
-    """Draw each algorithm as a point with intervals; points are better further up and left.
+    """Draw each algorithm as a point with intervals; the best points are at the upper left.
 
     The grey line connects the Pareto front: points that no other point beats in both quantities.
     """
@@ -136,7 +136,7 @@ def plot_throughput_delay(
 
 
 def _show_what_matters(axes: Axes, least: float, most: float, effect: float) -> None:
-    """Shade the range of negligible differences from the best, and keep it small on the axis."""
+    """Shade the values that differ negligibly from the best, and keep the shade visible."""
     span = max(most - least, 4 * effect * most)
     axes.set_ylim(max(0.0, most - 1.15 * span), most + 0.3 * span)
     axes.axhspan((1 - effect) * most, most, color="#eef2f0", zorder=0)
@@ -153,7 +153,7 @@ def _show_what_matters(axes: Axes, least: float, most: float, effect: float) -> 
 
 
 def _reach(interval: Interval) -> tuple[float, float]:
-    """Return the distances of the interval's bounds from the estimate; 0 for a single run."""
+    """Return the distances of an interval's bounds from the estimate; 0 for a single run."""
     if interval.low is None or interval.high is None:
         return 0.0, 0.0
     return max(0.0, interval.estimate - interval.low), max(0.0, interval.high - interval.estimate)

@@ -22,14 +22,14 @@ _DASH_DOT_DOT = (7.0, 2.0, 1.5, 2.0, 1.5, 2.0)
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Colours, dashes and marker of one algorithm."""
+    """Colours, dashes and marker with which figures draw one algorithm."""
 
     colour: str
     """Colour on white paper, in the form #rrggbb."""
     dark_colour: str
     """Colour on a dark page, in the form #rrggbb."""
     dashes: tuple[float, ...]
-    """Lengths of dashes and gaps in points; empty for a solid line."""
+    """Lengths of dashes and gaps in points; empty for a continuous line."""
     marker: str
     """Code of the marker in matplotlib."""
 

@@ -1,4 +1,4 @@
-"""Import measurements of other tools: iperf3, `ss`, packet captures, Web100 and CSV logs."""
+"""Import measurements from other tools: iperf3, `ss`, packet captures, Web100 and CSV."""
 
 from cwndlab.imports.folder import ImportRequest, ImportSummary, import_folder
 

@@ -33,16 +33,12 @@ _NO_HANDSHAKE = (
 
 
 def is_capture(head: bytes) -> bool:
-    """Return whether `head`, the begin of a file, is the begin of a packet capture."""
+    """Return whether the first bytes of a file, `head`, identify a packet capture."""
     return head[:4] in _MAGICS
 
 
 def read_capture(path: Path, warm_up_s: float) -> Measurement:
-    """Read a capture; each direction of a connection that carries data becomes a flow.
-
-    Raises:
-        MeasurementError: the capture is damaged, or contains no TCP data.
-    """
+    """Read a capture; each direction of a connection that carries data becomes a flow."""
     try:
         found = core.module().analyse_capture(path, warm_up_ns=round(warm_up_s * 1e9))
     except ValueError as error:

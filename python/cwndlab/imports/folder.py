@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cwndlab.imports.measurement import Measurement
 
 IMPORT_EPOCH = 1
-"""Version of the import; increased whenever the same files may result in different values."""
+"""Version of the import; it is incremented if the same files may give different values."""
 
 _HEAD_BYTES = 1 << 16
 _MOST_TOLD = 10
@@ -57,17 +57,17 @@ class ImportRequest:
 
 @dataclass(slots=True)
 class ImportSummary:
-    """Outcome of an import."""
+    """Outcome of an import: the results folder, and the files that were not imported."""
 
     folder: Path
     notes: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
-    """For each file without a run in the results, its name and the reason."""
+    """Name of each file without a run in the results, with the reason."""
 
 
 @dataclass(slots=True)
 class _ImportedRun:
-    """A run that was read from one file, or from one file of each end of the transfer."""
+    """A run that was read from one file, or from two files, one from each end."""
 
     paths: list[Path]
     fields: Fields
@@ -152,7 +152,7 @@ def _import(request: ImportRequest, spool: Path) -> ImportSummary:
 def _read_all(
     files: Mapping[Path, Fields], request: ImportRequest, spool: Path, left_out: list[str]
 ) -> Iterator[_ImportedRun]:
-    """Yield the run in each file; add each file without a run to `left_out`."""
+    """Yield the run in each file; add files without a run to `left_out`, with the reason."""
     for number, (path, fields) in enumerate(files.items()):
         try:
             measurement, digest = read_file(path, request.warm_up_ns / 1e9)
@@ -169,7 +169,7 @@ def _read_all(
 
 
 def read_file(path: Path, warm_up_s: float) -> tuple[Measurement, str]:
-    """Read a file, whose format is recognised from its content; return measurement and SHA-256.
+    """Read a file, whose content identifies its format; return measurement and SHA-256.
 
     Raises:
         MeasurementError: the file contains no measurement.
@@ -200,7 +200,7 @@ def _read(path: Path, head: bytes, warm_up_s: float) -> Measurement:
 
 
 def _merged(runs: Iterable[_ImportedRun]) -> list[_ImportedRun]:
-    """Combine the two files that both ends of a transfer wrote into one run."""
+    """Combine two files, which both ends of a transfer wrote, into one run."""
     found: dict[object, _ImportedRun] = {}
     for run in runs:
         side = run.fields.pop(SIDE, None)
@@ -255,7 +255,7 @@ def _name_algorithms(
 
 
 def _canonical(name: str) -> str:
-    """Return the main name of an algorithm, of which `name` may be an alias."""
+    """Return the main name of an algorithm; `name` may be an alias."""
     try:
         return core.algorithm(name.lower()).name
     except UnknownNameError:
@@ -263,7 +263,7 @@ def _canonical(name: str) -> str:
 
 
 def _number(runs: list[_ImportedRun]) -> None:
-    """Number the repetitions of each combination, from file names or else in order of time."""
+    """Number the repetitions of each combination of factors, in order of file name or time."""
     cells: dict[tuple[tuple[str, str], ...], list[_ImportedRun]] = defaultdict(list)
     for run in runs:
         cells[tuple(run.labels.items())].append(run)
@@ -284,7 +284,7 @@ def _number(runs: list[_ImportedRun]) -> None:
 
 
 def _matrix(runs: list[_ImportedRun], columns: list[str], request: ImportRequest) -> pl.DataFrame:
-    """Return the runs in the format of a study's matrix; runs with equal seeds form a group."""
+    """Return the runs in the format of a study's matrix; runs with the same seed form a group."""
     cells = {labels: at for at, labels in enumerate(dict.fromkeys(map(_cell, runs)))}
     frame: dict[str, Any] = {
         "run": [run.key(request) for run in runs],
@@ -330,7 +330,7 @@ def _names(run: _ImportedRun, request: ImportRequest) -> list[str]:
 
 
 def _record(request: ImportRequest, notes: list[str], failures: list[str]) -> bytes:
-    """Describe the origin of the results for the report."""
+    """Return a description of the origin of the results, for the report."""
     document = {
         "import": {
             "id": request.id,

@@ -1,4 +1,4 @@
-"""Import the JSON that the client or the server of iperf3 writes (`iperf3 --json`)."""
+"""Import the JSON files that iperf3 writes at client or server (`iperf3 --json`)."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _SAMPLES = {
 
 
 def is_iperf3(head: bytes) -> bool:
-    """Return whether `head`, the begin of a file, is the begin of a JSON object."""
+    """Return whether the first bytes of a file, `head`, begin a JSON object."""
     return head.lstrip()[:1] == b"{"
 
 
 def read_iperf3(file: IO[bytes], warm_up_s: float) -> Measurement:
-    """Read a run; from both ends if the file contains the server's report (`--get-server-output`).
+    """Read a run, from both ends if the file has the server's report (`--get-server-output`).
 
     Raises:
         MeasurementError: the file is not JSON of iperf3, or the test did not use TCP.
@@ -70,7 +70,7 @@ def _not_iperf3(why: str) -> MeasurementError:
 
 
 def merge(client: Measurement, other: Measurement) -> Measurement:
-    """Combine the files of both ends into one run; the end that measures a value supplies it."""
+    """Combine the files of both ends into one run; the end that measured a value supplies it."""
     theirs = {(row["flow"], row["direction"]): row for row in other.flows}
     for row in client.flows:
         for name, value in theirs.get((row["flow"], row["direction"]), {}).items():
@@ -97,7 +97,7 @@ def _has_samples(end: Measurement) -> bool:
 
 
 class _Intervals:
-    """Interval reports of each stream, in compact arrays because a test may have many intervals."""
+    """Interval reports of each stream of a test, stored in compact arrays."""
 
     _NEEDED = ("start", "end", "seconds", "bytes")
     _ELSE_NAN = ("rtt", "snd_cwnd")
@@ -107,7 +107,7 @@ class _Intervals:
         self._problem: Exception | None = None
 
     def add(self, interval: Json) -> None:
-        """Add an interval; an invalid interval raises an error when the intervals are read."""
+        """Add an interval, without checking its values."""
         try:
             for step in interval["streams"]:
                 columns = self._columns.setdefault(step["socket"], _no_steps())
@@ -235,7 +235,7 @@ class _Reader:
 
 
 def _after_warm_up(steps: Mapping[str, Numbers]) -> Json:
-    """Return the length of the measured interval; at the receiver, also return the goodput."""
+    """Return the length of the measured interval and, at the receiver, the goodput."""
     seconds = float(steps["seconds"].sum())
     row: Json = {"window_s": seconds or None}
     if seconds and not steps["sender"][0]:

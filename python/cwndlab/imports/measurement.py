@@ -1,4 +1,4 @@
-"""Represent a run from a file: flows, time series and events in the columns of all results.
+"""Represent a run that was read from a file, in the same columns as simulated runs.
 
 A value that the file does not contain is None, never 0, and `notes` states the reason.
 """
@@ -77,7 +77,7 @@ FLOW_COLUMNS = (
     "datagram_loss_pct",
     "datagram_delay_p95_ms",
 )
-"""Columns of the table `flows` of measurements: the columns of simulations, and `sent_by`."""
+"""Columns of the table `flows` of a measurement: those of simulations, and `sent_by`."""
 
 SAMPLE_COLUMNS = (
     "flow",
@@ -96,12 +96,12 @@ SAMPLE_COLUMNS = (
     "delivery_rate_mbit_s",
     "ca_state",
 )
-"""Columns of every table `samples`."""
+"""Columns that every table `samples` has."""
 
 EVENT_COLUMNS = ("flow", "t_s", "event", "value")
 
 _BEYOND = 2.0**63
-"""Limit of every time, size and rate in its unit; values from this limit on are refused."""
+"""Times, sizes and rates from this value on, in their units, are refused."""
 _LONGEST_QUOTED = 60
 _LAST_UNIX_S = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
@@ -115,7 +115,7 @@ class Measurement:
     """Parts of the time series; each part contains some of the columns in `SAMPLE_COLUMNS`."""
     events: list[dict[str, Any]] = field(default_factory=list)
     series: list[tuple[int, LongSeries]] = field(default_factory=list)
-    """Flow numbers with samples and events of the flow, for series too large for memory."""
+    """Numbers of the flows whose samples and events are stored on disk, to save memory."""
     began_unix_s: float | None = None
     host: str | None = None
     identity: str | None = None
@@ -183,7 +183,7 @@ def _sample_table(parts: Sequence[pl.DataFrame]) -> dict[str, Any]:
 
 
 def rtt_columns(rtts_ms: npt.ArrayLike, base_ms: float | None) -> dict[str, float | None]:
-    """Return mean, percentiles and minimum of RTTs, measured for each acknowledgement."""
+    """Return mean, percentiles and minimum of RTTs, one of which was measured for each ACK."""
     values = np.asarray(rtts_ms, dtype=np.float64)
     row: dict[str, float | None] = {"rtt_base_ms": base_ms}
     if values.size:
@@ -198,7 +198,7 @@ def rtt_columns(rtts_ms: npt.ArrayLike, base_ms: float | None) -> dict[str, floa
 
 
 def smoothed_rtt_columns(srtts_ms: npt.ArrayLike, base_ms: float | None) -> dict[str, float | None]:
-    """Return mean and median of the smoothed RTT, whose high percentiles would be too low."""
+    """Return mean and median of the smoothed RTT; smoothing makes high percentiles too low."""
     values = np.asarray(srtts_ms, dtype=np.float64)
     values = values[np.isfinite(values) & (values > 0)]
     row: dict[str, float | None] = {"rtt_base_ms": base_ms}
@@ -224,7 +224,7 @@ def mbit_s(size_bytes: float, time_s: float) -> float | None:
 
 
 def finite(text: str) -> float | None:
-    """Return the number in a text; None if the text is not a number, or the number is too large."""
+    """Return the number in a text; None if it has none, or if the number is too large."""
     try:
         value = float(text)
     except ValueError:
@@ -271,7 +271,7 @@ def _no_such(name: str, value: object, what: str) -> MeasurementError:
 
 
 def _derive(row: dict[str, Any]) -> None:
-    """Fill in columns that can be computed from other columns, and default values."""
+    """Fill in default values, and columns that can be computed from other columns."""
     sent, again = row.get("sent_pkts"), row.get("retransmitted_pkts")
     if sent and again is not None:
         row.setdefault("retransmitted_pct", 100 * again / sent)

@@ -75,7 +75,7 @@ class NamePattern:
 
     @property
     def factors(self) -> tuple[str, ...]:
-        """The fields that become factors: all except `repetition` and `side`."""
+        """The fields that become factors: all fields except `repetition` and `side`."""
         return tuple(name for name in self.fields if name not in (REPETITION, SIDE))
 
     def match(self, name: str) -> dict[str, str] | None:
@@ -129,7 +129,7 @@ class NamePattern:
 
 
 def label(value: str) -> str | int | float:
-    """Return the value of a field, as a number if possible."""
+    """Return the value of a field as a number if possible, otherwise as text."""
     number = re.fullmatch(rf"-?(0|[1-9][0-9]{{0,{_MOST_DIGITS - 1}}})(\.[0-9]+)?", value)
     if number is None:
         return value

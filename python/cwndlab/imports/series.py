@@ -1,4 +1,4 @@
-"""Convert a sender's counters and gauges over time (TCP_INFO, Web100, logs) to a flow."""
+"""Convert a sender's counters and gauges over time (TCP_INFO, Web100, logs) into a flow."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ class Series:
         return self.at(np.argsort(self.t_s, kind="stable"))
 
     def at(self, rows: slice | npt.NDArray[np.intp]) -> Series:
-        """Return a series with the selected rows."""
+        """Return a series that contains only the selected rows."""
         return Series(self.t_s[rows], {name: own[rows] for name, own in self.columns.items()})
 
     def flow(self, warm_up_s: float) -> dict[str, Any]:
-        """Return the flow's row: rates and means after the warm-up, counts for the whole flow."""
+        """Return the flow's row: rates and means exclude the warm-up, counts include it."""
         return flow_row(lambda: iter([self]), warm_up_s)
 
     def samples(self, flow: int, begin_s: float | None = None) -> pl.DataFrame:
@@ -88,7 +88,7 @@ class Series:
         return pl.DataFrame(columns).select(number, pl.all().fill_nan(None))
 
     def events(self, flow: int, begin_s: float | None = None) -> list[dict[str, Any]]:
-        """Return retransmissions, timeouts and window reductions at the samples that show them."""
+        """Return events, such as retransmissions and timeouts, at the samples that show them."""
         begin_s = float(self.t_s[0]) if begin_s is None else begin_s
         found = []
         state = self.columns.get("ca_state")

@@ -54,7 +54,7 @@ SsConnection = tuple[str, str]
 
 
 def is_socket_statistics(head: bytes) -> bool:
-    """Return whether `head`, the begin of a file, is the begin of a log of `ss`."""
+    """Return whether the first bytes of a file, `head`, begin a log of `ss`."""
     text = head.decode("utf-8", "replace")
     return "cwnd:" in text and "rto:" in text
 
@@ -81,7 +81,7 @@ def read_socket_statistics(
 
 @dataclass(slots=True)
 class _LoggedConnection:
-    """Samples of one connection in a log."""
+    """Samples of one connection, read from a log."""
 
     rows: Log
     algorithm: str | None = None
@@ -158,7 +158,7 @@ def _time(text: str) -> float | None:
 
 
 def _information(text: str) -> tuple[dict[str, float | None], str | None]:
-    """Return the values in a line, and the algorithm, which precedes the first `name:value`."""
+    """Return the values in a line of `ss`, and the algorithm, which precedes the values."""
     row: dict[str, float | None] = {}
     words = text.split()
     first = next((at for at, word in enumerate(words) if ":" in word and at > 0), 0)

@@ -32,23 +32,23 @@ class Spool:
     """A temporary file for the rows of several flows."""
 
     def __init__(self) -> None:
-        """Create an empty file, which is deleted when the object is no longer used."""
+        """Create an empty file, which is deleted when this object is no longer used."""
         self._file, path = tempfile.mkstemp()
         Path(path).unlink()
         weakref.finalize(self, os.close, self._file)
         self._end = 0
         self._logs: list[Log] = []
         self.waiting = 0
-        """Number of rows in memory."""
+        """Number of rows that are held in memory."""
 
     def log(self) -> Log:
-        """Return a log for the rows of one more flow."""
+        """Return an object to which the rows of one more flow are added."""
         log = Log(self)
         self._logs.append(log)
         return log
 
     def write(self, values: bytes) -> int:
-        """Append bytes, and return their offset."""
+        """Append bytes to the file, and return the offset of the first byte."""
         begin = self._end
         view = memoryview(values)
         while view:
@@ -58,7 +58,7 @@ class Spool:
         return begin
 
     def read(self, begin: int, count: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Return `count` numbers, from the offset `begin` on."""
+        """Return `count` numbers from the file, starting at the offset `begin`."""
         return np.frombuffer(os.pread(self._file, count * _BYTES, begin))
 
     def make_room(self) -> None:
@@ -70,7 +70,7 @@ class Spool:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Consecutive rows on disk, stored one column after the other."""
+    """Consecutive rows in a file, stored column by column."""
 
     begin: int
     rows: int
@@ -86,7 +86,7 @@ class Log:
         self.count = 0
         self.names: set[str] = set()
         self.most: dict[str, float] = {}
-        """Largest value of each column, except of columns without values."""
+        """Largest value of each column that has values."""
         self.begin_s = math.inf
         self._columns: dict[str, array[float]] = {}
         self._rows = 0
@@ -118,7 +118,7 @@ class Log:
             self.spool.make_room()
 
     def put_away(self) -> None:
-        """Move the rows in memory to disk, sorted by time."""
+        """Move the rows of one flow from memory to disk, sorted by time."""
         if not self._rows:
             return
         piece = self._in_memory().in_order()
@@ -128,7 +128,7 @@ class Log:
         self._columns, self._rows = {}, 0
 
     def last(self, name: str) -> float:
-        """Return the value of a column in the last row; NaN if the row contains no value."""
+        """Return the value of a column in the last row; NaN if the last row has no value."""
         if self._rows:
             return self._columns[name][-1] if name in self._columns else math.nan
         piece = self._pieces[-1]
@@ -136,7 +136,7 @@ class Log:
         return float(series.columns[name][-1]) if name in series.columns else math.nan
 
     def in_order(self) -> Log:
-        """Return the same rows, sorted by time."""
+        """Return the same rows in order of time."""
         if self._is_in_order or not self._pieces:
             return self
         self.put_away()
@@ -150,11 +150,11 @@ class Log:
         return ordered
 
     def renamed(self, names: Mapping[str, str]) -> LongSeries:
-        """Return the series of some columns, under new names."""
+        """Return some columns as a series, under new names."""
         return LongSeries(self.in_order(), dict(names))
 
     def series(self) -> LongSeries:
-        """Return the series of all columns."""
+        """Return all columns as a series."""
         return LongSeries(self.in_order(), {name: name for name in self.names if name != "t_s"})
 
     def pieces(self) -> Iterator[Series]:
@@ -184,14 +184,14 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class LongSeries:
-    """A flow's series on disk, which is read in pieces and yields the same results as `Series`."""
+    """A flow's series on disk; it is read in pieces, with the same results as `Series`."""
 
     log: Log
     names: Mapping[str, str]
     """Names of the columns in results, by their names in the log."""
 
     def flow(self, warm_up_s: float) -> dict[str, Any]:
-        """Return the flow's row: rates and means after the warm-up, counts for the whole flow."""
+        """Return the flow's row: rates and means exclude the warm-up, counts include it."""
         return flow_row(self._pieces, warm_up_s)
 
     def tables(self, flow: int) -> Iterator[tuple[pl.DataFrame, list[dict[str, Any]]]]:

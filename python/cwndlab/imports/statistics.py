@@ -84,7 +84,7 @@ def _rates(life: _Life, window: _Window) -> dict[str, float | None]:
 
 @dataclass(slots=True)
 class _Life:
-    """Statistics of the whole series."""
+    """Statistics over the whole series, including the warm-up."""
 
     begin_s: float = math.nan
     end_s: float = math.nan
@@ -92,7 +92,7 @@ class _Life:
     acknowledged."""
     names: set[str] = field(default_factory=set)
     totals: dict[str, float] = field(default_factory=dict)
-    """Last value of each counter; counters start at the begin of the connection."""
+    """Last value of each counter; counters are 0 when the connection begins."""
     shortest_ms: float | None = None
     _has_grown: bool = False
 
@@ -122,7 +122,7 @@ class _Life:
 
 @dataclass(slots=True)
 class _Moments:
-    """Number, sum and maximum of values that are added in arrays."""
+    """Number, sum and maximum of values, which are added array by array."""
 
     count: int = 0
     total: float = 0.0
@@ -141,7 +141,7 @@ class _Moments:
 
 @dataclass(slots=True)
 class _CounterAt:
-    """Value of a counter at a given time, interpolated between the samples before and after."""
+    """Value of a counter at a given time, interpolated between two samples."""
 
     at_s: float
     before: tuple[float, float] | None = None
@@ -190,7 +190,7 @@ class _Window:
         self.rtt.add(self.round_trips(piece))
 
     def round_trips(self, piece: Series) -> Numbers:
-        """Return the valid round-trip times within the window."""
+        """Return the valid round-trip times within the measured time."""
         if self._smoothed not in piece.columns:
             return np.empty(0)
         in_window = (piece.t_s >= self.begin_s) & (piece.t_s <= self.end_s)
@@ -204,7 +204,7 @@ def _finite(values: Numbers) -> Numbers:
 
 
 def _median(values: Callable[[], Iterator[Numbers]], count: int) -> float:
-    """Return the median of `count` positive numbers; `values` returns them anew at each call."""
+    """Return the median of `count` positive numbers; each call of `values` returns them all."""
     if count <= _IN_MEMORY:
         return float(np.median(np.concatenate(list(values()))))
     low, high = (_ranked(values, rank) for rank in ((count - 1) // 2, count // 2))
@@ -212,7 +212,7 @@ def _median(values: Callable[[], Iterator[Numbers]], count: int) -> float:
 
 
 def _ranked(values: Callable[[], Iterator[Numbers]], rank: int) -> float:
-    """Find the positive number at position `rank` (from 0) in sorted order, bits by bits."""
+    """Find the positive number at position `rank` in sorted order, without sorting."""
     prefix = 0
     for shift in range(64 - _DIGIT_BITS, -1, -_DIGIT_BITS):
         counts = np.zeros(1 << _DIGIT_BITS, np.int64)

@@ -23,7 +23,7 @@ class _Variable:
     column: str
     factor: float = 1.0
     is_per_mss: bool = False
-    """Whether the values are in bytes and must be converted to segments."""
+    """True if the values are in bytes and must be converted to segments."""
 
 
 _OURS = {name: _Variable(name) for name in (*COUNTERS, *GAUGES, "t_s")}
@@ -65,7 +65,7 @@ _UNLIMITED_BYTES = 2.0**31 - 1
 
 
 def is_table(head: bytes) -> bool:
-    """Return whether the begin of a file is a heading line with known names."""
+    """Return whether a file begins with a heading line that contains known names."""
     lines = io.StringIO(head.decode("utf-8", "replace"), newline=None)
     return len(_Heading.read(lines.readline()).known) > 1
 
@@ -115,7 +115,7 @@ class _Heading:
     names: list[str]
     separator: str
     known: dict[int, _Variable]
-    """Variables that cwndlab reads, by the number of their column."""
+    """Variables that cwndlab reads, by the number of their column in the file."""
     mss_at: int | None = None
 
     @classmethod
@@ -164,7 +164,7 @@ class _Heading:
 
 
 def _split(line: str, separator: str) -> list[str]:
-    """Return the fields of a line; for speed, lines without quotation marks are split directly."""
+    """Return the fields of a line; if it has no quotation marks, split it directly (faster)."""
     if separator == " ":
         return line.split()
     return csv_fields(line, separator) if '"' in line else line.split(separator)

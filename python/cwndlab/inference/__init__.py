@@ -1,1 +1,1 @@
-"""Infer links from measurements: which links explain the measurements, with uncertainty."""
+"""Infer from measurements which links explain them, with the uncertainty of the result."""

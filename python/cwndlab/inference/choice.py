@@ -24,12 +24,11 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 FIRST, SECOND, LATER, ROUNDS = 200, 80, 300, 8
-"""Points per family in rounds 1 and 2, points of all families in each later round, and number of
-rounds."""
+"""Number of points per family in rounds 1 and 2, points in each later round, and rounds."""
 ALONE = 600
 """Number of points in the first round if only one family is explored."""
 LEAST_PROBABILITY = 0.02
-"""Families with a lower probability than this are left out of the result."""
+"""Families with a lower probability are left out of the result."""
 _NEAR = 100
 _NEAR_OF_ONE = 150
 _MOST_APART = 4.0
@@ -43,7 +42,7 @@ rest is divided in proportion to their probabilities."""
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A family: its position in the list of explored families, its probability, its points."""
+    """An explored family: its position in the list, its probability, and its points."""
 
     position: int
     probability: float
@@ -154,7 +153,7 @@ def _noise(samplers: Sequence[Sampler]) -> Floats:
 
 
 def _at_zero(features: Floats, label: Floats, weights: Floats, shares: Floats) -> Floats:
-    """Return label probabilities at features of 0, by penalised logistic regression."""
+    """Return the probabilities of labels at features of 0, by penalised logistic regression."""
     count = len(shares)
     present = shares > 0
     weights = weights / weights.sum()

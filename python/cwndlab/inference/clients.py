@@ -25,23 +25,22 @@ if TYPE_CHECKING:
 MOST_CLASSES = 4
 """Maximum number of classes of clients; each class needs a separate fit."""
 _SPLIT = 1.0
-"""Largest spread of a class, as the standard deviation of binary logarithms; classes with a larger
-spread are split."""
+"""Largest spread of a class (standard deviation of binary logarithms) that is not split."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientClass:
-    """Connections with similar paths."""
+    """A class of connections with similar paths."""
 
     flow: MeasuredFlow
-    """Connection that represents the path of the class best."""
+    """The connection whose path represents the class best."""
     connections: int
     share_of_flows: float
     share_of_bytes: float
 
     @property
     def title(self) -> str:
-        """Name of the class: minimum round-trip time and goodput of its typical connection."""
+        """Name of the class: minimum round-trip time and goodput of a typical connection."""
         row = self.flow.row
         return f"{row['rtt_base_ms']:.3g} ms, {row['goodput_mbit_s']:.3g} Mbit/s"
 
@@ -109,7 +108,7 @@ def classes(
 
 
 def _centres(places: Floats) -> Floats:
-    """Split the widest group repeatedly, and return the centres of the resulting groups."""
+    """Split the group with the largest spread repeatedly, and return the groups' centres."""
     groups = [np.arange(len(places))]
     while len(groups) < MOST_CLASSES:
         widest = max(groups, key=lambda own: places[own].std(axis=0).max())

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from cwndlab.inference.family import Family
 
 KINDS = ("any", "wire", "cell", "wifi")
-"""Values of the option `--family`."""
+"""Values that the option `--family` accepts."""
 
 
 def families(goodput_mbit_s: float, shortest_rtt_ms: float, kind: str = "any") -> list[Family]:
-    """Return the families of a kind for a flow with this goodput and minimum round-trip time."""
+    """Return the families of one kind that suit a goodput and a minimum round-trip time."""
     here = (goodput_mbit_s, shortest_rtt_ms)
     found = [
         wires.wire(*here),

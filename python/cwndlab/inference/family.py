@@ -1,8 +1,8 @@
-"""Represent a family of links: name, prior ranges of the parameters, and function for links.
+"""Represent a family of links by the prior ranges of the links' parameters.
 
-A point of a family is a vector in the unit cube with one coordinate for each parameter.  The prior
+A point of a family is a vector in the unit cube with one coordinate for each parameter. The prior
 of each coordinate is uniform: the prior of a parameter is uniform over its range, on a linear
-scale if the parameter is marked as linear, otherwise on a logarithmic scale.  The ranges of rates
+scale if the parameter is marked as linear, otherwise on a logarithmic scale. The ranges of rates
 and round-trip times follow from the measurement: the rate of a link cannot be lower than the
 measured goodput, and no measured round-trip time can be shorter than the round-trip time of the
 path.
@@ -36,7 +36,7 @@ class Dimension:
     high: float
     is_linear: bool = False
     choices: tuple[str, ...] = ()
-    """Choices of a parameter that is not a number; its value is the position of a choice."""
+    """Possible choices, if the parameter is not a number; its value is a choice's position."""
 
     @classmethod
     def of_choices(cls, name: str, title: str, choices: tuple[str, ...]) -> Dimension:
@@ -53,7 +53,7 @@ class Dimension:
         return np.exp(low + share * (high - low))
 
     def text(self, value: float) -> str:
-        """Format a value for a table."""
+        """Format a parameter's value for a table."""
         return self.choices[round(value)] if self.choices else f"{value:.3g}"
 
 
@@ -64,9 +64,9 @@ class Family:
     name: str
     """Name of the family in files, such as `wire`, `policed` or `lte`."""
     kind: str
-    """Kind of the links, a value of `--family`: `wire`, `cell` or `wifi`."""
+    """Kind of the links, one of `wire`, `cell` and `wifi`, as `--family` accepts it."""
     title: str
-    """Plural name of the links, for use in a sentence."""
+    """Plural noun for the links, for use in a sentence."""
     parameters: tuple[Dimension, ...]
     build: Callable[[dict[str, float], float, int], dict[str, Any]]
     """Function that builds the settings of a study, including `link`.
@@ -79,6 +79,6 @@ class Family:
         return {each.name: each.value(points[:, n]) for n, each in enumerate(self.parameters)}
 
     def settings(self, point: Floats, duration_s: float, seed: int) -> dict[str, Any]:
-        """Return a study's settings for a point; `seed` determines values that vary over time."""
+        """Return the settings of a study for one point; `seed` determines random variations."""
         value = {name: float(column[0]) for name, column in self.values(point[None, :]).items()}
         return self.build(value, duration_s, seed)

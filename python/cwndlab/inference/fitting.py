@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 LONGEST_S = 120.0
-"""Maximum simulated duration; the rest of a longer measurement is not simulated."""
+"""Maximum duration in s that is simulated; the rest of a measurement is ignored."""
 REPLICATES = 100
-"""Number of inferred links on which the measured flow and other algorithms are simulated."""
+"""Number of inferred links on which predictions simulate the flow and other algorithms."""
 _FIRST_OF_PREDICTIONS = 1_000_000
 _FIRST_OF_REPLICATES = 2_000_000
 _ADJUSTING = (
@@ -37,12 +37,12 @@ _ADJUSTING = (
     "cwnd_mid",
     "retransmitted",
 )
-"""Summary statistics of the measurement that are used to adjust predictions."""
+"""Summary statistics of the measurement by which predictions are adjusted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """Goodput and delay of each algorithm on the same links, one entry per link; NaN on failure."""
+    """Goodput and delay of each algorithm on the same links; NaN marks failed runs."""
 
     goodput_mbit_s: dict[str, Floats]
     queueing_delay_p95_ms: dict[str, Floats]
@@ -64,7 +64,7 @@ class Fit:
         return self.simulation.duration_s
 
     def draw(self, count: int) -> list[tuple[Family, Floats]]:
-        """Draw equally weighted links, more widely if they do not explain the measurement."""
+        """Draw links with equal weights; widen the distribution if they fit the data badly."""
         return self.posterior.draw(count, self.check.widening)
 
     def outcomes(self, algorithms: Sequence[str]) -> Outcomes:
@@ -124,7 +124,7 @@ class Fit:
 
 
 def points_to_simulate(flows: Sequence[MeasuredFlow], kind: str) -> int:
-    """Return the approximate number of simulations in a fit."""
+    """Return the approximate number of simulations that a fit needs."""
     return points_of(len(_families(flows, kind))) + REPLICATES
 
 
@@ -148,8 +148,8 @@ def fit_flow(
         on_points: called with the number of simulations done so far.
 
     Raises:
-        MeasurementError: the flow says too little about its link, or no kind of link reproduces
-            the flow.
+        MeasurementError: the flow contains too little information about its link, or no kind of
+            link reproduces the flow.
         StudyError: the flow's algorithm or stack is unknown.
     """
     flows = tuple(flow) if isinstance(flow, (list, tuple)) else (flow,)

@@ -36,13 +36,13 @@ _EDGE = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class WeightedPoints:
-    """Weighted points that represent the posterior."""
+    """Weighted points that represent the posterior distribution."""
 
     points: Floats
-    """Adjusted points in the unit cube, one point per row."""
+    """Points in the unit cube after adjustment, one point per row."""
     weights: Floats
     raw: Floats
-    """Simulated points before adjustment, one point per row."""
+    """Simulated points before the adjustment, one point per row."""
     numbers: Floats
     """Summary statistics of the points, one row per point."""
 
@@ -53,7 +53,7 @@ class WeightedPoints:
 
 
 class Sampler:
-    """Points of one family, drawn in rounds, and the statistics of their simulations."""
+    """Simulated points of one family, drawn in rounds, with the statistics of each point."""
 
     def __init__(self, measured: Floats, dimensions: int, draws: np.random.Generator) -> None:
         self.measured = measured
@@ -64,11 +64,11 @@ class Sampler:
 
     @property
     def is_usable(self) -> bool:
-        """Whether enough simulations resulted in values of all statistics."""
+        """True if enough simulations gave a value for every statistic."""
         return int(np.isfinite(self.numbers).all(axis=1).sum()) >= _FEWEST
 
     def propose(self, count: int) -> Floats:
-        """Draw points for simulation: first from the prior, later also near the best points."""
+        """Draw points to simulate: first from the prior, later also near the best points."""
         if not self._proposals:
             self._proposals.append((count, None))
             return _hypercube(count, self.points.shape[1], self._draws)
@@ -82,7 +82,7 @@ class Sampler:
         self.numbers = np.vstack([self.numbers, numbers])
 
     def ratios(self) -> Floats:
-        """Return prior density divided by proposal density for each point; the mean is about 1."""
+        """Return each point's prior density divided by its proposal density (mean about 1)."""
         total = sum(count for count, _ in self._proposals)
         density = np.zeros(len(self.points))
         for count, mixture in self._proposals:
@@ -99,7 +99,7 @@ class Sampler:
         return WeightedPoints(adjusted, weights / weights.sum(), points, numbers)
 
     def _weights(self) -> Floats:
-        """Return importance weights, times a kernel that is 0 far from the measurement."""
+        """Return each point's importance weight times a kernel, which is 0 far from the data."""
         points, numbers, measured = self.points, self.numbers, self.measured
         whole = np.isfinite(numbers).all(axis=1)
         distance = np.full(len(points), np.inf)
@@ -158,7 +158,7 @@ class _Mixture:
     centres: Floats
     weights: Floats
     root: Floats
-    """Cholesky factor of the covariance of the kernels."""
+    """Cholesky factor of the kernels' covariance."""
 
     @classmethod
     def around(cls, points: Floats, weights: Floats) -> _Mixture:
@@ -189,13 +189,13 @@ class _Mixture:
 
 
 def _reflected(points: Floats) -> Floats:
-    """Reflect points outside the unit cube at the sides of the cube."""
+    """Reflect points that are outside the unit cube at its sides."""
     folded = np.mod(points, 2.0)
     return np.clip(np.where(folded > 1, 2 - folded, folded), _EDGE * 1e-3, 1 - _EDGE * 1e-3)
 
 
 def _scaled(numbers: Floats, measured: Floats) -> Floats:
-    """Return differences from the measurement, divided by the spread of each statistic."""
+    """Return each statistic's difference from the measurement, divided by its spread."""
     low, high = np.quantile(numbers, [0.25, 0.75], axis=0)
     apart: Floats = (numbers - measured) / np.maximum(high - low, 1e-3)
     return apart
@@ -209,7 +209,7 @@ def _features(numbers: Floats, measured: Floats) -> Floats:
 
 
 def _fit(features: Floats, points: Floats, weights: Floats | None = None) -> Floats:
-    """Fit points to features by ridge regression; the constant is not penalised."""
+    """Fit points to features by ridge regression, without a penalty on the constant."""
     root = np.ones(len(features)) if weights is None else np.sqrt(weights / weights.mean())
     x, y = features * root[:, None], points * root[:, None]
     penalty = _RIDGE * len(x) * np.eye(x.shape[1])
@@ -219,7 +219,7 @@ def _fit(features: Floats, points: Floats, weights: Floats | None = None) -> Flo
 
 
 def _estimates(points: Floats, numbers: Floats, measured: Floats) -> Floats:
-    """Return differences between parameter estimates and the measurement's, in standard errors."""
+    """Return how far estimates are from the measurement's estimate, in standard errors."""
     features = _features(numbers, measured)
     coefficients = _fit(features, points)
     errors = (points - features @ coefficients).std(axis=0)
@@ -229,7 +229,7 @@ def _estimates(points: Floats, numbers: Floats, measured: Floats) -> Floats:
 
 
 def _adjusted(points: Floats, numbers: Floats, measured: Floats, weights: Floats) -> Floats:
-    """Return points after a regression has corrected their differences from the measurement."""
+    """Return points after a regression has corrected for their distance from the measurement."""
     inside = np.clip(points, _EDGE, 1 - _EDGE)
     logits = np.log(inside / (1 - inside))
     coefficients = _fit(_features(numbers, measured)[:, : 1 + numbers.shape[1]], logits, weights)
@@ -240,14 +240,14 @@ def _adjusted(points: Floats, numbers: Floats, measured: Floats, weights: Floats
 
 
 def adjusting_features(numbers: Floats, measured: Floats) -> Floats:
-    """Return differences from the measurement, divided by standard deviations."""
+    """Return each statistic's difference from the measurement, in standard deviations."""
     spread = np.nanstd(numbers, axis=0)
     found: Floats = np.clip((numbers - measured) / np.maximum(spread, 1e-3), -3, 3)
     return found
 
 
 def adjusted_values(values: Floats, features: Floats) -> Floats:
-    """Adjust values by ridge regression to features of 0; NaN stays NaN."""
+    """Adjust values to features of 0 by ridge regression; NaN stays NaN."""
     whole = np.isfinite(values) & np.isfinite(features).all(axis=1)
     if whole.sum() < _FEWEST:
         return values

@@ -1,4 +1,4 @@
-"""Represent the measured flow that a fit uses, and refuse unsuitable measurements."""
+"""Read the measured flow to which links are fitted, and refuse unsuitable measurements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 SHORTEST_S = 10.0
-"""Minimum duration of a usable measurement in s; shorter measurements show only slow start."""
+"""Shortest usable measurement in s; shorter measurements show only slow start."""
 _LEAST_BUSY = 0.8
 _MOST_LIMITED = 0.2
 _FEWEST_NUMBERS = 6
@@ -24,16 +24,16 @@ _FEWEST_NUMBERS = 6
 
 @dataclass(frozen=True, slots=True)
 class MeasuredFlow:
-    """A transfer that was limited only by its congestion control and its link."""
+    """A measured transfer that only congestion control and the link limited."""
 
     place: str
-    """Folder and run, as shown in messages."""
+    """Folder and run of the measurement, as messages show them."""
     row: Mapping[str, Any]
-    """Row of the flow in the table `flows`."""
+    """The flow's row in the table `flows`."""
     samples: Mapping[str, Floats]
-    """Columns of the table `samples`, with only the rows of this flow."""
+    """Columns of the table `samples`; they contain only rows of this flow."""
     losses_s: Floats | None = None
-    """Times of packet losses of the flow; None if losses were not recorded."""
+    """Times at which the flow lost packets; None if losses were not recorded."""
 
     @property
     def algorithm(self) -> str:
@@ -49,8 +49,8 @@ class MeasuredFlow:
         """Return the summary statistics of the flow, which characterise the link.
 
         Raises:
-            MeasurementError: the flow says too little about the link; the message states the
-                reason.
+            MeasurementError: the flow contains too little information about the link; the message
+                states the reason.
         """
         self._require_link()
         found = summarize(self.row, self.samples, self.losses_s)

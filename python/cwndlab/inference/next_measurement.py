@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 _GOODPUT_NOISE, _DELAY_NOISE = 0.04, 0.15
-"""Standard deviations of the logarithms of goodput and delay over runs on one link."""
+"""Standard deviation of the logarithms of goodput and delay between runs on one link."""
 _LEAST_GAIN = 0.1
 _LEAST_REGRET = 0.005
 
@@ -36,7 +36,7 @@ class NextMeasurement:
 
     @property
     def is_worthwhile(self) -> bool:
-        """Whether the flow would reduce the expected loss enough to be worth the measurement."""
+        """True if the flow would reduce the expected loss enough to be worth the measurement."""
         return self.regret > _LEAST_REGRET and self.regret_after < (1 - _LEAST_GAIN) * self.regret
 
     def command(self, seconds: int = 60) -> str:

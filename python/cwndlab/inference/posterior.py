@@ -1,4 +1,4 @@
-"""Represent the result of a fit: a distribution over links, checked against the measurement."""
+"""Represent the result of a fit as a distribution over links, and check this distribution."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 LEVEL = 0.9
-"""Probability that an interval contains the true value, for all intervals of a fit."""
+"""Probability with which an interval of a fit contains the true value."""
 UNEXPLAINED = 0.88
-"""Largest excess (see `Check.excess`) at which the links explain the measurement.
+"""Largest value of `Check.excess` at which the links explain the measurement.
 
-The limit is below 1 because only simulations near the measurement were selected.  In a test
-with 60 known wires, no excess was above 0.87 (docs/notes/2026-11-inference.md).
+The limit is below 1 because only simulations near the measurement were selected. In a test with 60
+known wires, no excess was above 0.87 (docs/notes/2026-11-inference.md).
 """
 WIDEST = 5.0
 """Largest factor by which a distribution is widened; a measurement with a larger excess is
@@ -36,45 +36,44 @@ _SPREAD_OF_UNIFORM = 1 / math.sqrt(12)
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Estimate of a parameter by a fit."""
+    """Estimate of one parameter, with its interval."""
 
     parameter: Dimension
     value: float
-    """Median of a number, or the most probable choice."""
+    """Median of a numeric parameter; most probable choice of any other parameter."""
     low: float
     high: float
-    """Upper end of the 90 % interval, whose lower end is `low`."""
+    """Upper end of the 90 % interval; `low` is the lower end."""
     known: float
-    """Share of the prior spread that the measurement removed: 0 for none, 1 for all."""
+    """Fraction of the prior's spread that the measurement removed: 0 for none, 1 for all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The measurement compared with simulations of the inferred links."""
+    """Comparison of the measurement with simulations of the inferred links."""
 
     probability: float
-    """Share of the simulations whose deviation is at least as large as the measurement's."""
+    """Fraction of the simulations that deviate at least as much as the measurement."""
     worst: str
-    """The statistic that deviates most, as named by `cwndlab.inference.summaries.title`."""
+    """Name of the statistic that deviates most, from `cwndlab.inference.summaries.title`."""
     is_above: bool
-    """Whether this statistic is larger in the measurement than in the simulations."""
+    """True if this statistic is larger in the measurement than in the simulations."""
     excess: float
-    """Deviation of the measurement, divided by the 95th percentile of the deviations of nearby
-    simulations."""
+    """Deviation of the measurement, relative to the 95th percentile of nearby simulations."""
 
     @property
     def is_explained(self) -> bool:
-        """Whether the links reproduce the measurement."""
+        """True if the links reproduce the measurement."""
         return self.excess <= UNEXPLAINED
 
     @property
     def widening(self) -> float:
-        """Factor by which the distribution is widened; 1 if the links explain the measurement."""
+        """Factor by which the distribution is widened; 1 if the links explain the data."""
         return 1.0 if self.is_explained else min(max(self.excess / UNEXPLAINED, 1.1), WIDEST)
 
     @property
     def is_refused(self) -> bool:
-        """Whether no link of any family reproduces the measurement even approximately."""
+        """True if no link of any family reproduces the measurement even approximately."""
         return not self.is_explained and self.excess > WIDEST
 
 
@@ -89,7 +88,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A family of links, its probability, and weighted points that represent its links."""
+    """A family of links, with its probability and with weighted points for its links."""
 
     family: Family
     probability: float
@@ -112,7 +111,7 @@ class Member:
         return found
 
     def draw(self, count: int, widening: float) -> list[Floats]:
-        """Draw equally weighted points by systematic resampling, and widen their distribution."""
+        """Draw points with equal weights by systematic resampling, then widen their spread."""
         places = (np.arange(count) + 0.5) / count
         order = np.argsort(self.inferred.points[:, 0], kind="stable")
         edges = np.cumsum(self.inferred.weights[order]) / self.inferred.weights.sum()
@@ -128,14 +127,13 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """A distribution over the links of families; the most probable family comes first."""
+    """A distribution over links of several families, with the most probable family first."""
 
     members: tuple[Member, ...]
     measured: Mapping[str, float]
     """Summary statistics of the measurement, by name."""
     replicates: Floats
-    """The same statistics for new simulations of inferred links, one row per simulation; NaN if
-    missing."""
+    """Summary statistics of new simulations on inferred links, one row per simulation."""
 
     def estimates(self) -> list[Estimate]:
         """Return an estimate of each parameter of the most probable family."""
@@ -161,7 +159,7 @@ class Posterior:
         return Check(share, title(name), bool(apart[worst] > 0), float(np.mean(own) / typical))
 
     def _near(self) -> Floats:
-        """Return the statistics of simulations, drawn from the distribution without duplicates."""
+        """Return the statistics of simulated links that are drawn from the distribution."""
         if not self.members:
             return self.replicates
         numbers = np.vstack([each.inferred.numbers for each in self.members])
@@ -187,7 +185,7 @@ class Posterior:
 
 
 def _strangeness(numbers: Floats, near: Floats) -> Floats:
-    """Return distances from the median of nearby statistics, scaled by spreads and correlations.
+    """Return each simulation's Mahalanobis distance from the median of nearby simulations.
 
     Correlations are shrunk because the number of simulations is hardly larger than the number of
     statistics.
@@ -224,7 +222,7 @@ def population(
 
 
 def quantiles(values: Floats, weights: Floats, shares: list[float]) -> Floats:
-    """Return the quantiles `shares` of weighted values."""
+    """Return quantiles of weighted values; `shares` lists the quantiles' probabilities."""
     order = np.argsort(values, kind="stable")
     edges = (np.cumsum(weights[order]) - weights[order] / 2) / weights.sum()
     found: Floats = np.interp(shares, edges, values[order])

@@ -1,4 +1,4 @@
-"""Create families of radio links: three generations of cells, and Wi-Fi, based on presets."""
+"""Create the families of radio links: three generations of cells, and Wi-Fi."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cwndlab.inference.family import Dimension, Family
 _LTE_WIDTHS = ("5 MHz", "10 MHz", "15 MHz", "20 MHz")
 _NR_WIDTHS = ("20 MHz", "40 MHz", "60 MHz", "100 MHz")
 _HSPA_MOST, _LTE_LEAST, _LTE_MOST, _NR_LEAST = 7.0, 0.4, 140.0, 12.0
-"""Limits of the goodput in Mbit/s; a generation of cells is considered only within its limits."""
+"""A generation of cells is considered only if the goodput in Mbit/s is within its limits."""
 _WIFI_MOST = 400.0
 _STANDARDS = ("802.11n, 20 MHz", "802.11n, 40 MHz", "802.11ac, 80 MHz")
 
@@ -32,7 +32,7 @@ def cells(goodput_mbit_s: float, shortest_rtt_ms: float) -> list[Family]:
 
 
 def wifi(goodput_mbit_s: float, shortest_rtt_ms: float) -> list[Family]:
-    """Return the family of Wi-Fi with an access line, or [] if the goodput is too high."""
+    """Return the family of Wi-Fi links with an access line; [] if the goodput is too high."""
     if goodput_mbit_s > _WIFI_MOST:
         return []
     parameters = (

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _BATCH = 20
 
 PlacedPoint = tuple["Family", "Floats", int]
-"""A family, a point of this family, and a number that determines the seed."""
+"""A link to simulate: its family, its point in this family, and a number for the seed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Simulated:
     losses_s: Floats
 
     def numbers(self) -> dict[str, float]:
-        """Return the summary statistics, computed in the same way as for a measurement."""
+        """Return the same summary statistics of the flow as for a measurement."""
         return summarize(self.row, self.samples, self.losses_s)
 
 
@@ -51,7 +51,7 @@ class Simulation:
     jobs: int
 
     def flows(self, draws: Sequence[PlacedPoint], algorithm: str) -> list[Simulated | None]:
-        """Return the simulated flow of each draw; None if the simulation failed."""
+        """Return the simulated flow for each drawn link; None if a simulation failed."""
         batches = [draws[n : n + _BATCH] for n in range(0, len(draws), _BATCH)]
         with ThreadPoolExecutor(self.jobs) as pool:
             parts = list(pool.map(lambda batch: self._run(batch, algorithm), batches))
@@ -63,7 +63,7 @@ class Simulation:
         return np.array([[row.get(name, np.nan) for name in names] for row in rows])
 
     def document(self, draw: PlacedPoint, algorithm: str) -> dict[str, Any]:
-        """Return the study that simulates a draw."""
+        """Return a study that simulates one drawn link."""
         family, point, number = draw
         return {
             "algorithm": algorithm,

@@ -123,7 +123,7 @@ def summarize(
 def _put_losses(
     put: Callable[[str, float | None], None], losses_s: Floats, window_s: float
 ) -> None:
-    """Compute loss statistics from the seconds with losses, because iperf3 reports only these."""
+    """Compute loss statistics from the seconds with losses; iperf3 reports only these."""
     seconds = np.unique(np.ceil(losses_s - 1e-6))
     put("loss_seconds", 0.25 * math.log1p(60 * len(seconds) / window_s))
     put("first_loss", 0.5 * math.log((float(seconds[0]) if len(seconds) else window_s) + 1))

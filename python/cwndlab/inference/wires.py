@@ -13,13 +13,13 @@ import numpy as np
 from cwndlab.inference.family import WIRE_BYTES, Dimension, Family
 
 STEP_S = 1.0
-"""Time in seconds between changes of a varying rate."""
+"""Time between two changes of a varying rate, in seconds."""
 MEMORY = 0.8
-"""Correlation between the logarithms of a varying rate in consecutive steps."""
+"""Correlation of the logarithms of a varying rate between consecutive steps."""
 LEAST_LOSS, LEAST_JITTER_MS, LEAST_VARIATION = 1e-6, 0.05, 0.01
-"""Loss, jitter and rate variation below these limits have no effect and are set to zero."""
+"""Loss, jitter and rate variation below these limits are negligible and are set to zero."""
 LEAST_BURST = 1.5
-"""Limit in packets; if the mean length of loss bursts is smaller, losses are independent."""
+"""Bursts of loss with a smaller mean length, in packets, become independent losses."""
 _MANAGED = ("codel", "pie")
 _FEWEST_SECONDS_BESIDE = 2.0
 
@@ -200,7 +200,7 @@ def queue_packets(value: dict[str, float]) -> int:
 
 
 def rates(value: dict[str, float], duration_s: float, seed: int) -> list[tuple[float, float]]:
-    """Draw the changes of a varying rate, a lognormal chain, as pairs of time and new rate."""
+    """Draw the changes of a varying rate (a lognormal chain) as pairs of time and new rate."""
     draws = np.random.default_rng(seed).standard_normal(math.ceil(duration_s / STEP_S))
     state, found = draws[0], []
     for step, draw in enumerate(draws[1:], start=1):

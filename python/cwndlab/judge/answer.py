@@ -30,24 +30,24 @@ if TYPE_CHECKING:
 
 
 class Measured(WithSeries, Protocol):
-    """Results that are stored in a folder."""
+    """Methods of results that are stored in a folder."""
 
     @property
     def path(self) -> Path:
-        """Folder that contains the results."""
+        """Folder in which the results are stored."""
 
 
 class Answerable(Measured, Protocol):
-    """Part of the interface of `cwndlab.Results` that the functions of this module need."""
+    """Methods of `cwndlab.Results` that this module needs."""
 
     def beside(self, name: str) -> Measured | None:
-        """Return the results in the subfolder `name`; return None if it contains no results."""
+        """Return the results in the subfolder `name`; None if the subfolder has no results."""
 
     def scenario(self, cell: Mapping[str, object]) -> Mapping[str, Any] | None:
-        """Return the scenario for one combination of factor levels; return None if unknown."""
+        """Return the scenario for one combination of factor levels; None if it is unknown."""
 
     def queue(self, cell: Mapping[str, object]) -> QueueSize | None:
-        """Return the queue's size for one combination of factor levels; None if it has no size."""
+        """Return the queue's size for one combination of factor levels; None if unlimited."""
 
 
 BASELINE = "cubic"
@@ -59,7 +59,7 @@ CLASS = "users"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A decision and the comparison of runs on which it is based."""
+    """A decision, with the comparison of runs on which the decision is based."""
 
     decision: Decision
     comparison: Comparison
@@ -70,21 +70,21 @@ class Answers:
     """Decisions for one goal: one for each setting, and one for all settings combined."""
 
     settings: tuple[Answer, ...]
-    """One decision for each setting and direction, in the order of the study."""
+    """Decisions for each network setting and direction of the data, in the study's order."""
     together: Decision
-    """Decision for all settings combined, or for the only setting."""
+    """Decision for all network settings combined."""
 
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """Evidence for a decision in addition to the runs on the link itself."""
+    """Evidence for a decision that does not come from runs on the link itself."""
 
     networks: Measured | None = None
     """Runs on simulated networks similar to the link."""
     coexistence: Measured | None = None
     """Runs in which flows of several algorithms share the link."""
     mixes: Measured | None = None
-    """Runs in which the recommended algorithm competes with others in various combinations."""
+    """Runs in which the recommended algorithm competes with others, in several mixes."""
     weights: Weights | None = None
     """Weights of the settings, if each setting is a class of users. If None, weights are equal."""
 
@@ -96,7 +96,7 @@ def answers(
     baseline: str = BASELINE,
     knowledge: Knowledge,
 ) -> Answers | None:
-    """Decide a goal in each setting and direction; return None if no run has a result.
+    """Decide which algorithm is best for a goal, in each setting; None without results.
 
     If `goal` is None, choose a default goal that fits the quantities measured in the first
     setting. Each decision also contains the evidence in `knowledge`, and the record of how often
@@ -146,7 +146,7 @@ def answer(
     scenario: Mapping[str, Any] | None,
     knowledge: Knowledge,
 ) -> Decision:
-    """Decide a goal in one setting, using all available evidence."""
+    """Decide which algorithm is best for a goal in one setting, with all available evidence."""
     decision = decide(comparison, goal, baseline=baseline)
     if scenario is None or scenario["path"]["kind"] == "live":
         decision = replace(decision, is_measured=True)
@@ -165,7 +165,7 @@ def answer_together(
     baseline: str,
     knowledge: Knowledge,
 ) -> Decision | None:
-    """Decide a goal for all settings together: each setting is a weighted class of users.
+    """Decide which algorithm is best for all settings; each setting is a class of users.
 
     Return None for a single setting, or if the settings do not compare the same algorithms.
     """
@@ -184,7 +184,7 @@ def answer_together(
 
 
 def class_name(comparison: Comparison, title: str) -> str:
-    """Return the name of a setting for use as the name of a class of users."""
+    """Return the name of a network setting as the name of a class of users."""
     return str(comparison.cell[CLASS]) if set(comparison.cell) == {CLASS} else title
 
 
@@ -197,7 +197,7 @@ def _in_order(comparison: Comparison, names: tuple[str, ...], goal: Goal) -> Gai
 def _with(
     knowledge: Knowledge, decision: Decision, names: tuple[str, ...], runs: GainsAndCosts
 ) -> Decision:
-    """Return the decision, completed with results for similar networks and competing flows."""
+    """Add results on similar networks and on competing flows to a decision, and return it."""
     return replace(
         decision,
         networks=_networks(knowledge, decision, names, runs),
@@ -241,7 +241,7 @@ def class_of(scenario: Mapping[str, Any]) -> str:
 
 
 def goal_measured(comparison: Comparison) -> Goal:
-    """Return the default goal for the quantities that were measured."""
+    """Return a goal, such as throughput, that suits the measured quantities."""
     if comparison.has(SHORT_TRANSFERS.gain):
         return SHORT_TRANSFERS
     return BALANCE if comparison.has("log_queueing_delay") else THROUGHPUT

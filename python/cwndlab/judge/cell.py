@@ -1,4 +1,4 @@
-"""Measurements of the algorithms (or variants) that a study compares in one setting."""
+"""Hold the measurements of the algorithms that a study compares in one setting."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -29,27 +29,27 @@ _NOT_RECORDED = {
 class Comparison:
     """Algorithms or variants compared in one setting, with one value per repetition and quantity.
 
-    All arrays have one entry for each repetition, in the same order. An entry is NaN if the
-    algorithm has no run in this repetition, or if the quantity was not measured in the run.
+    The entries of each array are in the order of the repetitions. An entry is NaN if the algorithm
+    has no run in this repetition, or if the quantity was not measured in the run.
     """
 
     cell: Mapping[str, object]
     contestants: tuple[str, ...]
     seeds: tuple[int, ...]
-    """Random seeds of all runs in this setting of the study."""
+    """Random seeds of all runs on this network setting."""
     repetitions: int
     is_paired: bool
-    """Whether all algorithms ran with the same random seed in each repetition."""
+    """True if all algorithms ran with the same random seed in each repetition."""
     values: Mapping[str, Mapping[str, Floats]]
     runs: Mapping[str, tuple[str | None, ...]]
-    """For each compared algorithm, the key of the run from which each value comes."""
+    """Keys of the runs from which the values of each compared algorithm come."""
     flow_ids: Mapping[str, tuple[int, ...]]
-    """For each compared algorithm, the numbers of its flows within a run."""
+    """Numbers, within a run, of the flows of each compared algorithm."""
     flows_per_run: int
     not_sent: Mapping[str, str] = field(default_factory=dict)
-    """Algorithm named in the study, for flows whose data a different algorithm sent."""
+    """For flows whose data another algorithm sent, the algorithm that the study names."""
     is_per_flow: bool = False
-    """Whether sums are divided by the number of flows, which differs between the algorithms."""
+    """True if sums are divided by the number of flows, because this number differs."""
     smallest_effect: float = stats.SMALLEST_EFFECT
     confidence: float = stats.CONFIDENCE
     _intervals: dict[tuple[str, str], stats.Interval | None] = field(
@@ -60,39 +60,39 @@ class Comparison:
     )
 
     def named(self, contestant: str) -> str:
-        """Return the algorithm that the study names for a sender, even if another one sent."""
+        """Return the algorithm that the study names for a sender, even if another one was used."""
         return self.not_sent.get(contestant, contestant)
 
     @property
     def is_contest(self) -> bool:
-        """Whether the compared algorithms competed in the same runs."""
+        """True if the compared algorithms competed in the same runs."""
         keys = [run for runs in self.runs.values() for run in runs if run is not None]
         return len(set(keys)) < len(keys)
 
     @property
     def name(self) -> str:
-        """Levels of the study's factors in this setting, as text; empty for a single setting."""
+        """Levels of the study's factors, as text, on this network setting."""
         return ", ".join(f"{key} {value}" for key, value in self.cell.items())
 
     @property
     def is_one_run(self) -> bool:
-        """Whether each algorithm ran only once, so that the uncertainty is unknown."""
+        """True if each algorithm ran only once, so that the uncertainty is unknown."""
         return self.repetitions == 1
 
     @property
     def is_deterministic(self) -> bool:
-        """Whether there are several repetitions and all of them produced the same values."""
+        """True if several repetitions were run and all of them gave the same values."""
         if self.is_one_run:
             return False
         intervals = [self.interval(name, "goodput_mbit_s") for name in self.contestants]
         return all(interval is None or interval.is_constant for interval in intervals)
 
     def has(self, column: str) -> bool:
-        """Return whether any of the compared algorithms has a value of the quantity `column`."""
+        """Return whether any of the compared algorithms has a value in the column `column`."""
         return any(self.finite(name, column).size for name in self.contestants)
 
     def finite(self, contestant: str, column: str) -> Floats:
-        """Return the values of a quantity for one algorithm, without missing values."""
+        """Return the values of a column for one algorithm, without missing values."""
         values = self.values[contestant].get(column)
         if values is None:
             return np.empty(0)
@@ -100,7 +100,7 @@ class Comparison:
         return finite
 
     def interval(self, contestant: str, column: str) -> stats.Interval | None:
-        """Return the mean over runs with its confidence interval; return None without values."""
+        """Return the mean over runs with its confidence interval; None if there are no values."""
         key = (contestant, column)
         if key not in self._intervals:
             values = self.finite(contestant, column)
@@ -128,7 +128,7 @@ class Comparison:
         return choose(means, key=lambda name: means[name])
 
     def difference(self, contestant: str, other: str, column: str) -> stats.Difference | None:
-        """Compare two algorithms by pairs of runs; None without pairs or if the mean is 0."""
+        """Return the difference between two algorithms over pairs of runs; None without pairs."""
         key = (contestant, other, column)
         if key not in self._differences:
             self._differences[key] = self._compare(contestant, other, column)
@@ -150,16 +150,16 @@ class Comparison:
         )
 
     def representative_runs(self) -> dict[str, str]:
-        """Return the most representative run of each algorithm that has runs."""
+        """Return, for each algorithm, the run that represents its runs best."""
         found = {name: self.representative_run(name) for name in self.contestants}
         return {name: run for name, run in found.items() if run is not None}
 
     def representative_rows(self, read: Callable[..., pl.DataFrame]) -> pl.DataFrame:
-        """Return the rows of all representative runs, with an additional column `contestant`.
+        """Return the rows of the representative runs; the column `contestant` names the algorithm.
 
         `read` returns the rows of a table, as `Results.samples` does. Each algorithm receives the
-        rows of its own flows and the rows that concern all flows. A table that was not recorded has
-        no rows.
+        rows of its own flows and the rows that concern all flows. A table that was not recorded
+        has no rows.
         """
         runs = self.representative_runs()
         rows = read(run=list(runs.values()))

@@ -1,4 +1,4 @@
-"""Coexistence: the effect of an algorithm's flows on competing flows, and vice versa.
+"""Compute how an algorithm's flows affect competing flows, and vice versa.
 
 *Harm* is defined by Ware, Mukerjee, Seshan and Sherry, Beyond Jain's Fairness Index (HotNets
 2019): the fraction by which a metric of a flow in competition (`beside`) is worse than the same
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 STARVING_SHARE = 0.25
-"""A flow that gets less than this fraction of its fair share is called starved."""
+"""A flow is starved if it gets less than this fraction of its fair share."""
 
 
 class Metric(StrEnum):
@@ -47,7 +47,7 @@ _CONFIDENCE_OF_ONE = 1 - 0.05 / len(Metric)  # Bonferroni correction: four inter
 
 @dataclass(frozen=True, slots=True)
 class Harm:
-    """Harm to each metric compared with the flow alone, from -1 to 1; None if not measured."""
+    """Harm to each metric of a flow, compared with the flow alone: from -1 to 1."""
 
     throughput: stats.Interval | None
     delay: stats.Interval | None
@@ -66,13 +66,13 @@ class Coexistence:
     neighbour: str
     mix: Mix
     share_pct: stats.Interval | None
-    """Percentage of the goodput that a candidate's flow gets next to a flow of the neighbour."""
+    """Percentage of the goodput that a candidate's flow gets beside a flow of the neighbour."""
     done: Harm
     """Harm that the candidate's flows do to flows of the competing algorithm."""
     accepted: Harm
     """Harm that the competing algorithm does to other flows of the same algorithm."""
     excess: Harm
-    """For each repetition, harm done minus harm accepted, with simultaneous 95 % intervals."""
+    """Harm that the candidate does minus harm that is accepted, for each repetition."""
     suffered: Harm
     """Harm that the candidate's flows suffer from flows of the competing algorithm."""
     starved: str | None
@@ -96,7 +96,7 @@ class Coexistence:
 
     @property
     def harmed(self) -> tuple[Metric, ...]:
-        """Metrics that the candidate harms more than the competing algorithm harms itself."""
+        """Metrics for which the candidate's harm exceeds the harm that is accepted."""
         intervals = ((metric, getattr(self.excess, metric.value)) for metric in Metric)
         return tuple(m for m, each in intervals if each is not None and (each.low or 0.0) > 0)
 
@@ -132,17 +132,17 @@ def judge_coexistence(
 
 
 def harm_where_more_is_better(alone: Floats, beside: Floats) -> Floats:
-    """Return the harm, between -1 and 1, to a metric whose higher values are better."""
+    """Return by what fraction competition lowers a metric whose higher values are better."""
     return _lost_share(alone, beside)
 
 
 def harm_where_less_is_better(alone: Floats, beside: Floats) -> Floats:
-    """Return the harm, between -1 and 1, to a metric whose lower values are better."""
+    """Return by what fraction competition raises a metric whose lower values are better."""
     return _lost_share(beside, alone)
 
 
 def _lost_share(better: Floats, worse: Floats) -> Floats:
-    """Return the difference as a fraction of the larger value."""
+    """Return the difference of two values as a fraction of the larger value."""
     larger = np.maximum(np.abs(better), np.abs(worse))
     with np.errstate(invalid="ignore", divide="ignore"):
         share = (better - worse) / larger
@@ -161,7 +161,7 @@ class _MeasuredMix:
         }
 
     def values(self, encounter: Encounter, metric: Metric, *, is_candidate: bool) -> Floats:
-        """Return the mean of a metric over one algorithm's flows; NaN for missing runs."""
+        """Return the mean of a metric over one algorithm's flows; NaN for a missing run."""
         rows = self._flows.get(encounter.name)
         found = np.full(len(self.repetitions), np.nan)
         if rows is None:
@@ -177,7 +177,7 @@ class _MeasuredMix:
 
 
 def _expression(metric: Metric) -> pl.Expr:
-    """Return a metric of a flow; an unfinished transfer counts with its duration until the end."""
+    """Return one metric of a flow; an unfinished transfer counts until the end of the run."""
     match metric:
         case Metric.THROUGHPUT:
             return pl.col("goodput_mbit_s").fill_null(0.0)
@@ -215,7 +215,7 @@ def _coexistence(
 
 
 def _harms(measured: _MeasuredMix, both: Encounter, *, has_transfers: bool) -> dict[Metric, Floats]:
-    """Return the harm to the competing algorithm in each metric, one value per repetition."""
+    """Return the harm that competing flows suffer in each metric, for each repetition."""
     neighbour = both.neighbour or NEIGHBOUR
     solo = alone(neighbour, both.mix)
     found = {
@@ -262,7 +262,7 @@ def _as_harm(values: Mapping[Metric, Floats], confidence: float = stats.CONFIDEN
 
 
 def _starved(both: Encounter, ours: Floats, theirs: Floats) -> str | None:
-    """Return the algorithm whose flows get less than `STARVING_SHARE` of an equal share."""
+    """Return an algorithm whose flows get less than `STARVING_SHARE` of an equal share."""
     flows = both.mix.candidates + both.mix.neighbours
     total = both.mix.candidates * ours + both.mix.neighbours * theirs
     known = np.isfinite(total) & (total > 0)

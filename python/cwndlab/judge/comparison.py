@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ResultsLike(Protocol):
-    """Part of the interface of `cwndlab.Results` that this module needs."""
+    """Methods of `cwndlab.Results` that this module needs."""
 
     @property
     def factors(self) -> tuple[str, ...]:
@@ -78,7 +78,7 @@ def compare(
 def flows_of(
     results: ResultsLike, flows: pl.DataFrame, direction: str | None = None
 ) -> pl.DataFrame:
-    """Return the flows under test; a new column `contestant` names the algorithm or variant.
+    """Return the flows under test; the column `contestant` names the algorithm or variant.
 
     In the direction opposite to the study's, a flow is counted for an algorithm only if the sender
     of the flow ran this algorithm.
@@ -101,7 +101,7 @@ def flows_of(
 
 
 def cell_factors(results: ResultsLike) -> list[str]:
-    """Return the factors that distinguish the settings of a study, except the compared factor.
+    """Return the factors that distinguish settings, without the factor that is compared.
 
     A factor does not distinguish settings if its level is determined by the compared factor (as
     the TCP stack is by the variant of a paper) or by another factor (as the number of flows is by
@@ -129,14 +129,14 @@ def contestants_of(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
 
 
 def _of_the_studys_direction(flows: pl.DataFrame) -> pl.DataFrame:
-    """Keep the flows that send in the same direction as the first flow of the same run."""
+    """Keep only flows that send in the same direction as the first flow of their run."""
     return flows.filter(
         pl.col("direction") == pl.col("direction").sort_by("flow").first().over("run")
     )
 
 
 def _with_contestant(flows: pl.DataFrame, results: ResultsLike) -> pl.DataFrame:
-    """Add a column with each flow's algorithm or variant, and keep only flows under test."""
+    """Add a column with each flow's algorithm or variant; keep only flows under test."""
     factor = contestant_factor(results)
     under_test = f"factor_{factor}" if f"factor_{factor}" in flows.columns else factor
     if "algorithm" not in flows.columns:
@@ -156,7 +156,7 @@ def _with_contestant(flows: pl.DataFrame, results: ResultsLike) -> pl.DataFrame:
 
 
 def _is_sent_by_another(flows: pl.DataFrame) -> pl.Expr:
-    """Return whether an algorithm other than the study's sent the data of a flow."""
+    """Return whether a flow's data was sent by another algorithm than the study names."""
     if "sent_by" not in flows.columns:
         return pl.lit(value=False)
     return (pl.col("sent_by") != pl.col("algorithm")).fill_null(value=False)
@@ -168,7 +168,7 @@ def _follows(runs: pl.DataFrame, name: str, leader: str) -> bool:
 
 
 def _per_run(flows: pl.DataFrame, cell_columns: Sequence[str]) -> pl.DataFrame:
-    """Return the values of each algorithm in each run, with one row for each run and algorithm."""
+    """Return the values of each algorithm in each run, one row per run and algorithm."""
     keys = [key for key in _KEYS if key in flows.columns]
     by = [*cell_columns, CONTESTANT, _NAMED, *keys]
     measured = [

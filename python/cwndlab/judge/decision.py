@@ -1,6 +1,6 @@
-"""The decision: the set of recommended algorithms for a goal, and the certainty of this set.
+"""Decide which algorithms are recommended for a goal, and how certain this is.
 
-This module contains values only; `cwndlab.judge.sentences` expresses them in words. Three
+This module computes values only; `cwndlab.judge.sentences` expresses them in words. Three
 probabilities describe the certainty of a decision. They are never combined into one:
 
 - *repeatable*: the probability that a new experiment on this link, with as many repetitions and
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 ZONE = 0.03
-"""Width of the indifference zone: smaller differences in utility are negligible."""
+"""Differences in utility that are smaller than this are negligible (indifference zone)."""
 
 SURE = 0.9
 """Lowest probability at which a decision is called sure."""
 
 LEAST_PAIRS = 6
-"""Smallest number of pairs of repetitions for which *repeatable* is reported."""
+"""Smallest number of pairs of repetitions for which *repeatable* is computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,47 +60,47 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """Result of one algorithm in a decision."""
+    """Result of one algorithm, on which the recommendation is based."""
 
     name: str
     score: Bounds
     """Mean utility of the algorithm over all runs."""
     behind: float
-    """Mean utility of the algorithm named first minus the mean utility of this algorithm."""
+    """Mean utility of the first algorithm of the decision, minus that of this algorithm."""
     is_good: bool
-    """Whether the algorithm belongs to the set of recommended algorithms."""
+    """True if the algorithm belongs to the set of recommended algorithms."""
     prices: tuple[float, float] | None
-    """Range of delay prices for which the algorithm is practically the best; None if empty."""
+    """Range of prices for delay at which the algorithm is practically the best; None if empty."""
     is_undominated: bool
-    """Whether no other algorithm is at least as good in both gain and cost."""
+    """True if no other algorithm is at least as good in both gain and cost."""
 
     @property
     def loss(self) -> float:
-        """Fraction by which the algorithm is worth less than the algorithm named first."""
+        """Fraction by which this algorithm's value to the user is below the best algorithm's."""
         return -math.expm1(-self.behind)
 
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """Relative changes when one algorithm replaces another: -0.04 means 4 % less."""
+    """Relative changes if one algorithm replaces another; -0.04 means 4 % less."""
 
     old: str
     new: str
     changes: Mapping[str, Bounds]
-    """Relative change of each measured column, in the order of the goal's `shown`."""
+    """Relative change in each column of results that the goal shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The decision for one goal in one setting."""
+    """Recommendation of algorithms for one goal, such as latency, on one network."""
 
     goal: Goal
     setting: str
-    """Name of the setting; empty if the study has only one setting."""
+    """Name of the network setting; empty if the study has only one."""
     pairs: int
-    """Number of pairs of repetitions that the decision compares; 0 if repetitions are identical."""
+    """Number of pairs of repetitions that are compared; 0 if repetitions are identical."""
     best: tuple[str, ...]
-    """The recommended algorithms, starting with the best; empty if nothing was measured."""
+    """The recommended algorithms, best first; empty if nothing was measured."""
     entrants: tuple[Entrant, ...]
     """Results of all algorithms, ordered from the highest score to the lowest."""
     repeatable: float | None
@@ -109,7 +109,7 @@ class Decision:
     good_selection: float | None
     """Probability that the algorithm named first is nearly the best algorithm on this link."""
     is_settled: bool
-    """Whether each algorithm is certainly inside or outside the set, even after repeated checks."""
+    """True if each algorithm is certainly inside or outside the recommended set."""
     step: Replacement | None = None
     """Change from the baseline to the recommended algorithm; None if both are the same."""
     baseline: str | None = None
@@ -118,17 +118,17 @@ class Decision:
     reality: Reality | None = None
     """Agreement of earlier advice with real networks; None if it was never checked."""
     host: SimulatedHost | None = None
-    """Properties of the simulated host; None for measurements."""
+    """Properties of the simulated host; None for measured results."""
     queue: QueueSize | None = None
-    """Size of the wire's queue at the lowest rate of the wire; None if the queue has no size."""
+    """Queue size of the wired link at its lowest rate; None if the queue is unlimited."""
     encounters: tuple[Coexistence, ...] = ()
-    """Competition of the first algorithm with CUBIC and with itself; empty if it was not run."""
+    """Results of the first algorithm in competition with CUBIC and with itself."""
     population: PopulationView | None = None
     """Result for each class of users; None if the decision is for a single network."""
     is_measured: bool = False
-    """Whether the runs were measured on a real network, neither simulated nor emulated."""
+    """True if the runs were measured on a real network, neither simulated nor emulated."""
     is_alone: bool = field(default=False)
-    """Whether only one algorithm was run, so that there is no choice to make."""
+    """True if only one algorithm was run, so that there is no choice to make."""
 
     @property
     def first(self) -> str | None:
@@ -150,7 +150,7 @@ class Decision:
 
     @property
     def is_sure(self) -> bool:
-        """Whether the lowest of the three probabilities is high enough to call the answer sure."""
+        """True if the lowest of the three probabilities is high enough for a sure decision."""
         return self.sure is not None and self.sure >= SURE
 
     def entrant(self, name: str) -> Entrant:
@@ -224,7 +224,7 @@ def _shares(step: Replacement) -> dict[str, Any]:
 
 
 def decide(comparison: Comparison, goal: Goal, *, baseline: str | None = "cubic") -> Decision:
-    """Decide a goal in one setting, using only the runs of this setting."""
+    """Decide which algorithms are best for a goal, using the runs of one setting only."""
     decision = decide_runs(comparison.contestants, runs_of(comparison, goal), goal, baseline)
     old, new = decision.baseline, decision.first
     change = step(comparison, old, new, goal.shown) if old and new and old != new else None
@@ -233,18 +233,18 @@ def decide(comparison: Comparison, goal: Goal, *, baseline: str | None = "cubic"
 
 @dataclass(frozen=True, slots=True)
 class GainsAndCosts:
-    """Logarithms of gains and costs; rows are algorithms, and columns are repetitions."""
+    """Logarithms of gains and costs, with a row for each algorithm and a column for each run."""
 
     gain: Floats
     cost: Floats
 
     def utilities(self, goal: Goal) -> Floats:
-        """Return the gain minus the cost, where the cost is weighted with the goal's price."""
+        """Return the utility of runs: gain minus cost, where cost is weighted by the goal."""
         return self.gain if goal.price == 0 else self.gain - goal.price * self.cost
 
 
 def runs_of(comparison: Comparison, goal: Goal) -> GainsAndCosts:
-    """Return the gains and costs of all runs in one setting."""
+    """Return the gains and costs of all runs on one network setting."""
     gain = rows(comparison, goal.gain)
     return GainsAndCosts(gain, rows(comparison, goal.cost) if goal.cost else np.zeros_like(gain))
 
@@ -252,7 +252,7 @@ def runs_of(comparison: Comparison, goal: Goal) -> GainsAndCosts:
 def decide_runs(
     names: Sequence[str], runs: GainsAndCosts, goal: Goal, baseline: str | None
 ) -> Decision:
-    """Decide a goal from the gains and costs of each algorithm's runs."""
+    """Decide which algorithms are best for a goal, from the gains and costs of their runs."""
     chosen = chosen_of(runs.gain, runs.cost, goal.price)
     entrants = tuple(
         Entrant(
@@ -287,7 +287,7 @@ def chosen_of(gain: Floats, cost: Floats, price: float) -> Chosen:
 
 
 def rows(comparison: Comparison, column: str) -> Floats:
-    """Return a column's values; rows are algorithms, columns are repetitions, NaN is missing."""
+    """Return the values of a column, with a row for each algorithm; NaN marks missing runs."""
     nothing = np.full(comparison.repetitions, np.nan)
     return np.array(
         [comparison.values[name].get(column, nothing) for name in comparison.contestants]
@@ -295,7 +295,7 @@ def rows(comparison: Comparison, column: str) -> Floats:
 
 
 def step(comparison: Comparison, old: str, new: str, columns: Sequence[str]) -> Replacement:
-    """Return the relative changes from one algorithm to another, computed over pairs of runs."""
+    """Return the relative changes when one algorithm replaces another, over pairs of runs."""
     values = comparison.values
     changes = {}
     for column in columns:
@@ -309,7 +309,7 @@ def step(comparison: Comparison, old: str, new: str, columns: Sequence[str]) -> 
 def step_of_runs(
     names: Sequence[str], runs: GainsAndCosts, goal: Goal, old: str, new: str
 ) -> Replacement:
-    """Return the relative changes from one algorithm to another, computed from logarithms."""
+    """Return the relative changes when one algorithm replaces another, from logarithms."""
     at, before = names.index(new), names.index(old)
     shares = {"goodput_mbit_s": _share(runs.gain[at].tolist(), runs.gain[before].tolist())}
     if goal.cost and goal.price:

@@ -1,4 +1,4 @@
-"""Compare algorithms in each direction of the data, by setting and by place of measurement."""
+"""Compare algorithms separately for uplink and downlink, by setting and by place."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _GOODPUT = "goodput_mbit_s"
 
 @dataclass(frozen=True)
 class DirectionComparisons:
-    """Comparisons in all settings for one direction of the data."""
+    """Comparisons of algorithms, for one direction of the data, on all network settings."""
 
     name: str
     """`forward` or `reverse`, as in the table of flows."""
@@ -25,7 +25,7 @@ class DirectionComparisons:
 
     @property
     def title(self) -> str:
-        """Name of the direction, with the side that sends the data."""
+        """Name of the direction, with the end that sends the data."""
         return "uplink (the client sends)" if self.name == "reverse" else (
             "downlink (the server sends)"
         )  # fmt: skip
@@ -58,7 +58,7 @@ def compare_directions(
 
 
 def between_places(comparison: Comparison, comparisons: Sequence[Comparison]) -> str:
-    """Return a sentence on the variation of goodput between places; empty for a single place.
+    """Return a sentence on how goodput varies between places; empty for a single place.
 
     Only settings in `comparisons` that differ from `comparison` in nothing but the place are used.
     """

@@ -1,7 +1,7 @@
-"""Effect of a study's factor on each algorithm: means by level over all other factors.
+"""Compute how a factor of a study affects each algorithm: its mean at each level.
 
-In a study of several rates and delays, every rate is combined with several delays. The *effect*
-of the rate is the mean over the delays that were run at every rate, which is called the main effect
+In a study of several rates and delays, every rate is combined with several delays. The *effect* of
+the rate is the mean over the delays that were run at every rate, which is called the main effect
 in a factorial design. The effect is computed separately in each repetition, because repetitions
 with the same number have the same random draws; its interval is computed over repetitions.
 """
@@ -44,7 +44,7 @@ _READERS = (
 )
 
 Means = Mapping[str, Sequence[stats.Interval | None]]
-"""For each algorithm, one estimate for each level; None if the level has no value."""
+"""Estimates for each algorithm, one for each level; None for a level without values."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ class Effect:
     levels: tuple[str, ...]
     """Levels as in study files; numbers are in ascending order."""
     positions: tuple[float, ...]
-    """Position of each level on an axis from 0 to 1."""
+    """Position of each level on the plot's axis, from 0 to 1."""
     is_numeric: bool
-    """Whether the levels are quantities, so that a line between levels is meaningful."""
+    """True if the levels are quantities, so that a line between levels is meaningful."""
     means: Mapping[str, Means]
-    """For each measured column, the means by algorithm and level."""
+    """Means of each measured column, by algorithm and level."""
 
 
 def effects(comparisons: Sequence[Comparison]) -> list[Effect]:
@@ -70,7 +70,7 @@ def effects(comparisons: Sequence[Comparison]) -> list[Effect]:
 
 
 def effect(comparisons: Sequence[Comparison], factor: str) -> Effect | None:
-    """Return the effect of a factor; return None if no two levels can be compared fairly."""
+    """Return the effect of a factor; None if no two levels were run under equal conditions."""
     values = list(dict.fromkeys(each.cell.get(factor) for each in comparisons))
     amounts = _amounts(values)
     if amounts is not None:
@@ -97,7 +97,7 @@ def effect(comparisons: Sequence[Comparison], factor: str) -> Effect | None:
 def _balanced(
     comparisons: Sequence[Comparison], factor: str, values: Sequence[object]
 ) -> list[list[Comparison]]:
-    """Return, for each level, the settings whose other factors were run at every level."""
+    """Return, for each level, the settings whose other factors have been run at every level."""
     by_level: dict[object, dict[tuple[object, ...], Comparison]] = {value: {} for value in values}
     for each in comparisons:
         others = tuple(value for name, value in each.cell.items() if name != factor)
@@ -109,7 +109,7 @@ def _balanced(
 
 
 def _mean(cells: Sequence[Comparison], name: str, column: str) -> stats.Interval | None:
-    """Return the mean over repetitions of the mean over settings in each repetition."""
+    """For each repetition, compute the mean over settings; return the mean over repetitions."""
     own = [each.values[name].get(column) for each in cells if name in each.contestants]
     found = [values for values in own if values is not None and np.isfinite(values).any()]
     if len(found) < len(cells):
@@ -128,12 +128,12 @@ def _mean(cells: Sequence[Comparison], name: str, column: str) -> stats.Interval
 
 
 def _is_measured(means: Means) -> bool:
-    """Return whether any measured value differs from zero."""
+    """Return whether any measured value is not zero."""
     return any(each is not None and each.estimate != 0 for own in means.values() for each in own)
 
 
 def _amounts(values: Sequence[object]) -> list[float] | None:
-    """Return the levels as numbers in a common unit; return None if the levels are names."""
+    """Return the levels as numbers in a common unit; None if the levels are names."""
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         return [float(str(value)) for value in values]
     for reader in _READERS:

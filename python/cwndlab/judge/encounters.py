@@ -1,9 +1,9 @@
-"""Encounters: runs in which an algorithm's flows compete with other flows.
+"""Define encounters: runs in which flows of two algorithms compete on a link.
 
-In an encounter, flows of a candidate and flows of a neighbour share the bottleneck in a *mix*.
-A mix defines the number of flows on each side, the ratio of their round-trip times, the size of
-the queue, the order in which the sides start, and whether both sides share one user's queue.
-Each side also runs alone on the same link, as the reference for the harm that it suffers.
+In an encounter, flows of a candidate and flows of a neighbour share the bottleneck in a *mix*. A
+mix defines the number of flows on each side, the ratio of their round-trip times, the size of the
+queue, the order in which the sides start, and whether both sides share one user's queue. Each side
+also runs alone on the same link, as the reference for the harm that it suffers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cwndlab.schema.path import PathPart
 
 NEIGHBOUR = "cubic"
-"""The algorithm of most flows on the Internet, and the default of Linux."""
+"""The algorithm that most Internet flows use, and the default of Linux."""
 
 DURATION_S = 15
 WARM_UP_S = 3
@@ -38,7 +38,7 @@ _PACKET_BYTES = 1500
 
 
 class Order(StrEnum):
-    """Side that starts sending first."""
+    """The group of competing flows that starts to send first."""
 
     TOGETHER = "together"
     NEIGHBOUR_FIRST = "neighbour first"
@@ -52,12 +52,12 @@ class Mix:
     candidates: int = 1
     neighbours: int = 1
     rtt_ratio: float = 1.0
-    """Ratio of the competitors' round-trip time to the candidates', both without queueing."""
+    """Round-trip time of the competing flows, divided by that of the candidates' flows."""
     queue_bdp: float | None = None
     """Size of the bottleneck queue in bandwidth-delay products. If None, use the link's queue."""
     order: Order = Order.TOGETHER
     is_across_users: bool = False
-    """Whether the competing flows belong to another user, who has a separate queue."""
+    """True if the competing flows belong to another user, who has a separate queue."""
 
 
 PLAIN = Mix()
@@ -71,11 +71,11 @@ class Encounter:
     neighbour: str | None
     mix: Mix = PLAIN
     is_transfer: bool = False
-    """Whether the competitor sends short files in succession instead of sending continuously."""
+    """True if the competing flow sends short files in succession, instead of one long file."""
 
     @property
     def name(self) -> str:
-        """Unique name of the encounter, which is a level of the study factor `encounter`."""
+        """Unique name of a run with competing flows, for the study factor `encounter`."""
         mix = self.mix
         parts = [f"{self.candidate or 'nothing'} and {self.neighbour or 'nothing'}"]
         parts += ["short"] if self.is_transfer else []
@@ -96,17 +96,17 @@ class Network:
 
     @property
     def is_shared(self) -> bool:
-        """Whether each user of the link has a separate queue."""
+        """True if each user of the link has a separate queue."""
         return self.path.kind in ("cell", "wifi")
 
     @property
     def has_queue_key(self) -> bool:
-        """Whether a single key sets the size of the queue; a chain of links has several queues."""
+        """True if one key sets the queue's size; a chain of links has several queues."""
         return self.path.kind != "chain"
 
 
 def report_mixes(*, is_shared: bool, has_queue_key: bool) -> tuple[Mix, ...]:
-    """Return all combinations of competing flows that a report shows; the simplest one is first.
+    """Return all mixes of competing flows that a report shows, with the simplest mix first.
 
     Args:
         is_shared: whether each user of the link has a separate queue.
@@ -130,7 +130,7 @@ def encounters_of(
 ) -> tuple[Encounter, ...]:
     """Return the runs in which each candidate competes with a neighbour and with itself.
 
-    Short transfers are run in the plain mix only.
+    Short transfers run only in the simplest mix.
     """
     found: dict[Encounter, None] = {}
     for mix in mixes:
@@ -186,7 +186,7 @@ def document_of(
 def network_of(
     path: PathPart | LivePath, direction: str, flows: pl.DataFrame, neighbour: str = NEIGHBOUR
 ) -> Network:
-    """Estimate the properties of a link from runs in which the competing algorithm sends alone.
+    """Estimate a link's properties from runs in which only the competing algorithm sends.
 
     Args:
         path: the path of the scenario.
@@ -202,7 +202,7 @@ def network_of(
 
 
 def meeting(candidate: str, neighbour: str, mix: Mix) -> Encounter:
-    """Return the encounter of two algorithms; if they are equal, the smaller side comes first."""
+    """Return the encounter of two algorithms, with the smaller side first if both are equal."""
     is_symmetric = mix.order is Order.TOGETHER and mix.rtt_ratio == 1
     if candidate == neighbour and is_symmetric:
         few, many = sorted((mix.candidates, mix.neighbours))
@@ -211,13 +211,13 @@ def meeting(candidate: str, neighbour: str, mix: Mix) -> Encounter:
 
 
 def alone(algorithm: str, mix: Mix) -> Encounter:
-    """Return the run of a single flow, in the competitor's role, on the link of the mix."""
+    """Return a run in which a single competing flow sends alone, on the link of the mix."""
     quiet = replace(mix, candidates=0, neighbours=1, order=Order.TOGETHER)
     return Encounter(None, algorithm, quiet)
 
 
 def _flows(encounter: Encounter, network: Network | None) -> list[dict[str, Any]]:
-    """Return the `[[flow]]` tables of a study, starting with the candidate's flows."""
+    """Return the tables `[[flow]]` of a study, with the candidate's flows first."""
     mix, tables = encounter.mix, []
     late = f"{WARM_UP_S} s"
     if encounter.candidate is not None:
@@ -243,7 +243,7 @@ def _transfers(table: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _link_keys(mix: Mix, network: Network | None) -> dict[str, Any]:
-    """Return the settings of the link that a combination of competing flows changes."""
+    """Return the keys of the link that a mix of competing flows changes."""
     if network is None:
         return {}
     keys: dict[str, Any] = {}

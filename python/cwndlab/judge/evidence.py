@@ -1,4 +1,4 @@
-"""Evaluate runs on networks similar to the link, which are stored with the results."""
+"""Evaluate runs on simulated networks that are similar to the link."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _TURNS = 2  # number of keys in the answer; a reader would ignore more
 
 @dataclass(frozen=True, slots=True)
 class DrawnKey:
-    """An assumption about the network, with a value that differs between the drawn networks."""
+    """An assumption about the network, whose value differs between the drawn networks."""
 
     name: str
     unit: str
@@ -44,17 +44,17 @@ class DrawnKey:
 
 @dataclass(frozen=True, slots=True)
 class DrawnNetwork:
-    """One drawn network, or a set of one drawn network for each class of a population."""
+    """One drawn network; for a population, one drawn network for each class."""
 
     keys: Mapping[str, float | str]
     """Values of the network's keys by name; empty for a population."""
     levels: Mapping[str, float]
-    """Weight of each setting that was run, by the name of the setting."""
+    """Weight of each network setting that was run, by its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """Drawn networks that resemble the link, and the keys whose values were drawn."""
+    """Randomly drawn networks that resemble the link, and the keys whose values were drawn."""
 
     keys: tuple[DrawnKey, ...]
     drawn: tuple[DrawnNetwork, ...]
@@ -112,7 +112,7 @@ def _distances(utilities: Floats, names: Sequence[str], draws: Draws) -> tuple[D
 
 
 def _turns(utilities: Floats, names: Sequence[str], choice: str, draws: Draws) -> tuple[Turn, ...]:
-    """Return the keys whose values change the recommendation, starting with the most decisive."""
+    """Return the keys whose values change the recommendation, with the most decisive first."""
     columns: Mapping[str, Any] = {  # for each key, all values are numbers or all are texts
         key.name: [each.keys[key.name] for each in draws.drawn] for key in draws.keys
     }
@@ -143,7 +143,7 @@ def _value(value: float | str, unit: str) -> str:
 def utilities_by_draw(
     measured: pl.DataFrame, goal: Goal, names: Sequence[str], draws: Draws
 ) -> Floats:
-    """Return the mean utility; rows are algorithms, and columns are drawn networks."""
+    """Return mean utilities, with a row for each algorithm and a column for each network."""
     utility = pl.col(goal.gain)
     if goal.cost and goal.price:
         utility -= goal.price * pl.col(goal.cost)
@@ -164,7 +164,7 @@ def utilities_by_draw(
 
 
 def _noise(utilities: Floats, choice: int) -> Floats:
-    """Return the standard deviation, over runs, of each algorithm's difference from the choice."""
+    """Return the standard deviation of each algorithm's lead over the chosen one, over runs."""
     apart = utilities - utilities[choice]
     whole = apart[:, np.isfinite(apart).all(axis=0)]
     spread: Floats = whole.std(axis=1, ddof=1) if whole.shape[1] > 1 else np.zeros(len(apart))
@@ -178,7 +178,7 @@ def draws_of_link(sample: Sample) -> Draws:
 
 
 def draws_of_population(levels: Sequence[Mapping[str, float]]) -> Draws:
-    """Return the networks of a population; `levels` contains the weighted settings of each draw."""
+    """Return the networks drawn for a population; `levels` has each draw's weighted settings."""
     return Draws((), tuple(DrawnNetwork({}, dict(each)) for each in levels))
 
 

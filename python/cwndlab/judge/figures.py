@@ -1,4 +1,4 @@
-"""Numbers in the description of a link, by path, and the study settings that change them.
+"""Find each number in a link's description, and the keys of a study that change it.
 
 A study can change a key of a preset by the path of the key. Exceptions are keys inside a list
 (`background.0.users`) and keys inside a table with a kind (`interference.share`): the study has to
@@ -33,7 +33,7 @@ _KINDS: tuple[tuple[Mapping[str, int], Callable[[int], str]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Unit of a number in a link's description; a plain number has a unit with an empty name."""
+    """Unit of a number in a link's description; the unit of a plain number has an empty name."""
 
     name: str
     smallest: int = 1  # number of smallest units in one unit
@@ -55,7 +55,7 @@ class Unit:
         raise ValueError(msg)
 
     def text(self, count: int) -> str | int:
-        """Convert a number of smallest units into the form that study files use."""
+        """Convert a number in the smallest unit into the form that study files use."""
         for units, format_count in _KINDS:
             if self.name in units:
                 return format_count(count)
@@ -75,15 +75,15 @@ def read_number(value: str | float) -> tuple[float, Unit]:
 
 
 class Figures:
-    """All numbers in the description of one link, including the values of its preset."""
+    """All numbers in the description of one link, including values from its preset."""
 
     def __init__(self, table: Mapping[str, Any], counts: Mapping[str, int]) -> None:
-        """Create an index of the numbers that `expand_link` returned."""
+        """Index all numbers in the description that `expand_link` returned."""
         self.table = table
         self._counts = counts
 
     def count(self, path: str) -> int | None:
-        """Return the number at a path in its smallest unit; return None if there is no number."""
+        """Return the number at a path in its smallest unit; None if there is no number."""
         return self._counts.get(path)
 
     def value(self, path: str) -> Any:  # noqa: ANN401  part of a link
@@ -95,11 +95,11 @@ class Figures:
 
     @property
     def medium(self) -> str | None:
-        """Key of the link's medium, `cell` or `wifi`; None for other links."""
+        """Key that describes the link's medium, `cell` or `wifi`; None for other links."""
         return next((key for key in ("cell", "wifi") if self.table.get(key)), None)
 
     def changes(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the study settings, by path, that change the given values of the link."""
+        """Return the keys of a study, by path, that give the link these values."""
         changes: dict[str, Any] = {}
         for path, value in values.items():
             parts = path.split(".")
@@ -115,7 +115,7 @@ class Figures:
         return changes
 
     def _depth_of_whole(self, parts: list[str]) -> int:
-        """Return the length of the path to the value that has to be replaced as a whole."""
+        """Return the length of the path to a value that can only be replaced as a whole."""
         if parts[0] != "link":
             return len(parts)
         value: Any = self.table

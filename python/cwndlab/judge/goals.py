@@ -1,4 +1,4 @@
-"""Goals of a user, and the utility, which measures how well a run meets a goal.
+"""Define the goals of users, and a utility that measures how well a run meets a goal.
 
 The utility of a run is U = gain - price x cost, averaged over the flows of the run. Gain and cost
 are natural logarithms, so a difference of 0.03 is 3 %. For bulk data, the gain is the logarithm of
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DELAY_FLOOR_MS = 20.0
-"""Duration of a call's frame; well below this queueing delay, a reduction hardly matters."""
+"""Duration of one frame of a call; queueing delays far below it hardly matter."""
 
 STARVED_MBIT_S = 0.01
 """Goodput assumed for a starved flow, because 0 has no logarithm."""
@@ -27,21 +27,21 @@ STARVED_MBIT_S = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A goal of a user: the measured quantities that count, and their weights."""
+    """A goal of a user, such as low latency: the quantities that matter, and their weights."""
 
     name: str
-    """Name of the goal on the command line and in JSON."""
+    """Name of the user's goal in commands and in JSON."""
     title: str
     gain: str
     """Column that contains the logarithm of the gain; see `cwndlab.judge.measures`."""
     cost: str | None
-    """Column that contains the logarithm of the cost; None if the goal has no cost."""
+    """Column with the logarithm of the cost, such as delay; None if the goal has no cost."""
     price: float
-    """Weight of the cost relative to the gain; 0 if the cost does not count."""
+    """Weight of the cost relative to the gain; 0 if the cost does not matter."""
     missing: str
-    """Message for a study that did not measure the gain; the message names a remedy."""
+    """Message if the study did not measure the gain; the message names a remedy."""
     shown: tuple[str, ...] = ("goodput_mbit_s", "rtt_p95_ms")
-    """Columns in which the effect of changing the algorithm is reported."""
+    """Columns of results that show the effect of replacing the algorithm."""
 
     def utility_of_flow(self, goodput_mbit_s: float, queueing_delay_ms: float) -> float:
         """Return the utility of a flow; the delay is its 95th percentile of queueing delay."""
@@ -54,7 +54,7 @@ class Goal:
 
 
 def share_given(price: float) -> float:
-    """Return the fraction of throughput that halving the delay is worth at a price of delay."""
+    """Return the fraction of throughput that a user would give up to halve the delay."""
     return float(1.0 - 2.0**-price)
 
 
@@ -128,7 +128,7 @@ GOALS: Mapping[str, Goal] = {
         STABILITY,
     )
 }
-"""All goals by name; the first goal is the default."""
+"""All goals of users, such as `latency`, by name; the first goal is the default."""
 
 WEB = Goal(
     "web",
@@ -168,7 +168,7 @@ CALL = Goal(
 )
 
 GOALS_OF_USES: Mapping[str, Goal] = {goal.name: goal for goal in (WEB, VIDEO, RPC, CALL)}
-"""Goals of the uses that define a measure in `cwndlab.judge.uses`, by name."""
+"""Goals for uses of the network, such as `video`, that have a measure of their own."""
 
 
 def goal_named(name: str) -> Goal:

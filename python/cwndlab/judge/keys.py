@@ -1,4 +1,4 @@
-"""Keys of a network whose values may differ from the link's description, with their ranges.
+"""Find the keys of a network whose values are uncertain, and the ranges of these values.
 
 A preset defines ranges for its assumed values. For links without such ranges, the ranges of
 `data/ranges.toml` apply. This file also contains ranges for the duration of a run, for TCP stacks
@@ -38,14 +38,14 @@ _NO_RANGES_OF_ITS_OWN = ("name", "preset", "period")
 
 
 class Relative(Basis):
-    """A range whose ends are multiples of the value in the link's description."""
+    """A range from one to another multiple of the value in a link's description."""
 
     low_times: float
     high_times: float
 
 
 class RangesFile(Model):
-    """The file `data/ranges.toml`: ranges of keys for links without ranges, and for end hosts."""
+    """Content of `data/ranges.toml`: ranges for hosts, and for links that define no ranges."""
 
     any_link: dict[str, Range | Relative]
     ends: dict[str, Range]
@@ -53,7 +53,7 @@ class RangesFile(Model):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A path of a study setting that a key changes, with the value in the link's description."""
+    """One key of a study that an uncertain value changes, with the value in the description."""
 
     path: str
     unit: Unit
@@ -62,11 +62,11 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key that may vary: a number of `unit` from `low` to `high`, or one of several choices."""
+    """An uncertain value: a number of `unit` from `low` to `high`, or one of several choices."""
 
     name: str
     basis: str
-    """The source of the range, or the word "invented" with a reason."""
+    """The source of the range; ranges without a source say "invented" and give a reason."""
     unit: str = ""
     low: float = 0.0
     high: float = 0.0
@@ -76,7 +76,7 @@ class Key:
     targets: tuple[Target, ...] = ()
 
     def value_at(self, share: float) -> float | str:
-        """Return the value at a fraction of the range; logarithmic if the range is logarithmic."""
+        """Return the value at a fraction of the range, on the scale of the range."""
         if self.choices:
             return self.choices[min(int(share * len(self.choices)), len(self.choices) - 1)].name
         if self.is_whole and not self.is_log:
@@ -89,7 +89,7 @@ class Key:
         return float(round(value)) if self.is_whole else value
 
     def values(self, value: float | str) -> dict[str, Any]:
-        """Return the study settings that give all paths of the key this value."""
+        """Return the keys of a study, by path, that set this value."""
         if isinstance(value, str):
             return dict(next(choice.set for choice in self.choices if choice.name == value))
         first = self.targets[0]
@@ -100,7 +100,7 @@ class Key:
         }
 
     def _along(self, target: Target, count: int, usual: int | None) -> int:
-        """Return the value of another path that keeps its ratio or difference to the first path."""
+        """Return the value for another path; keep its ratio or difference to the first path."""
         if not usual or target.count is None:
             return count
         if self.is_log:
@@ -145,7 +145,7 @@ def keys_of(
 
 
 def _paths_given(link: Link) -> Iterator[str]:
-    """Return the paths that the link itself sets; a delay of the core network sets `server`."""
+    """Return the paths that the link sets; a delay of the core network sets `server`, too."""
     for path in _leaves(link.table, "link"):
         yield path
         if path.rpartition(".")[2] in _DISTANCES:
@@ -199,7 +199,7 @@ def _keys_of_any(
     path: PathPart,
     known: set[str],
 ) -> Iterator[Key]:
-    """Return ranges of server, queues and loss for a link whose preset defines no ranges."""
+    """Return ranges of delay, queues and loss for a link whose preset defines no ranges."""
     for name, span in common.items():
         if isinstance(span, Range):
             if not known.intersection(span.paths):
@@ -229,7 +229,7 @@ def _relative(name: str, span: Relative, targets: tuple[Target, ...]) -> Key:
 
 
 def _queues(figures: Figures, path: PathPart) -> Iterator[Target]:
-    """Return the paths of the link's queues, each with the queue's limit."""
+    """Return the paths of the link's queues, with the limit of each queue."""
     if path.kind in ("wire", "chain"):
         for where, stage in _forward_wires(figures, path):
             is_default = figures.value(f"{where}.queue") is None
@@ -250,7 +250,7 @@ def _queues(figures: Figures, path: PathPart) -> Iterator[Target]:
 
 
 def _forward_wires(figures: Figures, path: PathPart) -> Iterator[tuple[str, PathPart]]:
-    """Return the downlink's wires, each with the path of its keys in the study."""
+    """Return the wired links of the downlink, with the paths of their keys in the study."""
     if path.kind == "wire":
         yield from zip(_wires(figures), path.forward, strict=True)
         return

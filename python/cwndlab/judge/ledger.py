@@ -34,7 +34,7 @@ class LedgerEntry:
     prediction: RegisteredPrediction
     verdict: Verdict
     change: MeasuredChange | None
-    """The measured change in utility; None if too few blocks of a trial were measured."""
+    """Measured change in utility; None if the trial measured too few blocks."""
     ended: str
     """UTC time of the verdict, in ISO 8601 format."""
     harm: str = ""
@@ -59,12 +59,12 @@ class LedgerEntry:
 
 
 def ledger_of_user() -> Path:
-    """Return the path of the current user's ledger."""
+    """Return the path of the file in which the current user's predictions are listed."""
     return state_folder() / "ledger.jsonl"
 
 
 def read_ledger(path: Path) -> list[LedgerEntry]:
-    """Read the entries of a ledger; return an empty list if the file does not exist.
+    """Read the entries of a ledger; a missing file has no entries.
 
     Raises:
         ResultsError: a line is damaged, or a prediction was changed after its registration.
@@ -80,7 +80,7 @@ def read_ledger(path: Path) -> list[LedgerEntry]:
 
 
 def merge(path: Path, more: Iterable[LedgerEntry]) -> int:
-    """Add missing entries and replace outdated entries; return the number of changed entries.
+    """Add missing entries, replace outdated entries, and return the number of changes.
 
     Raises:
         ResultsError: the ledger is damaged.

@@ -1,4 +1,4 @@
-"""Determine what limited a flow: the fraction of time for which each cause limited its rate.
+"""Determine for which fraction of time each cause limited the rate of a flow.
 
 The endpoint's clocks measure, exact to the nanosecond, the time for which the *receive window*,
 the *send buffer* or an idle application limited the flow (Linux has the same clocks in
@@ -18,10 +18,10 @@ the *send buffer* or an idle application limited the flow (Linux has the same cl
 - *cwnd after loss*: the window is full, no packets wait, and a loss has made the window small;
 - *slow start*: the window is full, no packets wait, and no loss has occurred yet.
 
-Records of flows that were measured on a real network do not show packets that wait in the host,
-so the time in which the host limits the flow is assigned to another cause. A refusal by the host
-can be inferred from `TCP_INFO`: the window was reduced (CWR) although the flow had no congestion
-mark, no tail loss probe that could have found a loss, and no retransmission just before.
+Records of flows that were measured on a real network do not show packets that wait in the host, so
+the time in which the host limits the flow is assigned to another cause. A refusal by the host can
+be inferred from `TCP_INFO`: the window was reduced (CWR) although the flow had no congestion mark,
+no tail loss probe that could have found a loss, and no retransmission just before.
 """
 
 from collections.abc import Mapping, Sequence
@@ -84,23 +84,23 @@ class Limit(StrEnum):
 
 
 class Recorded(Protocol):
-    """Part of the interface of results that this module needs."""
+    """Methods of results that this module needs."""
 
     def flows(self) -> pl.DataFrame:
         """Return one row for each flow of each run."""
 
     def samples(self, **where: object) -> pl.DataFrame:
-        """Return the time series of the runs whose columns have the given values."""
+        """Return the time series of those runs whose columns have the given values."""
 
     def events(self, **where: object) -> pl.DataFrame:
-        """Return losses, recoveries and timeouts of the runs with the given column values."""
+        """Return losses, recoveries and timeouts of those runs whose columns have the values."""
 
 
 def limits(results: Recorded, runs: Sequence[str] | None = None) -> pl.DataFrame:
-    """Return each flow's run, its main limit, and the fraction of time for each limit.
+    """Return, for each flow, its run, its main limit, and the fraction of time for each limit.
 
-    If `runs` is None, use all runs. Flows without a time series are omitted, and so are flows whose
-    sender recorded no clocks.
+    If `runs` is None, use all runs. Flows without a time series are omitted, and so are flows
+    whose sender recorded no clocks.
     """
     flows = results.flows()
     if runs is not None:
@@ -124,7 +124,7 @@ def limits(results: Recorded, runs: Sequence[str] | None = None) -> pl.DataFrame
 def main_limits(results: Recorded, runs: Mapping[str, str]) -> dict[str, str]:
     """Return the main limit of each algorithm's flows in its run, such as "link queue 97 %".
 
-    Fractions of time are averaged over flows. Contestants with too few samples are omitted.
+    Fractions of time are averaged over flows. Algorithms with too few samples are omitted.
     """
     if not set(READ_OF_FLOWS) <= set(results.flows().columns):
         return {}
@@ -148,7 +148,7 @@ def _by_flow(frame: pl.DataFrame) -> Mapping[tuple[object, ...], pl.DataFrame]:
 def shares_of(
     flow: Mapping[str, object], samples: pl.DataFrame, events: pl.DataFrame
 ) -> dict[Limit, float] | None:
-    """Return the fraction of a flow's time for each limit; return None if samples are too few."""
+    """Return the fraction of a flow's time for each limit; None if samples are too few."""
     clocks = [_seconds(flow, name) for name in ("busy_s", "rwnd_limited_s", "sndbuf_limited_s")]
     start, end = _seconds(flow, "start_s"), _seconds(flow, "end_s")
     alive = samples.sort("t_s").filter((pl.col("t_s") > start) & (pl.col("t_s") <= end))
@@ -208,7 +208,7 @@ def _by_sample(
 
 
 def _with_refusals(flow: Mapping[str, object], events: pl.DataFrame) -> pl.DataFrame:
-    """Return the events, plus a refusal by the host for each reduction with no other explanation.
+    """Return events, and infer that the host refused a packet where nothing else explains one.
 
     If the record already counts refusals by its host, return the events unchanged.
     """
@@ -226,7 +226,7 @@ def _with_refusals(flow: Mapping[str, object], events: pl.DataFrame) -> pl.DataF
 
 
 def _is_held(times: Floats, window: Floats, losses: Floats, round_trip: float) -> Bools:
-    """Return, for each sample, whether the window has not grown for a long time since a loss.
+    """Return, for each sample, whether the window has stopped growing without a new loss.
 
     Shortly after a loss or the start of the flow, use the samples that follow instead.
     """
@@ -254,7 +254,7 @@ def _is_reduced(samples: pl.DataFrame) -> Bools:
 def _is_in_host(
     samples: pl.DataFrame, events: pl.DataFrame, *, is_full: Bools, is_at_link: Bools
 ) -> Bools:
-    """Return, for each sample, whether the sender's own host limits the flow."""
+    """Return, for each sample, whether the sending host itself limits the flow."""
     times = _floats(samples, "t_s")
     is_refusal = pl.col("event") == _REFUSAL
     reductions = (

@@ -1,4 +1,4 @@
-"""Compute measures of flows that the tables do not contain, and the logarithms in utilities.
+"""Compute measures of flows that the tables lack, and logarithms of all measures.
 
 Logarithms are computed for each flow before averages over flows and runs are computed, so that a
 starved flow has its full effect. A starved flow counts as if its goodput were 10 kbit/s.
@@ -26,17 +26,17 @@ _FLOW = ("run", "flow")
 
 
 class WithSeries(ResultsLike, Protocol):
-    """Part of the interface of `cwndlab.Results` that this module needs."""
+    """Methods of `cwndlab.Results` that this module needs."""
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """Return a table whose rows are read only when they are needed."""
+        """Return a table whose rows are read only when they are used."""
 
 
 def measures_of_flows(results: WithSeries, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.DataFrame:
-    """Return the measures that the tables do not contain, one row for each `run` and `flow`.
+    """Return the measures that the tables lack, in one row for each `run` and `flow`.
 
-    `floor_ms` is added to the queueing delay, so that reducing a delay far below `floor_ms`
-    hardly matters.
+    `floor_ms` is added to the queueing delay, so that reducing a delay far below `floor_ms` hardly
+    matters.
     """
     flows = results.flows()
     measured = (
@@ -52,7 +52,7 @@ def measures_of_flows(results: WithSeries, *, floor_ms: float = DELAY_FLOOR_MS) 
 
 
 def logarithms(flows: pl.DataFrame, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.DataFrame:
-    """Add the gains and costs of all goals whose measures are columns of `flows`."""
+    """Add a column for the gain and the cost of each goal whose measures are in `flows`."""
     return flows.with_columns(
         [
             sign * _logarithm(flows.select(column.alias(name)).to_series())
@@ -63,7 +63,7 @@ def logarithms(flows: pl.DataFrame, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.D
 
 
 def _logarithm(values: pl.Series) -> pl.Series:
-    """Return natural logarithms, computed in the core so that all results are bit-identical."""
+    """Return natural logarithms from the core, which computes the same bits everywhere."""
     found = core.logarithms(values.fill_null(np.nan).to_list())
     known = values.is_not_null().to_list()
     logs = [log if is_known else None for log, is_known in zip(found, known, strict=True)]
@@ -71,7 +71,7 @@ def _logarithm(values: pl.Series) -> pl.Series:
 
 
 def _measures(floor_ms: float) -> dict[str, tuple[int, pl.Expr]]:
-    """Return the measures of goals (`cwndlab.judge.goals`), keyed by the column of the logarithm.
+    """Return the quantities by which goals are measured, by column name.
 
     Each measure has a sign, which is -1 if a lower value is better for the gain.
     """
@@ -106,7 +106,7 @@ def _queueing_delay(flows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _variation(results: WithSeries) -> pl.DataFrame:
-    """Return the variation of each flow's goodput from second to second, without the warm-up."""
+    """Return how much each flow's goodput varies between seconds, without the warm-up."""
     empty = pl.DataFrame(schema={"run": pl.String, "flow": pl.Int64, VARIATION: pl.Float64})
     samples = results.scan("samples")
     columns = samples.collect_schema().names()
@@ -144,7 +144,7 @@ def _variation(results: WithSeries) -> pl.DataFrame:
 
 
 def _beside_cubic(results: ResultsLike) -> pl.DataFrame:
-    """Return how evenly each flow under test shared the link with CUBIC's flows in the same run."""
+    """Return how evenly each flow under test shared the link with the CUBIC flows of its run."""
     columns = (BESIDE_CUBIC, SHARE_BESIDE_CUBIC)
     schema = {"run": pl.String, "flow": pl.Int64, **dict.fromkeys(columns, pl.Float64)}
     flows = results.flows()

@@ -1,9 +1,9 @@
-"""Compare transfer methods: the effects of the method and of the algorithm on goodput.
+"""Compare transfer methods, and separate their effect on goodput from the algorithm's.
 
 Settings whose scenarios differ only in the applications of their flows form one table; each row of
 the table is a method. The goodput of method m with algorithm a in run r is modelled as a product,
 
-    goodput(r, m, a) = level(r) x method(r, m) x algorithm(r, a) x own(r, m, a),
+goodput(r, m, a) = level(r) x method(r, m) x algorithm(r, a) x own(r, m, a),
 
 whose factors are computed from geometric means. A method's effect is its mean over algorithms
 relative to the mean of the table's first method. An algorithm's effect is its mean over methods
@@ -30,7 +30,7 @@ _PLAIN = ("sized", "bulk")
 
 @dataclass(frozen=True)
 class Transfers:
-    """One setting of a study with its results and scenarios."""
+    """One network setting of a study, with its results and scenarios."""
 
     comparison: Comparison
     scenarios: Mapping[str, Mapping[str, Any]]
@@ -39,7 +39,7 @@ class Transfers:
 
 @dataclass(frozen=True)
 class MethodTable:
-    """Goodput of methods (rows) and algorithms (columns) under the same conditions.
+    """Goodput of each method (row) with each algorithm (column), under the same conditions.
 
     Effects are relative to the first method or algorithm, for which no effect is listed.
     """
@@ -120,18 +120,18 @@ def _table(settings: Sequence[Transfers], names: Sequence[str]) -> MethodTable |
 
 
 def _conditions(scenario: Mapping[str, Any]) -> str:
-    """Return a scenario as JSON, without the applications of its flows."""
+    """Return a scenario as JSON, without the applications that its flows run."""
     flows = [{k: v for k, v in flow.items() if k != "application"} for flow in scenario["flows"]]
     return json.dumps({**scenario, "flows": flows}, sort_keys=True)
 
 
 def _is_plain(scenario: Mapping[str, Any]) -> bool:
-    """Return whether plain TCP transfers the data, which is the reference for other methods."""
+    """Return whether the data is sent by plain TCP, to which other methods are compared."""
     return all(flow["application"]["kind"] in _PLAIN for flow in scenario["flows"])
 
 
 def _titles(cells: Sequence[Mapping[str, object]]) -> tuple[str, tuple[str, ...]]:
-    """Return the conditions that the settings have in common, and a short name of each setting."""
+    """Return the conditions that all settings share, and a short name for each setting."""
     first = cells[0]
     common = [key for key in first if all(cell[key] == first[key] for cell in cells)]
     others = [key for key in first if key not in common]
@@ -142,7 +142,7 @@ def _titles(cells: Sequence[Mapping[str, object]]) -> tuple[str, tuple[str, ...]
 
 
 def _geometric(grid: Floats, axis: int | tuple[int, int]) -> Floats:
-    """Return the geometric mean over an axis; the axis is kept with length 1."""
+    """Return the geometric mean over an axis; keep the axis, with length 1."""
     means: Floats = np.exp(np.log(grid).mean(axis=axis, keepdims=True))
     return means
 

@@ -1,4 +1,4 @@
-"""Results on networks similar to a link: how often a choice is good, and what changes it."""
+"""Summarise, over networks similar to a link, how often a recommendation holds."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A value of one assumed key beyond which another algorithm is the better choice."""
+    """Value of an uncertain property of the network beyond which another algorithm is better."""
 
     key: str
-    """Name of the key, such as `server`."""
+    """Name of the network's property, such as `server` for the distance of the server."""
     side: Literal["above", "below", "is"]
     value: str
-    """The value with its unit, as in a study file, or the name of a choice."""
+    """The value with its unit, as in a study file; or the name of a choice."""
     instead: str
-    """Algorithm that is better beyond the value."""
+    """Algorithm that is better if the network's property is beyond the value."""
     share: float
-    """Fraction of the simulated networks that lie beyond the value."""
+    """Fraction of the simulated networks whose property is beyond the value."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the value and the better algorithm as a dictionary, for JSON."""
+        """Return the break-even value and the better algorithm as a dictionary, for JSON."""
         return {
             "key": self.key,
             "side": self.side,
@@ -37,14 +37,14 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """Recommended algorithms for networks whose server lies in a certain range of distances."""
+    """Recommended algorithms for networks whose server is in one range of distances."""
 
     name: str
     """Name of the range: `near`, `national` or `intercontinental`."""
     least_ms: float
-    """Lowest one-way delay to the server in this range."""
+    """Lowest one-way delay to the server in this range, in ms."""
     most_ms: float
-    """One-way delay at which the next range begins; infinite for the last range."""
+    """One-way delay in ms at which the next range begins; infinite for the last range."""
     draws: int
     best: tuple[str, ...]
     """The recommended algorithms, starting with the best."""
@@ -62,17 +62,17 @@ class Distance:
 
 @dataclass(frozen=True, slots=True)
 class Networks:
-    """Quality of a recommendation on networks drawn from the ranges of all assumptions."""
+    """Quality of a recommendation on networks similar to the link."""
 
     draws: int
     is_good: float
-    """Probability that the recommended algorithm is nearly the best on a drawn network."""
+    """Probability that the recommended algorithm is nearly the best on a similar network."""
     regrets: Mapping[str, float]
-    """Mean utility, over drawn networks, that each algorithm loses against the best algorithm."""
+    """Mean loss of utility with each algorithm, compared with the best one of each network."""
     turns: tuple[Turn, ...]
-    """Keys that change the recommendation, most decisive first; empty if no single key does."""
+    """Keys of the network that change the recommendation, with the most decisive first."""
     distances: tuple[Distance, ...] = ()
-    """Recommendations by distance to the server, nearest first; empty without enough draws."""
+    """Recommendations by distance to the server, nearest first; empty with too few networks."""
 
     @property
     def safest(self) -> str:
@@ -80,7 +80,7 @@ class Networks:
         return min(self.regrets, key=lambda name: self.regrets[name])
 
     def to_json(self) -> dict[str, Any]:
-        """Return the results on drawn networks as a dictionary, for JSON."""
+        """Return the results on similar networks as a dictionary, for JSON."""
         return {
             "draws": self.draws,
             "is_good": self.is_good,

@@ -39,19 +39,19 @@ _ENDLESS = (apps.Bulk, apps.OnOff, apps.Paced)
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Number of repetitions that one pair of algorithms needs in one setting of the study."""
+    """Number of repetitions needed to compare one pair of algorithms in one setting."""
 
     setting: str
     pair: tuple[str, str]
     spread_pct: float | None
-    """Standard deviation of the paired differences; None with fewer than two pairs."""
+    """Standard deviation of the paired differences; None if there are fewer than two pairs."""
     repetitions: int | None
-    """Number of repetitions; None if the spread is unknown or no feasible number suffices."""
+    """Required number of repetitions; None if it is unknown or too large."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Cost of a study in its present form, and the repetitions that it needs."""
+    """Cost of a study with its present repetitions, and the repetitions that it needs."""
 
     runs: int
     repetitions: int
@@ -62,7 +62,7 @@ class Plan:
 
     @property
     def needed_repetitions(self) -> int | None:
-        """Number of repetitions that suffices for each pair of algorithms; None if unknown."""
+        """Number of repetitions that suffices for every pair of algorithms; None if unknown."""
         counts = [need.repetitions for need in self.needs]
         known = [count for count in counts if count is not None]
         return max(known) if known and len(known) == len(counts) else None
@@ -100,7 +100,7 @@ def plan_study(
 
 
 def needed_repetitions(spread: float, effect: float, comparisons: int = 1) -> int | None:
-    """Return the smallest sufficient number of pairs; return None if no feasible number suffices.
+    """Return the smallest sufficient number of pairs; None if it is too large.
 
     Args:
         spread: standard deviation of the relative paired differences.
@@ -178,7 +178,7 @@ def _flow_bytes(
 
 
 def _run_s(scenario: si.Scenario, bits_per_sec: float | None) -> float:
-    """Return the time of a run: its duration, or the time needed to transfer its files."""
+    """Return the duration of a run, or the time that the run needs to transfer its files."""
     longest_s = scenario.duration_ns / 1e9
     if not bits_per_sec or any(isinstance(flow.application, _ENDLESS) for flow in scenario.flows):
         return longest_s
@@ -187,7 +187,7 @@ def _run_s(scenario: si.Scenario, bits_per_sec: float | None) -> float:
 
 
 def _overhead_s(pilot: Results | None) -> float:
-    """Return the time that a run needs in addition to its duration, from the pilot if possible."""
+    """Return the time that a run needs beyond its duration, estimated from the pilot."""
     entries: list[dict[str, Any]] = [] if pilot is None else pilot.history
     spent = [float(e["duration_s"]) for e in entries if e.get("backend") == "live"]
     if pilot is None or not spent or pilot.imported is not None:

@@ -1,9 +1,9 @@
-"""Populations of users with different networks, divided into weighted classes.
+"""Define populations of users with different networks, divided into weighted classes.
 
 A population comes from the package (`data/users`), from a file in the same format, from several
 links, or from the settings of a study. The recommendation for a population is the algorithm with
-the best weighted mean. The recommendation also names the class of users for which this algorithm is
-bad, and the weights that would change the recommendation (`cwndlab.judge.sensitivity.weigh`).
+the best weighted mean. The recommendation also names the class of users for which this algorithm
+is bad, and the weights that would change the recommendation (`cwndlab.judge.sensitivity.weigh`).
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ class Class:
     weight: float
     """Fraction of the population; the weights of all classes sum to 1."""
     weight_source: str
-    """Source of the weight, or the word "invented" with a reason."""
+    """Source of the weight; a weight without a source says "invented" and gives a reason."""
     changes: Mapping[str, Any]
-    """Additional study settings for this class, by path."""
+    """Additional keys of the study for this class, by path."""
     is_invented: bool = True
-    """Whether no source supports the weight, or only a part of it."""
+    """True if no publication or data supports the class's weight, or only a part of it."""
 
     def level(self) -> dict[str, Any]:
-        """Return the class as a named level of a study factor."""
+        """Return the class as a named level of a study's factor."""
         return {"name": self.name, "link": self.link, **self.changes}
 
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """A population of users: its classes, in the order of the file."""
+    """A population of users with different networks, divided into classes."""
 
     title: str
     classes: tuple[Class, ...]
@@ -70,13 +70,13 @@ class Population:
 
 @dataclass(frozen=True, slots=True)
 class DrawnClass:
-    """A class of users, with networks drawn from the ranges of its link."""
+    """One class of users, with the networks that were drawn for the class."""
 
     users: Class
     sample: Sample
 
     def levels(self) -> list[dict[str, Any]]:
-        """Return each network as a named level of a study factor."""
+        """Return each drawn network as a named level of a study's factor."""
         return [
             {**self.users.level(), **draw.changes, "name": f"{self.users.name}, {draw.name}"}
             for draw in self.sample.draws
@@ -85,7 +85,7 @@ class DrawnClass:
 
 @functools.cache
 def populations() -> Mapping[str, Path]:
-    """Return the files of all populations in the package, by name."""
+    """Return the file of each population in the package, by name."""
     return {path.stem: path for path in sorted(_FOLDER.glob("*.toml"))}
 
 
@@ -120,7 +120,7 @@ def population_of_settings(links: Mapping[str, str | Mapping[str, Any]]) -> Popu
 def expand(
     population: Population, draws: int, seed: int, *, given: Collection[str] = ()
 ) -> tuple[DrawnClass, ...]:
-    """Draw the same number of networks for each class, using common random numbers.
+    """Draw the same number of networks for each class, with common random numbers.
 
     Draw n lies at the same fraction of each range in all classes, so differences between classes
     are not caused by the draws. Arguments and errors are the same as for `vary`. Keys that a class

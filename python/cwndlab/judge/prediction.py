@@ -1,4 +1,4 @@
-"""Registered predictions: claims made before a trial begins, which cannot be changed later."""
+"""Register a prediction before a trial, so that it cannot be changed later."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ class RegisteredPrediction:
     """The prediction that the challenger is better than the baseline on a network."""
 
     goal: str
-    """Name of the goal whose utility is compared."""
+    """Name of the goal by whose utility the algorithms are compared."""
     challenger: str
     baseline: str
     network: str
-    """Description of the network for which advice was given."""
+    """Description of the network for which `advise` made the prediction."""
     network_class: str
     """Class of the network: `lte`, `nr`, `umts`, `wifi` or `wire`."""
     probability: float
-    """Probability that the challenger's utility is higher than the baseline's."""
+    """Probability that the challenger has a higher utility than the baseline."""
     change: float
     """Predicted change in utility; 0.03 is 3 %."""
     low: float
     high: float
-    """Upper end of the 90 % interval over similar networks; `low` is the lower end."""
+    """Upper end of the 90 % interval of the predicted change; `low` is the lower end."""
     networks: int
-    """Number of simulated networks on which the prediction is based."""
+    """Number of simulated networks from which the prediction was computed."""
     version: str
     """Version of cwndlab, with its behaviour epoch."""
     study: str
-    """SHA-256 of the list of result files on which the advice is based."""
+    """SHA-256 of the list of result files from which the prediction was computed."""
     registered: str
     """UTC time of the registration, in ISO 8601 format."""
     blocks: int
@@ -53,9 +53,9 @@ class RegisteredPrediction:
     period_s: float
     """Duration of one period of the trial, in seconds."""
     washout_s: float
-    """Duration at the start of each period that is not evaluated, in seconds."""
+    """Time at the start of each period that is not evaluated, in seconds."""
     seed: int
-    """Random seed for the order of the periods."""
+    """Random seed that determines the order of the periods."""
 
     @property
     def id(self) -> str:
@@ -64,7 +64,7 @@ class RegisteredPrediction:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def write(self, path: Path) -> None:
-        """Write the prediction with its SHA-256 to a new file; never replace an existing file.
+        """Write the prediction and its SHA-256 to a new file; never replace an existing file.
 
         Raises:
             ResultsError: the file already exists.

@@ -1,4 +1,4 @@
-"""The user's question that a folder of results answers; it is stored with the results."""
+"""Store, with results, the question that the results answer."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ NETWORKS = "networks"
 COEXISTENCE = "coexistence"
 """Subfolder of the results that contains runs in which several flows share the link."""
 MIXES = "mixes"
-"""Subfolder of the results that contains runs of competing flows in all combinations."""
+"""Subfolder of the results for runs of competing flows in all mixes."""
 DRAWS = "draws.json"
-"""File in the subfolder `NETWORKS` that contains the drawn values of the keys."""
+"""File, in the subfolder `NETWORKS`, with the randomly drawn values of the networks' keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +33,19 @@ class Question:
     weights: Mapping[str, float] = field(default_factory=dict)
     """Weight of each class of users, by name; empty for a single network."""
     is_invented: bool = False
-    """Whether any weight has no source."""
+    """True if the weight of any class of users was invented, not taken from a source."""
 
     def weights_of_users(self) -> Weights | None:
-        """Return the weights of the classes of users; return None for a single network."""
+        """Return the weights of the classes of users; None for a single network."""
         return Weights(self.weights, is_invented=self.is_invented) if self.weights else None
 
     def write(self, folder: Path) -> None:
-        """Store the question in the folder of the results."""
+        """Store the question in the folder of its results."""
         (folder / FILE).write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
 
 
 def read_question(folder: Path) -> Question | None:
-    """Read the question that is stored with results; return None if no question is stored.
+    """Read the question that is stored with results; return None if there is none.
 
     Raises:
         ResultsError: the file is damaged.

@@ -1,4 +1,4 @@
-"""Agreement of advice for a class of networks with measurements of real networks.
+"""Report how often advice for a class of networks agreed with real networks.
 
 The record is `data/reality.toml`, which `tools/make_reality.py` generates from the claims of papers
 that measured real networks: each claim that simulated runs can decide either agrees or disagrees
@@ -49,11 +49,11 @@ class Reality:
 
     @property
     def share(self) -> float:
-        """Fraction of the checked claims that agreed."""
+        """Fraction of the checked cases that agreed with measurements."""
         return self.agreed / self.checked
 
     def to_json(self) -> dict[str, Any]:
-        """Return the record as a dictionary, for JSON."""
+        """Return the numbers of agreements and checks as a dictionary, for JSON."""
         return {
             "class": self.kind,
             "agreed": self.agreed,
@@ -113,7 +113,7 @@ def _sum(kind: str, records: Iterable[Reality | None]) -> Reality | None:
 
 
 def pooled(records: Iterable[Reality | None]) -> Reality | None:
-    """Combine the records of several classes, counting each class once; None without records."""
+    """Combine the agreement of several classes, and count each class once."""
     known = {each.kind: each for each in records if each is not None}
     return _sum(", ".join(known), known.values())
 

@@ -1,10 +1,10 @@
-"""Draw networks similar to a link, over the ranges of all assumptions about the link.
+"""Draw networks that are similar to a link, from the ranges of all uncertain values.
 
-The draws form a Latin hypercube (McKay, Beckman and Conover, Technometrics 21, 1979): with n draws,
-the range of each key is divided into n parts of equal probability, and one value is drawn from each
-part, so a small number of draws covers the whole range of each key. A hash (SHA-256) of the seed
-and the key's name determines the order of the parts and the position of each value within its part.
-Therefore, draws are the same on all computers and do not depend on other keys.
+The draws form a Latin hypercube (McKay, Beckman and Conover, Technometrics 21, 1979): with n
+draws, the range of each key is divided into n parts of equal probability, and one value is drawn
+from each part, so a small number of draws covers the whole range of each key. A hash (SHA-256) of
+the seed and the key's name determines the order of the parts and the position of each value within
+its part. Therefore, draws are the same on all computers and do not depend on other keys.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """A drawn network: the changed settings of the study, and the drawn value of each key."""
+    """A drawn network: its keys in a study, and the drawn value of each uncertain key."""
 
     name: str
     changes: Mapping[str, Any]
-    """Changed settings by path, as in a study: `{"link.server": "23.1 ms"}`."""
+    """Changed keys of the study, by path: `{"link.server": "23.1 ms"}`."""
     keys: Mapping[str, float | str]
-    """Drawn value of each key: a number in the key's unit, or the name of a choice."""
+    """Random value of each uncertain property: a number, or the name of a choice."""
 
     def level(self) -> dict[str, Any]:
-        """Return the drawn network as a named level of a study factor."""
+        """Return the drawn network as a named level of a study's factor."""
         return {"name": self.name, **self.changes}
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Drawn networks, and the keys whose values were drawn."""
+    """Networks that were drawn at random, and the properties that differ between them."""
 
     keys: tuple[Key, ...]
     draws: tuple[Draw, ...]
@@ -95,7 +95,7 @@ def ends(
     given: Collection[str] = (),
     folder: Path | None = None,
 ) -> Sample:
-    """Return networks in which one key has an end of its range, or another of its choices.
+    """Return networks in which one key takes an end of its range, or another choice.
 
     Arguments and errors are the same as for `vary`.
     """
@@ -122,7 +122,7 @@ def _read(link: str | Mapping[str, Any] | Link) -> Link:
 
 
 def _shares(draws: int, seed: int, name: str) -> list[float]:
-    """Return one column of the Latin hypercube: one point in each of `draws` parts, shuffled."""
+    """Return a column of the Latin hypercube: one point from each part, in random order."""
     digests = [hashlib.sha256(f"{seed}/{name}/{n}".encode()).digest() for n in range(draws)]
     order = sorted(range(draws), key=lambda n: digests[n][8:])
     shares = [0.0] * draws

@@ -1,7 +1,7 @@
-"""Find the keys of a network and the classes of a population that change the recommendation.
+"""Find the properties of a network, and the classes of users, that change a recommendation.
 
-Utilities are natural logarithms, so a difference of 0.03 is 3 %. In a matrix of utilities, each row
-is an algorithm, and each column is a drawn network (*draw*); NaN marks a missing run.
+Utilities are natural logarithms, so a difference of 0.03 is 3 %. In a matrix of utilities, each
+row is an algorithm, and each column is a drawn network (*draw*); NaN marks a missing run.
 
 *Flips.* For each key, the best rule with one threshold is found: the rule uses the recommended
 algorithm on one side of the threshold, and another algorithm on the other side. The threshold
@@ -46,33 +46,33 @@ _SEED = 20_120_112
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """A key whose value changes the recommendation, and the value at which it changes."""
+    """A key of the network that changes the recommendation, and its break-even value."""
 
     key: str
     other: int
     """Row of the algorithm that is better beyond the break-even value."""
     side: Side
-    """`above` or `below` the break-even value, or `is` if the key has to equal a choice."""
+    """`above` or `below` the break-even value, or `is` if the key must equal a choice."""
     break_even: float | str
     """Break-even value in the key's unit, or the name of a choice."""
     low: float | None
     high: float | None
-    """Bounds of the 90 % interval of the break-even over resampled draws; None for a choice.
+    """Bounds of the 90 % interval of the break-even value; None for a choice.
 
     The interval contains the true break-even value in about 85 of 100 cases, because intervals of
     resampled thresholds are slightly too narrow.
     """
     lead: float
-    """Mean lead of the other algorithm beyond the break-even value, in held-out draws."""
+    """Mean lead of the other algorithm beyond the break-even value, in cross-validation."""
     share: float
     """Fraction of all draws that lie beyond the break-even value."""
     p_value: float
-    """p value of a t test on held-out draws, multiplied by the number of keys tried."""
+    """p value of a t test on held-out draws, multiplied by the number of tested keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """A rule that uses another algorithm on one side of a threshold, or for one choice."""
+    """A rule: use another algorithm on one side of a threshold, or for one choice."""
 
     other: int
     side: Side
@@ -88,7 +88,7 @@ def flips(
     zone: float,
     logarithmic: Sequence[str] = (),
 ) -> tuple[Flip, ...]:
-    """Return the keys that change the recommendation; the key with the largest gain is first.
+    """Return the keys that change the recommendation, with the largest gain first.
 
     Args:
         utilities: array of shape (algorithms, draws); a draw is a simulated network.
@@ -131,7 +131,7 @@ def flips(
 def variance_shares(
     utilities: npt.ArrayLike, answer: int, other: int, keys: Mapping[str, Values]
 ) -> dict[str, float]:
-    """Return each key's share of the variance of the lead; `rest` is the unexplained share.
+    """Return what fraction of the variance of the lead each key explains; `rest` is unexplained.
 
     The share of a key is the correlation ratio over parts of the key's range that contain equal
     numbers of draws, minus the share expected by chance (epsilon squared, Kelley 1935).
@@ -149,16 +149,16 @@ def variance_shares(
 
 @dataclass(frozen=True, slots=True)
 class ShareTurn:
-    """A weight of one class that changes the recommendation if other classes keep proportions."""
+    """The weight at which one class of users changes the recommendation for all classes."""
 
     class_name: str
     weight: float
-    """Present weight of the class, 0 to 1."""
+    """Present weight of the class of users, from 0 to 1."""
     at: float
-    """Weight of the class at which the recommendation changes."""
+    """Weight of the class of users at which the recommendation changes."""
     side: Literal["above", "below"]
     other: int
-    """Row of the algorithm that is the best beyond this weight."""
+    """Row of the algorithm that is best beyond this weight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,11 +170,11 @@ class Weighing:
     means: tuple[float, ...]
     """Weighted mean utility of each algorithm."""
     regrets: tuple[tuple[float, ...], ...]
-    """Utility lost compared with the best algorithm of each class, by algorithm and class."""
+    """Utility that each algorithm loses in each class, compared with the best one there."""
     loser: str | None
-    """Class that loses the most utility with the recommendation; None if all losses are small."""
+    """Class that loses the most utility with the recommendation; None if losses are small."""
     turns: tuple[ShareTurn, ...]
-    """For each class, the nearest weight that changes the recommendation; smallest change first."""
+    """Nearest weight of each class that changes the recommendation, smallest change first."""
 
 
 def weigh(
@@ -224,7 +224,7 @@ def weigh(
 def _nearest_turn(
     by_class: Floats, shares: Floats, best: int, n: int, name: str
 ) -> ShareTurn | None:
-    """Return the weight of class `n`, nearest to its present weight, that changes the best."""
+    """Return the nearest weight of class `n` at which another algorithm becomes the best."""
     weight = float(shares[n])
     if weight >= 1:
         return None
@@ -242,7 +242,7 @@ def _nearest_turn(
 
 
 def _leads(utilities: npt.ArrayLike, answer: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Return each algorithm's lead over the answer, for the draws without missing values."""
+    """Return each algorithm's lead over the recommended one, in draws without missing values."""
     matrix = np.asarray(utilities, dtype=np.float64)
     kept = np.asarray(np.isfinite(matrix).all(axis=0))
     whole = matrix[:, kept]
@@ -250,7 +250,7 @@ def _leads(utilities: npt.ArrayLike, answer: int) -> tuple[Floats, npt.NDArray[n
 
 
 def _best_rule(leads: Floats, column: npt.NDArray[np.generic], *, is_log: bool) -> _Rule | None:
-    """Return the rule with the largest total lead of the other algorithm; None if none exists."""
+    """Return the rule with which another algorithm gains most; None if no rule gains."""
     rules = (
         _rules_of_choices(leads, column)
         if column.dtype.kind == "U"
@@ -302,7 +302,7 @@ def _beyond(column: npt.NDArray[np.generic], rule: _Rule) -> npt.NDArray[np.bool
 
 
 def _held_out(leads: Floats, column: npt.NDArray[np.generic], *, is_log: bool) -> Floats:
-    """Return the leads in held-out draws for which the fitted rule chooses the other algorithm."""
+    """Return the leads in held-out draws in which the fitted rule uses the other algorithm."""
     folds = np.arange(leads.shape[1]) % FOLDS
     found = []
     for fold in range(FOLDS):
@@ -326,7 +326,7 @@ def _p_of_gain(gains: Floats) -> float:
 def _interval(
     leads: Floats, column: npt.NDArray[np.generic], rule: _Rule, *, is_log: bool
 ) -> tuple[float | None, float | None]:
-    """Return the 90 % interval of the rule's threshold over resampled draws."""
+    """Return the bootstrap 90 % interval of the rule's threshold."""
     if isinstance(rule.threshold, str):
         return None, None
     values = column.astype(np.float64)
@@ -345,7 +345,7 @@ def _interval(
 
 
 def _parts(column: npt.NDArray[np.generic]) -> npt.NDArray[np.intp]:
-    """Return the part of the range in which each draw lies: a choice, or an equally full part."""
+    """Divide a key's range into parts with equal numbers of draws; return each draw's part."""
     values, ranks = np.unique(column, return_inverse=True)
     most = max(2, round(math.sqrt(len(column)) / 2))
     if column.dtype.kind == "U" or len(values) <= most:

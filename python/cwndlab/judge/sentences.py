@@ -1,4 +1,4 @@
-"""Put a decision into words: insert its values into the templates of `judge.templates`."""
+"""Write a decision as sentences, with the templates of `judge.templates`."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 _LEAST_PRICE = -math.log2(1 - 0.0005)  # lower prices are displayed as 0.0 % of the throughput
 _UNEVEN_PCT = 35.0
-"""A flow's share of two flows' goodput, in per cent, below which it is reported as unequal."""
+"""If one of two flows gets a smaller percentage of the goodput, the shares are unequal."""
 
 _HALF = 0.5
-"""If a choice is good on a smaller share of similar networks, another algorithm is also named."""
+"""If a choice is good on a smaller fraction of similar networks, sentences name another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def headline(decision: Decision) -> str:
 
 
 def step_sentence(decision: Decision) -> str:
-    """Return a sentence on the effects of changing from the baseline; empty if unknown."""
+    """Return a sentence on the effect of replacing the baseline; empty if unknown."""
     if decision.baseline is None or not decision.best or decision.is_alone:
         return ""
     baseline = quoted(decision.baseline)
@@ -88,7 +88,7 @@ def step_sentence(decision: Decision) -> str:
 
 
 def condition(decision: Decision) -> str:
-    """Return a condition under which the recommendation changes; empty if none is known."""
+    """Return a sentence on when the recommendation changes; empty if no condition is known."""
     if decision.networks is not None and decision.networks.turns:
         turns = decision.networks.turns
         return " ".join(
@@ -104,7 +104,7 @@ def _condition(turn: Turn) -> str:
 
 
 def price_sentence(decision: Decision) -> str:
-    """Return the prices of delay at which the first algorithm is best, and the alternatives."""
+    """Return a sentence on how much delay must matter for the first algorithm to be best."""
     first = decision.first
     if first is None or decision.is_alone or not decision.goal.cost:
         return ""
@@ -160,7 +160,7 @@ def sentences(decision: Decision) -> list[str]:
 
 
 def _queue(decision: Decision) -> str:
-    """Return a sentence on the default size of the queue; empty if the user set the size."""
+    """Return a sentence on the queue's default size; empty if the user set the size."""
     if decision.queue is None or not decision.queue.is_default or not decision.best:
         return ""
     return _say("default queue", queue=decision.queue)
@@ -206,7 +206,7 @@ def _safest(decision: Decision) -> str:
 
 
 def _is_safer_elsewhere(decision: Decision) -> bool:
-    """Return whether, averaged over similar networks, another algorithm clearly loses less."""
+    """Return whether another algorithm clearly loses less, averaged over similar networks."""
     networks, first = decision.networks, decision.first
     if networks is None or first is None:
         return False
@@ -214,7 +214,7 @@ def _is_safer_elsewhere(decision: Decision) -> bool:
 
 
 def _beside(decision: Decision) -> str:
-    """Return the headline's remark on unequal shares; empty if flows share the link well."""
+    """Return a remark on unequal shares for the headline; empty if flows share the link well."""
     for each in decision.encounters:
         share = each.share_pct
         if share is None:
@@ -283,7 +283,7 @@ def _title(algorithm: str) -> str:
 
 
 def _worth(utility: float) -> str:
-    """Return a difference in utility as a difference in throughput: "12 % more than"."""
+    """Express a difference in utility as a difference in throughput, as in "12 % more than"."""
     share = math.expm1(utility)
     if share >= 1:
         return _say("times", times=f"{share + 1:.2g}")
@@ -291,7 +291,7 @@ def _worth(utility: float) -> str:
 
 
 def _population(decision: Decision) -> list[str]:
-    """Return sentences on the class of users that loses most, and on decisive weights."""
+    """Return sentences on the class of users that loses most, and on weights that matter."""
     population, first = decision.population, decision.first
     if population is None or first is None:
         return []
@@ -325,7 +325,7 @@ def _population(decision: Decision) -> list[str]:
 
 
 def first_look(decision: Decision) -> str:
-    """Return the first recommendation for a link, before similar networks are simulated."""
+    """Return a first recommendation for a link, before similar networks are simulated."""
     names = join_words([quoted(name) for name in decision.best], "or")
     return _say("first look", pairs=decision.pairs, names=names)
 
@@ -379,7 +379,7 @@ def _change(bounds: Bounds) -> str:
 
 
 def _given(low: float, high: float) -> str:
-    """Return a range of prices as the shares of throughput that halving the delay is worth."""
+    """Express prices of delay as shares of throughput that a user would give up."""
     if not math.isfinite(high):
         return f"at least {percent(share_given(low))}"
     if low == 0:
@@ -390,7 +390,7 @@ def _given(low: float, high: float) -> str:
 def _leader_beyond(
     entrants: Sequence[Entrant], first: str, price: float, *, is_above: bool
 ) -> str | None:
-    """Return another algorithm that is nearly the best just beyond a price; None if none is."""
+    """Return an algorithm that is nearly the best at a slightly different price of delay."""
     beyond = price * 1.05 + 1e-6 if is_above else price * 0.95
     for each in entrants:
         if each.name == first or each.prices is None:

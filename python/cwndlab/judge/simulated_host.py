@@ -1,4 +1,4 @@
-"""The simulated sending host: TCP stack, buffers, pacing, queueing discipline and offload."""
+"""Describe the simulated sender: TCP stack, buffers, pacing, queueing discipline, offload."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _PROC = Path("/proc/sys/net")
 _SYSCTL_NAMES = {"pfifo": "pfifo_fast"}
-"""Names in net.core.default_qdisc of queueing disciplines that have another name here."""
+"""Names of queueing disciplines in net.core.default_qdisc, if cwndlab uses other names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,9 @@ class SimulatedHost:
     qdisc: str | None
     """Queueing discipline of the network device; None if TCP sends directly to the link."""
     is_paced: bool
-    """Whether every algorithm is paced; BBR is paced in any case."""
+    """True if every algorithm is paced; BBR is paced in any case."""
     has_offload: bool
-    """Whether the network device splits large segments (segmentation offload)."""
+    """True if the network device splits large segments (segmentation offload)."""
     send_buffer_max_bytes: int | None
     receive_buffer_max_bytes: int | None
 
@@ -70,7 +70,7 @@ class HostDifference:
 
 
 def differences(host: SimulatedHost, proc: Path = _PROC) -> tuple[HostDifference, ...]:
-    """Return how this computer differs from the simulated host; `proc` is /proc/sys/net."""
+    """Return each setting of this computer that differs from the simulated host."""
     found = []
     qdisc = _read(proc / "core/default_qdisc")
     if None not in {qdisc, host.qdisc} and qdisc != host.qdisc:

@@ -1,4 +1,4 @@
-"""Switchback trials: measure an algorithm's effect in periods in which all flows use it.
+"""Measure an algorithm's effect by switchback trials: in each period, all flows use it.
 
 A block consists of one period with each algorithm, in random order, so that slow changes and busy
 hours of the network affect both algorithms equally. The effect is the mean, over blocks, of the
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 LEVEL = 0.95
-"""Confidence level of the interval of the effect."""
+"""Confidence level of the interval around the effect."""
 FEWEST_BLOCKS = 6
-"""Smallest number of blocks that is required for a verdict."""
+"""Smallest number of blocks that is needed to judge a prediction."""
 _Z_OF_ONE_FIFTH = -0.8416  # 20 % quantile of the standard normal distribution
 
 
 class Verdict(StrEnum):
-    """The outcome of a trial."""
+    """The outcome of a trial: the change in utility, with its interval."""
 
     CONFIRMED = "confirmed"
     REFUTED = "refuted"
@@ -49,14 +49,14 @@ class MeasuredChange:
     estimate: float
     low: float
     high: float
-    """Upper end of the 95 % interval; `low` is the lower end."""
+    """Upper end of the 95 % interval of the measured change; `low` is the lower end."""
     blocks: int
     spread: float
-    """Standard deviation of the differences of the blocks."""
+    """Standard deviation of the change over blocks."""
 
     @property
     def cautious_spread(self) -> float:
-        """Upper confidence limit (80 %) of the spread, used to plan a sufficiently long trial.
+        """Upper 80 % confidence limit of the standard deviation, for planning a long enough trial.
 
         Formula of Browne, Statistics in Medicine 14 (1995); chi-squared quantile by Wilson and
         Hilferty (1931).
@@ -78,7 +78,7 @@ class MeasuredChange:
 
 
 def orders(blocks: int, seed: int) -> list[bool]:
-    """Return, for each block, whether the challenger is first: true for half of the blocks."""
+    """Return whether the challenger comes first in each block, which is true for half of them."""
     firsts = [n % 2 == 0 for n in range(blocks)]
     random.Random(seed).shuffle(firsts)  # noqa: S311  used for a random order, not for security
     return firsts
@@ -103,7 +103,7 @@ def change_of(
 
 
 def verdict_of(change: MeasuredChange | None) -> Verdict:
-    """Judge the prediction that the challenger is better by more than the indifference zone.
+    """Judge whether the challenger is better than the baseline.
 
     The prediction is *refuted* if the whole interval lies below the width of the zone: the change
     is a negligible gain or a loss. Otherwise, the prediction is *confirmed* if the whole interval

@@ -1,4 +1,4 @@
-"""Text of the recommendation: sentence templates, and phrases for columns and keys."""
+"""Contain the sentences of recommendations, and phrases for columns and keys."""
 
 TEMPLATES = {
     "no result": "No run has a result.",

@@ -1,4 +1,4 @@
-"""Uses of a network: the applications that run, and the measures that count for the user.
+"""Define uses of a network: the applications, and the measures that matter to the user.
 
 A use contains the study keys that run its application. If throughput and delay do not measure the
 quality of the application, the use also defines a goal. The gains of these goals are natural
@@ -28,7 +28,7 @@ chunk of 4 s. The weight is part of the logarithmic quality of experience of Mao
 Alizadeh, Neural Adaptive Video Streaming with Pensieve (SIGCOMM 2017)."""
 
 TRANSFER_WEIGHT = 0.1
-"""Weight of a transfer during a call (our choice): 10 % of speed is worth 1 % of call quality."""
+"""Weight of a transfer during a call: 10 % of its speed is worth 1 % of call quality."""
 
 _LONGEST_STANDSTILL = 1.0  # stalls are as long as the playback: no user watches longer
 _FRAME_MS = 20.0  # duration of speech in a frame, before it can be sent
@@ -38,23 +38,23 @@ _OF_CALLS = frozenset({"application", "datagram_delay_p95_ms", "datagram_loss_pc
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A use of a network: its application, its study keys and its measures."""
+    """A use of a network, such as video: its application, study keys and measures."""
 
     name: str
     title: str
     keys: Mapping[str, Any]
-    """Study settings of the use, such as application, direction and duration."""
+    """Keys of the study for this use, such as application, direction and duration."""
     goal: Goal | None
-    """Goal of the use; None if the chosen goal weighs throughput against delay."""
+    """Goal that measures the use; None if throughput and delay measure it."""
     columns: tuple[str, ...]
-    """Columns of the table of flows that measure the use, starting with the most important."""
+    """Columns of the table `flows` that measure the use, with the most important first."""
     source: str
     """Source of the sizes, rates and weights of the use."""
     beside: tuple[Mapping[str, Any], ...] = ()
     """Flows that share the link with the flow under test."""
 
     def document(self, flow: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return the study keys of the use; the caller adds the keys of network and algorithms.
+        """Return the study keys of the use, without those of the network and the algorithms.
 
         `flow` contains additional keys of the flow under test, such as its start jitter.
         """
@@ -151,7 +151,7 @@ def use_named(name: str) -> Use:
 
 
 def gains_of_uses(flows: pl.DataFrame) -> pl.DataFrame:
-    """Return the gains of the goals of all uses, by `run` and `flow`; null for other flows.
+    """Return the gain of each use by `run` and `flow`; null for flows without this use.
 
     Flows that share the link with a call also contain the columns `call_delay_p95_ms` and
     `call_loss_pct`, which describe the call.
@@ -206,12 +206,12 @@ def _video_gain() -> pl.Expr:
 
 
 def _call_gain() -> pl.Expr:
-    """Return the gain of a call: its quality, plus a small bonus for the goodput of other flows."""
+    """Return the gain of a call: its quality, plus a small bonus for other flows' goodput."""
     return _of_call(call_rating()).log() + TRANSFER_WEIGHT * _log_rate("goodput_mbit_s")
 
 
 def _of_call(value: pl.Expr) -> pl.Expr:
-    """Return a value of the run's call as a column of the other flows of the run."""
+    """Return a measure of the call as a column of the other flows in the same run."""
     is_call = pl.col("application") == _DATAGRAMS
     return pl.when(~is_call).then(pl.when(is_call).then(value).max().over("run"))
 

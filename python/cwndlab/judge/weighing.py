@@ -1,4 +1,4 @@
-"""Recommend one algorithm for several classes of users, by the weighted mean of utilities."""
+"""Recommend one algorithm for several classes of users, by a weighted mean of utilities."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class ClassView:
     weight: float
     """Fraction of the population that belongs to the class."""
     regret: float
-    """Utility that the class loses compared with the best algorithm for this class alone."""
+    """Utility that this class of users loses, compared with its own best algorithm."""
     best: str
-    """The best algorithm for this class alone."""
+    """The algorithm that would be best for this class of users alone."""
     is_loser: bool
-    """Whether this class loses the most utility of all classes, and the loss is not negligible."""
+    """True if this class loses more utility than the others, and the loss is not negligible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class WeightTurn:
 
     name: str
     weight: float
-    """Present weight of the class."""
+    """Present weight of the class of users, from 0 to 1."""
     at: float
     side: Literal["above", "below"]
     instead: str
@@ -50,13 +50,13 @@ class PopulationView:
 
     classes: tuple[ClassView, ...]
     turns: tuple[WeightTurn, ...]
-    """Weights that change the recommendation, starting with the smallest change."""
+    """Weights that change the recommendation, with the smallest change first."""
     is_invented: bool
-    """Whether any weight has no source."""
+    """True if the weight of any class of users was invented, not taken from a source."""
 
     @property
     def loser(self) -> ClassView | None:
-        """Class that loses the most utility with the recommendation; None if losses are small."""
+        """Class that loses the most utility with this recommendation; None if losses are small."""
         return next((each for each in self.classes if each.is_loser), None)
 
     def to_json(self) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def decide_population(
     goal: Goal,
     baseline: str | None,
 ) -> Decision:
-    """Decide a goal for all classes of users together, by the weighted mean of their utilities.
+    """Decide which algorithm is best for all classes, by the weighted mean of utilities.
 
     Repetitions with the same number are combined; surplus repetitions of a class are ignored.
     """
@@ -143,7 +143,7 @@ def decide_population(
 
 
 def weighted(by_class: Mapping[str, GainsAndCosts], weights: Weights) -> GainsAndCosts:
-    """Return the weighted mean over classes for each repetition."""
+    """Return the weighted mean over all classes, for each repetition."""
     count = min(runs.gain.shape[1] for runs in by_class.values())
 
     def mean(column: Literal["gain", "cost"]) -> Any:  # noqa: ANN401  an array

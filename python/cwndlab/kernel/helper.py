@@ -53,11 +53,7 @@ class KernelHelper(AbstractContextManager["KernelHelper"]):
     """A running helper process."""
 
     def __init__(self) -> None:
-        """Start the helper process.
-
-        Raises:
-            KernelError: the helper has not been built.
-        """
+        """Start the helper process. Raises: KernelError: the helper has not been built."""
         path = helper_path()
         if path is None:
             msg = f"the helper program for the kernel has not been built ({HELPER_REMEDY})"
@@ -99,12 +95,12 @@ class KernelHelper(AbstractContextManager["KernelHelper"]):
                 return
 
     def pass_on(self) -> None:
-        """Keep the helper running after `exec`, until the program that replaces this one ends."""
+        """Keep the helper running after `exec`, until the program that replaces cwndlab ends."""
         if self._process.stdin is not None:
             os.set_inheritable(self._process.stdin.fileno(), True)  # noqa: FBT003  its only argument
 
     def close(self) -> None:
-        """End the helper, which also unloads the algorithms that are not pinned."""
+        """End the helper; the kernel then unloads all algorithms that are not pinned."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         self._process.wait()

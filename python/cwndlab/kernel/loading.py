@@ -28,7 +28,7 @@ class Pin:
 
     @property
     def entry(self) -> str:
-        """File name of the pinned algorithm in /sys/fs/bpf/cwndlab."""
+        """Name of the algorithm's file in /sys/fs/bpf/cwndlab."""
         return f"{self.label}-{self.name}"
 
 
@@ -40,11 +40,11 @@ def load(
     *,
     stays: bool = False,
 ) -> KernelProgram:
-    """Load an algorithm, given by name or file; unless `stays` is set, until the helper ends.
+    """Load an algorithm, given by name or file; if `stays` is false, until the helper ends.
 
     Raises:
-        AlgorithmError: the algorithm does not compile, or the kernel refuses it; the message states
-            the reason.
+        AlgorithmError: the algorithm does not compile, or the kernel refuses it; the message
+            states the reason.
         KernelError: this kernel does not support loading algorithms, or this user may not load
             them.
     """
@@ -94,7 +94,7 @@ def pins() -> list[Pin]:
 
 
 def unload(reference: str, folder: Path) -> list[Pin]:
-    """Unload pinned algorithms, given by their name, their file, or their name in the kernel.
+    """Unload pinned algorithms, given by name, by file, or by their name in the kernel.
 
     Raises:
         KernelError: no algorithm with this name is pinned, or unloading needs root.

@@ -45,7 +45,7 @@ class KernelProgram:
 
     @property
     def pin(self) -> str:
-        """File name of the pinned algorithm, without dots, in /sys/fs/bpf/cwndlab."""
+        """Name of the algorithm's file in /sys/fs/bpf/cwndlab, without dots."""
         return f"{re.sub('[^A-Za-z0-9_-]', '_', self.label)[:40]}-{self.name}"
 
 

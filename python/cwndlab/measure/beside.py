@@ -1,4 +1,4 @@
-"""Send datagrams at a fixed rate in parallel with the data of a run."""
+"""Send UDP datagrams at a fixed rate while a run transfers data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHORTEST_NS = _NS_PER_S // 5
 
 
 class DatagramsBeside:
-    """Datagrams at a fixed rate during a run, like the datagrams of a voice call."""
+    """Sends datagrams at a fixed rate during a run, like a voice call."""
 
     def __init__(
         self,
@@ -63,18 +63,18 @@ class DatagramsBeside:
         ]
 
     def __enter__(self) -> Self:
-        """Begin to send datagrams in all directions."""
+        """Start to send datagrams in all directions."""
         for thread in self._threads:
             thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Wait until all directions have finished."""
+        """Wait until datagrams have been sent in all directions."""
         for thread in self._threads:
             thread.join()
 
     def frame(self, key: str) -> pl.DataFrame:
-        """Return a table with one row for each direction."""
+        """Return a table of the loss and jitter of datagrams, with one row for each direction."""
         schema = {
             "run": pl.String,
             "direction": pl.String,

@@ -1,4 +1,4 @@
-"""Find disturbances of a run: outages, repeated timeouts, lost interfaces, new technologies."""
+"""Find disturbances of a run: outages, repeated timeouts, changes of interface or radio."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SCHEMA = {
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """A disturbance of a run, which is recorded with the results of the run."""
+    """A disturbance of a run, which is stored with the results of the run."""
 
     kind: FlagKind
     t_s: float
@@ -41,12 +41,12 @@ class Flag:
 
     @property
     def is_outage(self) -> bool:
-        """Whether the network was unreachable, so that the run may be repeated."""
+        """True if the network was unreachable, so that the run may be repeated."""
         return self.kind != "technology"
 
 
 def flags_of(flow: int, series: Series, outage_s: float) -> list[Flag]:
-    """Return the periods without acknowledgements although data were in flight.
+    """Return the periods in which no acknowledgement arrived although data were in flight.
 
     Args:
         flow: number of the flow.
@@ -67,13 +67,13 @@ def flags_of(flow: int, series: Series, outage_s: float) -> list[Flag]:
 
 
 def flag_frame(key: str, flags: Sequence[Flag]) -> pl.DataFrame:
-    """Return the flags of a run as a table."""
+    """Return the disturbances of a run as a table."""
     rows = [(key, f.flow, f.t_s, f.duration_s, f.kind, f.what) for f in flags]
     return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
 
 
 def _stalls(series: Series) -> list[tuple[float, float, int]]:
-    """Return begin, end and timeout doublings of each period without acknowledgements."""
+    """Return the begin, the end and the backoffs of each period without acknowledgements."""
     acked, in_flight = series.columns.get("acked_bytes"), series.columns.get("unacked_pkts")
     if acked is None or in_flight is None or len(series.t_s) < 2:  # noqa: PLR2004  no interval
         return []

@@ -1,4 +1,4 @@
-"""Measure with `cwndlab live --via iperf3`: the remote end runs only `iperf3 --server`.
+"""Measure against a remote end that runs only `iperf3 --server`.
 
 Each run is one test of the iperf3 client, whose output is read as in `cwndlab import`. iperf3 sets
 the algorithm at both ends. Therefore no algorithm is set if the study sets none for the sender of
@@ -45,7 +45,7 @@ _SHORTEST_INTERVAL_S, _LONGEST_INTERVAL_S = 0.1, 60.0
 
 
 def runs_via(matrix: Matrix) -> Matrix:
-    """Return the runs of a study, with other keys than for runs with `cwndlab serve`."""
+    """Return the runs of a study with keys that distinguish them from `cwndlab serve`."""
     return rekeyed(matrix, _PROGRAM)
 
 
@@ -84,7 +84,7 @@ class Iperf3:
                 raise StudyError([msg])
 
     def measure(self, run: Run, sender_algorithm: str | None) -> MeasuredRun:
-        """Measure one run.
+        """Measure one run of a study with iperf3.
 
         Args:
             run: run to measure.

@@ -1,4 +1,4 @@
-"""Implement the command `preflight`: check both ends and the path before a measurement."""
+"""Check both ends and the path before a measurement (`cwndlab preflight`)."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class ProxyError(CwndlabError):
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """A sending end: its algorithm, and the direction of its data."""
+    """An end that sends data: its algorithm, and the direction of its data."""
 
     algorithm: str | None
-    """Algorithm of the sender; None for the default of its computer."""
+    """Algorithm of the sender; None means the default algorithm of its computer."""
     direction: str
     """`forward` if the server sends, `reverse` if the client sends."""
     is_named: bool = True
-    """Whether the study sets the algorithm at the sending end."""
+    """True if the study sets the algorithm of the end that sends."""
 
     @property
     def end(self) -> str:
@@ -65,7 +65,7 @@ class Preflight:
 
     @property
     def is_through_proxy(self) -> bool:
-        """Whether a proxy makes comparisons of algorithms meaningless."""
+        """True if a proxy makes comparisons of algorithms meaningless."""
         return any(finding.kind == "proxy" for finding in self.findings)
 
     def record(self) -> dict[str, Any]:
@@ -73,12 +73,12 @@ class Preflight:
         return {**self.facts, "findings": [asdict(finding) for finding in self.findings]}
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one row for each fact, with its value at each end."""
+        """Return a table of facts, with the value of each fact at both ends."""
         client, server = (_facts(self.facts[end]) for end in ("client", "server"))
         return [{"end": name, "client": client[name], "server": server[name]} for name in client]
 
     def lines(self, *, with_notes: bool = True) -> list[str]:
-        """Return lines that describe the path and the findings."""
+        """Return lines that describe the path and the findings about the path."""
         facts = self.facts
         path = f"round trip {facts['round_trip_ms']:.3g} ms"
         if facts["clock_offset_ms"] is not None:
@@ -95,7 +95,7 @@ class Preflight:
 
 
 def look(session: Session, senders: Sequence[Sender] = ()) -> Preflight:
-    """Examine both ends and the path for a few seconds, while no other client measures.
+    """Examine both ends and the path for some seconds, while no other client measures.
 
     Raises:
         TransferFailedError: the connection to the server was lost.
@@ -148,7 +148,7 @@ def measure_datagrams(session: Session, bits_per_sec: int) -> list[dict[str, Any
 
 
 def _try_algorithms(session: Session, senders: Sequence[Sender]) -> None:
-    """Check that each end can use its algorithm; report all missing algorithms together."""
+    """Check that each end has its algorithm; report all missing algorithms together."""
     missing = []
     for end, name in sorted({(sender.end, sender.algorithm or "") for sender in senders}):
         if not name:
@@ -183,7 +183,7 @@ def _round_trip_ms(session: Session) -> float:
 
 
 def _ask_ms(session: Session) -> tuple[float, dict[str, Any]]:
-    """Request the server's view of the connection; return duration of the request, and view."""
+    """Request the server's view of the connection; return it with the request's duration."""
     began_s = time.perf_counter()
     view: dict[str, Any] = session.ask(protocol.Describe())["path"]
     return 1e3 * (time.perf_counter() - began_s), view
@@ -283,7 +283,7 @@ def _of_direction(
 
 
 def _limit_mbit_s(setting: str | None, round_trip_ms: float) -> float | None:
-    """Return the highest rate that the largest size of a buffer permits per round trip."""
+    """Return the highest rate that the largest buffer allows, if it limits each round trip."""
     if not setting:
         return None
     return int(setting.split()[-1]) * _WINDOW_SHARE * 8 / (round_trip_ms * 1e3)
@@ -323,7 +323,7 @@ def _of_interface(end: str, facts: Mapping[str, Any], *, sends: bool) -> list[Pa
 
 
 def _window(setting: str | None) -> str | None:
-    """Return the data in MB that the largest size of a buffer permits per round trip."""
+    """Return the data in MB that the largest buffer allows in one round trip."""
     if not setting:
         return None
     return f"{int(setting.split()[-1]) * _WINDOW_SHARE / 1e6:.2g} MB"

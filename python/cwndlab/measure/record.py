@@ -28,7 +28,7 @@ _SHALLOW_MS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class RecordedDirection:
-    """Recording of one direction of a link."""
+    """Recording of one direction of a link, as bytes per millisecond."""
 
     direction: Direction
     per_ms: npt.NDArray[np.int64]
@@ -44,16 +44,16 @@ class RecordedDirection:
 
     @property
     def lost_pct(self) -> float:
-        """Share of lost datagrams; most of these exceed the link's rate if the buffer is short."""
+        """Fraction of lost datagrams; most were lost because they exceeded the link's rate."""
         return 100 * (1 - self.received / self.sent) if self.sent else 0.0
 
     @property
     def was_full(self) -> bool:
-        """Whether the link limited the rate, as opposed to the sender."""
+        """True if the link limited the rate; false if the sender limited it."""
         return self.lost_pct > 1 or self.highest_queueing_ms > _SHALLOW_MS
 
     def mahimahi(self) -> str:
-        """Return the trace: one line with the time in ms for each opportunity to send 1500 bytes.
+        """Return a trace: each line is the time in ms of an opportunity to send 1500 bytes.
 
         Raises:
             LinkError: no data arrived.
@@ -98,7 +98,7 @@ class Recording:
 
 
 def record(session: Session, duration_ns: int, most_bits_per_sec: int) -> Recording:
-    """Saturate one direction after the other, while no other client measures.
+    """Saturate and record one direction after the other, while no other client measures.
 
     Args:
         session: session with the server.

@@ -1,4 +1,4 @@
-"""Order the runs of a live study by place, by period of the day, and in rotation."""
+"""Schedule the runs of a study on a real network, by place and by time of day."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DAYS_AHEAD = 8
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A period on certain days; a period whose end is earlier than its begin spans midnight."""
+    """A period on certain weekdays; if it ends before it begins, it spans midnight."""
 
     begin: time
     end: time
@@ -28,14 +28,14 @@ class Period:
 
     @classmethod
     def of(cls, path: LivePath) -> Period:
-        """Return the period that a study names; without a period, return the whole day."""
+        """Return the period that a study names; if the study names none, the whole day."""
         if path.period is None:
             return cls(time.min, time.max, path.days)
         begin, _, end = path.period.partition("-")
         return cls(time.fromisoformat(begin), time.fromisoformat(end), path.days)
 
     def day_of(self, now: datetime) -> date | None:
-        """Return the day on which the current period began; None if `now` is outside the period."""
+        """Return the day on which the current period began; None outside the period."""
         for day in (now.date(), now.date() - timedelta(days=1)):
             begin, end = self.on(day)
             if self._is_day(day) and begin <= now < end:
@@ -43,12 +43,12 @@ class Period:
         return None
 
     def on(self, day: date) -> tuple[datetime, datetime]:
-        """Return begin and end of the period that begins on a day."""
+        """Return the begin and the end of the period that begins on a day."""
         begin, end = datetime.combine(day, self.begin), datetime.combine(day, self.end)
         return begin, end if end > begin else end + timedelta(days=1)
 
     def next_begin(self, now: datetime) -> datetime:
-        """Return the next begin of the period after `now`."""
+        """Return the next time after `now` at which the period begins."""
         days = (now.date() + timedelta(days=ahead) for ahead in range(_DAYS_AHEAD))
         return next(begin for day in days if self._is_day(day) and (begin := self.on(day)[0]) > now)
 
@@ -58,7 +58,7 @@ class Period:
 
 
 def path_of(run: Run) -> LivePath:
-    """Return the path of a run, which states the place and the period of the run."""
+    """Return the path that the scenario of a run describes: its place and period."""
     path = run.scenario.path
     if not isinstance(path, LivePath):
         msg = "only studies on a real network can be scheduled"
@@ -92,7 +92,7 @@ def _without_contestant(labels: Mapping[str, object]) -> tuple[tuple[str, object
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """A run that may begin now, or the time of the next run; both are None if no run is left."""
+    """A run that may begin now, or the time of the next run; both are None at the end."""
 
     run: Run | None = None
     at: datetime | None = None

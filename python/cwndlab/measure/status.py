@@ -1,4 +1,4 @@
-"""Count the finished and missing runs of a live study, for each cell."""
+"""Count the finished and missing runs of a study, for each combination of factors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def status_rows(runs: Sequence[Run], folder: Path) -> list[dict[str, Any]]:
-    """Return one row per cell: finished and missing runs, failed attempts, disturbed runs."""
+    """Return a table of finished, missing, failed and disturbed runs of a study."""
     kept = Folder.open(folder) if read_manifest(folder) else None
     entries = kept.history if kept else []
     done = set(kept.committed()) if kept else set()

@@ -30,7 +30,7 @@ _COMPLETE = ("sized", "windowed_file", "request_response", "http", "sftp")
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRun:
-    """Result files of a measured run, and facts, flags and attribution for its history entry."""
+    """Tables of a measured run, and facts that are stored in the history of the run."""
 
     files: dict[str, bytes]
     facts: dict[str, Any]
@@ -140,7 +140,7 @@ def _flow(
 def _first_to_act(
     flow: ScenarioFlow, sender: Mapping[str, Any], receiver: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Return the end that starts a transfer: the requesting end, if any, else the sender."""
+    """Return the end that starts a transfer: the end that requests data, else the sender."""
     match flow.application.kind:
         case "request_response":
             return receiver
@@ -167,7 +167,7 @@ def _is_whole(flow: ScenarioFlow, receiver: Mapping[str, Any]) -> bool:
 def _goodput(
     receiver: Mapping[str, Any], start_ns: int, begin_ns: int, end_ns: int
 ) -> float | None:
-    """Return the receiver's rate between `begin_ns` and `end_ns`, from its samples."""
+    """Return the mean goodput between `begin_ns` and `end_ns`, from the receiver's samples."""
     if end_ns <= begin_ns or not receiver["at_ns"]:
         return None
     # Sampling times vary with the thread; the times of the first and last byte are exact.
@@ -197,7 +197,7 @@ def _state(key: str, flow: int, end: str, result: Mapping[str, Any], began_ns: i
 
 
 def _probes(key: str, transfer: Transfer, offset_ns: int) -> pl.DataFrame:
-    """Return round-trip times and one-way delays of probes under load."""
+    """Return round-trip times and one-way delays of probes that were sent under load."""
     probes = transfer.probes
     there = [probe.received_there_ns - offset_ns - probe.sent_ns for probe in probes]
     back = [probe.received_ns - (probe.answered_there_ns - offset_ns) for probe in probes]

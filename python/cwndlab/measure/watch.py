@@ -1,4 +1,4 @@
-"""Watch this computer's transfers: rates, round-trip times and windows of the last minute."""
+"""Watch the TCP transfers of this computer: rates, RTTs and windows of the last minute."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _KEPT = int(SPAN_S / INTERVAL_S) + 1
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Values of a connection or an interface over one interval."""
+    """Counters of a connection or an interface, converted to rates over one interval."""
 
     at_s: float
     down_mbit_s: float
@@ -36,13 +36,13 @@ class Moment:
 
     @property
     def mbit_s(self) -> float:
-        """Rate in the faster direction."""
+        """Rate in the direction that carries more data."""
         return max(self.down_mbit_s, self.up_mbit_s)
 
 
 @dataclass(slots=True)
 class Track:
-    """Values of a connection or an interface over time."""
+    """Rates and other values of a connection or an interface over time."""
 
     name: str
     algorithm: str = ""
@@ -55,7 +55,7 @@ class Track:
 
     @property
     def is_upward(self) -> bool:
-        """Whether the connection mostly sends."""
+        """True if the connection sends more than it receives."""
         return sum(m.up_mbit_s - m.down_mbit_s for m in self.moments) > 0
 
 
@@ -81,7 +81,7 @@ class Watch:
         self.interfaces: dict[str, Track] = {}
 
     def look(self, at_s: float | None = None) -> None:
-        """Take a sample of all interfaces and connections."""
+        """Take one sample of all interfaces and connections."""
         self.now_s = time.monotonic() if at_s is None else at_s
         links = {link["name"]: link for link in self._see_links()}
         seen = {connection.cookie: connection for connection in self._see_connections()}

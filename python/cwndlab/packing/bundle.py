@@ -36,13 +36,13 @@ _COMPRESSED = {".parquet", ".png", ".gz"}
 
 
 def pack(results: Results, out: Path, *, is_anonymous: bool = False) -> Path:
-    """Write the results, the report and all files that are needed to check them into one archive.
+    """Write the results, the report and all other files of the archive.
 
     Args:
         results: the results to pack.
         out: path of the archive, which is a ZIP file.
-        is_anonymous: whether to replace the names of machines, addresses, radio cells and operators
-            with numbers, and to omit packet captures.
+        is_anonymous: whether to replace the names of machines, addresses, radio cells and
+            operators with numbers, and to omit packet captures.
 
     Raises:
         ResultsError: the archive cannot be written.
@@ -122,7 +122,7 @@ def _below(folder: Path) -> list[Path]:
 
 
 def _hide(hidden: Pseudonyms, name: str, content: bytes) -> bytes | None:
-    """Return a file's content with private names replaced, or None if the file is omitted."""
+    """Return a file's content with private names replaced; None if the file is omitted."""
     suffix = Path(name).suffix
     if suffix in LEFT_OUT:
         return None

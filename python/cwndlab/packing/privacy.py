@@ -22,14 +22,14 @@ _PERHAPS_ADDRESS = re.compile(
 _HOST_KEYS = ("host", "server", "peer")
 _CELL_COLUMNS = ("cell", "operator")
 LEFT_OUT = (".pcap", ".pcapng")
-"""Suffixes of packet captures, which are not packed, because every packet contains addresses."""
+"""Suffixes of packet captures, which are omitted because packets contain addresses."""
 
 
 class Pseudonyms:
-    """Replaces names that would reveal who measured, or where."""
+    """Replaces names that would reveal who measured and where."""
 
     def __init__(self, hosts: Iterable[str]) -> None:
-        """Create pseudonyms; the names in `hosts` are replaced in every text."""
+        """Create an object that replaces names; it replaces the names in `hosts` in every text."""
         self._numbers: dict[tuple[str, str], int] = {}
         self._hosts = sorted({host for host in hosts if host}, key=len, reverse=True)
         names = "|".join(re.escape(host) for host in self._hosts)
@@ -58,7 +58,7 @@ class Pseudonyms:
         return to_parquet(found.with_columns(replaced))
 
     def history(self, content: bytes) -> bytes:
-        """Return the history of runs with machine names and IP addresses replaced."""
+        """Return the history of runs, with names of machines and IP addresses replaced."""
         entries = history_entries(pl.read_parquet(io.BytesIO(content)))
         return to_parquet(history_frame([self._value(entry) for entry in entries]))
 

@@ -1,4 +1,4 @@
-"""Convert a figure into a script that needs only Matplotlib, and a CSV file with its lines.
+"""Convert a figure into a script for Matplotlib and a CSV file with the figure's lines.
 
 The script contains every drawn element at its final position. Authors of a paper can change sizes,
 colours and texts in the script, and run the script without cwndlab.
@@ -72,13 +72,13 @@ _STYLE_KEYS = ("axes.", "figure.dpi", "font.", "grid.", "legend.", "lines.", "pd
 
 @dataclass
 class _Script:
-    """The lines of a script, and the rows of its CSV file, while they are collected."""
+    """Collects the lines of a script and the rows of its CSV file."""
 
     code: list[str] = field(default_factory=list)
     rows: list[tuple[int, int, str, float, float]] = field(default_factory=list)
 
     def call(self, name: str, *positional: str, **named: object) -> None:
-        """Add a function call to the script; arguments that are None are omitted."""
+        """Add a function call to the script, without arguments that are None."""
         given = [f"{key}={_literal(value)}" for key, value in named.items() if value is not None]
         self.code.append(f"{name}({', '.join([*positional, *given])})")
 
@@ -90,7 +90,7 @@ class _Code(str):
 
 
 def script_of(figure: Figure, name: str, title: str) -> tuple[str, str]:
-    """Return a script that draws a figure again, and the content of its CSV file.
+    """Return a script that draws a figure again, and its CSV file.
 
     Args:
         figure: the figure, whose layout need not have been computed.
@@ -338,7 +338,7 @@ def _legend(script: _Script, axes: Axes) -> None:
 
 
 def _handle(shown: object, label: str) -> str:
-    """Return code for the symbol of a legend entry: a short line, or a box in the bar's colour."""
+    """Return code for a symbol in a legend: a short line, or a box in the bar's colour."""
     first = shown.lines[0] if isinstance(shown, ErrorbarContainer) else shown
     first = first.patches[0] if isinstance(first, BarContainer) else first
     if isinstance(first, Line2D):
@@ -362,7 +362,7 @@ def _arguments(style: dict[str, object]) -> str:
 
 
 def _coordinates(axes: Axes, artist: Artist) -> tuple[Transform, _Code]:
-    """Return the coordinate system of a figure element, and the code for it in the script."""
+    """Return a figure element's coordinate system, and the code that selects this system."""
     transform = artist.get_transform()
     x_data, y_data = transform.contains_branch_seperately(axes.transData)
     if x_data and y_data:

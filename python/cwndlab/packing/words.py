@@ -1,4 +1,4 @@
-"""Texts of an archive: its README, the methods, the citations and the versions of programs."""
+"""Write the texts of an archive: README, methods, citations and versions of programs."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def bibliography(results: Results) -> str:
 
 
 def _entries(text: str) -> Iterator[str]:
-    """Yield the entries of a BibTeX file; an entry ends with a brace at the start of a line."""
+    """Yield the entries of a BibTeX file, each of which ends with a brace at a line's start."""
     return (match[0] for match in re.finditer(r"^@.*?^}\n", text, re.MULTILINE | re.DOTALL))
 
 

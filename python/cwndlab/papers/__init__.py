@@ -1,4 +1,4 @@
-"""Published studies: their facts and claims as data, compared with the results of our runs."""
+"""Compare published studies, whose facts and claims are stored as data, with our results."""
 
 from cwndlab.papers.claims import Claim, Claims, load_claims
 from cwndlab.papers.experiments import ClaimTrial, TableTrial, TrialEffect, try_paper

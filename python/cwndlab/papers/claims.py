@@ -1,7 +1,7 @@
-"""The claims of a paper as data: the statement of each claim, and the test that decides it.
+"""Read the claims of a paper: the statement of each claim, and the test that decides it.
 
-The claims are stored in `data/papers/ID/claims.toml`, which is part of cwndlab; error messages name
-the line of the file.
+The claims are stored in `data/papers/ID/claims.toml`, which is part of cwndlab; error messages
+name the line of the file.
 """
 
 import itertools
@@ -23,63 +23,64 @@ Test = Literal["bounds", "equality", "sign"]
 
 
 class _PartSettings(Model):
-    """The quantity that a part of a claim measures, and the condition that the part must meet."""
+    """One quantity on which a claim of a paper depends, and the bounds that it must meet."""
 
     metric: str
-    """Name of the column of the results by flow.
+    """Name of a column of the table `flows`.
 
-    If `of_samples` is set, the name of a column of the time series; if `at` is set, the name of
-    a measure in `cwndlab.papers.reading`.
+    If `of_samples` is set, the name of a column of the time series; if `at` is set, the name of a
+    measure in `cwndlab.papers.reading`.
     """
     direction: Way
     at_least: float = -math.inf
     at_most: float = math.inf
     is_open: bool = False
-    """Whether the bounds are exclusive, as in the statement "is higher than"."""
+    """True if the bounds are exclusive, as in the statement "is higher than"."""
     test: Test = "bounds"
-    """Statistical test that decides the part.
+    """Statistical test that decides this part of a claim.
 
-    `bounds` uses the interval, `equality` two one-sided tests, `sign` the sign test over pairs.
+    `bounds` uses the confidence interval, `equality` uses two one-sided tests, and `sign` uses the
+    sign test over pairs.
     """
     at: float | None = None
-    """Parameter of the measure that is computed from a congestion window."""
+    """Parameter of a measure that is computed from a congestion window."""
     of_samples: str = ""
     """Statistic that is computed from a flow's time series, such as `p95`."""
     is_total: bool = False
-    """Whether the flows of a run are summed before averaging over repetitions."""
+    """True if the values of a run's flows are added before averaging over repetitions."""
     is_median: bool = False
-    """Whether medians over flows and repetitions are used instead of means."""
+    """True if medians over flows and repetitions are used instead of means."""
     rests_on: str = ""
-    """Parameter of the study's link on which the claim depends, and which may be calibrated."""
+    """Parameter of the study's link on which the claim depends; it may be calibrated."""
     is_beside: bool = False
-    """Whether the part is displayed only and does not decide the claim."""
+    """True if this part is only shown and does not decide the claim."""
     row_factor: str | None = None
-    """Factor whose levels are the rows of a table. If None, use the row factor of the study."""
+    """Factor of the study whose levels are the rows of a table. If None, the usual one."""
     column_factor: str | None = None
-    """Factor whose levels are the columns of a table. If None, columns are variants."""
+    """Factor of the study whose levels are the columns of a table. If None, `variant`."""
     is_by_sender: bool = False
-    """Whether our sender ran the variant, although the sender in the paper did not."""
+    """True if our sender ran the variant although the sender in the paper did not."""
     where: dict[str, LevelText] = Field(default={})
-    """Levels of other factors; only runs with all of these levels are used."""
+    """Levels of other factors of the study; the claim uses only runs with all of these levels."""
     what: str = ""
-    """Description of the measured value."""
+    """Description of the quantity that the claim measures."""
 
 
 class _WrittenPart(_PartSettings):
-    """Parts of a claim as written in a file: one part for each combination of values in `each`."""
+    """Parts of a claim in a file: one part for each combination of the values in `each`."""
 
     value: str
     each: dict[str, tuple[str | int, ...]] = Field(default={})
 
 
 class ClaimPart(_PartSettings):
-    """One value that decides a claim, and the bounds of this value."""
+    """One part of a claim: a measured value, and its bounds."""
 
     value: InstanceOf[Expression]
 
     @property
     def is_of_variants(self) -> bool:
-        """Whether the part compares variants with each other, not only rows of a single variant."""
+        """True if this part of a claim compares variants with each other."""
         if self.column_factor is not None:
             return False
         rows: dict[tuple[str | None, str | None], set[str]] = {}
@@ -90,19 +91,19 @@ class ClaimPart(_PartSettings):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The lowest and the highest value that the part accepts."""
+        """The lowest and the highest value for which the claim holds."""
         if not self.is_open:
             return self.at_least, self.at_most
         return math.nextafter(self.at_least, math.inf), math.nextafter(self.at_most, -math.inf)
 
     @property
     def directions(self) -> set[str]:
-        """The directions of the flows that the part uses."""
+        """The directions of the flows that this part of a claim uses."""
         return {name.direction or self.direction for name in self.value.names}
 
     @property
     def asked(self) -> str:
-        """The bounds as text."""
+        """The lowest and highest accepted value, as text."""
         if math.isinf(self.at_most):
             return f"{'above' if self.is_open else 'at least'} {self.at_least:g}"
         if math.isinf(self.at_least):
@@ -110,7 +111,7 @@ class ClaimPart(_PartSettings):
         return f"{self.at_least:g} to {self.at_most:g}"
 
     def __str__(self) -> str:
-        """Return the test as one line of text."""
+        """Return the test that decides this part as one line of text."""
         what = f"{self.of_samples} of {self.metric}" if self.of_samples else self.metric
         named = any(name.direction for name in self.value.names)
         way = "" if named else f"{self.direction} "
@@ -119,18 +120,18 @@ class ClaimPart(_PartSettings):
 
 
 class _ClaimFacts(Model):
-    """The fields of a claim except for its parts."""
+    """Fields of a claim that do not depend on how it is tested."""
 
     id: str
     says: str
     own_data: str
-    """Place at which the paper states its own numbers, if they are not in its tables."""
+    """Section or page of the paper with the claim's numbers, if they are not in a table."""
     lacks: str = ""
-    """Parts of the claim that the study does not run. A claim without parts is not run at all."""
+    """Runs that the claim needs and the study lacks. A claim without parts is not tested."""
 
 
 class _WrittenClaim(_ClaimFacts):
-    """A claim as written in a file."""
+    """A claim of a paper, as the file of claims contains it."""
 
     part: tuple[_WrittenPart, ...] = ()
 
@@ -149,17 +150,17 @@ class Claim(_ClaimFacts):
 
 
 class Experiment(Model):
-    """A change to the study, and the claims and tables whose deviation the change may explain."""
+    """An experiment: a change to the study that may explain deviations from the paper."""
 
     changed: str
     claims: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     levels: dict[str, LevelText] = Field(default={})
-    """Levels of factors that replace the claim's levels in the runs of the experiment."""
+    """Levels of factors that replace the claim's levels in runs with the change."""
     among: dict[str, LevelText] = Field(default={})
-    """Levels to which the runs with and without the change are restricted."""
+    """Levels of factors; only runs with these levels are compared, with and without the change."""
     variants: dict[str, str] = Field(default={})
-    """Variants that replace other variants, keyed by the name of the replaced variant."""
+    """Variants that replace other variants, by the name of the replaced variant."""
 
     @model_validator(mode="after")
     def _explains(self) -> Self:
@@ -182,7 +183,7 @@ class ChosenSetting(Model):
 
 
 class _StudyOfClaims(Model):
-    """Names of the factors and variants in the study that the claims mention."""
+    """Names in the study of the factors and variants that the claims mention."""
 
     preset: str
     variants: tuple[str, ...]
@@ -191,12 +192,12 @@ class _StudyOfClaims(Model):
     varied_by_sender: tuple[Way, ...]
     """Directions in which the sender in the paper ran the variant.
 
-    In other directions, differences between variants are not attributed to an algorithm.
+    In other directions, a difference is not attributed to the algorithm.
     """
     is_deterministic: bool = False
     """Whether the study contains no randomness, so that one run is enough."""
     where: dict[str, LevelText] = Field(default={})
-    """Levels that select the runs of each part, unless the part sets other levels."""
+    """Levels of factors that select the runs of every part of a claim, unless it sets others."""
 
 
 class _ClaimsFile(Model):
@@ -278,7 +279,7 @@ def parse_claims(source: TomlSource, paper_id: str) -> Claims:
 def _parts(
     written: _WrittenPart, study: _StudyOfClaims, key: tuple[str | int, ...]
 ) -> Iterator[ClaimPart]:
-    """Yield the parts that are written at a key: one for each combination of values in `each`.
+    """Yield the parts of a claim at one key: one for each combination of values in `each`.
 
     `where` does not restrict a factor that the part uses for its rows. If a part sets the level
     "any" for a factor, the `where` of the study does not restrict this factor either.

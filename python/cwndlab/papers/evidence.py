@@ -1,4 +1,4 @@
-"""Evidence on claims: numbers from the paper's own tables, or from the runs of our study."""
+"""Provide the numbers that decide claims: from the paper's tables, or from our runs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -18,38 +18,38 @@ from cwndlab.papers.tables import is_level, of_levels
 from cwndlab.stats.bootstrap import Floats
 
 AFTER_LOSSES = "after losses over the path"
-"""The only statistic of a flow's time series that uses more than one column."""
+"""The only statistic of a time series that needs more than one column."""
 _PAYLOAD_BYTES = 1448  # payload of a packet of 1500 bytes with timestamps
 
 _WAYS = {"downlink": "forward", "uplink": "reverse"}
 
 
 class FlowResults(Protocol):
-    """Part of the interface of results that this module needs."""
+    """Methods of results that this module needs."""
 
     def flows(self) -> pl.DataFrame:
         """Return one row for each flow of each run."""
 
     def samples(self, **where: object) -> pl.DataFrame:
-        """Return the time series of the runs with the given column values."""
+        """Return the time series of those runs whose columns have the given values."""
 
 
 class Evidence(Protocol):
     """A source of numbers for the cells of a table in a paper."""
 
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
-        """Return the numbers of a cell; return None if the cell has no numbers."""
+        """Return the numbers for one cell of a paper's table; None if there are no numbers."""
 
 
 class PaperTables:
     """The tables in a paper, with a single number in each cell."""
 
     def __init__(self, paper: Paper) -> None:
-        """Store the paper whose tables are used."""
+        """Create a source of numbers from a paper's tables."""
         self._paper = paper
 
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
-        """Return the number of a cell; return None if the paper prints a range or no number."""
+        """Return the number in a cell; None if the paper prints a range or no number."""
         if part.at is not None or part.of_samples or part.is_median:
             return None
         for table in self._paper.tables:
@@ -72,12 +72,12 @@ class PaperRuns:
     """Our runs, with one number for each repetition of a cell."""
 
     def __init__(self, claims: Claims, results: FlowResults) -> None:
-        """Store the claims and the results of our study."""
+        """Create a source of numbers from the results of our study."""
         self._claims = claims
         self._results = results
 
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
-        """Return a cell's numbers (NaN if a run has no value); None if the cell has no runs."""
+        """Return the number of each run of a cell; None if the cell has no runs."""
         flows = self._of_cell(part, name)
         if flows.is_empty():
             return None
@@ -168,7 +168,7 @@ class ReplacedVariants:
 
 
 def _after_losses(samples: GroupBy, flows: pl.DataFrame) -> pl.DataFrame:
-    """Return each flow's median slow-start threshold after losses, divided by the path's capacity.
+    """Return each flow's median slow-start threshold after losses, relative to the capacity.
 
     The threshold changes only at losses; the capacity is the goodput times the shortest RTT.
     """
@@ -215,4 +215,4 @@ _OF_SAMPLES: Mapping[str, Callable[[pl.Expr], pl.Expr]] = {
     "p90": _quantile(0.9),
     "p95": _quantile(0.95),
 }
-"""Statistics of a flow's time series, by name."""
+"""Statistics that can be computed from a flow's time series, by name."""

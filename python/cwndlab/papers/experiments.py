@@ -1,4 +1,4 @@
-"""Find out why our results differ from a paper's: test a claim again after one change.
+"""Find out why our results differ from a paper's, by testing a claim after one change.
 
 An experiment replaces levels of a factor, or a variant, in the runs of a claim that does not hold.
 The values of the claim are computed from the changed runs and tested against the same bounds, each
@@ -56,7 +56,7 @@ class TrialEffect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A value of a claim, without and with the change."""
+    """A value that decides a claim of a paper, computed without and with a change of the study."""
 
     before: PartFinding
     after: PartFinding
@@ -64,7 +64,7 @@ class Change:
 
 @dataclass(frozen=True)
 class ClaimTrial:
-    """An experiment on a claim that does not hold."""
+    """An experiment that seeks the cause why a paper's claim does not hold in our runs."""
 
     experiment: Experiment
     claim: Claim
@@ -74,23 +74,23 @@ class ClaimTrial:
 
     @property
     def subject(self) -> str:
-        """The statement of the claim."""
+        """The claim, as a sentence."""
         return self.claim.says
 
     @property
     def shown(self) -> Change:
-        """The value that the change affects most, preferably a value that holds with the change."""
+        """Value that the change affects most; if possible, one that holds with the change."""
         return min(self.changes, key=lambda each: (not _holds(each), _move(each)))
 
     @property
     def holding(self) -> int:
-        """Number of values that hold with the change."""
+        """Number of measured values that meet their bounds after the change of the study."""
         return sum(map(_holds, self.changes))
 
 
 @dataclass(frozen=True)
 class TableTrial:
-    """An experiment on a table of the paper."""
+    """An experiment that tests the deviation of a table from the paper."""
 
     experiment: Experiment
     table: PaperTable
@@ -100,18 +100,18 @@ class TableTrial:
     """Mean absolute relative difference from the paper without the change."""
     after: float
     within: float
-    """Largest mean difference that is considered agreement."""
+    """Largest mean difference at which a table agrees with the paper."""
 
     @property
     def subject(self) -> str:
-        """Name and title of the table."""
+        """Name and title of the table in the paper."""
         return f"{self.table.name}: {self.table.title}"
 
 
 def try_paper(
     paper: Paper, results: FlowResults, judged: Sequence[Judgement]
 ) -> list[ClaimTrial | TableTrial]:
-    """Return the results of all experiments on a paper; claims come before tables."""
+    """Return the results of all experiments on a paper, first for claims, then for tables."""
     claims = load_claims(paper.id)
     tables = try_tables(claims, paper.tables, results.flows())
     tried = try_claims(claims, judged, PaperRuns(claims, results), calibration_of(claims))
@@ -207,7 +207,7 @@ def _is_thin(change: Change) -> bool:
 
 
 def _move(change: Change) -> float:
-    """Return how much farther from its bounds a change moves a value; 0 if not significant."""
+    """Return by how much a change moves a value away from its accepted bounds."""
     before, after = change.before.ours, change.after.ours
     if before is None or after is None:
         return 0.0

@@ -26,7 +26,7 @@ _LEAST_VALUES = {"second_lowest": 2, "largest_step": 2, "rank_correlation": 2}
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A cell of a table, identified by variant, direction and row."""
+    """A cell of a table, identified by its variant, direction and row."""
 
     variant: str
     direction: str | None = None
@@ -173,13 +173,13 @@ def _divide(one: Floats, other: Floats) -> Floats:
 
 
 def _largest_step(values: Floats) -> Floats:
-    """Return the largest relative increase from one value to the next."""
+    """Return the largest relative increase from one value of a series to the next."""
     rise: Floats = (values[1:] / values[:-1] - 1).max(axis=0)
     return rise
 
 
 def _rank_correlation(values: Floats) -> Floats:
-    """Return Spearman's correlation between the values and their order; ties are not handled."""
+    """Return Spearman's correlation between values and their order, assuming no ties."""
     ranks = values.argsort(axis=0).argsort(axis=0).astype(np.float64)
     count = len(values)
     order = np.arange(count).reshape(-1, *[1] * (values.ndim - 1))
@@ -203,4 +203,4 @@ FUNCTIONS: Mapping[str, Callable[[Floats], Floats]] = {
     "largest_step": _largest_step,
     "rank_correlation": _rank_correlation,
 }
-"""Functions allowed in expressions; the functions are applied along the first axis."""
+"""Functions that expressions may use, applied along the first axis."""

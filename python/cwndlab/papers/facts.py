@@ -1,4 +1,4 @@
-"""Facts of a paper as data: its description, its figures, and numbers to compare with ours.
+"""Read the facts of a paper: description, figures, and numbers to compare with ours.
 
 The facts are stored in `data/papers/ID/paper.toml`; error messages name the line of the file.
 """
@@ -36,15 +36,15 @@ def _as_number(value: object) -> object:
 
 
 LevelText = Annotated[str, BeforeValidator(_as_level)]
-"""A level of a factor; a number is converted to text."""
+"""A level of a factor as text; numbers are converted."""
 ReadRange = Annotated[tuple[float, float], BeforeValidator(_as_range)]
-"""A number read from a figure of the paper, or a range given by two numbers."""
+"""A number from the paper, or a range of two numbers."""
 WrittenOut = Annotated[InstanceOf[Expression], BeforeValidator(_as_number)]
 """A formula that contains only numbers of the paper."""
 
 
 class PaperFigure(Model):
-    """A figure of the paper: the variants whose windows it shows, and the time range."""
+    """A figure in the paper: the variants whose windows it shows, and its time range."""
 
     name: str
     title: str
@@ -61,20 +61,20 @@ class PaperPlot(Model):
     kind: Literal["cdf", "box", "bars"]
     """Kind of the figure: cumulative distribution, box plot, or means with intervals."""
     metric: str
-    """Name of the column of the results by flow."""
+    """Name of a column of the table `flows`."""
     direction: Way
     panel_factor: str | None = None
-    """Factor whose levels are the panels of the figure or the groups of bars."""
+    """Factor of the study whose levels are the figure's panels or groups of bars."""
     panels: tuple[LevelText, ...] = ("",)
     where: dict[str, LevelText] = Field(default={})
-    """Levels of other factors; only runs with all of these levels are used."""
+    """Levels of other factors; the figure uses only runs with all of these levels."""
     total: bool = False
-    """Whether the flows of a run are summed."""
+    """True if the values of all flows in a run are added."""
     note: str = ""
 
 
 class PaperNumber(Model):
-    """A number of the paper, and the measure that computes our number."""
+    """A number in the paper, and the measure that computes our number."""
 
     variant: str
     says: str
@@ -83,18 +83,18 @@ class PaperNumber(Model):
     unit: str
     value: ReadRange
     at: float = 0.0
-    """Parameter of the measure: a level, the number of an episode, or a time."""
+    """Parameter of the measure: a window size, the number of a loss, or a time."""
     is_calibrated: bool = False
-    """Whether our link was calibrated to the number; otherwise, our number is a prediction."""
+    """True if our link was calibrated to the number; if false, our number is a prediction."""
 
     @property
     def low(self) -> float:
-        """Lower end of the range in the paper."""
+        """Lower end of the range that the paper gives."""
         return self.value[0]
 
     @property
     def high(self) -> float:
-        """Upper end of the range in the paper."""
+        """Upper end of the range that the paper gives."""
         return self.value[1]
 
     @property
@@ -104,12 +104,12 @@ class PaperNumber(Model):
 
 
 class PaperTable(Model):
-    """A table of the paper: one metric of the flows for the levels of two factors."""
+    """A table in the paper: one metric of the flows for the levels of two factors."""
 
     name: str
     title: str
     metric: str
-    """Column of the results by flow; its mean over flows and repetitions is compared."""
+    """Column of the table `flows`, whose mean over flows and repetitions is compared."""
     scale: float = 1.0
     """Factor that converts our values to the unit of the paper."""
     unit: str
@@ -117,16 +117,16 @@ class PaperTable(Model):
     column_factor: str
     columns: tuple[LevelText, ...]
     row_factor: str | None = None
-    """Factor of the rows; None for a table with a single row."""
+    """Factor of the study for the rows; None for a table with a single row."""
     rows: tuple[LevelText, ...] = ("",)
     values: tuple[tuple[ReadRange, ...], ...]
-    """Values in the paper, row by row."""
+    """Values that the paper prints, row by row."""
     within: float | None = None
-    """Relative tolerance beyond the range; None if the table is shown without a verdict."""
+    """Tolerated relative difference from the paper; None if the table gets no verdict."""
     total: bool = False
-    """Whether the flows of a run are summed before averaging over repetitions."""
+    """True if the values of a run's flows are added before averaging over repetitions."""
     where: dict[str, LevelText] = Field(default={})
-    """Levels of other factors; only runs with all of these levels are used."""
+    """Levels of other factors; the table uses only runs with all of these levels."""
     calibrated: tuple[LevelText, ...] = ()
     """Rows and columns to which our link or host was calibrated; `*` means all.
 
@@ -155,7 +155,7 @@ class Plausibility(Model):
     value: WrittenOut
     """Expression that computes the number from other numbers of the paper."""
     stated: WrittenOut
-    """The number stated in the paper, or a second expression for the number."""
+    """The number that the paper states, or a second expression for the number."""
     unit: str
     within: float
     """Largest relative difference that the precision of the paper's numbers allows."""
@@ -163,22 +163,22 @@ class Plausibility(Model):
 
     @property
     def computed(self) -> float:
-        """The number computed from other numbers of the paper."""
+        """The number, computed from other numbers of the paper."""
         return float(self.value.evaluate({}))
 
     @property
     def given(self) -> float:
-        """The number stated in the paper."""
+        """The number that the paper states."""
         return float(self.stated.evaluate({}))
 
     @property
     def difference(self) -> float:
-        """Relative difference between the computed and the stated value."""
+        """Relative difference between the computed and the stated number."""
         return self.computed / self.given - 1
 
     @property
     def holds(self) -> bool:
-        """Whether the stated and the computed value agree."""
+        """True if the stated and the computed number agree."""
         return abs(self.difference) <= self.within
 
 
@@ -190,10 +190,10 @@ class About(Model):
     method: str
     conclusion: str
     axis_label: str = ""
-    """Label of the window axis in the paper, if it differs from the name of the quantity."""
+    """Label of the axis of congestion windows in the paper, if it names another unit."""
     axis_note: str = ""
     time_tolerance: float = 0.0
-    """Relative tolerance of times and periods."""
+    """Tolerated relative difference of times and periods."""
     window_tolerance_pkts: float = 0.0
 
 
@@ -220,7 +220,7 @@ class Paper(About):
 
 
 def find_paper(study_id: str) -> Paper | None:
-    """Return the paper that a study reproduces; return None if the study reproduces no paper."""
+    """Return the paper that a study reproduces; None if the study reproduces no paper."""
     return load_paper(study_id) if study_id in paper_ids() else None
 
 

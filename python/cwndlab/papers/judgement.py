@@ -46,7 +46,7 @@ _ERROR = 0.05
 
 
 class ClaimVerdict(StrEnum):
-    """Verdict on a claim, or on a part of a claim."""
+    """Verdict on a claim or on one part of it."""
 
     HOLDS = "holds"
     FAILS = "fails"
@@ -66,7 +66,7 @@ class PartFinding:
 
     part: ClaimPart
     theirs: float | None
-    """The value in the paper; None if the paper does not print the value."""
+    """The value in the paper; None if the paper does not print it."""
     theirs_holds: bool | None
     ours: Interval | None
     verdict: ClaimVerdict
@@ -74,7 +74,7 @@ class PartFinding:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A claim with its verdict."""
+    """A claim of a paper, with the verdict on it."""
 
     claim: Claim
     theirs: ClaimVerdict | None
@@ -88,7 +88,7 @@ class Judgement:
 
     @property
     def is_half_known(self) -> bool:
-        """Whether the paper's tables contain some values of the claim, but not all."""
+        """True if the paper's tables contain only some of the values that the claim needs."""
         own = {each.theirs is None for each in self.findings if not each.part.is_beside}
         return len(own) > 1
 
@@ -105,13 +105,13 @@ class Judgement:
 
     @property
     def deciding(self) -> PartFinding | None:
-        """The first part that determined the verdict; None if no part was tested."""
+        """First part of the claim that determined the verdict; None if no part was tested."""
         own = (each for each in self.findings if not each.part.is_beside)
         return next((each for each in own if each.verdict is self.verdict), None)
 
 
 def judge_paper(paper_id: str, results: FlowResults) -> list[Judgement]:
-    """Decide all claims of a paper from the runs of the study that reproduces the paper."""
+    """Judge all claims of a paper by the runs of the study that reproduces the paper."""
     claims = load_claims(paper_id)
     tables = PaperTables(load_paper(paper_id))
     return judge(claims, tables, PaperRuns(claims, results), calibration_of(claims))
@@ -213,14 +213,14 @@ def _found(
 
 
 class _Nothing:
-    """Evidence that contains no numbers."""
+    """Evidence on a part of a claim that contains no numbers."""
 
     def values(self, part: ClaimPart, name: Name) -> None:
         del part, name
 
 
 class _Open:
-    """A part with its evidence, which can be tested at any significance level."""
+    """A part of a claim with its evidence, which can be tested at any significance level."""
 
     def __init__(
         self,
@@ -246,15 +246,15 @@ class _Open:
 
     @property
     def counts(self) -> bool:
-        """Whether the part decides its claim."""
+        """True if the claim depends on this value; false if the value is only shown."""
         return self.fixed is None and not self.part.is_beside
 
     def verdict(self, error: float) -> ClaimVerdict:
-        """Return the verdict on the part at a significance level."""
+        """Return the verdict on this part of a claim at a significance level."""
         return self.fixed or self._decided(error)[1]
 
     def finding(self, error: float) -> PartFinding:
-        """Return the verdict on the part and its values, for the report."""
+        """Return the verdict on this part of a claim, with its values, for the report."""
         theirs = None if self._theirs is None else float(self._statistic(self._theirs[None])[0])
         low, high = self.part.bounds
         inside = None if theirs is None else low <= theirs <= high
@@ -293,7 +293,7 @@ class _Open:
         return shown, ClaimVerdict(decision)
 
     def _by_sign(self, runs: Floats, error: float) -> ClaimVerdict:
-        """Decide by the number of repetitions whose value is inside the bounds."""
+        """Judge a claim by the number of repetitions whose values are within the bounds."""
         each = self._statistic(runs[:, None])
         bound = self.part.at_least if math.isinf(self.part.at_most) else self.part.at_most
         inside = (each >= self.part.at_least) & (each <= self.part.at_most) & (each != bound)
@@ -312,7 +312,7 @@ class _Open:
 
 
 def _matrix(part: ClaimPart, evidence: Evidence) -> Floats | None:
-    """Return one row per repetition and one column per table cell; None if a cell is missing."""
+    """Return a row per repetition and a column per table cell; None if a cell is missing."""
     columns = []
     for name in part.value.names:
         values = evidence.values(part, replace(name, direction=name.direction or part.direction))
@@ -347,7 +347,7 @@ def _claim_verdict(parts: Sequence[_Open], level: float) -> ClaimVerdict:
 
 
 def _together(verdicts: Sequence[ClaimVerdict], *, lacks: str = "") -> ClaimVerdict:
-    """Combine verdicts: a claim fails if one part fails, and holds if all parts hold."""
+    """Return the verdict on a claim: it fails if one part fails, and holds if all parts hold."""
     found = set(verdicts)
     for one in (ClaimVerdict.FAILS, ClaimVerdict.NOT_ATTRIBUTABLE, ClaimVerdict.UNDECIDED):
         if one in found:
@@ -378,7 +378,7 @@ def _verdict(claim: Claim, findings: Sequence[PartFinding]) -> ClaimVerdict:
 
 
 def _why(claim: Claim, deciding: Sequence[PartFinding], verdict: ClaimVerdict) -> str:
-    """Return the number of parts with each verdict, as text."""
+    """Return how many parts of a claim have each verdict, as text."""
     counts = [
         f"{number} {_OF_SEVERAL.get(each, each.value) if number > 1 else each.value}"
         for each in ClaimVerdict

@@ -44,7 +44,7 @@ def _file(paper_id: str, known: list[str], stem: str, kind: str) -> TomlSource:
 
 
 def paper_studies() -> dict[str, Path]:
-    """Return study files by name: `ID`, and `ID-NAME` for additional studies of a paper."""
+    """Return the study files of papers by name: `ID`, or `ID-NAME` for additional studies."""
     found = {}
     for path in sorted(_FOLDER.glob("*/*.toml")):
         if path.stem not in {_PAPER, _CLAIMS}:

@@ -1,4 +1,4 @@
-"""Find the phases of a congestion window: peaks, cuts, recoveries, the period of the saw-tooth.
+"""Find peaks, reductions and the saw-tooth in the time series of a congestion window.
 
 A *cut* is a reduction of the window by at least a fifth. The recovery from one loss may consist of
 several cuts: Reno halves its window, inflates it by a packet for each duplicate ACK to well above
@@ -15,43 +15,43 @@ import numpy.typing as npt
 from cwndlab.stats.bootstrap import Floats
 
 LEAST_FALL = 0.2
-"""Smallest relative reduction that counts as a cut; CUBIC reduces its window by 30 %."""
+"""A relative reduction of the window of at least this size counts as a cut."""
 LONGEST_RECOVERY_S = 0.6
-"""Cuts at shorter intervals form one episode; a recovery takes a round trip, a timeout 200 ms."""
+"""Reductions at shorter intervals in seconds belong to the same loss episode."""
 _LONGEST_PAUSE_S = 0.1  # longest time between two steps of one gradual reduction
 _FEWEST_PERIODS = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """A loss and the recovery from this loss."""
+    """A loss episode: the losses and the recovery from them."""
 
     start_s: float
-    """Time of the first reduction of the window."""
+    """Time at which the window is first reduced."""
     end_s: float
-    """Time of the end of the last reduction."""
+    """Time at which the last reduction of the window ends."""
     peak_pkts: float
-    """Window before the first cut."""
+    """Size of the window before the first cut."""
     peak_s: float
-    """Time at which the window first reached the peak (within one packet)."""
+    """Time at which the window first reached its peak, within one packet."""
     floor_pkts: float
-    """Window after the last cut."""
+    """Size of the window after the last cut."""
     inflated_pkts: float | None
-    """Largest window between the cuts; None if the episode has a single cut."""
+    """Largest window between the cuts; None if the episode has only one cut."""
 
     @property
     def has_timeout(self) -> bool:
-        """Whether the window decreased to one or two packets, as after a timeout."""
+        """True if the window fell to one or two packets, as after a timeout."""
         return self.floor_pkts <= 2  # noqa: PLR2004  a loss window has one or two packets
 
 
 @dataclass(frozen=True, slots=True)
 class Sawtooth:
-    """The regular part of a window, which consists of consecutive similar episodes."""
+    """The saw-tooth of a congestion window, which consists of similar loss episodes."""
 
     period_s: float
     variation: float
-    """Largest relative deviation of a period from the mean period; 0 for one period."""
+    """Largest relative deviation of one period of the saw-tooth from the mean period."""
     peak_pkts: float
     floor_pkts: float
     inflated_pkts: float | None
@@ -65,7 +65,7 @@ def find_episodes(
     least_fall: float = LEAST_FALL,
     longest_recovery_s: float = LONGEST_RECOVERY_S,
 ) -> list[Episode]:
-    """Return the losses and recoveries of a window, in order of time."""
+    """Return the loss episodes of a congestion window, in order of time."""
     times, windows = _steps(times_s, windows_pkts)
     cuts = _cuts(times, windows, least_fall)
     groups: list[list[tuple[int, int]]] = []
@@ -97,7 +97,7 @@ def find_episodes(
 
 
 def sawtooth(episodes: list[Episode], *, after_s: float = 0.0) -> Sawtooth | None:
-    """Return the saw-tooth of the episodes after a time; None for fewer than two episodes."""
+    """Return the saw-tooth after a given time; None with fewer than two loss episodes."""
     regular = [episode for episode in episodes if episode.start_s >= after_s]
     starts = np.array([episode.start_s for episode in regular])
     periods = np.diff(starts)
@@ -126,7 +126,7 @@ def first_reached(
 
 
 def value_at(times_s: npt.ArrayLike, values: npt.ArrayLike, at_s: float) -> float | None:
-    """Return the value at a time; return None before the first value."""
+    """Return a time series' value at a given time; None before its first value."""
     times, steps = _steps(times_s, values)
     index = int(np.searchsorted(times, at_s, side="right")) - 1
     return float(steps[index]) if index >= 0 else None
@@ -135,12 +135,12 @@ def value_at(times_s: npt.ArrayLike, values: npt.ArrayLike, at_s: float) -> floa
 def slow_start_end(
     times_s: npt.ArrayLike, windows_pkts: npt.ArrayLike, start_s: float, *, stop_s: float
 ) -> tuple[float, float] | None:
-    """Return the time and the window at the end of slow start, between two times.
+    """Return the time and the window at which slow start ends, between two times.
 
     In slow start, the window grows by about the number of acknowledged packets; in congestion
     avoidance, it grows by one packet in each round trip. The end of slow start is the point
-    farthest above the straight line between both ends of the interval. If the window does not grow,
-    return None.
+    farthest above the straight line between both ends of the interval. If the window does not
+    grow, return None.
     """
     times, windows = _steps(times_s, windows_pkts)
     first = max(0, int(np.searchsorted(times, start_s, side="right")) - 1)
@@ -163,10 +163,10 @@ def _steps(times_s: npt.ArrayLike, values: npt.ArrayLike) -> tuple[Floats, Float
 
 
 def _cuts(times: Floats, windows: Floats, least_fall: float) -> list[tuple[int, int]]:
-    """Return the positions before and after each cut.
+    """Return the positions in the time series before and after each cut.
 
-    Rate halving and PRR reduce the window packet by packet over a round trip. Therefore, reductions
-    within a tenth of a second of each other are one cut.
+    Rate halving and PRR reduce the window packet by packet over a round trip. Therefore,
+    reductions within a tenth of a second of each other are one cut.
     """
     changes = np.flatnonzero(np.diff(windows) != 0)  # positions before a change
     cuts: list[tuple[int, int]] = []

@@ -20,7 +20,7 @@ from cwndlab.stats.bootstrap import Floats
 
 @dataclass(frozen=True)
 class WindowSeries:
-    """The congestion window of a variant and, if recorded, its slow-start threshold."""
+    """A variant's congestion window over time, with its slow-start threshold if recorded."""
 
     times_s: Floats
     windows_pkts: Floats
@@ -28,28 +28,28 @@ class WindowSeries:
 
     @property
     def episodes(self) -> list[Episode]:
-        """The losses and recoveries of the window."""
+        """The loss episodes of the window."""
         return find_episodes(self.times_s, self.windows_pkts)
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A number of the paper compared with our number."""
+    """A number in the paper, compared with our number."""
 
     check: PaperNumber
     ours: float | None
     difference: float | None
-    """Deviation of our number from the paper's range: relative for times, packets for windows."""
+    """Deviation of our number from the paper's range: a fraction for times, else packets."""
     tolerance: float
 
     @property
     def is_relative(self) -> bool:
-        """Whether difference and tolerance are relative."""
+        """True if difference and tolerance are relative."""
         return self.check.unit != "packets"
 
     @property
     def holds(self) -> bool:
-        """Whether our value is within the tolerance; false if the value is missing."""
+        """True if our value is close enough to the paper's; false if it is missing."""
         return self.difference is not None and abs(self.difference) <= self.tolerance
 
 
@@ -74,7 +74,7 @@ def read_check(check: PaperNumber, series: WindowSeries, paper: Paper) -> Readin
 
 
 def _episode(series: WindowSeries, number: float) -> Episode | None:
-    """Return the n-th episode, counted from 1."""
+    """Return the n-th loss episode, counted from 1."""
     episodes = series.episodes
     index = int(number) - 1
     return episodes[index] if 0 <= index < len(episodes) else None
@@ -101,7 +101,7 @@ def _of_sawtooth(
 
 
 def _threshold_after(series: WindowSeries, number: float) -> float | None:
-    """Return the slow-start threshold directly after the first cut of the n-th episode."""
+    """Return the slow-start threshold after the first cut of the n-th loss episode."""
     episode = _episode(series, number)
     if episode is None or series.thresholds_pkts is None:
         return None
@@ -109,7 +109,7 @@ def _threshold_after(series: WindowSeries, number: float) -> float | None:
 
 
 def _slow_start_again(series: WindowSeries, number: float) -> float | None:
-    """Return the window at the end of the slow start that follows the n-th episode's timeout."""
+    """Return the window when slow start ends after the n-th loss episode's timeout."""
     episodes = series.episodes
     index = int(number) - 1
     if not 0 <= index < len(episodes) or not episodes[index].has_timeout:

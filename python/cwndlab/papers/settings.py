@@ -25,7 +25,7 @@ _SILENT = frozenset({"name", "summary", "sources", "algorithms"})
 
 @dataclass(frozen=True, slots=True)
 class VariantSetting:
-    """One setting in which two variants differ."""
+    """One setting in which two variants of a study differ."""
 
     name: str
     first: object
@@ -35,7 +35,7 @@ class VariantSetting:
 def settings_of(
     scenario: Mapping[str, Any], profile: Callable[[str], Mapping[str, Any]]
 ) -> dict[str, object]:
-    """Return all settings of the first flow: algorithm, parameters, and values of both stacks.
+    """Return all settings of the first flow: algorithm, parameters, and both TCP stacks.
 
     `profile` returns the values of a named stack profile, to which the flow's changes are applied.
     """
@@ -73,7 +73,7 @@ def difference_of(
 def single_changes(
     variants: Mapping[str, Mapping[str, object]],
 ) -> Iterator[tuple[str, str, list[VariantSetting]]]:
-    """Yield pairs of variants that differ in one setting, at the sender or at the receiver.
+    """Yield each pair of variants that differ in a single setting of sender or receiver.
 
     The same setting at both ends counts once, because a segment size is set at both ends.
     """

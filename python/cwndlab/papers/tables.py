@@ -1,4 +1,4 @@
-"""Compare tables of a paper with ours: each cell is a mean over flows and repetitions."""
+"""Compare a paper's tables with ours, whose cells are means over flows and repetitions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _WAYS = {"downlink": "forward", "uplink": "reverse"}
 
 @dataclass(frozen=True, slots=True)
 class PaperCell:
-    """A number of the paper, our number, and the difference between both numbers."""
+    """A number in the paper, our number, and the difference between both."""
 
     row: str
     column: str
@@ -21,21 +21,21 @@ class PaperCell:
     high: float
     ours: float | None
     away: float | None
-    """Relative difference from the nearer end of the range in the paper; 0 inside the range."""
+    """Relative difference of our number from the paper's range; 0 inside the range."""
     within: float | None
     is_calibrated: bool
-    """Whether our link or host was calibrated to the number in the paper."""
+    """True if our link or host was calibrated to the number in the paper."""
 
     @property
     def holds(self) -> bool | None:
-        """Whether our value is within the tolerance; None if the table has no tolerance."""
+        """True if our value is within the tolerance; None if the table has no tolerance."""
         if self.within is None:
             return None
         return self.away is not None and abs(self.away) <= self.within
 
 
 def read_table(table: PaperTable, flows: pl.DataFrame) -> list[PaperCell]:
-    """Return each cell of a table with our number, which is None if the cell has no runs.
+    """Return each cell of a table with our number; None if the cell has no runs.
 
     Only flows that send data in the direction of the table are used.
     """
@@ -60,7 +60,7 @@ def read_table(table: PaperTable, flows: pl.DataFrame) -> list[PaperCell]:
 def read_plot(
     plot: PaperPlot, flows: pl.DataFrame, variant_factor: str, variants: Sequence[str]
 ) -> list[dict[str, Floats]]:
-    """Return the values of a plot: for each panel and variant, one value for each flow.
+    """Return a plot's values: one value for each flow, by panel and variant.
 
     Bars and totals have one value for each run.
     """
@@ -84,13 +84,13 @@ def read_plot(
 
 
 def is_level(flows: pl.DataFrame, factor: str, level: str) -> pl.Expr:
-    """Return an expression that is true if the run of a flow has this level of a factor."""
+    """Return a Polars expression that selects flows whose run has this level of a factor."""
     name = f"factor_{factor}" if f"factor_{factor}" in flows.columns else factor
     return pl.col(name).cast(pl.String) == level
 
 
 def of_levels(flows: pl.DataFrame, levels: Mapping[str, str]) -> pl.Expr:
-    """Return an expression that is true if a run has all levels; factors not varied are ignored."""
+    """Return a Polars expression that selects runs with all of these levels."""
     known = [
         is_level(flows, factor, level)
         for factor, level in levels.items()

@@ -1,4 +1,4 @@
-"""The report: a single page that works offline; figures and tables are also separate files."""
+"""Write the report: one page that works offline, and separate figures and tables."""
 
 from cwndlab.report.context import Context, Setting
 from cwndlab.report.origin import Origin, SetUp, origin_of

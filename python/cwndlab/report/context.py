@@ -1,4 +1,4 @@
-"""The input of a report: results, comparisons, decisions and the origin of the results."""
+"""Collect the input of a report: results, comparisons, decisions and their origin."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,27 +20,27 @@ from cwndlab.judge.reality import pooled
 from cwndlab.report.origin import Origin, SetUp
 
 MOST_TIMELINES = 12
-"""Largest number of settings whose time series the page contains; limits the page's size."""
+"""Number of settings whose time series the page contains; more would make it too large."""
 
 
 class Reportable(ResultsLike, Protocol):
-    """Part of the interface of `cwndlab.Results` that reports need."""
+    """Methods of `cwndlab.Results` that reports need."""
 
     def samples(self, **where: object) -> pl.DataFrame:
-        """Return the time series of the runs with the given column values."""
+        """Return the time series of those runs whose columns have the given values."""
 
     def events(self, **where: object) -> pl.DataFrame:
-        """Return the losses, recoveries and timeouts of the runs with the given column values."""
+        """Return losses, recoveries and timeouts of those runs whose columns have the values."""
 
     def links(self, **where: object) -> pl.DataFrame:
-        """Return one row for each link of the path of each run."""
+        """Return one row for each link on the path of each run."""
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """Return a table whose rows are read only when they are needed."""
+        """Return a table whose rows are read only when they are used."""
 
 
 class Context:
-    """Results of a study, with the comparisons and decisions that all sections share."""
+    """Results of a study, with the comparisons and decisions that a report shows."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Context:
         question: Question | None = None,
         knowledge: Knowledge | None = None,
     ) -> None:
-        """Compare the results.
+        """Compare the results, and make the decisions that the report shows.
 
         Args:
             results: the results to report.
@@ -59,7 +59,7 @@ class Context:
             smallest_effect: smallest relative difference that is not negligible.
             question: the question that the results answer. If None, choose a goal that fits the
                 measured quantities.
-            knowledge: evidence in addition to the runs, such as runs on similar networks.
+            knowledge: additional evidence, such as runs on similar networks.
         """
         self.results = results
         self.question = question
@@ -75,19 +75,19 @@ class Context:
 
     @cached_property
     def measures(self) -> pl.DataFrame:
-        """The measures of each flow that the goals need."""
+        """The measures of each flow, such as delay, by which algorithms are judged."""
         return measures_of_flows(self.results)
 
     @cached_property
     def directions(self) -> Sequence[DirectionComparisons]:
-        """The comparisons in each direction in which an algorithm under test sent data."""
+        """Comparisons of algorithms, for each direction in which they sent data."""
         return compare_directions(
             self.results, smallest_effect=self.smallest_effect, beside=self.measures
         )
 
     @cached_property
     def together(self) -> Decision | None:
-        """The decision for all settings as classes of users; None for a single setting."""
+        """The recommendation for all network settings together; None for a single setting."""
         if len(self.settings) == 1 or not self.settings:
             return None
         question = self.question
@@ -114,13 +114,13 @@ class Context:
 
     @property
     def contestant_column(self) -> str:
-        """Name of the column with the algorithm or variant in the tables of samples and events."""
+        """Name of the column, in samples and events, that contains the algorithm or variant."""
         return contestant_factor(self.results)
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting of the study, in which everything except the algorithm is constant."""
+    """One network setting of the study, on which all algorithms are compared."""
 
     context: Context
     index: int
@@ -128,13 +128,13 @@ class Setting:
 
     @cached_property
     def decision(self) -> Decision:
-        """The decision for this setting; without a question, for the default goal."""
+        """The recommendation on this network setting, for the user's goal."""
         question = self.context.question
         goal = goal_measured(self.comparison) if question is None else goal_named(question.goal)
         return self.decide(goal, self.comparison)
 
     def decide(self, goal: Goal, comparison: Comparison) -> Decision:
-        """Return the decision for a goal from the comparison in one direction of the data."""
+        """Return the recommendation for a goal, for one direction of the data."""
         question = self.context.question
         return answer(
             comparison,
@@ -156,12 +156,12 @@ class Setting:
 
     @property
     def name(self) -> str:
-        """The name of the setting as text; empty if the study has only one setting."""
+        """The name of the network setting as text; empty if the study has only one."""
         return self.comparison.name
 
     @property
     def has_timeline(self) -> bool:
-        """Whether the page shows the time series of this setting."""
+        """True if the report's page shows time series for this network setting."""
         return self.index < MOST_TIMELINES
 
     @cached_property
@@ -181,14 +181,14 @@ class Setting:
 
     @cached_property
     def samples(self) -> pl.DataFrame:
-        """Time series of the representative runs, with an additional column `contestant`."""
+        """Time series of the representative runs; the column `contestant` names the algorithm."""
         return self.comparison.representative_rows(self.context.results.samples)
 
     @cached_property
     def events(self) -> pl.DataFrame:
-        """Events of the representative runs, with an additional column `contestant`."""
+        """Events of the representative runs; the column `contestant` names the algorithm."""
         return self.comparison.representative_rows(self.context.results.events)
 
     def chart(self, name: str) -> str:
-        """Return the value of the attribute `data-chart` for a chart of this setting."""
+        """Return the value of the HTML attribute `data-chart` for a chart of this setting."""
         return f"{name}-{self.index}"

@@ -24,7 +24,7 @@ _BAR_COLUMNS = ("goodput_mbit_s", "rtt_p50_ms")
 
 
 def write_files(context: Context, folder: Path, formats: Sequence[str]) -> list[Path]:
-    """Write the tables of each setting, and the figures of each setting in the given formats."""
+    """Write the tables of each setting, and its figures in the given formats."""
     written = []
     for setting in context.settings:
         name = _folder(setting)
@@ -38,7 +38,7 @@ def write_files(context: Context, folder: Path, formats: Sequence[str]) -> list[
 
 
 def setting_figures(context: Context) -> Iterator[tuple[str, Figure]]:
-    """Yield the figures of each setting with their paths below `figures/`, without suffix."""
+    """Yield each figure with its path in the folder `figures/`, without suffix."""
     for setting in context.settings:
         if setting.has_timeline:
             for title, figure in _figures(setting):

@@ -1,4 +1,4 @@
-"""Explanations of technical terms, in one or two sentences each."""
+"""Explain technical terms in one or two sentences each."""
 
 from markupsafe import Markup, escape
 
@@ -58,7 +58,7 @@ GLOSSARY = {
 
 
 def term(word: str, shown: str | None = None) -> Markup:
-    """Return a word with an explanation that appears on hover, focus or tap."""
+    """Return HTML for a word whose explanation appears on hover, focus or tap."""
     meaning = GLOSSARY[word]
     return Markup('<span class="term" tabindex="0" data-tip="{}">{}</span>').format(
         meaning, escape(shown or word)

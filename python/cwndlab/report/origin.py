@@ -1,4 +1,4 @@
-"""Origin of results: study, scenarios, versions, machine, and a command to reproduce them."""
+"""Collect the origin of results: study, scenarios, versions, machine and command."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -18,21 +18,21 @@ _NO_WARM_UP = format_duration(0)
 
 @dataclass(frozen=True)
 class SetUp:
-    """The scenario for one combination of the levels of the study's factors."""
+    """The scenario for one combination of factor levels."""
 
     labels: Mapping[str, object]
-    """The level of each factor."""
+    """The level of each factor in this scenario."""
     scenario: Mapping[str, Any]
-    """The canonical scenario, which is the input of the simulator."""
+    """The scenario in canonical form, which the simulator runs."""
     path: Sequence[Fact] = ()
-    """Descriptions of the stages of the path."""
+    """Descriptions of the stages of the network path."""
     flows: Sequence[Fact] = ()
     """Descriptions of the kinds of flows in the scenario."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Origin of the results in a report; unknown parts are empty."""
+    """Origin of the results that a report shows; unknown parts are empty."""
 
     title: str
     description: str = ""
@@ -44,7 +44,7 @@ class Origin:
     versions: Mapping[str, str] = field(default_factory=dict)
     is_complete: bool = True
     is_short: bool = False
-    """Whether the results come from the short version of the study."""
+    """True if the results come from the short version of the study."""
 
     def set_ups_of(self, cell: Mapping[str, object]) -> list[SetUp]:
         """Return the scenarios whose factors have the given levels."""
@@ -86,7 +86,7 @@ def origin_of(results: "Results") -> Origin:
 
 
 def _origin_of_import(results: "Results", imported: Mapping[str, Any]) -> Origin:
-    """Describe imported results: source, values missing in the files, and files left out."""
+    """Describe imported results: their source, missing values, and files left out."""
     left_out = [f"Left out: {each}." for each in imported["left_out"]]
     command = ["cwndlab", "import", imported["folder"], "--pattern", imported["pattern"]]
     if imported["warm_up"] != _NO_WARM_UP:
@@ -123,7 +123,7 @@ def _versions(manifest: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _shown(path: Path) -> str:
-    """Return a path below the working folder as a relative path; return other paths unchanged."""
+    """Return a path relative to the working folder, if it is inside this folder."""
     try:
         return str(path.resolve().relative_to(Path.cwd()))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Assemble the page: sections, styles, scripts and data in one self-contained file."""
+"""Assemble the page of a report: sections, styles, scripts and data in one file."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -32,7 +32,7 @@ class PagePart:
     anchor: str
     title: str
     html: tuple[tuple[int | None, Markup], ...]
-    """For each part, the index of a setting (None stands for all settings) and its HTML."""
+    """HTML of the section, with the number of the network setting to which it belongs."""
 
 
 def render(template: str, **values: object) -> Markup:
@@ -80,7 +80,7 @@ def assemble(
 
 
 def script_json(value: object) -> Markup:
-    """Return a value as JSON without "<", so that it is safe inside a script element."""
+    """Return a value as JSON without "<", so that the JSON is safe inside a script element."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     safe = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     return Markup(safe)  # noqa: S704  characters that end a script are escaped above

@@ -1,9 +1,9 @@
-"""Types for the sections of a report; other modules can add sections.
+"""Define the types of a report's sections; other modules can add sections.
 
 A section has a title and a function that returns its content, or None for an empty section. A
-`SettingSection` is created once for each setting (cell) of the study, a `PageSection` once for each
-report. To add a section, write a module that defines the section as a constant, and insert this
-constant into `cwndlab.report.SECTIONS` or into the tuple that is passed to `write_report`.
+`SettingSection` is created once for each setting (cell) of the study, a `PageSection` once for
+each report. To add a section, write a module that defines the section as a constant, and insert
+this constant into `cwndlab.report.SECTIONS` or into the tuple that is passed to `write_report`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -17,7 +17,7 @@ from cwndlab.report.context import Context, Setting
 
 @dataclass(frozen=True)
 class Content:
-    """The content of a section: its HTML, its charts and its figures."""
+    """The content of a section of a report: its HTML, its charts and its figures."""
 
     html: Markup
     charts: Mapping[str, Mapping[str, object]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Write the report: the page, and figures and tables as separate files."""
+"""Write the report: its page, and separate files with figures and tables."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -56,7 +56,7 @@ SECTIONS: Sections = (
 """The sections of a report, from top to bottom."""
 
 Built = tuple[SettingSection | PageSection, list[tuple[int | None, Content]]]
-"""A section and its content for each index of a setting; None stands for the whole study."""
+"""A section, with its content for each setting's index; None means the whole study."""
 
 FORMATS = ("svg",)
 """Default formats of the figure files."""
@@ -87,7 +87,7 @@ def write_report(
 
 
 def context_of(results: "Results", *, smallest_effect: float = ZONE) -> Context:
-    """Return the input of a report: the results, and the evidence in subfolders."""
+    """Return the input of a report, from results and from evidence in their subfolders."""
     question = read_question(results.path)
     weights = None if question is None else question.weights_of_users()
     return Context(
@@ -100,7 +100,7 @@ def context_of(results: "Results", *, smallest_effect: float = ZONE) -> Context:
 
 
 def draw_figures(results: "Results") -> Iterator[tuple[str, Figure]]:
-    """Yield each figure of the report with its path below `figures/`, without suffix."""
+    """Yield each figure of the report, with its path in the folder `figures/`, without suffix."""
     context = context_of(results)
     yield from setting_figures(context)
     for _, contents in _build(context, _sections(results)):
@@ -109,7 +109,7 @@ def draw_figures(results: "Results") -> Iterator[tuple[str, Figure]]:
 
 
 def _sections(results: "Results") -> Sections:
-    """Return the default sections, preceded by sections on the paper that the study reproduces."""
+    """Return the default sections; if the study reproduces a paper, its sections come first."""
     paper = find_paper(results.id)
     return SECTIONS if paper is None else (*paper_sections(paper), *SECTIONS)
 
@@ -135,7 +135,7 @@ def write_page(
 
 
 def _linked(written: Sequence[Path], folder: Path) -> dict[str, list[str]]:
-    """Group suffixes by path, because the page links files that differ only in the suffix."""
+    """Return the suffixes of files by their paths without suffix, for links on the page."""
     found: dict[str, list[str]] = {}
     in_order = sorted(
         written, key=lambda path: re.sub(r"\d+", lambda number: number[0].zfill(9), str(path))
@@ -147,7 +147,7 @@ def _linked(written: Sequence[Path], folder: Path) -> dict[str, list[str]]:
 
 
 def make_page(context: Context, sections: Sections = SECTIONS) -> str:
-    """Return the HTML of the page as one string."""
+    """Return the HTML of the report's page as one string."""
     return _page(context, _build(context, sections))
 
 

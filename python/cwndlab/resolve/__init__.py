@@ -123,7 +123,7 @@ def _naming_bounds() -> Iterator[None]:
 def _before(
     study: StudyModel, algorithms: AlgorithmReader
 ) -> tuple[tuple[si.ScenarioFlow, ...], ...]:
-    """Return the flows of the other algorithms in the rotation, in the order of their runs."""
+    """Return the flows of the rotation's other algorithms, in the order of their runs."""
     turns = study.rotation
     if not turns:
         return ()
@@ -159,7 +159,7 @@ def _check_devices_on_wire(flows: tuple[si.ScenarioFlow, ...]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedLink:
-    """A link that was converted to a network path without a study."""
+    """A link that was converted to a network path, independently of a study."""
 
     path: PathPart
     traces: Mapping[str, Trace]
@@ -178,7 +178,7 @@ class ResolvedLink:
 
 
 def resolve_link(link: Link, folder: Path) -> ResolvedLink:
-    """Convert `link`, including the reverse link of its preset, if any, to a network path.
+    """Convert `link`, with the reverse link of its preset if there is one, to a network path.
 
     Raises:
         FieldError: a value is missing, unknown or out of range; the message names the key.

@@ -37,7 +37,7 @@ _DESCRIPTION_LIMIT_S = 20.0
 
 @dataclass(frozen=True, slots=True)
 class FileAlgorithm:
-    """An algorithm in a file: its description, or the reason why it cannot run."""
+    """An algorithm from a file: its description, or the reason why it cannot run."""
 
     reference: str  # as written in the study
     algorithm: core.Algorithm
@@ -72,7 +72,7 @@ class AlgorithmReader:
         return known.algorithm
 
     def find_by_name(self, name: str, key: KeyPath) -> core.Algorithm:
-        """Return the algorithm of this name, which may be the short name of a C file in the study.
+        """Return the algorithm of this name, which may be the short name of a study's C file.
 
         Raises:
             FieldError: the algorithm does not exist, or its file cannot be used.
@@ -85,7 +85,7 @@ class AlgorithmReader:
 
 
 def label_of(name: str) -> str:
-    """Return the name that results use for a built-in algorithm or for an algorithm file.
+    """Return the name under which results list a built-in algorithm or an algorithm file.
 
     Raises:
         UnknownNameError: no algorithm has this name.
@@ -96,7 +96,7 @@ def label_of(name: str) -> str:
 
 
 def references_in(document: object) -> dict[str, str]:
-    """Return all algorithm files to which a study refers, by the names that results use."""
+    """Return all algorithm files to which a study refers, by their names in results."""
     return {name_of(text, built_in_names()): text for text in _texts(document)}
 
 
@@ -112,7 +112,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def built_in_names() -> frozenset[str]:
-    """Return the names and aliases of all built-in algorithms and reno variants."""
+    """Return the names and aliases of all built-in algorithms and variants of Reno."""
     algorithms = core.algorithms().values()
     return frozenset(name for entry in algorithms for name in (entry.name, *entry.aliases)).union(
         DESCRIPTIONS
@@ -120,7 +120,7 @@ def built_in_names() -> frozenset[str]:
 
 
 def describe_file(reference: str, folder: Path) -> FileAlgorithm:
-    """Return the description of the algorithm in a file, or the reason why it cannot be used.
+    """Return the description of an algorithm file, or the reason why it cannot be used.
 
     Raises:
         AlgorithmError: the file does not exist, or no compiler is installed.

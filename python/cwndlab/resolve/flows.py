@@ -60,7 +60,7 @@ def _start_jitter_ns(study: plan.StudyModel, flow: plan.Flow) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """An algorithm that the sender or receiver of a flow runs, with its name in the study."""
+    """An algorithm that one end of a flow runs, with its name in the study."""
 
     algorithm: core.Algorithm
     name: str
@@ -70,7 +70,7 @@ class _Named:
 
 @dataclass(frozen=True, slots=True)
 class _Ends:
-    """Creates senders and receivers of flows; the study sets the keys that a flow does not set."""
+    """Creates senders and receivers of flows; keys that a flow lacks come from the study."""
 
     study: plan.StudyModel
     algorithms: AlgorithmReader
@@ -106,7 +106,7 @@ class _Ends:
 
     @property
     def _untouched(self) -> Machine | None:
-        """The machine that keeps its default algorithm; None if both use the study's algorithm."""
+        """The machine that keeps its default algorithm; None if both use that of the study."""
         if self.study.live is None or self.study.link is None:
             return None
         others: dict[AlgorithmOn, Machine] = {"client": "server", "server": "user"}
@@ -251,7 +251,7 @@ def _application(
 
 
 def _client(name: str, key: KeyPath) -> dict[str, int]:
-    """Return the request size of an SFTP client and its number of outstanding requests."""
+    """Return the size and the number of outstanding requests of an SFTP client."""
     client = sftp_clients().get(name)
     if client is None:
         raise FieldError(key, f"no such client; known: {', '.join(sftp_clients())}")

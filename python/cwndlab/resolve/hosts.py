@@ -1,4 +1,4 @@
-"""Host presets: network devices of measured machines, between the sockets and the link.
+"""Load host presets, which describe the network devices of measured machines.
 
 A host file contains a title, a table `[host]` and, like the presets of links, a table `[sources]`
 with the origin of each value.
@@ -58,7 +58,7 @@ def load_host(name: str) -> HostPreset:
 
 
 def resolve_host(written: Model | None, key: KeyPath) -> Host | None:
-    """Return the network device that the study describes at `key`; None without a device.
+    """Return the network device that the study describes at `key`; None if there is none.
 
     Raises:
         FieldError: the name is unknown, or a key is missing.

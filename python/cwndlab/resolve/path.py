@@ -52,7 +52,7 @@ class LinkFiles:
         time_unit: str | None,
         way: str,
     ) -> tuple[str, bool, int, bool, int | None]:
-        """Read a recorded link from a file, or one direction (`way`) of it from a folder.
+        """Read a recorded link from a file, or one direction (`way`) from a folder.
 
         Raises:
             TraceError: the recording cannot be read, or is not a recorded link.
@@ -77,7 +77,7 @@ class LinkFiles:
 def resolve_path(
     link: Link | None, reverse_link: Link | None, files: LinkFiles
 ) -> tuple[PathPart, bool, int]:
-    """Return the network path, whether it has a reverse link, and the delay of the server.
+    """Return the network path, if it has a reverse link, and the server's delay.
 
     The delay of the server is the one-way delay between the link and the server, in nanoseconds.
 
@@ -92,7 +92,7 @@ def resolve_path(
 
 
 def expand_link(link: Link, folder: Path) -> tuple[dict[str, Any], Mapping[str, int]]:
-    """Return all keys of `link` and of its preset, and the numbers among their values.
+    """Return all keys of `link` and its preset, and those values that are numbers.
 
     Abbreviated keys are expanded. Numbers are in the smallest units and listed by path, such as
     `link.cell.user.downlink`.

@@ -1,4 +1,4 @@
-"""Link presets: files of the package, and TOML files of users in the same format.
+"""Read link presets, which are files of the package or TOML files of users.
 
 A preset contains a title and a `[link]`. It may contain a `[reverse_link]` and tables
 `[period.NAME]` with the keys that differ at certain times of day. `[sources]` states the origin of
@@ -36,7 +36,7 @@ MarkKind = Literal["source", "assumed", "calibrated_to"]
 
 
 class Mark(Model):
-    """Origin of a value: a source, an assumption, or a calibration."""
+    """Origin of a value in a preset: a source, an assumption, or a calibration."""
 
     source: str | None = Field(default=None, description="publication that contains the value")
     assumed: str | None = Field(default=None, description="reason for the assumed value")
@@ -60,7 +60,7 @@ class Mark(Model):
 
     @property
     def text(self) -> str:
-        """The source, the reason for the assumption, or the published result for calibration."""
+        """The source of the value, the reason for assuming it, or the result it was fitted to."""
         return str(getattr(self, self.kind))
 
 
@@ -94,11 +94,11 @@ class Preset(Model):
         ]
 
     def mark_of(self, figure: str) -> Mark | None:
-        """Return the origin of a value; `sources` lists it by path, table or key, or as `*`."""
+        """Return the origin of a value, which `sources` lists by path, table or key, or as `*`."""
         return _of_figure(self.sources, figure)
 
     def without_range(self) -> list[str]:
-        """Return the paths of assumed values that have neither a range nor a reason to be fixed."""
+        """Return the paths of assumed values with neither a range nor a reason for being fixed."""
         ranged = {path for span in self.ranges.values() for path in span.all_paths}
         if "link.server" in ranged:
             ranged |= {f"link.cell.{way}.core_delay" for way in ("downlink", "uplink")}
@@ -119,7 +119,7 @@ def presets() -> Mapping[str, Path]:
 
 
 def load_preset(name: str, folder: Path) -> Preset:
-    """Return the preset of this name; a name that ends in `.toml` is a file relative to `folder`.
+    """Return the preset of this name; a name ending in `.toml` is a file below `folder`.
 
     Raises:
         UnknownNameError: no preset has this name.
@@ -175,7 +175,7 @@ T = TypeVar("T")
 
 
 def _of_figure(marks: Mapping[str, T], figure: str) -> T | None:
-    """Return the entry for a value: under its path, its table, a key on its path, or `*`."""
+    """Return the entry for a value, found by its path, its table, a key on the path, or `*`."""
     parts = figure.split(".")
     tables = (".".join(parts[:n]) for n in range(len(parts), 1, -1))
     for name in (*tables, *reversed(parts), "*"):
@@ -222,7 +222,7 @@ def _read_once(path: Path, _changed_ns: int) -> Preset:
 
 
 def read_link_file(path: Path) -> str:
-    """Return the text of the file of a preset or link.
+    """Return the content of a preset's or a link's file as text.
 
     Raises:
         LinkError: the file cannot be read.

@@ -1,4 +1,4 @@
-"""Compute the queue limits of wires, in packets and in bandwidth-delay products (BDP)."""
+"""Compute the queue limits of wired links, in packets and in bandwidth-delay products."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class QueueSize:
-    """The limit of a drop-tail queue in front of a link with a rate."""
+    """The limit of a drop-tail queue in front of a link with a limited rate."""
 
     packets: int
     bdp: float
@@ -31,10 +31,10 @@ class QueueSize:
     rtt_ns: int
     is_trace: bool
     is_default: bool
-    """Whether the study left the size of the queue at its default."""
+    """True if the study did not set the size of the queue."""
 
     def __str__(self) -> str:
-        """Return a text such as "250 packets, 1 BDP of 30 Mbit/s and 100 ms, by default"."""
+        """Return the limit as text: "250 packets, 1 BDP of 30 Mbit/s and 100 ms, by default"."""
         mean = " on average" if self.is_trace else ""
         default = ", by default" if self.is_default else ""
         rate, rtt = format_rate(round(self.rate_bits_per_sec, -4)), format_duration(self.rtt_ns)
@@ -44,7 +44,7 @@ class QueueSize:
 
 
 def rate_of(stage: PathPart, traces: Mapping[str, Trace]) -> int | None:
-    """Return the rate of a wire, or the mean rate of its trace, in bit/s; None if unlimited."""
+    """Return the rate of a wired link, or the mean rate of its trace; None if unlimited."""
     if stage.rate.path is not None:
         return mean_rate_bits_per_sec(traces[stage.rate.path])
     rate_bits_per_sec: int | None = stage.rate.bits_per_sec
@@ -54,7 +54,7 @@ def rate_of(stage: PathPart, traces: Mapping[str, Trace]) -> int | None:
 def size_of(
     stage: PathPart, path: PathPart | LivePath, traces: Mapping[str, Trace], server_ns: int
 ) -> QueueSize | None:
-    """Return the size of a wire's queue in packets; None if this size is undefined.
+    """Return the size of a wired link's queue in packets; None if it has no such size.
 
     The size is undefined if the queue is managed (AQM), unlimited or limited in bytes, or if the
     wire has no rate. `server_ns` is the part of the one-way delay of the path that default sizes
@@ -71,7 +71,7 @@ def narrowest_queue(
     server_ns: int,
     direction: str = "forward",
 ) -> QueueSize | None:
-    """Return the queue of the slowest wire in a direction; None if no queue has a defined size."""
+    """Return the queue limit of the slowest wired link in a direction; None without a limit."""
     stages = wire_stages(path, Direction.of(direction))
     sizes = [
         size for stage in stages if (size := size_of(stage, path, traces, server_ns)) is not None

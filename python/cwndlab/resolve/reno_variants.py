@@ -1,4 +1,4 @@
-"""Names of old TCP variants that combine reno's window control with one kind of loss recovery.
+"""Define old TCP variants, such as Tahoe: Reno's window control with another loss recovery.
 
 The stack determines which variants are possible: the stacks of the RFCs and simulators (`classic`)
 support all of them; Linux stacks support NewReno (without SACK) and SACK, but not Tahoe.
@@ -37,12 +37,12 @@ SETTINGS = frozenset(
 
 
 def algorithm_named(name: str) -> str:
-    """Return the algorithm to which a name refers: reno for a variant, else the name itself."""
+    """Return the algorithm with this name; variants such as Tahoe are the algorithm reno."""
     return ALGORITHM if name in _CHOICES else name
 
 
 def changes_of(name: str, stack: Stack) -> Mapping[str, str | bool]:
-    """Return the stack settings that a variant changes; empty if `name` is not a variant.
+    """Return the stack settings that a variant of Reno changes; empty for other names.
 
     Raises:
         CwndlabError: the stack does not support the variant.

@@ -19,7 +19,7 @@ _MOST_FILES = 100  # in a folder; a CellReplay folder contains six
 
 
 class Told(NamedTuple):
-    """Settings of a trace that its file does not contain; a study sets them as keys of a link."""
+    """Settings of a trace that its file lacks; a study sets them as keys of a link."""
 
     column: str | None = None
     unit: str | None = None
@@ -40,13 +40,13 @@ class Trace:
 
     @property
     def content_name(self) -> str:
-        """Name derived from the content, not from the file's path."""
+        """Name of the trace, derived from its content and not from its path."""
         return f"sha256:{self.sha256}"
 
 
 @dataclass(frozen=True, slots=True)
 class FolderTrace:
-    """One direction of a recorded network, with the delay without load if it was recorded."""
+    """One direction of a recorded network; contains the delay without load if recorded."""
 
     trace: Trace
     delay_ns: int | None
@@ -56,11 +56,11 @@ NOTHING_TOLD = Told()
 
 
 def read_trace(path: Path, told: Told = NOTHING_TOLD) -> Trace:
-    """Read and check a trace; its format is recognised from its content.
+    """Read and check a trace, whose content determines its format.
 
     Args:
         path: the file.
-        told: settings that the file does not contain.
+        told: settings that the file lacks.
 
     Raises:
         TraceError: the file cannot be read, or is not a trace; the message names the line.

@@ -1,4 +1,4 @@
-"""Find all unknown names in a study, so that a single error message can list them."""
+"""Find all unknown names in a study, so that one error message can list them all."""
 
 from __future__ import annotations
 

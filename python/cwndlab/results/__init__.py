@@ -1,1 +1,1 @@
-"""Results of runs: columns, tables on disk, and metrics computed from the tables."""
+"""Store the results of runs: columns, tables on disk, and metrics computed from tables."""

@@ -1,4 +1,4 @@
-"""Read blocks: rows of one table, run after run, in a separate file or within a journal."""
+"""Read blocks of rows; a block is part of one table, in its own file or in a journal."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from cwndlab.results.numbering import Numbering
 
 DONE, LOST, FAILED, SET_ASIDE = "done", "lost", "failed", "set aside"
-"""Status of a run: finished; finished, but with damaged rows; failed; disturbed from outside, so
-that the rows are not valid."""
+"""Status of a run; the rows of a damaged, failed or disturbed run are not valid."""
 
 _HISTORY_COLUMNS = {
     "run": pl.String,
@@ -43,21 +42,21 @@ _ENTRIES_AT_ONCE = 1 << 12
 _NOT_HERE, _LOST_HERE = -1, -2  # in place of a journal's number
 
 Entry = dict[str, Any]
-"""Record of an attempt at a run, by column: key, status, time, computer and further facts."""
+"""Record of one attempt to execute a run: key, status, time, computer and other facts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Some rows of a table, stored as a separate file or within a journal."""
+    """Some rows of a table, which are stored in a separate file or in a journal."""
 
     table: str
     path: Path
     at: int | None = None
-    """Offset in bytes within the journal; None if the block is a whole file."""
+    """Offset of the block in the journal, in bytes; None if the block is a whole file."""
     length: int = 0
 
     def read(self) -> pl.DataFrame:
-        """Return all rows of the block, including rows that are not valid."""
+        """Return all rows of this block, including rows that are not valid."""
         if self.at is None:
             return pl.read_parquet(self.path, memory_map=False)
         with self.path.open("rb") as file:
@@ -67,21 +66,23 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Blocks, and the positions of each run's valid rows in the blocks."""
+    """Blocks of rows, and the positions of each run's valid rows in them."""
 
     files: tuple[Block, ...]
     runs: pl.DataFrame
-    """One row for each sequence of consecutive valid rows of a run. Columns: index `block` in
-    `files`, `number` of the run, position `start` of the first row in the block, and number of
-    `rows`."""
+    """One row for each sequence of consecutive valid rows of a run.
+
+    The columns are the index `block` in `files`, `number` of the run, position `start` of the
+    first row in the block, and number of `rows`.
+    """
 
     @property
     def tables(self) -> set[str]:
-        """Names of the tables that contain valid rows."""
+        """Names of the tables that have valid rows."""
         return {self.files[n].table for n in self.runs["block"].unique()}
 
     def of(self, table: str) -> pl.DataFrame:
-        """Return the rows of `runs` that belong to a table."""
+        """Return those rows of `runs` that belong to a table."""
         own = [n for n, block in enumerate(self.files) if block.table == table]
         return self.runs.filter(pl.col("block").is_in(own))
 
@@ -92,17 +93,17 @@ class Blocks:
             yield self.files[cast("int", n)].read().filter(pl.col("run").is_in(keys.implode()))
 
     def where(self, does_count: NDArray[np.bool_]) -> Blocks:
-        """Return the blocks with only the rows of runs whose element of `does_count` is true."""
+        """Return the blocks without the rows of runs for which `does_count` is false."""
         return replace(self, runs=self.runs.filter(does_count[self.runs["number"].to_numpy()]))
 
     def and_then(self, more: Blocks) -> Blocks:
-        """Return these blocks followed by the blocks `more`."""
+        """Return these blocks, followed by the blocks `more`."""
         behind = more.runs.with_columns(pl.col("block") + len(self.files))
         return Blocks(self.files + more.files, pl.concat([self.runs, behind]))
 
 
 def parts_of(table: str, paths: Iterable[Path], numbering: Numbering) -> Blocks:
-    """Return blocks for the files `paths` of a table."""
+    """Return the blocks in the files `paths` of a table."""
     files = tuple(Block(table, path) for path in paths)
     rows = _RunRows()
     for n, block in enumerate(files):
@@ -113,13 +114,13 @@ def parts_of(table: str, paths: Iterable[Path], numbering: Numbering) -> Blocks:
 
 
 class _RunRows:
-    """Collects the rows of `Blocks.runs`."""
+    """Collects the rows of the table `Blocks.runs`."""
 
     def __init__(self) -> None:
         self._columns = {name: array("I") for name in ("block", "number", "start", "rows")}
 
     def add(self, block: int, numbers: NDArray[np.uint32], lengths: Sequence[int]) -> None:
-        """Add a block, described by the runs in it (`numbers`) and their row counts (`lengths`)."""
+        """Add a block that contains `lengths[i]` rows of the run `numbers[i]`, for each i."""
         starts = itertools.accumulate(lengths, initial=0)
         for own in zip(itertools.repeat(block), numbers, starts, lengths, strict=False):
             for values, value in zip(self._columns.values(), own, strict=True):
@@ -133,23 +134,23 @@ class _RunRows:
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """The content of the journals since the tables were last written, except the history."""
+    """Content that was added to journals after the tables were last written."""
 
     done: NDArray[np.bool_]
-    """For each run number, whether the run's valid rows are in the journals."""
+    """For each run, true if the run's valid rows are in the journals."""
     lost: NDArray[np.bool_]
-    """For each run number, whether the run's rows were lost."""
+    """For each run, true if the run's rows were lost."""
     blocks: Blocks
-    """The rows of the runs selected by `done`."""
+    """The rows of those runs for which `done` is true."""
     files: dict[str, str]
     """SHA-256 of the files that belong to single runs, by file name."""
 
 
 def read_journals(paths: Sequence[Path], numbering: Numbering) -> Logged:
-    """Return the finished runs in the journals, with their rows.
+    """Return the runs that are finished in the journals, with their rows.
 
-    The rows of an unfinished run are not valid. If a run was repeated, only the rows of
-    its last repetition are valid.
+    The rows of an unfinished run are not valid. If a run was repeated, only the rows of its last
+    repetition are valid.
     """
     blocks: list[Block] = []
     journal_of = array("i")
@@ -182,7 +183,7 @@ def read_journals(paths: Sequence[Path], numbering: Numbering) -> Logged:
 
 
 def read_history(paths: Iterable[Path]) -> Iterator[pl.DataFrame]:
-    """Yield the journals' records of attempted runs in chronological order, in batches."""
+    """Yield the records of attempted runs from the journals, in order of time and in batches."""
     entries: list[Entry] = []
     for path in paths:
         for record in read_records(path):
@@ -194,7 +195,7 @@ def read_history(paths: Iterable[Path]) -> Iterator[pl.DataFrame]:
 
 
 def history_frame(entries: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    """Return entries as a table; facts without their own column are stored as JSON in `facts`."""
+    """Return history entries as a table; the column `facts` contains other facts as JSON."""
     columns: dict[str, list[Any]] = {name: [] for name in _HISTORY_COLUMNS}
     for entry in entries:
         facts = {name: value for name, value in entry.items() if name not in columns}
@@ -205,7 +206,7 @@ def history_frame(entries: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
 
 
 def history_entries(frame: pl.DataFrame) -> list[Entry]:
-    """Return the entries of a table that `history_frame` created."""
+    """Return the history entries in a table that `history_frame` created."""
     entries = []
     for row in frame.iter_rows(named=True):
         facts = json.loads(row.pop("facts") or "{}")

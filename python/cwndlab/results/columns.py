@@ -1,4 +1,4 @@
-"""Describe the columns of results: title, unit, direction of improvement, explanation.
+"""Describe the columns of results by title, unit, explanation and better direction.
 
 The end of a column's name determines its unit, so that unit and name cannot disagree. The compiled
 core (`core.columns`) defines name, unit and type of the columns that the simulator returns;
@@ -18,10 +18,10 @@ from cwndlab import core
 
 
 class Together(Enum):
-    """How the values of several flows are combined into one value."""
+    """How a column's values of several flows are combined into one value."""
 
     SUM = "sum"
-    """Add the values, which are counts."""
+    """Add the values of all flows, which are counts."""
     RATE = "rate"
     """Divide the bytes of all flows by the time in which at least one flow was measured."""
     MEAN = "mean"
@@ -29,7 +29,7 @@ class Together(Enum):
 
 
 class Better(Enum):
-    """Whether higher or lower values of a quantity are better."""
+    """Whether higher or lower values of a column are better."""
 
     HIGHER = "higher"
     LOWER = "lower"
@@ -64,17 +64,17 @@ class Quantity:
     better: Better
     explanation: str
     undefined: str = ""
-    """Condition under which the value is missing (null); empty if a value always exists."""
+    """Condition under which the value is missing (null); empty if the value always exists."""
     together: Together = Together.MEAN
 
     @property
     def unit(self) -> str:
-        """Printed unit; empty for counts and indices."""
+        """Unit as it is printed; empty for counts and indices."""
         return unit_of(self.column)
 
     @property
     def header(self) -> str:
-        """Title with unit, for an axis or for the head of a table column."""
+        """Title with unit, for an axis of a plot or for the head of a table column."""
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
 
@@ -87,7 +87,7 @@ def unit_of(column: str) -> str:
 
 
 def quantity(column: str) -> Quantity:
-    """Return the description of a column; an unknown column's title is derived from its name."""
+    """Return the description of a column; the title of an unknown column is its name."""
     known = _by_column().get(column)
     if known is not None:
         return known
@@ -100,7 +100,7 @@ def quantity(column: str) -> Quantity:
 
 
 def kind_of(column: str) -> Kind:
-    """Return the type of a column's values in files; unknown columns contain real numbers."""
+    """Return the type of a column's values in files; unknown columns hold real numbers."""
     return _kinds().get(column, Kind.REAL)
 
 

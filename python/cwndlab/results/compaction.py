@@ -1,4 +1,4 @@
-"""Write the tables of a study: all rows of all finished runs, in the order of the study's runs.
+"""Write the tables of a study, which contain the rows of all finished runs in order.
 
 The same runs result in files with the same bytes, independent of the order in which the runs
 finished and of the number of machines and sessions. Rows are read and written in pieces, so that
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     from cwndlab.results.blocks import Blocks
 
 PART_VALUES = 1 << 19
-"""Approximate number of values in one file of a table; they need some megabytes of memory."""
+"""Approximate number of values in one file of a table, which then needs some megabytes."""
 
 _RUNS_AT_ONCE = 1 << 12
 _NOWHERE = -1
 
 Write = Callable[[str, bytes], None]
-"""Function that writes a file; the arguments are name and content."""
+"""Function that writes a file with a given name and content."""
 
 
 class Rows:
-    """Rows of one table from all blocks, sorted in the order of the runs."""
+    """Rows of one table, collected from all blocks in the order of the runs."""
 
     def __init__(self, table: str, order: NDArray[np.integer], blocks: Blocks) -> None:
-        """Find the rows of the runs with the numbers in `order`."""
+        """Find the rows of the runs whose numbers are in `order`."""
         self._blocks = blocks.files
         self._read: OrderedDict[int, pl.DataFrame] = OrderedDict()
         self._values = 0
@@ -55,7 +55,7 @@ class Rows:
         self._places[~is_own[self._slices["block"].to_numpy()]] = _NOWHERE
 
     def between(self, first: int, last: int) -> Iterator[pl.DataFrame]:
-        """Yield the rows of the runs at positions `first` to `last` - 1 of `order`, in pieces."""
+        """Yield the rows of the runs `order[first:last]`, in pieces."""
         at = np.flatnonzero((self._places >= first) & (self._places < last))
         found = self._slices[at].with_columns(order=self._places[at])
         wanted = found.sort("order", "block", "start")
@@ -81,7 +81,7 @@ class Rows:
 
 
 class _Parts:
-    """Splits rows into the files of a table, and adds the columns of the matrix to each row."""
+    """Splits the rows of a table into files, and adds the factors of its run to each row."""
 
     def __init__(self, table: str, write: Write) -> None:
         self._table = table
@@ -93,7 +93,7 @@ class _Parts:
         self.labels: list[str] = []
 
     def add(self, frame: pl.DataFrame, runs: pl.DataFrame) -> None:
-        """Add rows of the table; `runs` contains the matrix rows of the runs in `frame`."""
+        """Add rows of the table; `runs` contains the row of the study's matrix for each run."""
         if not (self._runs and self._runs[-1] is runs):
             self._runs.append(runs)
         self._waiting.append(frame)
@@ -124,7 +124,7 @@ def write_tables(
     labels: Mapping[str, list[str]],
     write: Write,
 ) -> dict[str, list[str]]:
-    """Write every table of the finished runs, with the columns of the matrix in each row.
+    """Write every table of the finished runs, with the factors of the run in each row.
 
     Args:
         matrix: file with one row for each run: factors, repetition and seed.
@@ -166,7 +166,7 @@ def write_tables(
 
 
 def _steps(matrix: Path, order: NDArray[np.integer]) -> Iterator[tuple[int, int, pl.DataFrame]]:
-    """Yield pieces of `order`: first position, end position, and the rows of the matrix."""
+    """Yield pieces of `order`: its first position, its end, and the matrix rows of its runs."""
     lazy = pl.scan_parquet(matrix)
     for first, last in pairwise([*range(0, order.size, _RUNS_AT_ONCE), order.size]):
         begin, end = int(order[first]), int(order[last - 1]) + 1
@@ -181,7 +181,7 @@ def write_unused(
     labels: Mapping[str, list[str]],
     write: Write,
 ) -> None:
-    """Write the rows of finished runs that the study no longer contains, without matrix columns."""
+    """Write the rows of finished runs that the study no longer contains, without factors."""
     names = pl.DataFrame({"run": keys})
     for table in sorted(blocks.tables):
         parts = _Parts(f"{UNUSED}/{table}", write)
@@ -192,7 +192,7 @@ def write_unused(
 
 
 def labelled(matrix: pl.DataFrame, own: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Return rows preceded by the columns of the matrix, and the names of these columns."""
+    """Return rows with the columns of the matrix in front, and the names of these columns."""
     names = shown_labels(matrix.columns, own.columns)
     shown = list(names.values())
     matrix = matrix.filter(pl.col("run").is_in(own["run"].unique().implode()))
@@ -202,12 +202,12 @@ def labelled(matrix: pl.DataFrame, own: pl.DataFrame) -> tuple[pl.DataFrame, lis
 
 
 def shown_labels(labels: Sequence[str], own: Sequence[str]) -> dict[str, str]:
-    """Return new names for the columns of the matrix; names that also are in `own` get a prefix."""
+    """Return names for the matrix columns of a table; a name that is in `own` gets a prefix."""
     return {name: f"factor_{name}" if name in own else name for name in labels if name != "run"}
 
 
 def joined(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Concatenate frames; a column that is missing from a frame is null in that frame's rows."""
+    """Concatenate data frames; where a frame lacks a column, its rows contain null."""
     whole = [frame for frame in frames if not frame.is_empty()]
     if not whole:
         return frames[0] if frames else pl.DataFrame(schema={"run": pl.String})

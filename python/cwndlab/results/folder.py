@@ -1,4 +1,4 @@
-"""Read a results folder; the module `results.writer` describes the content of the folder."""
+"""Read a folder of results, whose content the module `results.writer` describes."""
 
 from __future__ import annotations
 
@@ -43,29 +43,29 @@ if TYPE_CHECKING:
 HISTORY = "history.parquet"
 MATRIX = "matrix.parquet"
 IMPORT_FILE = "import.toml"
-"""File that states the origin of imported results; such results have no study file."""
+"""Name of the file that states the origin of imported results."""
 
 JOURNALS = "journal"
 FILES = "files"
 UNUSED = "unused"
 RUNS = "runs"
-"""Table with one row for each run, computed from flows and links."""
+"""Name of the table with one row for each run, computed from flows and links."""
 NO_TABLES = frozenset({FILES, JOURNALS, UNUSED, "set-aside"})
-"""Subfolders that do not contain files of tables."""
+"""Names of the subfolders that contain no files of tables."""
 
 
 class Folder:
-    """A results folder in the state in which it was opened."""
+    """A results folder, in the state in which it was opened."""
 
     def __init__(self, path: Path, manifest: Manifest) -> None:
-        """Open the folder with its manifest, which the caller has read."""
+        """Open a folder with a manifest that the caller has read."""
         self.path = path
         self.study = manifest.study
         self.manifest = manifest
 
     @classmethod
     def open(cls, path: Path) -> Folder:
-        """Open a folder after checking that this version can read it and that no file is damaged.
+        """Open a folder; check that this version can read it and that no file is damaged.
 
         Raises:
             ResultsError: the folder does not exist, or contains no results.
@@ -95,7 +95,7 @@ class Folder:
 
     @property
     def journals(self) -> list[Path]:
-        """Journals whose rows are not in the tables yet, the oldest first."""
+        """Journals whose rows are not in the tables yet, with the oldest first."""
         return journals_of(self.path, self.manifest.first_journal)
 
     def file(self, name: str) -> Path | None:
@@ -104,7 +104,7 @@ class Folder:
         return path if path.exists() else None
 
     def _pieces(self, name: str, columns: list[str] | None = None) -> Iterator[pl.DataFrame]:
-        """Yield the rows of a single-file table, a few thousand rows at a time."""
+        """Yield the rows of a table that is one file, a few thousand rows at a time."""
         for _ in range(2):  # the file may just have been moved to its final place
             with contextlib.suppress(FileNotFoundError):
                 yield from read_pieces(located(self.path, name), columns)
@@ -114,7 +114,7 @@ class Folder:
         return file_digest(located(self.path, name)) != self.manifest.files.get(name)
 
     def names(self, below: str) -> list[str]:
-        """Return the sorted names of all files below the subfolder `below`."""
+        """Return the names of all files in the subfolder `below`, in alphabetical order."""
         return sorted(name for name in self.digests if name.startswith(f"{below}/"))
 
     def parts(self, table: str) -> list[Path]:
@@ -123,7 +123,7 @@ class Folder:
         return [located(self.path, name) for name in parts]
 
     def label_columns(self, table: str) -> Sequence[str]:
-        """Return the columns of a table's files that are copied from the matrix."""
+        """Return those columns of a table that were copied from the study's matrix."""
         return self.manifest.labels.get(table, ())
 
     def blocks(self) -> Blocks:
@@ -141,14 +141,14 @@ class Folder:
         return sorted({name.split("/")[0] for name in self.manifest.files if is_part(name)})
 
     def _table_folders(self) -> list[tuple[str, str]]:
-        """Return (subfolder, table) pairs, including tables of runs that left the study."""
+        """Return pairs of subfolder and table, including tables of runs that left the study."""
         unused = {name.split("/")[1] for name in self.names(UNUSED)}
         own = [(table, table) for table in self.tables() if table != RUNS]
         return own + [(f"{UNUSED}/{table}", table) for table in sorted(unused)]
 
     @cached_property
     def numbering(self) -> Numbering:
-        """Numbers of the runs: positions in the matrix, then further numbers for other runs."""
+        """Numbers of all runs; a run of the study has its position in the matrix as number."""
         if self._is_damaged(MATRIX):
             return Numbering([])
         numbering = Numbering(frame["run"] for frame in self._pieces(MATRIX, ["run"]))
@@ -156,20 +156,20 @@ class Folder:
 
     @cached_property
     def logged(self) -> Logged:
-        """Content of the journals: runs that finished since the tables were last written."""
+        """Runs in the journals, which finished after the tables were last written."""
         return read_journals(self.journals, self.numbering)
 
     @cached_property
     def history(self) -> list[Entry]:
-        """Records of all attempts at runs, in chronological order."""
+        """Records of all attempts to execute runs, in order of time."""
         return history_entries(self.history_table())
 
     def history_table(self) -> pl.DataFrame:
-        """Return the records of all attempts at runs as a table."""
+        """Return the records of all attempts to execute runs, as a table."""
         return pl.concat(self.history_pieces())
 
     def history_pieces(self) -> Iterator[pl.DataFrame]:
-        """Yield the records of all attempts in pieces, with one piece in memory at a time."""
+        """Yield the records of all attempts to execute runs, in pieces that save memory."""
         yield history_frame([])
         for frame in self._pieces(HISTORY):
             yield frame.cast(history_frame([]).schema)
@@ -180,7 +180,7 @@ class Folder:
         return self.numbering.keys(np.flatnonzero(self.is_done()))
 
     def is_done(self) -> NDArray[np.bool_]:
-        """Return for each run number whether the run is finished."""
+        """Return, for each run number, whether the run is finished."""
         logged = self.logged
         done = np.zeros(len(self.numbering), np.bool_)
         for tried in self._pieces(HISTORY, ["run", "status"]):
@@ -193,13 +193,13 @@ class Folder:
         return done
 
     def failed(self) -> set[str]:
-        """Return the keys of the runs whose last attempt failed."""
+        """Return the keys of runs whose last attempt failed."""
         last = {entry["run"]: entry["status"] for entry in self.history}
         return {key for key, status in last.items() if status == FAILED}
 
 
 def is_part(name: str) -> bool:
-    """Return whether a file name is a file of a table, such as `flows/00003.parquet`.
+    """Return whether a file belongs to a table of this folder, as `flows/00003.parquet` does.
 
     Files of other results in subfolders, such as `networks/history.parquet`, do not belong to
     tables of this folder.
@@ -210,7 +210,7 @@ def is_part(name: str) -> bool:
 
 
 def journals_of(path: Path, first: int) -> list[Path]:
-    """Return the journals of a folder from number `first` on, the oldest first."""
+    """Return the journals of a folder with the number `first` or higher, the oldest first."""
     try:
         found = sorted((path / JOURNALS).glob("*.log"))
     except FileNotFoundError:  # another process removed the folder or a file

@@ -1,13 +1,13 @@
-"""Write and read an append-only log of finished work; its records are complete or absent.
+"""Write and read a log of finished runs, in which every record is complete or absent.
 
 ```
 record = "CWNJ"  length of head (u32)  length of body (u64)  SHA-256 of head and body  head  body
 ```
 
-The head is JSON; the body consists of the record's blocks, one after the other. A
-process that is killed may leave an incomplete record at the end, which is ignored. A record
-survives the end of the process at once, and a failure of the machine after one second, because the
-log is synced to disk once a second.
+The head is JSON; the body consists of the record's blocks, one after the other. A process that is
+killed may leave an incomplete record at the end, which is ignored. A record survives the end of
+the process at once, and a failure of the machine after one second, because the log is synced to
+disk once a second.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ _PIECE_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class JournalRecord:
-    """The head of a record, and the offsets of the record's body and end in the file."""
+    """The head of a record of the log, and the offsets of its body and its end."""
 
     head: Mapping[str, Any]
     body_at: int
-    """Offset of the record's body in the file."""
+    """Offset, in the log file, of the record's body."""
     end: int
 
 
 class Journal:
-    """A log that this process writes; also a context manager that closes the log."""
+    """A log that this process writes; leaving its context closes the log."""
 
     def __init__(self, path: Path) -> None:
-        """Create a log at `path`, which must not exist yet."""
+        """Create a log at `path`, where no file may exist yet."""
         self.path = path
         self._file: IO[bytes] = path.open("xb", buffering=0)
         self._digest = hashlib.sha256()
@@ -53,11 +53,11 @@ class Journal:
         self._failure: OSError | None = None
 
     def __enter__(self) -> Self:
-        """Return the open journal."""
+        """Return this log, which is already open."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the log; the operating system later writes the data that are not synced yet."""
+        """Close the log; the operating system writes the rest of its data to disk later."""
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
@@ -65,11 +65,11 @@ class Journal:
 
     @property
     def sha256(self) -> str:
-        """SHA-256 of all bytes appended so far."""
+        """SHA-256 of all bytes that were appended so far."""
         return self._digest.hexdigest()
 
     def append(self, head: Mapping[str, Any], blocks: Sequence[bytes] = ()) -> int:
-        """Append a record, and return the offset of its body.
+        """Append a record to the log, and return the offset of the record's body.
 
         Raises:
             OSError: the record could not be written, and its written part was removed; or an
@@ -101,7 +101,7 @@ class Journal:
         return begin + _PREFIX.size + len(text)
 
     def sync(self) -> None:
-        """Sync all records appended so far to disk."""
+        """Write all records that were appended so far to disk."""
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
@@ -122,7 +122,7 @@ class Journal:
 
 
 def read_records(path: Path, begin: int = 0) -> Iterator[JournalRecord]:
-    """Yield a log's records from offset `begin` up to the first incomplete or damaged record."""
+    """Yield the records of a log, from the offset `begin` to the first damaged record."""
     with path.open("rb") as file:
         file.seek(begin)
         while len(prefix := file.read(_PREFIX.size)) == _PREFIX.size:

@@ -24,7 +24,7 @@ class Lock:
     """A lock that lets only one process write into a folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Create the object without acquiring the lock."""
+        """Create the lock without acquiring it."""
         self._folder = folder
         self._file: IO[str] | None = None
 
@@ -73,7 +73,7 @@ def naming_failures(path: Path) -> Iterator[None]:
 
 
 def refuse_foreign(path: Path) -> None:
-    """Refuse a folder that contains files but no results.
+    """Raise an error if a folder contains files but no results.
 
     Raises:
         ResultsError: `path` is a file, or a folder that contains files but no results.

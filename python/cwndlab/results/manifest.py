@@ -1,7 +1,7 @@
-"""Read the manifest of a results folder: the SHA-256 of each file that belongs to the folder.
+"""Read the manifest of a results folder, which lists the SHA-256 of each file.
 
-The manifest is stored twice, as `manifest.json` and as a hidden file, each with a digest of its own
-content, so that damage can be detected and repaired.
+The manifest is stored twice, as `manifest.json` and as a hidden file, each with a digest of its
+own content, so that damage can be detected and repaired.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT = 2
-"""Version of the format; increased whenever older versions cannot read the new format."""
+"""Version of the format; incremented when older versions cannot read the new format."""
 
 MANIFEST = "manifest.json"
 COPY = ".manifest.json"
@@ -39,10 +39,9 @@ class Manifest:
 
     study: str
     files: dict[str, str] = field(default_factory=dict)
-    """SHA-256 by file name relative to the folder."""
+    """SHA-256 of each file, by the file's name relative to the folder."""
     labels: dict[str, list[str]] = field(default_factory=dict)
-    """For each table, the columns that were copied from the matrix for programs that read only this
-    table."""
+    """Columns of each table that were copied from the matrix, for programs that read one table."""
     first_journal: int = 0
     """Number of the first journal whose rows are not in the tables yet."""
 
@@ -61,13 +60,13 @@ class Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """Return the manifest of `folder`; None if the folder contains no manifest.
+    """Return the manifest of `folder`; None if there is none.
 
     Raises:
         DamagedResultsError: the manifest or its copy is damaged.
         NewerResultsError: a later version of cwndlab has written the manifest.
-        ResultsError: an earlier version of cwndlab has written the manifest, in a format that is no
-            longer supported.
+        ResultsError: an earlier version of cwndlab has written the manifest, in a format that is
+            no longer supported.
     """
     texts = {name: _read(folder, name) for name in (MANIFEST, COPY)}
     if texts[MANIFEST] is None and texts[COPY] is None:
@@ -86,7 +85,7 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 
 def restored_manifest(folder: Path) -> Manifest | None:
-    """Return the manifest, or its copy if the manifest is damaged; None if both are damaged."""
+    """Return the manifest, or its copy if it is damaged; None if both are damaged."""
     found = (_parse(folder, name, _read(folder, name)) for name in (MANIFEST, COPY))
     return next(filter(None, found), None)
 
@@ -128,7 +127,7 @@ def _read(folder: Path, name: str) -> bytes | None:
 
 
 def _parse(folder: Path, name: str, text: bytes | None) -> Manifest | None:
-    """Parse the text of a manifest; return None if the text is damaged or missing."""
+    """Parse the text of a manifest; return None if it is damaged."""
     try:
         content: dict[str, Any] = read_json(text or b"")
         if content["format"] > FORMAT:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _COUNTS = frozenset(each.column for each in all_columns() if each.together is Together.SUM)
 TOTALS = _COUNTS | {each.column for each in all_columns() if each.together is Together.RATE}
-"""Columns of flows whose values are added over flows; values of other columns are averaged."""
+"""Columns that are added over flows; other columns are averaged."""
 
 _OF_RUNS = (
     "goodput_mbit_s",
@@ -39,7 +39,7 @@ _OF_RUNS = (
 
 
 def run_metrics(flows: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per run, in the order of `flows`; metrics without values are null."""
+    """Return a table of metrics with one row per run; missing metrics are null."""
     if flows.is_empty():
         return pl.DataFrame(schema={"run": pl.String, "algorithm": pl.String})
     per_run = flows.group_by("run", maintain_order=True).agg(
@@ -65,7 +65,7 @@ def run_metrics(flows: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
 
 
 def relative_to_best_pct(values: pl.Series, *, is_higher_better: bool = True) -> pl.Series:
-    """Return the difference of each value from the best, in percent of the best."""
+    """Return the difference of each value from the best value, in percent of the best."""
     best = values.max() if is_higher_better else values.min()
     return 100 * (values - best) / best
 
@@ -76,7 +76,7 @@ def most_representative_run(
     *,
     is_scaled: bool = False,
 ) -> str:
-    """Return the key of the run whose measures are nearest to the mean over all `runs`.
+    """Return the key of the most representative run, which is nearest to the mean of all.
 
     The HSDPA paper (2010, section V) defines the distance: the Euclidean distance between the
     vectors of goodput, RTT and number of timeouts, without scaling. With `is_scaled`, each measure
@@ -87,7 +87,7 @@ def most_representative_run(
 
 
 def together(name: str, columns: Collection[str]) -> pl.Expr:
-    """Return an expression for a column's value over all flows of a group.
+    """Return a Polars expression that combines a column's values over a group of flows.
 
     Counts are added. A rate is the data of all flows divided by the time in which any flow was
     measured; therefore the rates of simultaneous flows add up, and the rates of consecutive flows
@@ -120,5 +120,5 @@ def together(name: str, columns: Collection[str]) -> pl.Expr:
 
 
 def _sum(name: str) -> pl.Expr:
-    """Return the sum of a column, which is null instead of zero if no flow has a value."""
+    """Return a Polars expression for a column's sum, which is null if no flow has a value."""
     return pl.when(pl.col(name).count() > 0).then(pl.col(name).sum()).alias(name)

@@ -1,4 +1,4 @@
-"""Represent the keys of runs by numbers, because the keys of a large study need much memory."""
+"""Replace the keys of runs by numbers, because the keys of a large study need much memory."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _PACKED = f"S{_KEY_BYTES}"
 
 
 class Numbering:
-    """Numbers of runs: positions in the matrix, then further numbers for other runs.
+    """Numbers of runs: a run of the study has its position in the matrix as number.
 
     A key consists of 32 hexadecimal digits and needs 20 bytes of memory: 16 for the key and 4 for
     its rank.
     """
 
     def __init__(self, pieces: Iterable[pl.Series]) -> None:
-        """Number the runs of a matrix; `pieces` contains their keys in order."""
+        """Number the runs of a study's matrix; `pieces` contains the keys of the runs in order."""
         packed = bytearray()
         for keys in pieces:
             packed += _packed(keys.to_list())
@@ -34,11 +34,11 @@ class Numbering:
         self._others: dict[str, int] = {}
 
     def __len__(self) -> int:
-        """Return the count of numbered keys."""
+        """Return how many keys have a number."""
         return self.of_matrix + len(self._others)
 
     def numbers(self, keys: Sequence[str]) -> NDArray[np.uint32]:
-        """Return the number of each key; a new key gets the next number."""
+        """Return the number of each key, and give each new key the next number."""
         wanted = np.frombuffer(_packed(keys), _PACKED)
         at = np.searchsorted(self._keys, wanted, sorter=self._order)
         found = np.zeros(len(keys), np.uint32)
@@ -50,7 +50,7 @@ class Numbering:
         return found
 
     def keys(self, numbers: NDArray[np.integer]) -> pl.Series:
-        """Return the keys for these numbers, the keys of the matrix first."""
+        """Return the keys for these numbers."""
         text = self._keys[numbers[numbers < self.of_matrix]].tobytes().hex()
         width = 2 * _KEY_BYTES
         of_matrix = [text[at : at + width] for at in range(0, len(text), width)]

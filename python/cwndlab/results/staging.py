@@ -27,14 +27,14 @@ FileContent = bytes | Callable[[Path], None]
 
 
 class Staging:
-    """Files that one atomic commit adds to a folder."""
+    """Collects files that one atomic commit adds to a folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Begin without files, and delete waiting files that an earlier process left behind."""
+        """Start without files, and delete files that an earlier process has not committed."""
         self._folder = folder
         self._aside = folder / ASIDE
         self.digests: dict[str, str] = {}
-        """SHA-256 of the files that wait for the commit, by name."""
+        """SHA-256 of each file that waits for the commit, by file name."""
         shutil.rmtree(self._aside, ignore_errors=True)
 
     def add(self, name: str, content: FileContent) -> None:
@@ -56,7 +56,7 @@ class Staging:
         del self.digests[name]
 
     def publish(self, manifest: Manifest) -> None:
-        """Commit the waiting files and the manifest to the folder."""
+        """Add all waiting files and the manifest to the folder, in one atomic step."""
         text = manifest.to_json()
         for name in (COPY, MANIFEST):
             self.add(name, text)
@@ -67,12 +67,12 @@ class Staging:
         carry_out(self._folder)
 
     def drop(self) -> None:
-        """Discard the waiting files."""
+        """Discard all files that wait for the commit."""
         shutil.rmtree(self._aside, ignore_errors=True)
 
 
 def carry_out(folder: Path) -> None:
-    """Finish an interrupted commit in `folder`, if any."""
+    """Finish the commit that an earlier process left unfinished in `folder`, if there is one."""
     commit = folder / COMMIT
     if not (commit / MANIFEST).exists():
         shutil.rmtree(commit, ignore_errors=True)  # the commit was complete
@@ -101,7 +101,7 @@ def write_synced(path: Path, content: bytes) -> None:
 
 
 def sync_folder(folder: str | Path) -> None:
-    """Sync the entries of a folder to disk."""
+    """Write the entries of a folder to disk."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,4 +1,4 @@
-"""Encode the tables of runs as Parquet bytes that depend only on the content of the tables.
+"""Encode tables as Parquet files whose bytes depend only on the content of the tables.
 
 The module `columns` defines the types of columns. Therefore a column without values has the same
 type as in other files, and all files of a table can be read together.
@@ -24,16 +24,16 @@ LIVE_TABLES = ("tcp_info", "probes", "flags", "radio", "datagrams")
 """Tables that exist only for runs on a real network."""
 
 ROWS_AT_ONCE = 1 << 14
-"""Maximum number of rows in memory while files that grow with the study are read or written."""
+"""Maximum number of rows in memory while a large file is read or written."""
 
 Table = tuple[bytes, "Sequence[tuple[str, int]]"]
-"""Parquet bytes, and the runs in the order of the rows: each key with its number of rows."""
+"""Parquet bytes of a table, with the key and the row count of each run in it."""
 
 _TYPES = {Kind.TEXT: pl.String, Kind.INTEGER: pl.Int64, Kind.REAL: pl.Float64}
 
 
 def encode_result(key: str, result: Mapping[str, Any]) -> dict[str, bytes]:
-    """Return the files of a run: one file per table, with the run's key in each row."""
+    """Return the tables of a run as files, with the run's key in each row."""
     files = {
         f"{table}.parquet": to_parquet(_frame(key, result[table]))
         for table in TABLES
@@ -45,7 +45,7 @@ def encode_result(key: str, result: Mapping[str, Any]) -> dict[str, bytes]:
 
 
 def encode_batch(keys: Sequence[str], result: Mapping[str, Any]) -> dict[str, Table]:
-    """Return the tables of several runs, each with the keys of the runs and their row counts.
+    """Return the tables of several runs as files, with the runs' keys and row counts.
 
     Args:
         keys: keys of the runs.
@@ -66,7 +66,7 @@ def encode_batch(keys: Sequence[str], result: Mapping[str, Any]) -> dict[str, Ta
 
 
 def split_files(key: str, files: Mapping[str, bytes]) -> tuple[dict[str, Table], dict[str, bytes]]:
-    """Return a run's tables with their row counts, and its other files by their names KEY/NAME."""
+    """Return a run's tables with their row counts, and its other files by name (KEY/NAME)."""
     tables: dict[str, Table] = {}
     beside = {}
     for name, content in files.items():
@@ -99,7 +99,7 @@ def to_parquet(frame: pl.DataFrame, rows_at_once: int | None = None) -> bytes:
 
 
 def write_pieces(path: Path, frames: Iterable[pl.DataFrame]) -> None:
-    """Write frames with equal columns one after the other, a few thousand rows at a time.
+    """Write data frames with equal columns into one file, a few thousand rows at a time.
 
     The bytes depend only on the rows, not on the division of the rows into frames.
     """
@@ -131,7 +131,7 @@ def write_pieces(path: Path, frames: Iterable[pl.DataFrame]) -> None:
 
 
 def read_pieces(path: Path, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
-    """Yield the rows of a file, a few thousand rows at a time."""
+    """Yield the rows of a Parquet file, a few thousand rows at a time."""
     lazy = pl.scan_parquet(path)
     lazy = lazy.select(columns) if columns else lazy
     first = 0
@@ -141,12 +141,12 @@ def read_pieces(path: Path, columns: Sequence[str] | None = None) -> Iterator[pl
 
 
 def _frame(key: str, columns: Mapping[str, Any]) -> pl.DataFrame:
-    """Return the typed columns of one run's table, preceded by the run's key."""
+    """Return one run's table with the run's key as first column, and with typed columns."""
     return _typed(columns, pl.lit(key, dtype=pl.String).alias("run"))
 
 
 def _typed(columns: Mapping[str, Any], run: pl.Expr | pl.Series) -> pl.DataFrame:
-    """Return the columns with their types; NaN, which represents undefined values, becomes null."""
+    """Return columns with their types; NaN (undefined) becomes null."""
     raw = pl.DataFrame(dict(columns))
     typed = []
     for name, kind in raw.schema.items():

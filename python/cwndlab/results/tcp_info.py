@@ -1,8 +1,8 @@
-"""Read `struct tcp_info` of Linux, the state of a connection in the kernel (tcp(7), linux/tcp.h).
+"""Read `struct tcp_info`, the kernel's state of a connection (tcp(7), linux/tcp.h).
 
-Newer kernels append fields, and each kernel returns only the fields that it knows; an unknown field
-is absent, never 0. The backends that run on kernels fill the table `tcp_info` from this struct,
-with one row every 10 ms for each end of a flow.
+Newer kernels append fields, and each kernel returns only the fields that it knows; an unknown
+field is absent, never 0. The backends that run on kernels fill the table `tcp_info` from this
+struct, with one row every 10 ms for each end of a flow.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ Info = dict[str, int]
 
 
 def read(connection: socket.socket) -> bytes:
-    """Read TCP_INFO of a connection.
+    """Read TCP_INFO from the socket of a connection.
 
     Raises:
         OSError: the connection is closed.
@@ -70,7 +70,7 @@ def read(connection: socket.socket) -> bytes:
 
 
 def columns(answers: Sequence[bytes]) -> dict[str, list[int]]:
-    """Return the fields that occur in all `answers` of the kernel, as columns by name."""
+    """Return the fields that all `answers` of the kernel contain, as columns by name."""
     if not answers:
         return {}
     length = min(map(len, answers))
@@ -81,7 +81,7 @@ def columns(answers: Sequence[bytes]) -> dict[str, list[int]]:
 
 
 def _layout(fields: Sequence[_Field]) -> struct.Struct:
-    """Return the binary layout of these fields, including padding."""
+    """Return the binary layout of some fields of `struct tcp_info`, including padding."""
     at = 0
     formats = ["="]
     for field in fields:
@@ -91,12 +91,12 @@ def _layout(fields: Sequence[_Field]) -> struct.Struct:
 
 
 def decode(answer: bytes) -> Info:
-    """Return the fields in one answer of the kernel, by name."""
+    """Return, by name, the fields in one answer of the kernel."""
     return {name: values[0] for name, values in columns([answer]).items()}
 
 
 def series_row(t_s: float, info: Mapping[str, int]) -> dict[str, float | None]:
-    """Return a sample with the columns of `cwndlab.imports.series`."""
+    """Convert the fields to a sample with the columns of `cwndlab.imports.series`."""
     ssthresh = info["snd_ssthresh"]
     shortest = info.get("min_rtt_us", 0)
     in_flight = info["unacked"] - info["sacked"] - info["lost"] + info["retrans"]

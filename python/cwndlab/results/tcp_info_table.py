@@ -1,4 +1,4 @@
-"""Create the table `tcp_info` of results."""
+"""Create the table `tcp_info`, which shows the kernel's state of connections over time."""
 
 from __future__ import annotations
 

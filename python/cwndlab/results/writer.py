@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 
 
 class Writer:
-    """A context manager that writes a results folder and locks it against other processes."""
+    """A context manager that writes a results folder and locks out other processes."""
 
     def __init__(self, path: Path, study_id: str) -> None:
         """Create a writer; entering its context locks and opens the folder."""
@@ -107,7 +107,7 @@ class Writer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Sync all commits to the disk, and release the lock."""
+        """Write all commits to disk, and release the lock."""
         try:
             with naming_failures(self.path):
                 self._close_journal()
@@ -133,7 +133,7 @@ class Writer:
         return Folder(self.path, self._manifest).history
 
     def replace(self, files: Mapping[str, FileContent]) -> None:
-        """Write files into the folder atomically, except files whose content has not changed."""
+        """Write files to the folder in one atomic step, without those that have not changed."""
 
         def is_there(name: str, digest: str) -> bool:
             known = self._manifest.files.get(name)
@@ -198,7 +198,7 @@ class Writer:
     def commit_part(
         self, key: str, tables: Mapping[str, Table], files: Mapping[str, bytes]
     ) -> None:
-        """Store rows of an unfinished run, which a later `commit_all` makes valid."""
+        """Store rows of an unfinished run; a later `commit_all` makes these rows valid."""
         with naming_failures(self.path):
             for name, content in files.items():
                 self._add_to(f"{FILES}/{key}/{name}", content)
@@ -219,7 +219,7 @@ class Writer:
     def set_aside(
         self, key: str, attempt: int, files: Mapping[str, bytes], entry: Mapping[str, Any]
     ) -> None:
-        """Store the files of a run that will be repeated in the folder `set-aside/KEY-ATTEMPT`."""
+        """Store, in the folder `set-aside/KEY-ATTEMPT`, the files of a run that is repeated."""
         entry = {"run": key, "status": SET_ASIDE, "attempt": attempt, **entry}
         with naming_failures(self.path):
             names = {f"set-aside/{key}-{attempt}/{name}": own for name, own in files.items()}
@@ -228,10 +228,10 @@ class Writer:
             self._beside |= digests
 
     def finish(self) -> None:
-        """Write the tables of all finished runs in the order of the matrix, and remove journals.
+        """Write the tables of all finished runs in order, and remove the journals.
 
-        Runs that the study no longer contains are stored separately, because a later version of the
-        study may contain them again.
+        Runs that the study no longer contains are stored separately, because a later version of
+        the study may contain them again.
         """
         with naming_failures(self.path):
             self._close_journal()
@@ -278,7 +278,7 @@ class Writer:
         self._tidy(folder)
 
     def _mend(self, folder: Folder) -> None:
-        """Mark runs with damaged rows as not finished."""
+        """Mark runs with damaged rows as unfinished."""
         entries = []
         if HISTORY in self.damaged:
             flows = [part for part in folder.parts("flows") if part.name not in self.damaged]
@@ -376,7 +376,7 @@ class Writer:
         self._growing.setdefault(name, hashlib.sha256()).update(content)
 
     def _end_of(self, name: str, content: bytes) -> str:
-        """Append the last piece of content to a file, sync the file, and return its SHA-256."""
+        """Append the last piece to a file, write the file to disk, and return its SHA-256."""
         self._add_to(name, content)
         with (self.path / name).open("rb+") as file:
             os.fsync(file.fileno())

@@ -1,4 +1,4 @@
-"""The interface of backends, which execute the runs of a study."""
+"""Define the interface of backends, which execute the runs of a study."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Backend(Protocol):
 
     @property
     def name(self) -> str:
-        """Name of the backend in the history of a results folder."""
+        """Name of the backend, which the history of a results folder contains."""
 
     def keyed(self, matrix: Matrix) -> Matrix:
         """Return the runs of a study with the keys under which this backend stores results.

@@ -72,9 +72,9 @@ def run_study(
         folder: the results folder.
         backend: the backend that executes the runs.
         cores: number of cores for which the cost of a simulation is estimated.
-        report: function that creates the progress display from the title, the total number of
-            runs and the number of finished runs.
-        again: the command with which the user can continue the study after an interruption.
+        report: function that creates the progress display from the title, the total number of runs
+            and the number of finished runs.
+        again: the command that continues the study after an interruption.
 
     Raises:
         StudyError: the study has no link, or one of its runs would take too long.
@@ -175,7 +175,7 @@ class _Campaign:
         reporter.advance(f"{_named(run)}{remark and f'  ! {remark}'}", len(batch.outcomes))
 
     def _keep_beside(self, batch: Batch, reporter: Reporter) -> None:
-        """Store the files of a run that will be repeated, separate from the results."""
+        """Store the files of a run that will be repeated, apart from the results."""
         (outcome,) = batch.outcomes
         run = self._at_work[outcome.key]
         made = self._entry(outcome, batch.host)
@@ -189,7 +189,7 @@ class _Campaign:
         reporter.note(f"set aside: {_named(run)}: {outcome.remark}; it will be measured again")
 
     def _entry(self, outcome: Outcome, host: str) -> dict[str, Any]:
-        """Return the record of an attempted run for the history."""
+        """Return an entry for the history about one attempt to execute a run."""
         began = datetime.fromtimestamp(outcome.began_unix_s, UTC)
         return {
             "began": began.isoformat(timespec="seconds"),
@@ -209,7 +209,7 @@ def _named(run: Run) -> str:
 
 
 def tasks(runs: Iterable[Run]) -> Iterator[Task]:
-    """Yield a task for each run, which an executor can compute."""
+    """Yield, for each run, a task that an executor can compute."""
     for run in runs:
         traces = {name: trace.content for name, trace in run.traces.items()}
         found = run.algorithms.values()
@@ -221,7 +221,7 @@ def tasks(runs: Iterable[Run]) -> Iterator[Task]:
 
 
 def keep_study(study: StudyDefinition, matrix: Matrix, writer: Writer) -> None:
-    """Store the study, its scenarios, and copies of all files that it names with the results."""
+    """Store, with the results, the study, its scenarios, and copies of all files in use."""
     copies, names = _algorithm_files(study)
     files: dict[str, FileContent] = {**copies}
     for cell in matrix.cells:
@@ -240,7 +240,7 @@ def keep_study(study: StudyDefinition, matrix: Matrix, writer: Writer) -> None:
 
 
 def _link_files(document: object, folder: Path, names: dict[str, str]) -> dict[str, bytes]:
-    """Return copies of the link files, including presets; add renamed files to `names`.
+    """Return copies of link files and presets; add files that get a new name to `names`.
 
     A file below the study's folder keeps its relative path in the results folder. The copies are
     only for people to read; the stored scenarios contain the values that the runs used.
@@ -267,7 +267,7 @@ def _link_files(document: object, folder: Path, names: dict[str, str]) -> dict[s
 
 
 def _algorithm_files(study: StudyDefinition) -> tuple[dict[str, bytes], dict[str, str]]:
-    """Return copies of the algorithms' C files, and the path of each copy by its reference."""
+    """Return copies of all algorithms' C files, and the path of each copy."""
     names: dict[str, str] = {}
     contents: dict[str, bytes] = {}
     found = {
@@ -283,7 +283,7 @@ def _algorithm_files(study: StudyDefinition) -> tuple[dict[str, bytes], dict[str
 
 
 def matrix_frames(matrix: Matrix) -> Iterator[pl.DataFrame]:
-    """Yield the table of a study's runs in pieces, each with a limited number of rows."""
+    """Yield the table of a study's runs (its matrix) in pieces of limited size."""
     schema = {"run": pl.String, "cell": pl.Int64, "repetition": pl.Int64, "seed": pl.Int64}
     labels = {}
     for name in matrix.columns:
@@ -299,7 +299,7 @@ def matrix_frames(matrix: Matrix) -> Iterator[pl.DataFrame]:
 
 
 def _with_copies(value: Any, folder: Path, names: Mapping[str, str], key: str = "") -> Any:  # noqa: ANN401  part of a document
-    """Return the study's document, in which file names are replaced by the names of the copies."""
+    """Return the study's document with the names of copies in place of file names."""
     if isinstance(value, dict):
         return {
             names.get(name, name): _with_copies(inner, folder, names, name)

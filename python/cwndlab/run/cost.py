@@ -55,7 +55,7 @@ class Cost:
 
     @property
     def is_worth_saying(self) -> bool:
-        """Whether the cost is large enough to be printed before the study runs."""
+        """True if the cost is large enough to be printed before the study runs."""
         return self.cpu_s > WORTH_SAYING_S or self.size_bytes > WORTH_SAYING_BYTES
 
     def sentence(self, cores: int) -> str:

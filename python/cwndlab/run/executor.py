@@ -1,4 +1,4 @@
-"""Executors, which compute runs: they receive tasks and return batches of outcomes.
+"""Compute runs with executors, which receive tasks and return batches of outcomes.
 
 A task is small and can be sent to another process or machine. A batch contains the finished tables
 of some runs; only the process that started the study writes them to disk. Executors (threads,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _LOOK_AGAIN_S = 0.1
 _AHEAD = 2  # finished batches that may wait for the disk, per worker
 BATCH_S = 0.1
-"""Target duration of a batch. Longer batches save no time, and a killed process loses more work."""
+"""Target duration of a batch in seconds. With longer batches, a killed process loses more work."""
 
 MOST_RUNS = 512
 """Largest number of runs in a batch."""
@@ -40,7 +40,7 @@ _CAPTURE = "capture.pcap"
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A run to compute, with all data that determine its result, and the key of the result."""
+    """A run to compute: the key of its result, and all data that determine the result."""
 
     key: str
     scenario_json: str
@@ -50,11 +50,11 @@ class Task:
     problem: str = ""
     """Reason why the task cannot run, such as an algorithm that does not compile."""
     weight: float = 1.0
-    """Size of the task relative to other tasks, in simulated seconds summed over its flows."""
+    """Size of the task, relative to others: simulated seconds, added over its flows."""
 
     @property
     def is_apart(self) -> bool:
-        """Whether the task needs a separate process."""
+        """True if the task needs a separate process."""
         return bool(self.programs or self.problem)
 
 
@@ -69,7 +69,7 @@ class Outcome:
     notes: Mapping[str, Any] = field(default_factory=dict)
     """Further facts for the history, such as whether an emulation kept up with real time."""
     remark: str = ""
-    """A message about the run for the user, such as a disturbance."""
+    """A message to the user about the run, for example that something disturbed it."""
     is_final: bool = True
     """False if the run will be repeated; its files are then stored apart from the results."""
 
@@ -82,12 +82,12 @@ class Batch:
     host: str
     tables: Mapping[str, Table] = field(default_factory=dict, repr=False)
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    """Contents of the files of the runs; each name is KEY/NAME, with the key of the run."""
+    """Contents of the files of the runs, by name; a name KEY/NAME contains the run's key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the recordings of a long run; the batch with the run contains the rest."""
+    """A part of what a long run records; the batch with the run contains the rest."""
 
     key: str
     tables: Mapping[str, Table] = field(repr=False)
@@ -97,15 +97,15 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A message that is not about a single run, and files to store with the results."""
+    """A message about no single run, and files that are stored with the results."""
 
     text: str
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    """Contents of the files, by file name in the folder of results."""
+    """Contents of the files, by their names in the folder of results."""
 
 
 class Executor(Protocol):
-    """The interface of executors, which compute tasks."""
+    """Define what an executor, which computes tasks, must do."""
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch | Part | Note]:
         """Compute all tasks; yield each batch as soon as it is finished."""
@@ -178,7 +178,7 @@ def batch_of(
     files: Callable[[], Mapping[str, bytes]],
     notes: Mapping[str, Any] | None = None,
 ) -> Batch:
-    """Run a task by calling `files`, which returns its files and may add `notes`."""
+    """Run a task: call `files`, which returns the files of the task and may add notes."""
     began_unix_s, began_s = time.time(), time.perf_counter()
     done: Mapping[str, bytes] = {}
     error = None
@@ -194,19 +194,19 @@ def batch_of(
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """A request to run a task; the answer is a batch, preceded by parts of long recordings."""
+    """A request to a separate process to run a task; its answer is a batch."""
 
     task: Task
     objects: Mapping[str, tuple[str, str]]
-    """Shared objects and source files of the task's algorithms, by name."""
+    """Compiled files and source files of the task's algorithms, by name."""
 
     @property
     def files(self) -> str:
-        """Files of the task's algorithms, for the error message if the process crashes."""
+        """Source files of the task's algorithms, which the error message after a crash names."""
         return ", ".join(program.file for program in self.task.programs.values())
 
     def answer(self, send: Send) -> object:
-        """Run the task and return its batch."""
+        """Run the task in this process, and return its batch."""
         return compute([self.task], self.objects, take=send)
 
 
@@ -218,11 +218,11 @@ class LocalExecutor:
     """
 
     def __init__(self, jobs: int | None = None) -> None:
-        """Use `jobs` threads; if `jobs` is None, one thread per core that this process may use."""
+        """Create an executor with `jobs` threads; None means one for each core."""
         self.jobs = jobs or available_cores()
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch | Part]:
-        """Compute all tasks; cancel runs in progress if the caller closes the iterator."""
+        """Compute all tasks; if the caller closes the iterator, cancel the runs in progress."""
         crew = _Crew(tasks, self.jobs)
         try:
             yield from crew.batches()
@@ -298,7 +298,7 @@ class _Crew:
         self._put(None)
 
     def _next(self, weight: float) -> list[Task]:
-        """Return the next tasks of a batch: at least one, and more up to this total weight."""
+        """Return the next tasks for a batch: at least one, and others up to this total weight."""
         tasks: list[Task] = []
         with self._taking:
             while len(tasks) < MOST_RUNS and not self._is_stopped.is_set():

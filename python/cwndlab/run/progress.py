@@ -1,4 +1,4 @@
-"""Show the progress of runs and the estimated remaining time, as a bar or as lines of text."""
+"""Show the progress of runs and the remaining time, as a bar or as lines of text."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class Reporter(Protocol):
         """Start showing progress."""
 
     def __exit__(self, *_: object) -> None:
-        """Stop showing progress, whether or not all runs are done."""
+        """Stop showing progress, even if some runs are not finished."""
 
     def advance(self, what: str, runs: int = 1) -> None:
         """Add `runs` to the number of finished runs; `what` describes the last finished run."""
 
     def note(self, text: str) -> None:
-        """Show a message that does not concern a finished run."""
+        """Show a message, such as a warning, without counting a run."""
 
 
 class Silent:
-    """A reporter that shows nothing."""
+    """A progress display that shows nothing."""
 
     def __enter__(self) -> Self:
         """Do nothing."""
@@ -52,10 +52,10 @@ class Silent:
 
 
 class EachRun:
-    """A reporter that prints a line for each finished run, for runs that take real time."""
+    """A progress display with one line for each finished run, for runs in real time."""
 
     def __init__(self, total: int, done: int, say: Callable[[str], object]) -> None:
-        """Create a reporter that prints its lines with the function `say`."""
+        """Create a progress display that prints its lines with the function `say`."""
         self._total = total
         self._done = done
         self._say = say
@@ -65,10 +65,10 @@ class EachRun:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Do nothing: the caller reports the outcome."""
+        """Do nothing at the end, because the caller reports the outcome."""
 
     def advance(self, what: str, runs: int = 1) -> None:
-        """Print the number of finished runs, and `what`."""
+        """Print the number of finished runs, and `what` describes the last one."""
         self._done += runs
         self._say(f"{self._done:,} of {self._total:,} runs are stored  {what}")
 
@@ -79,7 +79,7 @@ class EachRun:
 
 
 class Bar:
-    """A progress bar on a terminal, which disappears at the end."""
+    """A progress bar in a terminal; it disappears at the end."""
 
     def __init__(self, title: str, total: int, done: int, console: Console) -> None:
         self._progress = Progress(
@@ -113,12 +113,12 @@ class Bar:
         self._progress.update(self._task, advance=runs, what=what)
 
     def note(self, text: str) -> None:
-        """Print a message above the bar."""
+        """Print a message above the progress bar."""
         self._progress.console.print(text, markup=False, highlight=False)
 
 
 class Lines:
-    """A reporter that prints a plain line at most every ten seconds, for pipes and logs."""
+    """A progress display for pipes and logs: one line of text every ten seconds."""
 
     def __init__(
         self, title: str, total: int, done: int, file: TextIO, interval_s: float = _LINE_INTERVAL_S
@@ -132,14 +132,14 @@ class Lines:
         self._began_s = self._said_s = time.monotonic()
 
     def __enter__(self) -> Self:
-        """Print nothing yet, because most studies finish before the first line is due."""
+        """Print nothing yet, because most studies finish before the first line would appear."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Do nothing: the caller reports the outcome."""
+        """Do nothing at the end, because the caller reports the outcome."""
 
     def advance(self, what: str, runs: int = 1) -> None:
-        """Count finished runs, and print a line if the last line is ten seconds old."""
+        """Count finished runs; print a line if the last one was printed ten seconds ago."""
         self._done += runs
         now_s = time.monotonic()
         if now_s - self._said_s < self._interval_s:
@@ -159,13 +159,13 @@ class Lines:
 
 
 def tell(text: str) -> None:
-    """Print a message, separate from the progress display, on standard error."""
+    """Print a message on standard error, apart from the progress display."""
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
 
 
 def reporter(title: str, total: int, done: int) -> Reporter:
-    """Return a reporter on standard error: a bar in a terminal or notebook, else plain lines."""
+    """Return a progress display: a bar in a terminal or notebook, otherwise lines of text."""
     console = Console(stderr=True)
     if console.is_terminal or console.is_jupyter:
         return Bar(title, total, done, console)
@@ -173,7 +173,7 @@ def reporter(title: str, total: int, done: int) -> Reporter:
 
 
 def each_run(say: Callable[[str], object]) -> Callable[[str, int, int], Reporter]:
-    """Return a function that creates reporters, which print a line for each run with `say`."""
+    """Return a function that creates a progress display with one line for each run."""
     return lambda _title, total, done: EachRun(total, done, say)
 
 

@@ -1,4 +1,4 @@
-"""Simulate a saturated link to find its capacity, its longest delay and its queue.
+"""Simulate a saturated link, to find its capacity, its longest delay and its queue.
 
 `cwndlab link show --plot` plots the result, and `cwndlab link export` writes the result as a
 Mahimahi trace.
@@ -30,7 +30,7 @@ _NS_PER_MS = 10**6
 
 @dataclass(frozen=True, slots=True)
 class Saturated:
-    """Recording of one direction of a link that a source saturates with packets of 1500 bytes."""
+    """Recording of one direction of a link that packets of 1500 bytes saturate."""
 
     duration_ns: int
     at_ns: npt.NDArray[np.uint64]  # when each packet arrived
@@ -42,12 +42,12 @@ class Saturated:
 
     @property
     def has_blocks(self) -> bool:
-        """Whether the link is cellular and has sent transport blocks."""
+        """True if the link is cellular and has sent transport blocks."""
         return len(self.block_at_ns) > 0
 
     @property
     def rate_mbit_s(self) -> float:
-        """Mean rate from the first arrival of a packet to the end of the simulation."""
+        """Mean rate in Mbit/s, from the first arrival of a packet to the end of the simulation."""
         if not len(self.at_ns):
             return 0.0
         seconds = (self.duration_ns - int(self.at_ns[0])) / _NS_PER_S

@@ -1,4 +1,4 @@
-"""Folders for a user's files, according to the XDG Base Directory Specification."""
+"""Find the folders for a user's files, as the XDG Base Directory Specification says."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from pathlib import Path
 
 
 def state_folder() -> Path:
-    """Return the folder for persistent state: known servers, the ledger, settings to restore."""
+    """Return the folder for a user's known servers, ledger and settings to restore."""
     home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(home, "cwndlab")

@@ -1,4 +1,4 @@
-"""Statistics over runs: intervals, paired comparisons, tests, and small summaries.
+"""Compute statistics over runs: intervals, paired comparisons, tests and summaries.
 
 The unit of resampling is always a *run*, never a sample within a run: the samples of a run are
 correlated, whereas runs with different seeds are independent. Runs of two algorithms with the same

@@ -1,4 +1,4 @@
-"""Bias-corrected and accelerated (BCa) bootstrap intervals over runs.
+"""Compute bias-corrected and accelerated (BCa) bootstrap intervals over runs.
 
 The interval is defined in B. Efron, "Better bootstrap confidence intervals", JASA 82 (1987); the
 acceleration comes from the jackknife. With ten to twenty runs, as in most studies, the plain
@@ -52,17 +52,17 @@ class Interval:
 
     @property
     def is_one_run(self) -> bool:
-        """Whether there is no interval because there is only one run."""
+        """True if there is no interval because there is only one run."""
         return self.low is None
 
     @property
     def is_constant(self) -> bool:
-        """Whether several runs have exactly the same value, because the runs are not random."""
+        """True if several runs have exactly the same value, because the runs are not random."""
         return self.runs > 1 and self.low == self.high
 
     @property
     def half_width(self) -> float | None:
-        """Half the width of the interval; None for a single run."""
+        """Half of the interval's width; None for a single run."""
         if self.low is None or self.high is None:
             return None
         return (self.high - self.low) / 2
@@ -77,7 +77,7 @@ class Interval:
         return Interval(self.estimate * factor, low, high, self.runs, self.confidence)
 
     def __str__(self) -> str:
-        """Return the estimate with its bounds, or with the words "one run"."""
+        """Return, as text, the estimate with its bounds, or with the words "one run"."""
         if self.low is None or self.high is None:
             return f"{self.estimate:.4g} (one run)"
         return f"{self.estimate:.4g} [{self.low:.4g}, {self.high:.4g}]"
@@ -97,7 +97,7 @@ def interval_of_means(
     confidence: float = CONFIDENCE,
     draws: int = DRAWS,
 ) -> Interval:
-    """Return a statistic of the runs' means with its BCa interval.
+    """Return a statistic of the means over runs, with its BCa interval.
 
     Time and memory of the bootstrap increase with the square of the number of runs. If there are
     more than a few thousand runs, they are grouped, and the means of the groups are resampled.
@@ -122,7 +122,7 @@ def bca_interval(
     confidence: float = CONFIDENCE,
     draws: int = DRAWS,
 ) -> Interval:
-    """Return a statistic of the runs with its BCa interval.
+    """Return a statistic over runs, with its BCa interval.
 
     `values` has one row for each run. It is a vector, or a matrix for a statistic of several
     columns, such as a ratio of means; each row of the matrix is resampled as a whole.
@@ -154,7 +154,7 @@ def bca_interval(
 def _bca_probabilities(
     estimate: float, resampled: Floats, left_out: Floats, count: int, confidence: float
 ) -> tuple[float, float]:
-    """Return the probabilities of the quantiles that bound the interval (Efron 1987)."""
+    """Return the two probabilities whose quantiles bound the interval (Efron 1987)."""
     below = np.count_nonzero(resampled < estimate)
     ties = np.count_nonzero(resampled == estimate)
     share = (below + ties / 2) / len(resampled)

@@ -1,10 +1,10 @@
-"""Intervals for decisions, with a coverage close to nominal even for ten skewed runs.
+"""Compute intervals whose coverage is nearly nominal even for ten skewed runs.
 
 In simulations with 10 to 40 skewed runs (a radio channel that varies by half of its mean), the BCa
 interval of a mean or of a ratio of means has a coverage of 91 to 94 % instead of 95 %, and
-Student's t interval has 91 to 95 %. The two intervals miss the true value on different sides. Their
-hull has a coverage of 93 to 97 % and is 5 % wider. The bootstrap-t interval has similar coverage,
-but is unbounded if most pairs are equal.
+Student's t interval has 91 to 95 %. The two intervals miss the true value on different sides.
+Their hull has a coverage of 93 to 97 % and is 5 % wider. The bootstrap-t interval has similar
+coverage, but is unbounded if most pairs are equal.
 
 Completion times are compared by the ratio of their geometric means: Student's t interval of the
 logarithms has a coverage of 94 to 96 % for 6 or more runs, for any skew.
@@ -32,7 +32,7 @@ from cwndlab.stats.bootstrap import (
 def covering_mean(
     values: npt.ArrayLike, *, confidence: float = CONFIDENCE, draws: int = DRAWS
 ) -> Interval:
-    """Return the mean over runs, with an interval that keeps its coverage for skewed values."""
+    """Return the mean over runs, with an interval that suits skewed values."""
     runs = np.asarray(values, dtype=np.float64)
     interval = mean_interval(runs, confidence=confidence, draws=draws)
     reach = _students_reach(runs, confidence)
@@ -42,7 +42,7 @@ def covering_mean(
 def covering_ratio(
     ours: Floats, theirs: Floats, *, confidence: float = CONFIDENCE, draws: int = DRAWS
 ) -> Interval:
-    """Return (mean of ours / mean of theirs - 1) over pairs of runs, with its interval.
+    """Return the relative difference between two means over pairs of runs, with its interval.
 
     Student's t is applied to the logarithm of the ratio; the delta method estimates its variance.
     """
@@ -72,7 +72,7 @@ def geometric_mean(values: npt.ArrayLike, *, confidence: float = CONFIDENCE) -> 
 
 
 def geometric_ratio(ours: Floats, theirs: Floats, *, confidence: float = CONFIDENCE) -> Interval:
-    """Return (geometric mean of the ratio ours / theirs) - 1, with its interval over pairs."""
+    """Return the relative difference between two geometric means, with its interval over pairs."""
     ratio = geometric_mean(ours / theirs, confidence=confidence)
     low = None if ratio.low is None else ratio.low - 1
     high = None if ratio.high is None else ratio.high - 1
@@ -80,7 +80,7 @@ def geometric_ratio(ours: Floats, theirs: Floats, *, confidence: float = CONFIDE
 
 
 _LONGEST_REACH = 50.0
-"""Largest half-width on the logarithmic scale (a factor of 5e21); prevents an overflow."""
+"""Largest half-width of an interval of logarithms (a factor of 5e21), to prevent overflow."""
 
 
 def _students_reach(values: Floats, confidence: float) -> float:
@@ -93,7 +93,7 @@ def _students_reach(values: Floats, confidence: float) -> float:
 
 
 _ROUNDING = 1e-12
-"""Relative differences below this value are rounding errors, not differences between runs."""
+"""Smaller relative differences are rounding errors, not differences between runs."""
 
 
 def _hull(interval: Interval, low: float, high: float) -> Interval:

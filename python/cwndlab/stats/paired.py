@@ -17,7 +17,7 @@ from cwndlab.stats.bootstrap import CONFIDENCE, DRAWS, Floats, Interval
 from cwndlab.stats.covering import covering_ratio, geometric_ratio
 
 SMALLEST_EFFECT = 0.05
-"""Default smallest effect: smaller relative differences are considered negligible."""
+"""By default, smaller relative differences are considered negligible."""
 
 _EXACT_SIGN_FLIPS = 14  # 2^14 = 16,384 sign patterns; for more pairs, DRAWS random patterns
 _EXACT_RANKS = 25  # largest number of pairs for the exact distribution of the rank sum
@@ -25,7 +25,7 @@ _SEED = 20_100_611
 
 
 class BoundDecision(StrEnum):
-    """Whether an interval lies within bounds, outside the bounds, or is undecided."""
+    """Position of an interval relative to bounds: within, outside, or undecided."""
 
     HOLDS = "holds"
     FAILS = "fails"
@@ -34,7 +34,7 @@ class BoundDecision(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PairedTest:
-    """Result of a two-sided test over pairs of runs; the null hypothesis is "no difference"."""
+    """Result of a two-sided test over pairs of runs (null hypothesis: no difference)."""
 
     name: str
     p_value: float
@@ -62,7 +62,7 @@ class Difference:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the difference is certainly above or certainly below the smallest effect."""
+        """True if the difference is certainly larger or smaller than the smallest effect."""
         if self.is_negligible or self.relative.low is None or self.relative.high is None:
             return True
         nearest = max(self.relative.low, -self.relative.high)
@@ -78,7 +78,7 @@ class Difference:
 
     @property
     def direction(self) -> int:
-        """1 if certainly positive, -1 if certainly negative, 0 if the interval includes zero."""
+        """Sign of the difference: 1 or -1 if it is certain, 0 if the interval includes zero."""
         if self.relative.low is None or self.relative.high is None:
             return 0
         return int(self.relative.low > 0) - int(self.relative.high < 0)
@@ -99,7 +99,7 @@ def relative_difference(
     confidence: float = CONFIDENCE,
     draws: int = DRAWS,
 ) -> Interval:
-    """Return (average of ours / average of theirs - 1) with its interval over pairs."""
+    """Return the relative difference between two averages, with its interval over pairs."""
     a, b = _as_pairs(ours, theirs).T
     if average is Average.GEOMETRIC:
         if not ((a > 0).all() and (b > 0).all()):
@@ -121,7 +121,7 @@ def compare_pairs(
     confidence: float = CONFIDENCE,
     draws: int = DRAWS,
 ) -> Difference:
-    """Compare two algorithms over runs; equal positions in both lists have equal seeds."""
+    """Compare two algorithms over pairs of runs, which have the same position in both lists."""
     pairs = _as_pairs(ours, theirs)
     a, b = pairs[:, 0], pairs[:, 1]
     relative = relative_difference(a, b, average=average, confidence=confidence, draws=draws)
@@ -146,7 +146,7 @@ def compare_pairs(
 def decide(
     interval: Interval, *, at_least: float = -math.inf, at_most: float = math.inf
 ) -> BoundDecision:
-    """Return whether an interval lies within bounds, outside the bounds, or neither.
+    """Return whether an interval is within bounds, outside the bounds, or neither.
 
     A single run has no interval, so its result is undecided.
     """
@@ -198,7 +198,7 @@ def wilcoxon_signed_rank_test(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> Pai
 def paired_permutation_test(
     ours: npt.ArrayLike, theirs: npt.ArrayLike, *, draws: int = DRAWS
 ) -> PairedTest:
-    """Test the mean difference by sign flips: exact up to 14 pairs, otherwise with seeded draws."""
+    """Test the mean difference over pairs by flipping signs, exactly for up to 14 pairs."""
     deltas = _deltas(ours, theirs)
     count = len(deltas)
     if count == 0:
@@ -240,7 +240,7 @@ def _deltas(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> Floats:
 
 
 def _twice_mid_ranks(magnitudes: Floats) -> npt.NDArray[np.int64]:
-    """Return twice the rank of each magnitude (a whole number); ties share the mean rank."""
+    """Return the doubled rank of each magnitude, which is a whole number even for ties."""
     order = np.sort(magnitudes)
     edges = [0, *(np.flatnonzero(np.diff(order)) + 1).tolist(), len(order)]
     twice = np.concatenate(

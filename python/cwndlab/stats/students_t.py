@@ -1,4 +1,4 @@
-"""Student's t distribution for whole degrees of freedom.
+"""Compute Student's t distribution for whole degrees of freedom.
 
 The closed forms are from Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 and
 26.7.4.

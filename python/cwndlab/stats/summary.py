@@ -1,4 +1,4 @@
-"""Summaries of values: fairness, distributions, and the most representative run."""
+"""Summarise values: fairness, distributions, and the most representative run."""
 
 from dataclasses import dataclass
 
@@ -45,14 +45,14 @@ def box_summary(values: npt.ArrayLike) -> BoxSummary:
 
 
 def empirical_cdf(values: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """Return the sorted values, and for each value the fraction of values at or below it."""
+    """Return the sorted values, each with the fraction of values that are not larger."""
     data = np.sort(_finite(values))
     shares: Floats = np.arange(1, len(data) + 1) / max(len(data), 1)
     return data, shares
 
 
 def jain_index(shares: npt.ArrayLike) -> float | None:
-    """Return Jain's fairness index: 1 for equal shares, 1 / n if one flow has all, None for zeros.
+    """Return Jain's fairness index: 1 for equal shares, 1 / n if one of n flows has all.
 
     R. Jain, D. Chiu, W. Hawe, DEC-TR-301 (1984).
     """
@@ -64,12 +64,12 @@ def jain_index(shares: npt.ArrayLike) -> float | None:
 
 
 def most_representative(measures: npt.ArrayLike, *, is_scaled: bool = True) -> int:
-    """Return the row nearest to the mean of all rows (Euclidean): the most representative run.
+    """Return the row that is nearest to the mean of all rows: the most representative run.
 
-    By default, each column is scaled by its standard deviation. With `is_scaled=False`, columns are
-    not scaled, so the quantity with the largest numbers dominates; the HSDPA paper (2010, section
-    V) uses goodput, RTT and number of timeouts in this way. If several rows are equally near, the
-    first of them is returned.
+    By default, each column is scaled by its standard deviation. With `is_scaled=False`, columns
+    are not scaled, so the quantity with the largest numbers dominates; the HSDPA paper (2010,
+    section V) uses goodput, RTT and number of timeouts in this way. If several rows are equally
+    near, the first of them is returned.
     """
     rows = np.atleast_2d(np.asarray(measures, dtype=np.float64))
     with np.errstate(invalid="ignore"):
@@ -88,7 +88,7 @@ def most_representative(measures: npt.ArrayLike, *, is_scaled: bool = True) -> i
 
 
 def pareto_front(throughput: npt.ArrayLike, delay: npt.ArrayLike) -> list[int]:
-    """Return the indices of Pareto-optimal points (high throughput, low delay) by rising delay."""
+    """Return the indices of Pareto-optimal points in order of increasing delay."""
     more, less = np.asarray(throughput, dtype=np.float64), np.asarray(delay, dtype=np.float64)
     front: list[int] = []
     for index in np.lexsort((-more, less)):

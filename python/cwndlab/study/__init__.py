@@ -1,1 +1,1 @@
-"""A study: its document, the combinations of its factors' levels, and its description."""
+"""Define studies: their documents, their combinations of factor levels, their descriptions."""

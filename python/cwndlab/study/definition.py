@@ -1,4 +1,4 @@
-"""Define a study: a base scenario, the factors that vary it, and the number of repetitions.
+"""Define a study: a scenario, the factors that vary it, and the number of repetitions.
 
 ```python
 import cwndlab as cw
@@ -58,7 +58,7 @@ def _with_keys(method: Callable[Keys, None]) -> Callable[Keys, None]:
 
 
 class StudyDefinition:
-    """A checked study: each combination of the levels of its factors can be run."""
+    """A checked study; each combination of its factors' levels can be run."""
 
     @_with_keys
     def __init__(  # noqa: PLR0913  one argument for each key of a study file
@@ -93,7 +93,7 @@ class StudyDefinition:
         record: TableLike | None = None,
         factors: TableLike | None = None,
     ) -> None:
-        """Create a study from the keys of a study file; a list of values becomes a factor.
+        """Create a study from keys; a key with a list of values becomes a factor.
 
         Raises:
             StudyError: the study contains an error.
@@ -111,7 +111,7 @@ class StudyDefinition:
 
     @classmethod
     def load(cls, path: str | Path, *, is_quick: bool = False, is_live: bool = False) -> Self:
-        """Read a study file; a file in a results folder returns the study exactly as it was run.
+        """Read a study file; from a results folder, read the study exactly as it was run.
 
         Args:
             path: path of the study file.
@@ -151,7 +151,7 @@ class StudyDefinition:
     columns: tuple[str, ...]
     """Names of the factors, which are columns of the results."""
     cells: tuple[Cell, ...]
-    """All combinations of the factors' levels."""
+    """All combinations of factor levels, each of which the study runs."""
 
     @property
     def id(self) -> str:
@@ -160,7 +160,7 @@ class StudyDefinition:
 
     @property
     def title(self) -> str:
-        """Title of the study; without a title, its identifier."""
+        """Title of the study; if there is none, its identifier."""
         return self.model.title or self.model.id
 
     @property
@@ -175,13 +175,13 @@ class StudyDefinition:
 
     @property
     def is_short(self) -> bool:
-        """Whether this is the short version of the study, to which `[quick]` has been applied."""
+        """True if this is the short version of the study, which the table `[quick]` defines."""
         short = self.document.get("quick", {})
         return bool(short) and _merge(self.document, short) == self.document
 
     @property
     def factors(self) -> dict[str, list[Label]]:
-        """The levels of each factor, by column, in the order of the study."""
+        """The levels of each factor, by the name of the factor's column."""
         return matrix.factor_labels(self.model, self.cells)
 
     @cached_property
@@ -190,7 +190,7 @@ class StudyDefinition:
         return matrix.expand(self.model, self.columns, self.cells)
 
     def changed(self, document: dict[str, Any]) -> Self:
-        """Return the study that `document` describes, with the folder of this study."""
+        """Return a study with changed keys; relative paths refer to the same folder as before."""
         study = type(self).__new__(type(self))
         study._prepare(document, Arguments(document), self.folder)  # noqa: SLF001  its own class
         return study
@@ -202,7 +202,7 @@ class StudyDefinition:
         return self.changed(document)
 
     def repeated(self, repetitions: int, is_meant: Callable[[Mapping[str, Any]], bool]) -> Self:
-        """Return the study with more repetitions of the runs whose labels satisfy `is_meant`."""
+        """Return the study with more repetitions of those runs that `is_meant` selects."""
         study = copy.copy(self)
         model = self.model.model_copy(update={"repetitions": repetitions})
         runs = matrix.expand(model, self.columns, self.cells).runs
@@ -215,7 +215,7 @@ class StudyDefinition:
         return write_toml(self.in_file_form(self.document))
 
     def in_file_form(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Return `document` as in a study file: keys whose values are no tables are in [study]."""
+        """Convert a document to the form of a study file, whose table [study] has single keys."""
         scalars = {key: value for key, value in document.items() if not _is_table(key, value)}
         tables = {key: value for key, value in document.items() if _is_table(key, value)}
         return {"study": {"id": self.id, **scalars}, **tables}
@@ -300,7 +300,7 @@ def _id_of(path: Path) -> str:
 
 
 def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `base` merged with `changes`; tables are merged key by key."""
+    """Return the table `base` with `changes`; inner tables are changed key by key."""
     merged = dict(base)
     for key, value in changes.items():
         if key == "factors":

@@ -1,4 +1,4 @@
-"""Implement `describe`: print a study or a link with all defaults filled in."""
+"""Describe a study or a link as text, with all default values."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _NS_PER_S = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A part of a scenario and its settings: a stage of the path, or a group of equal flows."""
+    """One part of a scenario, such as a stage of the path, with its settings."""
 
     name: str
     text: str
 
 
 def path_lines(facts: Sequence[Fact]) -> list[str]:
-    """Return descriptions as lines of text, with the settings aligned in a column."""
+    """Return descriptions of parts as lines of text, with the settings in one column."""
     width = max(len(fact.name) for fact in facts)
     return [f"{fact.name:{width}}  {fact.text}" for fact in facts]
 
@@ -80,7 +80,7 @@ def _flows_of(cell: Cell) -> list[str]:
 
 
 def _grouped(study: StudyDefinition, describe: Callable[[Cell], list[str]]) -> list[str]:
-    """Describe all combinations of levels; combinations with equal descriptions form a group."""
+    """Describe all combinations of levels; list combinations with equal descriptions once."""
     groups: dict[tuple[str, ...], list[Cell]] = {}
     for cell in study.cells:
         groups.setdefault(tuple(describe(cell)), []).append(cell)
@@ -138,7 +138,7 @@ def _describe_range(span: Range) -> str:
 
 
 def link_facts(spec: str) -> list[dict[str, Any]]:
-    """Return the stages of a link as rows for machine-readable output."""
+    """Return the stages of a link as rows, for JSON and CSV."""
     _, resolved = read_link(spec)
     rows: list[dict[str, Any]] = []
     if resolved.path.kind != "wire":
@@ -180,7 +180,7 @@ def read_link(spec: str) -> tuple[Link, ResolvedLink]:
 
 
 def _check(resolved: ResolvedLink, source: Arguments, spec: str) -> None:
-    """Check the link with the simulator, using a single flow."""
+    """Check a link by running a single flow over it in the simulator."""
     scenario = resolved.scenario(_NS_PER_S)
     try:
         core.check_scenario(scenario.to_json(), resolved.contents)
@@ -192,7 +192,7 @@ def _check(resolved: ResolvedLink, source: Arguments, spec: str) -> None:
 def describe_path(
     path: PathPart | LivePath, traces: Mapping[str, Trace], server_ns: int = 0
 ) -> list[Fact]:
-    """Describe each stage in both directions; for a radio medium, describe each table."""
+    """Describe the path in both directions: each stage of wired links, each table of others."""
     if isinstance(path, LivePath):
         return [Fact("live", _describe_live(path))]
     if path.kind != "chain":
@@ -207,7 +207,7 @@ def describe_path(
 def _describe_part(
     link: PathPart, path: PathPart, traces: Mapping[str, Trace], server_ns: int
 ) -> list[Fact]:
-    """Describe a single link: the stages of a wire, or the tables of a radio medium."""
+    """Describe a single link: the stages of a wired link, or the tables of a radio link."""
     if link.kind != "wire":
         return _describe_medium(link)
     return [
@@ -229,7 +229,7 @@ def _describe_live(path: LivePath) -> str:
 
 
 def _describe_medium(path: PathPart) -> list[Fact]:
-    """Describe the settings of a radio medium, grouped by table."""
+    """Describe the settings of a radio link, table by table."""
     tables: dict[str, list[str]] = {}
     for name, text in core.medium_figures(json.dumps(path)):
         table, _, key = name.rpartition(".")
@@ -291,7 +291,7 @@ def _reorder(reorder: PathPart) -> str:
 
 
 def _default(size: QueueSize) -> str:
-    """Return a note that a queue has its default size, in bandwidth-delay products."""
+    """Return a note on a queue's default size, in bandwidth-delay products."""
     return f" (by default, {size.bdp:.2g} BDP)"
 
 

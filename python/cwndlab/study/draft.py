@@ -1,4 +1,4 @@
-"""The document of one combination of levels: the study's document with the levels inserted."""
+"""Insert a combination of factor levels into the document of a study."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Draft:
     origins: dict[tuple[str, ...], KeyPath] = field(default_factory=dict)
 
     def set(self, path: str, value: object, origin: KeyPath) -> None:
-        """Set a value at a dotted path; `origin` is the key under which the user wrote the value.
+        """Set a value at a dotted path; `origin` is the key at which the user wrote the value.
 
         Raises:
             FieldError: the study does not contain this path.
@@ -38,7 +38,7 @@ class Draft:
         self.origins[parts] = origin
 
     def _where(self, parts: tuple[str, ...], origin: KeyPath) -> tuple[str, ...]:
-        """Resolve a path: `algorithm.parameters.NAME` refers to the table of parameters."""
+        """Resolve a path; `algorithm.parameters.NAME` is an entry of the table of parameters."""
         match parts:
             case ("algorithm", "parameters", name):
                 algorithm = self.document.get("algorithm")
@@ -70,7 +70,7 @@ class Draft:
         return child
 
     def origin_of(self, key: KeyPath) -> KeyPath:
-        """Return the key under which the user wrote the value of `key`: in a factor, or `key`."""
+        """Return the key at which the user wrote a value, which may be in a factor."""
         parts = tuple(str(part) for part in key)
         for n in range(len(parts), 0, -1):
             if parts[:n] in self.origins:

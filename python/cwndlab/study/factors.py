@@ -1,4 +1,4 @@
-"""The factors of a study: their levels, and the combinations of levels that are run."""
+"""Find the factors of a study, their levels, and the combinations of levels to run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Level:
 
 
 def groups_of(study: StudyModel) -> list[list[dict[str, Level]]]:
-    """Return the factors to combine, each as a list of levels; zipped factors are one factor."""
+    """Return a list of levels for each factor; factors that vary together count as one."""
     factors = {
         path: levels_of(path, values)
         for path, values in study.factors.items()
@@ -134,7 +134,7 @@ def _label(path: str, value: object) -> Label:
 
 
 def columns_of(paths: Sequence[str]) -> dict[str, str]:
-    """Return the column of each factor: the last part of its path, if this part is unique."""
+    """Return the column name of each factor: the last part of its path, if this is unique."""
     paths = [path for path in paths if path not in RESERVED_FACTORS]
     lasts = [path.rpartition(".")[2] for path in paths]
     return {
@@ -148,7 +148,7 @@ def columns_of(paths: Sequence[str]) -> dict[str, str]:
 def rules_of(
     study: StudyModel, columns: Mapping[str, str], which: Literal["include", "exclude"]
 ) -> list[dict[str, list[Any]]]:
-    """Return the rules in `include` or `exclude`: for each column, the levels that match."""
+    """Return the rules in `include` or `exclude`, each as levels by column."""
     rules = study.factors.get(which, [])
     if not isinstance(rules, list) or not all(isinstance(rule, dict) and rule for rule in rules):
         message = 'must be a list of combinations: [{ algorithm = "bbr", flows = [3, 4] }]'
@@ -169,7 +169,7 @@ def _alternatives(path: str, value: object) -> list[Any]:
 
 
 def is_match(labels: Mapping[str, Label], rule: Mapping[str, list[Any]]) -> bool:
-    """Return whether a combination has a matching level in each column of a rule."""
+    """Return whether a combination of levels matches a rule in each of its columns."""
     return all(labels[column] in levels for column, levels in rule.items())
 
 

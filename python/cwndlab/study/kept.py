@@ -1,4 +1,4 @@
-"""The scenarios of a completed study, which are stored in its results folder.
+"""Read the scenarios of a completed study, which are stored in its results folder.
 
 Presets, hosts and defaults may change after a study has been run. Therefore, a `study.toml` in a
 results folder is not resolved again: reports, packs and repeated runs use the scenarios that are
@@ -37,13 +37,13 @@ _COLUMNS = ("cell", "scenario", "start_jitter_ns", "begin_within_ns", "server_ns
 
 @dataclass(frozen=True)
 class KeptScenarios:
-    """The scenarios in a results folder, by number of the combination of levels (cell)."""
+    """The scenarios in a results folder, by the number of the combination of levels (cell)."""
 
     folder: Path
 
     @classmethod
     def beside(cls, study_file: Path) -> KeptScenarios | None:
-        """Return the scenarios next to a study file; None if no results are in the same folder."""
+        """Return the scenarios in the folder of a study file; None if it contains no results."""
         is_kept = study_file.name == STUDY and (study_file.parent / SCENARIOS).exists()
         return cls(study_file.parent) if is_kept else None
 
@@ -85,7 +85,7 @@ class KeptScenarios:
 
     @cached_property
     def _traces(self) -> dict[str, Trace]:
-        """All traces in the folder, by their names in scenarios."""
+        """All traces in the folder, by the names that scenarios use."""
         traces = {}
         for path in sorted((self.folder / TRACES).glob("*")):
             try:
@@ -97,7 +97,7 @@ class KeptScenarios:
 
 
 def scenario_frame(cells: Iterable[Cell]) -> pl.DataFrame:
-    """Return a table of the scenarios of all combinations of levels, with seed 0."""
+    """Return a table of the scenarios, with seed 0, of all combinations of levels."""
     import polars as pl  # noqa: PLC0415  imported only when results are stored
 
     rows = [

@@ -1,4 +1,4 @@
-"""Keys of runs, under which the results of the runs are stored."""
+"""Compute the keys under which the results of runs are stored."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def rekeyed(matrix: Matrix, way: str) -> Matrix:
-    """Return the same runs with different keys, for the results of another backend (`way`)."""
+    """Return the same runs with different keys, for results of the backend `way`."""
 
     def key(name: str) -> str:
         return hashlib.sha256(f"{name}/{way}".encode()).hexdigest()[: len(name)]

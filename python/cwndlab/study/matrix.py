@@ -1,7 +1,7 @@
-"""The runs of a study: all combinations of its factors' levels, times the repetitions.
+"""List the runs of a study: all repetitions of all combinations of factor levels.
 
-A factor is a dotted path of the study (`link.rate`, `flow.0.algorithm`) with a list of values, or a
-name whose levels are tables. Each of these tables contains a `name` and the paths that the level
+A factor is a dotted path of the study (`link.rate`, `flow.0.algorithm`) with a list of values, or
+a name whose levels are tables. Each of these tables contains a `name` and the paths that the level
 sets, such as the variants of a paper. All combinations of levels are run, except that factors
 listed together in `zip` vary together. `include` keeps only the combinations that match one of its
 rules; `exclude` removes the combinations that match one of its rules.
@@ -50,7 +50,7 @@ _MOST_REFUSED = 1000  # largest number of invalid cells that are reported
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """All runs of a study in order of execution, in which runs of all algorithms alternate."""
+    """All runs of a study in the order of execution, in which algorithms alternate."""
 
     columns: tuple[str, ...]
     runs: Sequence[Run]
@@ -60,7 +60,7 @@ class Matrix:
 def build(
     document: Mapping[str, Any], source: Source, folder: Path, kept: KeptScenarios | None = None
 ) -> tuple[StudyModel, tuple[str, ...], tuple[Cell, ...]]:
-    """Return a document's study, its factors' columns, and its combinations of levels (cells).
+    """Return a document's study, the columns of its factors, and its cells.
 
     Args:
         document: the study's document.
@@ -136,7 +136,7 @@ def _cells(
 
 
 def factor_labels(study: StudyModel, cells: Sequence[Cell]) -> dict[str, list[Label]]:
-    """Return the levels of each factor that occur in runs, by column, in the study's order."""
+    """Return the levels of each factor that occur in runs, by the factor's column."""
     return {
         column: [
             level.label
@@ -203,7 +203,7 @@ def _cell(base: _Base, levels: Mapping[str, Level]) -> Resolved:
 
 
 def _with_stand_ins(resolved: Resolved) -> Scenario:
-    """Return the scenario with a built-in algorithm in place of each algorithm from a file."""
+    """Return a scenario in which built-in algorithms replace algorithms from files."""
     if not resolved.algorithms:
         return resolved.scenario
     stand_in = next(iter(core.algorithms()))
@@ -227,7 +227,7 @@ def _with_stand_ins(resolved: Resolved) -> Scenario:
 
 
 def _check_distinct(cells: Sequence[Cell], columns: Mapping[str, str], source: Source) -> None:
-    """Refuse a study in which two combinations of levels describe the same run."""
+    """Raise an error if two combinations of a study's levels describe the same run."""
     seen: dict[str, Cell] = {}
     for cell in cells:
         text = cell.resolved.scenario.to_json()

@@ -1,4 +1,4 @@
-"""Source of a study (a file, or the arguments of a call), which error messages refer to."""
+"""Describe the source of a study, a file or a call, for error messages."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class Source(Protocol):
-    """Describes the place of a problem in the notation of the study's source."""
+    """Describes the place of a problem as the source of the study writes it."""
 
     def problem(self, key: KeyPath, message: str) -> str:
-        """Return the place of the problem and its value, followed by the problem."""
+        """Return a message with the place of a problem, the value, and the problem."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Arguments:
     document: Mapping[str, Any]
 
     def problem(self, key: KeyPath, message: str) -> str:
-        """Return the argument, followed by the problem."""
+        """Return a message with the argument and its problem."""
         if not key or (message.startswith("unknown ") and '"' in message.partition(";")[0]):
             return message  # the message contains the value already
         if key[0] == "factors" and key[1:2] not in (("zip",), ("include",), ("exclude",)):
@@ -52,11 +52,11 @@ class StudyFile:
     toml: TomlSource
 
     def problem(self, key: KeyPath, message: str) -> str:
-        """Return file, line, key and value, followed by the problem."""
+        """Return a message with file, line, key, value and problem."""
         return self.toml.problem(self._written(key), message)
 
     def _written(self, key: KeyPath) -> KeyPath:
-        """Return the key as written in the file."""
+        """Return the key as the file writes it."""
         lines = self.toml.lines
         if key[:1] not in lines and ("study", *key[:1]) in lines:
             return ("study", *key)

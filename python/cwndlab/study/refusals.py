@@ -1,4 +1,4 @@
-"""Find the key of a study that belongs to a value of a scenario refused by the simulator."""
+"""Find the key of a study whose value the simulator refuses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHORT = {
     **dict.fromkeys(("layers", "downlink_layers", "spatial_streams"), "layers"),
     **dict.fromkeys(("users", "stations"), "users"),
 }
-"""Short key (`crates/texts/src/short_keys.rs`) for each scenario key that may be refused."""
+"""Short key, such as `users`, for each key of a scenario that the simulator may refuse."""
 _PART = re.compile(r"[^.\[\]]+")
 
 
@@ -45,7 +45,7 @@ def place_in_study(
 
 
 def _in_chain(path: PathPart, document: Mapping[str, Any], inner: Sequence[str]) -> KeyPath:
-    """Return the key of a link in a chain, or the key of the medium in this link."""
+    """Return the key of one link in a chain of links, or the key of a link's radio medium."""
     if len(inner) < 2:  # noqa: PLR2004  the path is `links` and a number
         return ("link",)
     number, rest = int(inner[1]), inner[2:]
@@ -58,7 +58,7 @@ def _in_chain(path: PathPart, document: Mapping[str, Any], inner: Sequence[str])
 
 
 def _with_key(document: Mapping[str, Any], key: KeyPath, message: str) -> tuple[KeyPath, str]:
-    """Return the part of the key that the document contains; the message names the rest."""
+    """Return the part of a key that a document contains; the message names the rest."""
     found = _written(document, key)
     is_short = found != key[: len(found)]
     rest = () if is_short else key[1:] if len(found) < len(key) else ()
@@ -66,7 +66,7 @@ def _with_key(document: Mapping[str, Any], key: KeyPath, message: str) -> tuple[
 
 
 def _written(document: Mapping[str, Any], key: KeyPath) -> KeyPath:
-    """Return the part of a key that the document contains, or the short key used instead."""
+    """Return the part of a key that a document contains, or the short key in its place."""
     value: Any = document
     around: list[object] = []
     for depth, part in enumerate(key):
@@ -87,7 +87,7 @@ def _written(document: Mapping[str, Any], key: KeyPath) -> KeyPath:
 
 
 def _short_key(link: object, rest: KeyPath) -> str | None:
-    """Return the short key in a link's table that sets a key of its medium."""
+    """Return the short key with which a link's table sets a key of its radio medium."""
     if not isinstance(link, dict):
         return None
     shorts = (_SHORT.get(str(part)) for part in rest)

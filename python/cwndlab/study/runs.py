@@ -1,8 +1,8 @@
-"""The runs of a study: each repetition of each combination of levels, with its seed and key.
+"""Create the runs of a study, with their seeds and keys.
 
 A study may have too many runs to keep all scenarios in memory. Therefore, each scenario is created
-only when it is needed. The runs of a cell differ only in a few numbers, which are inserted into the
-JSON text of the cell.
+only when it is needed. The runs of a cell differ only in a few numbers, which are inserted into
+the JSON text of the cell.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A repetition of one combination of levels: the simulator's input, and the result's key."""
+    """One run: a repetition of one combination of levels, with the key of its result."""
 
     key: str
     cell: int
@@ -55,7 +55,7 @@ class Run:
 
     @property
     def scenario(self) -> Scenario:
-        """Everything that determines the run, except the contents of traces and algorithms."""
+        """Everything that determines the run, except the contents of files."""
         return Scenario.model_validate_json(self.scenario_json)
 
     @property
@@ -70,7 +70,7 @@ class Run:
 
 
 class Runs(Sequence[Run]):
-    """All runs of a study, ordered by repetition and then by combination of levels.
+    """All runs of a study, in order of repetition and then of combination.
 
     Each repetition runs all cells, so changes over time affect all algorithms equally.
     """
@@ -113,7 +113,7 @@ class Runs(Sequence[Run]):
 
 
 class _Template:
-    """The parts of a combination's JSON text from which its scenarios are assembled."""
+    """Parts of JSON text from which the scenarios of one combination are assembled."""
 
     def __init__(self, cell: Cell, number: int, study_seed: int, *, has_own_seeds: bool) -> None:
         self._cell = cell
@@ -154,7 +154,7 @@ class _Template:
         return Run(key, self._number, labels, repetition, seed, scenario, resolved)
 
     def _with_seed(self, seed: int) -> dict[str, Any]:
-        """Return the scenario with the given seed, which determines the random start times."""
+        """Return the scenario with the given seed, which determines random start times."""
         resolved = self._cell.resolved
         begin_ns = core.drawn_ns(seed, "begin", resolved.begin_within_ns)
         flows = []
@@ -175,7 +175,7 @@ def _later(flow: dict[str, Any], stop_by_ns: int, start_by_ns: int) -> dict[str,
 
 
 def channel_of(scenario: Scenario) -> str:
-    """Return the settings on which the random numbers of the channel depend, as JSON."""
+    """Return, as JSON, the settings on which the channel's random numbers depend."""
     kept_out = {"seed", "record", "before"}
     content = scenario.model_dump(mode="json", exclude_defaults=True, exclude=kept_out)
     if not isinstance(scenario.path, LivePath):

@@ -50,7 +50,7 @@ def write_tables(
 
 
 def table_frame(table: ComparisonTable) -> pl.DataFrame:
-    """Return mean, interval, runs and difference from the best for each algorithm and quantity."""
+    """Return the numbers in a table of comparison, such as means and intervals."""
     columns: dict[str, list[object]] = {"algorithm": [row.contestant for row in table.rows]}
     for at, column in enumerate(table.columns):
         cells = [row.cells[at] for row in table.rows]
@@ -77,7 +77,7 @@ def to_csv(table: ComparisonTable) -> str:
 
 
 def to_markdown(table: ComparisonTable) -> str:
-    """Return the table as Markdown with the difference from the best in parentheses."""
+    """Return the table as Markdown, with differences from the best value in parentheses."""
     heads = ["algorithm", *(column.header for column in table.columns)]
     rows = [[row.contestant, *(cell.text for cell in row.cells)] for row in table.rows]
     body = [[text.replace("|", "\\|") for text in row] for row in [heads, *rows]]
@@ -93,7 +93,7 @@ def to_markdown(table: ComparisonTable) -> str:
 
 
 def to_latex(table: ComparisonTable) -> str:
-    """Return the table as LaTeX (package booktabs) with the best value of each column in bold."""
+    """Return the table as LaTeX (package booktabs), with the best values in bold."""
     heads = ["algorithm", *(column.header for column in table.columns)]
     lines = [
         r"\begin{table}",

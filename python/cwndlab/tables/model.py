@@ -1,4 +1,4 @@
-"""The comparison table: one row per algorithm, one column per quantity."""
+"""Create the table of a comparison, with a row per algorithm and a column per quantity."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ STANDARD_COLUMNS = (
     "timeouts",
     "utilisation_pct",
 )
-"""Columns shown by default; columns without any value are left out."""
+"""Columns that the table shows by default, unless they have no values."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,13 @@ class TableCell:
     interval: Interval | None
     difference: Difference | None
     is_leader: bool = False
-    """Whether the algorithm has the best mean; the others are compared with this mean."""
+    """True if this algorithm has the best mean."""
     is_best: bool = False
-    """Whether the algorithm leads all others by at least the smallest effect that matters."""
+    """True if this algorithm leads all others by at least the smallest relevant effect."""
 
     @property
     def text(self) -> str:
-        """Value with its uncertainty, then the difference from the best in parentheses."""
+        """Value with its uncertainty, and with the difference from the best in parentheses."""
         if self.interval is None:
             return "-"
         value = format_estimate(self.interval)
@@ -47,7 +47,7 @@ class TableCell:
 
     @property
     def beside(self) -> str:
-        """The text in parentheses: "best", the difference from the best, or empty."""
+        """Text in parentheses after a value: "best", or the difference from the best value."""
         if self.is_best:
             return "best"
         if self.difference is None:
@@ -57,7 +57,7 @@ class TableCell:
 
 @dataclass(frozen=True)
 class TableRow:
-    """The row of one algorithm."""
+    """The row of one algorithm in the table of a comparison."""
 
     contestant: str
     cells: tuple[TableCell, ...]
@@ -65,7 +65,7 @@ class TableRow:
 
 @dataclass(frozen=True)
 class ComparisonTable:
-    """A comparison as rows and columns, ready to be written in any file format."""
+    """A comparison as rows and columns, for writing in any file format."""
 
     title: str
     columns: tuple[Quantity, ...]
@@ -76,7 +76,7 @@ class ComparisonTable:
 def comparison_table(
     comparison: Comparison, columns: Sequence[str] | None = None, title: str = ""
 ) -> ComparisonTable:
-    """Create the table of a comparison, by default with all standard columns that have values."""
+    """Create the table of a comparison, by default with all standard columns."""
     wanted = list(STANDARD_COLUMNS if columns is None else columns)
     if columns is None and comparison.flows_per_run > 1:
         wanted.append("jain_index")
@@ -121,7 +121,7 @@ def _best(comparison: Comparison, column: str) -> str | None:
 
 
 def _is_alone(comparison: Comparison, column: str, best: str) -> bool:
-    """Return whether `best` leads all others by at least the smallest effect that matters."""
+    """Return whether `best` leads all others by at least the smallest relevant effect."""
     estimates = _estimates(comparison, column)
     leader = estimates.pop(best)
     near = comparison.smallest_effect * abs(leader)

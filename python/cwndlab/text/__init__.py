@@ -1,1 +1,1 @@
-"""Text that users read or write: quantities, TOML with line numbers, and links in one line."""
+"""Read and write text of users: quantities, TOML, and links in one line."""

@@ -13,7 +13,7 @@ _PART_BYTES = 2**20
 
 
 def read_bytes(path: Path, most: int) -> bytes:
-    """Return the whole content of a file, pipe or device, which must not exceed `most` bytes.
+    """Return the content of a file, pipe or device, which must not exceed `most` bytes.
 
     Raises:
         OSError: the file cannot be read, or contains more than `most` bytes.
@@ -29,7 +29,7 @@ def read_bytes(path: Path, most: int) -> bytes:
 
 
 def user_path(text: str) -> Path:
-    """Return a user's text as a path, with `~` expanded unless it names an unknown user."""
+    """Return a user's text as a path; expand `~` if it names a known user."""
     try:
         return Path(text).expanduser()
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""Links described in one line: `lte-typical`, `trace:PATH,delay=20 ms`, `rate=10 Mbit/s,loss=1 %`.
+"""Read links that are described in one line, such as `rate=10 Mbit/s,loss=1 %`.
 
 The line may begin with the name of a preset, a TOML file or `trace:PATH`. Keys of a study's
 `[link]` table follow, separated by commas; keys of a nested table are written with a dot.
@@ -25,7 +25,7 @@ def parse_spec(text: str) -> dict[str, Any]:
 
 
 def short_spec(text: str) -> str:
-    """Return the description of a link as a title, with paths shortened to file names."""
+    """Return a title for a link: its description, with paths shortened to file names."""
     head, comma, rest = text.partition(",")
     kind, colon, path = head.partition(":")
     if colon and kind in _HEADS:

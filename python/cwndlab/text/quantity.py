@@ -1,4 +1,4 @@
-"""Exact parsing of quantities as people write them ("10 Mbit/s", "40 ms", "64 KiB", "1 %").
+"""Parse quantities exactly, as people write them ("10 Mbit/s", "40 ms", "64 KiB", "1 %").
 
 A quantity becomes a whole number of its smallest unit: bits per second, nanoseconds, bytes, parts
 per billion. A finer value is an error, and so is a number without a unit. `format_*` returns the
@@ -30,7 +30,7 @@ def parse_size(value: object) -> int:
 
 
 def parse_share(value: object) -> int:
-    """Parse a share and return it in parts per billion, at most 1,000,000,000."""
+    """Parse a percentage, and return it in parts per billion, at most 1,000,000,000."""
     return core.parse_quantity("share", value)
 
 
@@ -55,42 +55,42 @@ def parse_frequency(value: object) -> int:
 
 
 def format_decibel(ratio_mdb: int) -> str:
-    """Return the ratio as text that `parse_decibel` reads as the same value."""
+    """Return a ratio in decibels as text that `parse_decibel` reads as the same value."""
     return core.format_quantity("decibel", ratio_mdb)
 
 
 def format_power(power_mdbm: int) -> str:
-    """Return the power as text that `parse_power` reads as the same value."""
+    """Return a power in dBm as text that `parse_power` reads as the same value."""
     return core.format_quantity("power", power_mdbm)
 
 
 def format_length(length_mm: int) -> str:
-    """Return the length as text that `parse_length` reads as the same value."""
+    """Return a length as text that `parse_length` reads as the same value."""
     return core.format_quantity("length", length_mm)
 
 
 def format_frequency(frequency_mhz: int) -> str:
-    """Return thousandths of a hertz as text that `parse_frequency` reads as the same value."""
+    """Return a frequency, given in thousandths of a hertz, as text for `parse_frequency`."""
     return core.format_quantity("frequency", frequency_mhz)
 
 
 def format_rate(rate_bits_per_sec: int) -> str:
-    """Return the rate as text that `parse_rate` reads as the same value."""
+    """Return a rate as text that `parse_rate` reads as the same value."""
     return core.format_quantity("rate", rate_bits_per_sec)
 
 
 def format_duration(duration_ns: int) -> str:
-    """Return the duration as text that `parse_duration` reads as the same value."""
+    """Return a duration as text that `parse_duration` reads as the same value."""
     return core.format_quantity("duration", duration_ns)
 
 
 def format_size(size_bytes: int) -> str:
-    """Return the size as text that `parse_size` reads as the same value."""
+    """Return a size as text that `parse_size` reads as the same value."""
     return core.format_quantity("size", size_bytes)
 
 
 def format_share(share_ppb: int) -> str:
-    """Return the share as text that `parse_share` reads as the same value."""
+    """Return a percentage as text that `parse_share` reads as the same value."""
     return core.format_quantity("share", share_ppb)
 
 
@@ -102,11 +102,11 @@ class QueueLimit:
     count: int = 0
 
     def __str__(self) -> str:
-        """Return the limit as text that `parse_queue` reads as the same value."""
+        """Return this limit as text that `parse_queue` reads as the same value."""
         return core.format_queue(self.unit, self.count)
 
 
 def parse_queue(value: object) -> QueueLimit:
-    """Parse the limit of a queue."""
+    """Parse the limit of a queue, such as "50 packets"."""
     unit, count = core.parse_queue(value)
     return QueueLimit(unit, count)

@@ -35,7 +35,7 @@ _SAID_TWICE = {
     re.compile("Cannot overwrite a value"): "this key occurs twice; keep only one of the two",
     re.compile("Cannot declare .* twice"): "this table occurs twice; keep only one of the two",
 }
-"""Messages of `tomllib` about a repeated key or table, with plainer messages to replace them."""
+"""Messages of `tomllib` about repeated keys, with plainer messages to replace them."""
 
 
 class TomlSource:
@@ -56,7 +56,7 @@ class TomlSource:
 
     @classmethod
     def read(cls, path: Path) -> TomlSource:
-        """Read the file at `path`."""
+        """Read the TOML file at `path`."""
         try:
             text = read_bytes(path, MOST_TEXT_BYTES).decode("utf-8-sig")
         except OSError as error:
@@ -68,7 +68,7 @@ class TomlSource:
         return cls(str(path), text.replace("\r\n", "\n"))
 
     def problem(self, key: KeyPath, message: str) -> str:
-        """Return two lines: first file, line, key and value, then the message about the value."""
+        """Return a message of two lines: the place of a value, and the problem with the value."""
         line = next(
             (self.lines[key[:n]] for n in range(len(key), 0, -1) if key[:n] in self.lines), 0
         )
@@ -114,7 +114,7 @@ def _inside(value: object) -> Iterable[object]:
 
 
 def describe(document: object, key: KeyPath) -> str:
-    """Return the key as written in a file and its value, which is shortened if it is long."""
+    """Return a key and its value as a file contains them; shorten a long value."""
     value = document
     for n, part in enumerate(key):
         if isinstance(value, str):
@@ -130,7 +130,7 @@ def describe(document: object, key: KeyPath) -> str:
 
 
 def inside_text(document: object, key: KeyPath, message: str) -> str:
-    """Return the message; if `key` is inside a link in one line, put its keys in the line first."""
+    """Return the message about a key; if the key is part of a one-line link, name it first."""
     value = document
     for n, part in enumerate(key):
         if isinstance(value, str):
@@ -147,7 +147,7 @@ def _short(text: str) -> str:
 
 
 def dotted(key: KeyPath) -> str:
-    """Return `("flow", 0, "start")` as `flow[0].start`."""
+    """Return a path such as `("flow", 0, "start")` as text: `flow[0].start`."""
     text = ""
     for part in key:
         if isinstance(part, int):
@@ -175,7 +175,7 @@ def inline(value: object) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return `text` as a TOML basic string, which escapes DEL and the same characters as JSON."""
+    """Return `text` as a TOML string, with special characters escaped."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -1,4 +1,4 @@
-"""Reading JSON and CSV from other programs; every error is a `ValueError`."""
+"""Read JSON and CSV from other programs; every error is a `ValueError`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def read_json(content: bytes | str) -> Any:  # noqa: ANN401  the file may contai
 
 
 def read_json_object(file: IO[bytes], streamed: _Streamed) -> dict[str, Any]:
-    """Return the object in a JSON document, and pass the items of its long lists to functions.
+    """Return a JSON object; pass the items of its long lists to functions.
 
     Args:
         file: the document.
@@ -50,7 +50,7 @@ def read_json_object(file: IO[bytes], streamed: _Streamed) -> dict[str, Any]:
 
 
 class _JsonText:
-    """A parser of a JSON document that reads the file in parts, only as far as needed."""
+    """A parser of JSON that reads a file in parts, only as far as needed."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -86,7 +86,7 @@ class _JsonText:
         return found
 
     def _items(self, begin: str, end: str) -> Iterator[None]:
-        """Yield once before each item of a list or an object, which the caller then reads."""
+        """Yield once before each item of a list or an object; the caller then reads the item."""
         self._expect(begin)
         if self._next() == end:
             self._at += 1

@@ -1,4 +1,4 @@
-"""Formatting numbers for readers, with only their significant digits."""
+"""Format numbers for readers, with only their significant digits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def format_number(value: float, digits: int = 3) -> str:
 
 
 def format_estimate(interval: Interval) -> str:
-    """Return mean and half width, such as "31.2 ±0.3", with as many digits as are significant.
+    """Return a mean and half of its interval, as "31.2 ±0.3", with the significant digits.
 
     The half width has one significant digit, or two if the first digit is a 1; the value has at
     least two digits. The text shows only the value for a single run, for runs with equal values,
@@ -41,7 +41,7 @@ def format_estimate(interval: Interval) -> str:
 
 
 def format_bounds(interval: Interval) -> str:
-    """Return the bounds of an interval, such as "30.9 to 31.5", or the reason why it has none."""
+    """Return an interval's bounds, such as "30.9 to 31.5", or the reason why it has none."""
     if interval.low is None or interval.high is None:
         return "one run"
     if interval.is_constant:
@@ -65,7 +65,7 @@ def format_difference(relative: float) -> str:
 
 
 def format_reach(relative: Interval) -> str:
-    """Return the bounds of a relative difference, such as "-2 % to +0.3 %", or why it has none."""
+    """Return a relative difference's bounds, such as "-2 % to +0.3 %", or why it has none."""
     if relative.low is None or relative.high is None or relative.is_constant:
         return format_bounds(relative)
     return f"{format_difference(relative.low)} to {format_difference(relative.high)}"
@@ -79,7 +79,7 @@ def join_words(words: list[str], last: str = "and") -> str:
 
 
 def _decimals(value: float, digits: int) -> int:
-    """Return the number of decimals that shows `digits` significant digits; -1 rounds to tens."""
+    """Return how many decimals show `digits` significant digits; -1 means that tens do."""
     if value == 0:
         return 0
     # Round before counting the digits, because rounding may add a digit (9.96 -> 10.0).
@@ -93,12 +93,12 @@ def _fixed(value: float, decimals: int) -> str:
 
 
 def quoted(name: str) -> str:
-    """Return a name, in quotes if it contains a space or a comma."""
+    """Return a name; put it in quotes if it contains a space or a comma."""
     return f'"{name}"' if " " in name or "," in name else name
 
 
 def spreadsheet_safe(value: object) -> object:
-    """Return a value for CSV, with an apostrophe before text that a spreadsheet would execute."""
+    """Return a value for CSV; put an apostrophe before text that a spreadsheet would execute."""
     is_formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@"))
     return f"'{value}" if is_formula else value
 
@@ -116,13 +116,13 @@ def percent(share: float) -> str:
 
 
 def signed_percent(share: float) -> str:
-    """Return a relative change as "-12 %" or "+3 %", or as "3.1 times" from +100 % on."""
+    """Return a relative change as "-12 %" or "+3 %"; from +100 % on, as "3.1 times"."""
     if share >= 1:
         return f"{share + 1:.2g} times"
     return "0 %" if whole_percent(share) == "0" else f"{whole_percent(share)} %"
 
 
 def whole_percent(share: float) -> str:
-    """Return a share in per cent without "%", such as "+12", or "0" if it rounds to zero."""
+    """Return a fraction as a signed percentage without "%", such as "+12"."""
     value = round(100 * share, 0 if abs(share) >= 0.0095 else 1)  # noqa: PLR2004  one decimal below 1 %
     return "0" if value == 0 else f"{value:+g}"

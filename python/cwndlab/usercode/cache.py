@@ -1,4 +1,4 @@
-"""The cache folder, which contains compiled algorithms and the headers for compiling them."""
+"""Find the cache folder, which contains compiled algorithms and headers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cwndlab.errors import AlgorithmError, read_failure
 
 
 def cache_folder() -> Path:
-    """Return the path of the cache folder."""
+    """Return the path of the folder in which cwndlab caches files."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(base) / "cwndlab"
 

@@ -55,7 +55,7 @@ def compiler() -> tuple[str, ...]:
 
 
 def preprocess(path: Path, flags: Sequence[str], command: Sequence[str] = ()) -> str:
-    """Return the text of a C file after preprocessing with `command` or this machine's compiler.
+    """Return a C file after preprocessing it with `command` or with this machine's compiler.
 
     The file may include files below its folder, files below the current folder, and cwndlab's
     headers. A file of Linux's source may include other files of the same source.
@@ -93,7 +93,7 @@ def shared_object(program: Program) -> Path:
 
 
 def shared_objects(programs: Mapping[str, Program]) -> dict[str, tuple[str, str]]:
-    """Compile programs; return the path of the shared object and of the source, by name.
+    """Compile programs; return, by name, the paths of their shared objects and sources.
 
     Raises:
         BrokenAlgorithmError: a program does not compile or link; the message names the erroneous
@@ -214,7 +214,7 @@ def _prefix(program: str) -> Path:
 
 
 def _refusal(file: Path | str, messages: str) -> str:
-    """Return a message with the first few errors of the compiler, without source excerpts."""
+    """Return the compiler's first few errors as a message, without excerpts of the source."""
     found = [line.strip() for line in _ERROR.findall(messages) if "ld returned" not in line]
     errors = found or messages.strip().splitlines()
     more = len(errors) - _MOST_ERRORS

@@ -29,10 +29,10 @@ _MAIN = "import cwndlab.usercode.worker as worker; worker.main"
 
 
 class WorkerProcess(AbstractContextManager["WorkerProcess"]):
-    """A worker process, which the first request starts, and restarts if the process has ended."""
+    """A worker process; a request starts the process if it is not running."""
 
     def __init__(self) -> None:
-        """Create the worker without starting its process."""
+        """Create the worker object; its first request starts the process."""
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._messages: IO[bytes] | None = None
@@ -43,7 +43,7 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
         time_limit_s: float | None = None,
         take: Callable[[Any], None] | None = None,
     ) -> Any:  # noqa: ANN401  each request has a different type of answer
-        """Send a request and return its answer; `take` is called with parts that arrive earlier.
+        """Send a request and return its answer; pass earlier parts of the answer to `take`.
 
         Raises:
             BrokenAlgorithmError: the algorithm cannot be used, or it crashed the process; the
@@ -123,7 +123,7 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
 
 
 def explain(line: str) -> str:
-    """Convert the guard's last line into a message that names place, hook and fault."""
+    """Convert the last line of a crashed worker into a message with place, hook and fault."""
     _, source, hook, what, file, number, library, offset, example = line.split("\t")
     place = (file, int(number)) if number else None
     if place is None and is_compiled_here(library) and os.access(library, os.R_OK):

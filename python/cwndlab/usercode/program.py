@@ -1,4 +1,4 @@
-"""Convert an algorithm's C file into translation units that need no other file.
+"""Convert an algorithm's C file into translation units, which need no other file.
 
 A translation unit is the preprocessed C text. A program can therefore be sent to another machine,
 its hash covers its complete source text, and the compiler's messages still name the lines of the
@@ -42,7 +42,7 @@ _LINE_MARKER = re.compile(r'^# \d+ ".*$\n?', re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class TranslationUnit:
-    """A preprocessed translation unit, with the flags to compile it."""
+    """A preprocessed C file (translation unit), with the flags to compile it."""
 
     file: str
     text: str
@@ -51,7 +51,7 @@ class TranslationUnit:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The translation units and the linker flags of an algorithm's shared object."""
+    """Translation units and linker flags from which an algorithm's shared object is built."""
 
     file: str  # path that messages show
     units: tuple[TranslationUnit, ...]
@@ -59,7 +59,7 @@ class Program:
 
     @property
     def sha256(self) -> str:
-        """Hash of the source texts and flags, which does not depend on the paths of the files."""
+        """Hash of source texts and flags, which does not depend on the paths of files."""
         digest = hashlib.sha256()
         for unit in self.units:
             for part in (_LINE_MARKER.sub("", unit.text), *unit.flags):
@@ -69,12 +69,12 @@ class Program:
 
 
 def is_file_reference(name: str) -> bool:
-    """Return whether an algorithm's name refers to a file, such as `./my_cc.c` or `linux:PATH`."""
+    """Return whether an algorithm's name refers to a file, as `./my_cc.c` does."""
     return name.startswith(LINUX_PREFIX) or name.endswith(".c") or "/" in name
 
 
 def name_of(reference: str, built_in: Collection[str] = ()) -> str:
-    """Return the name of an algorithm's file in results, such as `my_cc` or `linux:westwood`.
+    """Return the name under which results list an algorithm's file, such as `my_cc`.
 
     The name keeps the ending `.c` if a built-in algorithm has the same name without it.
     """
@@ -90,7 +90,7 @@ def file_of(reference: str) -> Path:
 
 
 def read_program(reference: str, folder: Path) -> Program:
-    """Read and preprocess an algorithm's file; its path is relative to `folder`.
+    """Read and preprocess an algorithm's file; a relative path starts at `folder`.
 
     Raises:
         AlgorithmError: a file cannot be read.
@@ -142,7 +142,7 @@ def copies_of(reference: str, folder: Path, program: Program | None) -> tuple[st
 
 
 def contract_folder() -> Path:
-    """Return the folder with cc.h and cwndlab's other headers, after writing missing files."""
+    """Return the folder with cc.h and cwndlab's other headers; write missing files first."""
     files: dict[str, str] = core.module().contract_files()
     digest = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:16]
     folder = cache_folder() / "contract" / digest
@@ -186,7 +186,7 @@ _CONG_CONTROL = re.compile(r"\.cong_control\s*=\s*(\w+)")
 
 
 def _linux_program(path: Path) -> Program:
-    """Return a program from a file of Linux and the files of Linux whose functions it calls."""
+    """Return a program made of a file of Linux and of the files whose functions it calls."""
     folder = contract_folder()
     main = _read(path)
     companions = _companions(path, main)
@@ -215,7 +215,7 @@ def _read(path: Path) -> str:
 
 
 def _companions(path: Path, text: str) -> list[tuple[Path, str]]:
-    """Return files next to `path` that export functions which `text` calls, dependencies first."""
+    """Return the files in the folder of `path` whose functions `text` calls."""
     filters = path.parent / "../../lib/win_minmax.c"
     candidates = {
         file: _read(file)
@@ -241,7 +241,7 @@ def _companions(path: Path, text: str) -> list[tuple[Path, str]]:
 
 
 def _stand_ins(text: str) -> Path:
-    """Return a folder in which every header that `text` includes is replaced by cc_linux.h."""
+    """Return a folder in which cc_linux.h replaces every header that `text` includes."""
     folder = cache_folder() / "linux-headers"
     for name in _INCLUDE.findall(text):
         path = folder / name
@@ -251,7 +251,7 @@ def _stand_ins(text: str) -> Path:
 
 
 def _takes_ack_and_flag(text: str) -> bool:
-    """Return whether the hook cong_control in `text` has the arguments of Linux 6.10 and later."""
+    """Return whether the hook cong_control in `text` has the arguments of Linux 6.10."""
     hook = _CONG_CONTROL.search(text)
     if hook is None:
         return False

@@ -1,4 +1,4 @@
-"""List of trusted folders, whose C files cwndlab may compile and run without asking the user."""
+"""Store the trusted folders, whose C files cwndlab runs without asking."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def is_trusted(folder: Path) -> bool:
-    """Return whether the user allows cwndlab to run the code in a folder."""
+    """Return whether the user has allowed cwndlab to run the C files in a folder."""
     return str(folder) in _folders()
 
 

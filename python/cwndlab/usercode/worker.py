@@ -1,4 +1,4 @@
-"""The worker process, which runs users' algorithms, and the requests that it answers.
+"""Run users' algorithms in a worker process, which answers requests.
 
 Before the first request, the worker drops all rights that an algorithm does not need
 (`crates/sandbox`). It can compute, and can read the folders of Python and of compiled algorithms,
@@ -47,7 +47,7 @@ class DescribeProgram:
     """Request to describe a compiled algorithm, in the format of `cwndlab._core.algorithms()`."""
 
     library: str
-    """Path of the shared object."""
+    """Path of the algorithm's compiled file (shared object)."""
     files: str
     """Path of the source file, which an error message names if the process crashes."""
 
@@ -61,7 +61,7 @@ class CheckProgram:
     """Request to run the conformance checks on a compiled algorithm."""
 
     library: str
-    """Path of the shared object."""
+    """Path of the algorithm's compiled file (shared object)."""
     files: str
     """Path of the source file, which an error message names if the process crashes."""
     examples: int
@@ -69,21 +69,21 @@ class CheckProgram:
     is_module: bool
 
     def answer(self, _send: Send) -> object:
-        """Run the checks, and return the first rule that the algorithm violates, or None."""
+        """Run the checks, and return the first rule that the algorithm violates, if any."""
         return core.module().check_object(
             self.library, self.files, self.examples, self.seed, self.is_module
         )
 
 
 class WorkerRequest(Protocol):
-    """Interface of requests that the worker process executes."""
+    """A request that the worker process can execute."""
 
     @property
     def files(self) -> str:
-        """Files of the algorithms in use, which an error message names if the process crashes."""
+        """Files of the algorithms in use, which the error message after a crash names."""
 
     def answer(self, send: Send, /) -> object:
-        """Execute the request and return its answer; `send` sends parts of the answer early."""
+        """Execute the request and return its answer; `send` sends parts of the answer before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +95,13 @@ class Early:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The answer if an algorithm cannot be used, which contains the reason."""
+    """The answer if an algorithm cannot be used; it contains the reason."""
 
     reason: str
 
 
 def is_confining() -> bool:
-    """Return whether the kernel supports all protections that confine a worker process."""
+    """Return whether the kernel supports everything that confines a worker process."""
     return all(is_there for _, is_there in core.module().protections())
 
 

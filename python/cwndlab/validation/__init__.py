@@ -1,4 +1,4 @@
-"""Validate the simulator: run a study on it and on the Linux kernel, and compare the results."""
+"""Validate the simulator: run a study in it and on the Linux kernel, and compare results."""
 
 from pathlib import Path
 
@@ -21,4 +21,4 @@ __all__ = [
 ]
 
 OWN_STUDY = Path(__file__).parents[1] / "data" / "validation" / "study.toml"
-"""Default study: six algorithms on three links."""
+"""Default study of the validation: six algorithms on three links."""

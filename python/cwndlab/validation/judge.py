@@ -1,10 +1,10 @@
-"""Compare the results of two backends, simulator and kernel, for each cell of a study.
+"""Judge, for each setting of a study, whether simulator and kernel agree.
 
 For goodput and median RTT, the comparison uses the medians over repetitions. If the medians differ
 by more than the bounds, the difference may still be due to chance: on a link near a threshold, a
 slightly earlier first loss changes the whole run. The cell is then repeated with ten seeds in
-total, and the ranges of values are compared. If the ranges of both backends overlap, the verdict is
-"overlaps", with the share of runs in the common range; otherwise the verdict is "differs".
+total, and the ranges of values are compared. If the ranges of both backends overlap, the verdict
+is "overlaps", with the share of runs in the common range; otherwise the verdict is "differs".
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _KEYS = frozenset({"run", "cell", "repetition", "seed"})
 
 
 class Agreement(Enum):
-    """Verdict on how well the two backends agree in a cell of the study."""
+    """Verdict on how well simulator and kernel agree in one setting of the study."""
 
     AGREES = "agrees"
     OVERLAPS = "overlaps"
@@ -48,7 +48,7 @@ class Agreement(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Values of one quantity in both backends: for each repetition, one value over all flows."""
+    """Values of one quantity in the simulator and the kernel, one for each repetition."""
 
     simulated: tuple[float, ...]
     measured: tuple[float, ...]
@@ -64,13 +64,13 @@ class Pair:
 
     @property
     def difference(self) -> float:
-        """Difference between the simulator's and the kernel's median, relative to the latter."""
+        """Difference between the simulator's and the kernel's median, relative to the kernel's."""
         simulated, measured = self.medians
         return (simulated - measured) / measured if measured else math.nan
 
     @property
     def common(self) -> float:
-        """Share of the repetitions of both backends that lie in the range common to both."""
+        """Fraction of all repetitions in the range that simulator and kernel have in common."""
         if not self.simulated or not self.measured:
             return 0.0
         values = (*self.simulated, *self.measured)
@@ -80,34 +80,33 @@ class Pair:
 
     @property
     def overlaps(self) -> bool:
-        """Whether the ranges of values in the two backends overlap."""
+        """True if the ranges of values in the simulator and the kernel overlap."""
         return self.common > 0
 
 
 @dataclass(frozen=True, slots=True)
 class CellAgreement:
-    """Comparison of both backends in one cell of the study."""
+    """Comparison of simulator and kernel in one setting of the study."""
 
     cell: Mapping[str, object]
     pairs: Mapping[str, Pair]
     cwnd_distance: float
-    """Mean absolute difference between the congestion windows at equal times, relative to the mean
-    window in the kernel."""
+    """Mean absolute difference between both congestion windows, relative to the kernel's."""
 
     @property
     def seeds(self) -> int:
-        """Number of repetitions in the backend with fewer repetitions."""
+        """Number of repetitions in the simulator or the kernel, whichever has fewer."""
         goodput = self.pairs["goodput_mbit_s"]
         return min(len(goodput.simulated), len(goodput.measured))
 
     @property
     def common(self) -> float:
-        """Share of runs in the common range: the smaller of the shares for goodput and RTT."""
+        """Fraction of runs in the common range, for goodput or for RTT, whichever is smaller."""
         return min(self.pairs[name].common for name in _BOUNDS)
 
     @property
     def verdict(self) -> Agreement:
-        """Verdict for the cell, based on goodput and median RTT."""
+        """Verdict on the setting, based on goodput and median RTT."""
         verdict = Agreement.AGREES
         for name, bound in _BOUNDS.items():
             pair = self.pairs[name]
@@ -119,7 +118,7 @@ class CellAgreement:
 
 
 def judge(simulated: Results, measured: Results) -> list[CellAgreement]:
-    """Return the comparison of the backends in each cell, in the order of the study."""
+    """Compare simulator and kernel in each setting, in the order of the study."""
     factors = list(simulated.factors)
     frames = [_per_run(results, factors) for results in (simulated, measured)]
     judgements = []
@@ -140,7 +139,7 @@ def judge(simulated: Results, measured: Results) -> list[CellAgreement]:
 
 
 def _per_run(results: Results, factors: list[str]) -> pl.DataFrame:
-    """Return one row per run: rates and counts are summed over flows, other values averaged."""
+    """Return a row per run: add rates and counts over flows, and average other values."""
     flows = results.flows()
     columns = [together(name, flows.columns) for name in COMPARED]
     return flows.group_by(["run", "repetition", *factors], maintain_order=True).agg(

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 _WIDTH, _HEIGHT = 640, 120
 _STRIP = 300
-"""Width in pixels of a strip plot, which shows each run as a dot."""
+"""Width in pixels of a plot that shows each run as a dot on one axis."""
 _DRAWN = ("goodput_mbit_s", "rtt_p50_ms")
 
 
 def write_page(
     done: Validation, replays: Sequence[Replayed], path: Path, why_not: str = ""
 ) -> Path:
-    """Write the page to `path`; `why_not` is the reason why `replays` is empty."""
+    """Write the page to `path`; if `replays` is empty, `why_not` states the reason."""
     environment = Environment(
         loader=PackageLoader("cwndlab.validation"), autoescape=True, undefined=StrictUndefined
     )
@@ -79,7 +79,7 @@ def write_page(
 
 
 def percent(part: float) -> str:
-    """Format a share in per cent with a sign; return an empty string for NaN."""
+    """Format a fraction as a percentage with a sign; return an empty string for NaN."""
     if math.isnan(part):
         return ""
     rounded = round(100 * part, 1)
@@ -94,7 +94,7 @@ def number(value: float) -> str:
 
 
 def verdict_of(judgement: CellAgreement) -> str:
-    """Return the verdict as text; for "overlaps", with the share of runs in the common range."""
+    """Return the verdict as text; for "overlaps", add the share of runs in the common range."""
     if judgement.verdict is not Agreement.OVERLAPS:
         return str(judgement.verdict.value)
     return f"overlaps ({100 * judgement.common:.0f} % of {2 * judgement.seeds} runs)"
@@ -106,14 +106,14 @@ def _value(pair: Pair) -> tuple[str, str, str]:
 
 
 def _lateness(measured: Results) -> str:
-    """Return the largest lateness of the emulator in µs, or "" if no run recorded it."""
+    """Return by how many µs emulated packets were late at most, or "" if unknown."""
     entries = [entry["emulator"] for entry in measured.history if "emulator" in entry]
     lateness_us: list[float] = [entry["lateness"]["p99_us"] for entry in entries]
     return f"{max(lateness_us):.0f}" if lateness_us else ""
 
 
 def _strip(pair: Pair) -> dict[str, object]:
-    """Return positions of a dot for each run of both backends on an axis of at least ±5 %."""
+    """Return positions of dots, one for each run, on an axis of at least ±5 %."""
     values = [*pair.simulated, *pair.measured]
     if not values:
         return {"dots": [], "low": "-", "high": "-"}
@@ -133,7 +133,7 @@ def _strip(pair: Pair) -> dict[str, object]:
 
 
 def _top(done: Validation, judgement: CellAgreement) -> float:
-    """Return the upper end of the axis for the congestion windows of both backends."""
+    """Return the upper end of an axis for the congestion windows of simulator and kernel."""
     tops = [
         float(samples["cwnd_pkts"].quantile(0.999) or 1)
         for results in (done.simulated, done.measured)

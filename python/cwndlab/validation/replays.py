@@ -1,4 +1,4 @@
-"""Record the kernel's calls to our algorithms and repeat them in the native build.
+"""Record the kernel's calls of our algorithms, and repeat the calls in the native build.
 
 A comparison of simulator and kernel is only meaningful if both builds of an algorithm behave
 identically: then stack, timers and link are the only causes of differences.
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 LEAST_CALLS = 10_000
 _RUN_NS = 15_000_000_000
-"""Maximum duration of a recorded run; at 20 Mbit/s, the kernel calls every algorithm 15,000 times
-or more in this time."""
+"""Maximum duration of a recorded run, in which the kernel calls an algorithm 15,000 times."""
 _FILE = "replays.json"
 
 
@@ -38,21 +37,20 @@ class Replayed:
 
     algorithm: str
     program: str
-    """Name of the algorithm in the kernel, derived from its source; after a change of the source,
-    the calls are recorded again."""
+    """Name of the algorithm in the kernel, which changes when the algorithm's source changes."""
     calls: int
     mismatches: int
 
     @property
     def is_same(self) -> bool:
-        """Whether the calls were numerous enough and the native build had the same results."""
+        """True if there were enough calls, and the native build had the same results."""
         return self.calls >= LEAST_CALLS and self.mismatches == 0
 
 
 def replayed(
     study: Study, folder: Path, say: Callable[[str], object] = lambda _: None
 ) -> list[Replayed]:
-    """Record and replay the calls of each algorithm, on the first link that the study lists for it.
+    """Record the calls of each algorithm on one link, and replay them.
 
     Replays whose results are stored in `folder` are not repeated.
 
@@ -94,7 +92,7 @@ def _read(path: Path) -> list[Replayed]:
 
 
 def _first_runs(runs: Iterable[Run]) -> list[Run]:
-    """Return the first run of each algorithm."""
+    """Return the first run of each algorithm in the study."""
     first: dict[str, Run] = {}
     for run in runs:
         first.setdefault(run.scenario.flows[0].sender.algorithm, run)

@@ -1,4 +1,4 @@
-"""Run a study on both backends, with more repetitions of cells whose medians differ."""
+"""Run a study in the simulator and on a kernel, and repeat settings that differ."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from cwndlab.run.executor import Executor
 
 SEEDS_OF_CONTESTED = 10
-"""Number of repetitions of each cell whose medians differ by more than the bounds."""
+"""Number of repetitions of each setting whose medians differ by more than the bounds."""
 _TRACE = "trace:"
 _HOST = "linux-tun"
 
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """Results of both backends, and their agreement in each cell."""
+    """Results of simulator and kernel, and their agreement in each setting."""
 
     simulated: Results
     measured: Results
@@ -46,7 +46,7 @@ def validate(
     again: str = "the same study again",
     where: Backend | None = None,
 ) -> Validation:
-    """Execute the missing runs, with results in the subfolders `sim` and `kernel` (or `vm`).
+    """Execute the missing runs; store results in the subfolders `sim` and `kernel` (or `vm`).
 
     A cell whose medians differ by more than the bounds is run with ten seeds in total, so that the
     distributions can be compared. If the kernel lacks an algorithm, the implementation of this
@@ -92,7 +92,7 @@ def validate(
 
 
 def behind_interfaces(study: Study) -> Study:
-    """Return the study with the host preset that models kernel runs, unless it names a host."""
+    """Return the study with a host preset that models kernel runs, unless it names a host."""
     document = copy.deepcopy(study.document)
     for key in ("user_host", "server_host"):
         document.setdefault(key, _HOST)
@@ -100,7 +100,7 @@ def behind_interfaces(study: Study) -> Study:
 
 
 def with_traces(study: Study, down: Path, up: Path) -> Study:
-    """Return the study with its traces replaced by the recordings `down` and `up`.
+    """Return the study with the recordings `down` and `up` in place of its traces.
 
     Raises:
         StudyError: no link of the study is a trace.

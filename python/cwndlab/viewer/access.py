@@ -1,4 +1,4 @@
-"""Control access: allow browsers that opened the printed address, refuse pages of other sites.
+"""Allow browsers that opened the printed address; refuse requests from other sites.
 
 The server exchanges the token in the address for a cookie that scripts cannot read. It refuses
 requests whose Host header names another host (DNS rebinding), and requests whose `Sec-Fetch-Site`,
@@ -25,7 +25,7 @@ class Refused(Exception):  # noqa: N818  a reply, not an error
     """A refused request, with the HTTP status and reason of the reply."""
 
     def __init__(self, status: HTTPStatus, sentence: str) -> None:
-        """Store the HTTP status, and the reason as a sentence."""
+        """Store the HTTP status of the reply, and the reason as a sentence."""
         super().__init__(sentence)
         self.status = status
 
@@ -42,12 +42,12 @@ class Access:
 
     @property
     def address(self) -> str:
-        """The address that the user opens, which contains the token."""
+        """The address that the user opens; it contains the token."""
         return f"http://{LOOPBACK}:{self._port}/?token={self.token}"
 
     @property
     def cookie(self) -> str:
-        """The value of the `Set-Cookie` header."""
+        """The value of the header `Set-Cookie` in replies."""
         return f"{self._name}={self._session}; HttpOnly; SameSite=Strict; Path=/"
 
     @property
@@ -66,7 +66,7 @@ class Access:
             )
 
     def check_token(self, token: str) -> None:
-        """Refuse a wrong token.
+        """Refuse a request with a wrong token.
 
         Raises:
             Refused: the token is wrong.

@@ -1,4 +1,4 @@
-"""List all results; every request reads the list from the folders again."""
+"""List all results by reading their folders at every request."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ PAGE_ROWS = 50
 
 
 class Catalogue:
-    """A list of the results folders below some folders; threads may use it simultaneously."""
+    """A list of all results below some folders, which several threads can use."""
 
     def __init__(self, places: Sequence[Path]) -> None:
-        """Set the folders to search: results folders, or folders that contain results folders."""
+        """Create a list of the results that are in these folders or below them."""
         self._places = [place.resolve() for place in places]
         self._taking = threading.Lock()
         self._tallies: dict[Path, Tally] = {}
@@ -49,19 +49,19 @@ class Catalogue:
 
     @property
     def new_studies(self) -> Path:
-        """Folder for the studies that users start from the page."""
+        """Folder for studies that are started from the page."""
         return next(
             (place for place in self._places if not _holds_results(place)), self._places[0].parent
         )
 
     def path(self, identity: str) -> Path | None:
-        """Return the results folder with this identifier; None for an unknown identifier."""
+        """Return the results folder with this identifier; None if it is unknown."""
         if identity not in self._paths:
             self.summaries()
         return self._paths.get(identity)
 
     def summaries(self) -> dict[Path, Summary]:
-        """Return the summary of every folder, the most recently changed folder first."""
+        """Return the summary of every folder, with the most recently changed folder first."""
         with self._taking:
             locked = locked_inodes()
             found: dict[Path, Summary] = {}
@@ -83,7 +83,7 @@ class Catalogue:
         return dict(sorted(found.items(), key=lambda each: -each[1].changed_unix_s))
 
     def page(self, query: str, page: int) -> dict[str, Any]:
-        """Return one page of the list, with only the rows that contain every word of the query."""
+        """Return one page of the rows that contain every word of the query."""
         rows = []
         words = query.lower().split()
         everything = self.summaries()
@@ -104,7 +104,7 @@ class Catalogue:
         }
 
     def pending(self) -> list[Path]:
-        """Return the folders whose headline is missing or out of date, except running studies."""
+        """Return folders whose headline is missing or out of date, except running studies."""
         return [
             path
             for path, summary in self.summaries().items()
@@ -112,7 +112,7 @@ class Catalogue:
         ]
 
     def work_out(self, path: Path) -> None:
-        """Compute the headline with the result of a study, for its row in the list."""
+        """Compute the headline of a study, which states its result in the list."""
         signature = signature_of(path)
         try:
             said = headline(open_results(path).answers().together)
@@ -132,7 +132,7 @@ class Catalogue:
         return said if isinstance(said, str) else ""
 
     def keep(self) -> None:
-        """Store the computed headlines and summaries for the next start of the server."""
+        """Store headlines and summaries for the next start of the server."""
         self._kept.keep(self._headlines)
         with self._taking:
             lasting = {
@@ -144,7 +144,7 @@ class Catalogue:
 
 
 def identity_of(path: Path) -> str:
-    """Return the identifier of a folder in addresses, which does not reveal the folder's path."""
+    """Return the identifier of a folder for addresses; it does not reveal the folder's path."""
     return hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:_ID_DIGITS]
 
 
@@ -153,7 +153,7 @@ def _holds_results(path: Path) -> bool:
 
 
 def _within(place: Path, depth: int = 0) -> Iterator[Path]:
-    """Yield the results folders in `place`, without searching inside results folders."""
+    """Yield all results folders in `place`, but not those inside other results."""
     if _holds_results(place):
         yield place
         return

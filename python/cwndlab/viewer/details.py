@@ -1,4 +1,4 @@
-"""Compute the content of a study's page: decision, charts of the report, and pages of runs."""
+"""Compute the content of a study's page: decision, charts, and list of runs."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ Found = TypeVar("Found")
 
 
 class OpenStudies:
-    """The studies that users view; only the most recently viewed studies stay in memory."""
+    """The studies that users have viewed; only the most recent ones stay in memory."""
 
     def __init__(self) -> None:
-        """Begin without any open study."""
+        """Create the object, with no study in memory."""
         self._taking = threading.Lock()
         self._open: OrderedDict[Path, _Opened] = OrderedDict()
 
     def page(self, folder: Path, at: int) -> dict[str, Any]:
-        """Return the content of a study's page for the setting at position `at`.
+        """Return the content of a study's page; `at` is the number of a setting.
 
         Raises:
             CwndlabError: the results cannot be read, or no run has a result.
@@ -81,10 +81,10 @@ class OpenStudies:
         return self._read(folder, lambda opened: make_page(opened.context))
 
     def _read(self, folder: Path, read: Callable[[_Opened], Found]) -> Found:
-        """Read a study, and read again if its files change meanwhile.
+        """Read a study, and read it again if its files change in the meantime.
 
-        The process that runs a study moves rows from the journal into tables, so a file may
-        disappear between listing and opening.
+        The process that runs a study moves rows from the journal into tables. A file may therefore
+        disappear before it is opened.
 
         Raises:
             CwndlabError: the results cannot be read.
@@ -115,7 +115,7 @@ class OpenStudies:
 
 
 class _Opened:
-    """Results of a study, together with all values computed from the results."""
+    """Results of a study, with all values that were computed from them."""
 
     def __init__(self, folder: Path, signature: Signature) -> None:
         self.signature = signature

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FOLDER = "started"
-"""Name of the folder for study files from the page and for the output of `cwndlab run`."""
+"""Name of the folder for study files that the page writes, and for output of `cwndlab run`."""
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _PLACE = re.compile(r".*?:(\d+): ")
@@ -47,7 +47,7 @@ def text_of(form: Mapping[str, Any]) -> str:
 
 
 def identity_in(text: str) -> str:
-    """Return the id of a study file, which names the folder of the study's results.
+    """Return the id of a study file, which is also the name of its results folder.
 
     Raises:
         CwndlabError: the study file contains no id that is a valid folder name.
@@ -82,7 +82,7 @@ def checked(form: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def problems_of(error: CwndlabError) -> list[dict[str, Any]]:
-    """Return the problems of a refused study; each states key, line (if known) and reason."""
+    """Return the problems of a refused study, each with its key, line and reason."""
     if isinstance(error, StudyError):
         return [_problem(text) for text in error.problems]
     key, is_about, text = str(error).partition(": ")

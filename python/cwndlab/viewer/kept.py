@@ -1,4 +1,4 @@
-"""Cache values computed from results, because reading hundreds of folders takes long."""
+"""Cache values that were computed from results, because reading many folders takes long."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _MOST = 5_000
 
 
 class Kept:
-    """A cache file with one JSON value per folder; without the file, values are recomputed."""
+    """A cache file with one JSON value for each folder of results."""
 
     def __init__(self, file: str) -> None:
-        """Read the file; treat a missing or damaged file as empty."""
+        """Read the cache file; treat a missing or damaged file as empty."""
         self._file = file
         self._known: dict[str, Any] = {}
         with contextlib.suppress(OSError, ValueError, CwndlabError):
@@ -33,7 +33,7 @@ class Kept:
                 self._known = found
 
     def value(self, folder: Path, signature: Signature) -> Any:  # noqa: ANN401  any JSON value
-        """Return the value stored for a folder with this signature, or None."""
+        """Return the value that is stored for a folder with this signature, or None."""
         return self._known.get(_key(folder, signature))
 
     def keep(self, values: Mapping[Path, tuple[Signature, Any]]) -> None:

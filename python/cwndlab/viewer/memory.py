@@ -1,4 +1,4 @@
-"""Limit the memory use of a server that opens one study after another."""
+"""Limit the memory that a server uses when it opens one study after another."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _BYTES = 1 << 17
 
 
 def give_freed_memory_back() -> None:
-    """Make glibc return freed memory to the system; with other C libraries, do nothing.
+    """Let glibc return freed memory to the system; do nothing with other C libraries.
 
     By default, glibc uses several heaps for threads and raises its thresholds after large blocks
     are freed, and therefore keeps as much memory as the largest study needed (mallopt(3)).

@@ -1,4 +1,4 @@
-"""Serve the page: a fixed list of addresses, with files from memory and JSON replies.
+"""Serve the page under a fixed list of addresses, with files and with JSON.
 
 The server never uses the path of a request as a path on disk; it looks up studies by identifier in
 the list of studies.
@@ -66,14 +66,14 @@ _BUSY = b"HTTP/1.0 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 
 
 
 class ResultsServer(ThreadingHTTPServer):
-    """A context manager that serves results on the loopback address until its context ends."""
+    """A context manager that serves results at the loopback address until it ends."""
 
     daemon_threads = True
     block_on_close = False
     request_queue_size = _WAITING
 
     def __init__(self, places: Sequence[Path], page: Path, port: int) -> None:
-        """Listen on the port, and start to compute the headlines of all studies.
+        """Listen at the port, and start to compute the headlines of all studies.
 
         Raises:
             OSError: the port is in use.
@@ -106,7 +106,7 @@ class ResultsServer(ThreadingHTTPServer):
         request: socket.socket | tuple[bytes, socket.socket],
         client_address: Any,  # noqa: ANN401  as above
     ) -> None:
-        """Answer a request, then allow another request to be answered."""
+        """Answer a request; then another request may be answered."""
         try:
             super().process_request_thread(request, client_address)
         finally:
@@ -116,12 +116,12 @@ class ResultsServer(ThreadingHTTPServer):
         """Ignore errors of clients that have closed their connection."""
 
     def server_close(self) -> None:
-        """Stop the background work, and close the server."""
+        """Stop the computation of headlines, and close the server."""
         self._is_closed.set()
         super().server_close()
 
     def _say_headlines(self) -> None:
-        """Read all folders immediately, then compute the missing headlines one by one."""
+        """Read all folders, then compute the missing headlines one by one."""
         self.catalogue.summaries()
         self.catalogue.keep()
         wait_s = _HEADLINES_BEGIN_S
@@ -142,15 +142,15 @@ class _ResultsHandler(BaseHTTPRequestHandler):
     server_version, sys_version = "cwndlab", ""
 
     def do_GET(self) -> None:
-        """Answer with a file or with JSON."""
+        """Answer a GET request with a file or with JSON."""
         self._answer(self._get)
 
     def do_POST(self) -> None:
-        """Check, start, continue or stop a study."""
+        """Answer a POST request: check, start, continue or stop a study."""
         self._answer(self._post)
 
     def log_message(self, *_: object) -> None:
-        """Do not log requests."""
+        """Suppress the log message about a request."""
 
     def _answer(self, find: Callable[[], None]) -> None:
         try:
@@ -298,7 +298,7 @@ class _ResultsHandler(BaseHTTPRequestHandler):
 
 
 def _form(folder: Path) -> dict[str, Any]:
-    """Return the schema and the choices for the form for a new study."""
+    """Return the schema and the choices that the form for a new study needs."""
     algorithms = core.algorithms()
     return {
         "schema": study_schema(),
@@ -314,7 +314,7 @@ def _form(folder: Path) -> dict[str, Any]:
 
 
 def _whole(text: str) -> int:
-    """Return a text of digits as a number; 0 for any other text."""
+    """Convert a string of digits to a number, and any other string to 0."""
     return min(int(text), _MOST_PAGES) if text.isascii() and text.isdigit() and len(text) < 9 else 0  # noqa: PLR2004  digits
 
 

@@ -1,4 +1,4 @@
-"""Start studies from the page, each as a separate process `cwndlab run`."""
+"""Start studies from the page; each is a separate process `cwndlab run`."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _TAIL = 4000
 
 
 class RefusedForm(CwndlabError):  # noqa: N818  a reply, not an error
-    """A study that cannot be started because of problems; each problem names its key."""
+    """A study cannot be started because of problems, each of which names its key."""
 
     def __init__(self, problems: Sequence[Mapping[str, Any]]) -> None:
-        """Store the problems, and create a message that lists all of them."""
+        """Store the problems of a study, and create a message that lists all of them."""
         super().__init__(
             "\n".join(f"{each['key'] or 'study'}: {each['text']}" for each in problems)
         )
@@ -46,10 +46,10 @@ class _Child:
 
 
 class Started:
-    """Processes that run studies; they continue after the user closes the browser."""
+    """Runs studies in processes, which continue after the user closes the browser."""
 
     def __init__(self, folder: Path) -> None:
-        """Store the results of each new study in a separate folder below `folder`."""
+        """Create an object that stores the results of each new study below `folder`."""
         self._folder = folder
         self._taking = threading.Lock()
         self._children: dict[Path, _Child] = {}
@@ -84,7 +84,8 @@ class Started:
         """Start to compute the missing runs of a results folder.
 
         Raises:
-            CwndlabError: the command refuses the study, for example because of untrusted C files.
+            CwndlabError: `cwndlab run` refuses the study, for example because of untrusted C
+                files.
         """
         with self._taking:
             self._run(results / STUDY, results)
@@ -103,7 +104,7 @@ class Started:
             child.process.send_signal(signal.SIGINT)
 
     def said_of(self, results: Path) -> tuple[bool, str]:
-        """Return whether a study started here is running, and the end of the study's output."""
+        """Return whether a study started from the page is running, and the end of its output."""
         child = self._children.get(results)
         if child is None:
             return False, ""

@@ -1,4 +1,4 @@
-"""Summarise results folders for the list of studies, without reading all rows."""
+"""Summarise folders of results for a list of studies, without reading all rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Signature = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Row of a results folder in the list of studies."""
+    """Row for a folder of results in the list of studies."""
 
     title: str
     link: str = ""
@@ -49,7 +49,7 @@ class Summary:
 
 @dataclass(slots=True)
 class Tally:
-    """Summary of a folder, and the positions up to which its journals have been read."""
+    """Summary of a folder, with the positions up to which its journals have been read."""
 
     signature: Signature
     summary: Summary
@@ -72,14 +72,14 @@ def signature_of(folder: Path) -> Signature:
 
 
 def remembered(signature: Signature, kept: object) -> Tally | None:
-    """Return the tally of a finished folder from a cached summary; None without such a summary."""
+    """Return, from a cached summary, how many runs of a finished study there are."""
     if not isinstance(kept, dict) or kept.keys() != Summary.__dataclass_fields__.keys():
         return None
     return Tally(signature, Summary(**{**kept, "algorithms": tuple(kept["algorithms"])}))
 
 
 def tally(folder: Path, before: Tally | None, signature: Signature) -> Tally:
-    """Return the tally of a folder, for which only new journal records are read."""
+    """Count the runs of a folder by reading only new records of its journals."""
     changed = max((at for _, at, _ in signature), default=0) / 1e9
     try:
         manifest = read_manifest(folder)
@@ -115,7 +115,7 @@ def tally(folder: Path, before: Tally | None, signature: Signature) -> Tally:
 
 
 def locked_inodes() -> set[int]:
-    """Return the inodes of locked files; empty on systems that do not list locked files."""
+    """Return the inodes of all locked files; empty if the system does not list them."""
     try:
         lines = _LOCKS.read_text("ascii").splitlines()
     except OSError:

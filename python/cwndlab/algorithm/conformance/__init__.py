@@ -1,1 +1,1 @@
-"""Run the test cases that an Internet-Draft defines for BBR, and check the observed behaviour."""
+"""Run the test cases that the Internet-Draft on BBR (draft-ietf-ccwg-bbr) defines."""

@@ -1,4 +1,4 @@
-"""BBR's test cases of draft-ietf-ccwg-bbr on ProbeBW, changing paths and losses."""
+"""Test BBR's phase ProbeBW, changing paths and losses, as draft-ietf-ccwg-bbr describes."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _LIMITED_MBIT_S = 6.0
 _HEADROOM = 0.85
 _CYCLES = 2
 _GROWTH_IN_THREE = 3.0
-"""Smallest growth factor over three rounds; 8 if only the inflight bound limits the window."""
+"""Factor by which the window must grow within three rounds; 8 without other limits."""
 _HALF_S = 10.0
 _SAME_ACK_S = 0.001
 
 
 def _pulse(at_s: float, share: str, length_s: float = RTT_S) -> list[dict[str, str]]:
-    """Return a schedule of the link with losses for a limited time, by default one round trip."""
+    """Return link events that drop packets for a limited time, by default for one round trip."""
     return [{"at": us(at_s), "loss": share}, {"at": us(at_s + length_s), "loss": "0 %"}]
 
 
@@ -51,7 +51,7 @@ def _first_up(bench: Bench) -> Stay:
 
 
 def _gain(run: Observation, stay: Stay) -> float:
-    """Return the pacing rate of a phase, relative to the pacing rate of the preceding Cruise."""
+    """Return the pacing rate of a phase, relative to that of the last ProbeBW_CRUISE before it."""
     cruises = [each for each in run.stays if each.phase == CRUISE and each.end_s <= stay.begin_s]
     if not cruises:
         msg = "no probe_bw_cruise precedes the phase"
@@ -61,7 +61,7 @@ def _gain(run: Observation, stay: Stay) -> float:
 
 
 def up_plateau(bench: Bench) -> Iterator[CaseCheck]:
-    """Check case 5: Up ends when the bandwidth has reached a plateau."""
+    """Test case 5: BBR leaves ProbeBW_UP when the bandwidth has reached a plateau."""
     run = bench.run("4 s")
     up = run.stay(UP)
     yield within("pacing gain of Up (1.25 expected)", _gain(run, up), 1.22, 1.28)
@@ -72,7 +72,7 @@ def up_plateau(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def up_loss(bench: Bench) -> Iterator[CaseCheck]:
-    """Check case 6: losses end Up even if the application limits the sender."""
+    """Test case 6: losses end ProbeBW_UP even if the application limits the sender."""
     begin_s = _first_up(bench).begin_s - RTT_S
     limited = bench.run_limited("4 s", begin_s, _LIMITED_MBIT_S)
     up = limited.stay(UP)
@@ -92,7 +92,7 @@ def up_loss(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def limited_without_loss(bench: Bench) -> Iterator[CaseCheck]:
-    """Check case 7: without losses, application-limited Up and Startup do not end."""
+    """Test case 7: without losses, an application-limited BBR stays in ProbeBW_UP and Startup."""
     up = _first_up(bench)
     run = bench.run_limited("5 s", up.begin_s - RTT_S, _LIMITED_MBIT_S)
     stay = run.stay(UP)
@@ -106,7 +106,7 @@ def limited_without_loss(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def down_inflight(bench: Bench) -> Iterator[CaseCheck]:
-    """Check case 8: Down ends when inflight has fallen to the BDP or to the inflight bound."""
+    """Test case 8: ProbeBW_DOWN ends when inflight has fallen to the BDP or to its bound."""
     run = bench.run("4 s")
     down = run.stay(DOWN)
     yield within("pacing gain of Down (0.9 expected)", _gain(run, down), 0.88, 0.92)
@@ -143,9 +143,10 @@ def down_time(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def faster_link(bench: Bench) -> Iterator[CaseCheck]:
-    """Check case 15: the link rate increases tenfold.
+    """Test case 15: the link rate increases tenfold.
 
-    Losses in the first Up set the inflight bound, which later visits to Up must raise.
+    Losses in the first ProbeBW_UP set the inflight bound, which later phases ProbeBW_UP must
+    raise.
     """
     link = {"queue": "400 packets"}
     up = bench.run("4 s", link).stay(UP)
@@ -193,7 +194,7 @@ def faster_link(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def slower_link(bench: Bench) -> Iterator[CaseCheck]:
-    """Check case 16: the link rate decreases to a tenth."""
+    """Test case 16: the link rate decreases to a tenth of its first value."""
     link = {"rate": "100 Mbit/s", "queue": "100 packets"}
     cruise = bench.run("3 s", link).stay(CRUISE)
     at_s = cruise.begin_s + 0.2
@@ -220,7 +221,7 @@ def slower_link(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def policer(bench: Bench) -> Iterator[CaseCheck]:
-    """Check case 17: a token bucket policer limits the rate."""
+    """Test case 17: a token bucket policer limits the rate."""
     run = bench.run("20 s", {"rate": "100 Mbit/s", "police": "10 Mbit/s, 50 kB"})
     policed = [t_s for t_s, event in run.events if event == "policed"]
     early = [t_s for t_s in policed if t_s < 1.0]
@@ -244,7 +245,7 @@ def policer(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def spurious_recovery(bench: Bench) -> Iterator[CaseCheck]:
-    """Check case 18: BBR undoes a spurious fast recovery.
+    """Test case 18: BBR undoes a spurious fast recovery.
 
     Single packets arrive 25 ms late; duplicate SACKs then show that no packet was lost.
     """
@@ -274,7 +275,7 @@ def spurious_recovery(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def spurious_timeout(bench: Bench) -> Iterator[CaseCheck]:
-    """Check case 19: BBR undoes a spurious timeout; the link has held all packets for 450 ms."""
+    """Test case 19: BBR undoes a spurious timeout; the link has held all packets for 450 ms."""
     up = _first_up(bench)
     at_s = up.begin_s + RTT_S / 2
     hold = [{"start": us(at_s), "stop": us(at_s + 0.45), "kind": "hold"}]
@@ -292,7 +293,7 @@ def spurious_timeout(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def loss_above_bound(bench: Bench) -> Iterator[CaseCheck]:
-    """Check case 21: losses in Up lower an inflight bound that earlier losses have set."""
+    """Test case 21: losses in ProbeBW_UP lower an inflight bound that earlier losses have set."""
     first = _first_up(bench)
     first_s = first.begin_s + RTT_S / 2
     pulse = _pulse(first_s, "20 %")
@@ -318,7 +319,7 @@ def loss_above_bound(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def limited_in_refill(bench: Bench) -> Iterator[CaseCheck]:
-    """Check case 22: the application limits the sender during Refill."""
+    """Test case 22: the application limits the sender during ProbeBW_REFILL."""
     refill = bench.run("4 s").stay(REFILL)
     before = bandwidth(bench.run("4 s"), 0)
     run = bench.run_limited("4.5 s", refill.begin_s, 2.0)

@@ -1,9 +1,11 @@
-"""BBR's test cases on Startup, Drain and ProbeRTT: draft-ietf-ccwg-bbr, "BBR Example Test Cases".
+"""Test BBR's phases Startup, Drain and ProbeRTT.
+
+The test cases are those of draft-ietf-ccwg-bbr, "BBR Example Test Cases".
 
 The draft defines the expected behaviour; this module chooses the properties of the path. The
-parameters of BBR's model cannot be read directly. The cases therefore derive the bandwidth from the
-pacing rate, and the inflight bounds from the congestion window. The pacing rate is 99 % of gain
-times bandwidth, so ratios of pacing rates are ratios of gains.
+parameters of BBR's model cannot be read directly. The cases therefore derive the bandwidth from
+the pacing rate, and the inflight bounds from the congestion window. The pacing rate is 99 % of
+gain times bandwidth, so ratios of pacing rates are ratios of gains.
 """
 
 from __future__ import annotations
@@ -36,11 +38,11 @@ PROBE_BW = (DOWN, CRUISE, REFILL, UP)
 PACING_MARGIN = 0.99
 MIN_PIPE_PKTS = 4
 _OFFLOAD_PKTS = 6
-"""Smallest offload budget, which is three send quanta of two packets, in packets."""
+"""Smallest number of packets in flight that BBR allows for segmentation offload."""
 
 
 def us(t_s: float) -> str:
-    """Return a time as text in microseconds, as study files contain it."""
+    """Return a time as a string in microseconds, in the format of study files."""
     return f"{t_s * 1e6:.0f} us"
 
 
@@ -51,13 +53,13 @@ def pacing(run: Observation, begin_s: float, end_s: float) -> float:
 
 
 def bandwidth(run: Observation, cruise_after_s: float) -> float:
-    """Return the bandwidth estimate, which is derived from the first Cruise after a time."""
+    """Return the bandwidth estimate in the first phase ProbeBW_CRUISE after a given time."""
     stay = run.stay(CRUISE, after=cruise_after_s)
     return pacing(run, stay.begin_s + 0.001, stay.end_s) / PACING_MARGIN
 
 
 def startup_plateau(bench: Bench) -> Iterator[CaseCheck]:
-    """Check case 1: Startup ends when the bandwidth has reached a plateau."""
+    """Test case 1: Startup ends when the bandwidth has reached a plateau."""
     run = bench.run("3 s")
     drain = run.stay(DRAIN)
     startup = run.stay(STARTUP)
@@ -76,7 +78,7 @@ def startup_plateau(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def startup_loss(bench: Bench) -> Iterator[CaseCheck]:
-    """Check case 2: losses end Startup even if the application limits the sender."""
+    """Test case 2: losses end Startup even if the application limits the sender."""
     limited = {"kind": "paced", "rate": "20 Mbit/s", "write": "1448 bytes"}
     link = {"rate": "50 Mbit/s", "queue": "300 packets"}
     begin_s = 1.5
@@ -100,7 +102,7 @@ def startup_loss(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def drain_inflight(bench: Bench) -> Iterator[CaseCheck]:
-    """Check case 3: Drain ends when inflight has fallen to the BDP."""
+    """Test case 3: Drain ends when inflight has fallen to the BDP."""
     run = bench.run("3 s")
     drain = run.stay(DRAIN)
     rate = pacing(run, drain.begin_s + 0.001, drain.end_s)
@@ -116,7 +118,7 @@ def drain_inflight(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def drain_time(bench: Bench) -> Iterator[CaseCheck]:
-    """Check case 4: Drain ends after its maximum time.
+    """Test case 4: Drain ends after its maximum time.
 
     The link rate is halved when Drain begins, so the queue hardly drains at a pacing gain of 0.5.
     """
@@ -132,7 +134,7 @@ def drain_time(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def probe_rtt(bench: Bench) -> Iterator[CaseCheck]:
-    """Check case 10: ProbeRTT begins about 5 s after the start, and ends after 200 ms."""
+    """Test case 10: ProbeRTT begins about 5 s after the start, and ends after 200 ms."""
     run = bench.run("8 s")
     stay = run.stay(PROBE_RTT)
     yield within("seconds until ProbeRTT", stay.begin_s, 4.9, 5.4)
@@ -146,7 +148,7 @@ def probe_rtt(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def probe_rtt_skipped(bench: Bench) -> Iterator[CaseCheck]:
-    """Check case 11: ProbeRTT is skipped, because the application has been idle."""
+    """Test case 11: BBR skips ProbeRTT, because the application has been idle."""
     idle = {"kind": "on_off", "on": "3.5 s", "off": "6 s"}
     run = bench.run("11 s", application=idle)
     run.stay(CRUISE)
@@ -160,7 +162,7 @@ def probe_rtt_skipped(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def probe_rtt_in_startup(bench: Bench) -> Iterator[CaseCheck]:
-    """Check case 20: ProbeRTT interrupts Startup; the application is slower than the link."""
+    """Test case 20: ProbeRTT interrupts Startup; the application is slower than the link."""
     limited = {"kind": "paced", "rate": "4 Mbit/s", "write": "1448 bytes"}
     run = bench.run("8 s", application=limited)
     stay = run.stay(PROBE_RTT)
@@ -171,7 +173,7 @@ def probe_rtt_in_startup(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def aggregation_in_startup(bench: Bench) -> Iterator[CaseCheck]:
-    """Check case 12: Startup finds the bandwidth although ACKs arrive in bursts, every 25 ms."""
+    """Test case 12: Startup finds the bandwidth although ACKs arrive in bursts, every 25 ms."""
     rate, bunch_s = 40.0, 0.025
     link = {"rate": f"{rate} Mbit/s", "queue": "600 packets"}
     run = bench.run("3 s", link, reverse_link=_bunched("20 ms", bunch_s))
@@ -187,7 +189,7 @@ def aggregation_in_startup(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def aggregation_in_cruise(bench: Bench) -> Iterator[CaseCheck]:
-    """Check case 13: Cruise uses the whole link although ACKs arrive in bursts.
+    """Test case 13: ProbeBW_CRUISE uses the whole link although ACKs arrive in bursts.
 
     The intervals between bursts exceed the path's RTT.
     """
@@ -205,7 +207,7 @@ def aggregation_in_cruise(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def small_bdp(bench: Bench) -> Iterator[CaseCheck]:
-    """Check case 14: BBR uses the whole link on a path whose BDP is a seventh of a packet."""
+    """Test case 14: BBR uses the whole link on a path whose BDP is a seventh of a packet."""
     rate = 1.0
     link = {"rate": f"{rate} Mbit/s", "delay": "1 ms", "queue": "50 packets"}
     run = bench.run("12 s", link)

@@ -41,21 +41,21 @@ class NotReachedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """A visit of the algorithm to one of its phases."""
+    """A time interval during which the algorithm is in one of its phases."""
 
     phase: str
     begin_s: float
     end_s: float
-    """End of the phase, or the end of the run if the phase lasts until then."""
+    """End of the phase, or the end of the run if the phase lasts until then, in seconds."""
 
     @property
     def length_s(self) -> float:
-        """Duration of the visit."""
+        """Duration of this stay in the phase, in seconds."""
         return self.end_s - self.begin_s
 
 
 class Observation:
-    """Observations of one run: the algorithm's phases, and the sender's state each millisecond."""
+    """The algorithm's phases in one run, and the sender's state in each millisecond."""
 
     def __init__(self, tables: dict[str, pl.DataFrame], phases: tuple[str, ...]) -> None:
         flow = pl.col("flow") == 0
@@ -80,7 +80,7 @@ class Observation:
         """Time from which the application limits the sender, if `Bench.run_limited` ran this."""
 
     def stay(self, phase: str, *, after: float = 0.0) -> Stay:
-        """Return the first visit to a phase that begins at or after a time.
+        """Return the first stay in a phase that begins at or after a given time.
 
         Raises:
             NotReachedError: the connection does not enter the phase.
@@ -93,12 +93,12 @@ class Observation:
         raise NotReachedError(msg)
 
     def next_phase(self, stay: Stay) -> str:
-        """Return the phase that follows a visit, or an empty string at the end of the run."""
+        """Return the name of the phase that follows this one; empty at the end of the run."""
         following = [each for each in self.stays if each.begin_s > stay.begin_s]
         return following[0].phase if following else ""
 
     def visits(self, phase: str, begin_s: float, end_s: float) -> list[Stay]:
-        """Return the visits to a phase that overlap a time window."""
+        """Return all stays in a phase that overlap a time window."""
         return [
             each
             for each in self.stays
@@ -145,7 +145,7 @@ class Observation:
         return np.asarray(found, dtype=np.float64)
 
     def at(self, name: str, t_s: float) -> float:
-        """Return the first sample of a column at or after a time."""
+        """Return the value of a column in its first sample at or after a given time."""
         return float(self.column(name, t_s, self.end_s + 1)[0])
 
     def rate_mbit_s(self, begin_s: float, end_s: float) -> float:
@@ -158,7 +158,7 @@ class Observation:
         return moved * 8 / (end_s - begin_s) / 1e6
 
     def round_ends(self, begin_s: float, end_s: float) -> Iterator[float]:
-        """Yield the end times of consecutive packet-timed round trips in a time window."""
+        """Yield the end of each round trip in a time window, where packets define round trips."""
         t_s, una, nxt = (self._acks[name] for name in ("t_s", "snd_una", "snd_nxt"))
         inside = np.nonzero((t_s >= begin_s) & (t_s <= end_s))[0]
         until: int | None = None
@@ -172,16 +172,16 @@ class Observation:
                 until = int(nxt[n])
 
     def rounds(self, begin_s: float, end_s: float) -> int:
-        """Return the number of packet-timed round trips in a time window."""
+        """Return the number of round trips in a time window, counted by packets."""
         return len(list(self.round_ends(begin_s, end_s)))
 
     def trace(self) -> str:
-        """Return the names of the visited phases with their start times, as one line."""
+        """Return one line with the names of the phases and the times at which they began."""
         return ", ".join(f"{each.phase} {each.begin_s:.2f}" for each in self.stays)
 
 
 class Bench:
-    """Runs single connections of the tested algorithm."""
+    """Runs one connection with the tested algorithm over a simulated path."""
 
     def __init__(self, algorithm: str, phases: tuple[str, ...], runs: CaseRuns) -> None:
         self._algorithm = algorithm
@@ -197,7 +197,7 @@ class Bench:
         application: dict[str, Any] | None = None,
         reverse_link: dict[str, Any] | None = None,
     ) -> Observation:
-        """Run one connection over the standard link, with the given keys changed."""
+        """Run one connection over the standard link; `changes` replaces keys of the link."""
         study = Study(
             algorithm=self._algorithm,
             duration=duration,
@@ -217,7 +217,7 @@ class Bench:
         rate_mbit_s: float,
         link: dict[str, Any] | None = None,
     ) -> Observation:
-        """Run with an application that sends in bulk until `at_s`, then slower than the link.
+        """Run with an application that sends in bulk until `at_s`, then more slowly than the link.
 
         Data in the send buffer delay the change, so the application must slow down before `at_s`.
         Preceding runs show how much earlier.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CaseCheck:
-    """A requirement of a test case, and the observed value."""
+    """One requirement of a test case, with the value that was observed."""
 
     wanted: str
     holds: bool
@@ -22,17 +22,17 @@ class CaseCheck:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A test case that a draft defines."""
+    """A test case that an Internet-Draft defines."""
 
     number: int
     title: str
-    """The heading of the test case in the draft."""
+    """Heading of the test case in the Internet-Draft."""
     checks: Callable[[Bench], Iterator[CaseCheck]]
 
 
 @dataclass(frozen=True, slots=True)
 class CaseOutcome:
-    """The outcome of a test case: its checks, and the phases of its last run as text."""
+    """The outcome of a test case: its checks, and the phases of its last run in words."""
 
     case: Case
     checks: tuple[CaseCheck, ...]
@@ -40,18 +40,18 @@ class CaseOutcome:
 
     @property
     def passed(self) -> bool:
-        """Whether all checks of the test case hold."""
+        """True if all checks of the test case passed."""
         return all(check.holds for check in self.checks)
 
 
 def within(
     wanted: str, value: float, low: float, high: float, unit: str = "", *, digits: int = 2
 ) -> CaseCheck:
-    """Return a check that a value is between two bounds."""
+    """Return a check that passes if a value is between two bounds."""
     space = " " if unit else ""
     return CaseCheck(wanted, low <= value <= high, f"{value:.{digits}f}{space}{unit}")
 
 
 def follows(wanted: str, found: str, *allowed: str) -> CaseCheck:
-    """Return a check that the observed phase is one of the allowed phases."""
+    """Return a check that passes if the observed phase is one of the allowed phases."""
     return CaseCheck(wanted, found in allowed, found or "the end of the run")

@@ -1,4 +1,4 @@
-"""Execute runs on this machine's kernel in real time; only one study uses the kernel at a time."""
+"""Execute runs on this machine's kernel in real time, for one study at a time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _OWNER_WIDTH = 80
 
 
 class InvalidRunError(KernelRunError):
-    """The machine was too slow for real time, so the run is not a valid measurement."""
+    """The machine was too slow to emulate the link in real time; the run is not valid."""
 
 
 class _Helper(Protocol):
@@ -47,21 +47,21 @@ class _Helper(Protocol):
 
 
 class _Names(Protocol):
-    """Interface of objects that know the kernel's names for algorithms."""
+    """Interface of objects that find the kernel's names of algorithms."""
 
     def of(
         self, scenario: Mapping[str, Any], programs: Mapping[str, Program] | None = ...
     ) -> dict[str, str]:
-        """Return the kernel's names for algorithms of a scenario that Linux does not contain."""
+        """Return the kernel's names for those algorithms of a scenario that Linux lacks."""
 
 
 class _EventLog(Protocol):
-    """Interface of a recorder of TCP events."""
+    """Interface of objects that record TCP events of the kernel."""
 
     missing: str | None
 
     def start(self, file: Path, /) -> None:
-        """Start writing all events to a file."""
+        """Start to write all TCP events to a file."""
 
     def stop(self) -> None:
         """Stop writing events."""
@@ -77,10 +77,10 @@ class Tools:
 
 
 class KernelExecutor:
-    """An executor that uses the kernel of this machine.
+    """An executor that uses the kernel of this machine, in real time.
 
-    A run takes real time. If the machine is too slow to emulate the link during a run, the run is
-    repeated; a run has at most three attempts in total.
+    If the machine is too slow to emulate the link during a run, the run is repeated; a run has at
+    most three attempts in total.
     """
 
     attempts = 3
@@ -215,7 +215,7 @@ def _content(file: Path) -> bytes | None:
 
 
 def _owner() -> str:
-    """Return a description of this process, which other processes show while they wait for it."""
+    """Describe this process for other processes that wait until it releases the kernel."""
     words = [Path(sys.argv[0]).name, *sys.argv[1:]] if sys.argv[0] else ["cwndlab"]
     command = textwrap.shorten(shlex.join(words), _OWNER_WIDTH, placeholder=" ...")
     return f"{command} (process {os.getpid()})"

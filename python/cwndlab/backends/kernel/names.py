@@ -49,7 +49,7 @@ class KernelNames(AbstractContextManager["KernelNames"]):
     """Loads the algorithms that runs need into the kernel, and unloads them at the end."""
 
     def __init__(self, *, may_fall_back: bool = False) -> None:
-        """If `may_fall_back` is set, let cwndlab's version replace algorithms the kernel lacks."""
+        """Create the loader; if `may_fall_back`, our versions replace missing algorithms."""
         self._may_fall_back = may_fall_back
         self._helper: KernelHelper | None = None
         self._loaded: dict[tuple[str, tuple[tuple[str, int], ...]], str] = {}
@@ -57,7 +57,7 @@ class KernelNames(AbstractContextManager["KernelNames"]):
     def of(
         self, scenario: Mapping[str, Any], programs: Mapping[str, Program] | None = None
     ) -> dict[str, str]:
-        """Load the scenario's algorithms that Linux does not contain; return the kernel's names.
+        """Load those algorithms of a scenario that Linux lacks; return their names in the kernel.
 
         Args:
             scenario: the scenario.
@@ -114,7 +114,7 @@ class KernelNames(AbstractContextManager["KernelNames"]):
         return self._loaded[key]
 
     def outlive(self) -> None:
-        """Keep the algorithms loaded after `exec`, until the program that replaces this ends."""
+        """Keep the algorithms loaded after `exec`, until the new program of this process ends."""
         if self._helper is not None:
             self._helper.pass_on()
 

@@ -79,7 +79,7 @@ def require_helper() -> Path:
 
 
 class RunsHelper(AbstractContextManager["RunsHelper"]):
-    """A running helper, which removes what it created and ends when this process ends."""
+    """A running helper process. When cwndlab ends, the helper ends and removes what it created."""
 
     def __init__(self) -> None:
         """Start the helper process.

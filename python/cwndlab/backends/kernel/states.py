@@ -1,4 +1,4 @@
-"""Read the helper's records of `TCP_INFO` at both ends of every flow of a run."""
+"""Read `TCP_INFO`, which the helper recorded at both ends of every flow of a run."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Tracer(AbstractContextManager["Tracer"]):
     """Records TCP events of this machine, if its kernel allows tracing."""
 
     def __init__(self) -> None:
-        """Check whether the kernel allows tracing."""
+        """Create a recorder; check whether the kernel allows tracing."""
         self._helper: KernelHelper | None = None
         self.missing: str | None = "; ".join(each.what for each in obstacles()) or None
 
@@ -71,7 +71,7 @@ class Tracer(AbstractContextManager["Tracer"]):
             self.missing = f"the kernel's tracepoints cannot be used: {error}"
 
     def stop(self) -> None:
-        """Stop recording; if the file lacks events, set `missing` to the reason."""
+        """Stop recording; if some events are missing, set `missing` to the reason."""
         if self.missing is None and self._helper is not None:
             try:
                 self._helper.ask({"do": "stop_tracing"})
@@ -116,7 +116,7 @@ def happenings(
 
 
 def count(found: Sequence[Happening], flows: int) -> list[dict[str, int]]:
-    """Count the events of each flow's sender."""
+    """Return the number of events of each kind for each flow's sender."""
     counts = [dict.fromkeys(_KINDS, 0) for _ in range(flows)]
     for each in found:
         counts[each.flow][each.event] += 1
@@ -124,7 +124,7 @@ def count(found: Sequence[Happening], flows: int) -> list[dict[str, int]]:
 
 
 def fill(tables: Mapping[str, Any], counts: Sequence[Mapping[str, int]]) -> None:
-    """Fill missing counts of timeouts and recoveries in the table of flows."""
+    """Fill in missing numbers of timeouts and recoveries in the table of flows."""
     for column, event in _COLUMNS.items():
         values = tables["flows"][column]
         for index, counted in enumerate(counts):
@@ -135,7 +135,7 @@ def fill(tables: Mapping[str, Any], counts: Sequence[Mapping[str, int]]) -> None
 def replace_events(
     events: Mapping[str, list[Any]], found: Sequence[Happening], numbers: Sequence[int]
 ) -> dict[str, list[Any]]:
-    """Replace the timeouts and recoveries that were derived from samples by recorded events.
+    """Replace timeouts and recoveries, which were derived from samples, by recorded events.
 
     Args:
         events: the table of events, derived from samples every 10 ms.

@@ -38,7 +38,7 @@ def package_files(package: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _seek_data(file: IO[bytes], package: Path) -> None:
-    """Seek to the data member of a Debian package, which is an `ar` archive with three members."""
+    """Find the data member of a Debian package, the third member of an `ar` archive."""
     if file.read(len(_AR_MAGIC)) != _AR_MAGIC:
         msg = f"{package} is not a Debian package; choose a file linux-image-*.deb"
         raise KernelRunError(msg)

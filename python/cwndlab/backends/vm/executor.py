@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cwndlab.run.executor import Batch, Task
 
 CPU_BOUND_PCT = 30.0
-"""Processor load of the link's emulation, in %, above which the emulation affects the traffic."""
+"""Processor load in %; if emulating a link causes more, the emulation affects the traffic."""
 _LOOK_AGAIN_S = 0.1
 _FILES = ("capture", "states")
 
@@ -39,7 +39,7 @@ class _Asked(Protocol):
 
 
 class GuestHelper(AbstractContextManager["GuestHelper"]):
-    """A helper that answers each request for a run in a separate virtual machine."""
+    """Executes each request for a run in a separate virtual machine."""
 
     def __init__(
         self, machine: _Asked, programs: Mapping[str, KernelProgram] | None = None
@@ -54,7 +54,7 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
     def ask(
         self, request: Mapping[str, Any], waiting: Callable[[str], None] = lambda _: None
     ) -> dict[str, Any]:
-        """Return the answer to a request; `waiting` is not called, because no machine is shared.
+        """Return the answer to a request; `waiting` is never called, as no machine is shared.
 
         Raises:
             KernelRunError: the request failed, or emulating the link took too much processor time.
@@ -87,7 +87,7 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
         return answer
 
     def close(self) -> None:
-        """Do nothing, because a virtual machine ends after its answer."""
+        """Do nothing, because each virtual machine ends after its answer."""
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -127,7 +127,7 @@ class GuestNames(KernelNames):
 
 
 class NoTracer:
-    """A tracer that records no events; timeouts and recoveries are derived from TCP_INFO."""
+    """A recorder that records no events; TCP_INFO shows timeouts and recoveries instead."""
 
     missing: str | None = "tracepoints are not read in a virtual machine"
 
@@ -139,7 +139,7 @@ class NoTracer:
 
 
 def _finished(done: queue.Queue[Batch | BaseException | None], threads: int) -> Iterator[Batch]:
-    """Yield the batches that threads have finished, until every thread has put None into the queue.
+    """Yield batches from a queue until every thread has put None into the queue.
 
     Raises:
         BaseException: one of the threads failed with this exception.
@@ -159,7 +159,7 @@ def _finished(done: queue.Queue[Batch | BaseException | None], threads: int) -> 
 
 
 class VmExecutor(KernelExecutor):
-    """An executor that uses a stock kernel in virtual machines; its results are reproducible."""
+    """An executor that uses a stock kernel in virtual machines; results are reproducible."""
 
     attempts = 1  # a second attempt would have the same result
 
@@ -176,7 +176,7 @@ class VmExecutor(KernelExecutor):
         self._jobs = jobs or available_cores()
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch]:
-        """Compute all tasks; cancel runs in progress if the caller closes the iterator."""
+        """Compute all tasks; if the caller closes the iterator, cancel the runs in progress."""
         machine = VirtualMachine(self._kernel)
         names = GuestNames(self._kernel, may_fall_back=self._may_fall_back)
         tools = Tools(GuestHelper(machine, names.programs), names, NoTracer())

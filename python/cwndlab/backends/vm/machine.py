@@ -1,4 +1,4 @@
-"""Virtual machines: each kernel is booted once, and every run starts from the saved state."""
+"""Boot each kernel once in a virtual machine, and start every run from the saved state."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def require_machines() -> None:
 
 
 class VirtualMachine:
-    """A kernel in a virtual machine, booted once; every run starts from the same saved state."""
+    """A virtual machine with a booted kernel; every run starts from the same saved state."""
 
     def __init__(self, kernel: StockKernel) -> None:
         """Boot the virtual machine, unless a saved state exists.
@@ -113,7 +113,7 @@ class VirtualMachine:
             self._snapshot = self._found() or self._boot()
 
     def _found(self) -> Path | None:
-        """Return the saved state if it exists and is intact; remove all other saved states."""
+        """Return the saved state of the machine if it is intact; remove all other saved states."""
         for path in self._kernel.folder.glob("snapshot-*"):
             name, _, digest = path.name.partition(".")
             if name == self._name and _digest(path) == digest:
@@ -196,7 +196,7 @@ class VirtualMachine:
             return files
 
     def close(self) -> None:
-        """Stop all running virtual machines, and do not start others."""
+        """Stop all running virtual machines, and prevent new ones from starting."""
         with self._changing:
             self.is_closed = True
             for process in self._running:
@@ -210,7 +210,7 @@ class VirtualMachine:
         options: list[str],
         *passed: IO[bytes],
     ) -> subprocess.Popen[bytes]:
-        """Start QEMU, which is killed when this thread ends."""
+        """Start QEMU; the operating system kills QEMU when this thread ends."""
         files = [initial, disk, console, *passed]
         command = [str(helper_path()), "with-parent", str(os.getpid()), QEMU, *_hardware()]
         command += ["-kernel", str(self._kernel.image), "-append", _COMMAND_LINE]
@@ -284,7 +284,7 @@ def _is_ready(process: subprocess.Popen[bytes], console: IO[bytes]) -> bool:
 
 
 def _left(disk: IO[bytes]) -> dict[str, bytes]:
-    """Return the files of the archive that the virtual machine wrote to its disk, if any."""
+    """Return the files in the archive that the virtual machine wrote to its disk."""
     disk.seek(0)
     files = {}
     with suppress(tarfile.TarError), tarfile.open(fileobj=disk, mode="r:") as archive:
@@ -295,12 +295,12 @@ def _left(disk: IO[bytes]) -> dict[str, bytes]:
 
 
 def _nameless(folder: Path) -> IO[bytes]:
-    """Create a file without a name, which, unlike a file of `tempfile`, can be given one later."""
+    """Create a file without a name; unlike a file of `tempfile`, it can be named later."""
     return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o600), "w+b")
 
 
 def _path(file: IO[bytes]) -> str:
-    """Return a path under which a program that inherits a nameless file can open the file."""
+    """Return a path by which another program can open an inherited file without a name."""
     return f"/proc/self/fd/{file.fileno()}"
 
 
@@ -315,7 +315,7 @@ def _digest(path: Path) -> str:
 
 
 def _warm_up() -> bytes:
-    """Return the request that the virtual machine executes once before its state is saved."""
+    """Return a request that the virtual machine executes once before its state is saved."""
     scenario = json.loads(_WARM_UP.read_bytes())
     return (
         json.dumps({"do": "run", "scenario": scenario, "is_held": True, "is_awake": False}).encode()

@@ -1,4 +1,4 @@
-"""Stock kernels for virtual machines, whose packages are unpacked but never installed."""
+"""Manage stock kernels for virtual machines; their packages are unpacked, not installed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def kernels_folder() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class StockKernel:
-    """A stock kernel, with the modules that a run needs."""
+    """A stock kernel, with the kernel modules that a run needs."""
 
     release: str
     folder: Path
@@ -138,7 +138,7 @@ def kernels() -> list[StockKernel]:
 
 
 def find_kernel(wanted: str | None) -> StockKernel:
-    """Return the newest added kernel, or the newest kernel whose release begins with `wanted`.
+    """Return the newest added kernel, or the newest whose release begins with `wanted`.
 
     Raises:
         KernelRunError: no kernel has been added.

@@ -1,1 +1,1 @@
-"""Observe this computer: its network interfaces, radio, clock and TCP connections."""
+"""Observe the network interfaces, radio, clock and TCP connections of this computer."""

@@ -1,4 +1,4 @@
-"""Describe the computer at one end of a measurement."""
+"""Describe the computer at each end of a measurement."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def describe_host() -> dict[str, Any]:
-    """Return kernel, algorithms, buffer sizes and queueing discipline of this computer."""
+    """Return the kernel, algorithms, buffer sizes and queueing discipline of this computer."""
 
     def read(name: str) -> str | None:
         with contextlib.suppress(OSError):

@@ -36,7 +36,7 @@ def describe_interface(name: str) -> dict[str, Any]:
 
 
 def is_up(name: str) -> bool:
-    """Return whether an interface exists and carries packets."""
+    """Return whether an interface exists and can carry packets."""
     try:
         return bool(netlink.link(socket.if_nametoindex(name))["is_up"])
     except OSError:
@@ -44,7 +44,7 @@ def is_up(name: str) -> bool:
 
 
 def offloads(name: str) -> list[str]:
-    """Return the active offloads; with these, captured packets are larger than on the wire."""
+    """Return the active offloads, which make captured packets larger than packets on the wire."""
     found = [offload for offload, code in _OFFLOADS.items() if _ethtool(name, code)]
     if (_ethtool(name, _FLAGS) or 0) & _LARGE_RECEIVE:
         found.append("lro")
@@ -52,7 +52,7 @@ def offloads(name: str) -> list[str]:
 
 
 def _ethtool(name: str, code: int) -> int | None:
-    """Return the value of a simple ethtool request; None if the driver does not support it."""
+    """Return the answer of ethtool to a simple request; None if the driver lacks it."""
     value = array.array("B", struct.pack("=II", code, 0))
     request = struct.pack("16sP16x", name.encode()[:15], value.buffer_info()[0])
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:

@@ -69,7 +69,7 @@ def ask(family: int, kind: int, body: bytes, *, is_dump: bool = False) -> Iterat
 
 
 def attributes(content: bytes) -> Attributes:
-    """Return the attributes in `content`, which follow the fixed part of a message."""
+    """Return the attributes of a netlink message, which are in `content`."""
     found = {}
     while len(content) >= _ATTRIBUTE.size:
         length, kind = _ATTRIBUTE.unpack_from(content)
@@ -119,7 +119,7 @@ def _link(found: Attributes) -> dict[str, Any]:
 
 
 def links() -> list[dict[str, Any]]:
-    """Return a description of each interface, in the format of `link`."""
+    """Return the description of every interface, as `link` does for one interface."""
     head = _LINK.pack(0, 0, 0, 0, 0)
     answers = ask(socket.NETLINK_ROUTE, _GET_LINK, head, is_dump=True)
     return [_link(attributes(answer[_LINK.size :])) for answer in answers]

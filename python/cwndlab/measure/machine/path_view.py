@@ -44,14 +44,14 @@ View = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class PathFinding:
-    """A property of the path that users should know before hours of measurement."""
+    """A property of the path that a user should know before a long measurement."""
 
     kind: Literal["note", "warning", "proxy"]
     what: str
     remedy: str = ""
 
     def __str__(self) -> str:
-        """Return the finding, and its remedy if it has one, in one line."""
+        """Return the finding in one line, with its remedy if there is one."""
         return f"{self.what}; {self.remedy}" if self.remedy else self.what
 
 
@@ -62,7 +62,7 @@ def save_syns(listener: socket.socket) -> None:
 
 
 def saved_syn(connection: socket.socket) -> View | None:
-    """Return the SYN that this computer received; None if the kernel did not save it."""
+    """Return the SYN packet that this computer received; None if the kernel did not save it."""
     try:
         raw = connection.getsockopt(socket.IPPROTO_TCP, _SAVED_SYN, _SYN_BYTES)
     except OSError:
@@ -71,7 +71,7 @@ def saved_syn(connection: socket.socket) -> View | None:
 
 
 def read_syn(raw: bytes) -> View | None:
-    """Return TTL, sequence number and options of a SYN; None if the packet is too short."""
+    """Return TTL, sequence number and options of a SYN packet; None if it is too short."""
     if len(raw) < _TCP_HEADER_BYTES:
         return None
     is_ipv6 = raw[0] >> 4 == 6  # noqa: PLR2004  version of IP
@@ -90,7 +90,7 @@ def read_syn(raw: bytes) -> View | None:
 
 
 def initial_sequence(connection: socket.socket) -> int | None:
-    """Return the sequence number of our SYN, before data are sent; needs root privileges."""
+    """Return the sequence number of our SYN, before data are sent; this needs root."""
     tcp = socket.IPPROTO_TCP
     try:
         connection.setsockopt(tcp, _REPAIR, 1)
@@ -169,7 +169,7 @@ def compare_views(
 def _split(
     client: Mapping[str, Any], server: Mapping[str, Any], round_trip_ms: float | None
 ) -> list[PathFinding]:
-    """Return a finding if a proxy has replaced one connection with two."""
+    """Return a finding if a proxy has replaced the connection with two connections."""
     syn = server.get("syn") or {}
     evidence = _in_handshake(client, server, syn)
     if round_trip_ms is not None:

@@ -1,4 +1,4 @@
-"""Drop root privileges after a port is open, except one capability that the server needs.
+"""Drop root privileges after a port is open, except for one capability.
 
 The process keeps CAP_NET_ADMIN, which permits it to choose any congestion control algorithm of the
 kernel (net/ipv4/tcp_cong.c, `tcp_set_congestion_control`). It keeps no other privilege of root and
@@ -21,7 +21,7 @@ _DROP_BOUND, _KEEP_CAPABILITIES, _NO_NEW_PRIVILEGES = 24, 8, 38
 
 
 class PrivilegeError(CwndlabError):
-    """Root privileges cannot be dropped."""
+    """The process cannot drop root privileges."""
 
 
 class _Header(ctypes.Structure):
@@ -37,7 +37,7 @@ class _Sets(ctypes.Structure):
 
 
 def unprivileged_user(name: str | None) -> pwd.struct_passwd:
-    """Return the user to switch to: the user `name`, else the caller of sudo, else "nobody".
+    """Return the user as which to run: `name`, else the caller of sudo, else "nobody".
 
     Raises:
         PrivilegeError: the user does not exist, or is root.
@@ -57,7 +57,7 @@ def unprivileged_user(name: str | None) -> pwd.struct_passwd:
 
 
 def drop_root(user: pwd.struct_passwd) -> None:
-    """Switch this thread and threads that it starts to a user who may choose any algorithm.
+    """Switch this thread, and threads that it starts, to a user who may use any algorithm.
 
     Raises:
         PrivilegeError: the system refuses the switch.
@@ -81,7 +81,7 @@ def drop_root(user: pwd.struct_passwd) -> None:
 
 
 def may_choose_any_algorithm() -> bool:
-    """Return whether this thread may choose algorithms that ordinary users must not choose."""
+    """Return whether this thread may use algorithms that are not open to all users."""
     return bool(_permitted(ctypes.CDLL(None, use_errno=True)) & 1 << _NET_ADMIN)
 
 

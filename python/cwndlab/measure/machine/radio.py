@@ -1,4 +1,4 @@
-"""Read the state of the radio during a run: technology, cell, band, signal, once a second.
+"""Read the radio's technology, cell, band and signal once a second during a run.
 
 ModemManager (`mmcli`) and `iw` are used if they are installed. The log of another program, for
 example on a phone or a scanner, is assigned to runs by its times. Values that a source does not
@@ -71,10 +71,10 @@ _NR_HIGH, _NR_HIGH_MHZ, _NR_LOW_STEP_MHZ, _NR_HIGH_STEP_MHZ = 600_000, 3_000.0, 
 
 
 class RadioSource(Protocol):
-    """A source of readings of the current state of the radio."""
+    """A program or a log from which the current state of the radio is read."""
 
     def read(self) -> RadioReading | None:
-        """Return the current state; None if the state is not available."""
+        """Return the current state of the radio; None if the state is not available."""
 
 
 def sources_of(interface: str | None) -> list[RadioSource]:
@@ -101,7 +101,7 @@ class Modem:
         _output("mmcli", "-m", path, "--signal-setup=1")
 
     def read(self) -> RadioReading | None:
-        """Return the state from ModemManager, which reports the cell since version 1.20."""
+        """Return the radio's state from ModemManager, which reports cells since version 1.20."""
         state = _output("mmcli", "-J", "-m", self._path)
         signal = _output("mmcli", "-J", "-m", self._path, "--signal-get")
         cells = _output("mmcli", "-J", "-m", self._path, "--get-cell-info")
@@ -117,14 +117,14 @@ class WirelessCard:
         self._interface = interface
 
     def read(self) -> RadioReading | None:
-        """Return the state from `iw`."""
+        """Return the state of the Wi-Fi card, as `iw` reports it."""
         return read_iw(_output("iw", "dev", self._interface, "link"))
 
 
 def read_modem(
     state: str, signal: str = "", cells: str = "", place: str = ""
 ) -> RadioReading | None:
-    """Parse the output of `mmcli -J` for a modem, its signal, cells and location."""
+    """Parse the JSON that `mmcli` prints about a modem, its signal, cells and location."""
     modem = _json(state)
     if not modem:
         return None
@@ -143,7 +143,7 @@ def read_modem(
 
 
 def read_iw(text: str) -> RadioReading | None:
-    """Parse the output of `iw dev NAME link`."""
+    """Parse the text that `iw dev NAME link` prints."""
     cell = re.match(r"Connected to ([0-9a-f:]{17})", text)
     if cell is None:
         return None
@@ -165,7 +165,7 @@ class RadioLog:
     """A CSV log of another program: a line of column names, then one line per reading."""
 
     def __init__(self, path: Path) -> None:
-        """Set the path of the file, which is read again for each run because it may grow."""
+        """Use the log at a path; it is read again for each run because it may grow."""
         self._path = path
         self.rows(0, 0)
 
@@ -230,7 +230,7 @@ def _modem_of(interface: str) -> str | None:
 
 
 def _signal(signal: Mapping[str, Any], technologies: Sequence[str]) -> RadioReading:
-    """Return signal values of the technology in use; 5G values first, then LTE values."""
+    """Return the signal of the technology in use; 5G is preferred to LTE."""
     order = [
         name
         for name, words in (
@@ -302,7 +302,7 @@ def _output(*command: str) -> str:
 
 
 def _json(text: str) -> Mapping[str, Any]:
-    """Return the object `modem` in the output of `mmcli`, or an empty one."""
+    """Return the object `modem` from the output of `mmcli`; empty if it is missing."""
     try:
         content = read_json(text)
     except ValueError:

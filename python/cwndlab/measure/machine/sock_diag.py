@@ -22,10 +22,10 @@ _FAMILY_AT, _PORTS_AT, _FROM_AT, _TO_AT, _COOKIE_AT, _ATTRIBUTES_AT = 0, 4, 8, 2
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """State of a TCP connection at one moment."""
+    """State of one TCP connection at one moment."""
 
     cookie: bytes
-    """Identifier of the connection, unique since the start of the computer."""
+    """Identifier of the connection, unique since the computer started."""
     own: tuple[str, int]
     peer: tuple[str, int]
     algorithm: str

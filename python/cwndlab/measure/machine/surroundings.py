@@ -31,7 +31,7 @@ _RADIO_SCHEMA = {"run": pl.String, "t_s": pl.Float64} | {
 
 
 class Surroundings:
-    """Context manager that records the interface and the radio during a run."""
+    """Records the state of the interface and of the radio during a run."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Surroundings:
         log: RadioLog | None = None,
         interface_now: Callable[[str], str | None] | None = None,
     ) -> None:
-        """Prepare to record the interface and the radio that lead to `server`.
+        """Prepare to record the interface and the radio on the route to `server`.
 
         Args:
             server: address of the server.
@@ -67,13 +67,13 @@ class Surroundings:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop to record, and wait for the last reading."""
+        """Stop recording, and wait for the last reading."""
         self._stopping.set()
         for thread in self._threads:
             thread.join()
 
     def radio(self, began_ns: int) -> list[dict[str, Any]]:
-        """Return the readings of the radio, with times since the begin of the run."""
+        """Return the readings of the radio, with times relative to the start of the run."""
         readings = [((at_ns - began_ns) / _NS_PER_S, row) for at_ns, row in self._readings]
         if self._log is not None:
             began_s = began_ns / _NS_PER_S
@@ -87,7 +87,7 @@ class Surroundings:
         return pl.DataFrame(rows, schema=_RADIO_SCHEMA)
 
     def flags(self, began_ns: int) -> list[Flag]:
-        """Return disturbances by the interface, and changes of the radio technology."""
+        """Return disturbances: faults of the interface, and changes of the radio technology."""
         found = self._interface_flags(began_ns)
         for t_s, before, after in technology_changes(self.radio(began_ns)):
             found.append(Flag("technology", t_s, f"from {before} to {after}"))

@@ -1,4 +1,4 @@
-"""Conduct a trial: measure periods in random order within blocks, until one does harm."""
+"""Conduct a trial: measure its periods in random order, and stop if one does harm."""
 
 from __future__ import annotations
 
@@ -15,31 +15,30 @@ if TYPE_CHECKING:
     from cwndlab.judge.prediction import RegisteredPrediction
 
 Alarm = Callable[[PeriodOutcome], str | None]
-"""Function that receives the outcome of a period so far, and returns a description of the harm if
-the period must end now, else None."""
+"""Function that describes the harm in a period so far; None if the period may continue."""
 
 
 TriedPeriod = tuple[PeriodOutcome, str | None]
-"""Outcome of a period, and the harm that ended the period early (None for a complete period)."""
+"""Outcome of a period, and the harm that ended it early; None if it was complete."""
 
 
 class TrialNetwork(Protocol):
-    """A network on which periods can be measured."""
+    """A network on which the periods of a trial can be measured."""
 
     def measure(self, algorithm: str, block: int, alarm: Alarm) -> TriedPeriod:
-        """Use the algorithm for a period, which harm may end early; return outcome and harm."""
+        """Use an algorithm for a period, which harm may end early; return outcome and harm."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A period that the trial must still measure."""
+    """A period that the trial still has to measure."""
 
     block: int
     algorithm: str
 
 
 def due(prediction: RegisteredPrediction, periods: Sequence[MeasuredPeriod]) -> list[Step]:
-    """Return the missing periods in order; an empty list if harm has ended the trial.
+    """Return the missing periods of a trial in order; empty if harm has ended the trial.
 
     A block with a missing period is measured again from its begin, because only neighbouring
     periods are compared.

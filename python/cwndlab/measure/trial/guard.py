@@ -1,4 +1,4 @@
-"""Stop the period of a challenger early if the challenger harms users (guardrails)."""
+"""Stop a period early if the tested algorithm harms users (guardrails)."""
 
 from __future__ import annotations
 
@@ -19,27 +19,26 @@ _IN_A_ROW = 8  # checks, which take two seconds
 
 @dataclass(frozen=True, slots=True)
 class Guardrails:
-    """Limits on the difference by which a challenger may be worse than the baseline."""
+    """Limits on how much worse than the baseline the tested algorithm may be."""
 
     rtt_ratio: float = 2.5
-    """Maximum of the 95th percentile RTT, as a ratio to the baseline's value or to 20 ms, whichever
-    is greater."""
+    """Largest 95th percentile of the RTT, relative to the baseline's value (at least 20 ms)."""
     goodput_ratio: float = 0.4
-    """Minimum ratio of the challenger's goodput to the baseline's goodput."""
+    """Smallest ratio of the tested algorithm's goodput to the baseline's goodput."""
     retransmitted_points: float = 5.0
-    """Maximum increase in the share of retransmitted segments, in percentage points."""
+    """Largest increase in the share of retransmitted segments, in percentage points."""
 
 
 class Guard:
     """Compares the outcome of the current period with the periods of the baseline."""
 
     def __init__(self, limits: Guardrails) -> None:
-        """Use `limits` for all checks."""
+        """Create an object that applies `limits` to each period."""
         self._limits = limits
         self._row = 0
 
     def begin(self) -> None:
-        """Start the checks of a new period."""
+        """Forget earlier checks, because a new period begins."""
         self._row = 0
 
     def harm(self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]) -> str | None:

@@ -15,13 +15,12 @@ if TYPE_CHECKING:
 
 FILE = "periods.jsonl"
 PILOT = -1
-"""Block number of the baseline period before the first block; only the guardrails use this
-period."""
+"""Block number of the period that precedes the first block and only serves the guardrails."""
 
 
 @dataclass(frozen=True, slots=True)
 class PeriodOutcome:
-    """Measured values of a whole or unfinished period; None if no connection shows a value."""
+    """Measurements in a period; a value is None if no connection carried enough data."""
 
     utility: float | None
     goodput_mbit_s: float | None
@@ -44,17 +43,17 @@ class MeasuredPeriod:
     block: int
     algorithm: str
     began: str
-    """Start of the period in UTC, in ISO 8601 format."""
+    """Time at which the period began, in UTC and ISO 8601 format."""
     outcome: PeriodOutcome
     harm: str = ""
-    """Description of the harm that ended the trial; empty without harm."""
+    """Description of the harm that ended the trial; empty if there was no harm."""
 
 
 class PeriodLog:
-    """File to which a trial adds one line at the end of each period."""
+    """File to which a trial appends one line at the end of each period."""
 
     def __init__(self, path: Path) -> None:
-        """Use the file at `path`, which is created if it does not exist."""
+        """Use the log at `path`; create the file if it does not exist."""
         self._path = path
 
     def read(self) -> list[MeasuredPeriod]:
@@ -75,7 +74,7 @@ class PeriodLog:
             raise ResultsError(msg) from None
 
     def append(self, period: MeasuredPeriod) -> None:
-        """Add a period, and wait until it is on disk."""
+        """Append a period to the file, and wait until it is on disk."""
         self._cut_off()
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(period)) + "\n")
@@ -83,7 +82,7 @@ class PeriodLog:
             os.fsync(file.fileno())
 
     def _cut_off(self) -> None:
-        """Remove an incomplete last line."""
+        """Remove the last line of the file if it is incomplete."""
         if not self._path.exists():
             return
         with self._path.open("rb+") as file:
@@ -92,7 +91,7 @@ class PeriodLog:
 
 
 def blocks(periods: Sequence[MeasuredPeriod]) -> dict[int, dict[str, PeriodOutcome]]:
-    """Return the outcomes of each block by algorithm, from the last attempt at the block.
+    """Return each algorithm's outcome in every block; a repeated block counts once.
 
     The pilot period and periods that ended because of harm are left out.
     """

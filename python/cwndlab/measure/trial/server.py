@@ -1,4 +1,4 @@
-"""Measure periods of a trial on a server: switch its setting and watch its connections."""
+"""Measure periods of a trial on a server: change its algorithm, and watch connections."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from cwndlab.measure.trial.way_back import Switch
 
 LOOK_S = 0.25
-"""Time in seconds between two samples of the connections; shorter connections may be missed."""
+"""Interval in seconds at which connections are sampled; shorter ones may be missed."""
 
 
 class ServerPeriods:
-    """Periods on this computer, measured from the connections of its users."""
+    """Measures periods on this computer, from the connections of its users."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class ServerPeriods:
         *,
         see: Callable[[], list[Connection]] = connections,
     ) -> None:
-        """Use `switch` at the start of each period; the wash-out after the start does not count."""
+        """Use `switch` at the start of each period, and ignore the following wash-out time."""
         self._switch = switch
         self._goal = goal
         self._period_s = period_s
@@ -40,7 +40,7 @@ class ServerPeriods:
         self._see = see
 
     def measure(self, algorithm: str, _block: int, alarm: Alarm) -> TriedPeriod:
-        """Use the algorithm for new connections during a period, which harm may end early."""
+        """Use an algorithm for new connections during a period; end the period early on harm."""
         period = PeriodTraffic(algorithm, self._switch.has_peer, self._goal)
         period.look(self._see(), counts=False)
         self._switch.choose(algorithm)

@@ -1,8 +1,8 @@
-"""Change the setting of a trial on a server: congestion control of routes, or the default.
+"""Change the congestion control of a server, for a route or by default.
 
 A route can define the congestion control of new connections (`congctl`, ip-route(8)). For a prefix
-without a separate route, the trial adds a route through the gateway in use.
-Nothing is loaded into the kernel, and open connections keep their algorithm.
+without a separate route, the trial adds a route through the gateway in use. Nothing is loaded into
+the kernel, and open connections keep their algorithm.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class Route:
     """A route to a prefix, and the route before the trial."""
 
     prefix: str
-    """The prefix as `ip route` prints it."""
+    """The prefix in the form in which `ip route` prints it."""
     words: tuple[str, ...]
-    """Remaining words of the route, without a congestion control."""
+    """All other words of the route, except its congestion control."""
     before: str | None
-    """The previous route, as one line; None without a previous route."""
+    """The route before the trial, as one line; None if there was none."""
 
     @classmethod
     def to(cls, prefix: str) -> Route:
@@ -81,7 +81,7 @@ class Route:
             _ip(_family(self.prefix), "route", "del", self.prefix, *self.words)
 
     def to_json(self) -> dict[str, Any]:
-        """Return all values that `restore` needs, as a dictionary."""
+        """Return, as a dictionary, all values that `restore` needs."""
         return {
             "kind": "route",
             "prefix": self.prefix,
@@ -122,16 +122,16 @@ class Default:
         _write(SYSCTL, self.before)
 
     def to_json(self) -> dict[str, Any]:
-        """Return all values that `restore` needs, as a dictionary."""
+        """Return, as a dictionary, all values that `restore` needs."""
         return {"kind": "sysctl", "before": self.before}
 
     def has_peer(self, _address: str) -> bool:
-        """Return True, because every connection uses the default."""
+        """Return True, because every connection uses the default congestion control."""
         return True
 
 
 def setting_of(document: dict[str, Any]) -> Route | Default:
-    """Rebuild a setting from the dictionary that `to_json` returned."""
+    """Create a setting from the dictionary that `to_json` returned."""
     if document["kind"] == "sysctl":
         return Default(document["before"])
     return Route(document["prefix"], tuple(document["words"]), document["before"])
@@ -168,7 +168,7 @@ def _family(prefix: str) -> str:
 
 
 def _without(words: list[str], name: str) -> list[str]:
-    """Return words without `name` and its value; the word `lock` may precede the value."""
+    """Remove `name` and its value from the words of a route, and return the rest."""
     if name not in words:
         return words
     at = words.index(name)

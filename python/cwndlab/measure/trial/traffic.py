@@ -1,4 +1,4 @@
-"""Compute utility, goodput, delay and losses of a period from connections of a server."""
+"""Compute goodput, delay and losses in a period of a trial from a server's connections."""
 
 from __future__ import annotations
 
@@ -17,13 +17,12 @@ if TYPE_CHECKING:
     from cwndlab.measure.machine.sock_diag import Connection
 
 LEAST_BYTES = 50_000
-"""Minimum data of a connection; smaller transfers are too short to show the effect of congestion
-control."""
+"""Smallest number of bytes in a connection that shows the effect of congestion control."""
 
 
 @dataclass(slots=True)
 class WatchedFlow:
-    """A connection in a period: its counters in the first and last sample, and its RTTs."""
+    """A connection during a period: its counters in the first and last sample, and its RTTs."""
 
     first: dict[str, int]
     last: dict[str, int]
@@ -36,18 +35,18 @@ class WatchedFlow:
 
     @property
     def goodput_mbit_s(self) -> float | None:
-        """Rate while data were in flight; None if no data were in flight."""
+        """Goodput while data were in flight; None if no data were in flight."""
         busy_us = self.last.get("busy_time_us", 0) - self.first.get("busy_time_us", 0)
         return self.bytes_acked * 8 / busy_us if busy_us > 0 else None
 
     @property
     def queueing_delay_ms(self) -> float:
-        """95th percentile of the smoothed round-trip time, minus the minimum round-trip time."""
+        """Queueing delay: 95th percentile of the smoothed RTT, minus the minimum RTT."""
         base_ms = self.last.get("min_rtt_us", 0) / 1e3
         return max(0.0, float(np.percentile(self.rtts_ms, 95)) - base_ms)
 
     def grown(self, name: str) -> int:
-        """Return the increase of the counter `name` in the period."""
+        """Return by how much the counter `name` increased in the period."""
         return max(0, self.last.get(name, 0) - self.first.get(name, 0))
 
 
@@ -67,7 +66,7 @@ class PeriodTraffic:
         self._flows: dict[bytes, WatchedFlow] = {}
 
     def look(self, connections: Iterable[Connection], *, counts: bool) -> None:
-        """Take a sample of all connections; during the wash-out, `counts` is false."""
+        """Sample all connections; if `counts` is false (wash-out), only note their state."""
         seen = [each for each in connections if self._has_peer(each.peer[0])]
         if self._older is None:
             self._older = {each.cookie for each in seen}
@@ -86,7 +85,7 @@ class PeriodTraffic:
                 flow.rtts_ms.append(each.info["rtt_us"] / 1e3)
 
     def outcome(self) -> PeriodOutcome:
-        """Return the outcome of the period so far."""
+        """Return the outcome of the period, from all samples so far."""
         known = [
             flow
             for flow in self._flows.values()

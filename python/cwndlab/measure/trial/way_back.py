@@ -30,15 +30,14 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _READY = b"+"
 _PATIENCE_S = 20
 _RESTORED_S = 3.0
-"""Maximum time in seconds that the separate process needs to restore the setting of a killed
-trial."""
+"""Seconds within which the separate process restores the setting of a killed trial."""
 
 
 class Switch:
-    """Changes the setting of the current trial through the separate process."""
+    """Changes the setting of a trial by requests to a separate process."""
 
     def __init__(self, setting: Route | Default, keeper: subprocess.Popen[bytes]) -> None:
-        """Use the process `keeper` to change `setting`."""
+        """Use the separate process `keeper` to change `setting`."""
         self._setting = setting
         self._keeper = keeper
 
@@ -92,7 +91,7 @@ def changing(setting: Route | Default) -> Iterator[Switch]:
 
 
 def restore_left() -> str | None:
-    """Restore the setting of a killed trial, and return its name; None if nothing was changed.
+    """Restore the setting of a killed trial, and return its name; None if none was changed.
 
     Raises:
         SettingError: a trial is running, or the setting cannot be changed.
@@ -165,7 +164,7 @@ def _boot() -> str:
 
 
 def _watch() -> None:
-    """Apply each requested setting until the trial ends, then restore the original setting."""
+    """Apply each requested setting until the trial ends; then restore the original one."""
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.SIG_IGN)
     with contextlib.suppress(BrokenPipeError):  # the trial was killed already
@@ -177,7 +176,7 @@ def _watch() -> None:
 
 
 def _choose(algorithm: str) -> str:
-    """Change the setting; return an error message, or an empty string on success."""
+    """Change the setting; return an error message, which is empty on success."""
     try:
         document = json.loads(_file().read_text(encoding="utf-8"))
         setting_of(document["setting"]).choose(algorithm)

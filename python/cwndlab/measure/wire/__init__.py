@@ -1,1 +1,1 @@
-"""Client and server of live measurements: their protocol, and transfers between them."""
+"""Exchange data between the client and the server of a live measurement."""

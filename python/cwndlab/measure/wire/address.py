@@ -10,28 +10,28 @@ from cwndlab.measure.wire.known_servers import KnownServers, OtherServerError
 
 
 class ServerUnreachableError(CwndlabError):
-    """The server does not answer at its address."""
+    """The server does not answer at the address that the user gave."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Address of a server, with the token and the fingerprint of the server."""
+    """Address of a measurement server, with its token and fingerprint."""
 
     host: str
     port: int
     token: str = field(repr=False)
     fingerprint: str | None = None
-    """Fingerprint of the server's certificate; None if the user did not state it."""
+    """Fingerprint of the server's certificate; None if the user did not give one."""
     known: KnownServers | None = None
-    """File of known fingerprints; with None, fingerprints are neither looked up nor stored."""
+    """File of known fingerprints; None disables looking up and storing fingerprints."""
 
     @property
     def name(self) -> str:
-        """Address in the form `HOST:PORT`."""
+        """Address of the server as a string `HOST:PORT`."""
         return f"{self.host}:{self.port}"
 
     def check(self, fingerprint: str) -> None:
-        """Compare the fingerprint of the server with the expected fingerprint.
+        """Compare the server's fingerprint with the expected one.
 
         Raises:
             OtherServerError: the fingerprint differs.
@@ -47,7 +47,7 @@ class Address:
             raise OtherServerError(msg)
 
     def remember(self, fingerprint: str) -> None:
-        """Store the fingerprint of a server that has proved its knowledge of the token."""
+        """Store the fingerprint of a server that has proved that it knows the token."""
         if self.fingerprint is None and self.known is not None:
             self.known.remember(self.name, fingerprint)
 

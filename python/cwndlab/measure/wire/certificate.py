@@ -1,4 +1,4 @@
-"""Create and read server certificates: self-signed, identified by fingerprint as in ssh."""
+"""Create and read self-signed server certificates, identified by fingerprints as in ssh."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _LAST_DAY = datetime(9999, 12, 31, tzinfo=UTC)  # RFC 5280 section 4.1.2.5: no e
 
 
 class CertificateError(CwndlabError):
-    """The file with the key of the server cannot be used."""
+    """The file with the server's private key cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerCertificate:
-    """The certificate of a server, and its fingerprint."""
+    """The certificate of a server, with its fingerprint."""
 
     context: ssl.SSLContext
     binding: bytes
-    """SHA-256 of the certificate, which every proof of the token includes."""
+    """SHA-256 of the certificate; proofs that an end knows the token include it."""
 
     @property
     def fingerprint(self) -> str:
@@ -107,7 +107,7 @@ def read_certificate(path: Path) -> ServerCertificate:
 
 
 def client_context() -> ssl.SSLContext:
-    """Return a TLS 1.3 context for a server that only its fingerprint identifies."""
+    """Return a TLS 1.3 context; clients identify the server by its fingerprint only."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.check_hostname = False

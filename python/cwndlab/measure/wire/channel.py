@@ -1,4 +1,4 @@
-"""Read lines at the client: from the control connection in TLS and from data connections."""
+"""Read lines at the client, from the TLS control connection and from data connections."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _NO_SERVER = "the server is not `cwndlab serve`, or another version of it; check
 
 
 class ControlChannel:
-    """A control connection in TLS 1.3, with the fingerprint of the server's certificate."""
+    """A control connection over TLS 1.3, with the fingerprint of the server's certificate."""
 
     def __init__(self, connection: socket.socket) -> None:
-        """Complete the TLS handshake over a connection, and take ownership of the connection.
+        """Complete the TLS handshake on a connected socket, and take ownership of the socket.
 
         Raises:
             ProtocolError: the other end does not support TLS 1.3.
@@ -36,11 +36,11 @@ class ControlChannel:
 
     @property
     def fingerprint(self) -> str:
-        """Fingerprint of the certificate that the server sent."""
+        """Fingerprint of the certificate that the server has sent."""
         return fingerprint(self.binding)
 
     def read_line(self, most_bytes: int) -> bytes:
-        """Return the next line, without its line end.
+        """Return the next line without its line end.
 
         Raises:
             ProtocolError: the line is much longer than `most_bytes`.
@@ -61,7 +61,7 @@ class ControlChannel:
 
 
 def read_line(connection: socket.socket) -> bytes:
-    """Return the next line of a data connection, and leave later data unread.
+    """Return the next line of a data connection, and do not read beyond the line.
 
     Raises:
         ProtocolError: the line is too long.

@@ -1,4 +1,4 @@
-"""Implement the client: sessions with a server, transfers, and records of both ends."""
+"""Connect to a measurement server, transfer data, and collect the records of both ends."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _NS_PER_S = 10**9
 
 
 class TransferFailedError(CwndlabError):
-    """A transfer failed; the caller records the failure and repeats the transfer."""
+    """A transfer failed; the run is recorded as failed and repeated."""
 
 
 @dataclass(slots=True)
 class Transfer:
-    """Records of all flows of a run, from client (`near`) and server (`far`)."""
+    """Records of all flows of a run, from the client (`near`) and the server (`far`)."""
 
     near: dict[int, dict[str, Any]]
     far: dict[int, dict[str, Any]]
@@ -62,8 +62,8 @@ class Session:
 
         Args:
             address: address of the server.
-            beside: `id` of another session of this client, in whose turn this session may also
-                measure.
+            beside: `id` of another session of this client; both sessions may measure at the same
+                time.
         """
         self._address = address
         self._beside_of = beside
@@ -104,13 +104,13 @@ class Session:
             return str(self._control.getpeername()[0])
 
     def view(self) -> View:
-        """Return this end's view of the control connection, with the times of its opening."""
+        """Return the client's view of the control connection, and how long it took to open."""
         with _telling("the server was lost"):
             return view_of(self._control) | self._opening
 
     @property
     def is_through_proxy(self) -> bool:
-        """Whether differences between the views of both ends reveal a proxy."""
+        """True if differences between the views of both ends reveal a proxy."""
         found = compare_views(self.view(), self.server["path"])
         return any(finding.kind == "proxy" for finding in found)
 
@@ -133,7 +133,7 @@ class Session:
             self.ask(protocol.Finish())
 
     def __exit__(self, *_: object) -> None:
-        """End the session here and at the server."""
+        """End the session at the client and at the server."""
         self._stack.close()
 
     def _connect(self) -> socket.socket:
@@ -192,7 +192,7 @@ class Session:
             return _answer(self._channel.read_line(protocol.MAX_ANSWER_BYTES), self._signer)
 
     def turn(self) -> Iterator[int]:
-        """Wait until this session may measure; its turn lasts until the session ends.
+        """Wait until this session may measure; it may then measure until it ends.
 
         Yields the number of clients ahead whenever that number changes; ends when it is 0.
 
@@ -307,7 +307,7 @@ class Session:
         )
 
     def _attached(self, prepare: protocol.Prepare) -> socket.socket:
-        """Open the data connection of a flow that was announced to the server."""
+        """Open a data connection for a flow that was announced to the server."""
         ticket = bytes.fromhex(self.ask(prepare)["ticket"])
         connection = self._connect()
         key = protocol.data_key(self._signer.key, ticket)
@@ -318,7 +318,7 @@ class Session:
         return connection
 
     def datagrams(self, request: protocol.DatagramTest) -> dict[str, Any]:
-        """Send or receive datagrams at a fixed rate; return arrivals, losses and jitter.
+        """Send or receive datagrams at a fixed rate; return their number, losses and jitter.
 
         Raises:
             TransferFailedError: the server refuses the request, or UDP is blocked.
@@ -326,7 +326,7 @@ class Session:
         return self._beside().datagrams(request)
 
     def saturate(self, request: protocol.Saturate) -> dict[str, Any]:
-        """Fill the link in one direction; return the bytes that arrived in each millisecond.
+        """Fill the link in one direction, and return the bytes that arrived per millisecond.
 
         Raises:
             TransferFailedError: the server refuses the request, or UDP is blocked.
@@ -338,7 +338,7 @@ class Session:
         return answer
 
     def _beside(self) -> NearDatagrams:
-        """Return the object that sends and receives this session's datagrams."""
+        """Return the object with which this session sends and receives datagrams."""
         self._take_turn()
 
         def ask(request: Model, lasts_s: float) -> dict[str, Any]:
@@ -353,13 +353,13 @@ class Session:
 
 
 def waiting_for(ahead: int) -> str:
-    """Return the message for a client that waits for its turn."""
+    """Return the message for a user whose client waits for its turn to measure."""
     return f"waiting for {plural(ahead, 'other client')}: the server serves one at a time"
 
 
 @contextlib.contextmanager
 def _telling(what: str) -> Iterator[None]:
-    """Convert errors of a lost connection to `TransferFailedError`."""
+    """Replace errors of a lost connection by `TransferFailedError`."""
     try:
         yield
     except (OSError, EOFError) as error:

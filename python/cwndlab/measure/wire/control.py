@@ -1,4 +1,4 @@
-"""Carry out the requests on a control connection at the server, and return answers."""
+"""Execute the requests that a client sends on its control connection."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NO_DATAGRAM = "no datagram arrived; the network may block UDP"
 
 
 class SessionControl:
-    """Carries out the requests of a client's session."""
+    """Executes the requests of one client's session."""
 
     def __init__(
         self, session: ServedSession, limits: Limits, turns: Turns, datagrams: socket.socket
@@ -44,12 +44,12 @@ class SessionControl:
 
     @property
     def connection(self) -> socket.socket:
-        """Control connection of the session."""
+        """Control connection of this session."""
         return self._session.connection
 
     @property
     def patience_s(self) -> float:
-        """Maximum time in seconds without a request from the client, before the session ends."""
+        """Time in seconds without a request from the client after which the session ends."""
         flows = self._session.flows.values()
         longest_ns = max((flow.request.duration_ns for flow in flows), default=0)
         idle_s = self._limits.turn_idle_s if self._has_turn else self._limits.idle_s
@@ -86,7 +86,7 @@ class SessionControl:
         return answer
 
     def describe(self) -> dict[str, Any]:
-        """Describe this computer, and this end's view of the control connection."""
+        """Describe this computer and its view of the control connection."""
         path = view_of(self._session.connection) | {"syn": self._session.syn}
         return {"now_ns": now_ns(), "path": path} | describe_host()
 
@@ -161,7 +161,7 @@ class SessionControl:
         return {"sent": sent}
 
     async def _who_wants(self) -> SocketAddress | None:
-        """Wait for a datagram of the client, and return the address that it came from."""
+        """Wait for a datagram from the client, and return the address of its sender."""
         session = self._session
         receiver = session.datagrams = DatagramReceiver(session.key, bytes.fromhex(session.id))
         try:
@@ -201,6 +201,6 @@ class SessionControl:
 
 
 def _stopped(end: FlowEnd) -> dict[str, Any]:
-    """Stop an end of a flow, and return its records."""
+    """Stop the server's end of a flow, and return its records."""
     end.stop()
     return end.result()

@@ -32,7 +32,7 @@ SocketAddress = tuple[Any, ...]
 
 
 def encode(key: bytes, session: bytes, side: bytes, number: int, payload_bytes: int) -> bytes:
-    """Return a datagram with `payload_bytes`, signed by `side`."""
+    """Return a datagram with `payload_bytes` bytes, signed by `side`."""
     head = _HEAD.pack(session, number, now_ns())
     mac = hmac.digest(key, _MARK + side + head, "sha256")[:_MAC_BYTES]
     return head + mac + bytes(max(0, payload_bytes - _HEAD_BYTES))
@@ -46,7 +46,7 @@ def send_datagrams(
     request: DatagramTest,
     stopping: threading.Event | None = None,
 ) -> int:
-    """Send datagrams as requested, or until `stopping` is set; return the number sent.
+    """Send datagrams at the requested rate; return the number of sent datagrams.
 
     If `send` raises OSError because of a full buffer, the datagram is counted as lost.
     """
@@ -68,7 +68,7 @@ def send_datagrams(
 
 
 def prepare(to: socket.socket) -> None:
-    """Enlarge the receive buffer of a socket, and enable arrival times of datagrams."""
+    """Enlarge a socket's receive buffer, and let the kernel record arrival times."""
     with contextlib.suppress(OSError):
         to.setsockopt(socket.SOL_SOCKET, _TIMESTAMPS, 1)
     try:
@@ -78,7 +78,7 @@ def prepare(to: socket.socket) -> None:
 
 
 def receive(to: socket.socket) -> tuple[bytes, SocketAddress, int]:
-    """Return the next datagram, its sender and its arrival time.
+    """Return the next datagram, with its sender and its arrival time.
 
     Raises:
         OSError: no datagram has arrived.
@@ -95,7 +95,7 @@ class DatagramReceiver:
     """Counts the datagrams of a session that arrive, and measures their jitter."""
 
     def __init__(self, key: bytes, session: bytes) -> None:
-        """Count datagrams that were signed with `key` for `session`."""
+        """Create a counter for datagrams of `session` that are signed with `key`."""
         self.peer: SocketAddress | None = None
         self.has_begun = asyncio.Event()
         self._key = key
@@ -108,7 +108,7 @@ class DatagramReceiver:
         self.transit_ns: int | None = None
 
     def take(self, content: bytes, address: SocketAddress, received_ns: int, side: bytes) -> bool:
-        """Count a datagram; return False if `side` did not sign it."""
+        """Count a datagram; return False if its signature is not that of `side`."""
         if len(content) < _HEAD_BYTES:
             return False
         head, mac = content[: _HEAD.size], content[_HEAD.size : _HEAD_BYTES]

@@ -1,4 +1,4 @@
-"""Define the interface of transfer methods: data connection and count of bytes."""
+"""Define what a transfer method needs: a socket, and functions that count bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 ZEROS = bytes(1 << 18)
-"""Content of all transfers: zero bytes."""
+"""Content of every transferred file: zero bytes."""
 
 
 class LibraryMissingError(CwndlabError):
@@ -24,29 +24,29 @@ class LibraryMissingError(CwndlabError):
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The transfer of a file over a socket; short timeouts allow the transfer to end in time."""
+    """The transfer of one file over a socket, whose timeouts let the transfer end in time."""
 
     connection: socket.socket
     file_bytes: int
     is_upload: bool
-    """Whether the client, which is at the user's end, sends the file."""
+    """True if the client, which is at the user's end, sends the file."""
     count: Callable[[int], None]
-    """Function to call with each number of bytes of the file that this end sent or received."""
+    """Function that counts bytes of the file that this end sent or received."""
     is_over: Callable[[], bool]
-    """Function that returns whether the duration of the flow is over."""
+    """Function that returns true when the time of the flow is over."""
 
 
 class PatientSocket(io.RawIOBase):
     """A socket for the HTTP client of the standard library, without timeout errors."""
 
     def __init__(self, connection: socket.socket, is_over: Callable[[], bool]) -> None:
-        """Use a socket with a timeout; the owner of the socket must close it."""
+        """Wrap a socket that has a timeout; the caller remains its owner and closes it."""
         super().__init__()
         self._connection = connection
         self._is_over = is_over
 
     def makefile(self, mode: str, buffering: int = -1) -> io.BufferedReader:
-        """Return the received data as a file."""
+        """Return the received data as a file object."""
         del mode, buffering  # the HTTP client uses files only for reading
         return io.BufferedReader(PatientSocket(self._connection, self._is_over))
 
@@ -55,7 +55,7 @@ class PatientSocket(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Buffer) -> int:
-        """Read some bytes; return 0 at the end of data, or after the duration of the flow."""
+        """Read some bytes; return 0 at the end of the data, or when the flow's time is over."""
         while not self._is_over():
             try:
                 return self._connection.recv_into(buffer)
@@ -64,7 +64,7 @@ class PatientSocket(io.RawIOBase):
         return 0
 
     def sendall(self, content: Buffer) -> None:
-        """Send all bytes, or stop after the duration of the flow."""
+        """Send all bytes, or stop when the time of the flow is over."""
         left = memoryview(content)
         while left.nbytes and not self._is_over():
             try:

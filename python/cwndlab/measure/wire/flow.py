@@ -1,4 +1,4 @@
-"""Implement one end of a flow: socket, application that writes or reads, TCP_INFO samples."""
+"""Run one end of a flow: an application reads or writes a socket, and TCP_INFO is sampled."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 SAMPLE_INTERVAL_S = 0.01
 MOST_SAMPLES = 64_000
-"""Maximum number of samples of all flows together: one per 10 ms of the longest flow."""
+"""Maximum number of samples of all flows of a run together."""
 _BLOCK = bytes(1 << 18)
 _READ_BYTES = 1 << 18
 _POLL_S = 0.2  # interval at which threads check whether to stop
 _NS_PER_S = 10**9
 _OURS: dict[str, str] = {}
-"""Names of the cwndlab algorithms that this process has selected, by their kernel names."""
+"""Names of cwndlab's algorithms that this process has used, by their names in the kernel."""
 _LINGER_NONE = struct.pack("ii", 1, 0)
 
 
@@ -40,7 +40,7 @@ class AlgorithmMissingError(CwndlabError):
 
 
 def set_algorithm(connection: socket.socket, algorithm: str | None, where: str) -> str:
-    """Set the congestion control of a connection, and return the algorithm in use.
+    """Set the congestion control of a connection, and return the algorithm that it then uses.
 
     An algorithm that is not part of the kernel may have been loaded by `cwndlab algorithm load`.
 
@@ -76,7 +76,7 @@ def _choose(connection: socket.socket, algorithm: str) -> None:
 
 
 def _loaded_name(algorithm: str) -> str | None:
-    """Return the name of a cwndlab algorithm in the kernel; None if it is not loaded."""
+    """Return the kernel's name for an algorithm of cwndlab; None if it is not loaded."""
     if not this_kernel().ours:
         return None
     try:
@@ -96,7 +96,7 @@ def missing_algorithm(algorithm: str, where: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SocketSample:
-    """A sample of a connection: TCP_INFO, and the bytes written or read by the application."""
+    """A sample of a connection: TCP_INFO, and the bytes that the application wrote or read."""
 
     at_ns: int
     application_bytes: int
@@ -104,7 +104,7 @@ class SocketSample:
 
 
 class FlowEnd:
-    """Runs an application over a connected socket in a separate thread, and samples TCP_INFO."""
+    """Runs an application on a connected socket in a thread, and samples TCP_INFO."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class FlowEnd:
         ]
 
     def start(self, max_samples: int) -> None:
-        """Start the flow; at `max_samples` samples, every second sample is dropped."""
+        """Start the flow; when there are `max_samples` samples, every second one is dropped."""
         self._max_samples = max_samples
         self.began_ns = now_ns()
         self.connection.settimeout(_POLL_S)
@@ -152,7 +152,7 @@ class FlowEnd:
 
     @property
     def is_done(self) -> bool:
-        """Whether the application has finished."""
+        """True if the application has finished."""
         return self.ended_ns > 0
 
     def stop(self) -> None:
@@ -171,7 +171,7 @@ class FlowEnd:
         self.connection.close()
 
     def result(self) -> dict[str, Any]:
-        """Return the records of this end as a dictionary for the other end."""
+        """Return this end's records of the flow as a dictionary, which the other end receives."""
         return {
             "algorithm": self.algorithm,
             "kernel_name": next((k for k, n in _OURS.items() if n == self.algorithm), None),
@@ -281,7 +281,7 @@ class FlowEnd:
             self.connection.shutdown(socket.SHUT_WR)
 
     def _count(self, size: int) -> None:
-        """Count a part of the file; at the receiver, the last byte ends the transfer."""
+        """Count a part of the file; when the receiver has the last byte, the transfer ends."""
         self.moved_bytes += size
         match self._application:
             case apps.Http(bytes=wanted) | apps.Sftp(bytes=wanted) if not self._is_sender:
@@ -289,7 +289,7 @@ class FlowEnd:
                     self.ended_ns = self.ended_ns or now_ns()
 
     def _write(self, size: int | None, for_s: float | None = None) -> None:
-        """Write `size` bytes; with None, write without limit or for `for_s` seconds."""
+        """Write `size` bytes; if None, write for `for_s` seconds or without limit."""
         until_s = None if for_s is None else time.monotonic() + for_s
         left = size
         while not self._is_over() and (left is None or left > 0):
@@ -302,7 +302,7 @@ class FlowEnd:
                 left -= written
 
     def _push(self, size: int) -> None:
-        """Write a request or acknowledgement of the application, which is not counted as data."""
+        """Write a message of the application's protocol, which is not counted as data."""
         left = size
         while left > 0 and not self._is_over():
             block = memoryview(_BLOCK)[: min(left, len(_BLOCK))]
@@ -334,7 +334,7 @@ class FlowEnd:
             self._say_goodbye()
 
     def _say_goodbye(self) -> None:
-        """Shut down sending, and wait until the other end has read all data."""
+        """Close the sending direction, and wait until the other end has read all data."""
         self.connection.shutdown(socket.SHUT_WR)
         while not self._is_over():
             try:
@@ -366,14 +366,14 @@ class FlowEnd:
         return left == 0
 
     def _send_some(self, block: bytes | memoryview) -> int:
-        """Write some bytes and return their number; return 0 after the duration of the flow."""
+        """Write some bytes and return their number; 0 means that the time of the flow is over."""
         while not self._is_over():
             with contextlib.suppress(TimeoutError):
                 return self.connection.send(block)
         return 0
 
     def _receive_some(self, most: int) -> int:
-        """Read some bytes and return their number; return 0 at the end of data or flow."""
+        """Read some bytes and return their number; 0 means the end of the data or of the flow."""
         while not self._is_over():
             with contextlib.suppress(TimeoutError):
                 return len(self.connection.recv(most))

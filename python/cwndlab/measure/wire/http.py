@@ -93,7 +93,7 @@ def be_server(exchange: Exchange) -> None:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Handler of one connection, which opens no files of this computer and runs no programs."""
+    """Answers the requests of one connection, without opening files or running programs."""
 
     protocol_version = "HTTP/1.1"
     server_version = "cwndlab"
@@ -140,7 +140,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Do not log requests."""
+        """Suppress the log message about a request."""
 
 
 def _as_socket(exchange: Exchange) -> socket.socket:

@@ -13,22 +13,22 @@ if TYPE_CHECKING:
 
 
 class OtherServerError(CwndlabError):
-    """The fingerprint of a server differs from the expected one, or cannot be looked up."""
+    """A server has another fingerprint than expected, or its fingerprint cannot be looked up."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownServers:
-    """A file with one line for each server: `HOST:PORT SHA256:...`."""
+    """A file of known servers, with a line `HOST:PORT SHA256:...` for each server."""
 
     path: Path
 
     @classmethod
     def of_user(cls) -> KnownServers:
-        """Return the file with the known servers of the current user."""
+        """Return the file in which the current user's known servers are stored."""
         return cls(state_folder() / "known-servers")
 
     def check(self, server: str, fingerprint: str) -> None:
-        """Compare the fingerprint of a server with the stored fingerprint, if one is stored.
+        """Compare the fingerprint of a server with the stored one, if there is one.
 
         Raises:
             OtherServerError: the fingerprint differs, or the file cannot be read.
@@ -43,7 +43,7 @@ class KnownServers:
             raise OtherServerError(msg)
 
     def remember(self, server: str, fingerprint: str) -> None:
-        """Add a server that has proved its knowledge of the token.
+        """Add a server that has proved that it knows the token.
 
         Raises:
             OtherServerError: the file cannot be read or written.

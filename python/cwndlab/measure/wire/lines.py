@@ -22,7 +22,7 @@ _RECORDS_BYTES = 1 << 16
 
 
 def notice_loss(connection: socket.socket, silence_s: float) -> None:
-    """Configure the kernel to close a connection whose other end is silent for `silence_s`."""
+    """Let the kernel close a connection if its other end is silent for `silence_s` seconds."""
     probes = 3
     every_s = max(1, int(silence_s / (probes + 1)))
     tcp = socket.IPPROTO_TCP
@@ -37,10 +37,10 @@ def notice_loss(connection: socket.socket, silence_s: float) -> None:
 async def while_connected(
     connection: socket.socket, work: Callable[[threading.Event], Coroutine[Any, Any, _T]]
 ) -> _T:
-    """Await `work`; cancel it if the connection is closed or lost meanwhile.
+    """Await `work`, but cancel it if the connection is closed or lost in the meantime.
 
     Args:
-        connection: connection, which no other code may read meanwhile.
+        connection: the connection, which no other code may read in the meantime.
         work: function that returns a coroutine. Its argument is an event that ends the threads of
             the work; the event is set when the work has ended.
 
@@ -77,7 +77,7 @@ async def while_connected(
 
 
 class Pipe:
-    """A non-blocking connection without encryption, at the server."""
+    """A connection of the server without encryption, which does not block."""
 
     def __init__(self, connection: socket.socket, first: bytes) -> None:
         """Use `connection`, from which the bytes `first` have already been read."""
@@ -98,10 +98,10 @@ class Pipe:
 
 
 class SecurePipe(Pipe):
-    """A non-blocking connection with TLS, at the server."""
+    """A connection of the server with TLS, which does not block."""
 
     def __init__(self, connection: socket.socket, first: bytes, context: ssl.SSLContext) -> None:
-        """Use `connection`; the bytes `first` are the begin of the client's TLS handshake."""
+        """Use `connection`; the client's TLS handshake begins with the bytes `first`."""
         super().__init__(connection, first)
         self._arrived, self._leaving = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._arrived, self._leaving, server_side=True)
@@ -144,7 +144,7 @@ class SecurePipe(Pipe):
 
 
 async def accept_pipe(connection: socket.socket, context: ssl.SSLContext) -> Pipe:
-    """Read the first bytes of a client, and return a connection with TLS or without encryption.
+    """Read a client's first bytes, and return a connection with or without TLS.
 
     Raises:
         ProtocolError: the client closes the connection immediately.
@@ -164,7 +164,7 @@ class LineStream:
     """Reads and writes lines of limited length over a connection of the server."""
 
     def __init__(self, pipe: Pipe) -> None:
-        """Read lines from `pipe`, and write lines to it."""
+        """Create an object that reads lines from `pipe` and writes lines to it."""
         self._pipe = pipe
         self._buffer = b""
 
@@ -175,7 +175,7 @@ class LineStream:
 
     @property
     def is_secure(self) -> bool:
-        """Whether TLS encrypts the lines."""
+        """True if TLS encrypts the lines."""
         return isinstance(self._pipe, SecurePipe)
 
     async def read(self) -> bytes:
@@ -198,6 +198,6 @@ class LineStream:
         return line
 
     async def write(self, content: bytes) -> None:
-        """Send all bytes within one minute."""
+        """Send all bytes; give up after one minute."""
         async with asyncio.timeout(60):
             await self._pipe.send(content)

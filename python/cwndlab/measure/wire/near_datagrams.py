@@ -52,7 +52,7 @@ class NearDatagrams:
         self._ask = ask
 
     def datagrams(self, request: protocol.DatagramTest) -> dict[str, Any]:
-        """Send or receive datagrams at a fixed rate; return arrivals, losses and jitter."""
+        """Send or receive datagrams at a fixed rate; return their number, losses and jitter."""
         key, name = self._key, self._name
         seconds = request.duration_ns / _NS_PER_S
         if request.direction == "reverse":
@@ -135,7 +135,7 @@ class NearDatagrams:
                         self._socket.send(feedback)
 
     def _ask_for_datagrams(self, number: int) -> None:
-        """Send a datagram, whose source address the server uses as destination."""
+        """Send a datagram, so that the server learns the address to which it sends datagrams."""
         with contextlib.suppress(OSError):
             self._socket.send(encode(self._key, self._name, protocol.CLIENT, number, 64))
 

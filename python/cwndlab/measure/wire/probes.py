@@ -1,4 +1,4 @@
-"""Send probes during a transfer to measure round-trip times and the server's clock offset."""
+"""Send probes during a transfer, to measure RTTs and the offset of the server's clock."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """Times of an answered probe, at this end and (`_there_`) by the clock of the server."""
+    """Times of a probe and its answer, by the clocks of the client and the server (`_there_`)."""
 
     sent_ns: int
     received_there_ns: int
@@ -33,7 +33,7 @@ class ProbeResult:
 
     @property
     def offset_ns(self) -> int:
-        """Offset of the server's clock, under the assumption of equal delays in both directions."""
+        """Offset of the server's clock, if the delays are equal in both directions."""
         there_ns = self.received_there_ns - self.sent_ns
         back_ns = self.answered_there_ns - self.received_ns
         return (there_ns + back_ns) // 2
@@ -41,14 +41,14 @@ class ProbeResult:
 
 @dataclass(slots=True)
 class Clock:
-    """Offset of the server's clock; its error is at most half of the minimum round-trip time."""
+    """Estimated offset of the server's clock; the error is at most half of the smallest RTT."""
 
     offset_ns: int
     uncertainty_ns: int
 
     @classmethod
     def of(cls, probes: Sequence[ProbeResult]) -> Clock | None:
-        """Estimate the offset from the fastest probe; None if no probe was answered."""
+        """Estimate the clock offset from the fastest probe; None if no probe was answered."""
         if not probes:
             return None
         best = min(probes, key=lambda probe: probe.rtt_ns)
@@ -59,7 +59,7 @@ class Prober:
     """Context manager that sends probes at equal intervals and collects the answers."""
 
     def __init__(self, to: socket.socket, session: str, key: bytes, every_s: float) -> None:
-        """Send a probe every `every_s` seconds over the socket `to`, connected to the server."""
+        """Prepare to send a probe every `every_s` seconds on the socket `to`."""
         self.results: list[ProbeResult] = []
         self.sent = 0
         self._to = to
@@ -70,12 +70,12 @@ class Prober:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> Self:
-        """Begin to send probes."""
+        """Start to send probes in a thread."""
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop to send probes, and wait for the thread to end."""
+        """Stop sending probes, and wait for the thread to end."""
         self._stopping.set()
         self._thread.join()
 

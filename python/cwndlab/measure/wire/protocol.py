@@ -47,7 +47,7 @@ FlowNumber = Annotated[int, Field(ge=0, lt=1024)]
 
 
 class ProtocolError(CwndlabError):
-    """A message is invalid, or its sender has not proved its knowledge of the token."""
+    """A message is invalid, or its sender has not proved that it knows the token."""
 
 
 class Hello(Model):
@@ -57,13 +57,14 @@ class Hello(Model):
     version: Literal[2] = 2
     nonce: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
     beside: SessionId | None = None
-    """Session in whose turn the new session may also measure; None requests a separate turn."""
+    """Session that shares its turn with the new session; None requests a separate turn."""
 
 
 class Attach(Model):
-    """Request to use this connection as the data connection of a flow announced by `prepare`.
+    """Request to use this connection for the data of a flow that `prepare` announced.
 
-    The signature uses the key of the session and the ticket of the flow; the request is valid once.
+    The signature uses the key of the session and the ticket of the flow; the request is valid
+    once.
     """
 
     do: Literal["attach"] = "attach"
@@ -72,7 +73,7 @@ class Attach(Model):
 
 
 class TakeTurn(Model):
-    """Request for the turn to measure, which lasts until the session ends; turns never overlap.
+    """Request for the turn to measure, which lasts until the session ends.
 
     The answer contains the number of clients `ahead`; if other clients are ahead, the server
     answers after some seconds.
@@ -82,14 +83,14 @@ class TakeTurn(Model):
 
 
 class Prepare(Model):
-    """Announcement of a flow, whose data connection follows; the answer contains its `ticket`."""
+    """Announcement of a flow; the answer has a `ticket` for the flow's data connection."""
 
     do: Literal["prepare"] = "prepare"
     flow: FlowNumber
     direction: Literal["forward", "reverse"]
     """`forward` if the server sends, `reverse` if the client sends."""
     algorithm: AlgorithmName | None
-    """Algorithm of the server for the flow; None keeps the default of the server's computer."""
+    """Algorithm that the server uses for the flow; None means its computer's default."""
     application: Application = Bulk()
     duration_ns: Annotated[int, Field(gt=0)]
 
@@ -107,7 +108,7 @@ class Finish(Model):
 
 
 class DatagramTest(Model):
-    """Request for datagrams to or from the server at a fixed rate; the receiver counts them."""
+    """Request to send datagrams to or from the server at a fixed rate and to count them."""
 
     do: Literal["datagrams"] = "datagrams"
     direction: Literal["forward", "reverse"]
@@ -117,7 +118,7 @@ class DatagramTest(Model):
 
 
 class Saturate(Model):
-    """Request to fill the link with datagrams; the receiver counts arrivals per millisecond."""
+    """Request to fill the link with datagrams and to count the bytes that arrive."""
 
     do: Literal["saturate"] = "saturate"
     direction: Literal["forward", "reverse"]
@@ -145,12 +146,12 @@ def new_token() -> str:
 
 
 def greeting(nonce: bytes) -> bytes:
-    """Return the first line that a server sends, which contains its nonce."""
+    """Return the first line of a server, which contains a nonce."""
     return b"cwndlab %d %s\n" % (VERSION, nonce.hex().encode())
 
 
 def read_greeting(line: bytes) -> bytes:
-    """Return the nonce in the first line of a server.
+    """Return the nonce from the first line that a server sent.
 
     Raises:
         ProtocolError: another program or another version of the server answers.
@@ -166,7 +167,7 @@ def read_greeting(line: bytes) -> bytes:
 
 
 def opening_key(token: str, binding: bytes, server_nonce: bytes) -> bytes:
-    """Return the key for the client's first line; `binding` is the hash of the certificate."""
+    """Return the key that signs a client's first line; `binding` is the certificate's hash."""
     return hmac.digest(token.encode(), b"cwndlab opening" + binding + server_nonce, "sha256")
 
 
@@ -188,7 +189,7 @@ def flow_secret(key: bytes, flow: int) -> bytes:
 
 @dataclass(slots=True)
 class Signer:
-    """Signs the lines of one side and checks the lines of the other, including line numbers."""
+    """Signs one side's lines and checks those of the other side, including their numbers."""
 
     key: bytes
     side: bytes
@@ -196,7 +197,7 @@ class Signer:
     received: int = 0
 
     def sign(self, message: Model | dict[str, Any]) -> bytes:
-        """Return a message as the next signed line of this side."""
+        """Sign a message, and return it as the next line of this side."""
         content = message.model_dump(mode="json") if isinstance(message, Model) else message
         body = canonical_json(content).encode()
         line = _mac(self.key, self.side, self.sent, body) + b" " + body + b"\n"
@@ -204,7 +205,7 @@ class Signer:
         return line
 
     def check(self, line: bytes) -> bytes:
-        """Return the content of the next line of the other side.
+        """Check the signature of the other side's next line, and return its content.
 
         Raises:
             ProtocolError: the signature is not valid for this line.
@@ -231,7 +232,7 @@ def read_hello(body: bytes) -> Hello:
 
 
 def read_attach(line: bytes) -> Attach:
-    """Parse the first line of a data connection, without a check of its signature.
+    """Parse the first line of a data connection, without checking its signature.
 
     Raises:
         ProtocolError: the line is not a valid request.
@@ -243,11 +244,7 @@ def read_attach(line: bytes) -> Attach:
 
 
 def read_request(body: bytes) -> AnyRequest:
-    """Parse a request of a session.
-
-    Raises:
-        ProtocolError: the line is not a valid request.
-    """
+    """Parse a request that a client sends in a session."""
     try:
         return _REQUEST.validate_json(body)
     except ValidationError as error:
@@ -255,11 +252,7 @@ def read_request(body: bytes) -> AnyRequest:
 
 
 def read_answer(body: bytes) -> dict[str, Any]:
-    """Parse an answer of the server.
-
-    Raises:
-        ProtocolError: the line is not a valid answer.
-    """
+    """Parse an answer that the server sends."""
     try:
         answer = read_json(body)
     except ValueError as error:
@@ -294,14 +287,14 @@ class Probe:
     key: bytes = field(default=b"", repr=False, compare=False)
 
     def encode(self, side: bytes) -> bytes:
-        """Return the datagram, signed by `side`."""
+        """Return the probe as a datagram, signed by `side`."""
         times = (self.sent_ns, self.received_ns, self.answered_ns)
         body = _PROBE.pack(self.session, self.number, *times)
         return body + hmac.digest(self.key, side + body, "sha256")[:_PROBE_MAC_BYTES]
 
 
 def read_probe(datagram: bytes, key: bytes, side: bytes) -> Probe | None:
-    """Return the probe in a datagram; None if `side` did not sign it."""
+    """Return the probe that a datagram contains; None if `side` has not signed it."""
     if len(datagram) != PROBE_BYTES:
         return None
     body, mac = datagram[: _PROBE.size], datagram[_PROBE.size :]

@@ -50,7 +50,7 @@ _NS_PER_S = 10**9
 
 @dataclass(slots=True)
 class Control:
-    """Controls the sending rate so that the link stays full, without clocks and sockets."""
+    """Computes the sending rate at which the link stays full; uses no clock and no socket."""
 
     most_bits_per_sec: float
     bits_per_sec: float = _FIRST_BITS_PER_SEC
@@ -61,7 +61,7 @@ class Control:
     _is_starting: bool = True
 
     def handle_feedback(self, arrived_bytes: int, delay_ns: int, at_ns: int) -> None:
-        """Adapt the rate to a report of the receiver.
+        """Adapt the sending rate to a report from the receiver.
 
         Args:
             arrived_bytes: bytes of all datagrams that arrived so far, including headers.
@@ -85,7 +85,7 @@ class Control:
         )
 
     def handle_silence(self) -> None:
-        """React to an outage, in which no datagrams arrive: halve the rate for a short queue."""
+        """Halve the sending rate in an outage, so that the queue is short afterwards."""
         self._seen.clear()
         self.bits_per_sec = max(_FLOOR_BITS_PER_SEC, self.bits_per_sec / 2)
 
@@ -98,7 +98,7 @@ class Control:
 
 
 class Saturator:
-    """Sends datagrams at a controlled rate until the duration is over or reports stop."""
+    """Sends datagrams at a controlled rate, until the time is over or no reports arrive."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class Saturator:
         side: bytes,
         request: Saturate,
     ) -> None:
-        """Send datagrams with `send`, which may raise OSError if its buffer is full."""
+        """Create a sender that calls `send`; `send` may raise OSError if its buffer is full."""
         self.control = Control(request.most_bits_per_sec)
         self.sent = 0
         self._send = send
@@ -121,7 +121,7 @@ class Saturator:
         self._number = -1
 
     def take(self, content: bytes, other: bytes) -> bool:
-        """Process a report of the receiver; return False if the datagram is not a valid report."""
+        """Process a report from the receiver; return False if the datagram is not a report."""
         if len(content) != FEEDBACK_BYTES:
             return False
         body, mac = content[: _FEEDBACK.size], content[_FEEDBACK.size :]
@@ -182,7 +182,7 @@ class ArrivalRecorder(DatagramReceiver):
     """Counts the bytes that arrive in each millisecond, and creates reports for the sender."""
 
     def __init__(self, key: bytes, session: bytes, request: Saturate) -> None:
-        """Reserve memory for the requested duration, and for two more seconds of late datagrams."""
+        """Reserve memory for the requested duration, and two more seconds for late datagrams."""
         super().__init__(key, session)
         self._packet_bytes = request.packet_bytes
         self._per_ms = array.array("I", bytes(4 * (request.duration_ns // _NS_PER_MS + 2_000)))
@@ -194,7 +194,7 @@ class ArrivalRecorder(DatagramReceiver):
         self._feedbacks = 0
 
     def take(self, content: bytes, address: SocketAddress, received_ns: int, side: bytes) -> bool:
-        """Count a datagram; return False if `side` did not sign it."""
+        """Count a datagram; return False if its signature is not that of `side`."""
         if not super().take(content, address, received_ns, side):
             return False
         if self.transit_ns is None:

@@ -72,7 +72,7 @@ class Server:
     def __init__(
         self, token: str, certificate: ServerCertificate, limits: Limits | None = None
     ) -> None:
-        """Serve clients that know `token`, and identify the server by `certificate`."""
+        """Create a server for clients that know `token`; `certificate` identifies the server."""
         self._token = token
         self._certificate = certificate
         self._limits = limits or Limits()
@@ -128,7 +128,7 @@ class Server:
         return listener
 
     def _accept(self, listener: socket.socket, datagrams: socket.socket) -> None:
-        """Accept some waiting connections, and leave more for the next call by the event loop."""
+        """Accept some waiting connections; the event loop calls this again if more are waiting."""
         loop = asyncio.get_running_loop()
         for _ in range(_ACCEPTED_AT_ONCE):
             try:
@@ -148,7 +148,7 @@ class Server:
             loop.add_reader(listener, self._accept, listener, datagrams)
 
     def _receive(self, connection: socket.socket, address: str, datagrams: socket.socket) -> None:
-        """Serve a connection, which occupies a waiting place until its client proves the token."""
+        """Serve a connection; until its client proves the token, it occupies a waiting place."""
         task = self._spawn(self._serve(connection, address, datagrams))
 
         def leave(done: asyncio.Task[None]) -> None:
@@ -189,7 +189,7 @@ class Server:
                 connection.close()
 
     async def _greet(self, line: LineStream) -> _ControlConnection:
-        """Require a proof of the token from the client, and prepare the server's own proof."""
+        """Check that the client knows the token, and prepare to prove that the server knows it."""
         token, binding = self._token, self._certificate.binding
         nonce = secrets.token_bytes(protocol.NONCE_BYTES)
         await line.write(protocol.greeting(nonce))
@@ -199,7 +199,7 @@ class Server:
         return _ControlConnection(Signer(key, protocol.SERVER), hello)
 
     async def _recognise(self, line: LineStream) -> _DataConnection:
-        """Return the flow of a data connection, after a check that the flow's client opened it."""
+        """Return the flow of a data connection, and check that the flow's client opened it."""
         content = await line.read()
         attach = protocol.read_attach(content)
         session = self._sessions.get(attach.session)
@@ -211,7 +211,7 @@ class Server:
         return _DataConnection(signer, flow, protocol.flow_secret(session.key, attach.flow))
 
     async def _attach(self, line: LineStream, opened: _DataConnection) -> bool:
-        """Assign a data connection to its flow; return False if the flow cannot run."""
+        """Give a data connection to its flow; return False if the flow cannot run."""
         flow, signer = opened.flow, opened.signer
         request = flow.request
         is_sender = request.direction == "forward"
@@ -270,7 +270,7 @@ class Server:
             self._end(session)
 
     def _answer_datagrams(self, datagrams: socket.socket) -> None:
-        """Process waiting datagrams: answer probes, count data and reports, and drop all others."""
+        """Process received datagrams: answer probes, count data, use reports, ignore the rest."""
         for _ in range(256):
             try:
                 content, address, arrived_ns = receive(datagrams)
@@ -305,7 +305,7 @@ class Server:
 
 
 async def _answer(control: SessionControl, body: bytes) -> dict[str, Any]:
-    """Return an answer to a request of a client, which may be invalid.
+    """Answer a client's request; if the request is invalid, the answer says so.
 
     Raises:
         ProtocolError: the client has disconnected.

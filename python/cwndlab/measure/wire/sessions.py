@@ -19,50 +19,46 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits on the use of the server by its clients."""
+    """Limits that the server imposes on its clients."""
 
     pending: int = 256
-    """Maximum number of connections without proof of the token; a further connection closes an
-    older one."""
+    """Maximum number of connections that have not proved the token; one more closes another."""
     pending_of_address: int = 32
-    """The same limit for one address or IPv6 network; a further connection closes the oldest
-    one."""
+    """Maximum number of unproved connections from one address; one more closes the oldest."""
     opening_s: float = 5
-    """Maximum time in seconds until a client must have proved its knowledge of the token."""
+    """Time in seconds within which a client must prove that it knows the token."""
     sessions: int = 64
-    """Maximum number of sessions: one session measures, the others wait for their turn."""
+    """Maximum number of sessions; one of them measures, and the others wait."""
     flows: int = 32
     flow_s: float = 600
     idle_s: float = 120
-    """Maximum time in seconds without a request of a session, in addition to the duration of its
-    flows."""
+    """Time in seconds without a request after which a session ends, in addition to its flows."""
     silence_s: float = 10
-    """Time in seconds without an answer from the client's computer after which the client is
-    considered lost."""
+    """A client whose computer has not answered for this time, in seconds, is disconnected."""
     turn_idle_s: float = 30
-    """The same limit as `idle_s`, for the session that may measure at present (has the turn)."""
+    """Time in seconds without a request after which the measuring session ends."""
     turn_answer_s: float = 5
-    """Interval in seconds at which a waiting client receives the number of clients ahead."""
+    """Interval in seconds at which a waiting client is sent the number of clients ahead."""
     samples: int = MOST_SAMPLES
     """Maximum number of samples of all flows of a session together."""
     datagram_mbit_s: int = 2_000
     asking_s: float = 5
-    """Time in seconds within which a client that requests datagrams must first send a datagram."""
+    """Time in seconds within which a client that requests datagrams must send one itself."""
 
 
 @dataclass(slots=True)
 class ServedFlow:
-    """A flow that a client has requested, and the server's end of the flow, if connected."""
+    """A flow that a client has announced, with the server's end once it is connected."""
 
     request: protocol.Prepare
     ticket: bytes
-    """Ticket that binds the data connection to the flow."""
+    """Ticket that assigns a data connection to the flow."""
     end: FlowEnd | None = None
 
 
 @dataclass(slots=True)
 class ServedSession:
-    """The session of a client that has proved its knowledge of the token."""
+    """The session of a client that has proved that it knows the token."""
 
     id: str
     key: bytes
@@ -70,8 +66,7 @@ class ServedSession:
     connection: socket.socket
     syn: View | None
     turn: str
-    """`id` of the session in whose turn this session may measure: this session, or the session that
-    it accompanies."""
+    """`id` of the session whose turn permits this session to measure."""
     flows: dict[int, ServedFlow] = field(default_factory=dict)
     datagrams: DatagramReceiver | None = None
     saturator: Saturator | None = None

@@ -154,7 +154,7 @@ async def _serve(exchange: Exchange, secret: bytes) -> None:
 
 
 def _own_descriptor(exchange: Exchange) -> Any:  # noqa: ANN401  a socket
-    """Return a duplicate of the connection for the event loop, which closes the duplicate."""
+    """Return a duplicate of the connection; the event loop uses and closes it."""
     own = exchange.connection.dup()
     own.settimeout(0)
     return own

@@ -36,7 +36,7 @@ class Gate(asyncssh.SSHServer):
     """Accepts clients that know the password of the flow, without shell, commands or forwarding."""
 
     def __init__(self, user: str, password: str) -> None:
-        """Accept only this user name with this password."""
+        """Create a server that accepts only this user name with this password."""
         self._user = user
         self._password = password
 
@@ -46,7 +46,7 @@ class Gate(asyncssh.SSHServer):
         return True
 
     def password_auth_supported(self) -> bool:
-        """Allow authentication by password, the only method that this server supports."""
+        """Allow authentication by password; the server supports no other method."""
         return True
 
     def validate_password(self, username: str, password: str) -> bool:
@@ -61,15 +61,15 @@ def _refuse(*_: object) -> NoReturn:
 
 
 class OneFile(asyncssh.SFTPServer):
-    """Operations of the SFTP session: a single file with the announced length."""
+    """Executes the operations of an SFTP session on the server's only file."""
 
     def __init__(self, channel: asyncssh.SSHServerChannel[bytes], exchange: Exchange) -> None:
-        """Serve the file of `exchange`, and count its bytes."""
+        """Create the operations for the file of `exchange`; they count its bytes."""
         super().__init__(channel)
         self._exchange = exchange
 
     def open(self, path: bytes, pflags: int, attrs: asyncssh.SFTPAttrs) -> object:
-        """Open the only file of this server, independent of the requested name."""
+        """Open the only file of this server, whatever name the client requests."""
         del path, attrs
         is_writing = bool(pflags & asyncssh.FXF_WRITE)
         if is_writing != self._exchange.is_upload:
@@ -77,7 +77,7 @@ class OneFile(asyncssh.SFTPServer):
         return self
 
     def close(self, file_obj: object) -> None:
-        """Do nothing, because nothing is stored."""
+        """Do nothing when a file is closed, because nothing is stored."""
 
     def read(self, file_obj: object, offset: int, size: int) -> bytes:
         """Return zeros from the file, and count them."""
@@ -90,7 +90,7 @@ class OneFile(asyncssh.SFTPServer):
         return content
 
     def write(self, file_obj: object, offset: int, data: bytes) -> int:
-        """Count the bytes, and discard them."""
+        """Count the bytes that the client writes, and discard them."""
         del file_obj
         if not self._exchange.is_upload or offset + len(data) > self._exchange.file_bytes:
             _refuse()
@@ -98,7 +98,7 @@ class OneFile(asyncssh.SFTPServer):
         return len(data)
 
     def fstat(self, file_obj: object) -> asyncssh.SFTPAttrs:
-        """Return the attributes of the file, including its length."""
+        """Return the attributes of the server's file, including its length."""
         del file_obj
         return asyncssh.SFTPAttrs(size=self._exchange.file_bytes, permissions=stat.S_IFREG)
 

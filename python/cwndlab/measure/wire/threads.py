@@ -1,4 +1,4 @@
-"""Run long tasks outside the event loop, each in a separate thread, without mutual delays."""
+"""Run long tasks outside the event loop, each in its own thread."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _T = TypeVar("_T")
 
 
 async def in_own_thread(work: Callable[[], _T]) -> _T:
-    """Run `work` in a separate thread; return its value or raise its error.
+    """Run `work` in a separate thread, and wait for its value or its error.
 
     If the wait is cancelled, the thread continues until its work ends.
     """

@@ -17,7 +17,7 @@ class TokenError(CwndlabError):
 
 
 def read_token(path: Path) -> str:
-    """Return the token in a file.
+    """Return the token that a file contains.
 
     Raises:
         TokenError: the file cannot be read, its token is too short, or other users can read it.

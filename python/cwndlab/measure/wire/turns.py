@@ -1,4 +1,4 @@
-"""Queue the clients of a server: one measures at a time, so that none disturbs another."""
+"""Let the clients of a server measure one at a time, so that none disturbs another."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import asyncio
 
 
 class Turns:
-    """A queue of sessions in the order of their requests; only the first session may measure."""
+    """A queue of sessions in order of their requests; only the first session may measure."""
 
     def __init__(self) -> None:
-        """Start with an empty queue."""
+        """Create an empty queue of sessions."""
         self._waiting: dict[str, asyncio.Event] = {}
 
     def has(self, session: str) -> bool:
-        """Return whether a session has the turn, so that it may measure."""
+        """Return whether a session is the first in the queue, so that it may measure."""
         return next(iter(self._waiting), None) == session
 
     async def wait(self, session: str, for_s: float) -> int:
-        """Queue a session, wait for its turn up to `for_s`, and return the number ahead of it."""
+        """Queue a session, wait at most `for_s` seconds, and return how many are before it."""
         is_first = self._waiting.setdefault(session, asyncio.Event())
         if self.has(session):
             return 0
@@ -29,7 +29,7 @@ class Turns:
         return list(self._waiting).index(session)
 
     def leave(self, session: str) -> None:
-        """Remove a session; if the session had the turn, the next session receives the turn."""
+        """Remove a session; if it was the first, the next session may measure."""
         self._waiting.pop(session, None)
         for is_first in self._waiting.values():
             is_first.set()

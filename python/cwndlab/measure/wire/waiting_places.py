@@ -13,10 +13,10 @@ _T = TypeVar("_T")
 
 
 class WaitingPlaces(Generic[_T]):
-    """Waiting connections by address; if too many wait, the busiest address loses its oldest."""
+    """Waiting connections by address; if there are too many, the oldest of the busiest closes."""
 
     def __init__(self, most: int, most_of_address: int) -> None:
-        """Set the maximum number of waiting connections, in total and per address."""
+        """Create empty waiting places, with limits in total and per address."""
         self._most = most
         self._most_of_address = most_of_address
         self._by_network: dict[str, OrderedDict[_T, None]] = {}
@@ -27,7 +27,7 @@ class WaitingPlaces(Generic[_T]):
         return self._count
 
     def enter(self, who: _T, address: str) -> _T | None:
-        """Add a connection; return the connection that must be closed in exchange, or None."""
+        """Add a connection; return a connection that must be closed to make room, or None."""
         network = network_of(address)
         own = self._by_network.setdefault(network, OrderedDict())
         own[who] = None
@@ -39,7 +39,7 @@ class WaitingPlaces(Generic[_T]):
         return None
 
     def leave(self, who: _T, address: str) -> None:
-        """Remove a connection, unless it was already displaced."""
+        """Remove a connection, unless it was already closed to make room."""
         network = network_of(address)
         own = self._by_network.get(network)
         if own is not None and who in own:
@@ -59,7 +59,7 @@ class WaitingPlaces(Generic[_T]):
 
 
 def network_of(address: str) -> str:
-    """Return the unit to which limits apply: an IPv4 address, or an IPv6 network of 64 bits."""
+    """Return the network to which limits apply: an IPv4 address, or an IPv6 network (/64)."""
     plain = address.partition("%")[0].removeprefix(_MAPPED)
     if ":" not in plain:
         return plain

@@ -1,4 +1,4 @@
-"""The first sections: the decision as text, throughput against delay, and the table."""
+"""Write the first sections: the decision, a plot of throughput against delay, a table."""
 
 from cwndlab.judge.decision import ZONE, Decision
 from cwndlab.judge.sentences import certainty, headline, sentences
@@ -20,7 +20,7 @@ def _answer(setting: Setting) -> Content:
 
 
 def said(decision: Decision) -> dict[str, object]:
-    """Return the variables of the template that shows a decision."""
+    """Return the values that the template of a decision needs."""
     return {
         "decision": decision,
         "headline": headline(decision),

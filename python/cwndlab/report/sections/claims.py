@@ -1,4 +1,4 @@
-"""Section: a paper's claims, tested with its numbers and our runs, and causes of differences."""
+"""Write the section on a paper's claims: verdicts, and causes of differences."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ def _count(verdicts: Sequence[ClaimVerdict]) -> str:
 
 
 def own_numbers(judgement: Judgement) -> str:
-    """Return the verdict on a claim according to the paper's own numbers."""
+    """Return the verdict on a paper's claim that follows from the paper's own numbers."""
     said = judgement.claim.own_data
     if judgement.theirs is None:
         return f"not in its tables: {said}"
@@ -63,7 +63,7 @@ def own_numbers(judgement: Judgement) -> str:
 
 
 def measured(finding: PartFinding) -> str:
-    """Return our value for one part of a claim, with its interval."""
+    """Return, as text, our value for one part of a claim, with its interval."""
     if finding.ours is None:
         return "not run"
     value = format_number(finding.ours.estimate)
@@ -74,7 +74,7 @@ def measured(finding: PartFinding) -> str:
 
 
 def decided_by(finding: PartFinding) -> str:
-    """Return the value that decided a claim and its required bounds, as text."""
+    """Return, as text, the value that decided a claim, and its bounds."""
     return (
         f"{finding.part.what or finding.part}: {measured(finding)}, required: {finding.part.asked}"
     )

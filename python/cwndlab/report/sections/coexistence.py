@@ -1,4 +1,4 @@
-"""Section: the recommended algorithm in competition with CUBIC and with itself."""
+"""Write the section on competition of the recommended algorithm with CUBIC and with itself."""
 
 from dataclasses import dataclass
 
@@ -15,14 +15,14 @@ _SHARED = frozenset({"cell", "wifi"})
 
 @dataclass(frozen=True)
 class _MixRow:
-    """The texts of one table row, which describes one combination of competing flows."""
+    """The text of one row of the table, which describes one mix of competing flows."""
 
     neighbour: str
     mix: str
     share: str
     starved: str
     harms: tuple[str, ...]
-    """Harm to throughput, delay, completion time and loss, with the acceptable harm of each."""
+    """Harm to throughput, delay, completion time and loss, each with the acceptable harm."""
 
 
 def _coexistence(context: Context) -> Content | None:

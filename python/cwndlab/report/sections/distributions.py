@@ -1,4 +1,4 @@
-"""Section: box plots of the variation between runs, and distributions of round-trip times."""
+"""Write the section with box plots of the runs and distributions of round-trip times."""
 
 import numpy as np
 import polars as pl

@@ -1,4 +1,4 @@
-"""Section: runs that the network disturbed, so their results may not be due to an algorithm."""
+"""Write the section on runs that the network disturbed."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,7 +29,7 @@ def _disturbances(context: Context) -> Content | None:
 
 
 def _name(factors: Sequence[str], row: Mapping[str, Any]) -> str:
-    """Return the factor levels and the repetition, which identify a run in the study."""
+    """Return text that identifies a run: its factor levels and its repetition."""
     labels = [str(row[name]) for name in factors if name in row]
     return ", ".join([*labels, f"repetition {row['repetition']}"])
 

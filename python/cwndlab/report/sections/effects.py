@@ -1,4 +1,4 @@
-"""Section: the effect of each factor on each quantity, with confidence intervals."""
+"""Write the section on the effect of each factor, with confidence intervals."""
 
 import re
 from functools import partial

@@ -1,4 +1,4 @@
-"""Section: shares of the link that simultaneous flows used."""
+"""Write the section on how flows shared the link."""
 
 import numpy as np
 import polars as pl
@@ -45,7 +45,7 @@ def _fairness(setting: Setting) -> Content | None:
 def _shares(
     comparison: Comparison, contestant: str, flows: pl.DataFrame
 ) -> list[tuple[int, Interval]]:
-    """Return the mean goodput of each flow of an algorithm."""
+    """Return the mean goodput of each flow that uses an algorithm."""
     runs = [run for run in comparison.runs[contestant] if run is not None]
     own = flows.filter(pl.col("run").is_in(runs))
     shares = []

@@ -1,4 +1,4 @@
-"""Section: the decision for each goal, in each direction of the data."""
+"""Write the section on the best algorithm for each goal, in each direction."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ _SEVERAL = 2
 
 @dataclass(frozen=True)
 class _Card:
-    """The decision for one goal, as texts for the page."""
+    """The recommendation for one goal, as text for the report's page."""
 
     decision: Decision
     headline: str
@@ -28,7 +28,7 @@ class _Card:
 class _GoalRow:
     name: str
     behind: str
-    """Fraction by which the algorithm is worth less than the first algorithm."""
+    """Fraction by which this algorithm's value to the user is below the best algorithm's."""
     standing: str
 
 

@@ -1,4 +1,4 @@
-"""Section: the factor that limited each flow in the representative runs."""
+"""Write the section on what limited each flow in the representative runs."""
 
 import polars as pl
 

@@ -1,4 +1,4 @@
-"""Section: information needed to check or reproduce the report."""
+"""Write the section with information for checking or reproducing the report."""
 
 from cwndlab.report.context import Context
 from cwndlab.report.glossary import GLOSSARY

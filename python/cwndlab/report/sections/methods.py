@@ -1,4 +1,4 @@
-"""Section: effects of the transfer method and of congestion control on goodput."""
+"""Write the section on the effects of transfer method and algorithm on goodput."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from cwndlab.tables import format_bounds, format_difference, format_estimate, fo
 
 
 class _Shown(NamedTuple):
-    """Texts of a table cell: the value, the line below the value, and the tooltip."""
+    """Text of a table cell: the value, the line below the value, and the tooltip."""
 
     value: str
     beside: str = ""
@@ -51,7 +51,7 @@ def _scenarios(setting: Setting) -> dict[str, Mapping[str, Any]]:
 
 
 def _row(table: MethodTable, method: str) -> list[_Shown]:
-    """Return the goodput with each algorithm, followed by the method's effect."""
+    """Return the goodput of a method with each algorithm, and then the method's effect."""
     cells = []
     for name in table.algorithms:
         goodput = table.goodput.get((method, name))

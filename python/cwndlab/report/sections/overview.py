@@ -1,4 +1,4 @@
-"""Section: the overall recommendation, and the best algorithm in each setting of the study."""
+"""Write the section with the overall recommendation and the best algorithm per setting."""
 
 from cwndlab.report.context import Context
 from cwndlab.report.page import render

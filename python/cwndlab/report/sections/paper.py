@@ -1,4 +1,4 @@
-"""Sections: a paper's figures redrawn, its numbers compared with ours, causes of differences."""
+"""Write the sections that redraw a paper's figures and compare its numbers with ours."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _MOST_POINTS = 1600
 
 
 def paper_sections(paper: Paper) -> Sections:
-    """Return the sections that compare a paper with our runs of the paper's variants."""
+    """Return the sections that compare a paper with our runs."""
     return (
         claims_section(paper),
         PageSection(
@@ -48,7 +48,7 @@ def paper_sections(paper: Paper) -> Sections:
 
 
 def series_of(context: Context, variant: str) -> WindowSeries | None:
-    """Return the congestion window of a variant's representative run; None without samples."""
+    """Return the congestion window in a variant's representative run; None without samples."""
     for setting in context.settings:
         run = setting.representatives.get(variant)
         if run is None:
@@ -205,16 +205,16 @@ def _print_figure(paper: Paper, figure: PaperFigure, series: Mapping[str, Window
 
 @dataclass(frozen=True)
 class SettingEffect:
-    """A measure of the window that changed by more than the paper's tolerances."""
+    """A measure of the congestion window that changed by more than the paper's tolerance."""
 
     text: str
     factor: float
-    """Size of the effect: the larger value divided by the smaller value."""
+    """Factor by which the setting changes the window: the larger value divided by the smaller."""
 
 
 @dataclass(frozen=True)
 class SettingChange:
-    """A setting that differs between two variants, and its effects on the congestion window."""
+    """A setting that differs between two variants, and how it affects the congestion window."""
 
     setting: str
     first: str
@@ -224,12 +224,12 @@ class SettingChange:
 
     @property
     def factor(self) -> float:
-        """The largest effect of the setting; 1 if the setting has no effect."""
+        """The largest factor by which this setting changes the congestion window."""
         return max((effect.factor for effect in self.effects), default=1.0)
 
 
 def changes(paper: Paper, context: Context) -> list[SettingChange]:
-    """Return the setting's effect for each pair of variants that differ in a single setting."""
+    """Return the effect of a setting, for each pair of variants that differ only in it."""
     settings = _settings(context)
     found = []
     for first, second, changed in single_changes(settings):
@@ -243,10 +243,10 @@ def changes(paper: Paper, context: Context) -> list[SettingChange]:
 
 
 def finding(found: Sequence[SettingChange]) -> str:
-    """Summarise the effects of single settings: congestion control against all other settings.
+    """Return a sentence that compares congestion control with all other causes.
 
-    Congestion control is considered a minor cause if its effect on the window is less than half the
-    effect of the weakest other cause.
+    Congestion control is considered a minor cause if its effect on the window is less than half
+    the effect of the weakest other cause.
     """
     factors: dict[str, float] = {}
     for change in found:
@@ -272,7 +272,7 @@ def _times(factor: float) -> str:
 
 
 def _effects(paper: Paper, one: WindowSeries, other: WindowSeries) -> list[SettingEffect]:
-    """Return the measures in which two windows differ by more than the paper's tolerances."""
+    """Return measures in which two congestion windows differ by more than the tolerance."""
     effects = []
     measures: tuple[tuple[str, str, Callable[[WindowSeries], float | None]], ...] = (
         ("first peak", "packets", lambda series: _first(series, "peak_pkts")),
@@ -302,7 +302,7 @@ def _regular(series: WindowSeries, part: str) -> float | None:
 
 
 def _settings(context: Context) -> dict[str, dict[str, object]]:
-    """Return all settings of each variant that was run."""
+    """Return a table of the settings of each variant that was run."""
     found: dict[str, dict[str, object]] = {}
     for set_up in context.origin.set_ups:
         variant = str(set_up.labels.get(context.contestant_column, ""))

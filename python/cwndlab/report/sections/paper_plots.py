@@ -1,4 +1,4 @@
-"""Section: a paper's figures of distributions and means, redrawn with our results."""
+"""Write the section that redraws a paper's distributions and means with our results."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ Panel = Mapping[str, Floats]
 
 
 def plots_section(paper: Paper) -> PageSection:
-    """Return the section that draws a paper's plots from our runs."""
+    """Return the section that redraws a paper's plots with our runs."""
     return PageSection("paper-plots", "The paper's plots, from our runs", partial(_plots, paper))
 
 
@@ -107,7 +107,7 @@ def _bar_chart(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> Mapping[s
 
 
 def _order(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> str:
-    """Return a label that lists a variant's bars; empty if the variant has a single bar."""
+    """Return a label that lists the bars of a variant; empty for a single bar."""
     levels = join_words([label for label, _ in known])
     return f"{plot.panel_factor} {levels}, from left to right" if len(known) > 1 else ""
 
@@ -143,7 +143,7 @@ def _boxes(panel: Panel) -> list[Mapping[str, object]]:
 
 
 def _means(known: Sequence[tuple[str, Panel]]) -> dict[str, dict[str, Interval]]:
-    """Return the mean of each variant, by panel."""
+    """Return the mean of each variant of the paper's study, for each panel of a plot."""
     variants = dict.fromkeys(name for _, panel in known for name in panel)
     return {
         name: {label: mean_interval(panel[name]) for label, panel in known if name in panel}
