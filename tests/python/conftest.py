@@ -29,6 +29,7 @@ settings.load_profile("same")
 
 # What loads algorithms into the kernel, makes namespaces or measures in real time: one at a time.
 _ON_THIS_MACHINE = (
+    "algorithm/test_conform_kernel.py",
     "backends",
     "cli/test_interruption.py",
     "cli/test_shell.py",

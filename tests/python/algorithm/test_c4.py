@@ -45,11 +45,15 @@ def _rate(tables: dict[str, pl.DataFrame], t: float) -> float:
 
 
 def test_the_draft_s_first_test_holds() -> None:
-    """10 MB at 20 Mbit/s and 80 ms in 5 s; typically 4.85 s, the initial phase 0.8 s."""
+    """10 MB at 20 Mbit/s and 80 ms in 5 s; typically 4.85 s, the initial phase 0.8 s.
+
+    Here the path is full after 0.7 s. The queue holds the rest of the window, so no loss ends the
+    phase, but three eras without growth do, of 160 ms each.
+    """
     tables = _run([{"algorithm": "c4", "bytes": "10 MB"}])
     assert tables["flows"]["completion_ms"][0] < 5_000
     recovery = next(t for t, phase in _phases(tables) if phase == "recovery")
-    assert 0.5 < recovery < 1.2
+    assert 0.7 < recovery < 0.7 + 3.5 * 0.16
 
 
 def test_it_keeps_the_queue_short() -> None:

@@ -367,7 +367,7 @@ def test_papers_lists_what_can_be_reproduced(run: Callable[..., tuple[int, str, 
     status, out, _ = run("papers", "--format", "json")
     rows = {row["id"]: row for row in json.loads(out)}
     assert status == 0
-    assert rows["lte-ns2-2011"]["reproduced"] == "5 figures, 27 numbers, 4 claims"
+    assert rows["lte-ns2-2011"]["reproduced"] == "5 figures, 27 numbers, 5 claims"
     assert {row["state"] for row in rows.values()} == {"not run"}
     assert all(row["title"] for row in rows.values())
 

@@ -151,7 +151,7 @@ def test_the_sentence_counts_claims_by_what_explains_them() -> None:
     ]
     trials += [trial(2, TrialEffect.NONE)]
     told = causes_sentence([*missed, held], trials)
-    assert told == ("4 claims fail; the experiments explain 1 fully, 1 partly and 2 not at all.")
+    assert told == "4 claims fail; the experiments explain 1 fully, 1 partly and 2 not at all."
     assert causes_sentence([held], trials) == ""
     undecided = Judgement(claims[5], None, None, ClaimVerdict.UNDECIDED, (), "")
     assert causes_sentence([held, undecided], trials) == (
