@@ -23,6 +23,7 @@ from cwndlab.judge.answer import BASELINE
 from cwndlab.judge.decision import SURE, ZONE
 from cwndlab.judge.goals import BALANCE, LATENCY, THROUGHPUT
 from cwndlab.judge.reality import reality_of
+from cwndlab.judge.record import phrase_of_record
 from cwndlab.judge.simulated_host import simulated_host
 from cwndlab.judge.templates import CHANGES, TEMPLATES
 from cwndlab.resolve.presets import load_preset, presets
@@ -45,7 +46,7 @@ SLIDERS = {  # keys that the page has sliders for, and a value that each can hav
     "server": "20 ms",
 }
 GOALS = (BALANCE, THROUGHPUT, LATENCY)  # those that runs without further flows or records answer
-RADIOS = ("umts", "lte", "nr", "wifi")  # classes of networks with a record, if any
+CLASSES = ("umts", "lte", "nr", "wifi", "wire", "trace")  # of networks; some have a record
 CANDIDATES = {  # values among which a preset's own is looked for
     "coverage": [f"{level} dB" for level in range(-5, 31)],
     "users": [str(users) for users in range(1, 13)],
@@ -81,7 +82,9 @@ def data() -> dict[str, Any]:
             for g in GOALS
         ],
         "reality": {
-            radio: record.to_json() for radio in RADIOS if (record := reality_of(radio)) is not None
+            name: {"record": record.to_json(), "meaning": phrase_of_record(record)}
+            for name in CLASSES
+            if (record := reality_of(name)) is not None
         },
         "sentences": TEMPLATES,
         "changes": CHANGES,

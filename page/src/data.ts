@@ -38,11 +38,16 @@ export interface Goal {
 
 /** How often advice for a class of networks agreed with measurements of real ones. */
 export interface Reality {
-  class: string;
-  agreed: number;
-  checked: number;
-  share: number;
-  source: string;
+  record: {
+    class: string;
+    agreed: number;
+    checked: number;
+    share: number;
+    source: string;
+    misses: Record<string, string[]>;
+  };
+  /** The record in words. */
+  meaning: string;
 }
 
 export interface Algorithm {

@@ -41,9 +41,30 @@ export function questionOf(algorithms: string[], goal: Goal): string {
 
 /** The record of advice for a scenario's class of networks; null without one. */
 export function realityOf(scenario: string): Reality | null {
-  const { path } = JSON.parse(scenario) as { path: { kind: string; radio?: { kind: string } } };
-  const name = path.kind === "cell" ? path.radio?.kind : path.kind;
-  return data.reality[name ?? ""] ?? null;
+  const { path } = JSON.parse(scenario) as { path: Path };
+  return data.reality[classOf(path)] ?? null;
+}
+
+interface Stage {
+  rate?: { kind: string };
+}
+
+interface Path {
+  kind: string;
+  radio?: { kind: string };
+  forward?: Stage[];
+  reverse?: Stage[];
+}
+
+/** The radio technology of a cell; a wire whose rate varies is a trace of any network. */
+function classOf({ kind, radio, forward = [], reverse = [] }: Path): string {
+  if (kind !== "wire") {
+    return (kind === "cell" ? radio?.kind : undefined) ?? kind;
+  }
+  const isSteady = [...forward, ...reverse].every(
+    ({ rate }) => rate === undefined || rate.kind === "fixed" || rate.kind === "unlimited",
+  );
+  return isSteady ? "wire" : "trace";
 }
 
 const NAMES: Record<ChangedColumn, string> = { goodput_mbit_s: "throughput", rtt_p95_ms: "delay" };
@@ -62,7 +83,7 @@ export function asJson(decided: Decided, goal: Goal, reality: Reality | null): o
     same_set,
     good_selection,
     robust: null,
-    reality,
+    reality: reality?.record ?? null,
     baseline: baseline === null ? null : {
       algorithm: baseline,
       change: named.length > 0 ? Object.fromEntries(named) : null,

@@ -145,12 +145,9 @@ export function certainty(decided: Decided, reality: Reality | null): Line[] {
     { name: "robust", share: null, value: "-", meaning: say("robust unknown") },
     {
       name: "in reality",
-      share: reality?.share ?? null,
-      value: reality === null ? "-" : probability(reality.share),
-      meaning:
-        reality === null
-          ? say("reality unknown")
-          : say("reality", { kind: reality.class, agreed: reality.agreed, checked: reality.checked }),
+      share: reality?.record.share ?? null,
+      value: reality === null ? "-" : probability(reality.record.share),
+      meaning: reality === null ? say("reality unknown") : reality.meaning,
     },
   ];
 }

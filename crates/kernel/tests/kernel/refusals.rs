@@ -138,10 +138,9 @@ fn only_a_state_of_cc_state_may_be_indexed_by_a_variable() {
     let (_, message) = refusal_of(&with_cong_avoid(&write("inet_csk_ca(sk)")));
     assert!(message.contains("verifier"), "{message}");
 
-    let old = "CC_PROG(void, reno_cong_avoid";
-    let state = format!("struct large {{ u64 words[32]; }};\nCC_STATE(struct large);\n{old}");
+    // reno's slow start has such a state
     let body = format!("	if (!cc_state(sk))\n		return;\n{}", write("cc_state(sk)"));
-    let source = changed(&with_cong_avoid(&body), old, &state);
+    let source = with_cong_avoid(&body);
     Helper::start().do_this(&load(&compile_object(&source, &[]), &unused_name()));
 }
 
