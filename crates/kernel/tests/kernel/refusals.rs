@@ -139,8 +139,8 @@ fn only_a_state_of_cc_state_may_be_indexed_by_a_variable() {
     assert!(message.contains("verifier"), "{message}");
 
     // reno's slow start has such a state
-    let body = format!("	if (!cc_state(sk))\n		return;\n{}", write("cc_state(sk)"));
-    let source = with_cong_avoid(&body);
+    let state = "	void *state = cc_state(sk);\n	if (!state)\n		return;\n";
+    let source = with_cong_avoid(&format!("{state}{}", write("state")));
     Helper::start().do_this(&load(&compile_object(&source, &[]), &unused_name()));
 }
 
