@@ -189,10 +189,9 @@ fn a_bulk_transfer_gets_the_rate_of_the_link_and_no_more() {
     assert!((0_u64..).zip(&counts.looks).all(|(n, &at)| at == Time::from_millis(10 * n)));
 }
 
-#[test]
-fn what_is_late_is_merged_and_arrives_whole() {
-    let Some(bed) = Bed::<Stalls>::new(limited(100, 500, 2), delayed(2)) else { return };
-    let content: Vec<u8> = (0..8_000_000_u32).map(|n| (n % 251) as u8).collect();
+/// Send so many bytes from the first end to the second, which have to arrive unchanged.
+fn transfer<T>(bed: &Bed<T>, bytes: u32) {
+    let content: Vec<u8> = (0..bytes).map(|n| (n % 251) as u8).collect();
     let listener = bed.ends[0].run(|| TcpListener::bind((SERVER, 80))).expect("bound");
     let sender = thread::spawn({
         let content = content.clone();
@@ -203,8 +202,14 @@ fn what_is_late_is_merged_and_arrives_whole() {
     client.read_to_end(&mut received).expect("read");
     sender.join().expect("no panic");
     assert!(received == content, "{} of {} bytes", received.len(), content.len());
+}
+
+#[test]
+fn what_is_late_is_merged_and_arrives_whole() {
+    let Some(bed) = Bed::<Stalls>::new(limited(100, 500, 2), delayed(2)) else { return };
+    transfer(&bed, 8_000_000);
     let (report, _) = bed.finish();
-    let packets = content.len() as u64 / 1448;
+    let packets = 8_000_000 / 1448;
     assert!(report.merged > packets / 20, "{report:?}");
     assert!(report.merged < packets, "what is in time is not merged: {report:?}");
     assert_eq!((report.refused, report.ring_drops), (0, 0));
@@ -249,24 +254,14 @@ fn fast() -> StageConfig {
 #[test]
 fn large_segments_depart_as_the_simulator_says_and_arrive_whole() {
     let Some(bed) = Bed::<Journal>::new(fast(), delayed(2)) else { return };
-    let content: Vec<u8> = (0..40_000_000_u32).map(|n| (n % 251) as u8).collect();
-    let listener = bed.ends[0].run(|| TcpListener::bind((SERVER, 80))).expect("bound");
-    let sender = thread::spawn({
-        let content = content.clone();
-        move || listener.accept().expect("accepted").0.write_all(&content).expect("sent")
-    });
-    let mut client = bed.ends[1].run(|| TcpStream::connect((SERVER, 80))).expect("connected");
-    let mut received = Vec::new();
-    client.read_to_end(&mut received).expect("read");
-    sender.join().expect("no panic");
-    assert!(received == content, "{} of {} bytes", received.len(), content.len());
+    transfer(&bed, 40_000_000);
     let (report, journal) = bed.finish();
     assert_eq!((report.refused, report.ring_drops, report.foreign), (0, 0, 0));
     assert!(!journal.drops.is_empty(), "the link loses packets");
     assert!(report.merged > 0, "{report:?}");
     // Many came in one read, at the same time.
     let together = journal.arrivals.windows(2).filter(|pair| pair[0].0 == pair[1].0).count();
-    assert!(together > content.len() / 1448 / 4, "{together} came with the one before");
+    assert!(together > 40_000_000 / 1448 / 4, "{together} came with the one before");
     // The same packets at the same times through a link that nobody drives in real time.
     let wire = |stage, name| AnyLink::one_way(&[stage], &Traces::new(), 1, name).expect("fine");
     let mut link: AnyLink<Frame> =

@@ -57,7 +57,7 @@ class Mix:
     """Size of the bottleneck queue in bandwidth-delay products. If None, use the link's queue."""
     order: Order = Order.TOGETHER
     is_across_users: bool = False
-    """True if the competing flows belong to another user, who has a separate queue."""
+    """Whether the competing flows are of another user, whose packets have a separate queue."""
 
 
 PLAIN = Mix()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-_CALL = {
+CALL_COLUMNS = {
     "program": pl.String,
     "argument": pl.UInt32,
     "phase": pl.UInt32,
@@ -26,6 +26,7 @@ _CALL = {
     "snd_una": pl.Int64,
     "snd_nxt": pl.Int64,
 }
+"""Columns of a list of recorded calls; `t_us` is the kernel's time of the call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ def recorded_calls(reference: str, folder: Path, recording: Path) -> pl.DataFram
         AlgorithmError: the algorithm does not compile.
         BrokenAlgorithmError: the recording cannot be read; the message states the reason.
     """
-    return pl.read_csv(_run(reference, folder, recording, ["--list"]).encode(), schema=_CALL)
+    return pl.read_csv(_run(reference, folder, recording, ["--list"]).encode(), schema=CALL_COLUMNS)
 
 
 def replay(

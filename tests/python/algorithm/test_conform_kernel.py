@@ -10,28 +10,22 @@ import pytest
 from cwndlab.algorithm.conformance.suite import run_cases
 from cwndlab.backends.kernel.recording import call_table, phases_of
 from cwndlab.kernel.capabilities import obstacles
+from cwndlab.kernel.replay import CALL_COLUMNS
 from this_machine import needs_kernel
 from user_code import mine
 
 _SOURCE = Path(__file__).parents[3] / "algorithms" / "bbr3.c"
+# Without root or BPF, no algorithm can be loaded; the reason says what is missing.
 _NEEDS_LOADING = pytest.mark.skipif(
     bool(obstacles()), reason="; ".join(each.what for each in obstacles()) or "nothing"
 )
-_CALL = {
-    "program": pl.String,
-    "argument": pl.UInt32,
-    "phase": pl.UInt32,
-    "t_us": pl.Int64,
-    "snd_una": pl.Int64,
-    "snd_nxt": pl.Int64,
-}
 
 
 def calls(*rows: tuple[str, int, int, int]) -> pl.DataFrame:
     """Recorded calls: program, phase, time in microseconds, snd_una; one packet is in flight."""
     return pl.DataFrame(
         [(name, 0, phase, t_us, una, una + 1000) for name, phase, t_us, una in rows],
-        schema=_CALL,
+        schema=CALL_COLUMNS,
         orient="row",
     )
 

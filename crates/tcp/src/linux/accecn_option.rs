@@ -33,7 +33,7 @@ pub(super) struct ByteCounts {
     pub(super) is_due: bool,
     /// This end reports; an end stops whose options seem to be dropped.
     is_reporting: bool,
-    /// What came, by marking (`r.e0b`, `r.ceb`, `r.e1b`), and what of it was reported.
+    /// Bytes received with each marking (`r.e0b`, `r.ceb`, `r.e1b`), and the counts last reported.
     received: [u32; 3],
     reported: [u32; 3],
     /// Reports that go out however little has changed: the answers of the handshake, the first data.
@@ -43,9 +43,9 @@ pub(super) struct ByteCounts {
     is_on_first_data: bool,
     /// The last segment without data had it.
     is_on_last_ack: bool,
-    /// What came again although the last ACK reported.
+    /// Start of the data received again although the last ACK carried the option.
     came_again: Option<u32>,
-    /// What the other end says that came (`s.e0b`, `s.ceb`, `s.e1b`).
+    /// Bytes that the other end reports as received (`s.e0b`, `s.ceb`, `s.e1b`).
     delivered: [u32; 3],
     /// The other end's first option was zeroed on its way: none is read.
     is_zeroed: bool,
