@@ -20,6 +20,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from cwndlab.stats.bootstrap import Floats
 
 FIRST, LATER, ROUNDS = 600, 300, 7
@@ -45,6 +47,8 @@ class WeightedPoints:
     """Simulated points before the adjustment, one point per row."""
     numbers: Floats
     """Summary statistics of the points, one row per point."""
+    places: NDArray[np.int64]
+    """Index of each point among the sampler's points."""
 
     @property
     def effective(self) -> float:
@@ -96,7 +100,9 @@ class Sampler:
         kept = weights > 0
         points, numbers, weights = self.points[kept], self.numbers[kept], weights[kept]
         adjusted = _adjusted(points, numbers, self.measured, weights)
-        return WeightedPoints(adjusted, weights / weights.sum(), points, numbers)
+        return WeightedPoints(
+            adjusted, weights / weights.sum(), points, numbers, np.flatnonzero(kept)
+        )
 
     def _weights(self) -> Floats:
         """Return each point's importance weight times a kernel, which is 0 far from the data."""

@@ -134,13 +134,13 @@ def keys_of(
     if preset is not None and preset.ranges:
         for name, span in preset.ranges.items():
             if not any(_overlap(path, other) for path in span.all_paths for other in known):
-                found.append(_key(name, span, figures, link.preset or ""))
+                found.append(key_of(name, span, figures, link.preset or ""))
     else:
         path = resolve_link(link, folder).path
         found += _keys_of_any(common.any_link, figures, path, known)
     for name, span in common.ends.items():
         if not any(_overlap(path, other) for path in span.all_paths for other in known):
-            found.append(_key(name, span, figures, _FILE.name))
+            found.append(key_of(name, span, figures, _FILE.name))
     return tuple(found), figures
 
 
@@ -166,7 +166,12 @@ def _overlap(one: str, other: str) -> bool:
     return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
 
 
-def _key(name: str, span: Range, figures: Figures, place: str) -> Key:
+def key_of(name: str, span: Range, figures: Figures, place: str) -> Key:
+    """Return the key of a range; `place` names the range's file in errors.
+
+    Raises:
+        LinkError: the range cannot be read.
+    """
     if span.choices:
         return Key(name, span.basis, choices=span.choices)
     if span.low is None or span.high is None:
@@ -203,7 +208,7 @@ def _keys_of_any(
     for name, span in common.items():
         if isinstance(span, Range):
             if not known.intersection(span.paths):
-                yield _key(name, span, figures, _FILE.name)
+                yield key_of(name, span, figures, _FILE.name)
             continue
         is_queue = name == "queue"
         targets = tuple(_queues(figures, path) if is_queue else _losses(figures))

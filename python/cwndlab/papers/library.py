@@ -6,7 +6,7 @@ from cwndlab.errors import UnknownNameError
 from cwndlab.text.toml import TomlSource
 
 _FOLDER = Path(__file__).parents[1] / "data" / "papers"
-_PAPER, _CLAIMS, _STUDY = "paper", "claims", "study"
+_PAPER, _CLAIMS, _INFERENCE, _STUDY = "paper", "claims", "inference", "study"
 
 
 def paper_ids() -> list[str]:
@@ -17,6 +17,11 @@ def paper_ids() -> list[str]:
 def claimed_papers() -> list[str]:
     """Return the names of the papers whose claims are part of cwndlab."""
     return sorted(path.parent.name for path in _FOLDER.glob(f"*/{_CLAIMS}.toml"))
+
+
+def inferred_papers() -> list[str]:
+    """Return the names of the papers whose networks can be inferred from their numbers."""
+    return sorted(path.parent.name for path in _FOLDER.glob(f"*/{_INFERENCE}.toml"))
 
 
 def facts_file(paper_id: str) -> TomlSource:
@@ -37,6 +42,15 @@ def claims_file(paper_id: str) -> TomlSource:
     return _file(paper_id, claimed_papers(), _CLAIMS, "paper with claims")
 
 
+def inference_file(paper_id: str) -> TomlSource:
+    """Read the file that states how a paper's network is inferred.
+
+    Raises:
+        UnknownNameError: cwndlab contains no paper with this name, or no such file for this paper.
+    """
+    return _file(paper_id, inferred_papers(), _INFERENCE, "paper whose network can be inferred")
+
+
 def _file(paper_id: str, known: list[str], stem: str, kind: str) -> TomlSource:
     if paper_id not in known:
         raise UnknownNameError(paper_id, known, "cwndlab papers", kind=kind)
@@ -47,7 +61,7 @@ def paper_studies() -> dict[str, Path]:
     """Return the study files of papers by name: `ID`, or `ID-NAME` for additional studies."""
     found = {}
     for path in sorted(_FOLDER.glob("*/*.toml")):
-        if path.stem not in {_PAPER, _CLAIMS}:
+        if path.stem not in {_PAPER, _CLAIMS, _INFERENCE}:
             name = path.parent.name
             found[name if path.stem == _STUDY else f"{name}-{path.stem}"] = path
     return found

@@ -39,22 +39,44 @@ def read_table(table: PaperTable, flows: pl.DataFrame) -> list[PaperCell]:
 
     Only flows that send data in the direction of the table are used.
     """
-    own = flows.filter(pl.col("direction") == _WAYS[table.direction])
-    own = own.filter(of_levels(own, table.where))
     found = []
     for row, values in zip(table.rows, table.values, strict=True):
         for column, (low, high) in zip(table.columns, values, strict=True):
-            cell = own.filter(is_level(own, table.column_factor, column))
-            if table.row_factor is not None:
-                cell = cell.filter(is_level(own, table.row_factor, row))
-            if table.total:
-                cell = cell.group_by("run").agg(pl.col(table.metric).sum())
+            cell = _cell(table, flows, row, column)
             mean = cell[table.metric].mean() if len(cell) else None
             ours = float(mean) * table.scale if isinstance(mean, float) else None
-            away = None if ours is None else _away(ours, low, high)
+            away = None if ours is None else relative_difference(ours, low, high)
             is_calibrated = not {"*", row, column}.isdisjoint(table.calibrated)
             found.append(PaperCell(row, column, low, high, ours, away, table.within, is_calibrated))
     return found
+
+
+def cell_values(
+    table: PaperTable, flows: pl.DataFrame, row: str, column: str, factor: str
+) -> pl.DataFrame:
+    """Return our number for one cell of a table at each level of a further factor.
+
+    The columns are the factor and `value`, which has the unit of the paper's table.
+    """
+    cell = _cell(table, flows, row, column, factor)
+    means = cell.group_by(factor).agg(value=pl.col(table.metric).mean() * table.scale)
+    return means.drop_nulls("value").sort(factor)
+
+
+def _cell(
+    table: PaperTable, flows: pl.DataFrame, row: str, column: str, *factors: str
+) -> pl.DataFrame:
+    """Return the metric of each flow or, for totals, of each run of one cell of a table."""
+    own = flows.filter(
+        pl.col("direction") == _WAYS[table.direction],
+        of_levels(flows, table.where),
+        is_level(flows, table.column_factor, column),
+    )
+    if table.row_factor is not None:
+        own = own.filter(is_level(own, table.row_factor, row))
+    if table.total:
+        return own.group_by("run", *factors).agg(pl.col(table.metric).sum())
+    return own
 
 
 def read_plot(
@@ -99,6 +121,7 @@ def of_levels(flows: pl.DataFrame, levels: Mapping[str, str]) -> pl.Expr:
     return pl.all_horizontal(pl.lit(value=True), *known)
 
 
-def _away(ours: float, low: float, high: float) -> float:
+def relative_difference(ours: float, low: float, high: float) -> float:
+    """Return the difference of our number from a range, relative to its nearer end; 0 inside."""
     nearest = min(max(ours, low), high)
     return (ours - nearest) / nearest if nearest else 0.0

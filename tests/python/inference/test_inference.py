@@ -263,7 +263,7 @@ def test_an_unexplained_fit_writes_wider_links() -> None:
     family = families(3.0, 40.0, "wire")[0]
     draws = np.random.default_rng(1)
     points = np.clip(0.5 + 0.05 * draws.standard_normal((200, len(family.parameters))), 0, 1)
-    weighted = WeightedPoints(points, np.full(200, 1 / 200), points, points)
+    weighted = WeightedPoints(points, np.full(200, 1 / 200), points, points, np.arange(200))
     posterior = Posterior((Member(family, 1.0, weighted),), {}, np.empty((0, 0)))
     near = np.array([point for _, point in posterior.draw(50)])
     wide = posterior.draw(50, 3.0)

@@ -1,0 +1,186 @@
+"""Infer a paper's network from some columns of its tables, and predict the other columns.
+
+Every variant is simulated on networks that are drawn from the ranges of a plan. The networks whose
+numbers resemble the given columns are weighted and adjusted as for a measurement
+(`cwndlab.inference.importance`), and predict the numbers of all other columns. Whether this is
+better than chance is tested with shuffled names: the same fit after the names of the variants have
+been permuted in the paper's tables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cwndlab.inference.importance import Sampler, adjusted_values, adjusting_features
+from cwndlab.inference.paper_plan import POINT, PossibleNetworks
+from cwndlab.inference.posterior import LEVEL, quantiles
+from cwndlab.papers.tables import cell_values, relative_difference
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+    from cwndlab.inference.importance import WeightedPoints
+    from cwndlab.papers.facts import PaperTable
+    from cwndlab.stats.bootstrap import Floats
+
+SHUFFLES = 200
+"""Number of fits with shuffled names of variants."""
+_SHARES = [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2]
+_LEAST = 0.01  # smallest value whose logarithm is used, relative to the smallest of the table
+
+
+@dataclass(frozen=True, slots=True)
+class TableNumber:
+    """One number of a paper's table, and the same number on each simulated network."""
+
+    table: str
+    quantity: str
+    """Metric and direction of the table."""
+    row: str
+    column: str
+    low: float
+    high: float
+    """End of the range that the paper prints; equal to `low` if it prints a number."""
+    simulated: Floats
+    """Natural logarithm of our number on each network; NaN if a run failed."""
+
+    @property
+    def middle(self) -> float:
+        """The number that the paper prints, or the middle of its range."""
+        return (self.low + self.high) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedNumber:
+    """A number of the paper that was predicted from other columns of its tables."""
+
+    number: TableNumber
+    low: float
+    median: float
+    high: float
+    """Upper end of the 90 % interval; `low` is the lower end."""
+    grand_mean: float
+    """Mean of all numbers that the paper's tables give for the same metric and direction."""
+
+    @property
+    def error(self) -> float:
+        """Relative difference of the median from the paper's number or range."""
+        return abs(relative_difference(self.median, self.number.low, self.number.high))
+
+    @property
+    def error_of_mean(self) -> float:
+        """Relative difference of the grand mean from the paper's number or range."""
+        return abs(relative_difference(self.grand_mean, self.number.low, self.number.high))
+
+    @property
+    def is_inside(self) -> bool:
+        """True if the interval contains the paper's number or a part of its range."""
+        return self.low <= self.number.high and self.high >= self.number.low
+
+
+@dataclass(frozen=True, slots=True)
+class PaperFit:
+    """Networks inferred from some columns of a paper's tables, and the predicted numbers."""
+
+    networks: PossibleNetworks
+    inferred: WeightedPoints
+    predicted: tuple[PredictedNumber, ...]
+
+    @property
+    def error(self) -> float:
+        """Mean relative error of the predicted numbers."""
+        return float(np.mean([each.error for each in self.predicted]))
+
+    @property
+    def error_of_mean(self) -> float:
+        """Mean relative error if every number is predicted by its grand mean."""
+        return float(np.mean([each.error_of_mean for each in self.predicted]))
+
+
+def table_numbers(
+    tables: Sequence[PaperTable], networks: PossibleNetworks, flows: pl.DataFrame
+) -> list[TableNumber]:
+    """Return the numbers of a paper's tables with our number on each network.
+
+    Args:
+        tables: the tables of the paper.
+        networks: the simulated networks.
+        flows: one row for each flow of each run, with the column `point`.
+    """
+    count = len(networks.shares)
+    found = []
+    for table in tables:
+        if table.name not in networks.plan.tables:
+            continue
+        quantity = f"{table.metric} {table.direction}"
+        least = _LEAST * min(low for row in table.values for low, _ in row)
+        for row, values in zip(table.rows, table.values, strict=True):
+            for column, (low, high) in zip(table.columns, values, strict=True):
+                cell = cell_values(table, flows, row, column, POINT)
+                simulated = np.full(count, np.nan)
+                simulated[cell[POINT].to_numpy()] = np.log(np.maximum(cell["value"], least))
+                found.append(TableNumber(table.name, quantity, row, column, low, high, simulated))
+    return found
+
+
+def fit_paper(numbers: Sequence[TableNumber], networks: PossibleNetworks) -> PaperFit:
+    """Infer the network of a paper from its given columns, and predict the other columns."""
+    training = [each for each in numbers if each.column in networks.plan.training]
+    measured = np.log([each.middle for each in training])
+    sampler = Sampler(measured, networks.shares.shape[1], np.random.default_rng(1))
+    sampler.propose(len(networks.shares))
+    sampler.add(networks.shares, np.column_stack([each.simulated for each in training]))
+    inferred = sampler.result()
+    features = adjusting_features(inferred.numbers, measured)
+    means = _means(numbers)
+    predicted = []
+    for each in numbers:
+        if each.column in networks.plan.training:
+            continue
+        values = adjusted_values(each.simulated[inferred.places], features)
+        known = np.isfinite(values)
+        low, median, high = np.exp(quantiles(values[known], inferred.weights[known], _SHARES))
+        predicted.append(PredictedNumber(each, low, median, high, means[each.quantity]))
+    return PaperFit(networks, inferred, tuple(predicted))
+
+
+def shuffled_errors(
+    numbers: Sequence[TableNumber], networks: PossibleNetworks, *, seed: int = 1
+) -> Floats:
+    """Return the mean relative error of fits after the names of the variants were permuted.
+
+    Each of the fits uses one permutation of the columns, which is the same in all tables; tables
+    with a single column keep their name.
+    """
+    draws = np.random.default_rng(seed)
+    names = list(dict.fromkeys(each.column for each in numbers))
+    errors = []
+    while len(errors) < SHUFFLES:
+        renamed = dict(zip(names, draws.permutation(names).tolist(), strict=True))
+        if all(name == other for name, other in renamed.items()):
+            continue
+        errors.append(fit_paper(_renamed(numbers, renamed), networks).error)
+    return np.array(errors)
+
+
+def _renamed(numbers: Sequence[TableNumber], names: Mapping[str, str]) -> list[TableNumber]:
+    """Return the numbers with the values that the paper gives for other variants."""
+    own = {(each.quantity, each.row, each.column): each for each in numbers}
+    found = []
+    for each in numbers:
+        other = own.get((each.quantity, each.row, names[each.column]), each)
+        found.append(replace(each, low=other.low, high=other.high))
+    return found
+
+
+def _means(numbers: Sequence[TableNumber]) -> dict[str, float]:
+    """Return the mean of all numbers of each quantity."""
+    values: dict[str, list[float]] = {}
+    for each in numbers:
+        values.setdefault(each.quantity, []).append(each.middle)
+    return {name: float(np.mean(own)) for name, own in values.items()}
