@@ -77,14 +77,14 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """Evidence for a decision that does not come from runs on the link itself."""
+    """Evidence for a decision, other than the runs on the link itself."""
 
     networks: Measured | None = None
     """Runs on simulated networks similar to the link."""
     coexistence: Measured | None = None
     """Runs in which flows of several algorithms share the link."""
     mixes: Measured | None = None
-    """Runs in which the recommended algorithm competes with others, in several mixes."""
+    """Runs in which the recommended algorithm competes with others, in several mixes of flows."""
     weights: Weights | None = None
     """Weights of the settings, if each setting is a class of users. If None, weights are equal."""
 
@@ -226,9 +226,9 @@ def _networks(
 
 
 def class_of(scenario: Mapping[str, Any]) -> str:
-    """Return the class of a network: its radio technology, `wifi`, `trace` or `wire`.
+    """Return the class of a network: `wifi`, `wire`, `trace`, or a mobile radio such as `lte`.
 
-    `trace` is a wire whose rate varies, such as a recording, which can come from any network.
+    `trace` is a link whose rate varies; a recorded link has this class, whatever its network was.
     """
     path = scenario["path"]
     if path["kind"] == "cell":

@@ -44,12 +44,12 @@ class Comparison:
     runs: Mapping[str, tuple[str | None, ...]]
     """Keys of the runs from which the values of each compared algorithm come."""
     flow_ids: Mapping[str, tuple[int, ...]]
-    """Numbers, within a run, of the flows of each compared algorithm."""
+    """Flow numbers (the column `flow`) of each compared algorithm's flows."""
     flows_per_run: int
     not_sent: Mapping[str, str] = field(default_factory=dict)
-    """For flows whose data another algorithm sent, the algorithm that the study names."""
+    """Contestants whose data another algorithm sent, with the algorithm that the study names."""
     is_per_flow: bool = False
-    """True if sums are divided by the number of flows, because this number differs."""
+    """True if sums are divided by the number of flows, because algorithms or runs differ in it."""
     smallest_effect: float = stats.SMALLEST_EFFECT
     confidence: float = stats.CONFIDENCE
     _intervals: dict[tuple[str, str], stats.Interval | None] = field(
@@ -60,7 +60,7 @@ class Comparison:
     )
 
     def named(self, contestant: str) -> str:
-        """Return the algorithm that the study names for a sender, even if another one was used."""
+        """Return the algorithm that the study names, even if another one sent the data."""
         return self.not_sent.get(contestant, contestant)
 
     @property

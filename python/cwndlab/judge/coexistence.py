@@ -3,10 +3,10 @@
 *Harm* is defined by Ware, Mukerjee, Seshan and Sherry, Beyond Jain's Fairness Index (HotNets
 2019): the fraction by which a metric of a flow in competition (`beside`) is worse than the same
 metric when the flow runs alone. Harm is (alone - beside) / alone if higher values are better, and
-(beside - alone) / beside if lower values are better. A flow may be harmed as much as by another
-flow that uses the same algorithm as itself; any additional harm is *excess*. The paper's formula
-has no bound for a benefit. Therefore, a benefit is computed as the same fraction with the opposite
-sign, so that all values lie between -1 and 1.
+(beside - alone) / beside if lower values are better. The harm that a flow suffers from another flow
+of the same algorithm is *accepted*; any additional harm is *excess*. The paper's formula has no
+bound for a benefit. Therefore, a benefit is computed as the same fraction with the opposite sign,
+so that all values lie between -1 and 1.
 
 A run with competition and the runs alone with which it is compared have the same random seeds.
 Each value is a mean over repetitions with its confidence interval.
@@ -72,7 +72,7 @@ class Coexistence:
     accepted: Harm
     """Harm that the competing algorithm does to other flows of the same algorithm."""
     excess: Harm
-    """Harm that the candidate does minus harm that is accepted, for each repetition."""
+    """Harm that the candidate does minus the accepted harm, computed for each repetition."""
     suffered: Harm
     """Harm that the candidate's flows suffer from flows of the competing algorithm."""
     starved: str | None
@@ -96,7 +96,7 @@ class Coexistence:
 
     @property
     def harmed(self) -> tuple[Metric, ...]:
-        """Metrics for which the candidate's harm exceeds the harm that is accepted."""
+        """Metrics for which the candidate's harm exceeds the accepted harm."""
         intervals = ((metric, getattr(self.excess, metric.value)) for metric in Metric)
         return tuple(m for m, each in intervals if each is not None and (each.low or 0.0) > 0)
 
@@ -113,7 +113,7 @@ def judge_coexistence(
     mixes: Iterable[Mix] = (PLAIN,),
     neighbour: str = NEIGHBOUR,
 ) -> tuple[Coexistence, ...]:
-    """Compute the harm between each candidate and a competing algorithm, and between its own flows.
+    """Compute the harm between each candidate and the neighbour, and between the candidate's flows.
 
     Args:
         flows: one row for each flow of the runs of `encounters_of`, called with the same arguments.
@@ -177,7 +177,7 @@ class _MeasuredMix:
 
 
 def _expression(metric: Metric) -> pl.Expr:
-    """Return one metric of a flow; an unfinished transfer counts until the end of the run."""
+    """Return one metric of a flow; an unfinished transfer is assumed to end with the run."""
     match metric:
         case Metric.THROUGHPUT:
             return pl.col("goodput_mbit_s").fill_null(0.0)

@@ -29,7 +29,7 @@ class ResultsLike(Protocol):
 
     @property
     def factors(self) -> tuple[str, ...]:
-        """Names of the factors; each factor is a column of all tables (`factor_NAME` if taken)."""
+        """Names of the factors: columns of all tables, as `factor_NAME` if the name is taken."""
 
     def runs(self) -> pl.DataFrame:
         """Return one row for each run."""
@@ -156,7 +156,7 @@ def _with_contestant(flows: pl.DataFrame, results: ResultsLike) -> pl.DataFrame:
 
 
 def _is_sent_by_another(flows: pl.DataFrame) -> pl.Expr:
-    """Return whether a flow's data was sent by another algorithm than the study names."""
+    """Return whether an algorithm other than the one that the study names sent a flow's data."""
     if "sent_by" not in flows.columns:
         return pl.lit(value=False)
     return (pl.col("sent_by") != pl.col("algorithm")).fill_null(value=False)

@@ -70,9 +70,9 @@ class Entrant:
     is_good: bool
     """True if the algorithm belongs to the set of recommended algorithms."""
     prices: tuple[float, float] | None
-    """Range of prices for delay at which the algorithm is practically the best; None if empty."""
+    """Range of prices of delay (see `Goal`) for which the algorithm is nearly the best, if any."""
     is_undominated: bool
-    """True if no other algorithm is at least as good in both gain and cost."""
+    """True if the algorithm is Pareto-optimal in gain and cost, compared with the others."""
 
     @property
     def loss(self) -> float:
@@ -87,7 +87,7 @@ class Replacement:
     old: str
     new: str
     changes: Mapping[str, Bounds]
-    """Relative change in each column of results that the goal shows."""
+    """Relative change of each column in `Goal.shown`, such as the goodput."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ def by_distance(
     names: Sequence[str],
     server_ms: Sequence[float],
 ) -> tuple[Distance, ...]:
-    """Return the recommended algorithms for each distance for which at least 8 networks were drawn.
+    """Return the recommended algorithms for each class of distances with at least 8 drawn networks.
 
     Args:
         utilities: array of shape (algorithms, drawn networks); NaN if a run is missing.

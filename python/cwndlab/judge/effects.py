@@ -70,7 +70,7 @@ def effects(comparisons: Sequence[Comparison]) -> list[Effect]:
 
 
 def effect(comparisons: Sequence[Comparison], factor: str) -> Effect | None:
-    """Return the effect of a factor; None if no two levels were run under equal conditions."""
+    """Return the effect of a factor; None unless all levels were run under equal conditions."""
     values = list(dict.fromkeys(each.cell.get(factor) for each in comparisons))
     amounts = _amounts(values)
     if amounts is not None:

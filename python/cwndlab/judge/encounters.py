@@ -1,9 +1,10 @@
 """Define encounters: runs in which flows of two algorithms compete on a link.
 
-In an encounter, flows of a candidate and flows of a neighbour share the bottleneck in a *mix*. A
-mix defines the number of flows on each side, the ratio of their round-trip times, the size of the
-queue, the order in which the sides start, and whether both sides share one user's queue. Each side
-also runs alone on the same link, as the reference for the harm that it suffers.
+In an encounter, flows of one algorithm, the *candidate*, share the bottleneck with flows of a
+second algorithm, the *neighbour*, which can be the same. A *mix* defines the number of flows of
+both algorithms, the ratio of their round-trip times, the size of the queue, the order in which the
+flows start, and whether all flows share one user's queue. Each algorithm also runs alone on the
+same link, as the reference for the harm that its flows suffer.
 """
 
 from __future__ import annotations
@@ -52,12 +53,12 @@ class Mix:
     candidates: int = 1
     neighbours: int = 1
     rtt_ratio: float = 1.0
-    """Round-trip time of the competing flows, divided by that of the candidates' flows."""
+    """Round-trip time of the neighbour's flows, divided by that of the candidate's flows."""
     queue_bdp: float | None = None
     """Size of the bottleneck queue in bandwidth-delay products. If None, use the link's queue."""
     order: Order = Order.TOGETHER
     is_across_users: bool = False
-    """Whether the competing flows are of another user, whose packets have a separate queue."""
+    """True if the neighbour's flows belong to another user, whose packets have a separate queue."""
 
 
 PLAIN = Mix()
@@ -71,7 +72,7 @@ class Encounter:
     neighbour: str | None
     mix: Mix = PLAIN
     is_transfer: bool = False
-    """True if the competing flow sends short files in succession, instead of one long file."""
+    """True if the neighbour sends short files, one after another, instead of one long file."""
 
     @property
     def name(self) -> str:
@@ -128,9 +129,9 @@ def report_mixes(*, is_shared: bool, has_queue_key: bool) -> tuple[Mix, ...]:
 def encounters_of(
     candidates: Sequence[str], mixes: Iterable[Mix] = (PLAIN,), neighbour: str = NEIGHBOUR
 ) -> tuple[Encounter, ...]:
-    """Return the runs in which each candidate competes with a neighbour and with itself.
+    """Return the runs of each candidate: with the neighbour, with the same algorithm, and alone.
 
-    Short transfers run only in the simplest mix.
+    For the mix `PLAIN`, further runs have a neighbour that sends short files.
     """
     found: dict[Encounter, None] = {}
     for mix in mixes:
@@ -186,7 +187,7 @@ def document_of(
 def network_of(
     path: PathPart | LivePath, direction: str, flows: pl.DataFrame, neighbour: str = NEIGHBOUR
 ) -> Network:
-    """Estimate a link's properties from runs in which only the competing algorithm sends.
+    """Estimate a link's properties from runs in which only a flow of the neighbour sends.
 
     Args:
         path: the path of the scenario.
@@ -202,7 +203,7 @@ def network_of(
 
 
 def meeting(candidate: str, neighbour: str, mix: Mix) -> Encounter:
-    """Return the encounter of two algorithms, with the smaller side first if both are equal."""
+    """Return the encounter of two algorithms; if they are equal, the smaller group is first."""
     is_symmetric = mix.order is Order.TOGETHER and mix.rtt_ratio == 1
     if candidate == neighbour and is_symmetric:
         few, many = sorted((mix.candidates, mix.neighbours))
@@ -211,7 +212,7 @@ def meeting(candidate: str, neighbour: str, mix: Mix) -> Encounter:
 
 
 def alone(algorithm: str, mix: Mix) -> Encounter:
-    """Return a run in which a single competing flow sends alone, on the link of the mix."""
+    """Return a run in which a single flow of `algorithm` sends alone, on the link of the mix."""
     quiet = replace(mix, candidates=0, neighbours=1, order=Order.TOGETHER)
     return Encounter(None, algorithm, quiet)
 

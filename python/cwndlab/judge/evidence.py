@@ -164,7 +164,7 @@ def utilities_by_draw(
 
 
 def _noise(utilities: Floats, choice: int) -> Floats:
-    """Return the standard deviation of each algorithm's lead over the chosen one, over runs."""
+    """Return the standard deviation between runs of each algorithm's lead over the chosen one."""
     apart = utilities - utilities[choice]
     whole = apart[:, np.isfinite(apart).all(axis=0)]
     spread: Floats = whole.std(axis=1, ddof=1) if whole.shape[1] > 1 else np.zeros(len(apart))
@@ -178,7 +178,7 @@ def draws_of_link(sample: Sample) -> Draws:
 
 
 def draws_of_population(levels: Sequence[Mapping[str, float]]) -> Draws:
-    """Return the networks drawn for a population; `levels` has each draw's weighted settings."""
+    """Return the networks drawn for a population; `levels` has each draw's weights by setting."""
     return Draws((), tuple(DrawnNetwork({}, dict(each)) for each in levels))
 
 
