@@ -1,8 +1,8 @@
 """Find each number in a link's description, and the keys of a study that change it.
 
 A study can change a key of a preset by the path of the key. Exceptions are keys inside a list
-(`background.0.users`) and keys inside a table with a kind (`interference.share`): the study has to
-replace the whole list or table, which `Figures` finds.
+(`background.0.users`) and keys inside a table that has a key `kind` (`interference.share`): there,
+the study has to replace the whole list or table, which `Figures` finds.
 """
 
 from __future__ import annotations

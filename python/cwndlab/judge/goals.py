@@ -1,10 +1,12 @@
 """Define the goals of users, and a utility that measures how well a run meets a goal.
 
 The utility of a run is U = gain - price x cost, averaged over the flows of the run. Gain and cost
-are natural logarithms, so a difference of 0.03 is 3 %. For bulk data, the gain is the logarithm of
-the goodput. The cost is the logarithm of the 95th percentile of the queueing delay plus a constant
-floor; because of the floor, reducing an already short delay further is hardly worth anything. The
-price d is the weight of delay: halving the delay is worth a share 1 - 2^-d of the throughput.
+are natural logarithms, so a difference of 0.03 is 3 %.
+
+For bulk data, the gain is log(goodput), and the cost is log(q + 20 ms), where q is the 95th
+percentile of the queueing delay. The constant keeps small delays cheap: a delay far below 20 ms
+costs hardly more than no delay. The price is the weight of the cost: at a price of d, a user would
+give up a fraction 1 - 2^-d of the goodput to halve q + 20 ms.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ class Goal:
     """Columns of results that show the effect of replacing the algorithm."""
 
     def utility_of_flow(self, goodput_mbit_s: float, queueing_delay_ms: float) -> float:
-        """Return the utility of a flow; the delay is its 95th percentile of queueing delay."""
+        """Return the utility of a flow; `queueing_delay_ms` is a 95th percentile."""
         return math.log(goodput_mbit_s) - self.price * math.log(queueing_delay_ms + DELAY_FLOOR_MS)
 
     @property
@@ -168,7 +170,7 @@ CALL = Goal(
 )
 
 GOALS_OF_USES: Mapping[str, Goal] = {goal.name: goal for goal in (WEB, VIDEO, RPC, CALL)}
-"""Goals for uses of the network, such as `video`, that have a measure of their own."""
+"""Goals of those uses of the network that have their own measure, such as `video`."""
 
 
 def goal_named(name: str) -> Goal:

@@ -38,7 +38,7 @@ _NO_RANGES_OF_ITS_OWN = ("name", "preset", "period")
 
 
 class Relative(Basis):
-    """A range from one to another multiple of the value in a link's description."""
+    """A range given by two factors, by which the value in a link's description is multiplied."""
 
     low_times: float
     high_times: float
@@ -53,7 +53,7 @@ class RangesFile(Model):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One key of a study that an uncertain value changes, with the value in the description."""
+    """A study key that an uncertain value sets, and the key's value in the link's description."""
 
     path: str
     unit: Unit
@@ -76,7 +76,7 @@ class Key:
     targets: tuple[Target, ...] = ()
 
     def value_at(self, share: float) -> float | str:
-        """Return the value at a fraction of the range, on the scale of the range."""
+        """Return the value at a fraction of the range, on a linear or a logarithmic scale."""
         if self.choices:
             return self.choices[min(int(share * len(self.choices)), len(self.choices) - 1)].name
         if self.is_whole and not self.is_log:
@@ -100,7 +100,10 @@ class Key:
         }
 
     def _along(self, target: Target, count: int, usual: int | None) -> int:
-        """Return the value for another path; keep its ratio or difference to the first path."""
+        """Return a path's value if the first path's value changes from `usual` to `count`.
+
+        Both values keep their ratio on a logarithmic scale, and their difference on a linear one.
+        """
         if not usual or target.count is None:
             return count
         if self.is_log:
@@ -175,7 +178,7 @@ def key_of(name: str, span: Range, figures: Figures, place: str) -> Key:
     if span.choices:
         return Key(name, span.basis, choices=span.choices)
     if span.low is None or span.high is None:
-        msg = f"{place}: ranges.{name} needs choices, or both low and high"
+        msg = f"{place}: ranges.{name} needs either `choices`, or both `low` and `high`"
         raise LinkError(msg)
     try:
         (low, unit), (high, same) = read_number(span.low), read_number(span.high)
@@ -183,8 +186,8 @@ def key_of(name: str, span: Range, figures: Figures, place: str) -> Key:
         msg = f"{place}: ranges.{name}: {error}"
         raise LinkError(msg) from None
     if unit != same or not low < high or (span.scale == "log" and low <= 0):
-        above = "above 0 and below high" if span.scale == "log" else "below high"
-        msg = f"{place}: ranges.{name}: low and high need the same unit, and low has to be {above}"
+        order = "0 < low < high" if span.scale == "log" else "low < high"
+        msg = f"{place}: ranges.{name}: `low` and `high` need the same unit, with {order}"
         raise LinkError(msg)
     return Key(
         name,

@@ -1,7 +1,7 @@
 """Determine for which fraction of time each cause limited the rate of a flow.
 
-The endpoint's clocks measure, exact to the nanosecond, the time for which the *receive window*,
-the *send buffer* or an idle application limited the flow (Linux has the same clocks in
+The endpoint's clocks measure, to the nanosecond, the time for which the *receive window*, the
+*send buffer* or an idle application limited the flow (Linux has the same clocks in
 `tcp_info`). For the rest of the time, each sample of the time series is assigned to a cause:
 
 - *pacing*: less data is in flight than the window allows, and data is sent at the pacing rate;
@@ -122,9 +122,10 @@ def limits(results: Recorded, runs: Sequence[str] | None = None) -> pl.DataFrame
 
 
 def main_limits(results: Recorded, runs: Mapping[str, str]) -> dict[str, str]:
-    """Return the main limit of each algorithm's flows in its run, such as "link queue 97 %".
+    """Return the main limit of each algorithm's flows, such as "link queue 97 %".
 
-    Fractions of time are averaged over flows. Algorithms with too few samples are omitted.
+    `runs` names one run for each algorithm. Fractions of time are averaged over the flows of this
+    run. Algorithms with too few samples are omitted.
     """
     if not set(READ_OF_FLOWS) <= set(results.flows().columns):
         return {}
@@ -208,9 +209,10 @@ def _by_sample(
 
 
 def _with_refusals(flow: Mapping[str, object], events: pl.DataFrame) -> pl.DataFrame:
-    """Return events, and infer that the host refused a packet where nothing else explains one.
+    """Return the events; add a refusal by the host where nothing else explains a reduced window.
 
-    If the record already counts refusals by its host, return the events unchanged.
+    Return the events unchanged if the flow's record counts refusals, or if congestion marks or
+    tail loss probes could explain a reduced window.
     """
     others = (flow.get(name) for name in ("host_refusals", "ecn_marked_pkts", "tail_loss_probes"))
     is_told, *causes = others
@@ -228,7 +230,8 @@ def _with_refusals(flow: Mapping[str, object], events: pl.DataFrame) -> pl.DataF
 def _is_held(times: Floats, window: Floats, losses: Floats, round_trip: float) -> Bools:
     """Return, for each sample, whether the window has stopped growing without a new loss.
 
-    Shortly after a loss or the start of the flow, use the samples that follow instead.
+    The window is compared with its size a few seconds earlier or, shortly after a loss or after
+    the start of the flow, with its size a few seconds later.
     """
     span = max(_HELD_S, _HELD_ROUND_TRIPS * (0.0 if np.isnan(round_trip) else round_trip))
     epoch = np.searchsorted(losses, times, side="right")

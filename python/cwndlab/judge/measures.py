@@ -1,4 +1,4 @@
-"""Compute measures of flows that the tables lack, and logarithms of all measures.
+"""Compute measures of flows that are not columns of results, and logarithms of all measures.
 
 Logarithms are computed for each flow before averages over flows and runs are computed, so that a
 starved flow has its full effect. A starved flow counts as if its goodput were 10 kbit/s.
@@ -33,7 +33,7 @@ class WithSeries(ResultsLike, Protocol):
 
 
 def measures_of_flows(results: WithSeries, *, floor_ms: float = DELAY_FLOOR_MS) -> pl.DataFrame:
-    """Return the measures that the tables lack, in one row for each `run` and `flow`.
+    """Return the measures that are not columns of results, with one row for each `run` and `flow`.
 
     `floor_ms` is added to the queueing delay, so that reducing a delay far below `floor_ms` hardly
     matters.
@@ -71,9 +71,9 @@ def _logarithm(values: pl.Series) -> pl.Series:
 
 
 def _measures(floor_ms: float) -> dict[str, tuple[int, pl.Expr]]:
-    """Return the quantities by which goals are measured, by column name.
+    """Return the quantities whose logarithms are gains and costs of goals, by column name.
 
-    Each measure has a sign, which is -1 if a lower value is better for the gain.
+    Each has the sign of its logarithm, which is -1 for a gain if lower values are better.
     """
 
     def number(column: str) -> pl.Expr:

@@ -44,7 +44,7 @@ class Need:
     setting: str
     pair: tuple[str, str]
     spread_pct: float | None
-    """Standard deviation of the paired differences; None if there are fewer than two pairs."""
+    """Standard deviation of the differences between paired runs; None for fewer than two pairs."""
     repetitions: int | None
     """Required number of repetitions; None if it is unknown or too large."""
 
@@ -100,7 +100,7 @@ def plan_study(
 
 
 def needed_repetitions(spread: float, effect: float, comparisons: int = 1) -> int | None:
-    """Return the smallest sufficient number of pairs; None if it is too large.
+    """Return the smallest sufficient number of pairs of runs; None if it is too large.
 
     Args:
         spread: standard deviation of the relative paired differences.

@@ -48,7 +48,7 @@ class Class:
     changes: Mapping[str, Any]
     """Additional keys of the study for this class, by path."""
     is_invented: bool = True
-    """True if no publication or data supports the class's weight, or only a part of it."""
+    """True unless publications or data support the class's whole weight."""
 
     def level(self) -> dict[str, Any]:
         """Return the class as a named level of a study's factor."""

@@ -61,8 +61,8 @@ def vary(
         link: the link as one line of text, as a table of study keys, or as a `Link`.
         draws: number of draws; fewer networks are returned if draws are equal, which can happen for
             keys with whole numbers.
-        seed: random seed; if two links have the same seed, draw n of both links lies at the same
-            fraction of the range of each key that both links have.
+        seed: random seed. If two links have the same seed and the same key, draw n lies at the
+            same fraction of the key's range for both links.
         given: additional paths that the user has set and that are therefore not drawn, such as
             `duration`, `stack` or `server_host`.
         folder: folder to which relative file paths refer. If None, use the current folder.
@@ -95,7 +95,7 @@ def ends(
     given: Collection[str] = (),
     folder: Path | None = None,
 ) -> Sample:
-    """Return networks in which one key takes an end of its range, or another choice.
+    """Return networks that each change a single key, to an end of its range or to another choice.
 
     Arguments and errors are the same as for `vary`.
     """

@@ -131,8 +131,9 @@ def flips(
 def variance_shares(
     utilities: npt.ArrayLike, answer: int, other: int, keys: Mapping[str, Values]
 ) -> dict[str, float]:
-    """Return what fraction of the variance of the lead each key explains; `rest` is unexplained.
+    """Return the fraction of the lead's variance that each key explains; `rest` is unexplained.
 
+    The lead is the utility of `other` minus the utility of `answer`, the recommended algorithm.
     The share of a key is the correlation ratio over parts of the key's range that contain equal
     numbers of draws, minus the share expected by chance (epsilon squared, Kelley 1935).
     Interactions between keys and the effect of seeds are part of `rest`.
@@ -174,7 +175,7 @@ class Weighing:
     loser: str | None
     """Class that loses the most utility with the recommendation; None if losses are small."""
     turns: tuple[ShareTurn, ...]
-    """Nearest weight of each class that changes the recommendation, smallest change first."""
+    """For each class, the nearest weight that changes the recommendation; smallest change first."""
 
 
 def weigh(
@@ -194,11 +195,15 @@ def weigh(
     by_class = np.asarray(utilities, dtype=np.float64)
     shares = np.asarray(weights, dtype=np.float64)
     if by_class.shape[1:] != (len(classes),) or shares.shape != (len(classes),):
-        msg = f"{len(classes)} classes and {shares.size} weights do not fit shape {by_class.shape}"
+        msg = (
+            f"{len(classes)} classes and {shares.size} weights do not fit a table of utilities of "
+            f"shape {by_class.shape}"
+        )
         raise ValueError(msg)
     if not np.isfinite(by_class).all() or (shares < 0).any() or not shares.sum() > 0:
         msg = (
-            "a population needs the utility of every algorithm in every class, and weights above 0"
+            "a population needs the utility of every algorithm in every class, no negative weight, "
+            "and a sum of weights above 0"
         )
         raise ValueError(msg)
     shares = shares / shares.sum()
@@ -302,7 +307,7 @@ def _beyond(column: npt.NDArray[np.generic], rule: _Rule) -> npt.NDArray[np.bool
 
 
 def _held_out(leads: Floats, column: npt.NDArray[np.generic], *, is_log: bool) -> Floats:
-    """Return the leads in held-out draws in which the fitted rule uses the other algorithm."""
+    """Return the other algorithm's leads in those held-out draws for which the rule uses it."""
     folds = np.arange(leads.shape[1]) % FOLDS
     found = []
     for fold in range(FOLDS):

@@ -183,7 +183,7 @@ def test_a_users_file_may_have_ranges_of_its_own() -> None:
     Path("x.toml").write_text(
         f'[link]\nrate = "5 Mbit/s"\n{ranges}invented = "x"\n'.replace("4 ms", "4 s")
     )
-    with pytest.raises(LinkError, match=r"ranges.server: low and high need the same unit"):
+    with pytest.raises(LinkError, match=r"ranges.server: `low` and `high` need the same unit"):
         vary("x.toml", 1, 1)
 
 
