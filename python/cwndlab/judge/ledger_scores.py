@@ -1,7 +1,9 @@
-"""Scores of a ledger: how often stated probabilities came true, regret, and order of algorithms.
+"""Compute the scores of a ledger from predicted probabilities, changes and orders of algorithms.
 
-A *question* is a network and a goal. Its entries compare one or more challengers with the same
-baseline, so they also order all these algorithms: by prediction and by measurement.
+A *question* is a network and a goal. The entries of a question compare one or more challengers with
+the same baseline. Therefore, they also order all these algorithms, by prediction and by
+measurement. *Regret* is the utility lost by following the predictions. A *bar* is the worst value
+of a score that good predictions may have.
 """
 
 from __future__ import annotations
@@ -23,16 +25,16 @@ if TYPE_CHECKING:
 
 _BINS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 _FEWEST_IN_BIN = 10
-"""Entries below which a bin is shown, but not compared with the bar."""
+"""A bin with fewer entries than this is shown, but not compared with the bar."""
 _FEWEST_RANKED = 3
 _TAIL = 0.9
 
 MOST_GAP = 0.1
-"""Bar: largest difference between a stated probability and the share that came true."""
+"""Largest acceptable difference between a stated probability and the share that came true."""
 MOST_REGRET, MOST_REGRET_OF_NINE_IN_TEN = 0.05, 0.15
-"""Bars: median and 90th percentile of the regret."""
+"""Largest acceptable median and 90th percentile of the regret."""
 LEAST_TAU = 0.6
-"""Bar: lowest median of Kendall's tau."""
+"""Smallest acceptable median of Kendall's tau."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class Score:
     agreed: float
     """Number of predictions that named the better algorithm; ties count half."""
     compared: int
-    """Number of predictions for which the better algorithm is known or was likely."""
+    """Number of predictions whose outcome is known (see `better`)."""
     brier: float | None
     """Mean squared error of the probabilities; None without comparisons."""
     gap: float | None
@@ -109,7 +111,7 @@ def better(entry: LedgerEntry, *, decided_only: bool = False) -> float | None:
 
     Args:
         entry: the entry of a ledger.
-        decided_only: whether the interval counts for published measurements, too.
+        decided_only: whether the rule for trials also applies to published measurements.
     """
     if entry.harm:
         return 0.0
@@ -195,7 +197,7 @@ def regret(question: Sequence[LedgerEntry]) -> float | None:
 def order(question: Sequence[LedgerEntry]) -> float | None:
     """Return Kendall's tau (b) of the predicted and measured order of a question's algorithms.
 
-    None for fewer than three algorithms, or if either order is a tie of all.
+    None for fewer than three algorithms, or if all algorithms tie in an order.
     """
     if len(question) + 1 < _FEWEST_RANKED:
         return None
@@ -207,7 +209,7 @@ def order(question: Sequence[LedgerEntry]) -> float | None:
 
 
 def _place(entry: LedgerEntry) -> float | None:
-    """Return a number that orders the challenger among the others; the baseline's is 0."""
+    """Return a number by which to order the challenger among the algorithms; the baseline has 0."""
     if entry.change is not None:
         return entry.change.estimate
     if entry.place is None or entry.verdict is Verdict.NOT_ENOUGH:
@@ -216,7 +218,7 @@ def _place(entry: LedgerEntry) -> float | None:
 
 
 def _tau(left: Sequence[float], right: Sequence[float]) -> float | None:
-    """Return Kendall's tau b (Kendall, Biometrika 33, 1945); None if one side is all ties."""
+    """Return Kendall's tau b (Kendall, Biometrika 33, 1945); None if one list is all ties."""
     agree = ties_left = ties_right = pairs = 0
     for (a, b), (c, d) in itertools.combinations(zip(left, right, strict=True), 2):
         agree += int(np.sign(a - c) * np.sign(b - d))
@@ -228,7 +230,7 @@ def _tau(left: Sequence[float], right: Sequence[float]) -> float | None:
 
 
 def _questions(entries: Sequence[LedgerEntry]) -> list[list[LedgerEntry]]:
-    """Group entries by network, goal and baseline; a challenger tried twice opens a new group."""
+    """Group entries by network, goal and baseline; no group contains the same challenger twice."""
     found: dict[tuple[str, str, str, int], list[LedgerEntry]] = {}
     for each in entries:
         claim = each.prediction

@@ -23,7 +23,7 @@ _LEVEL = 0.9
 
 @dataclass(frozen=True, slots=True)
 class RegisteredPrediction:
-    """The prediction that the challenger is better than the baseline on a network."""
+    """The prediction that a challenger algorithm is better than the baseline on a network."""
 
     goal: str
     """Name of the goal by whose utility the algorithms are compared."""

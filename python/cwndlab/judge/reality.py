@@ -1,10 +1,10 @@
 """Report how often advice for a class of networks agreed with real networks.
 
 The record is `data/reality.toml`, which `tools/make_reality.py` generates from the claims of papers
-that measured real networks: each claim that simulated runs can decide either agrees or disagrees
-with these runs. The predictions in the published ledger and in the user's own ledger
-(`cwndlab.judge.ledger`) are included: a comparison agrees with the advice if the advice named the
-better algorithm.
+that measured real networks. It counts the claims that simulated runs can decide, and how many of
+these claims agree with the runs. The predictions in the published ledger and in the user's own
+ledger (`cwndlab.judge.ledger`) are included: a comparison agrees with the advice if the advice
+named the better algorithm.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _KINDS = {"wire": "wires", "trace": "links of varying rate", "wifi": "Wi-Fi"}
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """A class of networks whose published predictions miss a bar."""
+    """A class of networks whose published predictions miss a bar (the required quality)."""
 
     kind: str
     score: Score
@@ -45,7 +45,7 @@ class Reality:
     checked: int
     source: str
     misses: tuple[Miss, ...] = ()
-    """Classes whose published predictions miss a bar, with their scores."""
+    """Classes whose published predictions miss a bar (the required quality), with their scores."""
 
     @property
     def share(self) -> float:

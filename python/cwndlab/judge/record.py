@@ -1,4 +1,4 @@
-"""The line *in reality* in words: agreement with measurements, and the bars that are missed."""
+"""Write the line *in reality*: agreement with measurements, and missed limits (bars)."""
 
 from __future__ import annotations
 

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 _LEAST_PRICE = -math.log2(1 - 0.0005)  # lower prices are displayed as 0.0 % of the throughput
 _UNEVEN_PCT = 35.0
-"""If one of two flows gets a smaller percentage of the goodput, the shares are unequal."""
+"""Shares are called unequal if one of two flows gets less than this percentage of the goodput."""
 
 _HALF = 0.5
-"""If a choice is good on a smaller fraction of similar networks, sentences name another one."""
+"""The headline adds a safer algorithm if the choice is good on less than this share of networks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ def _range_ms(least_ms: float, most_ms: float) -> str:
 
 
 def _safest(decision: Decision) -> str:
-    """Return a sentence on the safest algorithm; empty if the first algorithm is the safest."""
+    """Return a sentence on the safest algorithm on similar networks, if it is clearly safer."""
     networks, first = decision.networks, decision.first
     if networks is None or first is None or not _is_safer_elsewhere(decision):
         return ""
@@ -291,7 +291,7 @@ def _worth(utility: float) -> str:
 
 
 def _population(decision: Decision) -> list[str]:
-    """Return sentences on the class of users that loses most, and on weights that matter."""
+    """Return sentences on the class of users that loses most, and on the most decisive weight."""
     population, first = decision.population, decision.first
     if population is None or first is None:
         return []
@@ -390,7 +390,7 @@ def _given(low: float, high: float) -> str:
 def _leader_beyond(
     entrants: Sequence[Entrant], first: str, price: float, *, is_above: bool
 ) -> str | None:
-    """Return an algorithm that is nearly the best at a slightly different price of delay."""
+    """Return an algorithm that is nearly the best at a price of delay slightly beyond `price`."""
     beyond = price * 1.05 + 1e-6 if is_above else price * 0.95
     for each in entrants:
         if each.name == first or each.prices is None:

@@ -1,4 +1,4 @@
-"""Measure an algorithm's effect by switchback trials: in each period, all flows use it.
+"""Measure an algorithm's effect by switchback trials, which alternate between two algorithms.
 
 A block consists of one period with each algorithm, in random order, so that slow changes and busy
 hours of the network affect both algorithms equally. The effect is the mean, over blocks, of the
@@ -35,7 +35,7 @@ _Z_OF_ONE_FIFTH = -0.8416  # 20 % quantile of the standard normal distribution
 
 
 class Verdict(StrEnum):
-    """The outcome of a trial: the change in utility, with its interval."""
+    """The outcome of a trial: the prediction is confirmed or refuted, or data are not enough."""
 
     CONFIRMED = "confirmed"
     REFUTED = "refuted"
@@ -78,7 +78,7 @@ class MeasuredChange:
 
 
 def orders(blocks: int, seed: int) -> list[bool]:
-    """Return whether the challenger comes first in each block, which is true for half of them."""
+    """Return, for each block, whether the challenger comes first; half of the values are True."""
     firsts = [n % 2 == 0 for n in range(blocks)]
     random.Random(seed).shuffle(firsts)  # noqa: S311  used for a random order, not for security
     return firsts
@@ -105,10 +105,10 @@ def change_of(
 def verdict_of(change: MeasuredChange | None) -> Verdict:
     """Judge whether the challenger is better than the baseline.
 
-    The prediction is *refuted* if the whole interval lies below the width of the zone: the change
-    is a negligible gain or a loss. Otherwise, the prediction is *confirmed* if the whole interval
-    lies above 0. At most 2.5 of 100 trials are confirmed if the challenger is not better at all,
-    and at most 2.5 of 100 trials are refuted if the challenger is better by the zone or more.
+    The prediction is *refuted* if the whole interval lies below `ZONE`: the change is a negligible
+    gain or a loss. Otherwise, the prediction is *confirmed* if the whole interval lies above 0. At
+    most 2.5 of 100 trials are confirmed if the challenger is not better at all, and at most 2.5 of
+    100 trials are refuted if the challenger is better by `ZONE` or more.
     """
     if change is None or change.blocks < FEWEST_BLOCKS:
         return Verdict.NOT_ENOUGH

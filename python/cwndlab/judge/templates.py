@@ -82,7 +82,7 @@ TEMPLATES = {
     "misses": "; this record is poor: {what}",
     "misses of several": "; the records of {kinds} are poor (cwndlab ledger --public)",
     "miss of probabilities": "stated probabilities were off by up to {gap} points",
-    "miss of regret": "following it lost {median} (median) and {tail} (90th percentile)",
+    "miss of regret": "following the advice lost {median} (median) and {tail} (90th percentile)",
     "miss of order": "Kendall's tau of the predicted order was {tau}",
     "reality unknown": "advice for this kind of network was never checked by measurement",
 }
@@ -119,8 +119,8 @@ KEYS = {
     "power": "the transmit power",
     "bursts": "the mean burst duration of the neighbouring network",
     "grants": "the interval between scheduling requests",
-    "recovery": "the time to recover a block",
-    "block_errors": "the share of lost blocks",
+    "recovery": "the time to recover a lost radio block",
+    "block_errors": "the share of lost radio blocks",
     "rate": "the rate",
     "stations": "the number of stations",
 }
