@@ -132,7 +132,7 @@ def bca_interval(
         msg = "an interval needs at least one run"
         raise ValueError(msg)
     if not np.isfinite(runs).all():
-        msg = "the value of a run is missing or infinite; remove this run first, and report it"
+        msg = "the value of a run is missing or infinite; remove this run, and report its removal"
         raise ValueError(msg)
     count = len(runs)
     estimate = float(statistic(runs[np.newaxis])[0])

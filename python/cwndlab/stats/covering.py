@@ -93,7 +93,7 @@ def _students_reach(values: Floats, confidence: float) -> float:
 
 
 _ROUNDING = 1e-12
-"""Smaller relative differences are rounding errors, not differences between runs."""
+"""Relative differences below this are rounding errors, not differences between runs."""
 
 
 def _hull(interval: Interval, low: float, high: float) -> Interval:
