@@ -1,1 +1,1 @@
-"""Read and write text of users: quantities, TOML, and links in one line."""
+"""Read and write text as users write it: quantities, TOML files, and links in one line."""

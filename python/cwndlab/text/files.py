@@ -8,7 +8,7 @@ from pathlib import Path
 MOST_TEXT_BYTES = 2**26
 """Maximum size in bytes of the file of a study, link, population or ledger."""
 MOST_TRACE_BYTES = 2**30
-"""Maximum size in bytes of a file that contains a recorded link."""
+"""Maximum size in bytes of a file that contains a recording of a link (a trace)."""
 _PART_BYTES = 2**20
 
 

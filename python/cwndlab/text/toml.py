@@ -130,7 +130,7 @@ def describe(document: object, key: KeyPath) -> str:
 
 
 def inside_text(document: object, key: KeyPath, message: str) -> str:
-    """Return the message about a key; if the key is part of a one-line link, name it first."""
+    """Return a message about a key; for a key of a one-line link, begin with the key's name."""
     value = document
     for n, part in enumerate(key):
         if isinstance(value, str):

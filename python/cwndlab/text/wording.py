@@ -79,7 +79,7 @@ def join_words(words: list[str], last: str = "and") -> str:
 
 
 def _decimals(value: float, digits: int) -> int:
-    """Return how many decimals show `digits` significant digits; -1 means that tens do."""
+    """Return the number of decimals that `digits` significant digits need; -1 rounds to tens."""
     if value == 0:
         return 0
     # Round before counting the digits, because rounding may add a digit (9.96 -> 10.0).
