@@ -2,9 +2,9 @@
 
 For goodput and median RTT, the comparison uses the medians over repetitions. If the medians differ
 by more than the bounds, the difference may still be due to chance: on a link near a threshold, a
-slightly earlier first loss changes the whole run. The cell is then repeated with ten seeds in
-total, and the ranges of values are compared. If the ranges of both backends overlap, the verdict
-is "overlaps", with the share of runs in the common range; otherwise the verdict is "differs".
+slightly earlier first loss changes the whole run. The setting is then repeated with ten seeds in
+total, and the ranges of values are compared. If the ranges of simulator and kernel overlap, the
+verdict is "overlaps", with the share of runs in the common range; otherwise it is "differs".
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Pair:
 
     @property
     def common(self) -> float:
-        """Fraction of all repetitions in the range that simulator and kernel have in common."""
+        """Fraction of repetitions whose value lies in the common range of simulator and kernel."""
         if not self.simulated or not self.measured:
             return 0.0
         values = (*self.simulated, *self.measured)

@@ -106,7 +106,7 @@ def _value(pair: Pair) -> tuple[str, str, str]:
 
 
 def _lateness(measured: Results) -> str:
-    """Return by how many µs emulated packets were late at most, or "" if unknown."""
+    """Return the largest 99th percentile of emulated packets' lateness in µs; "" if unknown."""
     entries = [entry["emulator"] for entry in measured.history if "emulator" in entry]
     lateness_us: list[float] = [entry["lateness"]["p99_us"] for entry in entries]
     return f"{max(lateness_us):.0f}" if lateness_us else ""

@@ -48,12 +48,18 @@ def validate(
 ) -> Validation:
     """Execute the missing runs; store results in the subfolders `sim` and `kernel` (or `vm`).
 
-    A cell whose medians differ by more than the bounds is run with ten seeds in total, so that the
-    distributions can be compared. If the kernel lacks an algorithm, the implementation of this
-    package is loaded into the kernel for the runs. In the simulator, packets pass through the host
-    `linux-tun` unless the study names another host. `at_once` is the number of parallel runs on the
-    kernel, `jobs` the number of parallel runs in the simulator.
-    `where` is the backend with a kernel; None selects the kernel of this machine.
+    A setting whose medians differ by more than the bounds is run with ten seeds in total, so that
+    the distributions can be compared. If the kernel lacks an algorithm, the implementation of this
+    package is loaded into the kernel for the runs. The simulator models the hosts by the preset
+    `linux-tun` unless the study names other hosts.
+
+    Args:
+        study: the study to run.
+        folder: folder of the results.
+        jobs: number of parallel runs in the simulator.
+        at_once: number of parallel runs on the kernel.
+        again: the command that continues the study after an interruption.
+        where: the backend with a kernel; None selects the kernel of this machine.
 
     Raises:
         RunsFailedError: some runs failed; all other runs are finished.
