@@ -244,7 +244,7 @@ def _transfers(table: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _link_keys(mix: Mix, network: Network | None) -> dict[str, Any]:
-    """Return the keys of the link that a mix of competing flows changes."""
+    """Return the link's keys that a mix of competing flows changes, with their values."""
     if network is None:
         return {}
     keys: dict[str, Any] = {}

@@ -87,7 +87,7 @@ class Score:
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """Names of the bars that the record of this class misses; empty if it misses none."""
+        """Names of the bars (limits) that this class's predictions miss; empty without a miss."""
         found = []
         if self.gap is not None and self.gap > MOST_GAP:
             found.append("probabilities")

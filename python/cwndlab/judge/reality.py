@@ -78,7 +78,7 @@ def reality_of(network_class: str) -> Reality | None:
 
 @functools.cache
 def _published(network_class: str, kind: str) -> Reality | None:
-    """Return the record of the published ledger, with the bars that it misses."""
+    """Return the record of the published ledger, with the bars (limits) that it misses."""
     return _of_entries(read_ledger(PUBLIC), network_class, kind, "the published ledger")
 
 

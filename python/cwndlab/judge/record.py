@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def phrase_of_record(reality: Reality) -> str:
-    """Return how often advice agreed with measurements, and which bars the record misses."""
+    """Return how often advice agreed with measurements, and which bars (limits) were missed."""
     return TEMPLATES["reality"].format(
         kind=reality.kind,
         agreed=reality.agreed,

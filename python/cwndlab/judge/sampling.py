@@ -55,7 +55,7 @@ def vary(
     given: Collection[str] = (),
     folder: Path | None = None,
 ) -> Sample:
-    """Draw networks over the ranges of a link's assumptions.
+    """Draw networks that are similar to a link, from the ranges of its assumed values.
 
     Args:
         link: the link as one line of text, as a table of study keys, or as a `Link`.

@@ -277,7 +277,7 @@ def _rules_of_choices(leads: Floats, column: npt.NDArray[np.generic]) -> list[_R
 
 
 def _rules_of_numbers(leads: Floats, column: Floats, *, is_log: bool) -> list[_Rule]:
-    """Return the best rule above a threshold and the best rule below a threshold."""
+    """Return the best rule for values above a threshold, and the best for values below one."""
     order = np.argsort(column, kind="stable")
     values = column[order]
     cuts = np.flatnonzero(np.diff(values) > 0) + 1  # draws before a cut lie below the threshold

@@ -98,7 +98,7 @@ def validate(
 
 
 def behind_interfaces(study: Study) -> Study:
-    """Return the study with a host preset that models kernel runs, unless it names a host."""
+    """Return the study with a host preset that models kernel runs, unless the study names one."""
     document = copy.deepcopy(study.document)
     for key in ("user_host", "server_host"):
         document.setdefault(key, _HOST)
