@@ -19,6 +19,7 @@ from cwndlab.papers import (
     paper_ids,
     try_paper,
 )
+from cwndlab.papers.inferred import read_inferred
 from cwndlab.report.sections.claims import (
     cause,
     causes_sentence,
@@ -29,7 +30,7 @@ from cwndlab.report.sections.claims import (
 from cwndlab.run.campaign import RESULTS_FOLDER
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cwndlab.papers import Judgement
     from cwndlab.report.sections.claims import Trial
@@ -84,18 +85,20 @@ def print_claims(results: Results) -> None:
     judged = judge_paper(results.id, results)
     trials = try_paper(load_paper(results.id), results, judged)
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
+    inferred = read_inferred(results.path, results.id)
     has_printed = any(each.printed is not None for each in judged)
-    ours = ("as printed", "as read") if has_printed else ("our results",)
+    ours = ["as printed", "as read"] if has_printed else ["our results"]
+    ours += ["as inferred"] if inferred else []
     for name in ("claim", "paper's numbers", *ours, "decided by"):
         table.add_column(name, overflow="fold")
     for each in judged:
-        table.add_row(*_row(each, trials))
+        table.add_row(*_row(each, trials, inferred))
     say("", f"  {claim_counts(judged)}", indented(table), "")
     if sentence := causes_sentence(judged, trials):
         say(f"  {sentence}", "")
 
 
-def _row(judgement: Judgement, trials: Sequence[Trial]) -> list[Any]:
+def _row(judgement: Judgement, trials: Sequence[Trial], inferred: Mapping[str, str]) -> list[Any]:
     why = judgement.why
     if judgement.deciding is not None:
         why = f"{decided_by(judgement.deciding)} ({judgement.why})"
@@ -110,5 +113,6 @@ def _row(judgement: Judgement, trials: Sequence[Trial]) -> list[Any]:
         judgement.claim.id,
         judgement.theirs.value if judgement.theirs else "not in its tables",
         *(Text(each.value, _STYLES.get(each.value, "")) for each in ours),
+        *([inferred.get(judgement.claim.id, "")] if inferred else []),
         why,
     ]

@@ -26,6 +26,7 @@ from cwndlab.cli.studies import (
 )
 from cwndlab.errors import RunsFailedError, UnknownNameError
 from cwndlab.papers import paper_ids, paper_studies
+from cwndlab.papers.library import inferred_papers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,6 +49,13 @@ EVERY_PAPER = "all"
     is_flag=True,
     help="Run the short version of the study, and write the report without figure files.",
 )
+@click.option(
+    "--inferred",
+    "is_inferred",
+    is_flag=True,
+    help="Infer the paper's network from the numbers of one variant, and predict the numbers of "
+    "the other variants.",
+)
 def reproduce_command(  # noqa: PLR0913  one argument per option
     study_id: str,
     results: Path | None,
@@ -57,14 +65,19 @@ def reproduce_command(  # noqa: PLR0913  one argument per option
     cluster: str | None,
     *,
     is_quick: bool,
+    is_inferred: bool,
 ) -> None:
     """Repeat a published study and judge its claims.
 
     ID is an ID that `cwndlab papers` lists; `all` repeats all studies. The last line of the output
     is the path of the report. With `all`, --results names the folder in which each study's folder
-    of results is created.
+    of results is created. With --inferred, the network is not the one of the study: networks are
+    drawn from ranges of what the paper does not state, and weighted by the paper's numbers.
     """
     where = Where(backend, jobs, cluster, kernel)
+    if is_inferred:
+        _infer(study_id, results, where, is_quick=is_quick)
+        return
     if study_id != EVERY_PAPER:
         _reproduce(study_id, results, where, is_quick=is_quick)
         return
@@ -78,6 +91,15 @@ def reproduce_command(  # noqa: PLR0913  one argument per option
             failure = error
     if failure is not None:
         raise failure
+
+
+def _infer(study_id: str, results: Path | None, where: Where, *, is_quick: bool) -> None:
+    from cwndlab.cli.inferred import infer_paper  # noqa: PLC0415  slow to load
+
+    known = inferred_papers()
+    for each in known if study_id == EVERY_PAPER else [study_id]:
+        folder = results / f"{each}-inferred" if results and study_id == EVERY_PAPER else results
+        infer_paper(Study.load(find_study(each)), folder, where, is_quick=is_quick)
 
 
 def _reproduce(study_id: str, results: Path | None, where: Where, *, is_quick: bool) -> None:

@@ -89,6 +89,8 @@ class PaperFit:
 
     networks: PossibleNetworks
     inferred: WeightedPoints
+    given: tuple[TableNumber, ...]
+    """The numbers of the paper from which the networks were inferred."""
     predicted: tuple[PredictedNumber, ...]
 
     @property
@@ -146,7 +148,7 @@ def fit_paper(numbers: Sequence[TableNumber], networks: PossibleNetworks) -> Pap
         known = np.isfinite(values)
         low, median, high = np.exp(quantiles(values[known], inferred.weights[known], _SHARES))
         predicted.append(PredictedNumber(each, low, median, high, means[each.quantity]))
-    return PaperFit(networks, inferred, tuple(predicted))
+    return PaperFit(networks, inferred, tuple(training), tuple(predicted))
 
 
 def shuffled_errors(
@@ -159,7 +161,7 @@ def shuffled_errors(
     """
     draws = np.random.default_rng(seed)
     names = list(dict.fromkeys(each.column for each in numbers))
-    errors = []
+    errors: list[float] = []
     while len(errors) < SHUFFLES:
         renamed = dict(zip(names, draws.permutation(names).tolist(), strict=True))
         if all(name == other for name, other in renamed.items()):

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Protocol
 
 import polars as pl
@@ -25,6 +26,10 @@ MOST_TIMELINES = 12
 
 class Reportable(ResultsLike, Protocol):
     """Methods of `cwndlab.Results` that reports need."""
+
+    @property
+    def path(self) -> Path:
+        """Folder of the results."""
 
     def samples(self, **where: object) -> pl.DataFrame:
         """Return the time series of those runs whose columns have the given values."""

@@ -18,6 +18,7 @@ from cwndlab.papers import (
     load_claims,
     try_paper,
 )
+from cwndlab.papers.inferred import read_inferred
 from cwndlab.report.context import Context
 from cwndlab.report.page import render
 from cwndlab.report.section import Content, PageSection
@@ -142,6 +143,7 @@ def _build(paper: Paper, context: Context) -> Content | None:
         own_numbers=own_numbers,
         measured=measured,
         decided_by=decided_by,
+        inferred=read_inferred(context.results.path, paper.id),
         has_printed=any(each.printed is not None for each in judged),
         chosen="; ".join(each.setting for each in load_claims(paper.id).chosen),
         contradictions=contradictions,

@@ -1,0 +1,167 @@
+"""`cwndlab reproduce --inferred`: infer the network of a paper, and predict other numbers."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cwndlab.cli.output import command_line, print_rows, prose, say
+from cwndlab.cli.studies import completed, folder_of, result_options
+from cwndlab.errors import UnknownNameError, plural
+from cwndlab.inference.paper_claims import inferred_claims
+from cwndlab.inference.paper_fit import PaperFit, fit_paper, shuffled_errors, table_numbers
+from cwndlab.inference.paper_plan import load_plan, possible_networks
+from cwndlab.inference.posterior import LEVEL, quantiles
+from cwndlab.papers import load_claims, load_paper
+from cwndlab.papers.inferred import INFERRED_FILE
+from cwndlab.papers.library import inferred_papers
+from cwndlab.results.staging import write_synced
+from cwndlab.tables import format_number
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cwndlab.api.results import Results
+    from cwndlab.api.study import Study
+    from cwndlab.cli.options import Where
+    from cwndlab.inference.paper_claims import InferredClaim
+    from cwndlab.inference.paper_plan import PossibleNetworks
+    from cwndlab.judge.keys import Key
+    from cwndlab.stats.bootstrap import Floats
+
+
+def infer_paper(paper: Study, results: Path | None, where: Where, *, is_quick: bool) -> None:
+    """Simulate possible networks of a paper, and print what its numbers say about them.
+
+    Raises:
+        UnknownNameError: cwndlab has no plan for inferring this paper's network.
+    """
+    known = inferred_papers()
+    if paper.id not in known:
+        raise UnknownNameError(
+            paper.id,
+            known,
+            f"papers with --inferred: {', '.join(known)}",
+            kind="paper whose network can be inferred",
+        )
+    networks = possible_networks(load_plan(paper.id), paper, is_quick=is_quick)
+    study = paper.changed(networks.study)
+    options = result_options(results, is_quick=is_quick)
+    again = command_line("cwndlab", "reproduce", paper.id, "--inferred", *options, *where.options)
+    folder = results or folder_of(study, where.backend, is_quick=is_quick)
+    with completed(study, folder, where, f"`{again}`") as done:
+        _report(paper.id, networks, done)
+
+
+def _report(paper_id: str, networks: PossibleNetworks, results: Results) -> None:
+    numbers = table_numbers(load_paper(paper_id).tables, networks, results.flows())
+    fit = fit_paper(numbers, networks)
+    shuffled = shuffled_errors(numbers, networks)
+    claims = inferred_claims(load_claims(paper_id), fit, results)
+    say("", f"  {results.title}: the network inferred from {_given(fit)}", "")
+    print_rows([_setting(n, key, fit) for n, key in enumerate(networks.keys)], "table")
+    say("")
+    print_rows(_tables(fit), "table")
+    say("", prose(f"  {_comparison(fit, shuffled)}"), "")
+    print_rows([_claim(each) for each in claims], "table")
+    path = results.path / INFERRED_FILE
+    fresh = path.with_name(path.name + ".new")
+    write_synced(fresh, f"{json.dumps(_document(fit, shuffled, claims), indent=2)}\n".encode())
+    fresh.replace(path)
+    say("", f"  {path} contains every predicted number")
+
+
+def _given(fit: PaperFit) -> str:
+    columns = ", ".join(fit.networks.plan.training)
+    return f"{plural(len(fit.given), 'number')} of {columns}"
+
+
+def _setting(n: int, key: Key, fit: PaperFit) -> dict[str, Any]:
+    """Return the prior range of one setting, and what the given numbers say about it."""
+    shares, weights = fit.inferred.points[:, n], fit.inferred.weights
+    if key.choices:
+        names = [key.value_at(float(share)) for share in shares]
+        parts = {
+            choice.name: float(weights[[name == choice.name for name in names]].sum())
+            for choice in key.choices
+        }
+        likely = ", ".join(f"{name} {100 * part:.0f} %" for name, part in parts.items())
+        return {"setting": key.name, "possible": f"{len(key.choices)} choices", "inferred": likely}
+    ends = quantiles(shares, weights, [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2])
+    low, middle, high = (key.value_at(float(end)) for end in ends)
+    return {
+        "setting": key.name,
+        "possible": f"{key.low:g} to {key.high:g} {key.unit}",
+        "inferred": f"{middle:g} ({low:g} to {high:g}) {key.unit}",
+    }
+
+
+def _tables(fit: PaperFit) -> list[dict[str, Any]]:
+    rows = []
+    for name in dict.fromkeys(each.number.table for each in fit.predicted):
+        own = [each for each in fit.predicted if each.number.table == name]
+        rows.append(
+            {
+                "table": name,
+                "predicted numbers": len(own),
+                "mean error": _percent(np.mean([each.error for each in own])),
+                "error of the grand mean": _percent(np.mean([each.error_of_mean for each in own])),
+                "in the 90 % interval": f"{sum(each.is_inside for each in own)} of {len(own)}",
+            }
+        )
+    return rows
+
+
+def _comparison(fit: PaperFit, shuffled: Floats) -> str:
+    better = int((shuffled <= fit.error).sum())
+    return (
+        f"{plural(len(fit.predicted), 'number')} predicted with a mean error of "
+        f"{_percent(fit.error)}; the grand mean of the paper's numbers has "
+        f"{_percent(fit.error_of_mean)}. Of {len(shuffled)} fits with shuffled names of the "
+        f"variants, {better} have an error as small (p = {_p_value(fit, shuffled):.3f})."
+    )
+
+
+def _p_value(fit: PaperFit, shuffled: Floats) -> float:
+    return float((1 + (shuffled <= fit.error).sum()) / (1 + len(shuffled)))
+
+
+def _percent(share: float | np.floating[Any]) -> str:
+    return f"{format_number(100 * float(share))} %"
+
+
+def _claim(each: InferredClaim) -> dict[str, Any]:
+    return {
+        "claim": each.claim.id,
+        "as inferred": each.verdict.value,
+        "probability": "" if each.probability is None else f"{each.probability:.2f}",
+        "statement": each.claim.says,
+    }
+
+
+def _document(fit: PaperFit, shuffled: Floats, claims: list[InferredClaim]) -> dict[str, Any]:
+    """Return the outcome for programs, and for the table of claims."""
+    return {
+        "training": list(fit.networks.plan.training),
+        "error": fit.error,
+        "error_of_grand_mean": fit.error_of_mean,
+        "shuffled_p": _p_value(fit, shuffled),
+        "claims": {
+            each.claim.id: {"verdict": each.verdict.value, "probability": each.probability}
+            for each in claims
+        },
+        "predicted": [
+            {
+                "table": each.number.table,
+                "row": each.number.row,
+                "column": each.number.column,
+                "paper": [each.number.low, each.number.high],
+                "low": each.low,
+                "median": each.median,
+                "high": each.high,
+            }
+            for each in fit.predicted
+        ],
+    }

@@ -1,0 +1,116 @@
+"""Decide the claims of a paper on the networks that were inferred from some of its numbers.
+
+A claim *holds* as inferred if it is true with a probability of at least 95 % on an inferred
+network, *fails* if this probability is at most 5 %, and is *undecided* otherwise.  A value of a
+claim that uses only the given columns is no prediction and does not count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from cwndlab.inference.importance import adjusted_values, adjusting_features
+from cwndlab.inference.paper_plan import POINT
+from cwndlab.papers.evidence import PaperRuns, identifier
+from cwndlab.papers.judgement import ClaimVerdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cwndlab.inference.paper_fit import PaperFit
+    from cwndlab.papers.claims import Claim, ClaimPart, Claims
+    from cwndlab.papers.evidence import FlowResults
+    from cwndlab.stats.bootstrap import Floats
+
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class InferredClaim:
+    """A claim of a paper, and the probability that it is true on an inferred network."""
+
+    claim: Claim
+    probability: float | None
+    """None if the simulated runs do not decide the claim."""
+    verdict: ClaimVerdict
+
+
+class _OnNetworks:
+    """Flows on the networks of a fit, which take the place of repetitions."""
+
+    def __init__(self, results: FlowResults, places: list[int]) -> None:
+        self.samples: Callable[..., pl.DataFrame] = results.samples
+        flows = results.flows()
+        self._flows = flows.filter(pl.col(POINT).is_in(places)).with_columns(
+            repetition=pl.col(POINT).cast(pl.Int64)
+        )
+
+    def flows(self) -> pl.DataFrame:
+        """Return one row for each flow of each run."""
+        return self._flows
+
+
+def inferred_claims(claims: Claims, fit: PaperFit, results: FlowResults) -> list[InferredClaim]:
+    """Decide every claim of a paper on the inferred networks.
+
+    Args:
+        claims: the claims of the paper.
+        fit: the inferred networks.
+        results: the runs of the study of possible networks.
+    """
+    runs = PaperRuns(claims, _OnNetworks(results, fit.inferred.places.tolist()))
+    given = {identifier(name) for name in fit.networks.plan.training}
+    return [_decided(claim, claims, fit, runs, given) for claim in claims.claims]
+
+
+def _decided(
+    claim: Claim, claims: Claims, fit: PaperFit, runs: PaperRuns, given: set[str]
+) -> InferredClaim:
+    parts = [part for part in claim.parts if not part.is_beside]
+    if any(
+        part.is_of_variants
+        and not part.is_by_sender
+        and not part.directions <= set(claims.varied_by_sender)
+        for part in parts
+    ):
+        return InferredClaim(claim, None, ClaimVerdict.NOT_ATTRIBUTABLE)
+    open_parts = [
+        part for part in parts if not {name.variant for name in part.value.names} <= given
+    ]
+    if parts and not open_parts:
+        return InferredClaim(claim, None, ClaimVerdict.INPUT)
+    is_true = np.ones(len(fit.inferred.weights), dtype=bool)
+    for part in open_parts:
+        values = _values(part, fit, runs)
+        if values is None:
+            return InferredClaim(claim, None, ClaimVerdict.NOT_RUN)
+        low, high = part.bounds
+        is_true &= (values >= low) & (values <= high)
+    if not parts or claim.lacks:
+        return InferredClaim(claim, None, ClaimVerdict.NOT_RUN)
+    probability = float(np.average(is_true, weights=fit.inferred.weights))
+    return InferredClaim(claim, probability, _verdict(probability))
+
+
+def _verdict(probability: float) -> ClaimVerdict:
+    if probability >= _LEVEL:
+        return ClaimVerdict.HOLDS
+    return ClaimVerdict.FAILS if probability <= 1 - _LEVEL else ClaimVerdict.UNDECIDED
+
+
+def _values(part: ClaimPart, fit: PaperFit, runs: PaperRuns) -> Floats | None:
+    """Return the value of a part on each inferred network; None if there are no such runs."""
+    columns = {}
+    for name in part.value.names:
+        way = replace(name, direction=name.direction or part.direction)
+        found = runs.values(part, way)
+        if found is None or len(found) != len(fit.inferred.weights):
+            return None
+        columns[name] = found
+    values = np.broadcast_to(part.value.evaluate(columns), fit.inferred.weights.shape)
+    measured = np.log([each.middle for each in fit.given])
+    return adjusted_values(values, adjusting_features(fit.inferred.numbers, measured))
