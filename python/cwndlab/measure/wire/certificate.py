@@ -30,7 +30,7 @@ class ServerCertificate:
 
     context: ssl.SSLContext
     binding: bytes
-    """SHA-256 of the certificate; proofs that an end knows the token include it."""
+    """SHA-256 of the certificate; the HMAC keys are derived from the token and from this hash."""
 
     @property
     def fingerprint(self) -> str:

@@ -100,12 +100,12 @@ class Session:
     @property
     def peer(self) -> str:
         """IP address of the server."""
-        with _telling("the server was lost"):
+        with _telling("the connection to the server was lost"):
             return str(self._control.getpeername()[0])
 
     def view(self) -> View:
         """Return the client's view of the control connection, and how long it took to open."""
-        with _telling("the server was lost"):
+        with _telling("the connection to the server was lost"):
             return view_of(self._control) | self._opening
 
     @property
@@ -186,7 +186,7 @@ class Session:
         Raises:
             TransferFailedError: the server refuses the request, or the connection was lost.
         """
-        with _telling("the server was lost"):
+        with _telling("the connection to the server was lost"):
             self._control.settimeout(timeout_s)
             self._control.sendall(self._signer.sign(request))
             return _answer(self._channel.read_line(protocol.MAX_ANSWER_BYTES), self._signer)
@@ -378,7 +378,7 @@ def _unreachable(host: str, port: int, error: OSError | EOFError) -> str:
 
 def _reason(error: OSError | EOFError) -> str:
     text = error.strerror if isinstance(error, OSError) else None
-    return (text or str(error)).lower() or "it closed the connection"
+    return (text or str(error)).lower() or "connection closed"
 
 
 def _answer(line: bytes, signer: Signer) -> dict[str, Any]:

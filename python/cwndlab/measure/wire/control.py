@@ -49,7 +49,7 @@ class SessionControl:
 
     @property
     def patience_s(self) -> float:
-        """Time in seconds without a request from the client after which the session ends."""
+        """Time in seconds after which the session ends if the client sends no request."""
         flows = self._session.flows.values()
         longest_ns = max((flow.request.duration_ns for flow in flows), default=0)
         idle_s = self._limits.turn_idle_s if self._has_turn else self._limits.idle_s
@@ -98,7 +98,7 @@ class SessionControl:
     def _prepare(self, request: protocol.Prepare) -> dict[str, Any]:
         limits, flows = self._limits, self._session.flows
         if len(flows) >= limits.flows or request.flow in flows:
-            return {"error": f"at most {limits.flows} flows with different numbers"}
+            return {"error": f"at most {limits.flows} flows, each with its own number"}
         if request.duration_ns > limits.flow_s * _NS_PER_S:
             return {"error": f"at most {limits.flow_s:g} s per flow; shorten the study's duration"}
         ticket = secrets.token_bytes(protocol.TICKET_BYTES)

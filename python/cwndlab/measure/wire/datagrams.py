@@ -32,7 +32,7 @@ SocketAddress = tuple[Any, ...]
 
 
 def encode(key: bytes, session: bytes, side: bytes, number: int, payload_bytes: int) -> bytes:
-    """Return a datagram with `payload_bytes` bytes, signed by `side`."""
+    """Return a datagram with `payload_bytes` bytes, signed by `side` (client or server)."""
     head = _HEAD.pack(session, number, now_ns())
     mac = hmac.digest(key, _MARK + side + head, "sha256")[:_MAC_BYTES]
     return head + mac + bytes(max(0, payload_bytes - _HEAD_BYTES))
@@ -92,7 +92,7 @@ def receive(to: socket.socket) -> tuple[bytes, SocketAddress, int]:
 
 
 class DatagramReceiver:
-    """Counts the datagrams of a session that arrive, and measures their jitter."""
+    """Counts the arriving datagrams of a session, and measures their jitter."""
 
     def __init__(self, key: bytes, session: bytes) -> None:
         """Create a counter for datagrams of `session` that are signed with `key`."""
@@ -108,7 +108,7 @@ class DatagramReceiver:
         self.transit_ns: int | None = None
 
     def take(self, content: bytes, address: SocketAddress, received_ns: int, side: bytes) -> bool:
-        """Count a datagram; return False if its signature is not that of `side`."""
+        """Count a datagram; return False if `side` (client or server) has not signed it."""
         if len(content) < _HEAD_BYTES:
             return False
         head, mac = content[: _HEAD.size], content[_HEAD.size : _HEAD_BYTES]

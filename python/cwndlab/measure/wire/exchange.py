@@ -24,7 +24,7 @@ class LibraryMissingError(CwndlabError):
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The transfer of one file over a socket, whose timeouts let the transfer end in time."""
+    """The transfer of one file over a socket with timeouts, so that the transfer ends in time."""
 
     connection: socket.socket
     file_bytes: int
@@ -37,7 +37,7 @@ class Exchange:
 
 
 class PatientSocket(io.RawIOBase):
-    """A socket for the HTTP client of the standard library, without timeout errors."""
+    """A socket for the HTTP client of the standard library; a timeout raises no error."""
 
     def __init__(self, connection: socket.socket, is_over: Callable[[], bool]) -> None:
         """Wrap a socket that has a timeout; the caller remains its owner and closes it."""

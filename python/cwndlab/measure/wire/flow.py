@@ -289,7 +289,7 @@ class FlowEnd:
                     self.ended_ns = self.ended_ns or now_ns()
 
     def _write(self, size: int | None, for_s: float | None = None) -> None:
-        """Write `size` bytes; if None, write for `for_s` seconds or without limit."""
+        """Write `size` bytes; if `size` is None, write for `for_s` seconds or without limit."""
         until_s = None if for_s is None else time.monotonic() + for_s
         left = size
         while not self._is_over() and (left is None or left > 0):

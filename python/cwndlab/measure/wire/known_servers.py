@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class OtherServerError(CwndlabError):
-    """A server has another fingerprint than expected, or its fingerprint cannot be looked up."""
+    """A server's fingerprint is not the expected one, or cannot be looked up."""
 
 
 @dataclass(frozen=True, slots=True)

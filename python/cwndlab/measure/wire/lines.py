@@ -41,8 +41,8 @@ async def while_connected(
 
     Args:
         connection: the connection, which no other code may read in the meantime.
-        work: function that returns a coroutine. Its argument is an event that ends the threads of
-            the work; the event is set when the work has ended.
+        work: function that returns a coroutine. The function receives an event, which is set when
+            the coroutine has ended or is cancelled; threads of the coroutine must then end.
 
     Raises:
         ProtocolError: the connection was closed or lost.
@@ -77,7 +77,7 @@ async def while_connected(
 
 
 class Pipe:
-    """A connection of the server without encryption, which does not block."""
+    """A non-blocking connection of the server, without encryption."""
 
     def __init__(self, connection: socket.socket, first: bytes) -> None:
         """Use `connection`, from which the bytes `first` have already been read."""
@@ -98,7 +98,7 @@ class Pipe:
 
 
 class SecurePipe(Pipe):
-    """A connection of the server with TLS, which does not block."""
+    """A non-blocking connection of the server, with TLS."""
 
     def __init__(self, connection: socket.socket, first: bytes, context: ssl.SSLContext) -> None:
         """Use `connection`; the client's TLS handshake begins with the bytes `first`."""

@@ -28,7 +28,7 @@ _NS_PER_S = 10**9
 
 
 class NearDatagrams:
-    """Sends datagrams to a server, and receives datagrams that the client requests from it."""
+    """Sends datagrams to a server, and receives the datagrams that it requests from the server."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class NearDatagrams:
                         self._socket.send(feedback)
 
     def _ask_for_datagrams(self, number: int) -> None:
-        """Send a datagram, so that the server learns the address to which it sends datagrams."""
+        """Send a datagram, so that the server learns the client's UDP address."""
         with contextlib.suppress(OSError):
             self._socket.send(encode(self._key, self._name, protocol.CLIENT, number, 64))
 

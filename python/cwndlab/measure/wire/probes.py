@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """Times of a probe and its answer, by the clocks of the client and the server (`_there_`)."""
+    """Times of a probe and its answer; `_there_` in a name means the clock of the server."""
 
     sent_ns: int
     received_there_ns: int

@@ -1,12 +1,13 @@
 """Define the messages between client and server (see `docs/reference/protocol.md`).
 
-The control connection uses TLS 1.3; the server first sends a nonce. After that, every line of both
-sides begins with an HMAC-SHA256. Its key is derived from the token, the server's certificate, the
-server's nonce and, after the first line, the client's nonce. Therefore an attacker between the
-ends, who has another certificate, cannot forward the proof. The HMAC also covers the side and the
-number of the line. A data connection is plain TCP, because the measurements concern plain TCP; its
-first line is signed with a key for one flow, which only the two ends of the control connection can
-derive. Each line is parsed into a model that refuses unknown keys and values out of range.
+The control connection uses TLS 1.3. The server first sends a nonce. Every later line, in both
+directions, begins with an HMAC-SHA256 of its content, of the sending side (client or server) and of
+the line's number. The key of the HMAC is derived from the token, the server's certificate, the
+server's nonce and, after the client's first line, the client's nonce. An attacker between client
+and server has a different certificate, so the lines that the attacker forwards are refused. A data
+connection is plain TCP, because the measurements concern plain TCP. Its first line is signed with a
+key for one flow, which only the two ends of the control connection can derive. Each line is parsed
+into a model that refuses unknown keys and values out of range.
 """
 
 from __future__ import annotations
@@ -189,7 +190,7 @@ def flow_secret(key: bytes, flow: int) -> bytes:
 
 @dataclass(slots=True)
 class Signer:
-    """Signs one side's lines and checks those of the other side, including their numbers."""
+    """Signs and numbers the lines of one side, and checks the lines of the other side."""
 
     key: bytes
     side: bytes
@@ -287,14 +288,14 @@ class Probe:
     key: bytes = field(default=b"", repr=False, compare=False)
 
     def encode(self, side: bytes) -> bytes:
-        """Return the probe as a datagram, signed by `side`."""
+        """Return the probe as a datagram, signed by `side` (client or server)."""
         times = (self.sent_ns, self.received_ns, self.answered_ns)
         body = _PROBE.pack(self.session, self.number, *times)
         return body + hmac.digest(self.key, side + body, "sha256")[:_PROBE_MAC_BYTES]
 
 
 def read_probe(datagram: bytes, key: bytes, side: bytes) -> Probe | None:
-    """Return the probe that a datagram contains; None if `side` has not signed it."""
+    """Return the probe in a datagram; None if `side` (client or server) has not signed it."""
     if len(datagram) != PROBE_BYTES:
         return None
     body, mac = datagram[: _PROBE.size], datagram[_PROBE.size :]

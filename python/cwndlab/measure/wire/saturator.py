@@ -3,8 +3,8 @@
 The method comes from Saturatr (Winstein et al., NSDI 2013). Datagrams are sent faster than they
 arrive, so that the queue in front of the slowest link never runs empty. The bytes that arrive in
 each millisecond then show the capacity of the link. Fifty times a second, the receiver reports the
-arrived bytes and their delay to the sender. If buffers are deep, the sender stops increasing
-the delay at 750 ms.
+arrived bytes and their delay to the sender. If buffers are deep, the sender stops filling them at
+a queueing delay of 750 ms.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ class ArrivalRecorder(DatagramReceiver):
         self._feedbacks = 0
 
     def take(self, content: bytes, address: SocketAddress, received_ns: int, side: bytes) -> bool:
-        """Count a datagram; return False if its signature is not that of `side`."""
+        """Count a datagram; return False if `side` (client or server) has not signed it."""
         if not super().take(content, address, received_ns, side):
             return False
         if self.transit_ns is None:

@@ -1,10 +1,10 @@
 """Implement `cwndlab serve`: the server of live measurements, on a public computer.
 
 The server uses one port for TCP and UDP. A client without the token receives only a certificate and
-a nonce. Connections without proof of the token are limited in time and in number, per address and
-in total; a new connection closes the oldest. Further limits apply to the number of clients, flows
-and samples, to the size of a message, and to the duration of a flow and of a session. A client
-cannot name commands or files, and the server sends only zeros as data.
+a nonce. Unauthenticated connections are limited in time and in number, per address and in total;
+beyond these limits, a new connection closes an older one. Further limits apply to the number of
+clients, flows and samples, to the size of a message, and to the duration of a flow and of a
+session. A client cannot name commands or files, and the server sends only zeros as data.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class Server:
             loop.add_reader(listener, self._accept, listener, datagrams)
 
     def _receive(self, connection: socket.socket, address: str, datagrams: socket.socket) -> None:
-        """Serve a connection; until its client proves the token, it occupies a waiting place."""
+        """Serve a connection; `WaitingPlaces` may close it until its client authenticates."""
         task = self._spawn(self._serve(connection, address, datagrams))
 
         def leave(done: asyncio.Task[None]) -> None:
@@ -199,7 +199,7 @@ class Server:
         return _ControlConnection(Signer(key, protocol.SERVER), hello)
 
     async def _recognise(self, line: LineStream) -> _DataConnection:
-        """Return the flow of a data connection, and check that the flow's client opened it."""
+        """Check that the client of a flow opened this data connection, and return the flow."""
         content = await line.read()
         attach = protocol.read_attach(content)
         session = self._sessions.get(attach.session)
@@ -249,7 +249,7 @@ class Server:
         beside = self._sessions.get(hello.beside or "")
         if hello.beside is not None and (beside is None or beside.address != address):
             await line.write(
-                signer.sign({"error": "the session whose turn this session shares has ended"})
+                signer.sign({"error": "the session that was to share its turn has ended"})
             )
             return
         notice_loss(line.connection, self._limits.silence_s)

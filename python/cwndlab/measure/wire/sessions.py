@@ -22,9 +22,9 @@ class Limits:
     """Limits that the server imposes on its clients."""
 
     pending: int = 256
-    """Maximum number of connections that have not proved the token; one more closes another."""
+    """Maximum number of unauthenticated connections; beyond it, an older one is closed."""
     pending_of_address: int = 32
-    """Maximum number of unproved connections from one address; one more closes the oldest."""
+    """Maximum number of unauthenticated connections per address; beyond it, the oldest closes."""
     opening_s: float = 5
     """Time in seconds within which a client must prove that it knows the token."""
     sessions: int = 64
@@ -32,23 +32,26 @@ class Limits:
     flows: int = 32
     flow_s: float = 600
     idle_s: float = 120
-    """Time in seconds without a request after which a session ends, in addition to its flows."""
+    """Time in seconds after which a session without requests ends.
+
+    The duration of the session's longest flow is added to this time.
+    """
     silence_s: float = 10
-    """A client whose computer has not answered for this time, in seconds, is disconnected."""
+    """Time in seconds after which a client is disconnected if its computer does not answer."""
     turn_idle_s: float = 30
-    """Time in seconds without a request after which the measuring session ends."""
+    """Like `idle_s`, but for the session whose turn it is to measure."""
     turn_answer_s: float = 5
-    """Interval in seconds at which a waiting client is sent the number of clients ahead."""
+    """Interval in seconds at which a waiting client learns how many clients are ahead of it."""
     samples: int = MOST_SAMPLES
     """Maximum number of samples of all flows of a session together."""
     datagram_mbit_s: int = 2_000
     asking_s: float = 5
-    """Time in seconds within which a client that requests datagrams must send one itself."""
+    """Time in seconds within which a client that requests datagrams must send its first one."""
 
 
 @dataclass(slots=True)
 class ServedFlow:
-    """A flow that a client has announced, with the server's end once it is connected."""
+    """A flow that a client has announced, with the server's end once the flow is connected."""
 
     request: protocol.Prepare
     ticket: bytes

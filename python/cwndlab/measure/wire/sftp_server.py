@@ -33,7 +33,7 @@ _NEUTRAL = {
 
 
 class Gate(asyncssh.SSHServer):
-    """Accepts clients that know the password of the flow, without shell, commands or forwarding."""
+    """Accepts clients that know the flow's password; offers no shell, commands or forwarding."""
 
     def __init__(self, user: str, password: str) -> None:
         """Create a server that accepts only this user name with this password."""

@@ -1,4 +1,4 @@
-"""Limit the number of connections without proof of the token, in total and per address."""
+"""Limit the number of unauthenticated connections, in total and per address."""
 
 from __future__ import annotations
 
@@ -13,17 +13,21 @@ _T = TypeVar("_T")
 
 
 class WaitingPlaces(Generic[_T]):
-    """Waiting connections by address; if there are too many, the oldest of the busiest closes."""
+    """Unauthenticated connections, by address.
+
+    If an address has too many connections, its oldest one must close. If there are too many in
+    total, the oldest one of the address with the most connections must close.
+    """
 
     def __init__(self, most: int, most_of_address: int) -> None:
-        """Create empty waiting places, with limits in total and per address."""
+        """Set the limits on the number of connections, in total and per address."""
         self._most = most
         self._most_of_address = most_of_address
         self._by_network: dict[str, OrderedDict[_T, None]] = {}
         self._count = 0
 
     def __len__(self) -> int:
-        """Return the number of waiting connections."""
+        """Return the number of unauthenticated connections."""
         return self._count
 
     def enter(self, who: _T, address: str) -> _T | None:
