@@ -26,7 +26,7 @@ class TrialNetwork(Protocol):
     """A network on which the periods of a trial can be measured."""
 
     def measure(self, algorithm: str, block: int, alarm: Alarm) -> TriedPeriod:
-        """Use an algorithm for a period, which harm may end early; return outcome and harm."""
+        """Use an algorithm for a period, or until it does harm; return outcome and harm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Step:
 def due(prediction: RegisteredPrediction, periods: Sequence[MeasuredPeriod]) -> list[Step]:
     """Return the missing periods of a trial in order; empty if harm has ended the trial.
 
-    A block with a missing period is measured again from its begin, because only neighbouring
+    A block with a missing period is measured again from its start, because only neighbouring
     periods are compared.
     """
     if any(each.harm for each in periods):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cwndlab.measure.trial.way_back import Switch
 
 LOOK_S = 0.25
-"""Interval in seconds at which connections are sampled; shorter ones may be missed."""
+"""Interval in seconds at which connections are sampled; shorter connections may be missed."""
 
 
 class ServerPeriods:

@@ -68,7 +68,7 @@ def changing(setting: Route | Default) -> Iterator[Switch]:
     """Allow changes to the setting within a context, and restore it when the context ends.
 
     Raises:
-        SettingError: another trial is running, or this user must not write the file of the trial.
+        SettingError: another trial is running, or this user may not write the file of the trial.
     """
     with _locked() as lock:
         _restore_from_file()
@@ -91,7 +91,7 @@ def changing(setting: Route | Default) -> Iterator[Switch]:
 
 
 def restore_left() -> str | None:
-    """Restore the setting of a killed trial, and return its name; None if none was changed.
+    """Restore the setting that a killed trial changed, and return its name; None if unchanged.
 
     Raises:
         SettingError: a trial is running, or the setting cannot be changed.
