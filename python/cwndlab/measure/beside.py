@@ -37,7 +37,7 @@ class DatagramsBeside:
         Args:
             address: address of the server.
             session: `id` of the session of the run.
-            bits_per_sec: rate of the content of the datagrams.
+            bits_per_sec: bit rate of the payload of the datagrams.
             duration_ns: duration of the run.
             directions: one or both of `forward` and `reverse`.
         """

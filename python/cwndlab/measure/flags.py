@@ -30,7 +30,7 @@ _SCHEMA = {
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """A disturbance of a run, which is stored with the results of the run."""
+    """A disturbance of a run, stored with the results of the run."""
 
     kind: FlagKind
     t_s: float
@@ -41,7 +41,7 @@ class Flag:
 
     @property
     def is_outage(self) -> bool:
-        """True if the network was unreachable, so that the run may be repeated."""
+        """True for all kinds except "technology"; the run may then be repeated."""
         return self.kind != "technology"
 
 
@@ -73,7 +73,7 @@ def flag_frame(key: str, flags: Sequence[Flag]) -> pl.DataFrame:
 
 
 def _stalls(series: Series) -> list[tuple[float, float, int]]:
-    """Return the begin, the end and the backoffs of each period without acknowledgements."""
+    """Return start, end and number of timeout backoffs of each period without acknowledgements."""
     acked, in_flight = series.columns.get("acked_bytes"), series.columns.get("unacked_pkts")
     if acked is None or in_flight is None or len(series.t_s) < 2:  # noqa: PLR2004  no interval
         return []

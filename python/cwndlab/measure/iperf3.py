@@ -1,9 +1,9 @@
 """Measure against a remote end that runs only `iperf3 --server`.
 
-Each run is one test of the iperf3 client, whose output is read as in `cwndlab import`. iperf3 sets
-the algorithm at both ends. Therefore no algorithm is set if the study sets none for the sender of
-the data. Probes, the receiver's TCP state and applications that iperf3 does not offer are not
-available.
+Each run is one test of the iperf3 client, whose output is read as in `cwndlab import`. The iperf3
+option for the algorithm applies to both ends. Therefore cwndlab uses this option only if the study
+sets the algorithm of the end that sends the data. Probes, the receiver's TCP state and applications
+that iperf3 does not offer are not available.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _SHORTEST_INTERVAL_S, _LONGEST_INTERVAL_S = 0.1, 60.0
 
 
 def runs_via(matrix: Matrix) -> Matrix:
-    """Return the runs of a study with keys that distinguish them from `cwndlab serve`."""
+    """Return the runs with keys that differ from the keys of runs through `cwndlab serve`."""
     return rekeyed(matrix, _PROGRAM)
 
 
@@ -75,7 +75,7 @@ class Iperf3:
                 message names a remedy.
         """
         if shutil.which(_PROGRAM) is None:
-            msg = f"{_PROGRAM} is not installed here; for example: sudo apt-get install {_PROGRAM}"
+            msg = f"{_PROGRAM} is not installed here; try: sudo apt-get install {_PROGRAM}"
             raise StudyError([msg])
         for run in runs:
             problem = _obstacle(run.scenario)
@@ -146,7 +146,7 @@ class Iperf3:
 
     def _failure(self, error: str, algorithm: str | None) -> Exception:
         if "congestion" in error.lower() and algorithm is not None:
-            return AlgorithmMissingError(missing_algorithm(algorithm, "client or of the server"))
+            return AlgorithmMissingError(missing_algorithm(algorithm, "client or server"))
         if "unable to connect" in error:
             reason = error.rpartition(":")[2].strip().lower()
             msg = (
@@ -176,7 +176,7 @@ def _obstacle(scenario: Scenario) -> str | None:
         ),
         (
             isinstance(application, apps.Sized) and len(flows) > 1,
-            "iperf3 divides the size of a transfer among its flows",
+            "iperf3 divides the requested size among the flows instead of sending it in each flow",
         ),
         (
             any(flow.start_ns or flow.stop_ns is not None for flow in flows),

@@ -148,7 +148,7 @@ def measure_datagrams(session: Session, bits_per_sec: int) -> list[dict[str, Any
 
 
 def _try_algorithms(session: Session, senders: Sequence[Sender]) -> None:
-    """Check that each end has its algorithm; report all missing algorithms together."""
+    """Check that each sender's algorithm is available; report all missing algorithms together."""
     missing = []
     for end, name in sorted({(sender.end, sender.algorithm or "") for sender in senders}):
         if not name:
@@ -168,9 +168,9 @@ def _try_algorithms(session: Session, senders: Sequence[Sender]) -> None:
 def _round_trip_ms(session: Session) -> float:
     """Measure the minimum round-trip time between the applications at both ends, over TCP.
 
-    Ten answers are measured. If the result suggests a proxy, more answers are measured for some
-    seconds: the scheduler of a cell or a busy computer may delay ten answers, but hardly all
-    answers of some seconds.
+    Ten requests are timed. If the result suggests a proxy, requests are timed for several more
+    seconds: a radio cell's scheduler or a busy computer may delay ten answers, but is unlikely to
+    delay every answer for several seconds.
     """
     quickest_ms = min(_ask_ms(session)[0] for _ in range(_ROUND_TRIPS))
     until_s = time.monotonic() + _DOUBT_S
@@ -283,7 +283,7 @@ def _of_direction(
 
 
 def _limit_mbit_s(setting: str | None, round_trip_ms: float) -> float | None:
-    """Return the highest rate that the largest buffer allows, if it limits each round trip."""
+    """Return the rate at which the largest buffer limits a connection (one window per RTT)."""
     if not setting:
         return None
     return int(setting.split()[-1]) * _WINDOW_SHARE * 8 / (round_trip_ms * 1e3)

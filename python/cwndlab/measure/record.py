@@ -44,7 +44,7 @@ class RecordedDirection:
 
     @property
     def lost_pct(self) -> float:
-        """Fraction of lost datagrams; most were lost because they exceeded the link's rate."""
+        """Percentage of lost datagrams; most are lost because the sender outpaces the link."""
         return 100 * (1 - self.received / self.sent) if self.sent else 0.0
 
     @property

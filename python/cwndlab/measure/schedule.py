@@ -43,7 +43,7 @@ class Period:
         return None
 
     def on(self, day: date) -> tuple[datetime, datetime]:
-        """Return the begin and the end of the period that begins on a day."""
+        """Return the start and the end of the period that begins on a day."""
         begin, end = datetime.combine(day, self.begin), datetime.combine(day, self.end)
         return begin, end if end > begin else end + timedelta(days=1)
 
@@ -69,8 +69,8 @@ def path_of(run: Run) -> LivePath:
 def in_turn(runs: Iterable[Run]) -> list[Run]:
     """Return all runs, cycle by cycle; each cycle begins with a different variant.
 
-    A network changes over minutes, so each cycle measures every variant once, and the order
-    changes so that no variant always follows the same variant.
+    A network changes over minutes. Therefore each cycle measures every variant once, and the order
+    of the variants rotates from cycle to cycle.
     """
     cycles: dict[int, list[Run]] = {}
     for run in runs:
@@ -92,7 +92,7 @@ def _without_contestant(labels: Mapping[str, object]) -> tuple[tuple[str, object
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """A run that may begin now, or the time of the next run; both are None at the end."""
+    """A run that may begin now, or the time of the next run; both are None if no run is left."""
 
     run: Run | None = None
     at: datetime | None = None
@@ -107,7 +107,8 @@ def next_run(
         missing: runs that are not finished, in order.
         place: name of the place of this computer.
         now: time by the clock of this computer.
-        done_on: for each cell and day, the number of runs in the period that began on this day.
+        done_on: number of finished runs, by cell (combination of factors) and by the day on which
+            their period began.
     """
     waits = []
     for run in missing:

@@ -54,7 +54,7 @@ def measured(
         transfer: records of both ends.
         names: algorithm of each flow as the study names it, by flow number.
         around: records of the interface and the radio during the run.
-        outage_s: minimum duration without acknowledgements that is an outage.
+        outage_s: minimum duration without acknowledgements that counts as an outage.
     """
     flags = [] if around is None else around.flags(transfer.began_ns)
     measurement = Measurement([], began_unix_s=transfer.began_ns / _NS_PER_S)

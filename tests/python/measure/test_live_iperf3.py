@@ -88,7 +88,7 @@ def test_the_command_is_what_one_would_type(tmp_path: Path) -> None:
         ({"warm_up": "500 ms"}, "whole seconds"),
         (
             {"application": 'kind = "sized"\nbytes = "1 MB"', "flows": "2"},
-            "divides the size of a transfer",
+            "divides the requested size among the flows",
         ),
     ],
 )

@@ -131,7 +131,7 @@ def test_a_proxy_that_keeps_the_clock_is_seen_by_its_quick_acknowledgements() ->
     ):
         found = look(session)
     (proxy,) = (finding for finding in found.findings if finding.kind == "proxy")
-    assert "client's acknowledgements return after 0 ms, but data only after" in proxy.what
+    assert "TCP at the client measures an RTT of 0 ms, but the applications measure" in proxy.what
 
 
 class SlowToAnswer:
@@ -238,8 +238,8 @@ def views() -> tuple[dict[str, Any], dict[str, Any]]:
         ("client", "clock_ms", 2**31, "come from different clocks"),
         ("server", "has_timestamps", False, "only one end uses TCP timestamps"),
         ("server", "sending_scale", 2, "the two ends see different window scales"),
-        ("client", "rtt_ms", 3.0, "client's acknowledgements return after 3 ms"),
-        ("server", "rtt_ms", 4.0, "server's acknowledgements return after 4 ms"),
+        ("client", "rtt_ms", 3.0, "TCP at the client measures an RTT of 3 ms"),
+        ("server", "rtt_ms", 4.0, "TCP at the server measures an RTT of 4 ms"),
     ],
 )
 def test_each_sign_of_a_proxy_is_enough(end: str, key: str, value: object, evidence: str) -> None:

@@ -257,7 +257,7 @@ def test_a_log_is_read_on_the_run_s_own_time_axis(tmp_path: Path) -> None:
     changes = technology_changes([{"t_s": at_s - 109, **row} for at_s, row in rows])
     assert changes == [(1.0, "lte", "5gnr")]
     path.write_text("when,technology\n1,lte\n", encoding="utf-8")
-    with pytest.raises(MeasurementError, match="a column time"):
+    with pytest.raises(MeasurementError, match="needs a column `time`"):
         RadioLog(path)
     with pytest.raises(MeasurementError, match="no such file"):
         RadioLog(tmp_path / "nothing.csv")

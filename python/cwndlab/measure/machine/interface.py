@@ -52,7 +52,7 @@ def offloads(name: str) -> list[str]:
 
 
 def _ethtool(name: str, code: int) -> int | None:
-    """Return the answer of ethtool to a simple request; None if the driver lacks it."""
+    """Return the value of an ethtool setting; None if the driver does not report it."""
     value = array.array("B", struct.pack("=II", code, 0))
     request = struct.pack("16sP16x", name.encode()[:15], value.buffer_info()[0])
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:

@@ -69,7 +69,7 @@ def ask(family: int, kind: int, body: bytes, *, is_dump: bool = False) -> Iterat
 
 
 def attributes(content: bytes) -> Attributes:
-    """Return the attributes of a netlink message, which are in `content`."""
+    """Parse `content`, the attributes of a netlink message."""
     found = {}
     while len(content) >= _ATTRIBUTE.size:
         length, kind = _ATTRIBUTE.unpack_from(content)

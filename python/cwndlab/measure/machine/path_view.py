@@ -90,7 +90,10 @@ def read_syn(raw: bytes) -> View | None:
 
 
 def initial_sequence(connection: socket.socket) -> int | None:
-    """Return the sequence number of our SYN, before data are sent; this needs root."""
+    """Return the sequence number of this end's SYN; None without root privileges.
+
+    The connection must not have sent any data yet.
+    """
     tcp = socket.IPPROTO_TCP
     try:
         connection.setsockopt(tcp, _REPAIR, 1)
@@ -136,9 +139,9 @@ def compare_views(
     """Return findings on middleboxes between the two ends of a connection.
 
     Args:
-        client: view of the client, with `sequence`, and with the duration of connecting in
-            `opened_ms`.
-        server: view of the server, with the SYN that the server received in `syn`.
+        client: view of the client. Its key `sequence` contains the initial sequence number, and
+            `opened_ms` the duration of the connection setup.
+        server: view of the server. Its key `syn` describes the SYN that the server received.
         round_trip_ms: minimum round-trip time between the applications at both ends.
     """
     found = [*_split(client, server, round_trip_ms)]
@@ -219,8 +222,8 @@ def too_quick(
     for end, view in (("client", client), ("server", server)):
         rtt_ms = view.get("rtt_ms")
         if rtt_ms is not None and rtt_ms < _SHORT_OF_SHARE * round_trip_ms - _SHORT_OF_MS:
-            way = f"the {end}'s acknowledgements return after {rtt_ms:.0f} ms"
-            evidence.append(f"{way}, but data only after {round_trip_ms:.0f} ms")
+            quick = f"TCP at the {end} measures an RTT of {rtt_ms:.0f} ms"
+            evidence.append(f"{quick}, but the applications measure {round_trip_ms:.0f} ms")
     return evidence
 
 

@@ -1,4 +1,4 @@
-"""Drop root privileges after a port is open, except for one capability.
+"""After the server's port is open, drop all root privileges except one capability.
 
 The process keeps CAP_NET_ADMIN, which permits it to choose any congestion control algorithm of the
 kernel (net/ipv4/tcp_cong.c, `tcp_set_congestion_control`). It keeps no other privilege of root and
@@ -37,7 +37,7 @@ class _Sets(ctypes.Structure):
 
 
 def unprivileged_user(name: str | None) -> pwd.struct_passwd:
-    """Return the user as which to run: `name`, else the caller of sudo, else "nobody".
+    """Return the user that the server runs as: `name`, else the caller of sudo, else "nobody".
 
     Raises:
         PrivilegeError: the user does not exist, or is root.
@@ -57,7 +57,7 @@ def unprivileged_user(name: str | None) -> pwd.struct_passwd:
 
 
 def drop_root(user: pwd.struct_passwd) -> None:
-    """Switch this thread, and threads that it starts, to a user who may use any algorithm.
+    """Switch this thread, and threads that it starts, to `user`; keep only CAP_NET_ADMIN.
 
     Raises:
         PrivilegeError: the system refuses the switch.

@@ -1,8 +1,8 @@
 """Read the radio's technology, cell, band and signal once a second during a run.
 
 ModemManager (`mmcli`) and `iw` are used if they are installed. The log of another program, for
-example on a phone or a scanner, is assigned to runs by its times. Values that a source does not
-report are empty.
+example on a phone or a scanner, can also be used; the time of a reading assigns it to a run. Values
+that a source does not report are empty.
 """
 
 from __future__ import annotations
@@ -186,8 +186,8 @@ class RadioLog:
             raise MeasurementError(read_failure(self._path, error)) from None
         except (ValueError, KeyError, OverflowError):
             msg = (
-                f"{self._path}: a column time (seconds since 1970, or 2026-05-01T12:00:00) "
-                f"and at least one column of {', '.join(COLUMNS[1:])} are required"
+                f"{self._path}: the log needs a column `time` (seconds since 1970, or "
+                f"2026-05-01T12:00:00), and at least one of these: {', '.join(COLUMNS[1:])}"
             )
             raise MeasurementError(msg) from None
         readings.sort(key=lambda reading: reading[0])

@@ -44,10 +44,10 @@ class Surroundings:
 
         Args:
             server: address of the server.
-            sources: sources of readings of the radio.
-            log: log of the radio that another program writes.
-            interface_now: function that returns the name of the interface to an address, or None
-                while the interface is down.
+            sources: sources of radio readings.
+            log: radio log that another program writes.
+            interface_now: function that returns the name of the interface on the route to an
+                address, or None while the interface is down.
         """
         self._server = server
         self._sources = sources
