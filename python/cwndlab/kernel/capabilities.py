@@ -50,7 +50,7 @@ class Kernel:
         return frozenset(name for name in self.available if name.startswith(OUR_PREFIX))
 
     def state_of(self, name: str) -> str | None:
-        """Return how the kernel has an algorithm: built in or as a module; None if it lacks it."""
+        """Return whether an algorithm is built in or a module; None if the kernel lacks it."""
         if name in self.available:
             return "module, loaded" if name in self.loaded_modules else "built in"
         return f"module: modprobe tcp_{name}" if name in self.modules else None

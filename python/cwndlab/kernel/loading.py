@@ -40,7 +40,7 @@ def load(
     *,
     stays: bool = False,
 ) -> KernelProgram:
-    """Load an algorithm, given by name or file; if `stays` is false, until the helper ends.
+    """Load an algorithm by name or file; unless `stays` is set, only until the helper ends.
 
     Raises:
         AlgorithmError: the algorithm does not compile, or the kernel refuses it; the message
@@ -72,11 +72,11 @@ def require_loading(reference: str) -> None:
     if all(obstacle.is_root for obstacle in found):
         is_there = this_kernel().state_of(reference)
         what = (
-            "loading cwndlab's version of the algorithm"
+            "loading cwndlab's version of the algorithm needs root"
             if is_there
-            else f"{reference} is not in this kernel and loading it"
+            else f"{reference} is not in this kernel, and loading it needs root"
         )
-        msg = f"{what} needs root: sudo cwndlab algorithm load {reference}"
+        msg = f"{what}: sudo cwndlab algorithm load {reference}"
         raise KernelError(msg)
     reasons = "".join(f"\n  {obstacle.what}: {obstacle.remedy}" for obstacle in found)
     msg = f"{reference} cannot be loaded into this kernel{reasons}"

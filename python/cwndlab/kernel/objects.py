@@ -60,8 +60,8 @@ def kernel_program(
     """Return the kernel program of an algorithm, given by name or file.
 
     If `is_recording` is set, the program records every call of the algorithm's hooks and has a
-    different name in the kernel. Kernels before Linux 6.4 need a program without `has_link`, which
-    stays loaded after its loader has ended.
+    different name in the kernel. Kernels before Linux 6.4 need `has_link` to be false; the program
+    then stays loaded after its loader has ended.
 
     Raises:
         AlgorithmError: the file cannot be read, or clang is missing.

@@ -172,7 +172,7 @@ def test_a_user_is_told_the_command_that_works(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(KernelError) as told:
         require_loading("compound")
     assert str(told.value) == (
-        "compound is not in this kernel and loading it needs root: "
+        "compound is not in this kernel, and loading it needs root: "
         "sudo cwndlab algorithm load compound"
     )
     types = Obstacle("this kernel has no types", "run another")
