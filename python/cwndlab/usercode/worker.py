@@ -3,8 +3,8 @@
 Before the first request, the worker drops all rights that an algorithm does not need
 (`crates/sandbox`). It can compute, and can read the folders of Python and of compiled algorithms,
 but it cannot open other files, open connections or start processes. A crash, a failed check or an
-endless loop ends the worker, after it has written a line to standard error, which
-`cwndlab.usercode.processes` reads. The worker exits when its parent process has ended.
+endless loop ends the worker. Before it ends, it writes a line to standard error, and
+`cwndlab.usercode.processes` reads this line. The worker exits when its parent process has ended.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class WorkerRequest(Protocol):
         """Files of the algorithms in use, which the error message after a crash names."""
 
     def answer(self, send: Send, /) -> object:
-        """Execute the request and return its answer; `send` sends parts of the answer before."""
+        """Execute the request and return the final answer; pass earlier parts to `send`."""
 
 
 @dataclass(frozen=True, slots=True)
