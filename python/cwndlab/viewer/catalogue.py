@@ -112,7 +112,7 @@ class Catalogue:
         ]
 
     def work_out(self, path: Path) -> None:
-        """Compute the headline of a study, which states its result in the list."""
+        """Compute the headline that states the result of a study in the list of results."""
         signature = signature_of(path)
         try:
             said = headline(open_results(path).answers().together)
@@ -144,7 +144,7 @@ class Catalogue:
 
 
 def identity_of(path: Path) -> str:
-    """Return the identifier of a folder for addresses; it does not reveal the folder's path."""
+    """Return the identifier of a folder for URLs; it does not reveal the folder's path."""
     return hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:_ID_DIGITS]
 
 

@@ -49,7 +49,7 @@ class OpenStudies:
         self._open: OrderedDict[Path, _Opened] = OrderedDict()
 
     def page(self, folder: Path, at: int) -> dict[str, Any]:
-        """Return the content of a study's page; `at` is the number of a setting.
+        """Return the content of a study's page; `at` is the number of a network setting.
 
         Raises:
             CwndlabError: the results cannot be read, or no run has a result.

@@ -31,8 +31,9 @@ _ONE_VALUED = ("link", "reverse_link", "application")
 def text_of(form: Mapping[str, Any]) -> str:
     """Return the text of the study file that a form describes.
 
-    A form contains the keys of `[study]`, lists by path under `factors`, and tables under `flow`;
-    or it contains only the key `toml` with the text that the user wrote.
+    A form contains the keys of `[study]`. In addition, `factors` may contain a list of values for
+    each path to a key, and `flow` a list of tables. Alternatively, a form contains only the key
+    `toml` with the text that the user wrote.
 
     Raises:
         CwndlabError: a value has the wrong type, or a key does not belong to studies.
@@ -41,7 +42,7 @@ def text_of(form: Mapping[str, Any]) -> str:
         return write_toml(_document(form))
     text = form["toml"]
     if not isinstance(text, str) or len(form) > 1:
-        msg = "toml: must be a text and the only key"
+        msg = "toml: must be text, and no other key is allowed"
         raise CwndlabError(msg)
     return text
 
@@ -149,7 +150,7 @@ def _document(form: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _table(factors: object) -> dict[str, Any]:
-    """Check the factors of a form, which are lists of values by path, and return them."""
+    """Check and return the factors of a form: a list of values for each path to a key."""
     if not isinstance(factors, dict):
         msg = "factors: this key must be a table; write the study as TOML text instead"
         raise CwndlabError(msg)

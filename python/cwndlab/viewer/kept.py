@@ -33,7 +33,7 @@ class Kept:
                 self._known = found
 
     def value(self, folder: Path, signature: Signature) -> Any:  # noqa: ANN401  any JSON value
-        """Return the value that is stored for a folder with this signature, or None."""
+        """Return the value stored for this folder and signature; None if there is none."""
         return self._known.get(_key(folder, signature))
 
     def keep(self, values: Mapping[Path, tuple[Signature, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""Serve the page under a fixed list of addresses, with files and with JSON.
+"""Serve the page: files and JSON, under a fixed list of URLs.
 
 The server never uses the path of a request as a path on disk; it looks up studies by identifier in
 the list of studies.
@@ -106,7 +106,7 @@ class ResultsServer(ThreadingHTTPServer):
         request: socket.socket | tuple[bytes, socket.socket],
         client_address: Any,  # noqa: ANN401  as above
     ) -> None:
-        """Answer a request; then another request may be answered."""
+        """Answer a request, and then allow another one to start."""
         try:
             super().process_request_thread(request, client_address)
         finally:

@@ -72,7 +72,7 @@ def signature_of(folder: Path) -> Signature:
 
 
 def remembered(signature: Signature, kept: object) -> Tally | None:
-    """Return, from a cached summary, how many runs of a finished study there are."""
+    """Return the tally of a finished study from its cached summary; None if that is not valid."""
     if not isinstance(kept, dict) or kept.keys() != Summary.__dataclass_fields__.keys():
         return None
     return Tally(signature, Summary(**{**kept, "algorithms": tuple(kept["algorithms"])}))
