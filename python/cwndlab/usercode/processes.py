@@ -123,7 +123,7 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
 
 
 def explain(line: str) -> str:
-    """Convert the last line of a crashed worker into a message with place, hook and fault."""
+    """Convert the last line that a crashed worker wrote into a message (place, hook, fault)."""
     _, source, hook, what, file, number, library, offset, example = line.split("\t")
     place = (file, int(number)) if number else None
     if place is None and is_compiled_here(library) and os.access(library, os.R_OK):

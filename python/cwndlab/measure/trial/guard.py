@@ -22,7 +22,7 @@ class Guardrails:
     """Limits on how much worse than the baseline the tested algorithm may be."""
 
     rtt_ratio: float = 2.5
-    """Largest 95th percentile of the RTT, relative to the baseline's value (at least 20 ms)."""
+    """Largest ratio of the 95th percentile RTT to the baseline's (taken as at least 20 ms)."""
     goodput_ratio: float = 0.4
     """Smallest ratio of the tested algorithm's goodput to the baseline's goodput."""
     retransmitted_points: float = 5.0

@@ -143,7 +143,7 @@ class FlowEnd:
         ]
 
     def start(self, max_samples: int) -> None:
-        """Start the flow; when there are `max_samples` samples, every second one is dropped."""
+        """Start the flow; whenever there are `max_samples` samples, half of them are dropped."""
         self._max_samples = max_samples
         self.began_ns = now_ns()
         self.connection.settimeout(_POLL_S)
