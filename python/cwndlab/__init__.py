@@ -36,7 +36,7 @@ _MODULES = {  # imported at first use, because importing Polars and pydantic tak
 
 
 def __getattr__(name: str) -> object:
-    """Return a public name, after importing its module at the first use (PEP 562)."""
+    """Return the public object `name`; import its module at the first use (PEP 562)."""
     if name not in _MODULES:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)

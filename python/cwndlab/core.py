@@ -1,4 +1,4 @@
-"""Call the compiled module `cwndlab._core` through functions with types."""
+"""Call the compiled module `cwndlab._core` through typed functions."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def version() -> str:
 
 
 def behaviour_epoch() -> int:
-    """Return a number that changes with each release that may change simulated results."""
+    """Return the behaviour epoch, which changes with each release that may change results."""
     return int(module().behaviour_epoch)
 
 
@@ -113,13 +113,13 @@ def run_many(
         scenarios: the scenarios, of which at least the first is run.
         traces: the contents of the traces that the scenarios name, by name.
         objects: algorithms compiled at run time; see `run`.
-        stop: flag that cancels the batch; the function then returns the runs finished before.
-        take: called for long runs with the position of the run in `scenarios` and the tables
-            recorded since the previous call.
+        stop: flag that cancels the batch; the function then returns the runs finished so far.
+        take: function that is called repeatedly during a long run. Its arguments are the run's
+            position in `scenarios` and the tables recorded since the previous call.
 
     Returns:
         Tables over all runs, whose column `run` is the position of the run in `scenarios`, and
-        `errors`, which contains the reason for its failure, or None, for each attempted run.
+        `errors`: for each attempted run, the reason why the run failed, or None.
     """
     found = dict(objects) if objects else None
     tables: Columns = module().run_many(list(scenarios), dict(traces), found, stop=stop, take=take)
@@ -138,7 +138,7 @@ def saturate(scenario_json: str, traces: Mapping[str, bytes], direction: str, us
     The interpreter lock is released during the simulation.
 
     Raises:
-        ValueError: the path is invalid, or its rate in this direction is unlimited.
+        ValueError: the path is invalid, or its rate in `direction` is unlimited.
     """
     columns: Columns = module().saturate(scenario_json, dict(traces), direction, user)
     return columns
@@ -308,7 +308,7 @@ def run_seed(cell_json: str | None, repetition: int, study_seed: int) -> int:
 
 
 def drawn_ns(seed: int, name: str, most_ns: int) -> int:
-    """Draw a random number of nanoseconds below `most_ns`, which `seed` and `name` determine."""
+    """Return a random duration below `most_ns`, in ns; `seed` and `name` determine the result."""
     drawn: int = module().drawn_ns(seed, name, most_ns)
     return drawn
 

@@ -70,10 +70,11 @@ class Blocks:
 
     files: tuple[Block, ...]
     runs: pl.DataFrame
-    """One row for each sequence of consecutive valid rows of a run.
+    """Each row describes one sequence of consecutive valid rows of a run.
 
-    The columns are the index `block` in `files`, `number` of the run, position `start` of the
-    first row in the block, and number of `rows`.
+    The columns are `block` (index of the sequence's block in `files`), `number` (number of the
+    run), `start` (position of the sequence's first row in the block), and `rows` (number of rows
+    in the sequence).
     """
 
     @property
@@ -93,7 +94,7 @@ class Blocks:
             yield self.files[cast("int", n)].read().filter(pl.col("run").is_in(keys.implode()))
 
     def where(self, does_count: NDArray[np.bool_]) -> Blocks:
-        """Return the blocks without the rows of runs for which `does_count` is false."""
+        """Return the blocks with only the rows of runs for which `does_count` is true."""
         return replace(self, runs=self.runs.filter(does_count[self.runs["number"].to_numpy()]))
 
     def and_then(self, more: Blocks) -> Blocks:

@@ -1,4 +1,4 @@
-"""Describe the columns of results by title, unit, explanation and better direction.
+"""Describe columns of results: title, unit, explanation, and whether higher or lower is better.
 
 The end of a column's name determines its unit, so that unit and name cannot disagree. The compiled
 core (`core.columns`) defines name, unit and type of the columns that the simulator returns;
@@ -118,7 +118,7 @@ def _document() -> Mapping[str, Mapping[str, str]]:
 
 @functools.cache
 def _kinds() -> Mapping[str, Kind]:
-    """Return the types of the core's columns and of the columns typed in `data/columns.toml`."""
+    """Return the types of the core's columns and of columns with a type in `data/columns.toml`."""
     of_core = {each["name"]: Kind(each["type"]) for each in core.columns()}
     of_file = {name: Kind(row["type"]) for name, row in _document().items() if "type" in row}
     return of_core | of_file | {"run": Kind.TEXT}

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cwndlab.results.blocks import Blocks
 
 PART_VALUES = 1 << 19
-"""Approximate number of values in one file of a table, which then needs some megabytes."""
+"""Approximate number of values in one file of a table; such a file needs some megabytes."""
 
 _RUNS_AT_ONCE = 1 << 12
 _NOWHERE = -1
@@ -81,7 +81,7 @@ class Rows:
 
 
 class _Parts:
-    """Splits the rows of a table into files, and adds the factors of its run to each row."""
+    """Splits the rows of a table into files, and adds to each row the factors of the row's run."""
 
     def __init__(self, table: str, write: Write) -> None:
         self._table = table
@@ -166,7 +166,7 @@ def write_tables(
 
 
 def _steps(matrix: Path, order: NDArray[np.integer]) -> Iterator[tuple[int, int, pl.DataFrame]]:
-    """Yield pieces of `order`: its first position, its end, and the matrix rows of its runs."""
+    """Yield, for each piece of `order`, its first position, its end, and its runs' matrix rows."""
     lazy = pl.scan_parquet(matrix)
     for first, last in pairwise([*range(0, order.size, _RUNS_AT_ONCE), order.size]):
         begin, end = int(order[first]), int(order[last - 1]) + 1

@@ -141,14 +141,14 @@ class Folder:
         return sorted({name.split("/")[0] for name in self.manifest.files if is_part(name)})
 
     def _table_folders(self) -> list[tuple[str, str]]:
-        """Return pairs of subfolder and table, including tables of runs that left the study."""
+        """Return subfolder and name of each table, even if its runs are no longer in the study."""
         unused = {name.split("/")[1] for name in self.names(UNUSED)}
         own = [(table, table) for table in self.tables() if table != RUNS]
         return own + [(f"{UNUSED}/{table}", table) for table in sorted(unused)]
 
     @cached_property
     def numbering(self) -> Numbering:
-        """Numbers of all runs; a run of the study has its position in the matrix as number."""
+        """Numbers of all runs; the number of a run of the study is its position in the matrix."""
         if self._is_damaged(MATRIX):
             return Numbering([])
         numbering = Numbering(frame["run"] for frame in self._pieces(MATRIX, ["run"]))

@@ -5,9 +5,9 @@ record = "CWNJ"  length of head (u32)  length of body (u64)  SHA-256 of head and
 ```
 
 The head is JSON; the body consists of the record's blocks, one after the other. A process that is
-killed may leave an incomplete record at the end, which is ignored. A record survives the end of
-the process at once, and a failure of the machine after one second, because the log is synced to
-disk once a second.
+killed may leave an incomplete record at the end, which is ignored. Once a record is written, the
+end of the process cannot destroy it. The log is synced to disk once a second; after that, a failure
+of the machine cannot destroy the record either.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ FORMAT = 2
 MANIFEST = "manifest.json"
 COPY = ".manifest.json"
 COMMIT = ".commit"
-"""Folder with the files of a final commit: these files replace the files of the same name, even if
-the process was killed in between."""
+"""Folder with the files of a commit that cannot be undone any more. Each of them replaces the file
+of the same name, even if the process is killed before it has moved all files."""
 
 OLD_MANIFEST = "manifest.jsonl"
 _KIND = "cwndlab results"
@@ -41,7 +41,7 @@ class Manifest:
     files: dict[str, str] = field(default_factory=dict)
     """SHA-256 of each file, by the file's name relative to the folder."""
     labels: dict[str, list[str]] = field(default_factory=dict)
-    """Columns of each table that were copied from the matrix, for programs that read one table."""
+    """For each table, the columns copied from the matrix so that programs need only this table."""
     first_journal: int = 0
     """Number of the first journal whose rows are not in the tables yet."""
 

@@ -17,7 +17,7 @@ _PACKED = f"S{_KEY_BYTES}"
 
 
 class Numbering:
-    """Numbers of runs: a run of the study has its position in the matrix as number.
+    """Numbers of runs: the number of a run of the study is its position in the matrix.
 
     A key consists of 32 hexadecimal digits and needs 20 bytes of memory: 16 for the key and 4 for
     its rank.

@@ -15,11 +15,12 @@ results/ID/
   journal/N.log      finished runs that are not in the tables yet
 ```
 
-A finished run is committed by appending it to a journal. When a session ends, the tables are
-rewritten from the old tables and the journals, and the journals are deleted. A session that is
-stopped or killed leaves its journal behind; readers include it, and the next session continues from
-it. Computer name, time and duration are stored only in the history; therefore the same study and
-seed result in the same bytes in every other file on every machine.
+A finished run is committed by appending it to a journal. When a session (a process that writes
+into the folder) ends, the tables are rewritten from the old tables and the journals, and the
+journals are deleted. A session that is stopped or killed leaves its journal behind; readers include
+it, and the next session continues from it. Computer name, time and duration are stored only in the
+history; therefore the same study and seed result in the same bytes in every other file on every
+machine.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ class Writer:
         return Folder(self.path, self._manifest).history
 
     def replace(self, files: Mapping[str, FileContent]) -> None:
-        """Write files to the folder in one atomic step, without those that have not changed."""
+        """Write files to the folder in one atomic step, except files that have not changed."""
 
         def is_there(name: str, digest: str) -> bool:
             known = self._manifest.files.get(name)

@@ -17,7 +17,7 @@ class Backend(Protocol):
 
     @property
     def name(self) -> str:
-        """Name of the backend, which the history of a results folder contains."""
+        """Name of the backend, as it is stored in the history of a results folder."""
 
     def keyed(self, matrix: Matrix) -> Matrix:
         """Return the runs of a study with the keys under which this backend stores results.

@@ -221,7 +221,7 @@ def tasks(runs: Iterable[Run]) -> Iterator[Task]:
 
 
 def keep_study(study: StudyDefinition, matrix: Matrix, writer: Writer) -> None:
-    """Store, with the results, the study, its scenarios, and copies of all files in use."""
+    """Store the study, its scenarios, and copies of the files that it uses, with the results."""
     copies, names = _algorithm_files(study)
     files: dict[str, FileContent] = {**copies}
     for cell in matrix.cells:
@@ -240,7 +240,7 @@ def keep_study(study: StudyDefinition, matrix: Matrix, writer: Writer) -> None:
 
 
 def _link_files(document: object, folder: Path, names: dict[str, str]) -> dict[str, bytes]:
-    """Return copies of link files and presets; add files that get a new name to `names`.
+    """Return copies of link files and presets; record the new names of renamed files in `names`.
 
     A file below the study's folder keeps its relative path in the results folder. The copies are
     only for people to read; the stored scenarios contain the values that the runs used.

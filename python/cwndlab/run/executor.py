@@ -87,7 +87,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of what a long run records; the batch with the run contains the rest."""
+    """A part of the recordings of a long run; the batch that ends the run contains the rest."""
 
     key: str
     tables: Mapping[str, Table] = field(repr=False)
@@ -97,7 +97,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A message about no single run, and files that are stored with the results."""
+    """A message that belongs to no particular run, and files that are stored with the results."""
 
     text: str
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
@@ -105,7 +105,7 @@ class Note:
 
 
 class Executor(Protocol):
-    """Define what an executor, which computes tasks, must do."""
+    """Interface of executors, which compute tasks."""
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch | Part | Note]:
         """Compute all tasks; yield each batch as soon as it is finished."""
@@ -124,7 +124,7 @@ def compute(
     Args:
         tasks: the tasks.
         objects: shared objects of the tasks' algorithms, and their source files, by name.
-        stop: flag that cancels the batch; the batch then contains the runs finished before.
+        stop: flag that cancels the batch; the batch then contains the runs finished so far.
         take: called with parts of a long run's recordings, so that they can be written early.
     """
     keys = [task.key for task in tasks]
@@ -202,7 +202,7 @@ class Compute:
 
     @property
     def files(self) -> str:
-        """Source files of the task's algorithms, which the error message after a crash names."""
+        """Source files of the task's algorithms, for the error message after a crash."""
         return ", ".join(program.file for program in self.task.programs.values())
 
     def answer(self, send: Send) -> object:

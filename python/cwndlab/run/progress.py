@@ -68,7 +68,7 @@ class EachRun:
         """Do nothing at the end, because the caller reports the outcome."""
 
     def advance(self, what: str, runs: int = 1) -> None:
-        """Print the number of finished runs, and `what` describes the last one."""
+        """Print the number of finished runs and `what`, which describes the last finished run."""
         self._done += runs
         self._say(f"{self._done:,} of {self._total:,} runs are stored  {what}")
 
