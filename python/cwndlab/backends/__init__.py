@@ -1,4 +1,4 @@
-"""Execute runs in the simulator, in this machine's or a stock kernel, or on a network.
+"""Execute runs in the simulator, in this machine's kernel, in stock kernels, or on a network.
 
 All backends run the same scenarios and write the same tables. Results of different backends or
 kernels are never mixed, because the key of a run on a kernel contains the kernel's release.
@@ -40,7 +40,7 @@ class Simulator:
     jobs: int | None = None
     """Number of parallel runs. If None, one per core."""
     cluster: str | None = None
-    """Address of a Dask cluster that simulates instead of this machine, `dask://HOST:PORT`."""
+    """Address (`dask://HOST:PORT`) of the Dask cluster that runs the simulations, if any."""
 
     @property
     def name(self) -> str:
@@ -127,7 +127,7 @@ def backend_of(
     Args:
         name: name of the backend, except `live`.
         jobs: number of parallel runs.
-        cluster: address of a Dask cluster that simulates instead of this machine.
+        cluster: address of a Dask cluster that runs the simulations instead of this machine.
         kernel: release of the kernel in virtual machines, or the beginning of the release. If
             None, the newest added kernel.
 

@@ -119,7 +119,10 @@ class ClusterExecutor:
         here = identity()
         for worker, there in client.run(_identity_there, on_error="return").items():
             if not isinstance(there, dict):
-                msg = f"{worker}: install cwndlab {here['cwndlab']} on this worker ({there!r})"
+                msg = (
+                    f"{worker}: install cwndlab {here['cwndlab']} on this worker "
+                    f"(it reported {there!r})"
+                )
                 raise ClusterError(msg)
             for name, value in here.items():
                 if there[name] != value:

@@ -80,8 +80,8 @@ class RealNetwork:
         """Return the runs with keys that distinguish iperf3 from `cwndlab serve`.
 
         Raises:
-            StudyError: the study has a simulated link, its place must be selected, or a run cannot
-                be measured.
+            StudyError: the study has a simulated link, it has several places of which none is
+                selected, or a run cannot be measured.
         """
         if not all(isinstance(cell.resolved.scenario.path, LivePath) for cell in matrix.cells):
             msg = "this study has a simulated link; load it with is_live=True to measure it"

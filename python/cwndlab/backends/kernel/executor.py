@@ -52,7 +52,7 @@ class _Names(Protocol):
     def of(
         self, scenario: Mapping[str, Any], programs: Mapping[str, Program] | None = ...
     ) -> dict[str, str]:
-        """Return the kernel's names for those algorithms of a scenario that Linux lacks."""
+        """Return the names under which algorithms that Linux lacks are loaded into the kernel."""
 
 
 class _EventLog(Protocol):

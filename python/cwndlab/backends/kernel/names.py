@@ -1,4 +1,4 @@
-"""Find the kernel's names for the algorithms of a run, and load algorithms that it lacks.
+"""Find the kernel's names for a run's algorithms, and load algorithms that the kernel lacks.
 
 `cubic` is Linux's algorithm; `ours:cubic` is cwndlab's, which is loaded while runs need it.
 """
@@ -66,8 +66,8 @@ class KernelNames(AbstractContextManager["KernelNames"]):
         Raises:
             KernelRunError: two ends use the same algorithm with different parameters, or the
                 scenario sets parameters of one of Linux's algorithms.
-            KernelError: the kernel does not support loading algorithms, or does not allow it to
-                this user.
+            KernelError: the kernel does not support loading algorithms, or does not allow this
+                user to load them.
             AlgorithmError: the kernel refuses an algorithm; the message states the reason.
         """
         names: dict[str, str] = {}

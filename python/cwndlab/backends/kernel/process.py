@@ -101,7 +101,8 @@ class RunsHelper(AbstractContextManager["RunsHelper"]):
     ) -> dict[str, Any]:
         """Send a request to the helper and return its answer.
 
-        If another process is using this machine's kernel, `waiting` is called with its description.
+        If another process is using this machine's kernel, `waiting` is called with a description of
+        that process.
 
         Raises:
             KernelRunError: the helper cannot execute the request; the message states the reason.

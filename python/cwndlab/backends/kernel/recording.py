@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from cwndlab.run.executor import Batch, Task
 
 _RECEIVER = "reno"
-"""Algorithm of the receiver, which sends no data; so only the sender's calls are recorded."""
+"""Algorithm of the receiver, which sends no data; its calls are not recorded."""
 
 
 class RecordingExecutor(KernelExecutor):
-    """An executor whose runs have one flow, and which records the calls of its sender's hooks."""
+    """An executor for runs with one flow; it records the calls of the sender's hooks."""
 
     def __init__(self, algorithm: str) -> None:
         """Use an algorithm that is given by name or file."""
@@ -52,7 +52,7 @@ class RecordingExecutor(KernelExecutor):
 
 
 class _NoNames:
-    """Names of algorithms that the helper below knows by itself."""
+    """Returns no names, because `_RecordingHelper` itself names the recorded algorithm."""
 
     def of(
         self, _scenario: Mapping[str, Any], _programs: Mapping[str, Any] | None = None

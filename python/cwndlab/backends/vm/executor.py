@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cwndlab.run.executor import Batch, Task
 
 CPU_BOUND_PCT = 30.0
-"""Processor load in %; if emulating a link causes more, the emulation affects the traffic."""
+"""Limit in % for the processor load of emulating a link; a higher load affects the traffic."""
 _LOOK_AGAIN_S = 0.1
 _FILES = ("capture", "states")
 
@@ -94,7 +94,7 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
 
 
 class GuestNames(KernelNames):
-    """Finds a stock kernel's names for algorithms; those that it lacks are loaded for each run."""
+    """Finds a stock kernel's names for algorithms; each run loads those that the kernel lacks."""
 
     def __init__(self, kernel: StockKernel, *, may_fall_back: bool = False) -> None:
         """If `may_fall_back` is set, let cwndlab's version replace algorithms the kernel lacks."""

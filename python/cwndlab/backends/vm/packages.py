@@ -153,7 +153,9 @@ def find_kernel(wanted: str | None) -> StockKernel:
     fitting = [each for each in found if _fits(each.release, wanted)]
     if not fitting:
         names = [each.release for each in found]
-        note = f"added: {', '.join(names)}; to add {wanted}, run: cwndlab kernel add {wanted}"
+        note = (
+            f"added kernels: {', '.join(names)}; to add {wanted}, run: cwndlab kernel add {wanted}"
+        )
         raise UnknownNameError(wanted, names, note, kind="kernel")
     return fitting[-1]
 

@@ -1,4 +1,4 @@
-"""Pack what a virtual machine is asked: a request, and the algorithms that it needs, as BPF."""
+"""Pack the input of a virtual machine: a request, and the run's algorithms compiled to BPF."""
 
 from __future__ import annotations
 
