@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 FIRST, SECOND, LATER, ROUNDS = 200, 80, 300, 8
-"""Number of points per family in rounds 1 and 2, points in each later round, and rounds."""
+"""Points per family in rounds 1 and 2, points in each later round, and number of rounds."""
 ALONE = 600
 """Number of points in the first round if only one family is explored."""
 LEAST_PROBABILITY = 0.02
@@ -153,7 +153,7 @@ def _noise(samplers: Sequence[Sampler]) -> Floats:
 
 
 def _at_zero(features: Floats, label: Floats, weights: Floats, shares: Floats) -> Floats:
-    """Return the probabilities of labels at features of 0, by penalised logistic regression."""
+    """Return each label's probability if all features are 0, by penalised logistic regression."""
     count = len(shares)
     present = shares > 0
     weights = weights / weights.sum()

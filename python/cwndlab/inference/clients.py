@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MOST_CLASSES = 4
 """Maximum number of classes of clients; each class needs a separate fit."""
 _SPLIT = 1.0
-"""Largest spread of a class (standard deviation of binary logarithms) that is not split."""
+"""A class with a larger spread (standard deviation of binary logarithms) is split."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LONGEST_S = 120.0
 """Maximum duration in s that is simulated; the rest of a measurement is ignored."""
 REPLICATES = 100
-"""Number of inferred links on which predictions simulate the flow and other algorithms."""
+"""Number of inferred links on which the flow and other algorithms are simulated for predictions."""
 _FIRST_OF_PREDICTIONS = 1_000_000
 _FIRST_OF_REPLICATES = 2_000_000
 _ADJUSTING = (
@@ -68,10 +68,10 @@ class Fit:
         return self.posterior.draw(count, self.check.widening)
 
     def outcomes(self, algorithms: Sequence[str]) -> Outcomes:
-        """Return goodput and delay of each algorithm, alone on the link, for equal links and seeds.
+        """Return each algorithm's goodput and delay, alone on the same links with the same seeds.
 
-        If the links explain the measurement, the results are corrected by a regression for the
-        difference between the simulated and the measured statistics of the measured flow.
+        If the links explain the measurement, a regression corrects the results for the difference
+        between the simulated and the measured statistics of the flow.
         """
         draws: list[PlacedPoint] = [
             (family, point, _FIRST_OF_PREDICTIONS + n)
@@ -95,7 +95,7 @@ class Fit:
         )
 
     def _adjusted(self, values: Floats) -> Floats:
-        """Adjust predictions by regression on statistics of the same links (Beaumont et al.)."""
+        """Adjust results by regression on simulated statistics of the links (Beaumont et al.)."""
         names = list(self.posterior.measured)
         used = [n for n, name in enumerate(names) if name in _ADJUSTING]
         here = np.array(list(self.posterior.measured.values()))[used]

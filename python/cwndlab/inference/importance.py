@@ -195,7 +195,7 @@ class _Mixture:
 
 
 def _reflected(points: Floats) -> Floats:
-    """Reflect points that are outside the unit cube at its sides."""
+    """Reflect points outside the unit cube at the faces of the cube."""
     folded = np.mod(points, 2.0)
     return np.clip(np.where(folded > 1, 2 - folded, folded), _EDGE * 1e-3, 1 - _EDGE * 1e-3)
 
@@ -208,14 +208,14 @@ def _scaled(numbers: Floats, measured: Floats) -> Floats:
 
 
 def _features(numbers: Floats, measured: Floats) -> Floats:
-    """Return a constant, the scaled differences from the measurement, and their squares."""
+    """Return features for a regression: a constant, the scaled differences, and their squares."""
     apart = _scaled(numbers, measured)
     apart = np.clip(apart, -4, 4)
     return np.hstack([np.ones((len(apart), 1)), apart, apart**2])
 
 
 def _fit(features: Floats, points: Floats, weights: Floats | None = None) -> Floats:
-    """Fit points to features by ridge regression, without a penalty on the constant."""
+    """Fit a ridge regression of points on features; the intercept is not penalised."""
     root = np.ones(len(features)) if weights is None else np.sqrt(weights / weights.mean())
     x, y = features * root[:, None], points * root[:, None]
     penalty = _RIDGE * len(x) * np.eye(x.shape[1])
@@ -253,7 +253,7 @@ def adjusting_features(numbers: Floats, measured: Floats) -> Floats:
 
 
 def adjusted_values(values: Floats, features: Floats) -> Floats:
-    """Adjust values to features of 0 by ridge regression; NaN stays NaN."""
+    """Subtract from values the effect of features in a ridge regression; NaN stays NaN."""
     whole = np.isfinite(values) & np.isfinite(features).all(axis=1)
     if whole.sum() < _FEWEST:
         return values

@@ -1,10 +1,10 @@
 """Choose the next measurement: the flow that would reduce the expected regret most.
 
-Each link of a fit is assumed in turn to be the true link.  A flow with an algorithm would reveal
-the goodput and queueing delay of this algorithm on the true link; the other links are weighted by
-the similarity of their goodput and delay, and the algorithm is chosen with these weights.  The
-regret is the loss of power compared with the best algorithm for the true link; power is goodput
-divided by the 95th percentile of the round-trip time (Kleinrock, ICC 1979).
+Each link of a fit is assumed in turn to be the true link.  Measuring a flow would reveal the
+goodput and queueing delay of the flow's algorithm on the true link.  The other links are weighted
+by how similar their goodput and delay are, and the algorithm that is best for the weighted links
+is chosen.  The regret is the loss of power compared with the best algorithm for the true link;
+power is goodput divided by the 95th percentile of the round-trip time (Kleinrock, ICC 1979).
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def next_measurement(
 
 
 def _regret(loss: Floats, likeness: Floats) -> float:
-    """Return the mean loss if similar links determine the algorithm for each link."""
+    """Return the mean loss if each link uses the algorithm that is best for similar links."""
     likeness = likeness * (1 - np.eye(len(likeness)))
     expected = likeness @ loss.T
     chosen = expected.argmin(axis=1)

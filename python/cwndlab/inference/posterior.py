@@ -201,7 +201,7 @@ def _strangeness(numbers: Floats, near: Floats) -> Floats:
 def population(
     draws: list[tuple[Family, Floats]], heading: str, duration_s: float, widening: float
 ) -> dict[str, Any]:
-    """Return links drawn from a distribution as the content of a users file, with equal weights."""
+    """Return the content of a users file: links drawn from a distribution, with equal weights."""
     note = "Links inferred from a measurement by cwndlab link fit."
     if widening > 1:
         note += (
