@@ -1,4 +1,4 @@
-"""Test BBR's phase ProbeBW, changing paths and losses, as draft-ietf-ccwg-bbr describes."""
+"""Test BBR in ProbeBW, on changing paths and under losses, as draft-ietf-ccwg-bbr describes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LIMITED_MBIT_S = 6.0
 _HEADROOM = 0.85
 _CYCLES = 2
 _GROWTH_IN_THREE = 3.0
-"""Factor by which the window must grow within three rounds; 8 without other limits."""
+"""Least factor by which growth per round increases in three rounds; doubling each round gives 8."""
 _HALF_S = 10.0
 _SAME_ACK_S = 0.001
 
@@ -87,7 +87,7 @@ def up_loss(bench: Bench) -> Iterator[CaseCheck]:
     yield follows("Down follows Up", run.next_phase(up), DOWN, CRUISE)
     after = run.stay(UP, after=up.end_s)
     window = run.column("cwnd_pkts", after.begin_s, after.end_s)
-    wanted = "smallest window in the next Up, without an inflight bound, in BDP"
+    wanted = "smallest window in the next Up, in BDP (at least 1: no inflight bound)"
     yield within(wanted, float(window.min()) / bdp_pkts(), 1.0, 3)
 
 
@@ -106,7 +106,7 @@ def limited_without_loss(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def down_inflight(bench: Bench) -> Iterator[CaseCheck]:
-    """Test case 8: ProbeBW_DOWN ends when inflight has fallen to the BDP or to its bound."""
+    """Test case 8: ProbeBW_DOWN ends when inflight has fallen to the BDP or the inflight bound."""
     run = bench.run("4 s")
     down = run.stay(DOWN)
     yield within("pacing gain of Down (0.9 expected)", _gain(run, down), 0.88, 0.92)
@@ -128,13 +128,13 @@ def down_inflight(bench: Bench) -> Iterator[CaseCheck]:
 
 
 def down_time(bench: Bench) -> Iterator[CaseCheck]:
-    """Check case 9: Down ends after its maximum time, although inflight exceeds the BDP."""
+    """Test case 9: Down ends after its maximum time, although inflight exceeds the BDP."""
     at_s = bench.run("4 s").stay(DOWN).begin_s
     run = bench.run("4.9 s", {"schedule": [{"at": us(at_s), "rate": "8.6 Mbit/s"}]})
     run.require(at_s, UP, DOWN)
     down = run.stay(DOWN)
     if down.end_s == run.end_s:
-        msg = f"{DOWN} does not end before the run"
+        msg = f"{DOWN} does not end before the end of the run"
         raise NotReachedError(msg)
     flight = run.column("inflight_pkts", down.begin_s, down.end_s)
     yield within("smallest inflight, in BDP", float(flight.min()) / bdp_pkts(8.6), 1.05, 3)
@@ -145,8 +145,7 @@ def down_time(bench: Bench) -> Iterator[CaseCheck]:
 def faster_link(bench: Bench) -> Iterator[CaseCheck]:
     """Test case 15: the link rate increases tenfold.
 
-    Losses in the first ProbeBW_UP set the inflight bound, which later phases ProbeBW_UP must
-    raise.
+    Losses in the first ProbeBW_UP set the inflight bound; later ProbeBW_UP phases must raise it.
     """
     link = {"queue": "400 packets"}
     up = bench.run("4 s", link).stay(UP)
@@ -263,9 +262,9 @@ def spurious_recovery(bench: Bench) -> Iterator[CaseCheck]:
         and any(down.begin_s < t_s <= down.end_s + _SAME_ACK_S for t_s in undone)
     ]
     if not returns:
-        msg = "no spurious recovery ends probe_bw_up"
+        msg = "no probe_bw_up ended because of a spurious recovery"
         raise NotReachedError(msg)
-    yield CaseCheck("Up, if ended by losses, resumes with Refill",
+    yield CaseCheck("after the undo, an Up that losses ended resumes with Refill",
                     set(returns) == {REFILL}, ", ".join(returns))  # fmt: skip
     cruise = [t_s for t_s in undone if run.visits(CRUISE, t_s, t_s + 0.001)]
     ratios = [_kept(run, t_s, 0.02, 0.002) for t_s in cruise or undone]

@@ -38,7 +38,7 @@ PROBE_BW = (DOWN, CRUISE, REFILL, UP)
 PACING_MARGIN = 0.99
 MIN_PIPE_PKTS = 4
 _OFFLOAD_PKTS = 6
-"""Smallest number of packets in flight that BBR allows for segmentation offload."""
+"""Smallest inflight target of BBR, in packets; it leaves room for segmentation offload."""
 
 
 def us(t_s: float) -> str:
@@ -73,8 +73,11 @@ def startup_plateau(bench: Bench) -> Iterator[CaseCheck]:
         base, plateau = (rate, 0) if rate >= 1.25 * base else (base, plateau + 1)
     yield within("rounds with growth below 25 %", plateau, 3, 3, digits=0)
     yield follows("Drain follows Startup", run.next_phase(startup), DRAIN)
-    yield CaseCheck("Drain is paced below the bandwidth (duration)", drain.length_s > RTT_S / 2,
-                f"{drain.length_s * 1000:.0f} ms")  # fmt: skip
+    yield CaseCheck(
+        "Drain, paced below the bandwidth, lasts more than half an RTT",
+        drain.length_s > RTT_S / 2,
+        f"{drain.length_s * 1000:.0f} ms",
+    )
 
 
 def startup_loss(bench: Bench) -> Iterator[CaseCheck]:
@@ -127,7 +130,7 @@ def drain_time(bench: Bench) -> Iterator[CaseCheck]:
     run = bench.run("3 s", slower | {"queue": "200 packets"})
     drain = run.stay(DRAIN)
     flight = run.at("inflight_pkts", drain.end_s - 0.002)
-    yield within("inflight at the exit, above 1 BDP, in BDP", flight / bdp_pkts(), 1.05, 3)
+    yield within("inflight at the exit, in BDP (above 1)", flight / bdp_pkts(), 1.05, 3)
     rounds = run.rounds(drain.begin_s, drain.end_s + 0.002)
     yield within("rounds in Drain", rounds, 3, 5, digits=0)
     yield follows("ProbeBW follows Drain", run.next_phase(drain), DOWN, CRUISE)

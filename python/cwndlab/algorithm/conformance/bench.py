@@ -77,7 +77,7 @@ class Observation:
         )
         self.events = tuple(events.select("t_s", "event").rows())
         self.limited_s = 0.0
-        """Time from which the application limits the sender, if `Bench.run_limited` ran this."""
+        """Time from which the application limits the sender; set only by `Bench.run_limited`."""
 
     def stay(self, phase: str, *, after: float = 0.0) -> Stay:
         """Return the first stay in a phase that begins at or after a given time.
@@ -106,7 +106,7 @@ class Observation:
         ]
 
     def require(self, t_s: float, *phases: str) -> Stay:
-        """Return the visit to one of these phases at a time.
+        """Return the stay in one of `phases` that includes a given time.
 
         Raises:
             NotReachedError: the connection is in another phase at that time.
@@ -118,7 +118,7 @@ class Observation:
         raise NotReachedError(msg)
 
     def require_limited(self, by_s: float) -> None:
-        """Check that the application limits the sender at the latest from a time on.
+        """Check that the application limits the sender from a given time on, or earlier.
 
         Raises:
             NotReachedError: the application limits the sender only later.
@@ -158,7 +158,7 @@ class Observation:
         return moved * 8 / (end_s - begin_s) / 1e6
 
     def round_ends(self, begin_s: float, end_s: float) -> Iterator[float]:
-        """Yield the end of each round trip in a time window, where packets define round trips."""
+        """Yield the end of each packet-timed round trip in a time window."""
         t_s, una, nxt = (self._acks[name] for name in ("t_s", "snd_una", "snd_nxt"))
         inside = np.nonzero((t_s >= begin_s) & (t_s <= end_s))[0]
         until: int | None = None
@@ -172,7 +172,7 @@ class Observation:
                 until = int(nxt[n])
 
     def rounds(self, begin_s: float, end_s: float) -> int:
-        """Return the number of round trips in a time window, counted by packets."""
+        """Return the number of packet-timed round trips in a time window."""
         return len(list(self.round_ends(begin_s, end_s)))
 
     def trace(self) -> str:

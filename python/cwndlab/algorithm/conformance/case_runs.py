@@ -25,7 +25,7 @@ class CaseRuns(Protocol):
     """A place where the single connection of a test case runs."""
 
     attempts: int
-    """Number of times that a case is run until the events that the case needs happen."""
+    """Maximum number of attempts at a case; an attempt fails if a required event is missing."""
 
     record: Mapping[str, Any]
     """Recordings that a study must request."""

@@ -74,7 +74,7 @@ def run_cases(
     """Run the test cases with these numbers, or all test cases if no number is given.
 
     The cases run in the simulator, or, with `on_kernel`, on this machine's kernel. There, a case is
-    repeated up to five times if an event that it needs did not happen in the phase that it needs.
+    repeated up to five times if a required event did not happen in the required phase.
 
     Raises:
         KernelRunError: this machine cannot run studies on its kernel.
