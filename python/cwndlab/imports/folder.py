@@ -195,12 +195,15 @@ def _read(path: Path, head: bytes, warm_up_s: float) -> Measurement:
         if is_kind(head):
             with path.open("rb") as file:
                 return read(file, warm_up_s)
-    msg = "unknown format: neither iperf3 JSON nor ss -tin log, capture or table with known columns"
+    msg = (
+        "unknown format; use iperf3 JSON, a log of ss -tin, a packet capture, or a table with "
+        "known columns"
+    )
     raise MeasurementError(msg)
 
 
 def _merged(runs: Iterable[_ImportedRun]) -> list[_ImportedRun]:
-    """Combine two files, which both ends of a transfer wrote, into one run."""
+    """Combine the two files that the ends of a transfer wrote into one run."""
     found: dict[object, _ImportedRun] = {}
     for run in runs:
         side = run.fields.pop(SIDE, None)

@@ -101,7 +101,7 @@ SAMPLE_COLUMNS = (
 EVENT_COLUMNS = ("flow", "t_s", "event", "value")
 
 _BEYOND = 2.0**63
-"""Times, sizes and rates from this value on, in their units, are refused."""
+"""Times, sizes and rates that are at least this large, each in its own unit, are refused."""
 _LONGEST_QUOTED = 60
 _LAST_UNIX_S = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
@@ -183,7 +183,7 @@ def _sample_table(parts: Sequence[pl.DataFrame]) -> dict[str, Any]:
 
 
 def rtt_columns(rtts_ms: npt.ArrayLike, base_ms: float | None) -> dict[str, float | None]:
-    """Return mean, percentiles and minimum of RTTs, one of which was measured for each ACK."""
+    """Return mean, percentiles and minimum of RTTs that were measured once per ACK."""
     values = np.asarray(rtts_ms, dtype=np.float64)
     row: dict[str, float | None] = {"rtt_base_ms": base_ms}
     if values.size:

@@ -1,7 +1,7 @@
 """Import logs of `ss -tin`, which contain repeated readings of the kernel's connection state.
 
 `ss` prints no time. Therefore a log must contain a line with the time before each reading: seconds
-since 1970 (`date +%s.%N`) or a date (`date -Is`). The lines up to the next line with a time form
+since 1970 (`date +%s.%N`) or a date (`date -Is`). All lines before the next such line belong to
 one reading.
 """
 
@@ -66,8 +66,9 @@ def read_socket_statistics(
 
     Args:
         file: the log.
-        warm_up_s: time at the begin of a connection that rates and means exclude.
-        smallest_share: connections with less data than this share of the largest are left out.
+        warm_up_s: time at the beginning of a connection; rates and means exclude it.
+        smallest_share: connections that carried less than this share of the data of the largest
+            connection are left out.
 
     Raises:
         MeasurementError: the log contains no times, or no connection that sent data.

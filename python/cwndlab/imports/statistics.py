@@ -31,7 +31,7 @@ def flow_row(pieces: Pieces, warm_up_s: float) -> dict[str, Any]:
     Args:
         pieces: function that returns the series from its beginning, in pieces, each of which begins
             with the last sample of the previous piece.
-        warm_up_s: time at the begin of the series that rates and means exclude.
+        warm_up_s: time at the beginning of the series; rates and means exclude it.
     """
     life = _Life()
     for piece in pieces():

@@ -332,8 +332,8 @@ BAD_FILES = {
         "line 2: field larger than field limit",
     ),
     "cwnd": (f"{HEAD}0,0,1e300,x\n1,1,1,y\n".encode(), "line 2: '1e300' is not a number"),
-    "zeros": (bytes(500), "neither iperf3 JSON nor"),
-    "empty": (b"", "neither iperf3 JSON nor"),
+    "zeros": (bytes(500), "unknown format; use iperf3 JSON"),
+    "empty": (b"", "unknown format; use iperf3 JSON"),
 }
 
 

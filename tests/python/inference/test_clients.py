@@ -126,5 +126,5 @@ def test_a_file_is_fitted_without_being_imported(tmp_path: Path) -> None:
     with pytest.raises(MeasurementError, match="2 flows share the link"):
         api.measured_flows(two)
     (tmp_path / "text").write_text("nothing")
-    with pytest.raises(MeasurementError, match="neither iperf3 JSON nor"):
+    with pytest.raises(MeasurementError, match="unknown format; use iperf3 JSON"):
         api.measured_flows(tmp_path / "text")
