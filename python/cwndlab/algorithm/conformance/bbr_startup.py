@@ -109,7 +109,7 @@ def drain_inflight(bench: Bench) -> Iterator[CaseCheck]:
     run = bench.run("3 s")
     drain = run.stay(DRAIN)
     rate = pacing(run, drain.begin_s + 0.001, drain.end_s)
-    yield within("pacing gain of Drain (0.5)", rate / (bandwidth(run, drain.end_s - 0.01) *
+    yield within("pacing gain of Drain (0.5 expected)", rate / (bandwidth(run, drain.end_s - 0.01) *
                  PACING_MARGIN), 0.48, 0.52)  # fmt: skip
     target = max(int(bdp_pkts(rtt_s=RTT_S * 1.03)), _OFFLOAD_PKTS)
     before = run.at("inflight_pkts", drain.end_s - 0.005)

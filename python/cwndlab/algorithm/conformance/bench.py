@@ -220,7 +220,7 @@ class Bench:
         """Run with an application that sends in bulk until `at_s`, then more slowly than the link.
 
         Data in the send buffer delay the change, so the application must slow down before `at_s`.
-        Preceding runs show how much earlier.
+        Preceding runs show how much earlier it must slow down.
 
         Raises:
             NotReachedError: the sender's rate does not fall to the application's rate.
