@@ -110,7 +110,7 @@ class _ImportedRun:
 
 
 def import_folder(request: ImportRequest) -> ImportSummary:
-    """Read every file in a folder whose name matches the pattern, and store the runs as results.
+    """Read the files of a folder whose names match the pattern, and store the runs as results.
 
     The summary lists files that contain no run; failed runs are stored as failures.
 

@@ -68,7 +68,7 @@ class Fit:
         return self.posterior.draw(count, self.check.widening)
 
     def outcomes(self, algorithms: Sequence[str]) -> Outcomes:
-        """Return each algorithm's goodput and delay, alone on the same links with the same seeds.
+        """Simulate each algorithm alone on the same links and seeds; return goodput and delay.
 
         If the links explain the measurement, a regression corrects the results for the difference
         between the simulated and the measured statistics of the flow.

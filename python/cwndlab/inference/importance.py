@@ -30,7 +30,7 @@ family."""
 _NEAR = 160
 """Number of points near the measurement that the regression and the kernel use."""
 _FEWEST = 40
-"""Minimum number of points with all statistics for a regression."""
+"""Minimum number of points for a regression; only points with all statistics count."""
 _RIDGE = 0.05
 _PRIOR_SHARE = 0.1
 _EDGE = 1e-3

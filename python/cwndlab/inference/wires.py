@@ -19,7 +19,7 @@ MEMORY = 0.8
 LEAST_LOSS, LEAST_JITTER_MS, LEAST_VARIATION = 1e-6, 0.05, 0.01
 """Loss, jitter and rate variation below these limits are negligible and are set to zero."""
 LEAST_BURST = 1.5
-"""If loss bursts are shorter on average, in packets, losses are simulated as independent."""
+"""If loss bursts are shorter than this on average, in packets, losses are independent."""
 _MANAGED = ("codel", "pie")
 _FEWEST_SECONDS_BESIDE = 2.0
 

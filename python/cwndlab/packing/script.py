@@ -78,7 +78,7 @@ class _Script:
     rows: list[tuple[int, int, str, float, float]] = field(default_factory=list)
 
     def call(self, name: str, *positional: str, **named: object) -> None:
-        """Add a function call to the script, without arguments that are None."""
+        """Add a function call to the script; arguments that are None are omitted."""
         given = [f"{key}={_literal(value)}" for key, value in named.items() if value is not None]
         self.code.append(f"{name}({', '.join([*positional, *given])})")
 

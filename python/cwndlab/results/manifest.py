@@ -99,7 +99,7 @@ def damaged_files(folder: Path, names_and_digests: Iterable[tuple[str, str]]) ->
 
 
 def located(folder: Path, name: str) -> Path:
-    """Return the path of a file, which may still be in the folder of a final commit."""
+    """Return the path of a file, which may still be in the folder `.commit`."""
     committed = folder / COMMIT / name
     return committed if committed.exists() else folder / name
 

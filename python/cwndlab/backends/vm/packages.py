@@ -197,7 +197,7 @@ def add_package(package: Path) -> StockKernel:
 
 
 def download(version: str) -> StockKernel:
-    """Download the newest package of a version with this machine's apt, and unpack its kernel.
+    """Use this machine's apt to download the newest package of a kernel version, and unpack it.
 
     Raises:
         KernelRunError: this machine has no apt, or apt does not offer this version.
