@@ -1,9 +1,12 @@
 """Draw the effect of a factor: for each algorithm, a line over the factor's levels."""
 
+from collections.abc import Mapping
+
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cwndlab.figures.canvas import house_style, legend_above, new_figure
+from cwndlab.figures.standings import draw_printed
 from cwndlab.figures.style import styles_of
 from cwndlab.judge.effects import Effect
 from cwndlab.results.columns import quantity
@@ -12,8 +15,20 @@ _APART = 0.008  # distance between two algorithms as a fraction of the axis; sep
 _MOST_LEGEND_COLUMNS = 5
 
 
-def plot_effect(axes: Axes, effect: Effect, column: str) -> None:
-    """Draw the mean of a quantity for each algorithm and level of a factor, with 95 % intervals."""
+def plot_effect(
+    axes: Axes,
+    effect: Effect,
+    column: str,
+    printed: Mapping[str, Mapping[str, tuple[float, float]]] | None = None,
+) -> None:
+    """Draw the mean of a quantity for each algorithm and level of a factor, with 95 % intervals.
+
+    Args:
+        axes: the axes.
+        effect: the factor and the means.
+        column: the quantity, a column of the table `flows`.
+        printed: numbers of a paper as ranges, by algorithm and level, which become diamonds.
+    """
     means = effect.means[column]
     styles = styles_of(means)
     with house_style():
@@ -40,13 +55,19 @@ def plot_effect(axes: Axes, effect: Effect, column: str) -> None:
                 capsize=2.5,
                 label=name,
             )
+            for level, (low, high) in (printed or {}).get(name, {}).items():
+                if level in effect.levels:
+                    x = effect.positions[effect.levels.index(level)] + shift
+                    draw_printed(axes, x, low, high, style.colour)
         axes.set_xticks(effect.positions, effect.levels)
         axes.set_xlim(-0.06, 1.06)
         axes.set_xlabel(effect.factor)
         axes.set_ylabel(quantity(column).header)
         if axes.get_ylim()[0] < 0:
             axes.set_ylim(bottom=0)
-        legend_above(axes, columns=min(_MOST_LEGEND_COLUMNS, len(means)))
+        legend_above(
+            axes, columns=min(_MOST_LEGEND_COLUMNS, len(axes.get_legend_handles_labels()[1]))
+        )
 
 
 def effect_figure(effect: Effect, column: str) -> Figure:

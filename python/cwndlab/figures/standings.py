@@ -45,8 +45,20 @@ def plot_bars(axes: Axes, comparison: Comparison, column: str) -> None:
         axes.set_ylabel(quantity(column).header)
 
 
-def plot_grouped_bars(axes: Axes, means: Mapping[str, Mapping[str, Interval]], column: str) -> None:
-    """Draw a group of bars for each level: the mean of each algorithm with its 95 % interval."""
+def plot_grouped_bars(
+    axes: Axes,
+    means: Mapping[str, Mapping[str, Interval]],
+    column: str,
+    printed: Mapping[str, Mapping[str, tuple[float, float]]] | None = None,
+) -> None:
+    """Draw a group of bars for each level: the mean of each algorithm with its 95 % interval.
+
+    Args:
+        axes: the axes.
+        means: the intervals by algorithm and level.
+        column: the column of the table `flows` that the axis shows.
+        printed: numbers of a paper as ranges, by algorithm and level, which become diamonds.
+    """
     styles = styles_of(means)
     levels = list(dict.fromkeys(level for own in means.values() for level in own))
     width = 0.8 / max(1, len(means))
@@ -67,11 +79,32 @@ def plot_grouped_bars(axes: Axes, means: Mapping[str, Mapping[str, Interval]], c
                     axes.errorbar(
                         x, interval.estimate, yerr=[[below], [above]], color="#222222", capsize=2
                     )
+            for level, (low, high) in (printed or {}).get(name, {}).items():
+                if level in levels:
+                    x = levels.index(level) + (at - (len(means) - 1) / 2) * width
+                    draw_printed(axes, x, low, high)
         name_ticks(axes, levels)
         axes.grid(visible=False, axis="x")
         axes.set_ylim(bottom=0)
         axes.set_ylabel(quantity(column).header)
-        legend_above(axes, columns=min(5, len(means)))
+        legend_above(axes, columns=min(5, len(axes.get_legend_handles_labels()[1])))
+
+
+def draw_printed(axes: Axes, x: float, low: float, high: float, colour: str = "#222222") -> None:
+    """Draw a number that a paper prints as a white diamond, with a line over its range."""
+    is_first = "the paper" not in axes.get_legend_handles_labels()[1]
+    axes.errorbar(
+        x,
+        (low + high) / 2,
+        yerr=(high - low) / 2,
+        color=colour,
+        marker="D",
+        markersize=4.5,
+        markerfacecolor="white",
+        linestyle="none",
+        zorder=4,
+        label="the paper" if is_first else None,
+    )
 
 
 def plot_throughput_delay(

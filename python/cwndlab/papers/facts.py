@@ -58,8 +58,8 @@ class PaperPlot(Model):
 
     name: str
     title: str
-    kind: Literal["cdf", "box", "bars"]
-    """Kind of the figure: cumulative distribution, box plot, or means with intervals."""
+    kind: Literal["cdf", "box", "bars", "lines"]
+    """Kind of the figure: cumulative distribution, box plot, or means as bars or lines."""
     metric: str
     """Name of a column of the table `flows`."""
     direction: Way

@@ -84,7 +84,7 @@ def read_plot(
 ) -> list[dict[str, Floats]]:
     """Return a plot's values: one value for each flow, by panel and variant.
 
-    Bars and totals have one value for each run.
+    Bars, lines and totals have one value for each run.
     """
     own = flows.filter(pl.col("direction") == _WAYS[plot.direction])
     own = own.filter(of_levels(own, plot.where))
@@ -97,10 +97,34 @@ def read_plot(
         values = {}
         for name in variants:
             each = shown.filter(is_level(shown, variant_factor, name)).select("run", value=value)
-            if plot.total or plot.kind == "bars":
+            if plot.total or plot.kind in {"bars", "lines"}:
                 over = pl.col("value").sum() if plot.total else pl.col("value").mean()
                 each = each.group_by("run", maintain_order=True).agg(over)
             values[name] = each["value"].drop_nulls().to_numpy()
+        found.append(values)
+    return found
+
+
+def paper_values(
+    plot: PaperPlot, tables: Sequence[PaperTable], variant_factor: str
+) -> list[dict[str, tuple[float, float]]]:
+    """Return the paper's own numbers for a plot, as ranges in our unit, by panel and variant.
+
+    The numbers come from the tables with the same metric, direction and levels of factors.
+    """
+    found: list[dict[str, tuple[float, float]]] = []
+    for panel in plot.panels:
+        levels = plot.where | ({plot.panel_factor: panel} if plot.panel_factor else {})
+        values: dict[str, tuple[float, float]] = {}
+        for table in tables:
+            own = (table.metric, table.direction, table.total, table.column_factor)
+            if own != (plot.metric, plot.direction, plot.total, variant_factor):
+                continue
+            for row, numbers in zip(table.rows, table.values, strict=True):
+                here = table.where | ({table.row_factor: row} if table.row_factor else {})
+                if here == levels:
+                    scaled = ((low / table.scale, high / table.scale) for low, high in numbers)
+                    values |= dict(zip(table.columns, scaled, strict=True))
         found.append(values)
     return found
 

@@ -306,8 +306,18 @@ cwndlab.parts.push((lab) => {
     }
   }
 
+  // The numbers that a paper prints, as ranges.
+  const printed = (entry) => (entry.paper ?? []).filter(Boolean);
+
+  function paperPoint(own, plot, x, [low, high], name, unit) {
+    if (low < high) make("line", { class: "bounds", x1: x, x2: x, y1: plot.toY(low), y2: plot.toY(high) }, own);
+    const diamond = make("path", { class: "paper", d: marker("D", x, plot.toY((low + high) / 2), 5) }, own);
+    withTip(diamond, `${name}\nthe paper: ${low < high ? `${lab.text(low, 4)} to ${lab.text(high, 4)}` : lab.text(low, 4)} ${unit}`);
+  }
+
   function bars(element, spec, width) {
-    const high = 1.08 * Math.max(...spec.groups.flatMap((entry) => entry.bars.flatMap((bar) => [bar[0], bar[2] ?? bar[0]])));
+    const tops = (entry) => [...entry.bars.flatMap((bar) => [bar[0], bar[2] ?? bar[0]]), ...printed(entry).map((paper) => paper[1])];
+    const high = 1.08 * Math.max(...spec.groups.flatMap(tops));
     const plot = frame(element, width, 260, { low: 0, high: 1, labels: true }, { low: 0, high }, { bottom: bottomFor(spec, width) });
     for (const { entry, x, step } of categories(spec, plot.box)) {
       const own = group(plot.svg, entry.name);
@@ -317,6 +327,7 @@ cwndlab.parts.push((lab) => {
         const rect = make("rect", { class: "bar-rect", x: left + 1, width: each - 2, y: plot.toY(bar[0]), height: plot.box.bottom - plot.toY(bar[0]) }, own);
         if (bar[1] !== null) make("line", { class: "mean", x1: left + each / 2, x2: left + each / 2, y1: plot.toY(bar[1]), y2: plot.toY(bar[2]) }, own);
         withTip(rect, `${entry.name}, ${entry.labels[at]}\n${range(bar, spec.y.unit)}`);
+        if (entry.paper?.[at]) paperPoint(own, plot, left + each / 2, entry.paper[at], `${entry.name}, ${entry.labels[at]}`, spec.y.unit);
       });
       nameBelow(plot, entry.name, x, step);
     }
@@ -325,7 +336,7 @@ cwndlab.parts.push((lab) => {
   function effects(element, spec, width) {
     const shown = spec.lines.filter((line) => !lab.off.has(line.name));
     const lines = shown.length ? shown : spec.lines;
-    const values = lines.flatMap((line) => line.points.filter(Boolean).flat());
+    const values = lines.flatMap((line) => [...line.points.filter(Boolean), ...printed(line)].flat());
     const y = { ...extent(values, 0.08) };
     // A small difference must look small on the axis.
     const missing = 4 * spec.effect * Math.max(...values) - (y.high - y.low);
@@ -364,6 +375,9 @@ cwndlab.parts.push((lab) => {
         withTip(hit, `${line.name}, ${spec.x.title} ${level}\n${spec.y.title} ${range(point, spec.y.unit)}`);
         pointsAt(hit, element, line.name);
       }
+      printed(line).length && line.paper.forEach((paper, at) => {
+        if (paper) paperPoint(own, plot, toX(spec.at[at]) + shift, paper, `${line.name}, ${spec.x.title} ${spec.levels[at]}`, spec.y.unit);
+      });
       if (points.length) names.push({ own, name: line.name, y: toY(points.at(-1).point[0]) });
     });
     // Place names at the right, in the order of the last level, as close to their lines as possible.

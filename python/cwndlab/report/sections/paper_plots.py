@@ -10,10 +10,12 @@ from matplotlib.figure import Figure
 
 from cwndlab.figures.canvas import new_figure, title
 from cwndlab.figures.distributions import plot_box, plot_cdf
+from cwndlab.figures.effects import plot_effect
 from cwndlab.figures.standings import plot_grouped_bars
 from cwndlab.judge.decision import ZONE
+from cwndlab.judge.effects import Effect
 from cwndlab.papers.facts import Paper, PaperPlot
-from cwndlab.papers.tables import read_plot
+from cwndlab.papers.tables import paper_values, read_plot
 from cwndlab.report.context import Context
 from cwndlab.report.page import render
 from cwndlab.report.rounding import quantile_points, rounded, rounded_all
@@ -27,6 +29,8 @@ _MOST_POINTS = 200
 _ACROSS = 2  # number of panels in a row
 
 Panel = Mapping[str, Floats]
+Printed = Mapping[str, Mapping[str, tuple[float, float]]]
+"""The paper's numbers as ranges, by panel and variant."""
 
 
 def plots_section(paper: Paper) -> PageSection:
@@ -48,8 +52,17 @@ def _plots(paper: Paper, context: Context) -> Content | None:
         ]
         if not known:
             continue
+        printed = dict(
+            zip(
+                plot.panels,
+                paper_values(plot, paper.tables, context.contestant_column),
+                strict=True,
+            )
+        )
         if plot.kind == "bars":
-            own_charts = [(_order(plot, known), _bar_chart(plot, known))]
+            own_charts = [(_order(plot, known), _bar_chart(plot, known, printed))]
+        elif plot.kind == "lines":
+            own_charts = [("", _line_chart(plot, known, printed))]
         else:
             axis = _axis(plot) | _shared_limits(plot, [own for _, own in known])
             own_charts = [
@@ -61,7 +74,7 @@ def _plots(paper: Paper, context: Context) -> Content | None:
         labels = [(name, label) for name, (label, _) in named.items()]
         drawn.append((plot, quantity(plot.metric), labels))
         words = re.sub(r"[^a-z0-9]+", "-", plot.name.lower()).strip("-")
-        figures[f"{paper.id}-{words}"] = partial(_figure, plot, known)
+        figures[f"{paper.id}-{words}"] = partial(_figure, plot, known, printed)
     if not drawn:
         return None
     return Content(render("paper_plots.html", paper=paper, drawn=drawn), charts, figures)
@@ -94,16 +107,55 @@ def _chart(plot: PaperPlot, panel: Panel, axis: Mapping[str, object]) -> Mapping
     return {"kind": "box", "groups": _boxes(panel), "effect": ZONE, "y": axis}
 
 
-def _bar_chart(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> Mapping[str, object]:
+def _bar_chart(
+    plot: PaperPlot, known: Sequence[tuple[str, Panel]], printed: Printed
+) -> Mapping[str, object]:
     groups = [
         {
             "name": name,
-            "bars": [[rounded(s.estimate), rounded(s.low), rounded(s.high)] for s in own.values()],
+            "bars": [_bounded(each) for each in own.values()],
+            "paper": [printed[label].get(name) for label in own],
             "labels": [f"{plot.panel_factor or ''} {label}".strip() for label in own],
         }
         for name, own in _means(known).items()
     ]
     return {"kind": "bars", "groups": groups, "y": _axis(plot)}
+
+
+def _line_chart(
+    plot: PaperPlot, known: Sequence[tuple[str, Panel]], printed: Printed
+) -> Mapping[str, object]:
+    effect = _effect(plot, known)
+    lines = [
+        {
+            "name": name,
+            "points": [None if each is None else _bounded(each) for each in own],
+            "paper": [printed[level].get(name) for level in effect.levels],
+        }
+        for name, own in effect.means[plot.metric].items()
+    ]
+    return {
+        "kind": "effect",
+        "levels": list(effect.levels),
+        "at": [rounded(position) for position in effect.positions],
+        "joined": True,
+        "lines": lines,
+        "effect": ZONE,
+        "x": {"title": effect.factor},
+        "y": _axis(plot),
+    }
+
+
+def _effect(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> Effect:
+    """Return the means over the levels of the panels' factor, which are in ascending order."""
+    levels = tuple(label for label, _ in known)
+    positions = tuple(at / max(1, len(levels) - 1) for at in range(len(levels)))
+    means = {name: tuple(own.get(level) for level in levels) for name, own in _means(known).items()}
+    return Effect(plot.panel_factor or "", levels, positions, True, {plot.metric: means})  # noqa: FBT003  a field
+
+
+def _bounded(interval: Interval) -> list[float | None]:
+    return [rounded(interval.estimate), rounded(interval.low), rounded(interval.high)]
 
 
 def _order(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> str:
@@ -151,11 +203,19 @@ def _means(known: Sequence[tuple[str, Panel]]) -> dict[str, dict[str, Interval]]
     }
 
 
-def _figure(plot: PaperPlot, known: Sequence[tuple[str, Panel]]) -> Figure:
+def _figure(plot: PaperPlot, known: Sequence[tuple[str, Panel]], printed: Printed) -> Figure:
     heading = f"{plot.name}: {plot.title}"
-    if plot.kind == "bars":
+    if plot.kind in {"bars", "lines"}:
         figure, axes = new_figure()
-        plot_grouped_bars(axes[0], _means(known), plot.metric)
+        by_variant = {
+            name: {label: own[name] for label, own in printed.items() if name in own}
+            for _, panel in known
+            for name in panel
+        }
+        if plot.kind == "bars":
+            plot_grouped_bars(axes[0], _means(known), plot.metric, by_variant)
+        else:
+            plot_effect(axes[0], _effect(plot, known), plot.metric, by_variant)
         title(axes[0], heading)
         return figure
     across = min(_ACROSS, len(known))

@@ -1,0 +1,227 @@
+"""Networks of papers that are inferred from the numbers of one variant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+import pytest
+
+from cwndlab import Study
+from cwndlab.errors import LinkError
+from cwndlab.inference.paper_claims import inferred_claims
+from cwndlab.inference.paper_fit import fit_paper, shuffled_errors, table_numbers
+from cwndlab.inference.paper_plan import (
+    POINT,
+    PaperPlan,
+    PossibleNetworks,
+    load_plan,
+    possible_networks,
+)
+from cwndlab.judge.keys import Key
+from cwndlab.papers import load_claims, load_paper, paper_studies
+from cwndlab.papers.claims import Claims, parse_claims
+from cwndlab.papers.facts import PaperTable
+from cwndlab.papers.inferred import read_inferred
+from cwndlab.papers.judgement import ClaimVerdict
+from cwndlab.papers.library import inferred_papers
+from cwndlab.text.toml import TomlSource
+
+VARIANTS = ("slow", "usual", "fast", "doubled")
+if TYPE_CHECKING:
+    from pathlib import Path
+
+POINTS = 400
+RATES = (2.0, 4.0, 8.0)
+
+CLAIMS = """
+[study]
+preset = "nr-5g-vaasa-2023"
+variants = ["slow", "usual", "fast", "doubled"]
+variant_factor = "variant"
+row_factor = "rows"
+varied_by_sender = ["downlink"]
+
+[[claim]]
+id = "true"
+says = "doubled is faster than usual"
+own_data = "a table"
+[[claim.part]]
+value = "doubled[n] / usual[n]"
+each = { n = [1, 2] }
+metric = "goodput_mbit_s"
+direction = "downlink"
+at_least = 1.5
+
+[[claim]]
+id = "false"
+says = "slow is faster than doubled"
+own_data = "a table"
+[[claim.part]]
+value = "slow[n] / doubled[n]"
+each = { n = [1, 2] }
+metric = "goodput_mbit_s"
+direction = "downlink"
+at_least = 1
+
+[[claim]]
+id = "given"
+says = "usual gets faster from row to row"
+own_data = "a table"
+[[claim.part]]
+value = "usual[2] / usual[1]"
+metric = "goodput_mbit_s"
+direction = "downlink"
+at_least = 1
+
+[[claim]]
+id = "elsewhere"
+says = "a variant that nobody simulated is fast"
+own_data = "a table"
+[[claim.part]]
+value = "fast[9]"
+metric = "goodput_mbit_s"
+direction = "downlink"
+at_least = 1
+"""
+
+
+class Flows:
+    """Results that consist of one table of flows."""
+
+    def __init__(self, flows: pl.DataFrame) -> None:
+        self._flows = flows
+
+    def flows(self) -> pl.DataFrame:
+        return self._flows
+
+    def samples(self, **where: object) -> pl.DataFrame:
+        raise AssertionError(where)
+
+
+def goodput(rate: float, power: float, variant: str, row: int) -> float:
+    """A made-up law: the rate follows from two settings, and the variants use shares of it."""
+    share = {"slow": 0.5, "usual": 1.0, "fast": 1.0 + power, "doubled": 2.0}[variant]
+    return rate * share * row**power
+
+
+def networks() -> PossibleNetworks:
+    plan = PaperPlan(points=POINTS, training=("usual",), tables=("Table",), range={})
+    keys = (Key("rate", "", low=1.0, high=100.0, is_log=True), Key("power", "", low=0.0, high=1.0))
+    shares = np.random.default_rng(5).random((POINTS, 2))
+    return PossibleNetworks(plan, keys, shares, {})
+
+
+def flows_on(drawn: PossibleNetworks) -> pl.DataFrame:
+    rows = []
+    for point, (first, second) in enumerate(drawn.shares):
+        rate, power = 100.0**first, second
+        rows += [
+            {
+                "run": f"{point}/{variant}/{row}",
+                POINT: point,
+                "variant": variant,
+                "rows": row,
+                "direction": "forward",
+                "repetition": 0,
+                "goodput_mbit_s": goodput(rate, power, variant, row),
+            }
+            for variant in VARIANTS
+            for row in (1, 2)
+        ]
+    return pl.DataFrame(rows)
+
+
+def table(rate: float, power: float) -> PaperTable:
+    values = [[goodput(rate, power, variant, row) for variant in VARIANTS] for row in (1, 2)]
+    return PaperTable.model_validate(
+        {
+            "name": "Table",
+            "title": "goodput",
+            "metric": "goodput_mbit_s",
+            "unit": "Mbit/s",
+            "direction": "downlink",
+            "column_factor": "variant",
+            "columns": VARIANTS,
+            "row_factor": "rows",
+            "rows": (1, 2),
+            "values": values,
+        }
+    )
+
+
+def claims() -> Claims:
+    return parse_claims(TomlSource("claims.toml", CLAIMS), "made-up")
+
+
+@pytest.mark.parametrize("rate", RATES)
+def test_the_other_variants_of_a_known_law_are_predicted(rate: float) -> None:
+    drawn = networks()
+    numbers = table_numbers([table(rate, 0.6)], drawn, flows_on(drawn))
+    fit = fit_paper(numbers, drawn)
+    assert {each.number.column for each in fit.predicted} == {"slow", "fast", "doubled"}
+    assert fit.error < 0.05
+    assert fit.error < fit.error_of_mean / 2
+    assert all(each.is_inside for each in fit.predicted)
+
+
+def test_shuffled_names_predict_worse() -> None:
+    drawn = networks()
+    numbers = table_numbers([table(4.0, 0.6)], drawn, flows_on(drawn))
+    errors = shuffled_errors(numbers, drawn)
+    assert len(errors) == 200
+    assert (errors > fit_paper(numbers, drawn).error).mean() > 0.95
+
+
+def test_a_table_that_the_plan_does_not_name_is_not_used() -> None:
+    drawn = networks()
+    other = table(4.0, 0.6).model_copy(update={"name": "Other"})
+    assert table_numbers([other], drawn, flows_on(drawn)) == []
+
+
+def test_claims_have_the_probability_that_they_are_true_on_inferred_networks() -> None:
+    drawn = networks()
+    flows = flows_on(drawn)
+    fit = fit_paper(table_numbers([table(4.0, 0.6)], drawn, flows), drawn)
+    found = {each.claim.id: each for each in inferred_claims(claims(), fit, Flows(flows))}
+    assert found["true"].verdict is ClaimVerdict.HOLDS
+    assert found["true"].probability == pytest.approx(1)
+    assert found["false"].verdict is ClaimVerdict.FAILS
+    assert found["given"].verdict is ClaimVerdict.INPUT
+    assert found["elsewhere"].verdict is ClaimVerdict.NOT_RUN
+
+
+@pytest.mark.parametrize("paper_id", inferred_papers())
+def test_every_plan_names_tables_and_variants_of_its_paper(paper_id: str) -> None:
+    plan, paper = load_plan(paper_id), load_paper(paper_id)
+    columns = {column for each in paper.tables for column in each.columns}
+    assert set(plan.tables) <= {each.name for each in paper.tables}
+    assert set(plan.training) < columns
+    assert set(plan.training) <= set(load_claims(paper_id).variants)
+
+
+def test_every_network_of_a_plan_is_a_study_that_can_be_run() -> None:
+    study = Study.load(paper_studies()["nr-5g-vaasa-2023"])
+    plan = load_plan(study.id).model_copy(update={"points": 12})
+    drawn = possible_networks(plan, study)
+    cells = study.changed(drawn.study).cells
+    assert len(cells) == 12 * 2 * 5  # directions, variants
+    assert {cell.labels["test"] for cell in cells} == {"1 min"}
+    rates = {str(cell.resolved.scenario.path) for cell in cells}
+    assert len(rates) == 12
+
+
+def test_a_study_without_a_link_for_all_variants_is_refused() -> None:
+    study = Study.load(paper_studies()["lte-4g-vaasa-2013"])
+    plan = load_plan("nr-5g-vaasa-2023")
+    with pytest.raises(LinkError, match="only if all variants use one link"):
+        possible_networks(plan, study)
+
+
+@pytest.mark.parametrize("content", ["", "{", '{"claims": {"a": {"verdict": "never"}}}', "[]"])
+def test_a_damaged_file_of_verdicts_is_not_believed(content: str, tmp_path: Path) -> None:
+    folder = tmp_path / "hsdpa-2010-inferred"
+    folder.mkdir()
+    (folder / "inferred.json").write_text(content)
+    assert read_inferred(tmp_path / "hsdpa-2010", "hsdpa-2010") == {}
