@@ -1,4 +1,4 @@
-"""Options that set the goal of `compare` and `advise`; output of their answers as JSON and CSV."""
+"""Options that set the goal of `compare` and `advise`; printing of answers as JSON and CSV."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ use_option = click.option(
     type=click.Choice(USES),
     default=USES[0],
     show_default=True,
-    help="Use of the network. For web, video, rpc and call, a measure specific to the use replaces "
-    "--goal.",
+    help="Main use of the network. The uses web, video, rpc and call each have a specific goal, "
+    "which replaces --goal.",
 )
 goal_option = click.option(
     "--goal",

@@ -35,7 +35,7 @@ _LEAST_WIDTH, _MOST_WIDTH = 40, 80
     default="sim",
     show_default=True,
     help="Run the cases in the simulator, or on this machine's kernel in real time, with the "
-    "algorithm as BPF (needs root).",
+    "algorithm loaded as a BPF program (needs root).",
 )
 @format_option
 def conform_command(

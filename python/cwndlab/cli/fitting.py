@@ -139,7 +139,7 @@ def fitted_users(measurements: Path, jobs: int | None, output_format: str) -> tu
     decision.
 
     Raises:
-        MeasurementError: no measurement determines the link of its path.
+        MeasurementError: no link can be inferred from any of the measurements.
     """
     out = Path(f"fitted-{measurements.resolve().stem}.toml")
     if not measurements.is_file() or len(large_flows(flows := flows_of_file(measurements))) == 1:
@@ -165,7 +165,8 @@ def fitted_users(measurements: Path, jobs: int | None, output_format: str) -> tu
         path.write_text(write_toml(document), encoding="utf-8")
     if output_format == "table":
         say(
-            f"{out} weights the links by connections, {out.stem}-by-bytes.toml by bytes.",
+            f"In {out}, each link is weighted by its connections; in {out.stem}-by-bytes.toml, by "
+            "its bytes.",
             "",
         )
     return out, clients[0][0].flow.algorithm
@@ -206,16 +207,17 @@ def _side(found: Fit) -> str:
 
 
 def _next(found: Fit) -> list[str]:
-    """Return lines with the most useful next measurement, or none if no measurement is worth it."""
+    """Return lines that propose the most useful next measurement; none if its benefit is small."""
     measured = {flow.algorithm for flow in found.flows}
     base = float(found.flows[0].row["rtt_base_ms"])
     best = next_measurement(found.outcomes(CANDIDATES), base, measured)
     if best is None or not best.is_worthwhile:
         return []
     before, after = 100 * best.regret, 100 * best.regret_after
+    gap = "the recommended algorithm's expected gap to the best algorithm"
     return [
         f"  {best.command()}",
-        f"  would lower the expected loss of a recommendation from {before:.2g} to {after:.2g} %",
+        f"  would lower {gap} from {before:.2g} to {after:.2g} %",
     ]
 
 

@@ -37,7 +37,7 @@ _MOST_TOLD = 5
     metavar="TIME",
     default="0 s",
     show_default=True,
-    help="Time at the beginning of each flow that the statistics ignore.",
+    help="Exclude this time at the beginning of each flow from the statistics.",
 )
 @results_option
 @format_option

@@ -44,7 +44,7 @@ def ledger_command(
 
     A ledger is a file of JSON lines, which you can publish. It lists predictions that were tested
     on real networks; `cwndlab trial verdict` adds them. Each FILE is another ledger, whose entries
-    are added to the shown ledger first.
+    the command adds to the ledger before it shows the ledger.
     """
     if public and (ledger or others):
         msg = "--public shows the ledger of the package; omit --ledger and FILE"

@@ -55,7 +55,7 @@ _LIVE_OPTIONS = (
     click.option(
         "--radio-log",
         type=click.Path(path_type=Path),
-        help="CSV log of radio measurements, which another program writes meanwhile.",
+        help="CSV file in which another program records radio measurements during the runs.",
     ),
     click.option(
         "--outage",

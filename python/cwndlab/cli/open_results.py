@@ -63,4 +63,4 @@ def open_command(results: tuple[Path, ...], port: int, *, no_browser: bool) -> N
             server.serve_forever()
         finally:
             if stopped := server.started.end():
-                say(f"stopped {plural(stopped, 'study')}; `cwndlab run` can resume")
+                say(f"stopped {plural(stopped, 'study')}; to resume, use `cwndlab run`")

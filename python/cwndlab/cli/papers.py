@@ -55,7 +55,7 @@ def papers_command(output_format: str) -> None:
 
 
 def _reproduced(paper_id: str) -> str:
-    """Return how many tables, figures, numbers and claims of a paper cwndlab reproduces."""
+    """Return how many tables, figures, numbers and claims are reproduced from a paper."""
     paper = load_paper(paper_id)
     claims = load_claims(paper_id).claims if paper_id in claimed_papers() else ()
     counts = [
@@ -111,7 +111,7 @@ def _row(judgement: Judgement, trials: Sequence[Trial], inferred: Mapping[str, s
     )
     return [
         judgement.claim.id,
-        judgement.theirs.value if judgement.theirs else "not in its tables",
+        judgement.theirs.value if judgement.theirs else "not in the paper's tables",
         *(Text(each.value, _STYLES.get(each.value, "")) for each in ours),
         *([inferred.get(judgement.claim.id, "")] if inferred else []),
         why,

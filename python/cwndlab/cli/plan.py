@@ -90,7 +90,10 @@ def plan_command(
         return
     print_rows(rows, output_format)
     needed = plan.needed_repetitions
-    aim = f"to detect {effect} in goodput (level {LEVEL:.0%} for all pairs, power {POWER:.0%})"
+    aim = (
+        f"to detect a difference of {effect} in goodput (significance level {LEVEL:.0%} for all "
+        f"pairs together, power {POWER:.0%})"
+    )
     if needed is None:
         told = (
             f"cwndlab cannot estimate the repetitions needed {aim}: the pilot must contain at "

@@ -61,7 +61,7 @@ def _ask(path: Path, files: Sequence[str], *, is_trusting: bool) -> None:
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             msg = f"{what}\n  read the code; if you trust the code, add --trust to the command"
             raise UntrustedCodeError(msg)
-        confined = "They run in a process that cannot open other files or connections."
+        confined = "The C files run in a process that cannot open other files or connections."
         click.echo(f"{what}\n{confined if is_confining() else ''}", err=True)
         if not click.confirm("Do you trust the files in this folder?", err=True):
             msg = f"{path} was not run"

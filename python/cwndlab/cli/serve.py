@@ -66,7 +66,7 @@ _SHORTEST_SILENCE_S, _LONGEST_SILENCE_S = 4, 3_600
 @click.option(
     "--user",
     metavar="NAME",
-    help="User as which the server runs if root starts it.  [default: the user who called sudo, or "
+    help="Run the server as this user if root starts it.  [default: the user who called sudo, or "
     "nobody]",
 )
 def serve_command(
@@ -99,8 +99,8 @@ def serve_command(
             drop_root(becoming)
         if not may_choose_any_algorithm():
             say(
-                "the server does not run as root: clients can only choose algorithms that this "
-                "machine allows all users"
+                "the server does not run as root: clients can choose only the algorithms that "
+                "this machine allows without root"
             )
         user_name = "" if becoming is None else f", as {becoming.pw_name}"
         say(

@@ -116,7 +116,7 @@ def _setup(link: str, reverse_link: str | None, seed: int) -> dict[str, Any]:
 def _become(
     setup: dict[str, Any], link: str, algorithm: str | None, command: tuple[str, ...]
 ) -> None:
-    """Replace this process with the helper, so that only the program uses the terminal."""
+    """Replace this process with cwndlab's helper, so that only COMMAND uses the terminal."""
     helper = require_helper()
     if algorithm is not None:
         setup["algorithm"] = _in_kernel(algorithm)
@@ -153,7 +153,7 @@ def _in_kernel(algorithm: str) -> str:
     if state is None:
         core.algorithm(algorithm)  # raises an error if the name is unknown
         state = f"available as ours:{algorithm}"
-    msg = f"--algorithm: {algorithm} is not in this kernel, but {state}"
+    msg = f"--algorithm: {algorithm} is not in this kernel ({state})"
     raise KernelRunError(msg)
 
 
@@ -228,7 +228,7 @@ def _statuses() -> Iterator[dict[str, Any]]:
 
 
 def _shells() -> list[str]:
-    """Return the control sockets of all running shells in this namespace, in order of number."""
+    """Return the control sockets of all running shells in this namespace, sorted by number."""
     try:
         with open("/proc/net/unix", encoding="utf-8") as table:  # noqa: PTH123  no file
             words = [line.split()[-1] for line in table]

@@ -27,7 +27,7 @@ _METAVARS = {
     quantity.parse_duration: "TIME",
     quantity.parse_size: "SIZE",
 }
-"""Placeholders in the help, by the key of the option or by the function that parses its value."""
+"""Placeholders of values in the help, keyed by the option's key or by the value's parser."""
 
 
 def study_option(
@@ -73,7 +73,7 @@ def help_of(field: FieldInfo, more: str = "") -> str:
 
 
 def _bare(annotation: Any) -> tuple[Any, list[Any]]:  # noqa: ANN401  types
-    """Return the type without the alternative None, and the type's annotations."""
+    """Return the type in an annotation, without None as an alternative, and its metadata."""
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         kinds = [kind for kind in typing.get_args(annotation) if kind is not types.NoneType]
         return _bare(kinds[0]) if len(kinds) == 1 else (annotation, [])

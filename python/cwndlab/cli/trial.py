@@ -50,10 +50,10 @@ def trial_command() -> None:
       cwndlab trial run lte --route 198.51.100.0/24       # or on a server, as root
       cwndlab trial verdict lte
 
-    A trial consists of pairs of periods. In one period of a pair all connections use the
-    recommended algorithm, in the other period the algorithm in use today, in random order. The
-    trial compares the two periods of each pair. The prediction is registered before the trial
-    begins.
+    A trial consists of pairs of periods. In one period of each pair, all connections use the
+    recommended algorithm; in the other period, they use the algorithm in use today. The order is
+    random. The trial compares the two periods of each pair. The prediction is registered before
+    the trial begins.
     """  # noqa: D301  \b marks lines that click must not rewrap
 
 
@@ -82,7 +82,7 @@ def trial_command() -> None:
     metavar="TIME",
     default="5 s",
     show_default=True,
-    help="Time at the start of each period that the comparison ignores.",
+    help="Exclude this time at the start of each period from the comparison.",
 )
 @click.option(
     "--pilot",
@@ -119,8 +119,9 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
 ) -> None:
     """Register the prediction of RESULTS before a trial begins.
 
-    RESULTS is a folder of results from `advise` or from a simulated study. Nobody can change the
-    prediction unnoticed afterwards: its file, which you can publish, contains its SHA-256.
+    RESULTS is a folder of results from `advise` or from a simulated study. The prediction's file,
+    which you can publish, contains the SHA-256 of the prediction, so nobody can change the
+    prediction unnoticed.
     """
     design = Design(blocks, _seconds(period), _seconds(wash_out), seed=seed)
     if design.washout_s >= design.period_s:
@@ -156,8 +157,8 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
 @click.option(
     "--route",
     metavar="PREFIX",
-    help="Switch the algorithm of this server's route to PREFIX, such as 198.51.100.0/24 or "
-    "default.",
+    help="Switch the algorithm of this server's route whose destination is PREFIX, such as "
+    "198.51.100.0/24 or default.",
 )
 @click.option(
     "--sysctl",
@@ -221,7 +222,8 @@ def run_command(  # noqa: PLR0913  one argument per option
         run_on_server(trial, setting, limits=limits, on_period=_say_period)
     say("")
     _say_verdict(judge_trial(trial))
-    say("", f"  {command_line('cwndlab', 'trial', 'verdict', trial)} enters it in the ledger")
+    judge = command_line("cwndlab", "trial", "verdict", trial)
+    say("", f"  {judge} adds the verdict to the ledger")
 
 
 @trial_command.command("verdict")
@@ -304,7 +306,7 @@ def _say_verdict(found: TrialState) -> None:
 def verdict_lines(entry: LedgerEntry, left: int) -> list[str]:
     """Return the verdict on a trial's prediction as sentences."""
     claim, change = entry.prediction, entry.change
-    measured = "In too few blocks, connections carried enough data."
+    measured = "Too few blocks contain connections that carried enough data."
     if change is not None:
         measured = (
             f"Measured: {claim.challenger} instead of {claim.baseline} changes the utility by "

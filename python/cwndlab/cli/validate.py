@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from cwndlab.backends import BackendName
     from cwndlab.validation import CellAgreement, Replayed
 
-_NO_CALLS = "algorithm calls in a virtual machine's kernel are not compared with the native build"
+_NO_CALLS = (
+    "algorithm calls in a virtual machine's kernel are not compared with the native build, which "
+    "the simulator runs"
+)
 
 
 @click.command("validate")
@@ -74,8 +77,9 @@ def validate_command(  # noqa: PLR0913, PLR0917  one argument per option
 ) -> int:
     """Compare the simulator with a Linux kernel.
 
-    Run each combination of settings in STUDY in both, and report where simulator and kernel agree.
-    Without STUDY, run six algorithms on three links, which takes 50 minutes on the kernel.
+    Run each combination of settings in STUDY both in the simulator and on the kernel, and report
+    where the results agree. Without STUDY, run six algorithms on three links, which takes 50
+    minutes on the kernel.
     """
     loaded = load_study(study or OWN_STUDY, is_trusting=is_trusting, is_quick=is_quick)
     if traces:
@@ -123,12 +127,15 @@ def validate_command(  # noqa: PLR0913, PLR0917  one argument per option
 
 
 def _replays(study: Study, folder: Path) -> tuple[list[Replayed], str]:
-    """Replay algorithm calls recorded in the kernel, or return why it cannot load algorithms."""
+    """Replay algorithm calls recorded in the kernel, or return why no algorithm can be loaded."""
     in_the_way = obstacles()
     if not in_the_way:
         return replayed(study, folder, lambda text: click.echo(text, err=True)), ""
     reasons = "; ".join(f"{each.what} ({each.remedy})" for each in in_the_way)
-    why_not = f"algorithm calls in the kernel are not compared with the native build: {reasons}"
+    why_not = (
+        "algorithm calls in the kernel are not compared with the native build, which the simulator "
+        f"runs: {reasons}"
+    )
     click.echo(why_not, err=True)
     return [], why_not
 
@@ -160,7 +167,7 @@ def _print_replays(replays: list[Replayed]) -> None:
     if not replays:
         return
     table = Table(box=None, pad_edge=False)
-    for head in ("", "calls in the kernel", "differ in the native build"):
+    for head in ("", "calls in the kernel", "calls that differ in the native build"):
         table.add_column(head)
     for each in replays:
         table.add_row(each.algorithm, f"{each.calls:,}", f"{each.mismatches:,}")

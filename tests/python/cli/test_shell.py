@@ -187,7 +187,7 @@ def test_a_program_finds_its_status_terminal_and_way_out() -> None:
     ("algorithm", "told"),
     [
         ("cubik", r'unknown algorithm "cubik"; did you mean cubic'),
-        ("nv", r"nv is not in this kernel, but (available as ours:nv|module: modprobe tcp_nv)"),
+        ("nv", r"nv is not in this kernel \((available as ours:nv|module: modprobe tcp_nv)\)"),
         ("./none.c", r"none\.c(: no such file| cannot be loaded| is not in this kernel)"),
     ],
 )
