@@ -56,7 +56,7 @@ SECTIONS: Sections = (
 """The sections of a report, from top to bottom."""
 
 Built = tuple[SettingSection | PageSection, list[tuple[int | None, Content]]]
-"""A section, with its content for each setting's index; None means the whole study."""
+"""A section and its contents, each with the index of its setting; None for the whole study."""
 
 FORMATS = ("svg",)
 """Default formats of the figure files."""

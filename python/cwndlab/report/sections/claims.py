@@ -35,7 +35,11 @@ def claims_section(paper: Paper) -> PageSection:
 
 
 def claim_counts(judged: list[Judgement]) -> str:
-    """Return a sentence that counts the claims by verdict, or two if settings were chosen."""
+    """Return a sentence that counts the claims by verdict.
+
+    If settings were chosen that the paper does not state, a second sentence counts the verdicts
+    without these settings.
+    """
     counts = (
         f"{plural(len(judged), 'claim')} of the paper: {_count([each.verdict for each in judged])}."
     )
@@ -55,10 +59,10 @@ def _count(verdicts: Sequence[ClaimVerdict]) -> str:
 
 
 def own_numbers(judgement: Judgement) -> str:
-    """Return the verdict on a paper's claim that follows from the paper's own numbers."""
+    """Return the verdict that a paper's own numbers give on one of its claims."""
     said = judgement.claim.own_data
     if judgement.theirs is None:
-        return f"not in its tables: {said}"
+        return f"not in the paper's tables: {said}"
     so_far = " as far as the paper states numbers" if judgement.is_half_known else ""
     return f"{judgement.theirs.value}{so_far} ({said})"
 
@@ -92,7 +96,7 @@ def cause(judgement: Judgement, trials: Sequence[Trial]) -> str:
 
 
 def contradictions(judgement: Judgement) -> str:
-    """Return the values displayed only that contradict the verdict on a claim."""
+    """Return the values that do not decide a claim, but contradict the verdict on it."""
     return "; ".join(decided_by(each) for each in judgement.contradicting)
 
 

@@ -89,7 +89,8 @@ def _sentences(table: MethodTable) -> list[str]:
         method, name = pair
         own = f"{_change(table.own[pair])} ({_reach(table.own[pair])})"
         says.append(
-            f"The effects interact: {name} with {method} differs from the product by {own}."
+            f"The effects interact: the goodput of {name} with {method} differs from the product "
+            f"of both effects by {own}."
         )
     elif table.own:
         says.append("Method and algorithm do not clearly change each other's effect.")
