@@ -15,7 +15,7 @@ from cwndlab.stats import box_summary, empirical_cdf
 
 _FEWEST_FOR_BOX = 5  # fewer values are drawn as points, because quartiles are useless
 _LEAST_SPAN = 0.06
-"""An axis spans at least this fraction of its values, so small differences look small."""
+"""Smallest length of an axis, relative to its largest value; small differences look small."""
 
 
 def plot_cdf(
@@ -23,7 +23,7 @@ def plot_cdf(
 ) -> None:
     """Draw the cumulative distribution of each algorithm's values.
 
-    `of` says, in the axis label, whether there is a value for each run or for each flow.
+    `of` names in the axis label the items that have one value each: runs or flows.
     """
     styles = styles_of(values)
     with house_style():

@@ -24,7 +24,7 @@ def operating_point_figure(
     bdp_pkts: float | None = None,
     queue_pkts: float | None = None,
 ) -> Figure:
-    """Return a figure of both quantities over packets in flight; mark known capacities."""
+    """Return a figure of delivery rate and RTT over packets in flight; mark BDP and queue size."""
     figure, axes = new_figure(2, height_in=4.6, share_x=True)
     rate = "delivery_rate_mbit_s" if _has(samples, "delivery_rate_mbit_s") else "throughput_mbit_s"
     for panel, column in zip(axes, (rate, "rtt_ms"), strict=True):
