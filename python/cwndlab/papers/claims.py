@@ -43,7 +43,7 @@ class _PartSettings(Model):
     sign test over pairs.
     """
     at: float | None = None
-    """Parameter of a measure that is computed from a congestion window."""
+    """Parameter of the measure of a congestion window, such as the number of a loss episode."""
     of_samples: str = ""
     """Statistic that is computed from a flow's time series, such as `p95`."""
     is_total: bool = False
@@ -55,9 +55,15 @@ class _PartSettings(Model):
     is_beside: bool = False
     """True if this part is only shown and does not decide the claim."""
     row_factor: str | None = None
-    """Factor of the study whose levels are the rows of a table. If None, the usual one."""
+    """Factor of the study whose levels are the rows of a table.
+
+    If None, the factor that `row_factor` names in the `[study]` table of the claims file.
+    """
     column_factor: str | None = None
-    """Factor of the study whose levels are the columns of a table. If None, `variant`."""
+    """Factor of the study whose levels are the columns of a table.
+
+    If None, the factor that `variant_factor` names in the `[study]` table of the claims file.
+    """
     is_by_sender: bool = False
     """True if our sender ran the variant although the sender in the paper did not."""
     where: dict[str, LevelText] = Field(default={})
@@ -171,7 +177,7 @@ class Experiment(Model):
 
 
 class ChosenSetting(Model):
-    """A setting that the paper does not state, chosen because the paper's figures ask for it.
+    """A setting that differs from the paper's text, chosen because it matches the paper's figures.
 
     The study runs the variants both with this setting and with the setting that the paper states.
     """
@@ -179,7 +185,7 @@ class ChosenSetting(Model):
     setting: str
     """The setting, and what the paper states instead."""
     variants: dict[str, str]
-    """Variants as the paper states them, keyed by the name of the variant with the setting."""
+    """Variants with the paper's setting, keyed by the variants with the chosen setting."""
 
 
 class _StudyOfClaims(Model):
@@ -197,7 +203,7 @@ class _StudyOfClaims(Model):
     is_deterministic: bool = False
     """Whether the study contains no randomness, so that one run is enough."""
     where: dict[str, LevelText] = Field(default={})
-    """Levels of factors that select the runs of every part of a claim, unless it sets others."""
+    """Levels of factors that select the runs of a claim's parts, unless a part sets others."""
 
 
 class _ClaimsFile(Model):
@@ -219,7 +225,7 @@ class Claims(_StudyOfClaims):
 
     @property
     def as_printed(self) -> dict[str, str]:
-        """Variants without chosen settings, keyed by the names of the variants with them."""
+        """Variants with the paper's settings, keyed by the variants with chosen settings."""
         return {name: other for each in self.chosen for name, other in each.variants.items()}
 
 
@@ -279,10 +285,11 @@ def parse_claims(source: TomlSource, paper_id: str) -> Claims:
 def _parts(
     written: _WrittenPart, study: _StudyOfClaims, key: tuple[str | int, ...]
 ) -> Iterator[ClaimPart]:
-    """Yield the parts of a claim at one key: one for each combination of values in `each`.
+    """Yield the parts of a claim that one entry of the file defines.
 
-    `where` does not restrict a factor that the part uses for its rows. If a part sets the level
-    "any" for a factor, the `where` of the study does not restrict this factor either.
+    There is one part for each combination of values in `each`. `where` does not restrict a factor
+    whose levels are the rows of the part. If the entry sets the level "any" for a factor, the
+    `where` of the study does not restrict this factor either.
 
     Raises:
         FieldError: the value is not an expression, or `each` does not list a name.

@@ -157,12 +157,12 @@ class ReplacedVariants:
     """Evidence in which some variants replace other variants."""
 
     def __init__(self, runs: Evidence, replaced_by: Mapping[str, str]) -> None:
-        """Store the evidence, and each replacement by the name of the replaced variant."""
+        """Store the evidence, and the replacing variants, keyed by the replaced variants."""
         self._runs = runs
         self._replaced_by = replaced_by
 
     def values(self, part: ClaimPart, name: Name) -> Floats | None:
-        """Return the numbers of a cell of the replacement; None if the cell has no numbers."""
+        """Return the numbers of a cell with the replacing variant; None if it has no numbers."""
         variant = self._replaced_by.get(name.variant, name.variant)
         return self._runs.values(part, replace(name, variant=variant))
 

@@ -13,8 +13,9 @@ at a level of 5 %:
 
 For a table, the cells that the experiment ran are compared with the paper. The change explains the
 difference if all cells are within the table's tolerance (10 % by default). The change is part of
-the explanation if the mean difference decreases by a fifth. A change that moves a table *the other
-way*, by a quarter of the mean difference, explains nothing else either.
+the explanation if the mean difference decreases by a fifth. The change moves the table *the other
+way* if the mean difference increases by a quarter; such a change does not count as an explanation
+of any claim or other table.
 """
 
 from collections.abc import Callable, Sequence
@@ -48,9 +49,9 @@ class TrialEffect(StrEnum):
 
     EXPLAINS = "explains it"
     PART = "part of it"
-    NONE = "has no effect on it"
+    NONE = "has no effect"
     AWAY = "the other way"
-    SPOILS = "moves a table away from the paper's"
+    SPOILS = "moves a table away from the paper"
     OPEN = "open"
 
 
@@ -64,7 +65,7 @@ class Change:
 
 @dataclass(frozen=True)
 class ClaimTrial:
-    """An experiment that seeks the cause why a paper's claim does not hold in our runs."""
+    """An experiment that seeks the reason why a paper's claim does not hold in our runs."""
 
     experiment: Experiment
     claim: Claim
@@ -79,7 +80,7 @@ class ClaimTrial:
 
     @property
     def shown(self) -> Change:
-        """Value that the change affects most; if possible, one that holds with the change."""
+        """The value that moves farthest towards its bounds; if possible, one inside its bounds."""
         return min(self.changes, key=lambda each: (not _holds(each), _move(each)))
 
     @property
@@ -121,7 +122,7 @@ def try_paper(
 def without_spoilers(
     claims: Sequence[ClaimTrial], tables: Sequence[TableTrial]
 ) -> list[ClaimTrial | TableTrial]:
-    """Return the trials; a change that moves a table away from the paper explains nothing."""
+    """Return all trials; a change that moves a table away from the paper explains no difference."""
     away = [each.experiment for each in tables if each.effect is TrialEffect.AWAY]
     explained = {TrialEffect.EXPLAINS, TrialEffect.PART}
     trials: list[ClaimTrial | TableTrial] = [*claims, *tables]
@@ -221,7 +222,10 @@ def _move(change: Change) -> float:
 def try_tables(
     claims: Claims, tables: Sequence[PaperTable], flows: pl.DataFrame
 ) -> list[TableTrial]:
-    """Return the effect of each experiment on the tables that it names or moves away."""
+    """Return the effect of each experiment on tables of the paper.
+
+    The tables are those that the experiment names, and those that it moves away from the paper.
+    """
     tried = [
         (experiment, table, _try_table(experiment, table, flows))
         for table in tables

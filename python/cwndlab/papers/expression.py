@@ -1,7 +1,7 @@
 """Expressions that compute the value of a claim, such as `min(bic[n]) / max(reno[n])`.
 
 `reno` is a variant, and `uplink.reno` is a variant in one direction. `reno[2]` is the variant's row
-named 2 in the paper's table (two flows, two stations), `reno['50 kB']` is the row of this name,
+named 2 in the paper's table (for two flows, for example), `reno['50 kB']` is the row of this name,
 `reno[3:7]` are the rows 3 to 7, and `all` are all variants. Numbers, the four arithmetic operations
 and the functions in `FUNCTIONS` are applied to means over runs. The same expression is evaluated
 for the table in the paper and for our runs.

@@ -111,7 +111,7 @@ class PaperTable(Model):
     metric: str
     """Column of the table `flows`, whose mean over flows and repetitions is compared."""
     scale: float = 1.0
-    """Factor that converts our values to the unit of the paper."""
+    """Number by which our values are multiplied to convert them to the paper's unit."""
     unit: str
     direction: Way
     column_factor: str
@@ -190,7 +190,7 @@ class About(Model):
     method: str
     conclusion: str
     axis_label: str = ""
-    """Label of the axis of congestion windows in the paper, if it names another unit."""
+    """The paper's label of the axis of congestion windows, if its unit is not packets."""
     axis_note: str = ""
     time_tolerance: float = 0.0
     """Tolerated relative difference of times and periods."""

@@ -7,11 +7,11 @@ the claims of the paper: while k claims are open, each is tested at a confidence
 than ten repetitions cannot decide a claim; in a deterministic study, one run is enough. The numbers
 in the paper have no spread and are compared directly with the bounds.
 
-Three verdicts are not results of a test. A part is *input* if it depends on a calibrated parameter
-of the link, or if a setting that was chosen because the paper's figures ask for it changes its
-value: our value then agrees by construction. A part is *not attributable* if the sender in the
-paper did not run the variant, because a difference may then have another cause. A part is *not run*
-if the study contains no runs for it.
+Three verdicts are not results of a test. A part is *input* if our value agrees by construction:
+the value depends on a calibrated parameter of the link, or changes with a setting that was chosen
+because it matches the paper's figures. A part is *not attributable* if the sender in the paper did
+not run the variant, because a difference may then have another cause. A part is *not run* if the
+study contains no runs for it.
 
 Where settings were chosen, each claim has a second verdict, *as printed*: from the runs with only
 those settings that the paper states.
@@ -94,7 +94,7 @@ class Judgement:
 
     @property
     def contradicting(self) -> list[PartFinding]:
-        """The values displayed only that hold although the claim fails, or the other way round."""
+        """The values that do not decide the claim, but contradict the verdict on it."""
         opposite = {
             ClaimVerdict.HOLDS: ClaimVerdict.FAILS,
             ClaimVerdict.INPUT: ClaimVerdict.FAILS,
@@ -178,7 +178,7 @@ def decide_part(
 
 
 def overlap(one: Interval, other: Interval) -> bool:
-    """Return whether two intervals have a value in common; exact values are intervals of one."""
+    """Return whether two intervals overlap; an exact value is an interval of length zero."""
     (low, high), (other_low, other_high) = _ends(one), _ends(other)
     return low <= other_high and other_low <= high
 
@@ -213,7 +213,7 @@ def _found(
 
 
 class _Nothing:
-    """Evidence on a part of a claim that contains no numbers."""
+    """Evidence without numbers, for tests that use only our runs."""
 
     def values(self, part: ClaimPart, name: Name) -> None:
         del part, name

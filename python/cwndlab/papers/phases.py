@@ -33,7 +33,7 @@ class Episode:
     peak_pkts: float
     """Size of the window before the first cut."""
     peak_s: float
-    """Time at which the window first reached its peak, within one packet."""
+    """Time at which the window first came within one packet of its peak."""
     floor_pkts: float
     """Size of the window after the last cut."""
     inflated_pkts: float | None

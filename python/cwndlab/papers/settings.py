@@ -58,7 +58,7 @@ def difference_of(
 ) -> list[VariantSetting]:
     """Return the settings in which two variants differ.
 
-    Parameters of different algorithms are part of the difference between the algorithms.
+    If the algorithms differ, differences in their parameters are not listed separately.
     """
     names = dict.fromkeys([*first, *second])
     if first.get(ALGORITHM) != second.get(ALGORITHM):
@@ -75,7 +75,7 @@ def single_changes(
 ) -> Iterator[tuple[str, str, list[VariantSetting]]]:
     """Yield each pair of variants that differ in a single setting of sender or receiver.
 
-    The same setting at both ends counts once, because a segment size is set at both ends.
+    A setting that differs at both ends, such as the segment size, counts as one difference.
     """
     for first, second in combinations(variants, 2):
         changed = difference_of(variants[first], variants[second])
