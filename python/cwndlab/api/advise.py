@@ -3,8 +3,8 @@
 `advise` decides after 10, 20 and 40 repetitions on the given link. It stops as soon as it is clear
 for every algorithm whether the algorithm belongs to the recommended set. The confidence intervals
 stay valid over these repeated decisions (`cwndlab_judge::sequence`). `advise` also simulates every
-algorithm once on each of several similar networks, whose values are drawn at random from the
-declared ranges of all assumed values.
+algorithm once on each of several similar networks. In these networks, each assumed value of the
+link is drawn at random from the range that is declared for it.
 
 A recorded trace is a single recording of a network. Each repetition therefore begins at a
 different point of the trace, which is the same for all algorithms. If a link has no other

@@ -174,11 +174,11 @@ def clients_population(
         count = max(1, round(links / len(clients)))
         part = population(found.draw(count), heading, found.duration_s, found.check.widening)
         for user in part["users"]:
-            source = f"{each.connections} connections of a log, by {weighing}: {user['source']}"
+            source = f"{each.connections} connections of a log, weighted by {weighing}"
             user |= {
                 "name": f"{each.title}, {user['name']}",
                 "weight": max(share / count, 1e-6),
-                "source": source,
+                "source": f"{source}: {user['source']}",
             }
             users.append(user)
     note = (
@@ -188,8 +188,8 @@ def clients_population(
     widest = max(found.check.widening for _, found in clients)
     if widest > 1:
         note += (
-            f" The spread of the links is widened by a factor of up to {widest:.2g}, because some "
-            "differences are unexplained."
+            f" The spread of the links is widened by a factor of up to {widest:.2g}, because the "
+            "links do not fully explain the log."
         )
     return {"title": heading, "description": note, "users": users}
 

@@ -147,7 +147,7 @@ class Inquiry:
         return document_of(self._keys(), encounters_of(self.document["algorithm"]))
 
     def try_mixes(self, candidate: str) -> None:
-        """Run the candidate in all mixes of flows that the report shows, and use a subfolder."""
+        """Run the candidate in all mixes of flows of the report; store results in a subfolder."""
         study = Study(**document_of(self._keys(), encounters_of([candidate])))
         path = study.matrix.runs[0].scenario.path
         flows = open_results(self.folder / COEXISTENCE).flows()

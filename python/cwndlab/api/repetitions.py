@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from cwndlab.resolve import ResolvedLink
 
 START_JITTER = "100 ms"
-"""Longest random delay of a flow's start; within a repetition, all algorithms share it."""
+"""Longest random delay of a flow's start; a repetition has the same delays for all algorithms."""
 
 
 def resolve_text(link: str | Mapping[str, Any]) -> ResolvedLink:
-    """Resolve a link given as a line or a table; paths are relative to the current folder.
+    """Resolve a link given as text or as a table; paths are relative to the current folder.
 
     Raises:
         StudyError: `link` is not a valid link; the message names the error.

@@ -171,7 +171,7 @@ class Results:
         return self._table("tcp_info", where)
 
     def limits(self) -> pl.DataFrame:
-        """Return, for each flow, the factors that limit its rate and the share of time of each."""
+        """Return, for each flow, the causes that limit its rate, and each cause's share of time."""
         return limits(self)
 
     def beside(self, name: str) -> Results | None:

@@ -195,7 +195,7 @@ def run_on_server(
     limits: Guardrails | None = None,
     on_period: Callable[[MeasuredPeriod, int], None] | None = None,
 ) -> None:
-    """Conduct a trial on this server, then restore the server's setting, even if killed.
+    """Conduct a trial on this server; restore the setting even if this process is killed.
 
     Raises:
         SettingError: the setting cannot be changed.
