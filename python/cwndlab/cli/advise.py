@@ -50,7 +50,7 @@ _TRACE_DELAY = "20 ms"
 @click.option(
     "--results",
     type=click.Path(path_type=Path),
-    help="Folder of results from which to answer, without simulating new runs.",
+    help="Base the recommendation on the results in this folder, without simulating new runs.",
 )
 @click.option(
     "--from",
@@ -78,7 +78,7 @@ _TRACE_DELAY = "20 ms"
     "--mixes",
     "has_mixes",
     is_flag=True,
-    help="Also simulate many flows that use different algorithms, for the report.",
+    help="For the report, also simulate mixes of many flows with different algorithms.",
 )
 @click.option(
     "--apply",

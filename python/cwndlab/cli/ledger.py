@@ -23,7 +23,8 @@ from cwndlab.report.ledger_page import ledger_page
 @click.option(
     "--public",
     is_flag=True,
-    help="Show the ledger of the package: predictions compared with published measurements.",
+    help="Show the ledger that is part of cwndlab: predictions compared with published "
+    "measurements.",
 )
 @click.option(
     "--page",
@@ -47,7 +48,7 @@ def ledger_command(
     the command adds to the ledger before it shows the ledger.
     """
     if public and (ledger or others):
-        msg = "--public shows the ledger of the package; omit --ledger and FILE"
+        msg = "--public shows the ledger that is part of cwndlab; omit --ledger and FILE"
         raise click.UsageError(msg)
     path = PUBLIC if public else ledger or ledger_of_user()
     for other in others:

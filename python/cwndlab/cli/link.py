@@ -165,7 +165,5 @@ def link_record(address: Address, duration: str, most: str, out: Path, output_fo
         if not recorded.was_full:
             name = recorded.direction.title
             say(f"! the {name} was never saturated: it is faster than --most; increase --most")
-    say(
-        "",
-        f"  {command_line('cwndlab', 'compare', '--link', paths[-1])} compares algorithms on it",
-    )
+    compare = command_line("cwndlab", "compare", "--link", paths[-1])
+    say("", f"  {compare} compares algorithms on this link")

@@ -158,7 +158,7 @@ def report_command(results: Path, out: Path | None, *, is_opened: bool) -> None:
 
 
 def result_options(results: Path | None, *, is_quick: bool) -> list[str]:
-    """Return the command-line options that select the same folder of results."""
+    """Return the command-line options that select this folder of results."""
     return [*(["--quick"] if is_quick else []), *(["--results", str(results)] if results else [])]
 
 

@@ -23,7 +23,7 @@ def plot_cdf(
 ) -> None:
     """Draw the cumulative distribution of each algorithm's values.
 
-    `of` names in the axis label the items that have one value each: runs or flows.
+    `of` completes the axis label "cumulative share of ...": `runs` or `flows`.
     """
     styles = styles_of(values)
     with house_style():

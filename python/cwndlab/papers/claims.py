@@ -51,7 +51,7 @@ class _PartSettings(Model):
     is_median: bool = False
     """True if medians over flows and repetitions are used instead of means."""
     rests_on: str = ""
-    """Parameter of the study's link on which the claim depends; it may be calibrated."""
+    """Link parameter on which the claim depends; the parameter may be calibrated."""
     is_beside: bool = False
     """True if this part is only shown and does not decide the claim."""
     row_factor: str | None = None
@@ -73,7 +73,7 @@ class _PartSettings(Model):
 
 
 class _WrittenPart(_PartSettings):
-    """Parts of a claim in a file: one part for each combination of the values in `each`."""
+    """An entry of a claims file: one part of a claim for each combination of values in `each`."""
 
     value: str
     each: dict[str, tuple[str | int, ...]] = Field(default={})
@@ -126,7 +126,7 @@ class ClaimPart(_PartSettings):
 
 
 class _ClaimFacts(Model):
-    """Fields of a claim that do not depend on how it is tested."""
+    """Fields of a claim that do not depend on how the claim is tested."""
 
     id: str
     says: str
@@ -166,7 +166,7 @@ class Experiment(Model):
     among: dict[str, LevelText] = Field(default={})
     """Levels of factors; only runs with these levels are compared, with and without the change."""
     variants: dict[str, str] = Field(default={})
-    """Variants that replace other variants, by the name of the replaced variant."""
+    """Variants that replace other variants, keyed by the name of the replaced variant."""
 
     @model_validator(mode="after")
     def _explains(self) -> Self:
@@ -189,7 +189,7 @@ class ChosenSetting(Model):
 
 
 class _StudyOfClaims(Model):
-    """Names in the study of the factors and variants that the claims mention."""
+    """Factors and variants that the claims mention, as the study names them."""
 
     preset: str
     variants: tuple[str, ...]

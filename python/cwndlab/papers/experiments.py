@@ -2,7 +2,7 @@
 
 An experiment replaces levels of a factor, or a variant, in the runs of a claim that does not hold.
 The values of the claim are computed from the changed runs and tested against the same bounds, each
-at a level of 5 %:
+at a significance level of 5 %:
 
 - the change *explains* the difference if all values were measured and hold with the change;
 - the change is *part* of the explanation if a value that did not hold moves closer to its bounds,

@@ -1,8 +1,8 @@
 """Find peaks, reductions and the saw-tooth in the time series of a congestion window.
 
 A *cut* is a reduction of the window by at least a fifth. The recovery from one loss may consist of
-several cuts: Reno halves its window, inflates it by a packet for each duplicate ACK to well above
-the peak, and reduces it again; a failed recovery ends in a timeout. Therefore, cuts at short
+several cuts: Reno halves its window, inflates it by a packet for each duplicate ACK (to well above
+the peak), and reduces it again; a failed recovery ends in a timeout. Therefore, cuts at short
 intervals form one *episode*. Its peak is the window before the first cut, and its floor is the
 window after the last cut. Windows are not smoothed: a window is a step function of time.
 """
@@ -17,7 +17,7 @@ from cwndlab.stats.bootstrap import Floats
 LEAST_FALL = 0.2
 """A relative reduction of the window of at least this size counts as a cut."""
 LONGEST_RECOVERY_S = 0.6
-"""Reductions at shorter intervals in seconds belong to the same loss episode."""
+"""Reductions at intervals shorter than this, in seconds, belong to the same loss episode."""
 _LONGEST_PAUSE_S = 0.1  # longest time between two steps of one gradual reduction
 _FEWEST_PERIODS = 1
 

@@ -1,4 +1,4 @@
-"""Compare our numbers with a paper's, using named measures of a window and tolerances."""
+"""Compare our numbers with a paper's, using tolerances and named measures of a window."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
