@@ -123,7 +123,7 @@ def _naming_bounds() -> Iterator[None]:
 def _before(
     study: StudyModel, algorithms: AlgorithmReader
 ) -> tuple[tuple[si.ScenarioFlow, ...], ...]:
-    """Return the flows of the rotation's other algorithms, in the order of their runs."""
+    """Return the flows of each other algorithm in the rotation, in the order of their runs."""
     turns = study.rotation
     if not turns:
         return ()
@@ -152,8 +152,8 @@ def _check_devices_on_wire(flows: tuple[si.ScenarioFlow, ...]) -> None:
             if end.host is not None and end.host.bits_per_sec is None:
                 raise FieldError(
                     (place,),
-                    "a network device on a wire needs a rate; only cells and Wi-Fi channels tell a "
-                    "device without a rate when to transmit",
+                    "a network device on a wire needs a rate; a device can lack a rate only in "
+                    "front of a cell or a Wi-Fi channel, which determines when the device sends",
                 )
 
 

@@ -77,7 +77,7 @@ class LinkFiles:
 def resolve_path(
     link: Link | None, reverse_link: Link | None, files: LinkFiles
 ) -> tuple[PathPart, bool, int]:
-    """Return the network path, if it has a reverse link, and the server's delay.
+    """Return the network path, whether the path has a reverse link, and the server's delay.
 
     The delay of the server is the one-way delay between the link and the server, in nanoseconds.
 
@@ -92,10 +92,10 @@ def resolve_path(
 
 
 def expand_link(link: Link, folder: Path) -> tuple[dict[str, Any], Mapping[str, int]]:
-    """Return all keys of `link` and its preset, and those values that are numbers.
+    """Return a table with all keys of `link` and its preset, and a mapping of its numeric values.
 
-    Abbreviated keys are expanded. Numbers are in the smallest units and listed by path, such as
-    `link.cell.user.downlink`.
+    Abbreviated keys are expanded in the table. The numeric values are in the smallest units, by
+    the paths of their keys, such as `link.cell.user.downlink`.
 
     Raises:
         FieldError: the preset does not exist, or its keys conflict with keys of `link`.

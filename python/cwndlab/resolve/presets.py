@@ -94,7 +94,7 @@ class Preset(Model):
         ]
 
     def mark_of(self, figure: str) -> Mark | None:
-        """Return the origin of a value, which `sources` lists by path, table or key, or as `*`."""
+        """Return the origin of a value, which is listed in `sources`; None if it is not listed."""
         return _of_figure(self.sources, figure)
 
     def without_range(self) -> list[str]:
@@ -175,7 +175,11 @@ T = TypeVar("T")
 
 
 def _of_figure(marks: Mapping[str, T], figure: str) -> T | None:
-    """Return the entry for a value, found by its path, its table, a key on the path, or `*`."""
+    """Return the entry that applies to a value.
+
+    An entry is named after the path of the value, a table that contains the value, or one of the
+    keys on the path; the entry `*` applies to all other values.
+    """
     parts = figure.split(".")
     tables = (".".join(parts[:n]) for n in range(len(parts), 1, -1))
     for name in (*tables, *reversed(parts), "*"):

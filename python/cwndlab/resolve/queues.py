@@ -54,7 +54,7 @@ def rate_of(stage: PathPart, traces: Mapping[str, Trace]) -> int | None:
 def size_of(
     stage: PathPart, path: PathPart | LivePath, traces: Mapping[str, Trace], server_ns: int
 ) -> QueueSize | None:
-    """Return the size of a wired link's queue in packets; None if it has no such size.
+    """Return the size of a wired link's queue in packets; None if that size is undefined.
 
     The size is undefined if the queue is managed (AQM), unlimited or limited in bytes, or if the
     wire has no rate. `server_ns` is the part of the one-way delay of the path that default sizes

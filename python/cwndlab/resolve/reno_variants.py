@@ -37,7 +37,7 @@ SETTINGS = frozenset(
 
 
 def algorithm_named(name: str) -> str:
-    """Return the algorithm with this name; variants such as Tahoe are the algorithm reno."""
+    """Return the algorithm that this name selects: for variants such as Tahoe, `reno`."""
     return ALGORITHM if name in _CHOICES else name
 
 
