@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Distribution = Literal["fixed", "exponential", "pareto"]
 MOST_DATAGRAM_BYTES = 1_472
-"""UDP payload of an Ethernet frame over IPv4."""
+"""Largest UDP payload that fits into an Ethernet frame with IPv4."""
 _LEAST_CHUNKS_BUFFERED = 10
 
 _Positive = Annotated[Count, Field(gt=0)]

@@ -12,9 +12,9 @@ class Direction(Enum):
     """The direction in which data are sent."""
 
     DOWNLINK = "downlink"
-    """Along the link, to the user."""
+    """Forward direction, from the server to the user, over the link."""
     UPLINK = "uplink"
-    """Along the reverse link, from the user."""
+    """Reverse direction, from the user to the server, over the reverse link."""
 
     @property
     def title(self) -> str:

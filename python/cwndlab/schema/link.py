@@ -61,5 +61,5 @@ class Link:
     def __get_pydantic_json_schema__(
         cls, _schema: core_schema.CoreSchema, _handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """Return a placeholder that `cwndlab.schema.json_schema` replaces."""
+        """Return a placeholder for a link, which `cwndlab.schema.json_schema` replaces."""
         return {"type": "object", "title": "Link"}

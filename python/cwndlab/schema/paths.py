@@ -1,4 +1,4 @@
-"""The parts of a path, of any kind."""
+"""Functions that return the links, wired stages and delays of any kind of network path."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def links_of(path: PathPart | LivePath) -> list[PathPart]:
-    """Return the links of a path: those of a chain, the path itself, or none if it is live."""
+    """Return the links of a path: several for a chain, none for a real network, otherwise one."""
     if isinstance(path, LivePath):
         return []
     return list(path.links) if path.kind == "chain" else [path]
@@ -24,7 +24,7 @@ def has_medium(path: PathPart | LivePath) -> bool:
 
 
 def wire_stages(path: PathPart | LivePath, direction: Direction) -> list[PathPart]:
-    """Return the stages of wires in one direction, in the order in which packets pass them."""
+    """Return the wired stages of a path in the order in which packets of `direction` pass them."""
     wires = [link for link in links_of(path) if link.kind == "wire"]
     if direction is Direction.DOWNLINK:
         return [stage for wire in wires for stage in wire.forward]

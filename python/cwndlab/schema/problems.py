@@ -42,7 +42,7 @@ def field_errors(
 
 
 def _told(details: ErrorDetails, model: type[BaseModel], document: object) -> list[FieldError]:
-    """Return the problems that one pydantic error describes; a link has one for each wrong key."""
+    """Return the problems of one pydantic error; for a link, one problem for each wrong key."""
     refused = details.get("ctx", {}).get("error")
     whole = _field_error(details, model, document)
     if not isinstance(refused, DocumentError):

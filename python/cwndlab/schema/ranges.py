@@ -47,7 +47,7 @@ class Basis(Model):
 
 
 class Choice(Model):
-    """One value of a key that is not a number."""
+    """One choice for a setting whose value is not a number."""
 
     name: str = Field(description="name of this choice")
     set: dict[str, Any] = Field(

@@ -2,10 +2,10 @@
 
 Hosts, applications and live networks have too many settings to define each of them twice, so the
 SI model is the only definition. `Written` marks a field that study files contain as a quantity
-with a unit, and `written_form` makes the model as which a study file is read. Its keys are all
-optional, which allows the keys of a preset and of a study to be combined. In a whole form, all
-keys that the SI model needs are required. `to_si` converts a value in the written form to the SI
-model.
+with a unit. From an SI model, `written_form` derives the model of the same table in study files,
+the written form. By default, all keys of a written form are optional, so that the keys of a preset
+and of a study can be combined. With `is_whole`, all keys that the SI model needs are required.
+`to_si` converts a value in the written form to the SI model.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def written_key(field: FieldInfo, name: str) -> str:
 
 @functools.cache
 def written_form(model: type[Model], *, is_whole: bool = False) -> type[Model]:
-    """Return the model of a study file's form of `model`.
+    """Return the model of the table that represents `model` in study files.
 
     Args:
         model: the model in whole SI units.
@@ -114,7 +114,7 @@ def written_form(model: type[Model], *, is_whole: bool = False) -> type[Model]:
 
 
 def _whole_field(field: FieldInfo, annotation: Any) -> tuple[Any, Any]:  # noqa: ANN401  types
-    """Return the field of a form in which keys without a default are required."""
+    """Return the field of a written form; the field is required unless it has a default."""
     if not _mark(field, Written):
         constraints = [item for item in field.metadata if not isinstance(item, IfAbsent)]
         bare = field.annotation
@@ -236,7 +236,7 @@ def _plain(given: Any, annotation: Any, key: KeyPath) -> Any:  # noqa: ANN401  t
 
 
 def merged(base: Any, own: Any) -> Any:  # noqa: ANN401  values of a model
-    """Return `own`, completed by the keys that only `base` has, unless their kinds differ."""
+    """Return `own`, with absent keys from `base` if both values are of the same kind."""
     if not isinstance(base, Model) or type(base) is not type(own):
         return own
     values = {name: getattr(base, name) for name in base.model_fields_set}
