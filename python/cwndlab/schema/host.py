@@ -52,8 +52,8 @@ class Host(Model):
     )
     orphans: bool = Field(
         default=False,
-        description="whether packets in the device no longer count towards the limit of their "
-        "socket, so TCP Small Queues has no effect",
+        description="whether packets stop counting towards the limit of their socket when they "
+        "enter the device, so that TCP Small Queues has no effect",
     )
     gro_ns: Annotated[Count, Written(DurationText, "_ns")] | None = Field(
         default=None,

@@ -182,8 +182,9 @@ class StudyModel(Model):
     )
     direction: DirectionWord = Field(
         default="downlink",
-        description="direction of the data: downlink or forward, from the server to the user "
-        "over the link; uplink or reverse, from the user to the server over the reverse link",
+        description="direction of the data: with downlink (or forward), the server sends to the "
+        "user over the link; with uplink (or reverse), the user sends to the server over the "
+        "reverse link",
     )
     user: User = Field(
         default=1,

@@ -92,8 +92,7 @@ pub(crate) static OUTER_LOOP: Table = Table {
             "target",
             "target_ppb",
             PPB,
-            "intended share of first transmissions of blocks \
-            that fail",
+            "intended share of blocks whose first transmission fails",
         ),
         needed("step", "step_mdb", RATIO, "change of the margin after each failed block"),
     ],
@@ -253,8 +252,8 @@ pub(crate) static CELL_DIRECTION: Table = Table {
             "feedback_error_ppb",
             PPB,
             r#""0 %""#,
-            "share of failed blocks that the sender's HARQ mistakes for received (a NACK read as \
-             an ACK), so RLC has to recover them",
+            "share of failed blocks that the sender's HARQ considers received because it reads \
+             the NACK as an ACK; RLC has to recover these blocks",
         ),
     ],
 };

@@ -34,8 +34,8 @@ pub(crate) const ACK_THINNING: Key = optional(
     "ack_thinning",
     "ack_thinning",
     Form::Whole { least: 2, most: 1000 },
-    "ACK thinning: of the ACKs of a connection that do nothing but acknowledge more data, one in \
-     this number passes and the others are dropped; 4 drops three of four such ACKs",
+    "ACK thinning: drops ACKs of a connection that only acknowledge more data; 4 means that one in \
+     four such ACKs passes and the other three are dropped",
 );
 
 pub(crate) const POLICE_KEYS: &[Key] = &[
@@ -138,8 +138,8 @@ pub(crate) const DUAL_PI2_KEYS: &[Key] = &[
         "threshold_ns",
         TIME,
         r#""800 us""#,
-        "queueing delay from which packets of the L4S queue are marked; all packets are marked \
-         from 400 us above this delay",
+        "queueing delay above which packets of the L4S queue are marked, with a probability that \
+         rises to 1 at 400 us above this delay",
     ),
 ];
 

@@ -102,16 +102,16 @@ static AIRTIME_LIMITS: Table = Table {
             "low_ns",
             TIME,
             r#""5 ms""#,
-            "airtime limit of a station while the packets in the card need more airtime than \
-             threshold",
+            "airtime limit of a station while the packets in the card need more airtime than the \
+             key threshold allows",
         ),
         usual(
             "high",
             "high_ns",
             TIME,
             r#""12 ms""#,
-            "airtime limit of a station while the card \
-            holds at most threshold",
+            "airtime limit of a station while the packets in the card need no more airtime than \
+             the key threshold allows",
         ),
         usual(
             "threshold",
@@ -403,16 +403,16 @@ pub(crate) static WIFI_PATH: Table = Table {
             "asks_before_repeating",
             Form::Flag,
             "false",
-            "whether a sender whose aggregated frame was not acknowledged asks the receiver for \
-             the received packets, in a block ACK request, before it retransmits",
+            "whether a sender whose aggregated frame was not acknowledged first asks the receiver \
+             (in a block ACK request) which packets arrived, and then retransmits",
         ),
         usual(
             "asks_after_expiry",
             "asks_after_expiry",
             Form::Flag,
             "false",
-            "whether a sender reports sent packets that have exceeded queue_time to the \
-             receiver, in a block ACK request, as in ns-3",
+            "whether a sender informs the receiver, in a block ACK request, when packets that it \
+             has already sent exceed queue_time and are dropped, as in ns-3",
         ),
         optional(
             "beacons",

@@ -32,7 +32,7 @@ static RED: Table = Table {
             "max_probability_ppb",
             PPB,
             r#""10 %""#,
-            "marking probability when the average queue length reaches max",
+            "marking probability when the average queue length reaches the threshold max",
         ),
         usual(
             "weight_shift",
@@ -40,7 +40,7 @@ static RED: Table = Table {
             Form::Whole { least: 0, most: 31 },
             "9",
             "weight of the average queue length, as an exponent: each arriving packet moves the \
-             average by 2^-weight_shift of its distance from the present queue length",
+             average towards the present queue length, by 2^-weight_shift of the difference",
         ),
         optional(
             "idle_packet",
@@ -55,8 +55,8 @@ static RED: Table = Table {
             "gentle",
             Form::Flag,
             "false",
-            "whether the marking probability rises gradually from max_probability at max to 1 at \
-             twice max, instead of jumping to 1 at max",
+            "whether the marking probability rises gradually to 1 while the average queue length \
+             grows from the threshold max to twice this threshold, instead of jumping to 1 at max",
         ),
         usual(
             "hard_drop",
@@ -152,8 +152,8 @@ static WIFI_JITTER: Table = Table {
         "mean",
         "mean_ns",
         TIME,
-        "mean extra delay of a packet; above 1 ms, a share of the packets is retransmitted; from \
-         91 ms on, all packets are",
+        "mean extra delay of a packet; above 1 ms, a share of the packets is retransmitted, which \
+         reaches 100 % at 91 ms",
     )],
 };
 
