@@ -192,7 +192,7 @@ def _check(resolved: ResolvedLink, source: Arguments, spec: str) -> None:
 def describe_path(
     path: PathPart | LivePath, traces: Mapping[str, Trace], server_ns: int = 0
 ) -> list[Fact]:
-    """Describe the path in both directions: each stage of wired links, each table of others."""
+    """Describe both directions: wired links stage by stage, radio links table by table."""
     if isinstance(path, LivePath):
         return [Fact("live", _describe_live(path))]
     if path.kind != "chain":
@@ -283,9 +283,10 @@ def _reorder(reorder: PathPart) -> str:
     match reorder.kind:
         case "late":
             share, delay = format_share(reorder.ppb), format_duration(reorder.delay_ns)
-            return f"{share} of packets later by {delay}, at most one in {reorder.gap}"
+            return f"{share} of packets delayed by {delay} more, at most one in {reorder.gap}"
         case "early":
-            return f"{format_share(reorder.ppb)} not delayed, at most one in {reorder.gap}"
+            share = format_share(reorder.ppb)
+            return f"{share} of packets not delayed, at most one in {reorder.gap}"
         case _:
             return "jitter changes the order"
 

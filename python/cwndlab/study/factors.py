@@ -169,7 +169,7 @@ def _alternatives(path: str, value: object) -> list[Any]:
 
 
 def is_match(labels: Mapping[str, Label], rule: Mapping[str, list[Any]]) -> bool:
-    """Return whether a combination of levels matches a rule in each of its columns."""
+    """Return whether a combination of levels matches a rule in every column of the rule."""
     return all(labels[column] in levels for column, levels in rule.items())
 
 

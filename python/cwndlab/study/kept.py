@@ -55,7 +55,7 @@ class KeptScenarios:
             document: document of the cell, which names the files of algorithms.
 
         Raises:
-            StudyError: the cell does not exist, or another version of cwndlab wrote it.
+            StudyError: the cell does not exist, or another version of cwndlab wrote the folder.
         """
         try:
             _, text, jitter_ns, begin_within_ns, server_ns = self._rows[cell]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Source(Protocol):
-    """Describes the place of a problem as the source of the study writes it."""
+    """Describes the place of a problem in the notation of the study's source."""
 
     def problem(self, key: KeyPath, message: str) -> str:
         """Return a message with the place of a problem, the value, and the problem."""
@@ -56,7 +56,7 @@ class StudyFile:
         return self.toml.problem(self._written(key), message)
 
     def _written(self, key: KeyPath) -> KeyPath:
-        """Return the key as the file writes it."""
+        """Return the key as it is written in the file."""
         lines = self.toml.lines
         if key[:1] not in lines and ("study", *key[:1]) in lines:
             return ("study", *key)

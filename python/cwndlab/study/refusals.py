@@ -58,7 +58,7 @@ def _in_chain(path: PathPart, document: Mapping[str, Any], inner: Sequence[str])
 
 
 def _with_key(document: Mapping[str, Any], key: KeyPath, message: str) -> tuple[KeyPath, str]:
-    """Return the part of a key that a document contains; the message names the rest."""
+    """Return the part of a key that the document contains, and `message` with the other part."""
     found = _written(document, key)
     is_short = found != key[: len(found)]
     rest = () if is_short else key[1:] if len(found) < len(key) else ()
@@ -66,7 +66,7 @@ def _with_key(document: Mapping[str, Any], key: KeyPath, message: str) -> tuple[
 
 
 def _written(document: Mapping[str, Any], key: KeyPath) -> KeyPath:
-    """Return the part of a key that a document contains, or the short key in its place."""
+    """Return the part of a key that the document contains, or its short key if that is set."""
     value: Any = document
     around: list[object] = []
     for depth, part in enumerate(key):
@@ -87,7 +87,7 @@ def _written(document: Mapping[str, Any], key: KeyPath) -> KeyPath:
 
 
 def _short_key(link: object, rest: KeyPath) -> str | None:
-    """Return the short key with which a link's table sets a key of its radio medium."""
+    """Return the short key of the table `link` that stands for the radio key `rest`, if any."""
     if not isinstance(link, dict):
         return None
     shorts = (_SHORT.get(str(part)) for part in rest)
