@@ -102,24 +102,24 @@ static AIRTIME_LIMITS: Table = Table {
             "low_ns",
             TIME,
             r#""5 ms""#,
-            "airtime limit of a station while the packets in the card need more airtime than the \
-             key threshold allows",
+            "airtime limit of each station while the total airtime of the packets in the card is \
+             at least threshold",
         ),
         usual(
             "high",
             "high_ns",
             TIME,
             r#""12 ms""#,
-            "airtime limit of a station while the packets in the card need no more airtime than \
-             the key threshold allows",
+            "airtime limit of each station while the total airtime of the packets in the card is \
+             below threshold",
         ),
         usual(
             "threshold",
             "threshold_ns",
             TIME,
             r#""24 ms""#,
-            "total airtime of the packets of all stations in the card; above it, the low limit \
-             applies, otherwise the high limit",
+            "total airtime of the packets of all stations in the card at which the low limit \
+             replaces the high limit",
         ),
     ],
 };
