@@ -275,7 +275,7 @@ RESERVED_FACTORS = ("zip", "include", "exclude")
 
 
 def flatten_factors(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Flatten the table of factors, so `link.rate = [...]` equals `"link.rate" = [...]`."""
+    """Flatten the table of factors: `link.rate = [...]` becomes `"link.rate" = [...]`."""
     flat: dict[str, Any] = {}
     for key, value in table.items():
         path = prefix + key

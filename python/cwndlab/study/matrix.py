@@ -136,7 +136,7 @@ def _cells(
 
 
 def factor_labels(study: StudyModel, cells: Sequence[Cell]) -> dict[str, list[Label]]:
-    """Return the levels of each factor that occur in runs, by the factor's column."""
+    """Return, by column, those levels of each factor that occur in runs."""
     return {
         column: [
             level.label
