@@ -70,7 +70,7 @@ class Draft:
         return child
 
     def origin_of(self, key: KeyPath) -> KeyPath:
-        """Return the key at which the user wrote a value, which may be in a factor."""
+        """Return the key at which the user wrote a value; this may be the key of a factor."""
         parts = tuple(str(part) for part in key)
         for n in range(len(parts), 0, -1):
             if parts[:n] in self.origins:

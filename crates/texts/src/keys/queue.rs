@@ -130,8 +130,8 @@ pub(crate) const DUAL_PI2_KEYS: &[Key] = &[
         "max_rtt_ns",
         TIME,
         r#""100 ms""#,
-        "maximum typical round-trip time, from which the gains of the controller are derived; a \
-         longer time makes the controller slower",
+        "largest expected round-trip time of the flows, from which the gains of the controller \
+         are derived; a longer time makes the controller slower",
     ),
     usual(
         "threshold",
