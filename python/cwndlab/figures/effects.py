@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cwndlab.figures.canvas import house_style, legend_above, new_figure
-from cwndlab.figures.standings import draw_printed
+from cwndlab.figures.standings import draw_printed, name_printed
 from cwndlab.figures.style import styles_of
 from cwndlab.judge.effects import Effect
 from cwndlab.results.columns import quantity
@@ -59,6 +59,8 @@ def plot_effect(
                 if level in effect.levels:
                     x = effect.positions[effect.levels.index(level)] + shift
                     draw_printed(axes, x, low, high, style.colour)
+        if printed:
+            name_printed(axes)
         axes.set_xticks(effect.positions, effect.levels)
         axes.set_xlim(-0.06, 1.06)
         axes.set_xlabel(effect.factor)

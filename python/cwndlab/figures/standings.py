@@ -83,16 +83,17 @@ def plot_grouped_bars(
                 if level in levels:
                     x = levels.index(level) + (at - (len(means) - 1) / 2) * width
                     draw_printed(axes, x, low, high)
+        if printed:
+            name_printed(axes)
         name_ticks(axes, levels)
         axes.grid(visible=False, axis="x")
         axes.set_ylim(bottom=0)
         axes.set_ylabel(quantity(column).header)
-        legend_above(axes, columns=min(5, len(axes.get_legend_handles_labels()[1])))
+        legend_above(axes, columns=min(6, len(means) + bool(printed)))
 
 
 def draw_printed(axes: Axes, x: float, low: float, high: float, colour: str = "#222222") -> None:
     """Draw a number that a paper prints as a white diamond, with a line over its range."""
-    is_first = "the paper" not in axes.get_legend_handles_labels()[1]
     axes.errorbar(
         x,
         (low + high) / 2,
@@ -103,7 +104,20 @@ def draw_printed(axes: Axes, x: float, low: float, high: float, colour: str = "#
         markerfacecolor="white",
         linestyle="none",
         zorder=4,
-        label="the paper" if is_first else None,
+    )
+
+
+def name_printed(axes: Axes) -> None:
+    """Add the diamonds of `draw_printed` to the legend, after the algorithms."""
+    axes.plot(
+        [],
+        [],
+        color="#222222",
+        marker="D",
+        markersize=4.5,
+        markerfacecolor="white",
+        linestyle="none",
+        label="the paper",
     )
 
 

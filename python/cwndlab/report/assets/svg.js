@@ -310,7 +310,7 @@ cwndlab.parts.push((lab) => {
   const printed = (entry) => (entry.paper ?? []).filter(Boolean);
 
   function paperPoint(own, plot, x, [low, high], name, unit) {
-    if (low < high) make("line", { class: "bounds", x1: x, x2: x, y1: plot.toY(low), y2: plot.toY(high) }, own);
+    if (low < high) make("line", { class: "mean", x1: x, x2: x, y1: plot.toY(low), y2: plot.toY(high) }, own);
     const diamond = make("path", { class: "paper", d: marker("D", x, plot.toY((low + high) / 2), 5) }, own);
     withTip(diamond, `${name}\nthe paper: ${low < high ? `${lab.text(low, 4)} to ${lab.text(high, 4)}` : lab.text(low, 4)} ${unit}`);
   }

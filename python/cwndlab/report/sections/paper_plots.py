@@ -207,16 +207,17 @@ def _figure(plot: PaperPlot, known: Sequence[tuple[str, Panel]], printed: Printe
     heading = f"{plot.name}: {plot.title}"
     if plot.kind in {"bars", "lines"}:
         figure, axes = new_figure()
+        variants = dict.fromkeys(name for _, panel in known for name in panel)
         by_variant = {
-            name: {label: own[name] for label, own in printed.items() if name in own}
-            for _, panel in known
-            for name in panel
+            name: ranges
+            for name in variants
+            if (ranges := {label: own[name] for label, own in printed.items() if name in own})
         }
         if plot.kind == "bars":
             plot_grouped_bars(axes[0], _means(known), plot.metric, by_variant)
         else:
             plot_effect(axes[0], _effect(plot, known), plot.metric, by_variant)
-        title(axes[0], heading)
+        figure.suptitle(heading, fontsize=10, x=0.01, ha="left")
         return figure
     across = min(_ACROSS, len(known))
     down = -(-len(known) // across)
