@@ -103,7 +103,7 @@ def _verdict(probability: float) -> ClaimVerdict:
 
 
 def _values(part: ClaimPart, fit: PaperFit, runs: PaperRuns) -> Floats | None:
-    """Return the value of a part on each inferred network; None if there are no such runs."""
+    """Return the value of a part of a claim on each inferred network; None without runs."""
     columns = {}
     for name in part.value.names:
         way = replace(name, direction=name.direction or part.direction)

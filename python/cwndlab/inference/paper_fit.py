@@ -109,6 +109,8 @@ def table_numbers(
 ) -> list[TableNumber]:
     """Return the numbers of a paper's tables with our number on each network.
 
+    Numbers of variants and rows that were not simulated are left out.
+
     Args:
         tables: the tables of the paper.
         networks: the simulated networks.
@@ -124,6 +126,8 @@ def table_numbers(
         for row, values in zip(table.rows, table.values, strict=True):
             for column, (low, high) in zip(table.columns, values, strict=True):
                 cell = cell_values(table, flows, row, column, POINT)
+                if cell.is_empty():
+                    continue
                 simulated = np.full(count, np.nan)
                 simulated[cell[POINT].to_numpy()] = np.log(np.maximum(cell["value"], least))
                 found.append(TableNumber(table.name, quantity, row, column, low, high, simulated))

@@ -42,7 +42,7 @@ class Simulated:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """Simulation of flows, alone on the link or with the competing flows of the family.
+    """Simulation of flows, alone or with the competing flows that a family of links defines.
 
     `duration_s` is the duration of the measurement, and `jobs` the number of parallel simulations.
     """

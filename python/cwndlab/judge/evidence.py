@@ -183,7 +183,7 @@ def draws_of_population(levels: Sequence[Mapping[str, float]]) -> Draws:
 
 
 def write_draws(folder: Path, draws: Draws) -> None:
-    """Store the drawn networks and their keys in the folder of the runs."""
+    """Store the networks that were drawn at random in the folder of their runs."""
     text = json.dumps(asdict(draws), indent=1) + "\n"
     (folder / DRAWS).write_text(text, encoding="utf-8")
 

@@ -2,7 +2,7 @@
 
 A study can change a key of a preset by the path of the key. Exceptions are keys inside a list
 (`background.0.users`) and keys inside a table that has a key `kind` (`interference.share`): there,
-the study has to replace the whole list or table, which `Figures` finds.
+the study has to replace the whole list or table. `Figures` finds this list or table.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ def _sum(kind: str, records: Iterable[Reality | None]) -> Reality | None:
 
 
 def pooled(records: Iterable[Reality | None]) -> Reality | None:
-    """Combine the agreement of several classes, and count each class once."""
+    """Combine the records of several classes of networks, and count each class once."""
     known = {each.kind: each for each in records if each is not None}
     return _sum(", ".join(known), known.values())
 

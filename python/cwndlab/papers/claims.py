@@ -43,7 +43,7 @@ class _PartSettings(Model):
     sign test over pairs.
     """
     at: float | None = None
-    """Parameter of the measure of a congestion window, such as the number of a loss episode."""
+    """Parameter of a measure of the window, such as 2 for its value after the second loss."""
     of_samples: str = ""
     """Statistic that is computed from a flow's time series, such as `p95`."""
     is_total: bool = False

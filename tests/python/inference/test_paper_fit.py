@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +10,9 @@ import polars as pl
 import pytest
 
 from cwndlab import Study
-from cwndlab.errors import LinkError
+from cwndlab.cli.inferred import infer_paper
+from cwndlab.cli.options import Where
+from cwndlab.errors import LinkError, UnknownNameError
 from cwndlab.inference.paper_claims import inferred_claims
 from cwndlab.inference.paper_fit import fit_paper, shuffled_errors, table_numbers
 from cwndlab.inference.paper_plan import (
@@ -225,3 +228,39 @@ def test_a_damaged_file_of_verdicts_is_not_believed(content: str, tmp_path: Path
     folder.mkdir()
     (folder / "inferred.json").write_text(content)
     assert read_inferred(tmp_path / "hsdpa-2010", "hsdpa-2010") == {}
+
+
+def test_the_command_infers_and_predicts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = load_plan("nr-5g-vaasa-2023")
+    small = whole.model_copy(
+        update={
+            "points": 300,
+            "tables": ("Uplink",),
+            "levels": {**whole.levels, "variant": ("cubic", "reno", "htcp")},
+        }
+    )
+    monkeypatch.setattr("cwndlab.cli.inferred.load_plan", lambda _: small)
+    folder = tmp_path / "nr-5g-vaasa-2023-inferred"
+    study = Study.load(paper_studies()["nr-5g-vaasa-2023"])
+    short = study.changed({**study.document, "duration": "4 s"})
+    short = short.changed(
+        {**short.document, "factors": {**short.document["factors"], "test": [{"name": "1 min"}]}}
+    )
+    infer_paper(short, folder, Where("sim", 1, None, None), is_quick=True)
+    text = capsys.readouterr().out
+    assert "2 numbers predicted with a mean error of" in text.replace("\n  ", " ")
+    assert "the network inferred from 1 number of cubic" in text
+    found = json.loads((folder / "inferred.json").read_text())
+    assert {each["column"] for each in found["predicted"]} == {"reno", "htcp"}
+    assert all(each["low"] <= each["median"] <= each["high"] for each in found["predicted"])
+    shown = read_inferred(tmp_path / "nr-5g-vaasa-2023", "nr-5g-vaasa-2023")
+    assert shown["wifi"] == "not run"
+    capsys.readouterr()
+
+
+def test_a_paper_without_a_plan_is_named(tmp_path: Path) -> None:
+    study = Study.load(paper_studies()["lte-ns2-2011"])
+    with pytest.raises(UnknownNameError, match="papers with --inferred: hsdpa-2010"):
+        infer_paper(study, tmp_path, Where("sim", 1, None, None), is_quick=True)

@@ -13,6 +13,7 @@ import cwndlab as cw
 from cwndlab.errors import CwndlabError
 from cwndlab.papers import PaperPlot, PaperTable, load_paper, paper_studies, read_plot, read_table
 from cwndlab.papers.facts import parse_paper
+from cwndlab.papers.tables import paper_values
 from cwndlab.report import write_report
 from cwndlab.text.toml import TomlSource
 from made_up import toml
@@ -249,3 +250,39 @@ def test_what_a_link_was_calibrated_to_is_marked_in_the_tables() -> None:
     for paper in ("hsdpa-2010", "nr-5g-vaasa-2023", "lte-4g-vaasa-2013"):
         assert any(table.calibrated for table in load_paper(paper).tables), paper
     assert not any(table.calibrated for table in load_paper("wifi-ns3-2022").tables)
+
+
+def test_the_numbers_of_tables_appear_in_plots_of_the_same_metric_and_levels() -> None:
+    paper = load_paper("nr-5g-vaasa-2023")
+    plot = next(each for each in paper.plots if each.name == "Figures 23 to 25, downlink")
+    one, five, ten = paper_values(plot, paper.tables, "variant")
+    assert one == {
+        "reno": (24, 36),
+        "cubic": (24, 36),
+        "htcp": (24, 36),
+        "westwood": (24, 36),
+        "bbr": (70, 110),
+    }
+    assert five == ten == {}  # the paper prints these as charts only
+    wifi = load_paper("wifi-ns3-2022")
+    numbers = paper_values(wifi.plots[0], wifi.tables, "algorithm")
+    assert [set(each) for each in numbers] == [{"cubic", "westwood", "yeah", "vegas"}] * 7
+    assert numbers[6]["vegas"] == (41.7012, 41.7012)
+
+
+def test_the_numbers_of_a_table_are_converted_to_the_unit_of_our_column() -> None:
+    table = load_paper("hsdpa-2010").tables[0]
+    plot = PaperPlot(
+        name="a plot",
+        title="goodput",
+        kind="bars",
+        metric=table.metric,
+        direction=table.direction,
+        panel_factor="flows",
+        panels=("1",),
+        where={"transfer": "180 s"},
+    )
+    (found,) = paper_values(plot, [table], "algorithm")
+    assert found["reno"] == pytest.approx((1.443, 1.443))
+    other = plot.model_copy(update={"where": {"transfer": "50 kB"}})
+    assert paper_values(other, [table], "algorithm") == [{}]

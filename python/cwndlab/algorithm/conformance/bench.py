@@ -46,7 +46,7 @@ class Stay:
     phase: str
     begin_s: float
     end_s: float
-    """End of the phase, or the end of the run if the phase lasts until then, in seconds."""
+    """Time in seconds at which the phase ends; the end of the run if nothing ends it earlier."""
 
     @property
     def length_s(self) -> float:
