@@ -249,7 +249,9 @@ class Server:
         beside = self._sessions.get(hello.beside or "")
         if hello.beside is not None and (beside is None or beside.address != address):
             await line.write(
-                signer.sign({"error": "this session was to run beside another session, which has ended"})
+                signer.sign(
+                    {"error": "this session was to run beside another session, which has ended"}
+                )
             )
             return
         notice_loss(line.connection, self._limits.silence_s)

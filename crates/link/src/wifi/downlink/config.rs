@@ -83,13 +83,13 @@ pub struct StationDualConfig {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AqlConfig {
-    /// The limit of a station while the card holds more than `threshold` for all.
+    /// The limit of a station while the card holds at least `threshold` for all stations.
     #[serde(rename = "low_ns", default = "aql_low")]
     pub low: Duration,
     /// The limit of a station otherwise.
     #[serde(rename = "high_ns", default = "aql_high")]
     pub high: Duration,
-    /// Where the one limit takes the place of the other.
+    /// Airtime held for all stations together from which on `low` applies.
     #[serde(rename = "threshold_ns", default = "aql_threshold")]
     pub threshold: Duration,
 }
