@@ -34,7 +34,10 @@
  * text of November 2025 after version 00, with which this file was compared line by
  * line. Where the text is inconsistent: the nominal rate is raised if it is below the
  * estimate (the text says the opposite); the excess delay is divided by the whole
- * threshold; the first push is by 17/16.
+ * threshold; the first push is by 17/16; the nominal max RTT is raised in each era but
+ * those of faster packets, and decays once in a cycle, with the RTTs of the packets of
+ * recovery, as the design says, so it is remembered for several cycles. In every era, as
+ * the pseudocode has it, half would be left after one cycle.
  * Not implemented: CE marks and the shrinking of the nominal max RTT at congestion
  * (both open in the text), and the pacing quantum. The first window remains until
  * the first era ends. Careful Resume: RFC 9959, compared with its draft
@@ -193,6 +196,21 @@ CC_INLINE bool c4_is_resuming(const struct c4 *ca)
 	return ca->resume == C4_UNVALIDATED || ca->resume == C4_VALIDATING;
 }
 
+/*
+ * Packets acknowledged since this one was sent, divided by its RTT or by the time that
+ * sending them took, whichever is longer. The interval of the kernel's sample is longer
+ * than the RTT: it begins at the last ACK before this packet was sent.
+ */
+CC_INLINE u32 c4_rate_estimate(const struct rate_sample *rs)
+{
+	u64 delay_us = (u64)rs->interval_us;
+
+	if (rs->rtt_us > 0)
+		delay_us = max((u32)rs->rtt_us, rs->snd_interval_us);
+	return (u32)min(div64_u64((u64)rs->delivered << CC_BW_SHIFT, max(delay_us, 1ull)),
+			(u64)(~0u / 2));
+}
+
 /* Half of the saved window, at the gain of the initial phase. */
 CC_INLINE void c4_jump(struct sock *sk)
 {
@@ -311,7 +329,7 @@ CC_INLINE void c4_take_era_rtts(struct c4 *ca)
 	most = min(most, ca->running_min_rtt_us + C4_MAX_JITTER_US);
 	if (most > ca->nominal_max_rtt_us)
 		ca->nominal_max_rtt_us = most;
-	else
+	else if (ca->previous_gain < CC_GAIN_ONE)
 		ca->nominal_max_rtt_us = (u32)((7ull * ca->nominal_max_rtt_us + most) / 8);
 }
 
@@ -421,7 +439,7 @@ CC_PROG_CONG_CONTROL(c4_cong_control, struct sock *sk, u32 ack, int flag,
 		c4_check_congestion(sk, rs);
 	c4_take_received(ca, rs->acked_sacked);
 	if (rs->delivered > 0 && rs->interval_us > 0) {
-		bw = cc_bandwidth(rs);
+		bw = c4_rate_estimate(rs);
 		if (c4_is_resuming(ca))
 			ca->validated_bw = max(ca->validated_bw, bw);
 		if (!(ca->phase == C4_RECOVERY && ca->is_congested))
