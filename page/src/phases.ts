@@ -26,6 +26,12 @@ const SENTENCES: Record<string, Record<string, string>> = {
     binary_search: "The window halves its distance to the one of the last loss.",
     max_probing: "The window has passed the one of the last loss: small steps first, larger ones after.",
   },
+  c4: {
+    initial: "C4 sends at twice its nominal rate, until three round trips have not raised the rate, or congestion ends it.",
+    recovery: "C4 sends a sixteenth below its nominal rate for a round trip, so that a queue that it made drains.",
+    cruising: "C4 sends at its nominal rate for at least four round trips.",
+    pushing: "C4 sends a sixteenth above its nominal rate for a round trip, or a quarter after a successful push.",
+  },
   cdg: {
     avoidance: "The window grows by a packet a round trip.",
     backoff: "The round trip rises: by chance, the more likely the steeper, the window falls to 0.7 without a loss.",
@@ -35,6 +41,11 @@ const SENTENCES: Record<string, Record<string, string>> = {
     standard: "The window is small enough for Reno's rule: a packet a round trip.",
     growing: "The queue is short: a second window is added to Reno's and grows quickly.",
     yielding: "The queue is long: the second window shrinks by what is queued, down to Reno's alone.",
+  },
+  copa: {
+    slow_start: "The window doubles each round trip, until the rate exceeds Copa's target.",
+    default: "The queue empties now and then, so no other flow keeps it full: Copa keeps few packets in it.",
+    competitive: "The queue has not been nearly empty for five round trips, so another flow fills it: Copa allows more packets in the queue.",
   },
   cubic: {
     friendly: "The cubic curve is below what Reno would have by now, so that the window grows as Reno's (RFC 9438, section 4.3).",
@@ -53,10 +64,21 @@ const SENTENCES: Record<string, Record<string, string>> = {
     standard: "The window is small: it grows and falls as Reno's.",
     adaptive: "The delay sets the steps: large ones while the queue is short, small ones while it is long.",
   },
+  "ledbat-pp": {
+    slow_start: "The window grows by a part of each acknowledged packet, until the queueing delay nears its target or a packet is lost.",
+    avoidance: "The window grows slowly while the queueing delay is below its target, and shrinks above it.",
+    slowdown: "Two packets in flight for two round trips show how short the path is without this flow's queue.",
+    ramp_up: "After a slowdown, the window grows back to where it was.",
+  },
   lp: { inference: "The one-way delay grew: others need the link. The window is halved, and falls to a packet if the delay grows again." },
   nv: {
     grow: "The window is below what the highest rate needs: it grows as Reno's.",
     hold: "The window is what the highest rate needs: it stays, or falls.",
+  },
+  prague: {
+    slow_start: "The window doubles each round trip, until a packet is marked or lost.",
+    avoidance: "Each round trip, the window falls in proportion to the share of marked packets, and grows by a packet.",
+    classic: "The marks come from a queue without L4S: Prague responds to them as to losses.",
   },
   scalable: {
     standard: "The window is small: it grows and falls as Reno's.",
@@ -72,6 +94,10 @@ const SENTENCES: Record<string, Record<string, string>> = {
     available: "Fewer than three packets of this flow are queued: it grows as Reno, and takes a loss for the radio's.",
     full: "Three packets or more of this flow are queued: it grows half as fast, and takes a loss for congestion.",
     reno: "Too few round trips were measured: the window grows as Reno's.",
+  },
+  vivace: {
+    starting: "The rate doubles in each interval, until its utility falls.",
+    probing: "Vivace tries rates slightly above and below its own, and moves to where the utility is higher.",
   },
   yeah: {
     fast: "The queue is short: the window grows as Scalable's.",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cwndlab.algorithm.conformance.suite import SOURCE, run_cases
+from cwndlab.backends.vm.packages import find_kernel
 from cwndlab.cli.output import console, format_option, print_rows, say
 
 if TYPE_CHECKING:
@@ -31,15 +32,22 @@ _LEAST_WIDTH, _MOST_WIDTH = 40, 80
 )
 @click.option(
     "--backend",
-    type=click.Choice(["sim", "kernel"]),
+    type=click.Choice(["sim", "kernel", "vm"]),
     default="sim",
     show_default=True,
-    help="Run the cases in the simulator, or on this machine's kernel in real time, with the "
-    "algorithm loaded as a BPF program (needs root).",
+    help="Run the cases in the simulator, on this machine's kernel in real time (needs root), or "
+    "on stock Linux in a virtual machine; kernels load the algorithm as BPF.",
+)
+@click.option(
+    "--kernel",
+    "release",
+    metavar="RELEASE",
+    help="Linux release to run with --backend vm, such as 6.12.  [default: the newest added "
+    "kernel]",
 )
 @format_option
 def conform_command(
-    algorithm: str, cases: tuple[int, ...], backend: str, output_format: str
+    algorithm: str, cases: tuple[int, ...], backend: str, release: str | None, output_format: str
 ) -> int:
     """Run BBR's test cases on ALGORITHM: bbr3, or a file such as ./my_bbr.c.
 
@@ -47,8 +55,12 @@ def conform_command(
     check, and the phases of the last run with their start times in seconds. An algorithm in a file
     must name its phases as bbr3 does. The exit status is 1 if a case fails.
     """
+    if release is not None and backend != "vm":
+        msg = "--kernel needs --backend vm"
+        raise click.UsageError(msg)
+    guest = find_kernel(release) if backend == "vm" else None
     outcomes = []
-    for outcome in run_cases(algorithm, cases, on_kernel=backend == "kernel"):
+    for outcome in run_cases(algorithm, cases, on_kernel=backend == "kernel", guest=guest):
         outcomes.append(outcome)
         if output_format == "table":
             _show(outcome)

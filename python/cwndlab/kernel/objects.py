@@ -42,6 +42,8 @@ class KernelProgram:
     name: str  # name in the kernel
     program: Program
     parameters: tuple[tuple[str, int], ...]
+    is_recording: bool = False
+    """Whether the program records every call of its hooks."""
 
     @property
     def pin(self) -> str:
@@ -76,7 +78,7 @@ def kernel_program(
     program = Program(str(source), (TranslationUnit(str(source), text, _FLAGS),))
     settings = tuple(sorted((parameters or {}).items()))
     digest = hashlib.sha256(f"{program.sha256} {settings}".encode()).hexdigest()
-    return KernelProgram(label_of(reference), f"cl_{digest[:8]}", program, settings)
+    return KernelProgram(label_of(reference), f"cl_{digest[:8]}", program, settings, is_recording)
 
 
 def replay_program(reference: str, folder: Path) -> Program:

@@ -10,6 +10,7 @@ import polars as pl
 from cwndlab.algorithm.single_run import compute_once, run_once
 from cwndlab.backends.kernel.process import require_runs
 from cwndlab.backends.kernel.recording import RecordingExecutor, phases_of
+from cwndlab.backends.vm.recording import RecordingVmExecutor
 from cwndlab.kernel.loading import require_loading
 from cwndlab.usercode.processes import WorkerProcess
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cwndlab.api.study import Study
+    from cwndlab.backends.vm.packages import StockKernel
 
 _SAMPLES = {"samples": "1 ms", "events": True}
 
@@ -75,7 +77,7 @@ class KernelRuns(AbstractContextManager["KernelRuns"]):
         """
         require_runs()
         require_loading(algorithm)
-        self._executor = RecordingExecutor(algorithm)
+        self._executor: RecordingExecutor | RecordingVmExecutor = RecordingExecutor(algorithm)
 
     def tables(self, study: Study) -> dict[str, pl.DataFrame]:
         """Execute the only run of a study."""
@@ -107,3 +109,22 @@ class KernelRuns(AbstractContextManager["KernelRuns"]):
 
     def __exit__(self, *_: object) -> None:
         """Do nothing, because an algorithm is unloaded after its run."""
+
+
+class VmRuns(KernelRuns):
+    """Runs on a stock kernel in a virtual machine. They are deterministic, too."""
+
+    attempts = 1
+
+    def __init__(self, algorithm: str, kernel: StockKernel) -> None:
+        """Boot the virtual machine.
+
+        Raises:
+            KernelRunError: the algorithm cannot be loaded, or the virtual machine cannot be
+                booted; the message states the reason.
+        """
+        self._vm = self._executor = RecordingVmExecutor(kernel, algorithm)
+
+    def __exit__(self, *_: object) -> None:
+        """Stop the virtual machine."""
+        self._vm.close()

@@ -9,7 +9,7 @@ from cwndlab.algorithm.conformance import bbr_probing as probing
 from cwndlab.algorithm.conformance import bbr_startup as startup
 from cwndlab.algorithm.conformance.bench import Bench, NotReachedError, check_phases
 from cwndlab.algorithm.conformance.case import Case, CaseCheck, CaseOutcome
-from cwndlab.algorithm.conformance.case_runs import KernelRuns, SimulatedRuns
+from cwndlab.algorithm.conformance.case_runs import KernelRuns, SimulatedRuns, VmRuns
 from cwndlab.errors import AlgorithmError, RunsFailedError
 from cwndlab.resolve.algorithms import algorithm_of
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from cwndlab.algorithm.conformance.case_runs import CaseRuns
+    from cwndlab.backends.vm.packages import StockKernel
 
 SOURCE = 'draft-ietf-ccwg-bbr, appendix "BBR Example Test Cases"'
 
@@ -69,15 +70,20 @@ BBR_CASES = (
 
 
 def run_cases(
-    algorithm: str, numbers: Sequence[int] = (), *, on_kernel: bool = False
+    algorithm: str,
+    numbers: Sequence[int] = (),
+    *,
+    on_kernel: bool = False,
+    guest: StockKernel | None = None,
 ) -> Iterator[CaseOutcome]:
     """Run the test cases with these numbers, or all test cases if no number is given.
 
     The cases run in the simulator, or, with `on_kernel`, on this machine's kernel. There, a case is
-    repeated up to five times if a required event did not happen in the required phase.
+    repeated up to five times if a required event did not happen in the required phase. With
+    `guest`, the cases run on this stock kernel in a virtual machine.
 
     Raises:
-        KernelRunError: this machine cannot run studies on its kernel.
+        KernelRunError: this machine cannot run studies on its kernel, or in virtual machines.
         KernelError: the algorithm cannot be loaded into this kernel.
         UnknownNameError: the algorithm does not exist.
         AlgorithmError: the algorithm cannot be used, it does not report the phases that the test
@@ -89,10 +95,18 @@ def run_cases(
         raise AlgorithmError(msg)
     phases = algorithm_of(algorithm, Path()).phases
     check_phases(phases, startup.PHASES, algorithm)
-    with KernelRuns(algorithm) if on_kernel else SimulatedRuns() as runs:
+    with _place(algorithm, on_kernel=on_kernel, guest=guest) as runs:
         for case in BBR_CASES:
             if not numbers or case.number in numbers:
                 yield _outcome(case, algorithm, phases, runs)
+
+
+def _place(
+    algorithm: str, *, on_kernel: bool, guest: StockKernel | None
+) -> SimulatedRuns | KernelRuns:
+    if guest is not None:
+        return VmRuns(algorithm, guest)
+    return KernelRuns(algorithm) if on_kernel else SimulatedRuns()
 
 
 def _outcome(case: Case, algorithm: str, phases: tuple[str, ...], runs: CaseRuns) -> CaseOutcome:

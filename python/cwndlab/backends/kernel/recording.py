@@ -44,19 +44,20 @@ class RecordingExecutor(KernelExecutor):
             helper = _RecordingHelper(
                 stack.enter_context(RunsHelper()), self._algorithm, Path(folder) / "calls"
             )
-            tools = Tools(helper, _NoNames(), stack.enter_context(Tracer()))
+            tools = Tools(helper, NoNames(), stack.enter_context(Tracer()))
             for task in tasks:
                 batch = self._compute(tools, task)
                 self.calls = helper.calls
                 yield batch
 
 
-class _NoNames:
-    """Returns no names, because `_RecordingHelper` itself names the recorded algorithm."""
+class NoNames:
+    """Returns no names, because a recording helper itself names the recorded algorithm."""
 
     def of(
         self, _scenario: Mapping[str, Any], _programs: Mapping[str, Any] | None = None
     ) -> dict[str, str]:
+        """Return no names."""
         return {}
 
 
@@ -72,10 +73,7 @@ class _RecordingHelper:
     def ask(
         self, request: Mapping[str, Any], waiting: Callable[[str], None] = lambda _: None
     ) -> dict[str, Any]:
-        scenario = request["scenario"]
-        (flow,) = scenario["flows"]
-        sender = flow["sender"]
-        receiver = flow["receiver"] | {"algorithm": _RECEIVER, "parameters": {}}
+        scenario, sender = with_plain_receiver(request["scenario"])
         # Another process may record the same algorithm, which the kernel takes only once.
         self._helper.ask({"do": "hold", "owner": request["owner"]}, waiting)
         recorder = None
@@ -84,7 +82,7 @@ class _RecordingHelper:
             answer = self._helper.ask(
                 {
                     **request,
-                    "scenario": scenario | {"flows": [flow | {"receiver": receiver}]},
+                    "scenario": scenario,
                     "kernel_names": {sender["algorithm"]: recorder.program.name},
                     "is_held": True,
                 }
@@ -96,6 +94,13 @@ class _RecordingHelper:
         calls = recorded_calls(self._algorithm, Path(), self._file)
         self.calls = call_table(calls, answer["kernel"]["began_ns"])
         return answer
+
+
+def with_plain_receiver(scenario: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a scenario with another algorithm for its only receiver, and its sender."""
+    (flow,) = scenario["flows"]
+    receiver = flow["receiver"] | {"algorithm": _RECEIVER, "parameters": {}}
+    return {**scenario, "flows": [flow | {"receiver": receiver}]}, flow["sender"]
 
 
 def call_table(calls: pl.DataFrame, began_ns: int) -> pl.DataFrame:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from cwndlab.backends.kernel.executor import KernelExecutor, Tools
 from cwndlab.backends.kernel.names import KernelNames
 from cwndlab.backends.vm.machine import VirtualMachine, obstacle_to_loading
+from cwndlab.backends.vm.request import CALLS
 from cwndlab.core import OURS
 from cwndlab.errors import KernelRunError
 from cwndlab.kernel.helper import require_done
@@ -50,6 +51,8 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
         """
         self._machine = machine
         self._programs = {} if programs is None else programs
+        self.calls = b""
+        """Recorded calls of the last run, if one of the algorithms records its calls."""
 
     def ask(
         self, request: Mapping[str, Any], waiting: Callable[[str], None] = lambda _: None
@@ -68,6 +71,7 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
         names = sorted(set(request.get("kernel_names", {}).values()))
         programs = [self._programs[name] for name in names]
         left = self._machine.run({**request, **inside, **own}, programs)
+        self.calls = left.get(CALLS, b"")
         for line in left.get("loaded", b"").splitlines():
             require_done(json.loads(line))
         answer: dict[str, Any] = json.loads(left["answer"])
@@ -118,12 +122,21 @@ class GuestNames(KernelNames):
         raise KernelRunError(msg)
 
     def _load(self, reference: str, parameters: Mapping[str, int]) -> str:
-        if (obstacle := obstacle_to_loading(self._kernel)) is not None:
-            msg = f"{reference} cannot be loaded in the virtual machine: {obstacle}"
-            raise KernelRunError(msg)
+        require_loading_in(self._kernel, reference)
         program = kernel_program(reference, Path(), parameters, has_link=self._kernel.has_bpf_links)
         self.programs[program.name] = program
         return program.name
+
+
+def require_loading_in(kernel: StockKernel, reference: str) -> None:
+    """Check that algorithms can be loaded in a virtual machine.
+
+    Raises:
+        KernelRunError: they cannot be loaded; the message states the reason.
+    """
+    if (obstacle := obstacle_to_loading(kernel)) is not None:
+        msg = f"{reference} cannot be loaded in the virtual machine: {obstacle}"
+        raise KernelRunError(msg)
 
 
 class NoTracer:

@@ -29,16 +29,22 @@ mkdir /run/asked
 zcat <$request | tar xf - -C /run/asked
 busy >/out/before
 # Algorithms stay loaded as long as their loader has not read the end of its input.
+answered() { until [ "$(wc -l </out/loaded)" = "$1" ] || ! kill -0 $loader; do sleep 0.1; done; }
 if [ -s /run/asked/loads ]; then
-	(cat /run/asked/loads; sleep 1000000) | cwndlab-kernel >/out/loaded 2>>/out/error &
+	mkfifo /run/loads
+	exec 5<>/run/loads
+	cwndlab-kernel <&5 >/out/loaded 2>>/out/error &
 	loader=$!
-	until [ "$(wc -l </out/loaded)" = "$(wc -l </run/asked/loads)" ] || ! kill -0 $loader; do
-		sleep 0.1
-	done
+	cat /run/asked/loads >&5
+	answered "$(wc -l </run/asked/loads)"
 fi
 if [ ! -e /out/loaded ] || [ "$(grep -c '"answer":"done"' /out/loaded)" = "$(wc -l </run/asked/loads)" ]; then
 	cat /run/asked/request >&3
 	head -n 1 <&4 >/out/answer
+	if [ -s /run/asked/ends ]; then
+		cat /run/asked/ends >&5
+		answered "$(cat /run/asked/loads /run/asked/ends | wc -l)"
+	fi
 fi
 busy >/out/after
 dmesg | tail -n 20 >/out/messages

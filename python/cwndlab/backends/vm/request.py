@@ -16,13 +16,16 @@ if TYPE_CHECKING:
     from cwndlab.kernel.objects import KernelProgram
 
 _FOLDER = "/run/asked"
+CALLS = "calls"
+"""Name of the file in `/out` with the recorded calls."""
 
 
 def packed_request(request: Mapping[str, Any], programs: Iterable[KernelProgram] = ()) -> bytes:
     """Return a compressed archive that `init.sh` unpacks into `/run/asked`.
 
     The file `request` is a request to `cwndlab-testbed`; the file `loads` contains a request to
-    `cwndlab-kernel` for each algorithm that is loaded before the run.
+    `cwndlab-kernel` for each algorithm that is loaded before the run, and a second
+    one if its calls are recorded; the file `ends` contains a request for after the run then.
 
     Raises:
         BrokenAlgorithmError: an algorithm does not compile; the message names the erroneous lines.
@@ -38,7 +41,11 @@ def packed_request(request: Mapping[str, Any], programs: Iterable[KernelProgram]
             "parameters": dict(program.parameters),
             "pin": None,
         }
-        files["loads"] += json.dumps(load).encode() + b"\n"
+        files["loads"] += _line(load)
+        if program.is_recording:
+            record = {"do": "record", "name": program.name, "file": f"/out/{CALLS}"}
+            files["loads"] += _line(record)
+            files["ends"] = _line({"do": "stop_recording", "name": program.name})
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
         for name, content in files.items():
@@ -46,3 +53,7 @@ def packed_request(request: Mapping[str, Any], programs: Iterable[KernelProgram]
             member.size = len(content)
             tar.addfile(member, io.BytesIO(content))
     return gzip.compress(archive.getvalue(), 1, mtime=0)
+
+
+def _line(request: Mapping[str, Any]) -> bytes:
+    return json.dumps(request).encode() + b"\n"
