@@ -1,4 +1,4 @@
-"""Execute runs on a stock kernel in a virtual machine, and record the calls of the sender's hooks."""
+"""Execute runs on a stock kernel in a virtual machine, and record calls of the sender's hooks."""
 
 from __future__ import annotations
 
