@@ -32,7 +32,7 @@ from cwndlab.backends.vm.packages import (
 )
 from cwndlab.backends.vm.request import packed_request
 from cwndlab.errors import BrokenAlgorithmError, KernelError, KernelRunError, UnknownNameError
-from cwndlab.kernel.objects import kernel_object
+from cwndlab.kernel.objects import kernel_object, kernel_program
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -376,6 +376,17 @@ def test_our_algorithms_are_loaded_in_the_form_that_the_kernel_takes(
     load = json.loads(texts["loads"])
     assert load["object"] == f"/run/asked/{old.name}.bpf.o"
     assert load["parameters"] == {"alpha": 3}
+
+
+@pytest.mark.usefixtures("cache")
+def test_calls_are_recorded_from_the_load_to_the_end_of_the_run(tmp_path: Path) -> None:
+    program = kernel_program("reno", tmp_path, is_recording=True)
+    with tarfile.open(fileobj=io.BytesIO(packed_request({"do": "run"}, [program]))) as archive:
+        inside = {each.name: archive.extractfile(each) for each in archive}
+        texts = {name: file.read() for name, file in inside.items() if file}
+    asked = [json.loads(line)["do"] for line in texts["loads"].splitlines()]
+    assert asked == ["load", "record"]
+    assert json.loads(texts["ends"]) == {"do": "stop_recording", "name": program.name}
 
 
 @pytest.mark.usefixtures("cache")
