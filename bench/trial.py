@@ -1,21 +1,20 @@
 """Trials in simulated worlds: error rates of switchback and flow-by-flow verdicts, and their power.
 
-A world is a shared wire whose rate drifts and has busy hours, with cross traffic that comes and
-goes.  Both algorithms are simulated in every period of a trial, so that the true change is known;
-the trial sees one of them.  Beside it stands the comparison flow by flow (A/B): in each period half
-of the flows have one algorithm and half the other, over the same queue.
+The worlds (bench/trial_worlds.py) are wires, cells or Wi-Fi networks with drift, busy hours, cross
+traffic and interference.  Both algorithms are simulated in every period of a trial, so that the
+true change is known; the trial sees one of them.  Beside it stands the comparison flow by flow
+(A/B): in each period half of the flows have one algorithm and half the other, over the same queue.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import math
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from trial_worlds import KINDS, scenario, world
 
 from cwndlab import core
 from cwndlab.judge.decision import ZONE
@@ -24,60 +23,14 @@ from cwndlab.judge.plan import needed_repetitions
 from cwndlab.judge.switchback import Verdict, change_of, orders, verdict_of
 from cwndlab.measure.trial.guard import Guard, Guardrails
 from cwndlab.measure.trial.periods import PeriodOutcome
-from cwndlab.study import matrix
-from cwndlab.study.places import Arguments
 
 FLOWS = 4
-PERIOD_S, WASHOUT_S = 10, 3
 _CLEAR = Guard(Guardrails(rtt_ratio=3.75, goodput_ratio=0.27, retransmitted_points=7.5))
 PAIRS = (("bbr", "cubic"), ("reno", "cubic"), ("vegas", "cubic"), ("cubic", "cubic"))
 HARMFUL = ("cubic", "vegas")
 HARMS = (HARMFUL, ("highspeed", "vegas"), ("bbr", "vegas"), ("vegas", "cubic"))
 """Challengers that often fill queues, resend much or starve, each with its baseline."""
 _AT_ONCE = 50
-
-
-@dataclass(frozen=True)
-class Conditions:
-    """A period of a world."""
-
-    rate_mbit_s: float
-    delay_ms: float
-    queue_pkts: int
-    cross: int
-    """Flows of CUBIC that are nobody's in the trial."""
-
-
-def world(draws: np.random.Generator, periods: int) -> list[Conditions]:
-    """Draw the periods of a trial."""
-    rate = math.exp(draws.uniform(math.log(5), math.log(30)))
-    delay_ms = math.exp(draws.uniform(math.log(8), math.log(50)))
-    queue_bdp = math.exp(draws.uniform(math.log(0.5), math.log(4)))
-    queue = max(20, round(queue_bdp * rate * 1e3 * 2 * delay_ms / 12_000))
-    phase, state, cross, found = draws.uniform(0, 2 * math.pi), 0.0, 0, []
-    for n in range(periods):
-        state = 0.9 * state + draws.normal(0, 0.08)
-        busy = 0.3 * math.sin(phase + 2 * math.pi * n / periods)
-        cross = draws.poisson(1) if draws.random() < 0.4 else cross  # noqa: PLR2004
-        found.append(Conditions(rate * math.exp(state + busy), delay_ms, queue, int(cross)))
-    return found
-
-
-def scenario(conditions: Conditions, algorithms: list[str], seed: int) -> str:
-    """Return the text of a period's scenario."""
-    document: dict[str, Any] = {
-        "link": f"rate={conditions.rate_mbit_s:.3f} Mbit/s,delay={conditions.delay_ms:.3f} ms,"
-        f"queue={conditions.queue_pkts} packets",
-        "duration": f"{PERIOD_S} s",
-        "warm_up": f"{WASHOUT_S} s",
-        "start_jitter": "500 ms",
-        "record": {"events": False},
-        "seed": seed,
-        "flow": [{"algorithm": name} for name in algorithms + ["cubic"] * conditions.cross],
-    }
-    _, _, (cell,) = matrix.build(document, Arguments(document), Path())
-    text = cell.resolved.scenario.model_dump(mode="json", exclude_none=True)
-    return json.dumps(text | {"seed": seed})
 
 
 def flows_of(texts: list[str]) -> list[list[dict[str, Any]]]:
@@ -132,17 +85,17 @@ class Tried:
     is_stopped: bool
 
 
-def tried(seed: int, blocks: int, pair: tuple[str, str] | None = None) -> Tried:
+def tried(kind: str, seed: int, blocks: int, pair: tuple[str, str] | None = None) -> Tried:
     """Conduct a trial; the seed chooses the pair if none is given."""
     draws = np.random.default_rng([20, seed])
     challenger, baseline = pair or PAIRS[seed % len(PAIRS)]
     goal = goal_named("balance" if seed % 8 < 4 else "throughput")  # noqa: PLR2004  half of each
-    conditions = world(draws, 2 * blocks)
     texts = []
-    for n, each in enumerate(conditions):
+    for n, each in enumerate(world(kind, draws, 2 * blocks)):
         half = [challenger] * (FLOWS // 2) + [baseline] * (FLOWS // 2)
         for k, algorithms in enumerate(([challenger] * FLOWS, [baseline] * FLOWS, half)):
-            texts.append(scenario(each, algorithms, 10_000 * seed + 3 * n + k + 1))
+            run = 0 if each.is_radio else k
+            texts.append(scenario(each, algorithms, 10_000 * seed + 3 * n + run + 1))
     rows = flows_of(texts)
     ours = [outcome(run, goal) for run in rows[0::3]]
     theirs = [outcome(run, goal) for run in rows[1::3]]
@@ -191,7 +144,7 @@ def guarded(seeds: range, count: int) -> None:
         for seed in range(first, min(first + _AT_ONCE, seeds.stop)):
             draws = np.random.default_rng([21, seed])
             challenger, baseline = HARMS[seed % len(HARMS)]
-            before, now = world(draws, 2)
+            before, now = world("wire", draws, 2)
             for n, (each, name) in enumerate(
                 ((before, baseline), (now, baseline), (now, challenger))
             ):
@@ -241,6 +194,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--blocks", type=int, default=10)
+    parser.add_argument("--worlds", nargs="+", choices=KINDS, default=["wire"])
     parser.add_argument(
         "--guardrails", type=int, metavar="HARMS", help="measure only the guardrails"
     )
@@ -248,11 +202,18 @@ def main() -> None:
     if options.guardrails:
         guarded(range(10_000), options.guardrails)
         return
+    for kind in options.worlds:
+        measure(kind, options.trials, options.blocks)
+
+
+def measure(kind: str, trials: int, blocks: int) -> None:
+    """Conduct trials in worlds of one kind, and print their error rates and power."""
     found = []
-    for seed in range(options.trials):
-        found.append(tried(seed, options.blocks))
+    for seed in range(trials):
+        found.append(tried(kind, seed, blocks))
         if seed % 20 == 19:  # noqa: PLR2004  now and then
-            print(f"{seed + 1} trials", flush=True)
+            print(f"{kind}: {seed + 1} trials", flush=True)
+    print(f"{kind}: {trials} trials of {blocks} blocks")
     for title, name in (("switchback", "verdict"), ("flow by flow", "apart")):
         covers = "covers" if name == "verdict" else "apart_covers"
         wrong_good = [getattr(t, name) is Verdict.CONFIRMED for t in found if t.truth <= 0]
@@ -272,9 +233,9 @@ def main() -> None:
             f"switchback {np.mean([t.estimate for t in own]):+.3f}, flow by flow "
             f"{np.mean([t.apart_estimate for t in own]):+.3f}"
         )
-    _print_power(found, options.blocks)
+    _print_power(found, blocks)
     # CUBIC instead of Vegas fills queues: a challenger that often does harm.
-    found += [tried(seed, 2, HARMFUL) for seed in range(options.trials, 2 * options.trials)]
+    found += [tried(kind, seed, 2, HARMFUL) for seed in range(trials, 2 * trials)]
     for title, own in (
         ("beyond the limits by half", [t for t in found if t.clear_harm]),
         ("beyond the limits", [t for t in found if t.harm]),

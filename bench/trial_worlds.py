@@ -1,0 +1,152 @@
+"""The worlds of bench/trial.py: the conditions of every period of a trial, drawn at random.
+
+A *wire* is a shared queue whose rate drifts and has busy hours, with cross traffic that comes and
+goes.  A *cell* and a *Wi-Fi* network are drawn from a preset and its ranges.  The trial's flows go
+to one user, whose SINR (or distance) drifts from period to period; the other users of the cell, or
+the airtime of the neighbour's network, follow the time of day; in some periods another source
+interferes.  The cross traffic of a cell shares the user's queue; that of a Wi-Fi network belongs to
+the other stations, if there are any.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cwndlab.judge.sampling import vary
+from cwndlab.study import matrix
+from cwndlab.study.places import Arguments
+
+if TYPE_CHECKING:
+    import numpy as np
+
+PERIOD_S, WASHOUT_S = 10, 3
+KINDS = ("wire", "cell", "wifi")
+_COVERAGES = ("good", "typical", "typical", "bad")
+"""Half of the radio networks have typical coverage."""
+_DRIFT_DB, _DRIFT = 0.8, 0.08
+"""Innovation of the drift per period: of the SINR in dB, and of rates and distances as a share."""
+_MEMORY = 0.9
+_INTERFERED, _INTERFERENCE_DB, _INTERFERENCE_SHARE = 0.15, 4.0, 20.0
+"""Share of the periods with another source of interference, and what it costs in dB or airtime."""
+_MOST_AIRTIME = 60.0
+_BUSY_USERS = 2.0
+"""Users that a cell has more at the busiest hour, and fewer at the quietest."""
+_BACKGROUND = {"way": "down", "lowest": "8 dB", "highest": "16 dB", "on": "2 s", "off": "4 s"}
+_OTHER_STATIONS = {"good": 0, "typical": 2, "bad": 5}
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """A period of a world."""
+
+    link: dict[str, Any]
+    """The keys of the link in a study, by path."""
+    cross: int
+    """Flows of CUBIC that are nobody's in the trial."""
+    users: int = 0
+    """Users of a radio network to whom the flows of CUBIC belong; 0 if they share one queue."""
+    is_radio: bool = False
+    """Whether the channel varies by itself; it is then the same for all algorithms of a period."""
+
+
+def world(kind: str, draws: np.random.Generator, periods: int) -> list[Conditions]:
+    """Draw the periods of a trial."""
+    if kind == "wire":
+        return _wire(draws, periods)
+    coverage = str(draws.choice(_COVERAGES))
+    family = "wifi" if kind == "wifi" else str(draws.choice(["lte", "nr"]))
+    preset, seed = f"{family}-{coverage}", int(draws.integers(2**31))
+    given = ["duration", "stack", "server_host", "direction"]
+    changes = dict(vary(preset, 1, seed, given=given).draws[0].changes)
+    phase, state, cross, found = draws.uniform(0, 2 * math.pi), 0.0, 0, []
+    for n in range(periods):
+        state = _MEMORY * state + draws.normal()
+        busy = math.sin(phase + 2 * math.pi * n / periods)
+        cross = _cross(draws, cross)
+        is_interfered = draws.random() < _INTERFERED
+        vary_period = _wifi_period if kind == "wifi" else _cell_period
+        link = {"link": preset, **vary_period(changes, state, busy, is_interfered=is_interfered)}
+        others = _OTHER_STATIONS[coverage] if kind == "wifi" else 0
+        found.append(Conditions(link, cross, others, is_radio=True))
+    return found
+
+
+def _cross(draws: np.random.Generator, cross: int) -> int:
+    """Return the number of flows of other people in the next period."""
+    return int(draws.poisson(1)) if draws.random() < 0.4 else cross  # noqa: PLR2004  now and then
+
+
+def _wire(draws: np.random.Generator, periods: int) -> list[Conditions]:
+    rate = math.exp(draws.uniform(math.log(5), math.log(30)))
+    delay_ms = math.exp(draws.uniform(math.log(8), math.log(50)))
+    queue_bdp = math.exp(draws.uniform(math.log(0.5), math.log(4)))
+    queue = max(20, round(queue_bdp * rate * 1e3 * 2 * delay_ms / 12_000))
+    phase, state, cross, found = draws.uniform(0, 2 * math.pi), 0.0, 0, []
+    for n in range(periods):
+        state = _MEMORY * state + draws.normal(0, _DRIFT)
+        busy = 0.3 * math.sin(phase + 2 * math.pi * n / periods)
+        cross = _cross(draws, cross)
+        text = (
+            f"rate={rate * math.exp(state + busy):.3f} Mbit/s,delay={delay_ms:.3f} ms,"
+            f"queue={queue} packets"
+        )
+        found.append(Conditions({"link": text}, cross))
+    return found
+
+
+def _cell_period(
+    changes: dict[str, Any], state: float, busy: float, *, is_interfered: bool
+) -> dict[str, Any]:
+    """Return the keys of a cell in a period: its SINR, and how many other users it has."""
+    keys = copy.deepcopy(changes)
+    shift_db = _DRIFT_DB * state - (_INTERFERENCE_DB if is_interfered else 0.0)
+    for way in ("downlink", "uplink"):
+        name = f"link.cell.user.{way}"
+        keys[name] = f"{_number(keys[name]) + shift_db:.2f} dB"
+    (background,) = keys.get("link.cell.background") or [{"users": 0, **_BACKGROUND}]
+    users = max(0, round(background["users"] + _BUSY_USERS * busy))
+    keys["link.cell.background"] = [{**background, "users": users}] if users else []
+    return keys
+
+
+def _wifi_period(
+    changes: dict[str, Any], state: float, busy: float, *, is_interfered: bool
+) -> dict[str, Any]:
+    """Return the keys of a Wi-Fi network in a period: distance, and the neighbour's airtime."""
+    keys = copy.deepcopy(changes)
+    name = "link.wifi.station.x"
+    keys[name] = f"{_number(keys[name]) * math.exp(_DRIFT * state):.2f} m"
+    interference = keys["link.wifi.interference"]
+    share = _number(interference["share"]) * (1 + 0.8 * busy)
+    share += _INTERFERENCE_SHARE if is_interfered else 0.0
+    interference["share"] = f"{min(share, _MOST_AIRTIME):.2f} %"
+    return keys
+
+
+def _number(text: str) -> float:
+    return float(text.partition(" ")[0])
+
+
+def scenario(conditions: Conditions, algorithms: list[str], seed: int) -> str:
+    """Return the text of a period's scenario."""
+    others = [
+        {"algorithm": "cubic", **({"user": 2 + n % conditions.users} if conditions.users else {})}
+        for n in range(conditions.cross)
+    ]
+    document: dict[str, Any] = {
+        "duration": f"{PERIOD_S} s",
+        "warm_up": f"{WASHOUT_S} s",
+        "start_jitter": "500 ms",
+        "record": {"events": False},
+        "seed": seed,
+        "flow": [{"algorithm": name} for name in algorithms] + others,
+        "factors": {"network": [{"name": "drawn", **conditions.link}]},
+    }
+    _, _, (cell,) = matrix.build(document, Arguments(document), Path())
+    text = cell.resolved.scenario.model_dump(mode="json", exclude_none=True)
+    return json.dumps(text | {"seed": seed})
