@@ -37,6 +37,7 @@ _MOST_AIRTIME = 60.0
 _BUSY_USERS = 2.0
 """Users that a cell has more at the busiest hour, and fewer at the quietest."""
 _BACKGROUND = {"way": "down", "lowest": "8 dB", "highest": "16 dB", "on": "2 s", "off": "4 s"}
+_NEIGHBOUR = {"kind": "heard", "mean_burst": "2 ms"}
 _OTHER_STATIONS = {"good": 0, "typical": 2, "bad": 5}
 
 
@@ -121,10 +122,12 @@ def _wifi_period(
     keys = copy.deepcopy(changes)
     name = "link.wifi.station.x"
     keys[name] = f"{_number(keys[name]) * math.exp(_DRIFT * state):.2f} m"
-    interference = keys["link.wifi.interference"]
+    interference = keys.pop("link.wifi.interference", None) or {**_NEIGHBOUR, "share": "0 %"}
     share = _number(interference["share"]) * (1 + 0.8 * busy)
     share += _INTERFERENCE_SHARE if is_interfered else 0.0
-    interference["share"] = f"{min(share, _MOST_AIRTIME):.2f} %"
+    if share > 0:
+        text = f"{min(share, _MOST_AIRTIME):.2f} %"
+        keys["link.wifi.interference"] = {**interference, "share": text}
     return keys
 
 
