@@ -25,7 +25,9 @@ from cwndlab.measure.machine import interface, netlink
 from cwndlab.measure.machine.path_view import compare_views, read_syn
 from cwndlab.measure.preflight import Preflight, ProxyError, Sender, findings, look
 from cwndlab.measure.wire.address import Address
+from cwndlab.measure.wire.channel import ControlChannel
 from cwndlab.measure.wire.client import Session
+from cwndlab.measure.wire.control import SessionControl
 from cwndlab.measure.wire.flow import AlgorithmMissingError
 from cwndlab.run.progress import each_run
 from live_server import HOST, TOKEN, server_here
@@ -157,6 +159,47 @@ def test_answers_that_were_late_for_a_while_are_no_proxys() -> None:
     proxy: Any = SlowToAnswer(10**6)
     assert preflight._round_trip_ms(proxy) >= 20  # noqa: SLF001  as above
     assert proxy.answers > 10, "tried for as long as it takes to be sure"
+
+
+BUSY_S = 0.04
+
+
+def be_busy(end: str, patch: pytest.MonkeyPatch) -> None:
+    """Let every request wait at one end before a program reads it, as on a loaded machine."""
+    if end == "server":
+        describe = SessionControl.describe
+        late = lambda self: time.sleep(BUSY_S) or describe(self)  # noqa: E731
+        patch.setattr(SessionControl, "describe", late)
+    else:
+        read_line = ControlChannel.read_line
+        late_line = lambda *these: time.sleep(BUSY_S) or read_line(*these)  # noqa: E731
+        patch.setattr(ControlChannel, "read_line", late_line)
+
+
+@pytest.mark.parametrize("end", ["server", "client"])
+def test_an_end_that_is_always_busy_is_no_proxy(end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    be_busy(end, monkeypatch)
+    with server_here() as address, Session(address) as session:
+        began_s = time.perf_counter()
+        found = look(session)
+        assert time.perf_counter() - began_s > 10 * BUSY_S
+    assert not found.is_through_proxy
+    assert found.facts["round_trip_ms"] < 1e3 * BUSY_S / 2
+
+
+@pytest.mark.parametrize("end", ["server", "client"])
+def test_a_proxy_is_seen_by_its_quick_acknowledgements_also_between_busy_ends(
+    end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    be_busy(end, monkeypatch)
+    with (
+        server_here() as address,
+        proxy_to(address.port, delay_s=0.015, own_host=HOST) as port,
+        Session(Address(HOST, port, TOKEN)) as session,
+    ):
+        found = look(session)
+    (proxy,) = (finding for finding in found.findings if finding.kind == "proxy")
+    assert "acknowledgements return after 0 ms, but data only after" in proxy.what
 
 
 STUDY = """

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import struct
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -35,6 +36,8 @@ _MSS, _WINDOW_SCALE, _SACK_PERMITTED, _TIMESTAMPS = 2, 3, 4, 8
 _IPV6_HEADER_BYTES = 40
 _TCP_HEADER_BYTES = 20
 _TTL_AT, _HOP_LIMIT_AT = 8, 7
+
+_CLOCK_MONOTONIC_COARSE = 6  # linux/time.h; its resolution is a tick of the kernel
 
 _CLOCK_TOLERANCE_MS = 250
 _SHORT_OF_SHARE, _SHORT_OF_MS = 0.75, 5.0
@@ -127,10 +130,21 @@ def view_of(connection: socket.socket) -> View:
         "advertised_mss_bytes": info["advmss"] + (_TIMESTAMPS_BYTES if has_timestamps else 0),
         "path_mtu_bytes": info["pmtu"],
         "rtt_ms": info["min_rtt_us"] / 1e3 if info.get("min_rtt_us", 0) < 2**32 - 1 else None,
+        "waited_ms": waited_ms(info),
         "interface": None if name is None else describe_interface(name),
         # Last, so that "clock_ms" was certainly read before this time.
         "at_ns": now_ns(),
     }
+
+
+def waited_ms(info: Mapping[str, int]) -> float:
+    """Return how long, at least, the last data that arrived have been waiting on this computer.
+
+    A busy computer lets a program wait before it reads or answers. The kernel counts whole ticks
+    from the arrival of the data, so the true time is at most one tick shorter than its count.
+    """
+    tick_ms = 1e3 * time.clock_getres(_CLOCK_MONOTONIC_COARSE)
+    return max(0.0, info["last_data_recv_ms"] - tick_ms)
 
 
 def compare_views(
