@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from cwndlab import core
-from cwndlab.api.running import run_study
 from cwndlab.api.study import Study
+from cwndlab.api.two_hosts import HostPeriods
 from cwndlab.errors import ResultsError
 from cwndlab.judge.answer import class_of
 from cwndlab.judge.comparison import flows_of
@@ -27,35 +27,33 @@ from cwndlab.judge.question import NETWORKS
 from cwndlab.judge.switchback import FEWEST_BLOCKS, Verdict, change_of, verdict_of
 from cwndlab.measure.trial import periods as trial_periods
 from cwndlab.measure.trial.conduct import conduct, due
-from cwndlab.measure.trial.periods import NOTHING, PeriodLog, PeriodOutcome
+from cwndlab.measure.trial.periods import NOTHING, PeriodLog
 from cwndlab.measure.trial.server import ServerPeriods
 from cwndlab.measure.trial.settings import require_algorithms
 from cwndlab.measure.trial.way_back import changing
 from cwndlab.results.manifest import MANIFEST
-from cwndlab.run.progress import Silent
 from cwndlab.text.toml_writer import write_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from cwndlab.api.results import Results
     from cwndlab.backends.live import RealNetwork
     from cwndlab.judge.goals import Goal
     from cwndlab.judge.switchback import MeasuredChange
-    from cwndlab.measure.trial.conduct import Alarm, TriedPeriod
     from cwndlab.measure.trial.guard import Guardrails
     from cwndlab.measure.trial.periods import MeasuredPeriod
     from cwndlab.measure.trial.settings import Default, Route
-    from cwndlab.results.blocks import Entry as Finished
-    from cwndlab.run.executor import Batch, Executor, Note, Part, Task
     from cwndlab.stats.bootstrap import Floats
-    from cwndlab.study.matrix import Matrix
 
 STUDY = "study.toml"
 """Name of the file that contains the study of a trial between two hosts."""
 RUNS = "runs"
-"""Subfolder of a trial for the results that were measured between two hosts."""
+"""Subfolder of a trial for the results that were measured between two hosts.
+
+If the command is called again, the results of the second call are in `runs-2`, and so on.
+"""
 ASSUMED_SPREAD = 0.15
 """Assumed standard deviation of the difference between periods, if no pilot measured it."""
 
@@ -243,90 +241,15 @@ def run_between_hosts(
     path = trial / STUDY
     path.write_text(write_toml(document), encoding="utf-8")
     study = Study.load(path, is_live=True)
-    hosts = _TwoHosts(study, backend, trial / RUNS, goal_named(prediction.goal))
+    hosts = HostPeriods(study, backend, _free_folder(trial), goal_named(prediction.goal))
     log = PeriodLog(trial / trial_periods.FILE)
     conduct(prediction, log, hosts, limits=limits, on_period=on_period)
 
 
-@dataclass(frozen=True, slots=True)
-class _TwoHosts:
-    """Measures the periods of a trial between two hosts; each period is a run of a study."""
-
-    study: Study
-    backend: RealNetwork
-    folder: Path
-    goal: Goal
-
-    def measure(self, algorithm: str, block: int, _alarm: Alarm) -> TriedPeriod:
-        """Measure one period of a block; all its connections use this algorithm."""
-        matrix = self.backend.keyed(self.study.matrix)
-        (run,) = (
-            run
-            for run in matrix.runs
-            if run.repetition == block + 1 and run.scenario.flows[0].sender.algorithm == algorithm
-        )
-        only = _Only(self.backend, run.key)
-        done = run_study(
-            self.study,
-            self.folder,
-            backend=only,
-            report=lambda *_: Silent(),
-            again="the same command",
-        )
-        return outcome_of(done, run.key, self.goal, run.scenario.warm_up_ns / 1e9), None
-
-
-def outcome_of(results: Results, run: str, goal: Goal, washout_s: float) -> PeriodOutcome:
-    """Return goodput and smoothed RTT of a period, without the wash-out at its beginning."""
-    flows = results.flows()
-    own = flows.filter(flows["run"] == run)
-    samples = results.samples()
-    after = samples.filter((samples["run"] == run) & (samples["t_s"] > washout_s))
-    late_ms = after.group_by("flow").agg(pl.col("srtt_ms").quantile(0.95))
-    known = own.join(late_ms, on="flow").filter(pl.col("goodput_mbit_s") > 0)
-    if known.is_empty():
-        return NOTHING
-    base_ms = known["rtt_base_ms"].min()
-    waits_ms = (known["srtt_ms"] - base_ms).clip(0)
-    goodputs = known["goodput_mbit_s"]
-    utilities = [
-        goal.utility_of_flow(goodput, wait_ms)
-        for goodput, wait_ms in zip(goodputs, waits_ms, strict=True)
-    ]
-    return PeriodOutcome(
-        float(np.mean(utilities)),
-        float(goodputs.to_numpy().mean()),
-        float(known["srtt_ms"].to_numpy().mean()),
-        float(known["retransmitted_pct"].fill_null(0).to_numpy().mean()),
-        known.height,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Only:
-    """A backend that executes only one run."""
-
-    backend: RealNetwork
-    key: str
-
-    @property
-    def name(self) -> str:
-        return self.backend.name
-
-    def keyed(self, matrix: Matrix) -> Matrix:
-        return self.backend.keyed(matrix)
-
-    def executor(self, matrix: Matrix, history: Callable[[], list[Finished]], /) -> Executor:
-        return _OnlyExecutor(self.backend.executor(matrix, history), self.key)
-
-
-@dataclass(frozen=True, slots=True)
-class _OnlyExecutor:
-    executor: Executor
-    key: str
-
-    def batches(self, tasks: Iterable[Task]) -> Iterator[Batch | Part | Note]:
-        yield from self.executor.batches(task for task in tasks if task.key == self.key)
+def _free_folder(trial: Path) -> Path:
+    """Return a folder for the runs of this call, so that a block begun earlier is not reused."""
+    names = itertools.chain([RUNS], (f"{RUNS}-{n}" for n in itertools.count(2)))
+    return next(trial / name for name in names if not (trial / name).exists())
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
     from cwndlab.measure.machine.radio import RadioLog, RadioSource
+    from cwndlab.measure.wire.early_end import EndsEarly
     from cwndlab.results.blocks import Entry
     from cwndlab.run.executor import Task
     from cwndlab.schema.scenario import ScenarioFlow
@@ -70,6 +71,8 @@ class RealNetwork:
     radio_log: RadioLog | None = None
     """A CSV log of radio measurements, which another program writes during the runs."""
     now: Callable[[], datetime] = datetime.now
+    ends_early: Callable[[], EndsEarly] | None = None
+    """Returns, for each attempted run, the function that may end its flows early."""
 
     @property
     def name(self) -> str:
@@ -283,6 +286,7 @@ class LiveExecutor:
                     scenario.flows,
                     scenario.duration_ns,
                     [_algorithms(flow, path) for flow in scenario.flows],
+                    self._live.ends_early and self._live.ends_early(),
                 )
             except TransferFailedError as error:
                 disturbed_by = "; ".join(flag.what for flag in around.flags(began_ns))

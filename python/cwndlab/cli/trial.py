@@ -197,8 +197,7 @@ def run_command(  # noqa: PLR0913  one argument per option
     With --server, measure between this machine and a server that runs `cwndlab serve`. With --route
     or --sysctl, switch the algorithm of this machine, and measure the connections of its programs;
     the setting is restored when the command ends, even if the command is killed. The trial ends
-    early if the tested algorithm does harm: immediately with --route or --sysctl, at the end of the
-    period with --server.
+    early, within a period, if the tested algorithm does harm.
     """
     prediction = read_prediction(trial / FILE)
     if sum([route is not None, is_default, live.server is not None]) != 1:

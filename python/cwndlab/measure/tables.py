@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cwndlab.measure.machine.surroundings import Surroundings
-    from cwndlab.measure.wire.client import Transfer
+    from cwndlab.measure.wire.transfer import Transfer
     from cwndlab.schema.scenario import Scenario, ScenarioFlow
 
 _NS_PER_S = 10**9
@@ -228,6 +228,8 @@ def _facts(transfer: Transfer) -> dict[str, Any]:
         facts["ping_under_load_max_ms"] = round(max(rtts_ms), 3)
     if transfer.is_through_proxy:
         facts["is_through_proxy"] = True
+    if transfer.is_cut_short:
+        facts["is_cut_short"] = True
     if transfer.clock is not None:
         facts["clock_offset_ms"] = round(transfer.clock.offset_ns / 1e6, 3)
         facts["clock_uncertainty_ms"] = round(transfer.clock.uncertainty_ns / 1e6, 3)

@@ -9,8 +9,8 @@ import pytest
 
 import cwndlab as cw
 from cwndlab.measure.tables import measured
-from cwndlab.measure.wire.client import Transfer
 from cwndlab.measure.wire.probes import Clock, ProbeResult
+from cwndlab.measure.wire.transfer import Transfer
 
 if TYPE_CHECKING:
     from pathlib import Path

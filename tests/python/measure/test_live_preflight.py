@@ -166,14 +166,14 @@ BUSY_S = 0.04
 
 def be_busy(end: str, patch: pytest.MonkeyPatch) -> None:
     """Let every request wait at one end before a program reads it, as on a loaded machine."""
-    if end == "server":
-        describe = SessionControl.describe
-        late = lambda self: time.sleep(BUSY_S) or describe(self)  # noqa: E731
-        patch.setattr(SessionControl, "describe", late)
-    else:
-        read_line = ControlChannel.read_line
-        late_line = lambda *these: time.sleep(BUSY_S) or read_line(*these)  # noqa: E731
-        patch.setattr(ControlChannel, "read_line", late_line)
+    what, name = (SessionControl, "describe") if end == "server" else (ControlChannel, "read_line")
+    usual = getattr(what, name)
+
+    def late(*arguments: object) -> object:
+        time.sleep(BUSY_S)
+        return usual(*arguments)
+
+    patch.setattr(what, name, late)
 
 
 @pytest.mark.parametrize("end", ["server", "client"])

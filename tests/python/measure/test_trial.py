@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -115,9 +116,11 @@ def test_harm_ends_the_trial_in_its_period(
     assert due(CLAIM, periods) == []
 
 
-def test_the_guard_waits_for_several_looks_and_needs_a_reference() -> None:
-    guard, bad = Guard(Guardrails()), replace(GOOD, rtt_p95_ms=500.0)
-    assert [bool(guard.harm(bad, [GOOD])) for _ in range(9)].index(True) == 7
+def test_the_guard_waits_for_two_seconds_and_needs_a_reference() -> None:
+    clock = itertools.count(0, 0.25)
+    guard = Guard(Guardrails(), lambda: next(clock))
+    bad = replace(GOOD, rtt_p95_ms=500.0)
+    assert [bool(guard.harm(bad, [GOOD])) for _ in range(10)].index(True) == 8
     guard.begin()
     assert not any(guard.harm(bad, [GOOD]) or guard.harm(GOOD, [GOOD]) for _ in range(20))
     assert guard.harm_of_period(bad, [NOTHING]) is None

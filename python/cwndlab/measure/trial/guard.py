@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,11 +11,12 @@ import numpy as np
 from cwndlab.judge.goals import DELAY_FLOOR_MS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from cwndlab.measure.trial.periods import PeriodOutcome
 
-_IN_A_ROW = 8  # checks, which take two seconds
+_LASTING_S = 2.0
+"""Time in seconds for which all checks must find harm before a period ends early."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +34,25 @@ class Guardrails:
 class Guard:
     """Compares the outcome of the current period with the periods of the baseline."""
 
-    def __init__(self, limits: Guardrails) -> None:
-        """Create an object that applies `limits` to each period."""
+    def __init__(self, limits: Guardrails, now_s: Callable[[], float] = time.monotonic) -> None:
+        """Create an object that applies `limits` to each period; `now_s` is a clock."""
         self._limits = limits
-        self._row = 0
+        self._now_s = now_s
+        self._since_s: float | None = None
 
     def begin(self) -> None:
         """Forget earlier checks, because a new period begins."""
-        self._row = 0
+        self._since_s = None
 
     def harm(self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]) -> str | None:
-        """Return a description of the harm if several checks in a row found harm, else None."""
+        """Return a description of the harm if all checks for two seconds found harm, else None."""
         found = self._harm(now, [each for each in baseline if each.flows])
-        self._row = self._row + 1 if found else 0
-        return found if self._row >= _IN_A_ROW else None
+        if found is None:
+            self._since_s = None
+            return None
+        now_s = self._now_s()
+        self._since_s = now_s if self._since_s is None else self._since_s
+        return found if now_s - self._since_s >= _LASTING_S else None
 
     def harm_of_period(self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]) -> str | None:
         """Return a description of the harm to the flows of a period; None if there is none."""

@@ -7,7 +7,7 @@ import secrets
 import socket
 import threading
 import time
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from cwndlab.errors import CwndlabError, plural
@@ -16,17 +16,20 @@ from cwndlab.measure.machine.path_view import compare_views, initial_sequence, v
 from cwndlab.measure.wire import protocol, sftp
 from cwndlab.measure.wire.address import Address, ServerUnreachableError
 from cwndlab.measure.wire.channel import ControlChannel, read_line
+from cwndlab.measure.wire.early_end import wait_for
 from cwndlab.measure.wire.exchange import LibraryMissingError
 from cwndlab.measure.wire.flow import MOST_SAMPLES, AlgorithmMissingError, FlowEnd, set_algorithm
 from cwndlab.measure.wire.near_datagrams import NearDatagrams
 from cwndlab.measure.wire.probes import Clock, Prober, ProbeResult
 from cwndlab.measure.wire.protocol import ProtocolError, Signer
+from cwndlab.measure.wire.transfer import Transfer
 from cwndlab.schema.application import Sftp, Sized
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from cwndlab.measure.machine.path_view import View
+    from cwndlab.measure.wire.early_end import EndsEarly
     from cwndlab.schema.base import Model
     from cwndlab.schema.scenario import ScenarioFlow
 
@@ -38,20 +41,6 @@ _NS_PER_S = 10**9
 
 class TransferFailedError(CwndlabError):
     """A transfer failed; the run is recorded as failed and repeated."""
-
-
-@dataclass(slots=True)
-class Transfer:
-    """Records of all flows of a run, from the client (`near`) and the server (`far`)."""
-
-    near: dict[int, dict[str, Any]]
-    far: dict[int, dict[str, Any]]
-    probes: list[ProbeResult]
-    probes_sent: int
-    clock: Clock | None
-    began_ns: int
-    server: dict[str, Any]
-    is_through_proxy: bool = False
 
 
 class Session:
@@ -223,6 +212,7 @@ class Session:
         flows: Sequence[ScenarioFlow],
         duration_ns: int,
         algorithms: Sequence[tuple[str | None, str | None]],
+        ends_early: EndsEarly | None = None,
     ) -> Transfer:
         """Run all flows of a scenario simultaneously.
 
@@ -231,6 +221,7 @@ class Session:
             duration_ns: duration of each flow.
             algorithms: for each flow, the algorithms of client and server; None keeps the default
                 of the computer.
+            ends_early: function that may end all flows, from the state of each flow's sender.
 
         Raises:
             TransferFailedError: the transfer failed, or the server refused it.
@@ -250,14 +241,10 @@ class Session:
                 began_ns = now_ns()
                 for end in ends.values():
                     end.start(MOST_SAMPLES // len(ends))
-                self._wait(ends, duration_ns)
-                # Both ends break off at the same time, so that neither waits for the other.
-                stopping = [threading.Thread(target=end.stop) for end in ends.values()]
-                for thread in stopping:
-                    thread.start()
-                for thread in stopping:
-                    thread.join()
-                far_results = self.ask(protocol.Finish())["flows"]
+                is_cut_short = wait_for(
+                    ends.values(), duration_ns / _NS_PER_S, partial(self._states, ends), ends_early
+                )
+                far_results = self._end_both(ends, is_cut_short=is_cut_short)
         except OSError as error:
             msg = f"the transfer broke off: {(error.strerror or str(error)).lower()}"
             raise TransferFailedError(msg) from None
@@ -282,7 +269,27 @@ class Session:
             began_ns=began_ns,
             server=self.server,
             is_through_proxy=self.is_through_proxy,
+            is_cut_short=is_cut_short,
         )
+
+    def _end_both(self, ends: dict[int, FlowEnd], *, is_cut_short: bool) -> dict[str, Any]:
+        """End all flows at both ends, and return the server's records of the flows."""
+        if is_cut_short:  # the server ends its flows before any connection is closed
+            for end in ends.values():
+                end.break_off()
+            far_results: dict[str, Any] = self.ask(protocol.Finish())["flows"]
+        # Both ends break off at the same time, so that neither waits for the other.
+        stopping = [threading.Thread(target=end.stop) for end in ends.values()]
+        for thread in stopping:
+            thread.start()
+        for thread in stopping:
+            thread.join()
+        return far_results if is_cut_short else self.ask(protocol.Finish())["flows"]
+
+    def _states(self, ends: dict[int, FlowEnd]) -> dict[int, dict[str, int]]:
+        """Return the state of each flow's sender, at either end."""
+        far = {int(n): state for n, state in self.ask(protocol.Progress())["flows"].items()}
+        return {number: far.get(number) or end.state() for number, end in ends.items()}
 
     def _attach(
         self, flow: ScenarioFlow, duration_ns: int, near: str | None, far: str | None
@@ -345,11 +352,6 @@ class Session:
             return self.ask(request, lasts_s + _ANSWER_S)
 
         return NearDatagrams(self._probes, self._signer.key, bytes.fromhex(self.id), ask)
-
-    def _wait(self, ends: dict[int, FlowEnd], duration_ns: int) -> None:
-        until_s = time.monotonic() + duration_ns / _NS_PER_S
-        while time.monotonic() < until_s and not all(end.is_done for end in ends.values()):
-            time.sleep(0.02)
 
 
 def waiting_for(ahead: int) -> str:

@@ -79,6 +79,8 @@ class SessionControl:
                 answer = self._prepare(request)
             case protocol.Start():
                 answer = self._start()
+            case protocol.Progress():
+                answer = self._progress()
             case protocol.Finish():
                 answer = await self._finish()
             case protocol.DatagramTest() | protocol.Saturate():
@@ -114,6 +116,17 @@ class SessionControl:
             if not end.began_ns:
                 end.start(self._limits.samples // len(ends))
         return {"now_ns": now_ns()}
+
+    def _progress(self) -> dict[str, Any]:
+        """Return the state of the flows that this computer sends."""
+        flows = self._session.flows.items()
+        return {
+            "flows": {
+                str(number): flow.end.state()
+                for number, flow in flows
+                if flow.end is not None and flow.request.direction == "forward"
+            }
+        }
 
     async def _finish(self) -> dict[str, Any]:
         flows, self._session.flows = self._session.flows, {}

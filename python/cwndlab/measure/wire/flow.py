@@ -32,6 +32,7 @@ _POLL_S = 0.2  # interval at which threads check whether to stop
 _NS_PER_S = 10**9
 _OURS: dict[str, str] = {}
 """Names of cwndlab's algorithms that this process has used, by their names in the kernel."""
+_STATE = ("bytes_acked", "busy_time_us", "rtt_us", "min_rtt_us", "segs_out", "total_retrans")
 _LINGER_NONE = struct.pack("ii", 1, 0)
 
 
@@ -154,6 +155,16 @@ class FlowEnd:
     def is_done(self) -> bool:
         """True if the application has finished."""
         return self.ended_ns > 0
+
+    def state(self) -> dict[str, int]:
+        """Return some fields of TCP_INFO in the last sample; empty before the first sample."""
+        samples = self.samples
+        info = tcp_info.decode(samples[-1].raw) if samples else {}
+        return {name: info[name] for name in _STATE if name in info}
+
+    def break_off(self) -> None:
+        """Let the application stop; the connection stays open until `stop`."""
+        self._stopping.set()
 
     def stop(self) -> None:
         """End the flow, even if data are still in flight; later calls do nothing."""

@@ -108,6 +108,12 @@ class Finish(Model):
     do: Literal["finish"] = "finish"
 
 
+class Progress(Model):
+    """Request for some fields of TCP_INFO of every flow that the server sends."""
+
+    do: Literal["progress"] = "progress"
+
+
 class DatagramTest(Model):
     """Request to send datagrams to or from the server at a fixed rate and to count them."""
 
@@ -136,7 +142,7 @@ class Describe(Model):
     do: Literal["describe"] = "describe"
 
 
-AnyRequest = TakeTurn | Prepare | Start | Finish | DatagramTest | Saturate | Describe
+AnyRequest = TakeTurn | Prepare | Start | Progress | Finish | DatagramTest | Saturate | Describe
 Request = Annotated[AnyRequest, Field(discriminator="do")]
 _REQUEST: TypeAdapter[AnyRequest] = TypeAdapter(Request)
 

@@ -1,0 +1,149 @@
+"""Measure the periods of a trial between two hosts; each period is a run of a study."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from cwndlab.api.running import run_study
+from cwndlab.measure.machine.sock_diag import Connection
+from cwndlab.measure.trial.periods import NOTHING, PeriodOutcome
+from cwndlab.measure.trial.traffic import PeriodTraffic
+from cwndlab.run.progress import Silent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from cwndlab.api.results import Results
+    from cwndlab.api.study import Study
+    from cwndlab.backends.live import RealNetwork
+    from cwndlab.judge.goals import Goal
+    from cwndlab.measure.trial.conduct import Alarm, TriedPeriod
+    from cwndlab.measure.wire.early_end import EndsEarly, SenderStates
+    from cwndlab.results.blocks import Entry as Finished
+    from cwndlab.run.executor import Batch, Executor, Note, Part, Task
+    from cwndlab.study.matrix import Matrix
+
+_NS_PER_S = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class HostPeriods:
+    """Measures the periods of a trial between two hosts; each period is a run of a study."""
+
+    study: Study
+    backend: RealNetwork
+    folder: Path
+    goal: Goal
+
+    def measure(self, algorithm: str, block: int, alarm: Alarm) -> TriedPeriod:
+        """Measure one period of a block; all its connections use this algorithm."""
+        matrix = self.backend.keyed(self.study.matrix)
+        (run,) = (
+            run
+            for run in matrix.runs
+            if run.repetition == block + 1 and run.scenario.flows[0].sender.algorithm == algorithm
+        )
+        washout_s = run.scenario.warm_up_ns / _NS_PER_S
+        watches: list[_Watch] = []
+
+        def watch() -> EndsEarly:
+            traffic = PeriodTraffic(algorithm, lambda _: True, self.goal)
+            watches.append(_Watch(traffic, algorithm, washout_s, alarm))
+            return watches[-1].ends_early
+
+        only = _Only(replace(self.backend, ends_early=watch), run.key)
+        done = run_study(
+            self.study,
+            self.folder,
+            backend=only,
+            report=lambda *_: Silent(),
+            again="the same command",
+        )
+        harm = watches[-1].harm if watches else None
+        return outcome_of(done, run.key, self.goal, washout_s), harm
+
+
+@dataclass(slots=True)
+class _Watch:
+    """Watches the flows of a period, and ends them early on harm."""
+
+    traffic: PeriodTraffic
+    algorithm: str
+    washout_s: float
+    alarm: Alarm
+    began_s: float = field(default_factory=time.monotonic)
+    harm: str | None = None
+
+    def __post_init__(self) -> None:
+        self.traffic.look([], counts=False)  # all flows of the period are new
+
+    def ends_early(self, states: SenderStates) -> bool:
+        """Return whether the flows have done harm so far."""
+        counts = time.monotonic() - self.began_s >= self.washout_s
+        flows = [
+            Connection(str(number).encode(), ("", 0), ("", 0), self.algorithm, dict(info))
+            for number, info in states.items()
+        ]
+        self.traffic.look(flows, counts=counts)
+        if counts:
+            self.harm = self.alarm(self.traffic.outcome())
+        return self.harm is not None
+
+
+def outcome_of(results: Results, run: str, goal: Goal, washout_s: float) -> PeriodOutcome:
+    """Return goodput and smoothed RTT of a period, without the wash-out at its beginning."""
+    flows = results.flows()
+    own = flows.filter(flows["run"] == run)
+    samples = results.samples()
+    after = samples.filter((samples["run"] == run) & (samples["t_s"] > washout_s))
+    late_ms = after.group_by("flow").agg(pl.col("srtt_ms").quantile(0.95))
+    known = own.join(late_ms, on="flow").filter(pl.col("goodput_mbit_s") > 0)
+    if known.is_empty():
+        return NOTHING
+    base_ms = known["rtt_base_ms"].min()
+    waits_ms = (known["srtt_ms"] - base_ms).clip(0)
+    goodputs = known["goodput_mbit_s"]
+    utilities = [
+        goal.utility_of_flow(goodput, wait_ms)
+        for goodput, wait_ms in zip(goodputs, waits_ms, strict=True)
+    ]
+    return PeriodOutcome(
+        float(np.mean(utilities)),
+        float(goodputs.to_numpy().mean()),
+        float(known["srtt_ms"].to_numpy().mean()),
+        float(known["retransmitted_pct"].fill_null(0).to_numpy().mean()),
+        known.height,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Only:
+    """A backend that executes only one run."""
+
+    backend: RealNetwork
+    key: str
+
+    @property
+    def name(self) -> str:
+        return self.backend.name
+
+    def keyed(self, matrix: Matrix) -> Matrix:
+        return self.backend.keyed(matrix)
+
+    def executor(self, matrix: Matrix, history: Callable[[], list[Finished]], /) -> Executor:
+        return _OnlyExecutor(self.backend.executor(matrix, history), self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class _OnlyExecutor:
+    executor: Executor
+    key: str
+
+    def batches(self, tasks: Iterable[Task]) -> Iterator[Batch | Part | Note]:
+        yield from self.executor.batches(task for task in tasks if task.key == self.key)

@@ -1,0 +1,25 @@
+"""Represent what both ends recorded of a transfer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cwndlab.measure.wire.probes import Clock, ProbeResult
+
+
+@dataclass(slots=True)
+class Transfer:
+    """Records of all flows of a run, from the client (`near`) and the server (`far`)."""
+
+    near: dict[int, dict[str, Any]]
+    far: dict[int, dict[str, Any]]
+    probes: list[ProbeResult]
+    probes_sent: int
+    clock: Clock | None
+    began_ns: int
+    server: dict[str, Any]
+    is_through_proxy: bool = False
+    is_cut_short: bool = False
+    """True if the function `ends_early` ended the transfer."""
