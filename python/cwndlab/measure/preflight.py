@@ -168,11 +168,10 @@ def _try_algorithms(session: Session, senders: Sequence[Sender]) -> None:
 def _round_trip_ms(session: Session) -> float:
     """Measure the minimum round-trip time between the applications at both ends, over TCP.
 
-    The time for which request and answer waited on the two computers is subtracted, as far as the
-    kernels know it, because a busy computer is not a long path. Ten requests are timed. If the
-    result suggests a proxy, requests are timed for several more seconds: a radio cell's scheduler
-    or a busy computer may delay ten answers, but is unlikely to delay every answer for several
-    seconds.
+    The time that request and answer spent on the two computers is subtracted, as far as it is
+    known, because a busy computer is not a long path. Ten requests are timed. If the result
+    suggests a proxy, requests are timed for several more seconds: a radio cell's scheduler or a
+    busy computer may delay ten answers, but is unlikely to delay every answer for several seconds.
     """
     quickest_ms = min(_ask_ms(session)[0] for _ in range(_ROUND_TRIPS))
     until_s = time.monotonic() + _DOUBT_S
@@ -185,11 +184,9 @@ def _round_trip_ms(session: Session) -> float:
 
 
 def _ask_ms(session: Session) -> tuple[float, dict[str, Any]]:
-    """Request the server's view of the connection; return it with the duration on the path."""
-    began_s = time.perf_counter()
+    """Request the server's view of the connection; return it with the round trip on the path."""
     server: dict[str, Any] = session.ask(protocol.Describe())["path"]
-    waited_ms = session.view().get("waited_ms", 0.0) + server.get("waited_ms", 0.0)
-    return 1e3 * (time.perf_counter() - began_s) - waited_ms, server
+    return session.answered_after_ms - server.get("waited_ms", 0.0), server
 
 
 def _quiet_ends(session: Session) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -22,10 +20,11 @@ from cwndlab.judge.prediction import FILE
 from cwndlab.judge.switchback import orders
 from cwndlab.measure.trial.guard import Guardrails
 from cwndlab.measure.trial.periods import PILOT, PeriodLog
-from cwndlab.measure.wire.address import Address
 from cwndlab.measure.wire.client import Session
+from iproute import needs_ip
 from judge.test_ledger import CLAIM
-from live_server import TOKEN, server_apart, server_here
+from live_server import server_here
+from two_hosts import IPV4, IPV6, Hosts, hosts, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,60 +95,93 @@ def test_a_block_that_broke_off_is_measured_again_and_not_read_from_the_first_re
     assert cw.open_results(trial / "runs-2").flows().height == 2
 
 
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces are made as root")
 KILLS = int(os.environ.get("CWNDLAB_KILLS", "4"))
-SYSCTLS = Path("/proc/sys/net/ipv4")
-
-
-def settings() -> dict[str, str]:
-    """Every setting of TCP, all routes, and the algorithms that the kernel has."""
-    found = {path.name: path.read_text() for path in SYSCTLS.glob("tcp_*") if _is_readable(path)}
-    routes = (Path("/proc/net/route"), Path("/proc/net/ipv6_route"))
-    return found | {path.name: _without_counters(path) for path in routes if path.exists()}
-
-
-def _is_readable(path: Path) -> bool:
-    return bool(path.stat().st_mode & 0o400) and os.access(path, os.R_OK)
-
-
-def _without_counters(path: Path) -> str:
-    """Return the routes without the counters of their use."""
-    at = (0, 1, 2, 3, 6, 7) if path.name == "route" else (0, 1, 2, 3, 4, 9)
-    rows = (line.split() for line in path.read_text().splitlines())
-    return "\n".join(sorted(" ".join(row[n] for n in at) for row in rows))
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[int]:
-    process, port = server_apart(tmp_path)
-    try:
-        yield port
-    finally:
-        process.kill()
-        process.communicate()
+def at(tmp_path: Path) -> Iterator[Hosts]:
+    with hosts(tmp_path) as found, serving(found):
+        yield found
 
 
+@needs_ip
+@needs_root
 def test_settings_are_as_before_whenever_a_trial_between_two_hosts_is_killed(
-    tmp_path: Path, server: int
+    tmp_path: Path, at: Hosts
 ) -> None:
     trial = registered(tmp_path / "trial", period_s=1.2, washout_s=0.3, blocks=KILLS)
-    before, draws = settings(), random.Random(20)  # noqa: S311  moments
-    run = [sys.executable, "-m", "cwndlab", "trial", "run", str(trial), "--most-rtt", "1e9"]
+    before, draws = at.settings(), random.Random(20)  # noqa: S311  moments
+    run = ["-m", "cwndlab", "trial", "run", str(trial), "--most-rtt", "1e9", "--server"]
     for n in range(KILLS):
-        process = subprocess.Popen(
-            [*run, "--server", f"127.0.0.1:{server}"],
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env={**os.environ, "XDG_STATE_HOME": str(tmp_path)},
-        )
+        process = at.start("near", *run, IPV4["far"])
         assert process.stdout is not None
         for _ in range(n % 4):
             process.stdout.readline()
         time.sleep(draws.uniform(0, 2))
         process.send_signal(draws.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT]))
         process.communicate()
-        assert settings() == before
+        assert at.settings() == before
         PeriodLog(trial / "periods.jsonl").read()
-    assert judge_trial(trial).left > 0
-    with Session(Address("127.0.0.1", server, TOKEN)) as session:
-        list(session.turn())  # the server notices that the killed clients are gone
+    left = judge_trial(trial).left
+    assert left > 0
+    # The server has noticed that its clients are gone: the next one need not wait.
+    done = at.start("near", *run, IPV4["far"])
+    out, _ = done.communicate()
+    assert done.returncode == 0, out
+    assert judge_trial(trial).left == 0
+    assert at.settings() == before
+
+
+@needs_ip
+@needs_root
+def test_a_trial_over_ipv6(tmp_path: Path, at: Hosts) -> None:
+    trial = registered(tmp_path / "trial", period_s=0.5, washout_s=0.1, blocks=1)
+    run = ["-m", "cwndlab", "trial", "run", str(trial), "--most-rtt", "1e9", "--server"]
+    done = at.start("near", *run, IPV6["far"])
+    out, _ = done.communicate()
+    assert done.returncode == 0, out
+    assert "0 periods left" in out
+    assert all(each.outcome.flows for each in PeriodLog(trial / "periods.jsonl").read())
+
+
+SERVE_ONE = """
+import socket, sys
+from cwndlab.measure.machine.sock_diag import connections
+from cwndlab.measure.trial.settings import Route
+from cwndlab.measure.trial.way_back import changing
+route = Route.to(sys.argv[1])
+with socket.create_server(("::", 7000), family=socket.AF_INET6, dualstack_ipv6=True) as listener:
+    with changing(route) as switch:
+        for algorithm in ("reno", "cubic"):
+            switch.choose(algorithm)
+            print("ready", flush=True)
+            connection, _ = listener.accept()
+            (seen,) = [c for c in connections() if c.own[1] == 7000]
+            print(seen.algorithm == algorithm, switch.has_peer(seen.peer[0]), flush=True)
+            connection.close()
+"""
+CONNECT = "import socket, sys; socket.create_connection((sys.argv[1], 7000)).recv(1)"
+
+
+@needs_ip
+@needs_root
+@pytest.mark.parametrize(
+    ("prefix", "address"),
+    [("fd18:7::/64", IPV6), ("fd18:7::1/128", IPV6), ("198.18.7.0/24", IPV4)],
+)
+def test_a_route_sets_the_algorithm_of_a_servers_connections_over_both_protocols(
+    tmp_path: Path, prefix: str, address: dict[str, str]
+) -> None:
+    with hosts(tmp_path) as at:
+        before = at.settings()
+        server = at.start("far", "-c", SERVE_ONE, prefix)
+        assert server.stdout is not None
+        for _ in range(2):
+            assert server.stdout.readline() == "ready\n"
+            client = at.start("near", "-c", CONNECT, address["far"])
+            assert server.stdout.readline() == "True True\n"
+            client.communicate()
+        server.communicate()
+        assert server.returncode == 0
+        assert at.settings() == before

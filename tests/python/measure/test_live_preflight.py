@@ -141,11 +141,12 @@ class SlowToAnswer:
 
     def __init__(self, slow_answers: int) -> None:
         self.answers = 0
+        self.answered_after_ms = 0.0
         self._slow_answers = slow_answers
 
     def ask(self, _: object) -> dict[str, object]:
         self.answers += 1
-        time.sleep(0.02 if self.answers <= self._slow_answers else 0)
+        self.answered_after_ms = 20.0 if self.answers <= self._slow_answers else 0.1
         return {"path": {"rtt_ms": 1.0}}
 
     def view(self) -> dict[str, object]:

@@ -130,21 +130,21 @@ def view_of(connection: socket.socket) -> View:
         "advertised_mss_bytes": info["advmss"] + (_TIMESTAMPS_BYTES if has_timestamps else 0),
         "path_mtu_bytes": info["pmtu"],
         "rtt_ms": info["min_rtt_us"] / 1e3 if info.get("min_rtt_us", 0) < 2**32 - 1 else None,
-        "waited_ms": waited_ms(info),
         "interface": None if name is None else describe_interface(name),
         # Last, so that "clock_ms" was certainly read before this time.
         "at_ns": now_ns(),
     }
 
 
-def waited_ms(info: Mapping[str, int]) -> float:
-    """Return how long, at least, the last data that arrived have been waiting on this computer.
+def waited_ms(connection: socket.socket) -> float:
+    """Return how long, at least, the last data of a connection have been on this computer.
 
-    A busy computer lets a program wait before it reads or answers. The kernel counts whole ticks
-    from the arrival of the data, so the true time is at most one tick shorter than its count.
+    A busy computer lets a program wait before it may read. The kernel counts whole ticks since the
+    arrival of the data, so the true time is at most one tick shorter than its count.
     """
     tick_ms = 1e3 * time.clock_getres(_CLOCK_MONOTONIC_COARSE)
-    return max(0.0, info["last_data_recv_ms"] - tick_ms)
+    since_ms = tcp_info.decode(tcp_info.read(connection))["last_data_recv_ms"]
+    return max(0.0, since_ms - tick_ms)
 
 
 def compare_views(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from cwndlab.errors import CwndlabError, plural
 from cwndlab.measure.machine.clock import now_ns
-from cwndlab.measure.machine.path_view import compare_views, initial_sequence, view_of
+from cwndlab.measure.machine.path_view import compare_views, initial_sequence, view_of, waited_ms
 from cwndlab.measure.wire import protocol, sftp
 from cwndlab.measure.wire.address import Address, ServerUnreachableError
 from cwndlab.measure.wire.channel import ControlChannel, read_line
@@ -57,6 +57,7 @@ class Session:
         self._address = address
         self._beside_of = beside
         self._has_turn = False
+        self.answered_after_ms = 0.0  # between the last request and the arrival of its answer
         self._stack = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
@@ -177,8 +178,13 @@ class Session:
         """
         with _telling("the connection to the server was lost"):
             self._control.settimeout(timeout_s)
-            self._control.sendall(self._signer.sign(request))
-            return _answer(self._channel.read_line(protocol.MAX_ANSWER_BYTES), self._signer)
+            signed = self._signer.sign(request)
+            asked_s = time.perf_counter()
+            self._control.sendall(signed)
+            line = self._channel.read_line(protocol.MAX_ANSWER_BYTES)
+            answered_s = time.perf_counter()
+            self.answered_after_ms = 1e3 * (answered_s - asked_s) - waited_ms(self._control)
+            return _answer(line, self._signer)
 
     def turn(self) -> Iterator[int]:
         """Wait until this session may measure; it may then measure until it ends.

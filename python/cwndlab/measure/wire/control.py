@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cwndlab.measure.machine.clock import now_ns
 from cwndlab.measure.machine.host import describe_host
-from cwndlab.measure.machine.path_view import view_of
+from cwndlab.measure.machine.path_view import view_of, waited_ms
 from cwndlab.measure.wire import protocol
 from cwndlab.measure.wire.datagrams import DatagramReceiver, send_datagrams
 from cwndlab.measure.wire.saturator import FEEDBACK_EVERY_S, ArrivalRecorder, Saturator
@@ -41,6 +41,13 @@ class SessionControl:
         self._limits = limits
         self._turns = turns
         self._datagrams = datagrams
+        self._read_s = time.perf_counter()
+        self._waited_ms = 0.0
+
+    def begin(self) -> None:
+        """Note that a request was read just now, and how long it had waited to be read."""
+        self._read_s = time.perf_counter()
+        self._waited_ms = waited_ms(self._session.connection)
 
     @property
     def connection(self) -> socket.socket:
@@ -89,8 +96,11 @@ class SessionControl:
 
     def describe(self) -> dict[str, Any]:
         """Describe this computer and its view of the control connection."""
+        host = describe_host()
         path = view_of(self._session.connection) | {"syn": self._session.syn}
-        return {"now_ns": now_ns(), "path": path} | describe_host()
+        # The time that the request has spent on this computer, not on the path.
+        path["waited_ms"] = self._waited_ms + 1e3 * (time.perf_counter() - self._read_s)
+        return {"now_ns": now_ns(), "path": path} | host
 
     async def _turn(self) -> int:
         if self._has_turn or self._session.turn != self._session.id:

@@ -266,7 +266,9 @@ class Server:
             await line.write(signer.sign({"session": session.id} | control.describe()))
             while True:
                 async with asyncio.timeout(control.patience_s):
-                    body = signer.check(await line.read())
+                    content = await line.read()
+                control.begin()
+                body = signer.check(content)
                 await line.write(signer.sign(await _answer(control, body)))
         finally:
             self._end(session)
