@@ -55,7 +55,8 @@ def ledger_command(
         if not other.exists():
             msg = f"{other}: no such file"
             raise click.UsageError(msg)
-        say(f"{plural(merge(path, read_ledger(other)), 'entry')} added from {other}")
+        added = merge(path, read_ledger(other), str(other))
+        say(f"{plural(added, 'entry')} added from {other}")
     entries = read_ledger(path)
     if page is not None:
         title = "Ledger of published measurements" if public else f"Ledger {path.name}"

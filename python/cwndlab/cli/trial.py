@@ -243,7 +243,7 @@ def verdict_command(trial: Path, ledger: Path | None, output_format: str) -> Non
     path = ledger or ledger_of_user()
     is_over = found.left == 0
     if is_over:
-        merge(path, [found.entry])
+        merge(path, [found.entry], str(trial))
     if output_format != "table":
         print_text(json.dumps(found.entry.to_json() | {"periods_left": found.left}, indent=2))
         return

@@ -1,27 +1,32 @@
 """The ledger: registered predictions and their outcomes.
 
 The ledger is a file in JSON Lines format with one line for each prediction. The SHA-256 of the
-prediction identifies its line, so ledgers can be published, joined and merged. The package
+prediction identifies its line, so ledgers can be published, joined and merged: a line that occurs
+twice counts once, and two outcomes of the same prediction are an error, because one of them would
+be lost. The package
 contains a ledger of predictions that were compared with published measurements
 (`data/public-ledger.jsonl`).
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cwndlab.errors import ResultsError
-from cwndlab.judge.prediction import RegisteredPrediction
+from cwndlab.judge.prediction import RegisteredPrediction, checked
 from cwndlab.judge.switchback import MeasuredChange, Verdict
 from cwndlab.run.user_folders import state_folder
 from cwndlab.text.files import MOST_TEXT_BYTES, read_bytes
+from cwndlab.text.untrusted import read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 PUBLIC = Path(__file__).parents[1] / "data" / "public-ledger.jsonl"
 """Predictions that were compared with published measurements of real networks."""
@@ -43,6 +48,10 @@ class LedgerEntry:
     """Source of a published measurement; empty for a trial."""
     place: int | None = None
     """Place of the challenger among the algorithms, if a source states only their order."""
+
+    def has_same_outcome(self, other: LedgerEntry) -> bool:
+        """Return whether both entries differ at most in the time of the verdict."""
+        return replace(self, ended=other.ended) == other
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry as a dictionary, which is stored as one line of the ledger."""
@@ -67,7 +76,8 @@ def read_ledger(path: Path) -> list[LedgerEntry]:
     """Read the entries of a ledger; a missing file has no entries.
 
     Raises:
-        ResultsError: a line is damaged, or a prediction was changed after its registration.
+        ResultsError: a line is damaged, a prediction was changed after its registration, or two
+            lines state different outcomes of the same prediction.
     """
     try:
         lines = read_bytes(path, MOST_TEXT_BYTES).decode().splitlines()
@@ -76,49 +86,92 @@ def read_ledger(path: Path) -> list[LedgerEntry]:
     except (OSError, ValueError) as error:
         msg = f"{path}: cannot be read ({error})"
         raise ResultsError(msg) from None
-    return [_entry(line, f"{path}, line {n}") for n, line in enumerate(lines, 1) if line.strip()]
+    found: dict[str, LedgerEntry] = {}
+    for n, line in enumerate(lines, 1):
+        if line.strip():
+            _add(found, _entry(line, f"{path}, line {n}"), f"{path}, line {n}", str(path))
+    return list(found.values())
 
 
-def merge(path: Path, more: Iterable[LedgerEntry]) -> int:
-    """Add missing entries, replace outdated entries, and return the number of changes.
+def merge(path: Path, more: Iterable[LedgerEntry], name: str = "the new entry") -> int:
+    """Add the entries that a ledger does not contain yet, and return their number.
+
+    Args:
+        path: the file of the ledger.
+        more: the other entries.
+        name: name of the file or trial from which the other entries come.
 
     Raises:
-        ResultsError: the ledger is damaged.
+        ResultsError: the ledger is damaged, or states another outcome of the same prediction; the
+            ledger is then unchanged.
     """
-    entries = {each.prediction.id: each for each in read_ledger(path)}
-    count = 0
-    for each in more:
-        known = entries.get(each.prediction.id)
-        if known is None or known.ended < each.ended:
-            entries[each.prediction.id] = each
-            count += 1
-    if count:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        ordered = sorted(entries.values(), key=lambda e: (e.prediction.registered, e.prediction.id))
-        fresh = path.with_name(path.name + ".new")
-        with fresh.open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(each.to_json(), sort_keys=True) + "\n" for each in ordered)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(path.parent):
+        entries = {each.prediction.id: each for each in read_ledger(path)}
+        count = sum(_add(entries, each, name, str(path)) for each in more)
+        if count:
+            _write(path, entries.values())
     return count
+
+
+def _add(entries: dict[str, LedgerEntry], entry: LedgerEntry, place: str, other: str) -> bool:
+    """Add an entry unless its prediction is known, and return whether it was added."""
+    key = entry.prediction.id
+    known = entries.setdefault(key, entry)
+    if known is entry:
+        return True
+    if not known.has_same_outcome(entry):
+        msg = (
+            f"{place}: the prediction {key[:16]} has another outcome here ({_outcome(entry)}) than "
+            f"in {other} ({_outcome(known)}); nothing was added, so remove the line that is wrong"
+        )
+        raise ResultsError(msg)
+    return False
+
+
+def _outcome(entry: LedgerEntry) -> str:
+    if entry.change is None:
+        return str(entry.verdict)
+    return f"{entry.verdict}, {100 * entry.change.estimate:+.1f} %"
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Let only one process at a time change the ledgers of a folder."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _write(path: Path, entries: Iterable[LedgerEntry]) -> None:
+    ordered = sorted(entries, key=lambda e: (e.prediction.registered, e.prediction.id))
+    fresh = path.with_name(path.name + ".new")
+    with fresh.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(each.to_json(), sort_keys=True) + "\n" for each in ordered)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)
 
 
 def _entry(line: str, place: str) -> LedgerEntry:
     try:
-        document = json.loads(line)
+        document = read_json(line)
         claim = dict(document["prediction"])
         registered = claim.pop("id")
         change = document["change"]
         found = LedgerEntry(
-            RegisteredPrediction(**claim),
+            checked(RegisteredPrediction(**claim)),
             Verdict(document["verdict"]),
-            None if change is None else MeasuredChange(**change),
+            None if change is None else checked(MeasuredChange(**change)),
             document["ended"],
             document["harm"],
             document.get("source", ""),
             document.get("place"),
         )
+        checked(found)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         msg = f"{place}: not an entry of a ledger ({error})"
         raise ResultsError(msg) from None

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from cwndlab.errors import ResultsError
 from cwndlab.text.files import MOST_TEXT_BYTES, read_bytes
+from cwndlab.text.untrusted import read_json
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from _typeshed import DataclassInstance
 
     from cwndlab.stats.bootstrap import Floats
 
 FILE = "prediction.json"
 _LEVEL = 0.9
+_TYPES: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
+    "float": (int, float),
+    "int | None": (int, type(None)),
+}
+_Record = TypeVar("_Record", bound="DataclassInstance")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +95,9 @@ def read_prediction(path: Path) -> RegisteredPrediction:
         ResultsError: the file contains no prediction, or the prediction was changed.
     """
     try:
-        document = json.loads(read_bytes(path, MOST_TEXT_BYTES))
+        document = read_json(read_bytes(path, MOST_TEXT_BYTES))
         registered = document.pop("id")
-        found = RegisteredPrediction(**document)
+        found = checked(RegisteredPrediction(**document))
     except FileNotFoundError:
         msg = f"{path}: no such file; register a prediction with cwndlab trial register"
         raise ResultsError(msg) from None
@@ -98,6 +108,24 @@ def read_prediction(path: Path) -> RegisteredPrediction:
         msg = f"{path}: was changed after it was registered; its SHA-256 does not match"
         raise ResultsError(msg)
     return found
+
+
+def checked(record: _Record) -> _Record:
+    """Return a record from a file unchanged, if its numbers and strings are valid.
+
+    Raises:
+        ValueError: a field has the wrong type, or a probability lies outside 0 to 1.
+    """
+    for each in fields(record):
+        value = getattr(record, each.name)
+        allowed = _TYPES.get(str(each.type))
+        if allowed is not None and (isinstance(value, bool) or not isinstance(value, allowed)):
+            msg = f"{each.name} is {value!r}"
+            raise ValueError(msg)
+        if each.name == "probability" and not 0 <= value <= 1:
+            msg = f"probability is {value!r}, not between 0 and 1"
+            raise ValueError(msg)
+    return record
 
 
 def chances(differences: Floats) -> tuple[float, float, float, float]:

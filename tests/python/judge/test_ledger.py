@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
+from cwndlab.cli import run as cwndlab
 from cwndlab.errors import ResultsError
 from cwndlab.judge.ledger import (
     LedgerEntry,
@@ -75,21 +77,90 @@ def test_few_networks_are_no_certainty() -> None:
     assert low < change < high
 
 
-def test_ledgers_merge_and_the_later_verdict_stays(tmp_path: Path) -> None:
+def test_ledgers_merge_and_a_second_verdict_of_the_same_trial_adds_nothing(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "ledger.jsonl"
     assert merge(path, [entry(1, 0.2), entry(2, -0.2)]) == 2
-    assert merge(path, [entry(1, 0.2)]) == 0
-    later = replace(entry(1, 0.3), ended="2026-12-01T00:00:00+00:00")
-    assert merge(path, [later, entry(3, 0.2)]) == 2
-    found = read_ledger(path)
-    assert [each.prediction.seed for each in found].count(1) == 1
-    assert later in found
+    later = replace(entry(1, 0.2), ended="2026-12-01T00:00:00+00:00")
+    assert merge(path, [later]) == 0
+    assert merge(path, [later, entry(3, 0.2)]) == 1
+    assert [each.prediction.seed for each in read_ledger(path)].count(1) == 1
+    assert entry(1, 0.2) in read_ledger(path)
     path.write_text(path.read_text().replace('"lte-typical"', '"nr-typical"'))
     with pytest.raises(ResultsError, match=r"ledger\.jsonl, line 1: the prediction was changed"):
         read_ledger(path)
-    path.write_text(json.dumps({"prediction": 3}))
-    with pytest.raises(ResultsError, match="not an entry of a ledger"):
-        read_ledger(path)
+
+
+def test_another_outcome_of_the_same_prediction_is_refused_and_nothing_is_lost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ours, theirs, joined = (tmp_path / name for name in ("ours", "theirs", "joined"))
+    merge(ours, [entry(1, 0.2), entry(2, -0.2)])
+    merge(theirs, [entry(3, 0.1), entry(1, -0.3)])
+    before = ours.read_bytes(), theirs.read_bytes()
+    assert cwndlab(["ledger", "--ledger", str(ours), str(theirs)]) == 2
+    said = capsys.readouterr().err
+    assert f"{theirs}: the prediction {entry(1, 0).prediction.id[:16]} has another outcome" in said
+    assert f"(refuted, -30.0 %) than in {ours} (confirmed, +20.0 %); nothing was added" in said
+    assert (ours.read_bytes(), theirs.read_bytes()) == before
+    joined.write_bytes(before[0] + before[0])  # as with `cat`
+    assert read_ledger(joined) == read_ledger(ours)
+    joined.write_bytes(before[0] + before[1])
+    with pytest.raises(ResultsError, match=r"joined, line \d: the prediction .* another outcome"):
+        read_ledger(joined)
+
+
+def with_claim(**changes: object) -> str:
+    """A line whose SHA-256 is right, but whose prediction is not."""
+    return lines_with(prediction=replace(CLAIM, **changes))  # type: ignore[arg-type]
+
+
+def lines_with(**changes: object) -> str:
+    """A line whose SHA-256 is right, but whose fields are not."""
+    return json.dumps(replace(entry(1, 0.2), **changes).to_json())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "3",
+        '{"prediction": 3}',
+        "[" * 100_000,
+        lines_with()[:-20],
+        with_claim(probability="0.8"),
+        with_claim(probability=1.5),
+        with_claim(change=None),
+        with_claim(network=["lte"]),
+        lines_with(change=MeasuredChange(float("nan"), 0, 0, 6, 0)),
+        lines_with(change=MeasuredChange(0, 0, 0, "6", 0)),  # type: ignore[arg-type]
+        lines_with(ended=3),
+        lines_with(verdict=Verdict.CONFIRMED).replace("confirmed", "maybe"),
+        '"\udcff"',
+    ],
+)
+def test_a_damaged_line_is_named_and_nothing_is_added(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str
+) -> None:
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    merge(ours, [entry(2, -0.2)])
+    before = ours.read_bytes()
+    good = json.dumps(entry(3, 0.1).to_json())
+    theirs.write_text(f"{good}\n{line}\n", encoding="utf-8", errors="surrogateescape")
+    assert cwndlab(["ledger", "--ledger", str(ours), str(theirs)]) == 2
+    said = capsys.readouterr().err
+    assert f"{theirs}, line 2: not an entry of a ledger" in said or "cannot be read" in said
+    assert len(said) < 600
+    assert ours.read_bytes() == before
+
+
+def _merge_one(path: Path, n: int) -> None:
+    merge(path, [entry(n, 0.1)])
+
+
+def test_verdicts_at_the_same_time_are_all_entered(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.jsonl"
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: _merge_one(path, n), range(24)))
+    assert len(read_ledger(path)) == 24
 
 
 def test_predictions_are_scored_by_class() -> None:
