@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import json
+import math
 import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -132,7 +133,7 @@ def _add(entries: dict[str, LedgerEntry], entry: LedgerEntry, place: str, other:
 def _outcome(entry: LedgerEntry) -> str:
     if entry.change is None:
         return str(entry.verdict)
-    return f"{entry.verdict}, {100 * entry.change.estimate:+.1f} %"
+    return f"{entry.verdict}, {100 * math.expm1(entry.change.estimate):+,.1f} %"
 
 
 @contextlib.contextmanager

@@ -5,9 +5,11 @@ The page is one HTML file without scripts, so that it can be published as it is.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cwndlab.errors import plural
 from cwndlab.judge.ledger_scores import (
     LEAST_TAU,
     MOST_GAP,
@@ -20,7 +22,7 @@ from cwndlab.judge.ledger_scores import (
     scores,
     share_lost,
 )
-from cwndlab.report.page import render
+from cwndlab.report.page import page_without_scripts
 from cwndlab.text.wording import percent, probability
 
 if TYPE_CHECKING:
@@ -53,31 +55,30 @@ def ledger_page(entries: Sequence[LedgerEntry], title: str) -> str:
     """
     bins = reliability(entries)
     rows = [*scores(entries), score("all", entries)] if entries else []
-    return str(
-        render(
-            "ledger.html",
-            title=title,
-            side=_SIDE,
-            dots=[_dot(each) for each in bins],
-            bins=[
-                {
-                    "range": f"{each.low:g} to {each.high:g}",
-                    "stated": f"{each.stated:.2f}",
-                    "happened": f"{each.happened:.2f}",
-                    "count": each.count,
-                }
-                for each in bins
-            ],
-            band=_SIDE * MOST_GAP,
-            scores=[_row(each) for each in rows],
-            bars={
-                "gap": f"{100 * MOST_GAP:.0f} points",
-                "regret": percent(MOST_REGRET),
-                "regret_p90": percent(MOST_REGRET_OF_NINE_IN_TEN),
-                "tau": f"{LEAST_TAU:g}",
-            },
-            entries=[_entry(each) for each in entries],
-        )
+    return page_without_scripts(
+        "ledger.html",
+        title=title,
+        facts=plural(len(entries), "prediction"),
+        side=_SIDE,
+        dots=[_dot(each) for each in bins],
+        bins=[
+            {
+                "range": f"{each.low:g} to {each.high:g}",
+                "stated": f"{each.stated:.2f}",
+                "happened": f"{each.happened:.2f}",
+                "count": each.count,
+            }
+            for each in bins
+        ],
+        band=_SIDE * MOST_GAP,
+        scores=[_row(each) for each in rows],
+        bars={
+            "gap": f"{100 * MOST_GAP:.0f} points",
+            "regret": percent(MOST_REGRET),
+            "regret_p90": percent(MOST_REGRET_OF_NINE_IN_TEN),
+            "tau": f"{LEAST_TAU:g}",
+        },
+        entries=[_entry(each) for each in entries],
     )
 
 
@@ -114,12 +115,17 @@ def _entry(each: LedgerEntry) -> dict[str, str]:
         "goal": claim.goal,
         "comparison": f"{claim.challenger} against {claim.baseline}",
         "probability": f"{claim.probability:.2f}",
-        "predicted": f"{100 * claim.change:+.1f} %",
-        "measured": "-" if change is None else f"{100 * change.estimate:+.1f} %",
+        "predicted": _change(claim.change),
+        "measured": "-" if change is None else _change(change.estimate),
         "outcome": _OUTCOMES[better(each)],
         "verdict": each.source or each.verdict.value,
         "id": claim.id[:12],
     }
+
+
+def _change(logarithm: float) -> str:
+    """Return a change of utility, a natural logarithm, in percent of the baseline's utility."""
+    return f"{100 * math.expm1(logarithm):+,.1f} %"
 
 
 def _number(value: float | None) -> str:

@@ -14,6 +14,7 @@ from cwndlab.report.glossary import term
 from cwndlab.text.wording import format_bounds, format_number
 
 _STYLES = ("vendor/uplot/uPlot.min.css", "page.css", "charts.css")
+_STYLES_WITHOUT_SCRIPTS = ("page.css", "plain.css")
 _SCRIPTS = (
     "vendor/uplot/uPlot.iife.min.js",
     "core.js",
@@ -70,6 +71,7 @@ def assemble(
             parts=list(parts),
             styles=styles,
             css=[asset(name) for name in _STYLES],
+            has_scripts=True,
             scripts=[asset(name) for name in _SCRIPTS],
             library=asset("vendor/uplot/SOURCE").partition(", npm")[0],
             library_licence=asset("vendor/uplot/LICENSE"),
@@ -77,6 +79,12 @@ def assemble(
             **values,
         )
     )
+
+
+def page_without_scripts(template: str, **values: object) -> str:
+    """Return the HTML of a page that needs neither charts nor controls."""
+    css = [asset(name) for name in _STYLES_WITHOUT_SCRIPTS]
+    return str(render(template, css=css, has_scripts=False, **values))
 
 
 def script_json(value: object) -> Markup:

@@ -100,7 +100,7 @@ def test_another_outcome_of_the_same_prediction_is_refused_and_nothing_is_lost(
     assert cwndlab(["ledger", "--ledger", str(ours), str(theirs)]) == 2
     said = capsys.readouterr().err
     assert f"{theirs}: the prediction {entry(1, 0).prediction.id[:16]} has another outcome" in said
-    assert f"(refuted, -30.0 %) than in {ours} (confirmed, +20.0 %); nothing was added" in said
+    assert f"(refuted, -25.9 %) than in {ours} (confirmed, +22.1 %); nothing was added" in said
     assert (ours.read_bytes(), theirs.read_bytes()) == before
     joined.write_bytes(before[0] + before[0])  # as with `cat`
     assert read_ledger(joined) == read_ledger(ours)
