@@ -51,7 +51,8 @@ def flows_of(texts: list[str]) -> list[list[dict[str, Any]]]:
 
 def outcome(rows: list[dict[str, Any]], goal: Goal) -> PeriodOutcome:
     """Return what a period shows."""
-    base = min(row["rtt_base_ms"] for row in rows)
+    # A flow whose data never arrived has the smallest goodput and no queueing delay.
+    base = min((row["rtt_base_ms"] for row in rows if row["rtt_base_ms"] is not None), default=0.0)
     goodputs = [max(row["goodput_mbit_s"], 0.01) for row in rows]
     late = [row["rtt_p95_ms"] if row["rtt_p95_ms"] is not None else base for row in rows]
     utilities = [

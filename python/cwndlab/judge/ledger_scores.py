@@ -69,8 +69,8 @@ class Score:
     """Number of predictions whose outcome is known (see `better`)."""
     brier: float | None
     """Mean squared error of the probabilities; None without comparisons."""
-    gap: float | None
-    """Largest difference between stated and observed share in a bin of ten or more comparisons."""
+    worst: Reliability | None
+    """The bin with the largest gap, of those with ten or more comparisons; None without such."""
     regret: float | None
     """Median utility lost by following the predictions (a difference of natural logarithms)."""
     regret_p90: float | None
@@ -79,6 +79,11 @@ class Score:
     """Median of Kendall's tau over the questions with three or more algorithms."""
     covered: float | None
     """Fraction of the measured changes that lie within the predicted 90 % interval."""
+
+    @property
+    def gap(self) -> float | None:
+        """Largest difference between stated and observed share in a bin of ten or more."""
+        return None if self.worst is None else abs(self.worst.gap)
 
     @property
     def undecided(self) -> int:
@@ -165,7 +170,7 @@ def score(name: str, entries: Sequence[LedgerEntry]) -> Score:
     questions = _questions(entries)
     regrets = [value for own in questions if (value := regret(own)) is not None]
     taus = [value for own in questions if (value := order(own)) is not None]
-    gaps = [abs(each.gap) for each in reliability(entries) if each.count >= _FEWEST_IN_BIN]
+    bins = [each for each in reliability(entries) if each.count >= _FEWEST_IN_BIN]
     half = 0.5
     return Score(
         name,
@@ -175,7 +180,7 @@ def score(name: str, entries: Sequence[LedgerEntry]) -> Score:
         sum(y if p > half else 1 - y for p, y in known),
         len(known),
         _mean([(p - y) ** 2 for p, y in known]),
-        max(gaps, default=None),
+        max(bins, key=lambda each: abs(each.gap), default=None),
         float(np.median(regrets)) if regrets else None,
         float(np.quantile(regrets, _TAIL)) if regrets else None,
         float(np.median(taus)) if taus else None,

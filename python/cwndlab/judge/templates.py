@@ -81,7 +81,10 @@ TEMPLATES = {
     ),
     "misses": "; this record is poor: {what}",
     "misses of several": "; the records of {kinds} are poor (cwndlab ledger --public)",
-    "miss of probabilities": "stated probabilities were off by up to {gap} points",
+    "miss of probabilities": (
+        "stated probabilities were off by up to {gap} points (what was stated as {stated} came "
+        "true in {happened} of {count} cases)"
+    ),
     "miss of regret": "following the advice lost {median} (median) and {tail} (90th percentile)",
     "miss of order": "Kendall's tau of the predicted order was {tau}",
     "reality unknown": "advice for this kind of network was never checked by measurement",
