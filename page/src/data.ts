@@ -45,6 +45,7 @@ export interface Reality {
     share: number;
     source: string;
     misses: Record<string, string[]>;
+    came_true: Record<string, { stated: number; happened: number; comparisons: number }[]>;
   };
   /** The record in words. */
   meaning: string;

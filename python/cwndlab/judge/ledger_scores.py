@@ -69,8 +69,8 @@ class Score:
     """Number of predictions whose outcome is known (see `better`)."""
     brier: float | None
     """Mean squared error of the probabilities; None without comparisons."""
-    worst: Reliability | None
-    """The bin with the largest gap, of those with ten or more comparisons; None without such."""
+    bins: tuple[Reliability, ...]
+    """Stated probabilities and how often they came true, in bins of ten or more comparisons."""
     regret: float | None
     """Median utility lost by following the predictions (a difference of natural logarithms)."""
     regret_p90: float | None
@@ -79,6 +79,11 @@ class Score:
     """Median of Kendall's tau over the questions with three or more algorithms."""
     covered: float | None
     """Fraction of the measured changes that lie within the predicted 90 % interval."""
+
+    @property
+    def worst(self) -> Reliability | None:
+        """The bin with the largest gap; None without bins of ten or more comparisons."""
+        return max(self.bins, key=lambda each: abs(each.gap), default=None)
 
     @property
     def gap(self) -> float | None:
@@ -170,7 +175,6 @@ def score(name: str, entries: Sequence[LedgerEntry]) -> Score:
     questions = _questions(entries)
     regrets = [value for own in questions if (value := regret(own)) is not None]
     taus = [value for own in questions if (value := order(own)) is not None]
-    bins = [each for each in reliability(entries) if each.count >= _FEWEST_IN_BIN]
     half = 0.5
     return Score(
         name,
@@ -180,7 +184,7 @@ def score(name: str, entries: Sequence[LedgerEntry]) -> Score:
         sum(y if p > half else 1 - y for p, y in known),
         len(known),
         _mean([(p - y) ** 2 for p, y in known]),
-        max(bins, key=lambda each: abs(each.gap), default=None),
+        tuple(each for each in reliability(entries) if each.count >= _FEWEST_IN_BIN),
         float(np.median(regrets)) if regrets else None,
         float(np.quantile(regrets, _TAIL)) if regrets else None,
         float(np.median(taus)) if taus else None,

@@ -61,7 +61,16 @@ class Reality:
             "share": self.share,
             "source": self.source,
             "misses": {each.kind: list(each.score.failures) for each in self.misses},
+            "came_true": {each.kind: _came_true(each.score) for each in self.misses},
         }
+
+
+def _came_true(found: Score) -> list[dict[str, float]]:
+    """Return how often what was stated with a certain probability came true, for JSON."""
+    return [
+        {"stated": each.stated, "happened": each.happened, "comparisons": each.count}
+        for each in found.bins
+    ]
 
 
 def reality_of(network_class: str) -> Reality | None:

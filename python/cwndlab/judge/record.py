@@ -39,7 +39,7 @@ def _miss(bar: str, score: Score) -> str:
     return TEMPLATES[f"miss of {bar}"].format(
         gap=round(100 * (score.gap or 0)),
         stated="" if worst is None else f"{worst.stated:.2f}",
-        happened="" if worst is None else f"{worst.happened:.2f}",
+        happened="" if worst is None else percent(worst.happened),
         count="" if worst is None else worst.count,
         median=percent(share_lost(score.regret or 0)),
         tail=percent(share_lost(score.regret_p90 or 0)),
