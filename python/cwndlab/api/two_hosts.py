@@ -50,11 +50,11 @@ class HostPeriods:
             if run.repetition == block + 1 and run.scenario.flows[0].sender.algorithm == algorithm
         )
         washout_s = run.scenario.warm_up_ns / _NS_PER_S
-        watches: list[_Watch] = []
+        watches: list[_HarmWatch] = []
 
         def watch() -> EndsEarly:
             traffic = PeriodTraffic(algorithm, lambda _: True, self.goal)
-            watches.append(_Watch(traffic, algorithm, washout_s, alarm))
+            watches.append(_HarmWatch(traffic, algorithm, washout_s, alarm))
             return watches[-1].ends_early
 
         only = _Only(replace(self.backend, ends_early=watch), run.key)
@@ -70,7 +70,7 @@ class HostPeriods:
 
 
 @dataclass(slots=True)
-class _Watch:
+class _HarmWatch:
     """Watches the flows of a period, and ends them early on harm."""
 
     traffic: PeriodTraffic
