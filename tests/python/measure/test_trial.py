@@ -192,7 +192,9 @@ def network() -> Iterator[str]:
         for words in (
             "tuntap add dev d0 mode tun",
             "address add 10.1.0.1/24 dev d0",
+            "-6 address add fd00:1::1/64 dev d0 nodad",
             "link set d0 up",
+            "-6 route add fd00:2::/48 via fd00:1::fe dev d0 initcwnd 20 congctl reno",
             "route add 10.2.0.0/16 via 10.1.0.254 dev d0 initcwnd 20 congctl reno",
         ):
             ip("-n", name, *words.split())
@@ -221,20 +223,25 @@ with changing(route) as switch:
         switch.choose(random.choice(["cubic", "reno"]))
         print("changed", flush=True)
 """
+PREFIXES = (
+    *("10.2.0.0/16", "10.1.0.0/24", "10.2.3.0/24"),
+    *("fd00:2::/48", "fd00:1::/64", "fd00:2:0:3::/64"),
+)
+"""Of each protocol: a prefix with a route through a gateway, one of the device, and a new one."""
 KILLS = int(os.environ.get("CWNDLAB_KILLS", "6"))
 
 
 @needs_ip
 @needs_root
-@pytest.mark.parametrize("prefix", ["10.2.0.0/16", "10.1.0.0/24", "10.2.3.0/24"])
+@pytest.mark.parametrize("prefix", PREFIXES)
 def test_routes_are_as_before_whenever_a_trial_is_killed(
     network: str, tmp_path: Path, prefix: str
 ) -> None:
     def routes() -> str:
-        return ip("-n", network, "route")
+        return ip("-n", network, "route") + ip("-n", network, "-6", "route")
 
     before, draws = routes(), random.Random(prefix)  # noqa: S311  moments
-    for n in range(max(1, KILLS // 3)):
+    for n in range(max(1, KILLS // len(PREFIXES))):
         trial = in_namespace(network, SWITCHING.format(prefix=prefix), tmp_path)
         assert trial.stdout is not None
         assert trial.stdout.readline() == "begun\n"
