@@ -2,13 +2,16 @@
 
 use cwndlab_units::{Duration, Time};
 
-/// The longest queue since a window began, beside the shortest service, from which a look at the
-/// server alone tells most times that the queue is shorter now.
+use super::steady::Steady;
+use crate::ring::Ring;
+
+/// The longest queue since a window began, beside the shortest service of late, from which a look at
+/// the server alone tells most times that the queue is shorter now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct LongestQueue {
     /// The most packets in queue and service at one time.
     packets: u32,
-    /// No packet took less time in service.
+    /// Of the last packets, as many as that, none took less time in service.
     shortest_service: Duration,
     /// So many packets less one take at least so long.
     least_time: Duration,
@@ -43,6 +46,22 @@ impl LongestQueue {
         }
     }
 
+    /// Whether the queue is as long at `now` as it was at most.
+    #[inline(never)]
+    pub(super) fn is_reached<P>(&mut self, ring: &Ring<P>, steady: &Steady, now: Time) -> bool {
+        self.note_alike(steady.service, ring.pushed().packets - steady.packets_before);
+        self.packets == 0 || !ring.has_fewer_waiting(self.packets, now)
+    }
+
+    /// The last `count` packets took so long, each of them: what took less before them has left a queue
+    /// that is no longer than that.
+    fn note_alike(&mut self, service: Duration, count: u64) {
+        if service > self.shortest_service && count >= u64::from(self.packets) {
+            self.shortest_service = service;
+            self.set(self.packets);
+        }
+    }
+
     /// Whether the queue is surely shorter at `now` than it was, as the server has done with all of it
     /// at `free_at`: if the first of as many packets had not left by `now`, the others would take longer.
     #[inline]
@@ -67,6 +86,20 @@ mod tests {
             [119, 120].map(|at| longest.is_longer_than_queue(Time::from_nanos(at), now));
         assert_eq!(is_longer, [true, false]);
         assert_eq!(longest.packets(), 3);
+    }
+
+    #[test]
+    fn a_short_packet_is_forgotten_when_as_many_long_ones_have_come_as_the_queue_held() {
+        let mut longest = LongestQueue::new();
+        let (now, free_at) = (Time::ZERO, Time::from_nanos(19));
+        longest.note_service(Duration::from_nanos(1));
+        longest.set(3);
+        longest.note_alike(Duration::from_nanos(10), 2);
+        assert!(!longest.is_longer_than_queue(free_at, now), "the short one may wait");
+        longest.note_alike(Duration::from_nanos(10), 3);
+        assert!(longest.is_longer_than_queue(free_at, now));
+        longest.note_service(Duration::from_nanos(1));
+        assert!(!longest.is_longer_than_queue(free_at, now), "another short one came");
     }
 
     #[test]

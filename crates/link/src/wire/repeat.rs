@@ -44,9 +44,8 @@ impl<P: Packet> Wire<P> {
             return false;
         }
         // Where the queue was longer before, there is room for another packet.
-        let longest = self.longest.packets();
         let is_longest = !self.longest.is_longer_than_queue(begins, now)
-            && (longest == 0 || !self.ring.has_fewer_waiting(longest, now));
+            && self.longest.is_reached(&self.ring, &self.steady, now);
         if is_longest {
             self.ring.pass(now);
             if self.ring.backlog_packets() >= self.steady.room_packets {
@@ -64,7 +63,7 @@ impl<P: Packet> Wire<P> {
         if served <= now {
             self.ring.pass_all();
         } else if is_longest {
-            self.longest.set(longest.max(self.ring.backlog_packets()));
+            self.longest.set(self.longest.packets().max(self.ring.backlog_packets()));
         }
         self.wake = self.wake.min(arrival);
         true
@@ -113,6 +112,8 @@ impl<P: Packet> Wire<P> {
     /// hold, and nothing that arrives later than itself.
     #[inline]
     pub(super) fn remember(&mut self, bytes: u32, begins: Time, served: Time) {
+        let packets = self.ring.pushed().packets;
+        self.steady.packets_before = packets;
         let (Server::Fixed(server), Queue::DropTail(limits)) = (&self.server, &self.queue) else {
             return;
         };
@@ -126,6 +127,8 @@ impl<P: Packet> Wire<P> {
         let until = rate_until.min(delay_until).min(Time::NEVER - delay) - service;
         let is_at_once = service == Duration::ZERO && room_packets > 0;
         self.longest.note_service(service);
-        self.steady = Steady { bytes, service, is_at_once, delay, until, room_packets };
+        let packets_before = packets - 1;
+        self.steady =
+            Steady { bytes, service, is_at_once, delay, until, room_packets, packets_before };
     }
 }

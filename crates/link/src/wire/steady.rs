@@ -15,12 +15,22 @@ pub(super) struct Steady {
     pub(super) until: Time,
     /// How many packets the queue holds.
     pub(super) room_packets: u32,
+    /// How many packets had come before this one and those that met the same.
+    pub(super) packets_before: u64,
 }
 
 impl Steady {
     /// Nothing was remembered.
     pub(super) fn unknown() -> Self {
         let (service, delay) = (Duration::ZERO, Duration::ZERO);
-        Self { bytes: 0, service, is_at_once: false, delay, until: Time::ZERO, room_packets: 0 }
+        Self {
+            bytes: 0,
+            service,
+            is_at_once: false,
+            delay,
+            until: Time::ZERO,
+            room_packets: 0,
+            packets_before: 0,
+        }
     }
 }
