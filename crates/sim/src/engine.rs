@@ -221,23 +221,25 @@ impl<'a> Engine<'a> {
         loop {
             let mut direction = link;
             match &mut self.path.links[link as usize] {
-                AnyLink::Wire(wire) if wire.has_arrived(now) => wire.move_arrived(&mut arrived),
+                AnyLink::Wire(wire) if wire.has_arrived(now) => {
+                    wire.move_arrived(&mut arrived);
+                    self.path.wakes.set_near(link as usize, wire.wake_time());
+                }
                 AnyLink::Cell(cell) if cell.has_packet(now) => {
                     direction = Path::direction(link, cell.move_packet(&mut arrived).1);
+                    self.path.settle(link, now);
                 }
-                _ => direction = self.poll_any_link(link, now, &mut arrived),
+                _ => {
+                    direction = self.poll_any_link(link, now, &mut arrived);
+                    self.path.settle(link, now);
+                }
             }
             if let Some(Frame(segment)) = &arrived {
                 let flow = &mut self.flows[segment.flow as usize];
-                if let Some(intake) = flow.receive_line(direction) {
-                    self.path.send_to_node(intake, now, segment);
-                    self.path.settle_node(intake, now);
-                } else {
-                    let (path, recorder) = (&mut self.path, &mut self.recorder);
-                    flow.handle_segment(direction, now, segment, path, recorder);
-                }
+                let (path, recorder) = (&mut self.path, &mut self.recorder);
+                flow.handle_segment(direction, now, segment, path, recorder);
             }
-            if !self.path.settle(link, now) {
+            if self.path.wakes.near(link as usize) > now {
                 break;
             }
         }
@@ -286,7 +288,7 @@ impl<'a> Engine<'a> {
                 Output::Packet { packet: Frame(segment), .. } => {
                     let flow = &mut self.flows[segment.flow as usize];
                     if let Some(direction) = direction_behind {
-                        flow.handle_segment(direction, now, &segment, path, recorder);
+                        flow.handle_beyond_line(direction, now, &segment, path, recorder);
                     } else {
                         flow.handle_departed(number, now, &segment, path, recorder);
                     }
@@ -302,7 +304,7 @@ impl<'a> Engine<'a> {
 
     fn sample_means(&mut self, now: Time, component: usize) {
         for flow in &mut self.flows {
-            if flow.is_alive(now) {
+            if flow.has_tcp_sender() {
                 let sender = &flow.sender;
                 flow.record.handle_sample(now, sender.cwnd_pkts(), sender.srtt_us());
             }

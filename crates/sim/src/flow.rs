@@ -5,7 +5,7 @@ mod datagrams;
 mod indirect;
 mod reading;
 
-use cwndlab_link::{Admission, Direction};
+use cwndlab_link::Direction;
 use cwndlab_packet::Segment;
 use cwndlab_scenario::{Application, FlowConfig, FlowRecord, Outcome};
 use cwndlab_tcp::{Endpoint, Polled, TcpOutput, Train};
@@ -126,10 +126,14 @@ impl Flow {
         self.has_started && self.sender.is_closed() && !self.application.is_of_datagrams()
     }
 
-    /// Whether the flow has a sender of TCP that has begun and not ended yet.
+    /// Whether the flow has a sender of TCP that has begun.
+    pub(crate) fn has_tcp_sender(&self) -> bool {
+        self.has_started && !self.application.is_of_datagrams()
+    }
+
+    /// Whether it has not ended yet, either.
     pub(crate) fn is_alive(&self, now: Time) -> bool {
-        let is_running = self.has_started && now <= self.record.window_end();
-        is_running && !self.application.is_of_datagrams()
+        self.has_tcp_sender() && now <= self.record.window_end()
     }
 
     /// What the application's user noticed.
@@ -165,19 +169,23 @@ impl Flow {
         path: &mut Path,
         recorder: &mut Recorder,
     ) {
-        if direction == self.direction {
-            if segment.payload_bytes() > 0 {
-                let is_marked = segment.ecn == Ecn::Ce;
-                self.record.handle_arrived(now, segment.wire_bytes(), is_marked);
-            }
-            if !self.attachment.is_receiver_direct && self.defer(RECEIVER, now, segment, path) {
-                return;
-            }
+        let is_data = direction == self.direction;
+        if is_data && self.attachment.is_receiver_direct {
+            self.record_arrival(now, segment);
             self.give_to_receiver(now, segment, path);
-        } else if self.attachment.is_direct {
+        } else if !is_data && self.attachment.is_direct {
             self.give_to_sender(now, segment, path, recorder);
-        } else {
-            self.handle_indirect(now, segment, path, recorder);
+        } else if !self.enter_line(direction, now, segment, path) {
+            self.handle_beyond_line(direction, now, segment, path, recorder);
+        }
+    }
+
+    /// A segment is at the receiver's interface.
+    #[inline(always)]
+    fn record_arrival(&mut self, now: Time, segment: &Segment) {
+        if segment.payload_bytes() > 0 {
+            let is_marked = segment.ecn == Ecn::Ce;
+            self.record.handle_arrived(now, segment.wire_bytes(), is_marked);
         }
     }
 
@@ -297,26 +305,13 @@ impl Flow {
                         self.record.handle_train(now, first.seq, payload_bytes, *count);
                     }
                     if let Some(recording) = &mut recorder.on_demand {
-                        for segment in train.segments() {
-                            recording.handle_departure_from_sender(now, &segment);
-                        }
+                        recording.handle_departure_from_sender(now, train);
                     }
                     if self.attachment.is_direct {
                         is_unsettled |= path.send(self.attachment.data_ingress, now, train);
-                        continue;
-                    }
-                    is_unsettled = true;
-                    for segment in train.segments() {
-                        if let Some(node) = self.attachment.nodes[SENDER] {
-                            let admission = path.send_to_node(node, now, &segment);
-                            self.attachment.dropped_by_host +=
-                                u64::from(admission == Admission::Dropped);
-                        } else {
-                            self.attachment
-                                .access
-                                .from_sender
-                                .push_back((now + self.attachment.access.delay, segment));
-                        }
+                    } else {
+                        self.attachment.send_indirectly(now, train, path);
+                        is_unsettled = true;
                     }
                 }
                 TcpOutput::Event { at, event } => {
@@ -351,9 +346,7 @@ impl Flow {
                         is_unsettled |= path.send_answer(ingress, now, train);
                     }
                     Some(node) => {
-                        for segment in train.segments() {
-                            path.send_to_node(node, now, &segment);
-                        }
+                        path.send_train_to_node(node, now, train);
                         is_unsettled = true;
                     }
                 }

@@ -5,7 +5,7 @@ use std::mem;
 use cwndlab_link::LinkEvent;
 use cwndlab_packet::Segment;
 use cwndlab_scenario::{Acks, Events, RecordConfig, Recording, Samples};
-use cwndlab_tcp::{Endpoint, TcpEvent};
+use cwndlab_tcp::{Endpoint, TcpEvent, Train};
 use cwndlab_units::Time;
 
 use crate::pcap::Capture;
@@ -100,11 +100,13 @@ impl OnDemand {
         acks.srtt_ms.push(nan_if_zero(f64::from(info.srtt_us) / 1e3));
     }
 
-    /// The data sender sent a segment.
+    /// The data sender sent segments.
     #[inline(never)]
-    pub(crate) fn handle_departure_from_sender(&mut self, now: Time, segment: &Segment) {
+    pub(crate) fn handle_departure_from_sender(&mut self, now: Time, train: &Train) {
         if let Some(pcap) = &mut self.pcap {
-            pcap.push(now, segment, true);
+            for segment in train.segments() {
+                pcap.push(now, &segment, true);
+            }
         }
     }
 

@@ -79,6 +79,12 @@ impl WakeTree {
         self.near[component] = wake;
     }
 
+    /// The wake time of one of the first two components.
+    #[inline]
+    pub(crate) fn near(&self, component: usize) -> Time {
+        self.near[component]
+    }
+
     /// The same for a component among the leaves.
     #[inline]
     pub(crate) fn set_leaf(&mut self, index: usize, wake: Time) {

@@ -5,9 +5,11 @@ use std::collections::VecDeque;
 
 use cwndlab_packet::Segment;
 use cwndlab_scenario::FlowConfig;
+use cwndlab_tcp::Train;
 use cwndlab_units::{Duration, Time};
 
 use crate::ingress::Ingress;
+use crate::path::Path;
 
 /// The sender's place among the nodes, and the receiver's.
 pub(super) const SENDER: usize = 0;
@@ -43,6 +45,17 @@ impl Attachment {
             dropped_by_host: 0,
             is_direct: config.sender.host.is_none() && config.access_delay == Duration::ZERO,
             is_receiver_direct: config.receiver.host.is_none() && !is_of_datagrams,
+        }
+    }
+
+    /// Sends what the sender sends to its device, or into the delay.
+    #[inline(never)]
+    pub(super) fn send_indirectly(&mut self, now: Time, train: &Train, path: &mut Path) {
+        if let Some(node) = self.nodes[SENDER] {
+            self.dropped_by_host += path.send_train_to_node(node, now, train);
+        } else {
+            let due = now + self.access.delay;
+            self.access.from_sender.extend(train.segments().map(|segment| (due, segment)));
         }
     }
 }

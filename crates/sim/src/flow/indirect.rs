@@ -10,10 +10,40 @@ use crate::path::Path;
 use crate::recorder::Recorder;
 
 impl Flow {
-    /// The device through which what went this way comes in, if that takes time.
-    #[inline]
-    pub(crate) fn receive_line(&self, direction: Direction) -> Option<usize> {
-        self.attachment.receive_lines?[usize::from(direction == self.direction)]
+    /// Gives what the link delivers to the device through which it comes in, if that takes time. Returns
+    /// whether it does.
+    #[inline(never)]
+    pub(super) fn enter_line(
+        &self,
+        direction: Direction,
+        now: Time,
+        segment: &Segment,
+        path: &mut Path,
+    ) -> bool {
+        let Some(lines) = self.attachment.receive_lines else { return false };
+        let Some(node) = lines[usize::from(direction == self.direction)] else { return false };
+        path.send_to_node(node, now, segment);
+        path.settle_node(node, now);
+        true
+    }
+
+    /// A segment came to an end that is not at the path itself, beyond what it comes in through.
+    #[inline(never)]
+    pub(crate) fn handle_beyond_line(
+        &mut self,
+        direction: Direction,
+        now: Time,
+        segment: &Segment,
+        path: &mut Path,
+        recorder: &mut Recorder,
+    ) {
+        if direction != self.direction {
+            return self.handle_indirect(now, segment, path, recorder);
+        }
+        self.record_arrival(now, segment);
+        if !self.defer(RECEIVER, now, segment, path) {
+            self.give_to_receiver(now, segment, path);
+        }
     }
 
     /// How often the sender's device had no room, if it has one.
@@ -23,8 +53,7 @@ impl Flow {
     }
 
     /// A segment for a sender that is not at the path itself.
-    #[inline(never)]
-    pub(super) fn handle_indirect(
+    fn handle_indirect(
         &mut self,
         now: Time,
         segment: &Segment,
@@ -44,14 +73,7 @@ impl Flow {
 
     /// Gives what comes from the link to the end's device, which hands it over later, or a datagram to
     /// the application. Returns whether one of them took it; if not, it is for TCP now.
-    #[inline(never)]
-    pub(super) fn defer(
-        &mut self,
-        end: usize,
-        now: Time,
-        segment: &Segment,
-        path: &mut Path,
-    ) -> bool {
+    fn defer(&mut self, end: usize, now: Time, segment: &Segment, path: &mut Path) -> bool {
         if self.application.is_of_datagrams() {
             self.application.handle_datagram(now, segment.seq);
             self.record.handle_read(now, u64::from(segment.payload));

@@ -3,6 +3,7 @@
 use cwndlab_host::{Lost, Receiver};
 use cwndlab_link::{Admission, Direction};
 use cwndlab_packet::Segment;
+use cwndlab_tcp::Train;
 use cwndlab_units::{Bytes, Output, Time};
 
 use super::Path;
@@ -57,6 +58,13 @@ impl Path {
     ) -> Admission {
         let in_link = self.bytes_in_link(number, now);
         self.nodes.all[number].host.handle_packet(now, in_link, Frame(*segment))
+    }
+
+    /// The same with the segments of a train. Returns how many the device dropped.
+    #[inline(never)]
+    pub(crate) fn send_train_to_node(&mut self, number: usize, now: Time, train: &Train) -> u64 {
+        let admissions = train.segments().map(|segment| self.send_to_node(number, now, &segment));
+        admissions.filter(|&admission| admission == Admission::Dropped).count() as u64
     }
 
     /// What leaves a device next or is lost in its queue, if it is due. [`Path::settle_node`] must
