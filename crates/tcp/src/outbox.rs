@@ -71,11 +71,15 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    #[inline]
-    pub(crate) fn push_segment(&mut self, segment: Segment) -> &mut Segment {
+    #[inline(always)]
+    pub(crate) fn push_segment(&mut self, segment: Segment) {
         self.push_train(segment, 1);
+    }
+
+    /// What was put in last, which is a segment alone.
+    pub(crate) fn last_segment(&mut self) -> &mut Segment {
         match self.outputs.last_mut() {
-            Some(TcpOutput::Train(train)) => &mut train.first,
+            Some(TcpOutput::Train(Train { first, count: 1 })) => first,
             _ => unreachable!("a segment was pushed"),
         }
     }
@@ -135,7 +139,8 @@ mod tests {
         assert_eq!(seqs(out.give(next)), [1, 2]);
         assert_eq!(seqs(out.give(next)), []);
         push(&mut out, 3);
-        out.push_segment(Segment::default()).seq = 4;
+        push(&mut out, 0);
+        out.last_segment().seq = 4;
         assert_eq!(seqs(out.give(next)), [3, 4]);
         out.push_event(Time::ZERO, TcpEvent::Established);
         let event = TcpOutput::Event { at: Time::ZERO, event: TcpEvent::Established };

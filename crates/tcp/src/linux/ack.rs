@@ -186,7 +186,7 @@ impl LinuxEndpoint {
 
     /// Tells the algorithm of an ACK that was not predicted, and what it says of marks and the window.
     #[inline(always)]
-    fn tell_slow_ack(&mut self, flags: AckFlags) {
+    pub(super) fn tell_slow_ack(&mut self, flags: AckFlags) {
         let mut event = CA_ACK_SLOWPATH;
         if flags.has(AckFlags::ECE) {
             event |= CA_ACK_ECE;
@@ -234,7 +234,7 @@ impl LinuxEndpoint {
     }
 
     /// `tcp_ack_update_window` (RFC 9293 section 3.10.7.4).
-    fn update_window(&mut self, segment: &Segment) -> AckFlags {
+    pub(super) fn update_window(&mut self, segment: &Segment) -> AckFlags {
         let window = self.peer_window.of(segment);
         let mut flags = AckFlags::NONE;
         if self.peer_window.is_news(segment, &self.sk) {
@@ -475,9 +475,8 @@ impl LinuxEndpoint {
         let rtt_us = rtt_us.max(tick_us).max(1);
         let sample = RttSample { rtt_us, snd_una: self.sk.snd_una, snd_nxt: self.sk.snd_nxt };
         self.rtt.estimator.take(&mut self.sk.srtt_us, &mut self.sk.mdev_us, &sample);
-        let max_us = u64::from(self.settings.timer.rto_max_ms) * 1_000;
-        self.timer.rto =
-            self.clock.jiffies_of_us(self.rtt.estimator.rto_us(self.sk.srtt_us).min(max_us));
+        let rto_us = self.rtt.estimator.rto_us(self.sk.srtt_us);
+        self.timer.rto = self.clock.jiffies_of_us(rto_us).min(self.timer.rto_max);
         self.timer.backoff = 0;
     }
 

@@ -247,7 +247,7 @@ impl LinuxEndpoint {
     fn syn_options(&self) -> SynOptions {
         SynOptions {
             mss: self.settings.announced_mss() as u16,
-            window_scale: Some(self.receiver.window.scale),
+            window_scale: Some(self.receiver.window.scale()),
             is_sack_permitted: self.connection.options.is_sack,
         }
     }
@@ -316,7 +316,7 @@ impl LinuxEndpoint {
         self.connection.options.is_timestamps &= segment.timestamps.is_some();
         match options.window_scale {
             Some(shift) => self.peer_window.scale = shift.min(14),
-            None => self.receiver.window.scale = 0,
+            None => self.receiver.window.set_scale(0),
         }
         if let Some((tsval, _)) = segment.timestamps {
             self.connection.options.recent = tsval;
@@ -408,7 +408,7 @@ impl LinuxEndpoint {
         self.rtt.last_us = None;
         if self.is_plain_ack_again(segment) {
             self.note_options(segment);
-            self.handle_plain_ack(segment);
+            self.handle_plain_ack(segment, true);
             self.follow_segment(true);
         } else {
             self.connection.expected.forget();
@@ -475,14 +475,13 @@ impl LinuxEndpoint {
         self.note_options(segment);
         let end = segment.end_seq();
         let has_data = end != segment.seq;
-        let is_predicted = self.is_predicted(segment);
-        let is_plain_ack = is_predicted
-            && !has_data
-            && segment.ack != self.sk.snd_una
-            && self.is_plain_ack(segment);
+        let is_usual = self.is_predicted_but_window(segment);
+        let is_predicted = is_usual && self.has_known_window(segment);
+        let is_plain_ack =
+            is_usual && !has_data && segment.ack != self.sk.snd_una && self.is_plain_ack(segment);
         if is_plain_ack {
             self.connection.expected = Expected::PlainAck { window: segment.window };
-            self.handle_plain_ack(segment);
+            self.handle_plain_ack(segment, is_predicted);
         } else if !self.handle_any(segment, end, is_predicted) {
             return;
         }

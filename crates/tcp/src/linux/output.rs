@@ -146,7 +146,8 @@ impl LinuxEndpoint {
             if self.in_cwnd_reduction() {
                 self.recovery.prr.note_sent(sent);
             }
-            if !is_probe && self.may_probe() {
+            // What postponed a probe found that one may be scheduled.
+            if !is_probe && (self.timer.is_postponed || self.may_probe()) {
                 self.schedule_loss_probe(false);
             } else if is_timer_due {
                 self.rearm_rto();
@@ -385,20 +386,29 @@ impl LinuxEndpoint {
 
     /// Sends a segment, which acknowledges whatever else it does.
     #[inline(always)]
-    fn send(&mut self, seq: u32, payload: u32, bits: u16, ecn: Ecn) -> &mut Segment {
+    fn send(&mut self, seq: u32, payload: u32, bits: u16, ecn: Ecn) {
         let segment = self.compose(seq, payload, bits, ecn);
         self.counters.segments_out += 1;
-        let segment = self.out.push_segment(segment);
-        let bytes = &mut self.connection.accecn.bytes;
-        if bytes.is_due && bits & Flags::RST == 0 {
-            let blocks =
-                if self.connection.options.is_sack { self.receiver.sacks.count() } else { 0 };
-            bytes.put_into(segment, blocks, self.settings.mtu_bytes);
+        self.out.push_segment(segment);
+        let has_counts = self.connection.accecn.bytes.is_due && bits & Flags::RST == 0;
+        if has_counts || !self.receiver.sacks.is_empty() {
+            self.add_options(has_counts);
         }
-        if !self.receiver.sacks.is_empty() && self.connection.options.is_sack {
-            self.receiver.sacks.put_into(segment);
+    }
+
+    /// The segment that was sent last gets SACK blocks, and counts of bytes if it has those.
+    #[inline(never)]
+    fn add_options(&mut self, has_counts: bool) {
+        let segment = self.out.last_segment();
+        let sacks = &mut self.receiver.sacks;
+        let blocks = if self.connection.options.is_sack { sacks.count() } else { 0 };
+        if has_counts {
+            let mtu_bytes = self.settings.mtu_bytes;
+            self.connection.accecn.bytes.put_into(segment, blocks, mtu_bytes);
         }
-        segment
+        if blocks > 0 {
+            sacks.put_into(segment);
+        }
     }
 
     /// A segment of this connection that leaves now, without SACK blocks and counts of bytes.
@@ -450,7 +460,8 @@ impl LinuxEndpoint {
     fn send_partial_ack(&mut self, RequestedAck { rcv_nxt, is_ece }: RequestedAck) {
         let ecn = if self.congestion.needs_ecn() { Ecn::Ect0 } else { Ecn::NotEct };
         let bits = if is_ece { Flags::ECE } else { 0 };
-        self.send(self.sk.snd_nxt, 0, bits, ecn).ack = rcv_nxt;
+        self.send(self.sk.snd_nxt, 0, bits, ecn);
+        self.out.last_segment().ack = rcv_nxt;
         if rcv_nxt == self.sk.rcv_nxt {
             self.note_ack_sent();
         }

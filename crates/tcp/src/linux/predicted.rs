@@ -1,12 +1,13 @@
-//! Header prediction (Jacobson, 4BSD TCP header prediction, 1990): the two segments that nearly all
+//! Header prediction (Jacobson, 4BSD TCP header prediction, 1990): the three segments that nearly all
 //! are take a short way, which leaves the same state as the long one.
 //!
 //! ```text
 //!   next data, for an end that only receives and reads at once  -->  counted, acknowledged, read
+//!   the same beyond a hole, behind what came last               -->  kept, perhaps reported
 //!   ACK of new data, of a flight in which nothing went wrong    -->  taken off, sampled, grown
 //! ```
 
-use cwndlab_cc::{AckSample, RateSample};
+use cwndlab_cc::{AckSample, ICSK_ACK_SCHED, RateSample};
 use cwndlab_packet::Segment;
 use cwndlab_packet::seq::after;
 use cwndlab_units::Time;
@@ -26,21 +27,15 @@ use crate::info::CaState;
 #[derive(Clone, Copy, Debug)]
 struct Prediction {
     seq: u32,
-    /// The window as it is, and the shift of its field.
-    window_bytes: u32,
-    scale: u8,
     /// No more is acknowledged than was sent.
     snd_nxt: u32,
 }
 
 impl Prediction {
-    /// Whether a header says nothing but that the next data came, or an ACK.
+    /// Whether a header says nothing but that the next data came, or an ACK, and perhaps a new window.
     #[inline(always)]
     fn matches(self, segment: &Segment) -> bool {
-        is_plain_header(segment)
-            && segment.seq == self.seq
-            && u32::from(segment.window) << self.scale == self.window_bytes
-            && !after(segment.ack, self.snd_nxt)
+        is_plain_header(segment) && segment.seq == self.seq && !after(segment.ack, self.snd_nxt)
     }
 }
 
@@ -53,7 +48,7 @@ impl LinuxEndpoint {
             && segment.seq == self.sk.rcv_nxt
             && self.connection.options.is_in_order(segment)
             && self.receiver.window.left_bytes(self.sk.rcv_nxt) > 0;
-        if is_expected || self.recognize_next_data(segment) {
+        if is_expected || self.receiver.is_in_order() && self.recognize_next_data(segment) {
             self.set_now(now);
             (self.read_next_data(segment), false)
         } else {
@@ -74,6 +69,11 @@ impl LinuxEndpoint {
 
     #[inline(never)]
     fn handle_any_segment_and_read(&mut self, now: Time, segment: &Segment) -> (u64, bool) {
+        if !self.receiver.is_in_order() && self.is_next_beyond_hole(segment) {
+            self.set_now(now);
+            self.keep_next_beyond_hole(segment);
+            return (0, false);
+        }
         self.handle_segment(now, segment);
         (self.read(now, u64::MAX), self.peer_has_finished())
     }
@@ -81,12 +81,19 @@ impl LinuxEndpoint {
     /// Whether the header says nothing but that the next data came, or an ACK (`tcp_hdr_predicted`).
     #[inline(always)]
     pub(super) fn is_predicted(&self, segment: &Segment) -> bool {
-        let prediction = Prediction {
-            seq: self.sk.rcv_nxt,
-            window_bytes: self.sk.snd_wnd,
-            scale: self.peer_window.scale,
-            snd_nxt: self.sk.snd_nxt,
-        };
+        self.is_predicted_but_window(segment) && self.has_known_window(segment)
+    }
+
+    /// Whether the window is what it was.
+    #[inline(always)]
+    pub(super) fn has_known_window(&self, segment: &Segment) -> bool {
+        self.peer_window.of(segment) == self.sk.snd_wnd
+    }
+
+    /// Whether the header says nothing but that, and perhaps a new window.
+    #[inline(always)]
+    pub(super) fn is_predicted_but_window(&self, segment: &Segment) -> bool {
+        let prediction = Prediction { seq: self.sk.rcv_nxt, snd_nxt: self.sk.snd_nxt };
         prediction.matches(segment)
             && self.receiver.is_in_order()
             && self.connection.options.is_in_order(segment)
@@ -118,7 +125,7 @@ impl LinuxEndpoint {
         self.sk.rcv_nxt = self.sk.rcv_nxt.wrapping_add(segment.payload);
         self.note_data_seen(segment);
         if segment.payload >= SHORT_BYTES {
-            self.receiver.grow_window_with_held(segment.payload);
+            self.receiver.grow_window_into_room(segment.payload);
         }
         self.check_ack_before_read();
         self.receiver.read_held(segment.payload, self.sk.tcp_mstamp);
@@ -126,8 +133,43 @@ impl LinuxEndpoint {
         segment.payload.into()
     }
 
-    /// Whether an ACK that is predicted acknowledges a whole segment at least, all segments were sent
-    /// once, none of them is missing, and the window grows.
+    /// Whether the segment is data beyond a hole that go on where the newest end, and nothing else, and
+    /// this end has neither anything to send nor data that were not read.
+    #[inline(always)]
+    fn is_next_beyond_hole(&self, segment: &Segment) -> bool {
+        is_plain_header(segment)
+            && segment.payload >= SHORT_BYTES
+            && segment.ack == self.sk.snd_una
+            && self.has_known_window(segment)
+            && self.receiver.is_next_beyond_hole(self.sk.rcv_nxt, segment.seq)
+            && self.connection.state == State::Established
+            && self.connection.options.is_sack
+            && self.connection.options.is_in_order(segment)
+            && !EcnFlags::of(&self.sk).is_agreed()
+            && self.sk.packets_out == 0
+            && !self.probe.is_out()
+            && !self.buffer.is_blocked
+            && !self.has_unsent()
+    }
+
+    /// `tcp_data_queue_ofo` of such data, and what comes before and after it.
+    #[inline(always)]
+    fn keep_next_beyond_hole(&mut self, segment: &Segment) {
+        self.rtt.last_us = None;
+        self.note_options(segment);
+        let flags = self.update_window(segment);
+        self.tell_slow_ack(flags);
+        self.timer.probes_out = 0;
+        self.take_echo(segment);
+        self.receiver.grow_window_into_room(segment.payload);
+        self.receiver.keep_next_beyond_hole(segment.end_seq());
+        self.sk.inet_conn.icsk_ack.pending |= ICSK_ACK_SCHED;
+        self.check_ack(true);
+        self.note_phase();
+    }
+
+    /// Whether an ACK that is predicted, but for the window perhaps, acknowledges a whole segment at
+    /// least, all segments were sent once, none of them is missing, and the window grows.
     #[inline(always)]
     pub(super) fn is_plain_ack(&self, segment: &Segment) -> bool {
         self.connection.options.is_sack
@@ -150,9 +192,9 @@ impl LinuxEndpoint {
             && self.rtx.first().is_some_and(|first| !after(first.end_seq, segment.ack))
     }
 
-    /// `tcp_ack` of such an ACK.
+    /// `tcp_ack` of such an ACK, which is predicted unless the window is another one.
     #[inline(always)]
-    pub(super) fn handle_plain_ack(&mut self, segment: &Segment) {
+    pub(super) fn handle_plain_ack(&mut self, segment: &Segment, is_predicted: bool) {
         let ack = segment.ack;
         let (prior_una, prior_delivered, prior_lost) =
             (self.sk.snd_una, self.sk.delivered, self.sk.lost);
@@ -169,7 +211,12 @@ impl LinuxEndpoint {
         }
         self.sk.inet_conn.icsk_retransmits = 0;
         self.timer.probes_out = 0;
-        self.advance_una_from(segment);
+        if is_predicted {
+            self.advance_una_from(segment);
+        } else {
+            flags |= AckFlags::SLOWPATH | self.update_window(segment);
+            self.tell_slow_ack(flags);
+        }
         flags |= self.take_plain(prior_una, &mut rate);
         self.rack_update_reo_wnd(rate.prior_delivered);
         let mut rexmit = Rexmit::None;
@@ -249,7 +296,7 @@ mod tests {
 
     #[test]
     fn any_news_in_the_header_is_unexpected() {
-        let prediction = Prediction { seq: 7, window_bytes: 1_280, scale: 7, snd_nxt: 50 };
+        let prediction = Prediction { seq: 7, snd_nxt: 50 };
         let flags = Flags(Flags::ACK);
         let expected = Segment { seq: 7, ack: 50, window: 10, flags, ..Segment::default() };
         assert!(prediction.matches(&expected));
@@ -259,7 +306,6 @@ mod tests {
         for unexpected in [
             Segment { seq: 8, ..expected },
             Segment { ack: 51, ..expected },
-            Segment { window: 11, ..expected },
             Segment { flags: Flags(Flags::ACK | Flags::ECE), ..expected },
             Segment { sacks, ..expected },
         ] {
@@ -288,18 +334,46 @@ mod tests {
     }
 
     #[test]
+    fn the_short_way_beyond_a_hole_leaves_the_same_state_as_the_long_one() {
+        for lost in [vec![0], vec![1, 2], vec![0, 3], vec![2, 4, 9]] {
+            let [mut short, mut long] = twins(5);
+            let segments = short.write(40_000);
+            assert_eq!(segments, long.write(40_000));
+            let (resent, kept): (Vec<_>, Vec<_>) =
+                segments.iter().enumerate().partition(|(index, _)| lost.contains(index));
+            let mut short_ways = 0;
+            for (index, (_, segment)) in kept.into_iter().chain(resent).enumerate() {
+                let now = short.now + Duration::from_millis(10 + index as u64);
+                let end = &mut short.ends[RECEIVER];
+                short_ways +=
+                    u32::from(!end.receiver.is_in_order() && end.is_next_beyond_hole(segment));
+                let (read, _) = end.handle_segment_and_read(now, segment);
+                long.ends[RECEIVER].handle_segment(now, segment);
+                assert_eq!(read, long.ends[RECEIVER].read(now, u64::MAX));
+                let is_same = short.state_of(RECEIVER) == long.state_of(RECEIVER);
+                assert!(is_same, "segment {index} without {lost:?}");
+            }
+            assert!(short_ways > 5, "{short_ways} without {lost:?}");
+        }
+    }
+
+    #[test]
     fn the_short_way_of_an_ack_leaves_the_same_state_as_the_long_one() {
-        let mut short_ways = 0;
+        let (mut short_ways, mut unpredicted) = (0, 0);
         for rounds in 0..6 {
             let [mut short, mut long] = twins(rounds);
             let segments = short.write(30_000);
             assert_eq!(segments, long.write(30_000));
-            let acks = short.deliver(&segments);
+            let mut acks = short.deliver(&segments);
             assert_eq!(acks, long.deliver(&segments));
+            // The window is another one now and then.
+            for ack in acks.iter_mut().step_by(3) {
+                ack.window += 1;
+            }
             let now = short.now + Duration::from_millis(10);
             for ack in &acks {
                 let [end, other] = [&mut short.ends[SENDER], &mut long.ends[SENDER]];
-                if !(end.is_predicted(ack) && end.is_plain_ack(ack)) {
+                if !(end.is_predicted_but_window(ack) && end.is_plain_ack(ack)) {
                     end.handle_segment(now, ack);
                     other.handle_segment(now, ack);
                     continue;
@@ -309,17 +383,20 @@ mod tests {
                     end.set_now(now);
                     end.note_options(ack);
                 }
-                let is_recent = ack.seq == other.receiver.window.left;
-                end.handle_plain_ack(ack);
-                other.handle_ack(
-                    ack,
-                    if is_recent { AckFlags::UPDATE_TS_RECENT } else { AckFlags::NONE },
-                );
+                let is_predicted = end.is_predicted(ack);
+                unpredicted += u32::from(!is_predicted);
+                let mut flags = if is_predicted { AckFlags::NONE } else { AckFlags::SLOWPATH };
+                if ack.seq == other.receiver.window.left {
+                    flags |= AckFlags::UPDATE_TS_RECENT;
+                }
+                end.handle_plain_ack(ack, is_predicted);
+                other.handle_ack(ack, flags);
                 let is_same = short.state_of(SENDER) == long.state_of(SENDER);
                 assert!(is_same, "after {rounds} rounds");
             }
         }
         assert!(short_ways > 10, "{short_ways}");
+        assert!(unpredicted > 5, "{unpredicted}");
     }
 
     #[test]

@@ -218,18 +218,18 @@ impl LinuxEndpoint {
             self.sk.retrans_out -= 1;
         }
         self.rtx.get_mut(number).flags = flags;
-        self.rtx.update_waiting(number);
+        if segment.flags & LOST != 0 {
+            self.rtx.update_waiting(number);
+        }
         if is_new {
             self.rate_delivered(number, &mut state.rate);
             self.rtx.unlist(number);
-            for (first, neighbour) in [(-1, -1), (0, 1)] {
-                let [first, neighbour] =
-                    [first, neighbour].map(|offset| number.wrapping_add_signed(offset));
-                let is_merged =
-                    self.rtx.is_sacked(neighbour) && self.rtx.get(first).flags & SHARES_BUFFER == 0;
-                if is_merged {
-                    self.buffer.merge();
-                }
+            let (left, right) = (number.wrapping_sub(1), number.wrapping_add(1));
+            if self.rtx.is_sacked(left) && self.rtx.get(left).flags & SHARES_BUFFER == 0 {
+                self.buffer.merge();
+            }
+            if self.rtx.is_sacked(right) && flags & SHARES_BUFFER == 0 {
+                self.buffer.merge();
             }
         }
     }

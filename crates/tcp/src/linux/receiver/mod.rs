@@ -22,7 +22,7 @@ use crate::linux::settings::LinuxSettings;
 use reassembly::{Reassembly, ReceiveQueue};
 use sacks::SackReport;
 use tuning::BufferTuning;
-use window::{Used, Window};
+use window::{Space, Window};
 
 /// State of the receiving half.
 #[derive(Clone, Debug)]
@@ -77,24 +77,25 @@ impl Receiver {
     }
 
     #[inline]
-    fn used(&self) -> Used {
-        let memory_bytes = self.queue.memory_bytes + self.out_of_order.memory_bytes;
-        Used { memory_bytes, rcv_mss: self.acks.rcv_mss }
-    }
-
-    #[inline]
     fn free_bytes(&self) -> u32 {
-        self.window.free_bytes(self.used().memory_bytes)
+        self.window.free_bytes(self.queue.memory_bytes + self.out_of_order.memory_bytes)
     }
 
-    /// The window that would be advertised now. While space is scarce, no ACK is quick.
+    /// What the window depends on now. While space is scarce, no ACK is quick.
     #[inline]
-    pub(crate) fn window_to_offer(&mut self) -> u32 {
-        let used = self.used();
-        if self.window.is_scarce(used.memory_bytes) {
+    fn space(&mut self) -> Space {
+        let space = Space { free_bytes: self.free_bytes(), rcv_mss: self.acks.rcv_mss };
+        if self.window.is_scarce(space) {
             self.acks.stop_quick();
         }
-        self.window.to_offer(used)
+        space
+    }
+
+    /// The window that would be advertised now.
+    #[inline]
+    pub(crate) fn window_to_offer(&mut self) -> u32 {
+        let space = self.space();
+        self.window.to_offer(space)
     }
 
     /// Whether twice the window that the peer knows could be advertised now.
@@ -115,11 +116,8 @@ impl Receiver {
         if let Some(field) = self.window.known_field(rcv_nxt) {
             return field;
         }
-        let used = self.used();
-        if self.window.is_scarce(used.memory_bytes) {
-            self.acks.stop_quick();
-        }
-        self.window.select(rcv_nxt, used)
+        let space = self.space();
+        self.window.select(rcv_nxt, space)
     }
 
     /// Whether nothing is out of order.
@@ -155,12 +153,31 @@ impl Receiver {
         self.queue.hold(bytes);
     }
 
-    /// The window opens as what is held came, if there is room.
+    /// The window opens as a segment came, if there is room now.
     #[inline]
-    pub(crate) fn grow_window_with_held(&mut self, bytes: u32) {
+    pub(crate) fn grow_window_into_room(&mut self, bytes: u32) {
         if !self.window.is_open_all() {
             self.grow_window(bytes, self.free_bytes());
         }
+    }
+
+    /// Whether data beyond a hole go on where the newest of them end, which none that came lie beyond;
+    /// besides, the window is open there, the peer has not told where its data end, and the application
+    /// has read all that is in order.
+    #[inline]
+    pub(crate) fn is_next_beyond_hole(&self, rcv_nxt: u32, seq: u32) -> bool {
+        self.out_of_order.ends_at(seq)
+            && self.sacks.newest_ends_at(seq)
+            && self.is_open_and_read(rcv_nxt)
+            && seq.wrapping_sub(rcv_nxt) < self.window.left_bytes(rcv_nxt)
+    }
+
+    /// Keeps such data, which end before `end`.
+    #[inline]
+    pub(crate) fn keep_next_beyond_hole(&mut self, end: u32) {
+        self.window.is_old = true;
+        self.out_of_order.extend_last(end);
+        self.sacks.extend_newest(end);
     }
 
     /// The application reads what is held and nothing else.
@@ -283,7 +300,7 @@ mod tests {
         for (rcv_nxt, bytes) in [(1, 1_448), (1_449, 300), (1_749, 1_448)] {
             assert!(short.is_open_and_read(rcv_nxt));
             short.hold_next(bytes);
-            short.grow_window_with_held(bytes);
+            short.grow_window_into_room(bytes);
             let free_bytes = long.take_next(rcv_nxt, bytes).expect("the window is open");
             long.grow_window(bytes, free_bytes);
             assert_eq!(short.window_to_offer(), long.window_to_offer());
@@ -302,7 +319,7 @@ mod tests {
             receiver.handle_data(rcv_nxt, rcv_nxt, rcv_nxt + 1_448);
             receiver.read(u64::MAX, u64::from(rcv_nxt));
             let field = receiver.select_window(rcv_nxt + 1_448);
-            assert_eq!(u32::from(field) << receiver.window.scale, receiver.window.size);
+            assert_eq!(u32::from(field) << receiver.window.scale(), receiver.window.size);
         }
         assert!(receiver.window.size > 10 * 1_448);
     }

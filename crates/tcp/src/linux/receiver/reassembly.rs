@@ -121,6 +121,19 @@ impl Reassembly {
         duplicate
     }
 
+    /// Whether the last block ends at `seq`.
+    pub(crate) fn ends_at(&self, seq: u32) -> bool {
+        self.blocks.last().is_some_and(|block| block.end == seq)
+    }
+
+    /// Keeps a segment that begins where the last block ends.
+    pub(crate) fn extend_last(&mut self, end: u32) {
+        let Some(last) = self.blocks.last_mut() else { return };
+        let before = last.memory_bytes();
+        last.append(end);
+        self.memory_bytes += last.memory_bytes() - before;
+    }
+
     /// `tcp_ofo_queue`: moves what now is in order to `queue`. Returns the new `rcv_nxt`.
     pub(crate) fn take(&mut self, mut rcv_nxt: u32, queue: &mut ReceiveQueue) -> u32 {
         let count = self.blocks.iter().take_while(|b| !after(b.start, rcv_nxt)).count();
@@ -241,6 +254,23 @@ mod tests {
         }
         assert_eq!(apart.memory_bytes, 10 * FULL);
         assert_eq!(in_a_row.memory_bytes, 10 * MSS + TRUESIZE_OVERHEAD_BYTES);
+    }
+
+    #[test]
+    fn what_extends_the_last_block_is_kept_as_what_is_stored() {
+        let [mut stored, mut extended] = [(); 2].map(|()| {
+            let mut reassembly = Reassembly::default();
+            store(&mut reassembly, 1);
+            store(&mut reassembly, 3);
+            reassembly
+        });
+        assert!(!extended.ends_at(at(2)) && extended.ends_at(at(4)));
+        for n in 4..40 {
+            store(&mut stored, n);
+            extended.extend_last(at(n + 1));
+            assert_eq!(stored.blocks, extended.blocks);
+            assert_eq!(stored.memory_bytes, extended.memory_bytes);
+        }
     }
 
     #[test]

@@ -69,6 +69,18 @@ impl SackReport {
             && !self.blocks.iter().any(|block| block.touches(start, end))
     }
 
+    /// Whether the block with the newest data ends at `seq`.
+    pub(crate) fn newest_ends_at(&self, seq: u32) -> bool {
+        self.blocks.first().is_some_and(|block| block.end == seq)
+    }
+
+    /// New data begin where that block ends, and end before any other.
+    pub(crate) fn extend_newest(&mut self, end: u32) {
+        if let Some(block) = self.blocks.first_mut() {
+            block.end = end;
+        }
+    }
+
     /// `tcp_sack_new_ofo_skb`: the block with the newest data goes first.
     pub(crate) fn note_block(&mut self, start: u32, end: u32) {
         let Some(index) = self.blocks.iter().position(|block| block.touches(start, end)) else {
@@ -111,6 +123,18 @@ mod tests {
             report.note_block(start, end);
         }
         assert_eq!(blocks(&mut report), [(100, 210), (500, 600), (300, 400)]);
+    }
+
+    #[test]
+    fn data_behind_the_newest_block_make_it_longer() {
+        let mut report = SackReport::default();
+        assert!(!report.newest_ends_at(200));
+        for (start, end) in [(300, 400), (100, 200)] {
+            report.note_block(start, end);
+        }
+        assert!(report.newest_ends_at(200) && !report.newest_ends_at(400));
+        report.extend_newest(250);
+        assert_eq!(blocks(&mut report), [(100, 250), (300, 400)]);
     }
 
     #[test]

@@ -13,8 +13,9 @@ pub(crate) struct Window {
     field: u16,
     /// Something may have changed since then that the window depends on.
     pub(crate) is_old: bool,
-    /// Shift of the field (RFC 7323 section 2).
-    pub(crate) scale: u8,
+    /// Shift of the field (RFC 7323 section 2), and the bits of a window that it cuts off.
+    scale: u8,
+    remainder: u32,
     /// `rcv_ssthresh`: how far the window has opened.
     threshold: u32,
     /// The largest window, not more than an empty buffer holds.
@@ -26,11 +27,11 @@ pub(crate) struct Window {
     buffer_max_bytes: u32,
 }
 
-/// What a window depends on besides the buffer.
+/// What a window depends on besides how far it has opened.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Used {
-    /// Memory that data occupy which the application has not read.
-    pub(crate) memory_bytes: u32,
+pub(crate) struct Space {
+    /// The window that the buffer has room for.
+    pub(crate) free_bytes: u32,
     /// The largest segment seen.
     pub(crate) rcv_mss: u32,
 }
@@ -43,6 +44,7 @@ impl Window {
             field: 0,
             is_old: true,
             scale: 0,
+            remainder: 0,
             threshold: 0,
             clamp: 0,
             overhead_shift: settings.receive.receive_window_scale.clamp(1, 31),
@@ -53,8 +55,18 @@ impl Window {
         // `tcp_select_initial_window`: the scale that the largest buffer needs.
         window.clamp = window.full_bytes();
         let largest = window.buffer_max_bytes.max(window.full_bytes());
-        window.scale = largest.max(1).ilog2().saturating_sub(15).min(14) as u8;
+        window.set_scale(largest.max(1).ilog2().saturating_sub(15).min(14) as u8);
         window
+    }
+
+    pub(crate) fn scale(&self) -> u8 {
+        self.scale
+    }
+
+    /// The field is shifted by so many bits, 14 at most.
+    pub(crate) fn set_scale(&mut self, scale: u8) {
+        self.scale = scale;
+        self.remainder = (1 << scale) - 1;
     }
 
     /// `tcp_win_from_space`: a part of the buffer is overhead.
@@ -103,8 +115,8 @@ impl Window {
 
     /// `__tcp_select_window`: what would be advertised now, in whole units of the scale.
     #[inline]
-    pub(crate) fn to_offer(&self, used: Used) -> u32 {
-        self.in_whole_units(self.that_fits(used))
+    pub(crate) fn to_offer(&self, space: Space) -> u32 {
+        self.in_whole_units(self.that_fits(space))
     }
 
     /// Whether it has opened as far as it may.
@@ -121,25 +133,24 @@ impl Window {
 
     /// Whether less than half of the largest window is free.
     #[inline]
-    pub(crate) fn is_scarce(&self, memory_bytes: u32) -> bool {
-        self.free_bytes(memory_bytes) < self.clamp >> 1
+    pub(crate) fn is_scarce(&self, space: Space) -> bool {
+        space.free_bytes < self.clamp >> 1
     }
 
     /// What would be advertised now if every window could be expressed.
     #[inline]
-    fn that_fits(&self, used: Used) -> u32 {
-        let free = self.free_bytes(used.memory_bytes);
-        if free < self.clamp >> 1 {
-            return self.of_scarce_space(free, used.rcv_mss);
+    fn that_fits(&self, space: Space) -> u32 {
+        if self.is_scarce(space) {
+            return self.of_scarce_space(space);
         }
-        free.min(self.threshold)
+        space.free_bytes.min(self.threshold)
     }
 
     /// A closed window rather than a silly one (RFC 9293 section 3.8.6.2.2).
     #[cold]
-    fn of_scarce_space(&self, free: u32, rcv_mss: u32) -> u32 {
-        let whole = free & !((1 << self.scale) - 1);
-        if whole < self.full_bytes() >> 4 || whole < rcv_mss.min(self.clamp) {
+    fn of_scarce_space(&self, space: Space) -> u32 {
+        let whole = space.free_bytes & !self.remainder;
+        if whole < self.full_bytes() >> 4 || whole < space.rcv_mss.min(self.clamp) {
             return 0;
         }
         whole.min(self.threshold)
@@ -148,8 +159,7 @@ impl Window {
     /// A window that its field can express, rounded up.
     #[inline]
     fn in_whole_units(&self, window: u32) -> u32 {
-        let remainder = (1 << self.scale) - 1;
-        (window + remainder) & !remainder
+        (window + self.remainder) & !self.remainder
     }
 
     /// The field of the last ACK, if it still holds for this one.
@@ -160,8 +170,8 @@ impl Window {
 
     /// `tcp_select_window`: the window field of an ACK. The window never shrinks.
     #[inline]
-    pub(crate) fn select(&mut self, rcv_nxt: u32, used: Used) -> u16 {
-        let window = self.that_fits(used).max(self.left_bytes(rcv_nxt));
+    pub(crate) fn select(&mut self, rcv_nxt: u32, space: Space) -> u16 {
+        let window = self.that_fits(space).max(self.left_bytes(rcv_nxt));
         self.advertise(self.in_whole_units(window), rcv_nxt);
         self.is_old = false;
         self.field
@@ -211,15 +221,15 @@ mod tests {
         window
     }
 
-    fn used(memory_bytes: u32) -> Used {
-        Used { memory_bytes, rcv_mss: MSS }
+    fn space(window: &Window, memory_bytes: u32) -> Space {
+        Space { free_bytes: window.free_bytes(memory_bytes), rcv_mss: MSS }
     }
 
     #[test]
     fn the_window_never_shrinks() {
         let mut window = window();
         let right_edge = window.left + window.size;
-        window.select(1 + MSS, used(100_000));
+        window.select(1 + MSS, space(&window, 100_000));
         assert!(window.left + window.size >= right_edge);
     }
 
@@ -228,8 +238,9 @@ mod tests {
         let mut window = window();
         let full = window.buffer_bytes;
         let used_up = 1 + window.size;
-        assert_eq!(window.select(used_up, used(full - MSS)), 0);
-        assert!(window.is_scarce(full - MSS) && !window.is_scarce(0));
+        let [scarce, ample] = [full - MSS, 0].map(|memory| space(&window, memory));
+        assert_eq!(window.select(used_up, scarce), 0);
+        assert!(window.is_scarce(scarce) && !window.is_scarce(ample));
     }
 
     #[test]
@@ -249,7 +260,7 @@ mod tests {
     #[test]
     fn the_field_is_known_until_something_changes() {
         let mut window = window();
-        let field = window.select(1, used(0));
+        let field = window.select(1, space(&window, 0));
         assert_eq!(window.known_field(1), Some(field));
         assert_eq!(window.known_field(2), None);
         window.is_old = true;
