@@ -17,12 +17,14 @@ pub struct FlowRecord {
     pub(crate) offered_at_end: Option<Vec<Option<Bytes>>>,
     /// RTT samples in the window.
     pub(crate) rtt_us: RttHistogram,
-    /// The smallest ever.
-    pub(crate) rtt_base_us: Option<u32>,
+    /// The smallest RTT ever; the largest number before the first one.
+    least_rtt_us: u32,
     /// Since the flow's beginning, and what they were when the window began and ended.
     pub(crate) totals: Totals,
     at_start: Option<Totals>,
     at_end: Option<Totals>,
+    /// The window has begun and not ended.
+    is_inside: bool,
     /// The last moment before the window begins or ends next.
     edge: Time,
     pub(crate) retransmissions: Retransmissions,
@@ -84,10 +86,11 @@ impl FlowRecord {
             offered_at_start: None,
             offered_at_end: None,
             rtt_us: RttHistogram::default(),
-            rtt_base_us: None,
+            least_rtt_us: u32::MAX,
             totals: Totals::default(),
             at_start: None,
             at_end: None,
+            is_inside: false,
             edge: window_start,
             retransmissions: Retransmissions::default(),
             marked_pkts: 0,
@@ -117,6 +120,12 @@ impl FlowRecord {
             self.at_end.get_or_insert(self.totals);
             self.edge = Time::NEVER;
         }
+        self.is_inside = self.at_start.is_some() && self.at_end.is_none();
+    }
+
+    /// The smallest RTT ever; `None` without any.
+    pub(crate) fn rtt_base_us(&self) -> Option<u32> {
+        (self.least_rtt_us < u32::MAX).then_some(self.least_rtt_us)
     }
 
     /// What was counted in the window so far.
@@ -168,7 +177,7 @@ impl FlowRecord {
     /// The flow ended before the run did.
     pub fn end_window(&mut self, now: Time) {
         self.window_end = self.window_end.min(now);
-        if self.at_start.is_some() && self.at_end.is_none() {
+        if self.is_inside {
             self.edge = self.window_end;
         }
     }
@@ -243,12 +252,10 @@ impl FlowRecord {
     /// An ACK gave an RTT sample.
     #[inline]
     pub fn handle_rtt(&mut self, now: Time, rtt_us: u32) {
-        if self.rtt_base_us.is_none_or(|base_us| rtt_us < base_us) {
-            self.rtt_base_us = Some(rtt_us);
-        }
+        self.least_rtt_us = self.least_rtt_us.min(rtt_us);
         self.interval.rtt_sum_us += u64::from(rtt_us);
         self.advance(now);
-        if self.at_start.is_some() && self.at_end.is_none() {
+        if self.is_inside {
             self.rtt_us.record(rtt_us.into());
         }
         self.interval.rtt_samples += 1;
@@ -331,7 +338,7 @@ mod tests {
         let delivered = (record.totals.delivered_bytes, record.in_window().delivered_bytes);
         assert_eq!(delivered, (40, 20));
         assert_eq!(record.rtt_us.mean(), Some(1_150.5));
-        assert_eq!(record.rtt_base_us, Some(1_100));
+        assert_eq!(record.rtt_base_us(), Some(1_100));
     }
 
     #[test]

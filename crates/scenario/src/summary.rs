@@ -60,7 +60,7 @@ pub fn flow_summary(flow: &FinishedFlow<'_>, path: &PathConfig) -> FlowSummary {
     let bursts = &record.retransmissions.bursts;
     let rtt_mean_us = record.rtt_us.mean();
     let percentile_ms = |percent: f64| record.rtt_us.percentile(percent).map(ms);
-    let base_us = record.rtt_base_us.map(f64::from);
+    let base_us = record.rtt_base_us().map(f64::from);
     let in_window = record.in_window();
     FlowSummary {
         flow: config.id,

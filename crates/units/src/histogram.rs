@@ -8,14 +8,13 @@
 #[derive(Clone, Debug)]
 pub struct Histogram<const SUB_BITS: u32, const MOST: u64> {
     buckets: Vec<u32>,
-    count: u64,
     sum: u64,
 }
 
 impl<const SUB_BITS: u32, const MOST: u64> Default for Histogram<SUB_BITS, MOST> {
     /// Without values.
     fn default() -> Self {
-        Self { buckets: vec![0; bucket::<SUB_BITS>(MOST) + 1], count: 0, sum: 0 }
+        Self { buckets: vec![0; bucket::<SUB_BITS>(MOST) + 1], sum: 0 }
     }
 }
 
@@ -24,26 +23,26 @@ impl<const SUB_BITS: u32, const MOST: u64> Histogram<SUB_BITS, MOST> {
     #[inline]
     pub fn record(&mut self, value: u64) {
         self.buckets[bucket::<SUB_BITS>(value.min(MOST))] += 1;
-        self.count += 1;
         self.sum += value;
     }
 
     /// How many values there are.
     pub fn count(&self) -> u64 {
-        self.count
+        self.buckets.iter().copied().map(u64::from).sum()
     }
 
     /// Their mean, if there are any.
     pub fn mean(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+        match self.count() {
+            0 => None,
+            count => Some(self.sum as f64 / count as f64),
+        }
     }
 
     /// The value below which `percent` per cent of them lie, if there are any.
     pub fn percentile(&self, percent: f64) -> Option<f64> {
-        if self.count == 0 {
-            return None;
-        }
-        let rank = percent / 100.0 * (self.count - 1) as f64;
+        let last = self.count().checked_sub(1)?;
+        let rank = percent / 100.0 * last as f64;
         let mut below = 0_u64;
         let mut first = 0;
         // Most buckets are far from the value: they are passed by many at once.

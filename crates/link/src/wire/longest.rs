@@ -46,9 +46,9 @@ impl LongestQueue {
         }
     }
 
-    /// Whether the queue is as long at `now` as it was at most.
+    /// Looks at the queue itself: whether it is as long at `now` as it was at most.
     #[inline(never)]
-    pub(super) fn is_reached<P>(&mut self, ring: &Ring<P>, steady: &Steady, now: Time) -> bool {
+    pub(super) fn look_at<P>(&mut self, ring: &Ring<P>, steady: &Steady, now: Time) -> bool {
         self.note_alike(steady.service, ring.pushed().packets - steady.packets_before);
         self.packets == 0 || !ring.has_fewer_waiting(self.packets, now)
     }

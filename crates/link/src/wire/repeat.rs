@@ -45,7 +45,7 @@ impl<P: Packet> Wire<P> {
         }
         // Where the queue was longer before, there is room for another packet.
         let is_longest = !self.longest.is_longer_than_queue(begins, now)
-            && self.longest.is_reached(&self.ring, &self.steady, now);
+            && self.longest.look_at(&self.ring, &self.steady, now);
         if is_longest {
             self.ring.pass(now);
             if self.ring.backlog_packets() >= self.steady.room_packets {
