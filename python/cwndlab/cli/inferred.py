@@ -10,13 +10,13 @@ import numpy as np
 from cwndlab.cli.output import command_line, print_rows, prose, say
 from cwndlab.cli.studies import completed, folder_of, result_options
 from cwndlab.errors import UnknownNameError, plural
-from cwndlab.inference.paper_claims import inferred_claims
-from cwndlab.inference.paper_fit import PaperFit, fit_paper, shuffled_errors, table_numbers
-from cwndlab.inference.paper_plan import load_plan, possible_networks
 from cwndlab.inference.posterior import LEVEL, quantiles
 from cwndlab.papers import load_claims, load_paper
 from cwndlab.papers.inferred import INFERRED_FILE
 from cwndlab.papers.library import inferred_papers
+from cwndlab.papers.network_claims import inferred_claims
+from cwndlab.papers.network_fit import PaperFit, fit_paper, shuffled_errors, table_numbers
+from cwndlab.papers.network_plan import load_plan, possible_networks
 from cwndlab.results.staging import write_synced
 from cwndlab.tables import format_number
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from cwndlab.api.results import Results
     from cwndlab.api.study import Study
     from cwndlab.cli.options import Where
-    from cwndlab.inference.paper_claims import InferredClaim
-    from cwndlab.inference.paper_plan import PossibleNetworks
     from cwndlab.judge.keys import Key
+    from cwndlab.papers.network_claims import InferredClaim
+    from cwndlab.papers.network_plan import PossibleNetworks
     from cwndlab.stats.bootstrap import Floats
 
 

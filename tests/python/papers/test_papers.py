@@ -257,6 +257,7 @@ class PaperResults:
     """Windows of made-up senders: only the segment size matters, the algorithm does not."""
 
     factors = ("variant",)
+    path = Path("results/lte-ns2-2011")
     made: Mapping[str, tuple[Floats, Floats]] = {
         "TCP-Linux": reno(53, 13.9),
         "FullTCP": inflating(54, 5.4),

@@ -224,6 +224,7 @@ def test_algorithms_that_share_a_run_keep_their_own_flows(results: Reportable) -
         """Cubic as flow 0 and bbr as flow 1 of the same runs."""
 
         factors = ()
+        path = results.path
 
         def shared(self, frame: pl.DataFrame) -> pl.DataFrame:
             place = pl.when(pl.col("algorithm") == "cubic").then(0).otherwise(1)

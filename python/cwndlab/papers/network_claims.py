@@ -14,16 +14,16 @@ import numpy as np
 import polars as pl
 
 from cwndlab.inference.importance import adjusted_values, adjusting_features
-from cwndlab.inference.paper_plan import POINT
 from cwndlab.papers.evidence import PaperRuns, identifier
 from cwndlab.papers.judgement import ClaimVerdict
+from cwndlab.papers.network_plan import POINT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cwndlab.inference.paper_fit import PaperFit
     from cwndlab.papers.claims import Claim, ClaimPart, Claims
     from cwndlab.papers.evidence import FlowResults
+    from cwndlab.papers.network_fit import PaperFit
     from cwndlab.stats.bootstrap import Floats
 
 _LEVEL = 0.95

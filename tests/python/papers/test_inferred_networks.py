@@ -13,15 +13,6 @@ from cwndlab import Study
 from cwndlab.cli.inferred import infer_paper
 from cwndlab.cli.options import Where
 from cwndlab.errors import LinkError, UnknownNameError
-from cwndlab.inference.paper_claims import inferred_claims
-from cwndlab.inference.paper_fit import fit_paper, shuffled_errors, table_numbers
-from cwndlab.inference.paper_plan import (
-    POINT,
-    PaperPlan,
-    PossibleNetworks,
-    load_plan,
-    possible_networks,
-)
 from cwndlab.judge.keys import Key
 from cwndlab.papers import load_claims, load_paper, paper_studies
 from cwndlab.papers.claims import Claims, parse_claims
@@ -29,6 +20,15 @@ from cwndlab.papers.facts import PaperTable
 from cwndlab.papers.inferred import read_inferred
 from cwndlab.papers.judgement import ClaimVerdict
 from cwndlab.papers.library import inferred_papers
+from cwndlab.papers.network_claims import inferred_claims
+from cwndlab.papers.network_fit import fit_paper, shuffled_errors, table_numbers
+from cwndlab.papers.network_plan import (
+    POINT,
+    PaperPlan,
+    PossibleNetworks,
+    load_plan,
+    possible_networks,
+)
 from cwndlab.text.toml import TomlSource
 
 VARIANTS = ("slow", "usual", "fast", "doubled")
@@ -106,7 +106,7 @@ class Flows:
 def goodput(rate: float, power: float, variant: str, row: int) -> float:
     """A made-up law: the rate follows from two settings, and the variants use shares of it."""
     share = {"slow": 0.5, "usual": 1.0, "fast": 1.0 + power, "doubled": 2.0}[variant]
-    return rate * share * row**power
+    return rate * share * float(row**power)
 
 
 def networks() -> PossibleNetworks:

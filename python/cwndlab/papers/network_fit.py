@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cwndlab.inference.importance import Sampler, adjusted_values, adjusting_features
-from cwndlab.inference.paper_plan import POINT, PossibleNetworks
 from cwndlab.inference.posterior import LEVEL, quantiles
+from cwndlab.papers.network_plan import POINT, PossibleNetworks
 from cwndlab.papers.tables import cell_values, relative_difference
 
 if TYPE_CHECKING:
