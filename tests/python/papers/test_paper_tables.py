@@ -205,7 +205,9 @@ def test_every_plot_of_a_paper_is_drawn(folder: Path) -> None:
 
 def test_a_plot_of_no_known_kind_is_refused() -> None:
     text = {"paper": {}, "plot": [{"name": "Fig. 1", "kind": "pie"}]}
-    with pytest.raises(CwndlabError, match=r"plot\[0\].kind(?s:.)*must be 'cdf', 'box', 'bars' or 'lines'"):
+    with pytest.raises(
+        CwndlabError, match=r"plot\[0\].kind(?s:.)*must be 'cdf', 'box', 'bars' or 'lines'"
+    ):
         parse_paper(toml(text), "x")
 
 
