@@ -57,9 +57,10 @@ def test_the_draft_s_first_test_holds() -> None:
 
 
 def test_it_keeps_the_queue_short() -> None:
+    """The median RTT is at most 5 % above 80 ms; a push of 17/16 adds 5 ms for a round trip."""
     flow = _run([{"algorithm": "c4"}])["flows"].row(0, named=True)
     assert flow["goodput_mbit_s"] > 0.95 * _FULL
-    assert flow["rtt_p50_ms"] < 82
+    assert flow["rtt_p50_ms"] < 1.05 * 80
 
 
 def test_it_pushes_by_a_sixteenth_every_sixth_round_trip() -> None:

@@ -200,7 +200,7 @@ def test_a_proxy_is_seen_by_its_quick_acknowledgements_also_between_busy_ends(
     ):
         found = look(session)
     (proxy,) = (finding for finding in found.findings if finding.kind == "proxy")
-    assert "acknowledgements return after 0 ms, but data only after" in proxy.what
+    assert "measures an RTT of 0 ms, but the applications measure" in proxy.what
 
 
 STUDY = """
