@@ -18,6 +18,7 @@ from cwndlab.papers.network_claims import inferred_claims
 from cwndlab.papers.network_fit import PaperFit, fit_paper, shuffled_errors, table_numbers
 from cwndlab.papers.network_plan import load_plan, possible_networks
 from cwndlab.results.staging import write_synced
+from cwndlab.run.progress import tell
 from cwndlab.tables import format_number
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def infer_paper(paper: Study, results: Path | None, where: Where, *, is_quick: b
             kind="paper whose network can be inferred",
         )
     networks = possible_networks(load_plan(paper.id), paper, is_quick=is_quick)
+    tell(f"preparing the simulation of {plural(len(networks.shares), 'possible network')}")
     study = paper.changed(networks.study)
     options = result_options(results, is_quick=is_quick)
     again = command_line("cwndlab", "reproduce", paper.id, "--inferred", *options, *where.options)
@@ -56,6 +58,7 @@ def infer_paper(paper: Study, results: Path | None, where: Where, *, is_quick: b
 
 
 def _report(paper_id: str, networks: PossibleNetworks, results: Results) -> None:
+    tell("fitting the networks to the paper's numbers, also with shuffled names")
     numbers = table_numbers(load_paper(paper_id).tables, networks, results.flows())
     fit = fit_paper(numbers, networks)
     shuffled = shuffled_errors(numbers, networks)
@@ -115,7 +118,7 @@ def _tables(fit: PaperFit) -> list[dict[str, Any]]:
 
 
 def _comparison(fit: PaperFit, shuffled: Floats) -> str:
-    better = int((shuffled <= fit.error).sum())
+    better = _as_good(fit, shuffled)
     return (
         f"{plural(len(fit.predicted), 'number')} predicted with a mean error of "
         f"{_percent(fit.error)}; the grand mean of the paper's numbers has "
@@ -125,7 +128,12 @@ def _comparison(fit: PaperFit, shuffled: Floats) -> str:
 
 
 def _p_value(fit: PaperFit, shuffled: Floats) -> float:
-    return float((1 + (shuffled <= fit.error).sum()) / (1 + len(shuffled)))
+    return (1 + _as_good(fit, shuffled)) / (1 + len(shuffled))
+
+
+def _as_good(fit: PaperFit, shuffled: Floats) -> int:
+    """Return the number of fits with shuffled names whose error is at most that of the fit."""
+    return int((shuffled <= fit.error).sum())
 
 
 def _percent(share: float | np.floating[Any]) -> str:

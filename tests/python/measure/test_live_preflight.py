@@ -22,7 +22,7 @@ from cwndlab.backends.live import RealNetwork
 from cwndlab.cli import run as run_cli
 from cwndlab.measure import preflight
 from cwndlab.measure.machine import interface, netlink
-from cwndlab.measure.machine.path_view import compare_views, read_syn
+from cwndlab.measure.machine.path_view import PathFinding, compare_views, read_syn
 from cwndlab.measure.preflight import Preflight, ProxyError, Sender, findings, look
 from cwndlab.measure.wire.address import Address
 from cwndlab.measure.wire.channel import ControlChannel
@@ -125,14 +125,20 @@ def test_a_proxy_is_seen_by_the_clocks_of_both_connections() -> None:
     assert "no answer over UDP" in text  # the proxy takes TCP only
 
 
-def test_a_proxy_that_keeps_the_clock_is_seen_by_its_quick_acknowledgements() -> None:
+def proxy_seen(delay_s: float) -> PathFinding:
+    """Return what is found on a path through a proxy that delays data by `delay_s` each way."""
     with (
         server_here() as address,
-        proxy_to(address.port, delay_s=0.03, own_host=HOST) as port,
+        proxy_to(address.port, delay_s=delay_s, own_host=HOST) as port,
         Session(Address(HOST, port, TOKEN)) as session,
     ):
         found = look(session)
     (proxy,) = (finding for finding in found.findings if finding.kind == "proxy")
+    return proxy
+
+
+def test_a_proxy_that_keeps_the_clock_is_seen_by_its_quick_acknowledgements() -> None:
+    proxy = proxy_seen(delay_s=0.03)
     assert "TCP at the client measures an RTT of 0 ms, but the applications measure" in proxy.what
 
 
@@ -193,13 +199,7 @@ def test_a_proxy_is_seen_by_its_quick_acknowledgements_also_between_busy_ends(
     end: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     be_busy(end, monkeypatch)
-    with (
-        server_here() as address,
-        proxy_to(address.port, delay_s=0.015, own_host=HOST) as port,
-        Session(Address(HOST, port, TOKEN)) as session,
-    ):
-        found = look(session)
-    (proxy,) = (finding for finding in found.findings if finding.kind == "proxy")
+    proxy = proxy_seen(delay_s=0.015)
     assert "measures an RTT of 0 ms, but the applications measure" in proxy.what
 
 
