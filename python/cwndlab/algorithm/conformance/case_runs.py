@@ -112,7 +112,7 @@ class KernelRuns(AbstractContextManager["KernelRuns"]):
 
 
 class VmRuns(KernelRuns):
-    """Runs on a stock kernel in a virtual machine. They are deterministic, too."""
+    """Runs on a stock kernel in a virtual machine; the same request gives the same run."""
 
     attempts = 1
 
