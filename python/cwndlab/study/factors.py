@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from cwndlab import core
 from cwndlab.errors import CwndlabError, QuantityError, nearest
 from cwndlab.resolve.algorithms import label_of
 from cwndlab.schema import StudyModel
@@ -85,6 +86,8 @@ def levels_of(path: str, values: object) -> list[Level]:
         raise FieldError(key, 'a factor is a list of values, such as ["reno", "cubic"]')
     head = path.partition(".")[0]
     is_bundle = head not in StudyModel.model_fields
+    if is_bundle and path in {*_COLUMNS_OF_RUNS, *(each["name"] for each in core.columns())}:
+        raise FieldError(key, f'"{path}" is a column of results; give the factor another name')
     levels = []
     for n, value in enumerate(values):
         if is_bundle:

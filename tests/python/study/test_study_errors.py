@@ -306,6 +306,17 @@ def test_each_mistake_has_its_place_and_remedy(old: str, new: str, message: str 
             ),
         ),
         (
+            'repetition = [{ name = "a", seed = 1 }, { name = "b", duration = "5 s" }]',
+            (
+                "mine.toml:17: factors.repetition\n"
+                '  "repetition" is a column of results; give the factor another name'
+            ),
+        ),
+        (
+            'goodput_mbit_s = [{ name = "a", seed = 1 }, { name = "b", duration = "5 s" }]',
+            'mine.toml:17: factors.goodput_mbit_s\n  "goodput_mbit_s" is a column of results',
+        ),
+        (
             'link.queue = ["67 packets", "1 BDP"]',
             (
                 "mine.toml:17: factors.link.queue\n"
