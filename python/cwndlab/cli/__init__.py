@@ -6,18 +6,24 @@ invalid, or the machine lacks something that the command needs; 130, the user st
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import shutil
 import sys
 import textwrap
 import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from cwndlab.cli import interruption
 from cwndlab.cli.group import SectionedGroup
 from cwndlab.errors import CwndlabError, InterruptedStudyError, file_failure
+
+if TYPE_CHECKING:
+    from typing import TextIO
 
 STATUS_INTERRUPTED = 130
 
@@ -59,10 +65,13 @@ def app() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command with these arguments, and end the process with the command's exit status."""
     interruption.listen()
+    _open_closed_streams()
     status = run(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
+        except BrokenPipeError:
+            _discard(stream)
         except OSError:
             status = status or 1
     # Do not wait for threads that are blocked in the network or in compiled code: they would
@@ -71,6 +80,22 @@ def main(arguments: list[str] | None = None) -> None:
         os._exit(status)
     gc.freeze()  # skips the garbage collection at exit, which would take a quarter of a second
     sys.exit(status)
+
+
+def _open_closed_streams() -> None:
+    """Open the null device as every standard stream that the caller has closed (`>&-`).
+
+    Otherwise the next file that is opened, such as a table of results, would become the stream.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            nowhere = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115  until the end
+            setattr(sys, name, nowhere)
+
+
+def _discard(stream: TextIO) -> None:
+    """Discard all further output to a stream."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def run(arguments: list[str]) -> int:
@@ -82,7 +107,7 @@ def run(arguments: list[str]) -> int:
         is_stopped = interruption.is_asked() or isinstance(error, click.Abort | KeyboardInterrupt)
         interruption.arrived()
         if is_stopped and not isinstance(error, InterruptedStudyError):
-            click.echo("stopped", err=True)
+            _complain("stopped")
             return STATUS_INTERRUPTED
         if (status := _status_of(error)) is None:
             raise
@@ -94,18 +119,26 @@ def run(arguments: list[str]) -> int:
 def _status_of(error: BaseException) -> int | None:
     """Print an error and return its exit status; return None if the user cannot fix the error."""
     if isinstance(error, click.ClickException):
-        error.show()
+        with contextlib.suppress(OSError):
+            error.show()
         return error.exit_code
     if isinstance(error, CwndlabError):
-        click.echo(_between_words(str(error)), err=True)
+        _complain(_between_words(str(error)))
         return error.exit_status
-    if isinstance(error, BrokenPipeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has gone
+    # click turns a broken pipe into an exit with status 1.
+    if isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError):
+        _discard(sys.stdout)  # the reader has gone
         return 0
     if isinstance(error, OSError):  # concerns a file or folder that no command has checked
-        click.echo(file_failure(error), err=True)
+        _complain(file_failure(error))
         return CwndlabError.exit_status
     return None
+
+
+def _complain(message: str) -> None:
+    """Print a message to standard error; if that fails, only the exit status reports the error."""
+    with contextlib.suppress(OSError):
+        click.echo(message, err=True)
 
 
 def _between_words(message: str) -> str:

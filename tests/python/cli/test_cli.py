@@ -486,6 +486,37 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     process.wait(PATIENCE_S)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "redirection", "status"),
+    [
+        ("algorithm list", ">&-", 0),
+        ("algorithm list", ">&- 2>&- <&-", 0),
+        ("algorithm list | true", "", 0),
+        ("run none.toml", "2>&-", 2),
+        ("run none.toml", "2>/dev/full", 2),
+        ("run", "2>/dev/full", 2),
+        ("algorithm list", ">/dev/full", 2),
+    ],
+)
+def test_streams_that_take_no_output_change_no_exit_status(
+    tmp_path: Path, arguments: str, redirection: str, status: int
+) -> None:
+    program, environment = PROGRAM
+    command, _, reader = arguments.partition(" | ")
+    pipe = reader and f" | {reader}"
+    line = f'"$0" -c "$1" {command} {redirection}{pipe}; exit ${{PIPESTATUS[0]}}'
+    asked = subprocess.run(
+        ["/bin/bash", "-c", line, sys.executable, program],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert asked.returncode == status, asked.stderr
+    assert "Traceback" not in asked.stderr
+
+
 def test_without_the_compiled_part_it_says_how_to_get_it(tmp_path: Path) -> None:
     program = (
         "import sys; sys.modules['cwndlab._core'] = None; from cwndlab.cli import main; main()"
