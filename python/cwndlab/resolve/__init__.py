@@ -73,6 +73,8 @@ def resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> R
 
 
 def _resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> Resolved:
+    if study.duration == 0:
+        raise FieldError(("duration",), "a run of 0 s contains no packets; write a longer time")
     files = LinkFiles(folder)
     if study.link is None and study.live is not None:
         path: PathPart | LivePath = to_si(study.live, LivePath, ("live",))

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from cwndlab.schema.base import Count, Model
+from cwndlab.schema.forms import PERIOD
 from cwndlab.schema.types import DurationText, RateText
 from cwndlab.schema.written import IfAbsent, Inferred, Written, written_form
 
 Days = Literal["all", "working", "weekend"]
 AlgorithmOn = Literal["sender", "client", "server"]
-PERIOD = r"^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]$"
 _Positive = Annotated[Count, Field(gt=0)]
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from cwndlab.errors import nearest
+from cwndlab.schema.forms import REMEDIES
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -110,6 +111,8 @@ _OF_ONE_VALUE = ("string_type", "int_type", "bool_type", "value_error", "literal
 
 def plain_message(details: ErrorDetails) -> str:
     """Return pydantic's message about a value in our wording."""
+    if details["type"] == "string_pattern_mismatch":
+        return REMEDIES[details["ctx"]["pattern"]]
     message = details["msg"]
     return message.replace("Input should be", "must be").replace("Input should", "must")
 

@@ -8,6 +8,7 @@ from pydantic import Field, field_validator
 
 from cwndlab.schema.application import WrittenApplication
 from cwndlab.schema.base import Model
+from cwndlab.schema.forms import ID
 from cwndlab.schema.host import HostOrText
 from cwndlab.schema.link import Link
 from cwndlab.schema.live import Live
@@ -117,7 +118,7 @@ class Record(Model):
 class StudyModel(Model):
     """The content of a study file."""
 
-    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = Field(
+    id: Annotated[str, Field(pattern=ID)] = Field(
         default="study", description="name of the study and of its results folder"
     )
     title: str = Field(

@@ -58,6 +58,16 @@ def test_the_good_study_is_good(folder: Path) -> None:
     ("old", "new", "message"),
     [
         (
+            'duration = "10 s"',
+            'duration = "0 s"',
+            'mine.toml:3: study.duration = "0 s"\n  a run of 0 s contains no packets; write a',
+        ),
+        (
+            'id = "mine"',
+            'id = "my study"',
+            'mine.toml:2: study.id = "my study"\n  write letters, digits',
+        ),
+        (
             '"20 Mbit/s"',
             '"20 Mbps/s"',
             (

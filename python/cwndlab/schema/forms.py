@@ -1,0 +1,12 @@
+"""Define the forms of texts in study files, and how to write each of them."""
+
+ID = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+"""Name of a study, which is also the name of its folder."""
+
+PERIOD = r"^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]$"
+"""Period of the day."""
+
+REMEDIES = {
+    ID: 'write letters, digits, ".", "_" and "-", and begin with a letter or a digit',
+    PERIOD: 'not a period; write for example "06:00-07:30"',
+}
