@@ -124,7 +124,13 @@ class Fit:
 
 
 def points_to_simulate(flows: Sequence[MeasuredFlow], kind: str) -> int:
-    """Return the approximate number of simulations that a fit needs."""
+    """Return the approximate number of simulations that a fit needs.
+
+    Raises:
+        MeasurementError: a flow contains too little information about its link.
+    """
+    for flow in flows:
+        flow.numbers()
     return points_of(len(_families(flows, kind))) + REPLICATES
 
 

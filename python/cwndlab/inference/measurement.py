@@ -63,7 +63,12 @@ class MeasuredFlow:
 
     def _require_link(self) -> None:
         row = self.row
-        if not row.get("goodput_mbit_s"):
+        if row.get("goodput_mbit_s") is None:
+            self._refuse(
+                "the goodput is missing, which the file of iperf3's server lacks if the server "
+                "sends; use the client's file"
+            )
+        if not row["goodput_mbit_s"]:
             self._refuse("the flow carried no data")
         if self.duration_s < SHORTEST_S:
             self._refuse(

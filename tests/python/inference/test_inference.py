@@ -192,6 +192,7 @@ def _flow(**changes: Any) -> MeasuredFlow:  # noqa: ANN401  columns of a table
     [
         ({"end_s": 3.0}, r"lasted 3 s .*; measure 10 s or more"),
         ({"goodput_mbit_s": 0.0}, "carried no data"),
+        ({"goodput_mbit_s": None}, "the goodput is missing.*; use the client's file"),
         ({"completion_ms": 900.0}, "was a transfer of fixed size"),
         ({"busy_s": 12.0}, "had no data to send for 60 % of the time"),
         ({"sndbuf_limited_s": 15.0}, "was limited by the send buffer for 50 % of the time"),
@@ -206,6 +207,8 @@ def test_a_measurement_that_does_not_show_its_link_is_refused(
     assert _flow().numbers()
     with pytest.raises(MeasurementError, match=f"here: .*{reason}"):
         _flow(**changes).numbers()
+    with pytest.raises(MeasurementError, match=f"here: .*{reason}"):
+        fitting.points_to_simulate([_flow(**changes)], "wire")
 
 
 def test_runs_and_flows_that_are_not_one_are_refused(tmp_path: Path) -> None:
