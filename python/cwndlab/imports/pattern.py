@@ -7,7 +7,9 @@ import string
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cwndlab import core
 from cwndlab.errors import MeasurementError, nearest, plural
+from cwndlab.results.columns import unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,7 +62,7 @@ class NamePattern:
             if name in ("", IGNORED):
                 expression += "[^/]*?"
                 continue
-            if form or conversion or not name.isidentifier() or name in _RESERVED:
+            if form or conversion or not name.isidentifier() or _is_reserved(name):
                 msg = f'"{{{name}}}" in "{text}" is not a field name; write for example {{place}}'
                 raise MeasurementError(msg)
             if name in fields:
@@ -134,6 +136,14 @@ def label(value: str) -> str | int | float:
     if number is None:
         return value
     return float(value) if number[2] else int(value)
+
+
+def _is_reserved(name: str) -> bool:
+    """Return whether results contain a measured quantity, or a key, of this name."""
+    return name in _RESERVED or any(
+        each["name"] == name and (each["type"] == "real" or unit_of(name))
+        for each in core.columns()
+    )
 
 
 def _word(field: str, value: str, name: str) -> str:

@@ -269,6 +269,7 @@ def test_failed_transfers_stay_on_record(tmp_path: Path) -> None:
         ("{algorithm}_{algorithm}", "appears twice"),
         ("{algorithm", "write fields as"),
         ("{run}", "not a field name"),
+        ("{goodput_mbit_s}", "not a field name"),
         ("{algorithm}{direction}", "directly follows another field"),
         ("{algorithm}.txt", "none of the 5 files"),
     ],
