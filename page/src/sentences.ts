@@ -71,6 +71,7 @@ function stepSentence({ best, baseline, changes, algorithms }: Decided): string 
     ChangedColumn,
     Bounds,
   ][];
+  if (known.length === 0) return "";
   const hasIntervals = known.some(([, { low }]) => low !== null);
   const sentence = say(hasIntervals ? "step" : "step without intervals", {
     old: baseline,

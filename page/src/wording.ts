@@ -12,14 +12,10 @@ export function fixed(value: number, digits: number): string {
   return (value < 0 ? "-" : "") + text;
 }
 
-/** Two significant digits, "120" as "1.2e+02". */
+/** At most two significant digits, such as "1", "0.05" or "3,000". */
 export function twoDigits(value: number): string {
-  const [mantissa, exponent] = value.toExponential(1).split("e") as [string, string];
-  const power = Number(exponent);
-  if (power >= 2 || power < -4) {
-    return `${Number(mantissa)}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
-  }
-  return String(Number(value.toPrecision(2)));
+  const rounded = Number(value.toPrecision(2));
+  return rounded.toLocaleString("en", { maximumFractionDigits: 6 });
 }
 
 export function probability(value: number): string {

@@ -129,6 +129,8 @@ class Decision:
     """True if the runs were measured on a real network, neither simulated nor emulated."""
     is_alone: bool = field(default=False)
     """True if only one algorithm was run, so that there is no choice to make."""
+    is_idle: bool = field(default=False)
+    """True if the goodput of every run is zero, so that all algorithms seem to be equal."""
 
     @property
     def first(self) -> str | None:
@@ -228,7 +230,11 @@ def decide(comparison: Comparison, goal: Goal, *, baseline: str | None = "cubic"
     decision = decide_runs(comparison.contestants, runs_of(comparison, goal), goal, baseline)
     old, new = decision.baseline, decision.first
     change = step(comparison, old, new, goal.shown) if old and new and old != new else None
-    return replace(decision, setting=comparison.name, step=change)
+    is_idle = (
+        comparison.has("goodput_mbit_s")
+        and not np.nan_to_num(rows(comparison, "goodput_mbit_s")).any()
+    )
+    return replace(decision, setting=comparison.name, step=change, is_idle=is_idle)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cwndlab.judge.amounts import change, given, worth
 from cwndlab.judge.decision import SURE, ZONE
-from cwndlab.judge.goals import share_given
 from cwndlab.judge.record import phrase_of_record
 from cwndlab.judge.templates import CHANGES, KEYS, SHARES, TEMPLATES
 from cwndlab.text.wording import (
@@ -15,15 +15,13 @@ from cwndlab.text.wording import (
     percent,
     probability,
     quoted,
-    signed_percent,
-    whole_percent,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cwndlab.judge.coexistence import Harm, Metric
-    from cwndlab.judge.decision import Bounds, Decision, Entrant, Replacement
+    from cwndlab.judge.decision import Decision, Entrant, Replacement
     from cwndlab.judge.networks import Turn
     from cwndlab.stats import Interval
 
@@ -50,6 +48,8 @@ def headline(decision: Decision) -> str:
     goal = decision.goal.title
     if not decision.best:
         return _say("not measured", goal=goal, missing=decision.goal.missing)
+    if decision.is_idle:
+        return _say("idle", goal=goal)
     if decision.is_alone:
         return _say("alone", goal=goal, name=quoted(decision.best[0]))
     said = {
@@ -73,7 +73,7 @@ def step_sentence(decision: Decision) -> str:
     baseline = quoted(decision.baseline)
     if decision.first == decision.baseline:
         return _say("is baseline", baseline=baseline)
-    if decision.step is None:
+    if decision.step is None or not decision.step.changes:
         return ""
     has_intervals = any(each.low is not None for each in decision.step.changes.values())
     sentence = _say(
@@ -120,7 +120,7 @@ def price_sentence(decision: Decision) -> str:
         others += _say("price other", name=quoted(name), side="more")
     if not others:
         return _say("no turn")
-    return _say("price", name=quoted(first), range=_given(low, high), others=others)
+    return _say("price", name=quoted(first), range=given(low, high), others=others)
 
 
 def certainty(decision: Decision) -> tuple[Line, ...]:
@@ -147,6 +147,8 @@ def certainty(decision: Decision) -> tuple[Line, ...]:
 
 def sentences(decision: Decision) -> list[str]:
     """Return the sentences that follow the headline of a decision."""
+    if decision.is_idle:
+        return []
     found = [
         step_sentence(decision),
         condition(decision),
@@ -168,7 +170,8 @@ def _queue(decision: Decision) -> str:
 
 def _distances(decision: Decision) -> str:
     """Return recommendations for near, national and intercontinental servers; empty if unknown."""
-    if decision.networks is None or not decision.networks.distances:
+    networks = decision.networks
+    if networks is None or not networks.distances or decision.is_alone:
         return ""
     places = [
         _say(
@@ -177,7 +180,7 @@ def _distances(decision: Decision) -> str:
             name=each.name,
             range=_range_ms(each.least_ms, each.most_ms),
         )
-        for each in decision.networks.distances
+        for each in networks.distances
     ]
     return _say("distances", places="; ".join(places))
 
@@ -282,14 +285,6 @@ def _title(algorithm: str) -> str:
     return algorithm.upper() if algorithm == "cubic" else quoted(algorithm)
 
 
-def _worth(utility: float) -> str:
-    """Express a difference in utility as a difference in throughput, as in "12 % more than"."""
-    share = math.expm1(utility)
-    if share >= 1:
-        return _say("times", times=f"{share + 1:.2g}")
-    return _say("more", share=percent(share))
-
-
 def _population(decision: Decision) -> list[str]:
     """Return sentences on the class of users that loses most, and on the most decisive weight."""
     population, first = decision.population, decision.first
@@ -303,7 +298,7 @@ def _population(decision: Decision) -> list[str]:
                 name=loser.name,
                 best=quoted(loser.best),
                 weight=percent(loser.weight),
-                regret=_worth(loser.regret),
+                regret=worth(loser.regret),
                 first=quoted(first),
             )
         )
@@ -364,27 +359,7 @@ def _runs(decision: Decision) -> str:
 
 
 def _changes(step: Replacement) -> str:
-    return join_words([f"{CHANGES[name]} {_change(own)}" for name, own in step.changes.items()])
-
-
-def _change(bounds: Bounds) -> str:
-    """Return a change as "-65 % [-68, -61]"; changes of 100 % or more as "3.3 times [3.2, 3.4]"."""
-    if bounds.low is None or bounds.high is None:
-        return signed_percent(bounds.estimate)
-    if bounds.estimate >= 1:
-        low, high = (f"{each + 1:.2g}" for each in (bounds.low, bounds.high))
-        return f"{signed_percent(bounds.estimate)} [{low}, {high}]"
-    low, high = (whole_percent(each) for each in (bounds.low, bounds.high))
-    return f"{signed_percent(bounds.estimate)} [{low}, {high}]"
-
-
-def _given(low: float, high: float) -> str:
-    """Express prices of delay as shares of throughput that a user would give up."""
-    if not math.isfinite(high):
-        return f"at least {percent(share_given(low))}"
-    if low == 0:
-        return f"at most {percent(share_given(high))}"
-    return f"{percent(share_given(low))} to {percent(share_given(high))}"
+    return join_words([f"{CHANGES[name]} {change(own)}" for name, own in step.changes.items()])
 
 
 def _leader_beyond(

@@ -3,6 +3,7 @@
 TEMPLATES = {
     "no result": "No run has a result.",
     "not measured": "{goal}: not measured; {missing}.",
+    "idle": "{goal}: no algorithm delivered any data; make the runs longer, or check the link.",
     "alone": "{goal}: {name} is the only algorithm that was run; no comparison is possible.",
     "one": "{goal}: use {names}{beside}, {how_sure}.",
     "elsewhere": (

@@ -11,6 +11,7 @@ from cwndlab.resolve.traces import mean_rate_bits_per_sec
 from cwndlab.schema.direction import Direction
 from cwndlab.schema.paths import base_rtt_ns, wire_stages
 from cwndlab.text.quantity import format_duration, format_rate
+from cwndlab.text.wording import two_digits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +41,8 @@ class QueueSize:
         rate, rtt = format_rate(round(self.rate_bits_per_sec, -4)), format_duration(self.rtt_ns)
         if not self.is_trace:
             rate = format_rate(self.rate_bits_per_sec)
-        return f"{self.packets:,} packets, {self.bdp:.2g} BDP of {rate}{mean} and {rtt}{default}"
+        bdp = two_digits(self.bdp)
+        return f"{self.packets:,} packets, {bdp} BDP of {rate}{mean} and {rtt}{default}"
 
 
 def rate_of(stage: PathPart, traces: Mapping[str, Trace]) -> int | None:

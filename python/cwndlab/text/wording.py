@@ -92,6 +92,12 @@ def _fixed(value: float, decimals: int) -> str:
     return f"{rounded:,.{max(decimals, 0)}f}"
 
 
+def two_digits(value: float) -> str:
+    """Return a value with at most two significant digits, such as "1", "0.05" or "3,000"."""
+    text = f"{value:.2g}"
+    return format_number(value, 2) if "e" in text else text
+
+
 def quoted(name: str) -> str:
     """Return a name; put it in quotes if it contains a space or a comma."""
     return f'"{name}"' if " " in name or "," in name else name
@@ -118,7 +124,7 @@ def percent(share: float) -> str:
 def signed_percent(share: float) -> str:
     """Return a relative change as "-12 %" or "+3 %"; from +100 % on, as "3.1 times"."""
     if share >= 1:
-        return f"{share + 1:.2g} times"
+        return f"{two_digits(share + 1)} times"
     return "0 %" if whole_percent(share) == "0" else f"{whole_percent(share)} %"
 
 

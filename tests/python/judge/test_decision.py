@@ -18,7 +18,7 @@ from cwndlab.judge.goals import (
     THROUGHPUT,
     Goal,
 )
-from cwndlab.judge.networks import Networks, Turn
+from cwndlab.judge.networks import Distance, Networks, Turn
 from cwndlab.judge.reality import Reality
 from cwndlab.judge.sentences import certainty, condition, headline, sentences, step_sentence
 from cwndlab.judge.templates import CHANGES
@@ -98,6 +98,38 @@ def test_what_was_measured_on_a_real_network_is_not_called_simulated() -> None:
     same = answer_on({"cubic": 10.0, "bbr": 5.0}, {"cubic": 200.0, "bbr": 40.0}, spread=0.0)
     silent = headline(replace(decide(same, THROUGHPUT), is_measured=True))
     assert "simulation" not in silent
+
+
+def test_runs_without_any_data_recommend_nothing() -> None:
+    nothing = comparison_of(
+        {
+            name: {"goodput_mbit_s": [0.0] * 3, "log_goodput": [np.log(0.01)] * 3}
+            for name in ("cubic", "bbr")
+        }
+    )
+    decision = decide(nothing, THROUGHPUT, baseline="bbr")
+    assert headline(decision) == (
+        "Throughput: no algorithm delivered any data; make the runs longer, or check the link."
+    )
+    assert sentences(decision) == []
+
+
+def test_a_change_that_is_unknown_in_every_quantity_is_no_sentence() -> None:
+    decision = decide(FAST_OR_SHORT, BALANCE)
+    assert decision.step is not None
+    assert not step_sentence(replace(decision, step=replace(decision.step, changes={})))
+
+
+def test_large_changes_are_written_without_exponents() -> None:
+    far = answer_on({"cubic": 0.05, "bbr": 9.0}, {"cubic": 5.0, "bbr": 5.0})
+    assert step_sentence(decide(far, THROUGHPUT)).startswith("From cubic to bbr: throughput 180 ")
+
+
+def test_a_single_algorithm_is_not_recommended_by_distance() -> None:
+    decision = decide(answer_on({"cubic": 10.0}, {"cubic": 200.0}), BALANCE)
+    near = Distance("near", 0.0, 6.0, 12, ("cubic",))
+    networks = Networks(24, 1.0, {"cubic": 0.0}, (), (near,))
+    assert not any("distance" in each for each in sentences(replace(decision, networks=networks)))
 
 
 def test_the_step_from_the_baseline_is_in_shares_with_its_interval() -> None:

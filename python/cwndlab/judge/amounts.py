@@ -1,0 +1,41 @@
+"""Write the amounts in the sentences of a decision: differences, changes and prices."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from cwndlab.judge.goals import share_given
+from cwndlab.judge.templates import TEMPLATES
+from cwndlab.text.wording import percent, signed_percent, two_digits, whole_percent
+
+if TYPE_CHECKING:
+    from cwndlab.judge.decision import Bounds
+
+
+def worth(utility: float) -> str:
+    """Express a difference in utility as a difference in throughput, as in "12 % more than"."""
+    share = math.expm1(utility)
+    if share >= 1:
+        return TEMPLATES["times"].format(times=two_digits(share + 1))
+    return TEMPLATES["more"].format(share=percent(share))
+
+
+def change(bounds: Bounds) -> str:
+    """Return a change as "-65 % [-68, -61]"; changes of 100 % or more as "3.3 times [3.2, 3.4]"."""
+    if bounds.low is None or bounds.high is None:
+        return signed_percent(bounds.estimate)
+    if bounds.estimate >= 1:
+        low, high = (two_digits(each + 1) for each in (bounds.low, bounds.high))
+        return f"{signed_percent(bounds.estimate)} [{low}, {high}]"
+    low, high = (whole_percent(each) for each in (bounds.low, bounds.high))
+    return f"{signed_percent(bounds.estimate)} [{low}, {high}]"
+
+
+def given(low: float, high: float) -> str:
+    """Express prices of delay as shares of throughput that a user would give up."""
+    if not math.isfinite(high):
+        return f"at least {percent(share_given(low))}"
+    if low == 0:
+        return f"at most {percent(share_given(high))}"
+    return f"{percent(share_given(low))} to {percent(share_given(high))}"
