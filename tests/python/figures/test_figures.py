@@ -117,6 +117,16 @@ def test_small_differences_are_not_enlarged_in_throughput_against_delay(
     assert any("within 5 % of the best" in text.get_text() for text in axes[0].texts)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_mark_beyond_the_data_is_inside_the_axes(results: SampledResults, tmp_path: Path) -> None:
+    samples, _ = representative(results)
+    most = samples["inflight_pkts"].to_numpy().max()
+    figure = figures.operating_point_figure(samples, bdp_pkts=9 * most, queue_pkts=90 * most)
+    assert all(panel.get_xlim()[1] > 99 * most for panel in figure.axes)
+    figures.save_figure(figure, tmp_path, "far", ("svg",))
+    assert all(panel.get_position().height > 0.2 for panel in figure.axes)
+
+
 def test_operating_point_marks_bdp_and_queue(results: SampledResults) -> None:
     samples, _ = representative(results)
     figure = figures.operating_point_figure(samples, bdp_pkts=107, queue_pkts=213)
