@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import click
 from rich.console import Console
+from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -105,7 +106,7 @@ def print_rows(rows: Iterable[Mapping[str, Any]], output_format: str) -> None:
             table.add_column(_heading(name), overflow="fold")
         for row in rows:
             table.add_row(*(Text(_cell(value)) for value in row.values()))
-        say(table)
+        say(fitted(table))
 
 
 def print_frame(frame: pl.DataFrame, output_format: str) -> None:
@@ -161,4 +162,24 @@ def _print_csv(rows: Iterable[Mapping[str, Any]]) -> None:
 
 def indented(drawn: RenderableType) -> Padding:
     """Return a renderable indented by two columns."""
-    return Padding(drawn, (0, 0, 0, 2), expand=False)
+    return Padding(
+        fitted(drawn, 2) if isinstance(drawn, Table) else drawn, (0, 0, 0, 2), expand=False
+    )
+
+
+def fitted(table: Table, indent: int = 0) -> RenderableType:
+    """Return a table, or one line for each value if the terminal is too narrow for the table."""
+    to = console()
+    least = Measurement.get(to, to.options.update(width=_WIDTH_OF_PIPES), table).minimum
+    if least + indent <= to.width:
+        return table
+    heads = [str(column.header) for column in table.columns]
+    longest = max(map(len, heads))
+    blocks = [
+        Text("\n").join(
+            Text.assemble((head.ljust(longest), "dim"), "  ", cell)
+            for head, cell in zip(heads, row, strict=True)
+        )
+        for row in zip(*(column.cells for column in table.columns), strict=True)
+    ]
+    return Text("\n\n").join(blocks)

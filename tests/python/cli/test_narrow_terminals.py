@@ -1,0 +1,37 @@
+"""Tables on terminals of any width: no value is cut off."""
+
+from __future__ import annotations
+
+import pytest
+from rich.console import Console
+
+from cwndlab.cli import output
+from cwndlab.cli.screens.comparison import terminal_table
+from made_up import FAST_OR_SHORT
+
+LIMITS = dict.fromkeys(("cubic", "bbr", "vegas"), "cwnd after loss 100 %")
+
+
+def shown(monkeypatch: pytest.MonkeyPatch, width: int) -> str:
+    """The table of a comparison on a terminal of this width."""
+    terminal = Console(width=width, force_terminal=True, no_color=True, highlight=False)
+    monkeypatch.setattr(output, "console", lambda: terminal)
+    with terminal.capture() as captured:
+        output.say(output.indented(terminal_table(FAST_OR_SHORT, LIMITS, width)))
+    return captured.get()
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 200])
+def test_no_value_of_a_comparison_is_cut_off(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = {"cubic", "bbr", "vegas", "(best)", "after"}
+    text = shown(monkeypatch, width)
+    assert "…" not in text
+    assert words <= set(text.replace("\x1b[1m", " ").replace("\x1b[0m", " ").split())
+
+
+def test_a_terminal_too_narrow_for_the_table_shows_a_line_for_each_value(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines = [line.strip() for line in shown(monkeypatch, 25).splitlines()]
+    assert sum("limited by" in line for line in lines) == 3
+    assert max(map(len, lines)) <= 60  # with the codes of the styles
