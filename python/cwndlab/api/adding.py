@@ -73,9 +73,15 @@ def adding(
 
 
 def _together(earlier: Study, later: Study, folder: Path) -> Study:
-    """Add the algorithms and repetitions of an earlier study to a later study."""
+    """Add the algorithms and repetitions of an earlier study to a later study.
+
+    Algorithms that failed are not added: they would fail again in every later comparison.
+    """
     references = {label: _within(folder, own) for label, own in _files(earlier).items()}
-    known = {label: references.get(label, label) for label in _labels(earlier)}
+    broken = _failed(earlier, folder)
+    known = {
+        label: references.get(label, label) for label in _labels(earlier) if label not in broken
+    }
     known |= {
         label: reference
         for label, reference in zip(_labels(later), _algorithms(later), strict=True)
@@ -85,6 +91,12 @@ def _together(earlier: Study, later: Study, folder: Path) -> Study:
     document["factors"] = {**later.document.get("factors", {}), "algorithm": list(known.values())}
     document["repetitions"] = max(earlier.repetitions, later.repetitions)
     return later.changed(document)
+
+
+def _failed(study: Study, folder: Path) -> set[str]:
+    """Return the labels of algorithms with runs whose last attempt failed."""
+    failed = {path.stem for path in (folder / "failed").glob("*.json")}
+    return {str(run.labels["algorithm"]) for run in study.matrix.runs if run.key in failed}
 
 
 def _within(folder: Path, reference: str) -> str:

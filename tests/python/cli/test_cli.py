@@ -229,6 +229,16 @@ def test_more_of_a_comparison_adds_to_what_is_there(
     assert results.study.factors["algorithm"] == ["reno", "cubic", "highspeed"]
 
 
+def test_an_algorithm_that_failed_fails_no_later_comparison(
+    run: Callable[..., tuple[int, str, str]],
+) -> None:
+    assert run("compare", "--link", LINK, "--algorithm", "reno,fails")[0] == 1
+    assert run("compare", "--link", LINK, "--algorithm", "reno,cubic")[0] == 0
+    assert run("compare", "--link", LINK, "--algorithm", "reno,fails")[0] == 1
+    (folder,) = Path("results").iterdir()
+    assert open_results(folder).study.factors["algorithm"] == ["reno", "cubic", "fails"]
+
+
 def test_the_short_version_of_a_study_has_results_of_its_own(
     run: Callable[..., tuple[int, str, str]],
 ) -> None:
