@@ -184,6 +184,24 @@ def test_versions_that_cannot_be_downloaded_are_refused(
         download("6.1")
 
 
+def test_a_version_is_not_the_beginning_of_another(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cache: Path
+) -> None:
+    names = "linux-image-6.1.0-9-amd64\nlinux-image-6.12.117+deb12-amd64\n"
+    assert cache
+    package(tmp_path / "a.deb", "6.1.0-9-amd64")
+    (tmp_path / "names").write_text(names)
+    for tool, script in {
+        "apt-cache": f"cat {tmp_path}/names",
+        "apt-get": f'echo "$3" > {tmp_path}/asked; cp {tmp_path}/a.deb .',
+    }.items():
+        (tmp_path / tool).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / tool).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    assert download("6.1").release == "6.1.0-9-amd64"
+    assert (tmp_path / "asked").read_text() == "linux-image-6.1.0-9-amd64\n"
+
+
 def test_a_kernel_boots_once_and_again_if_its_snapshot_is_damaged(
     tmp_path: Path, cache: Path, qemu: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -212,7 +212,7 @@ def download(version: str) -> StockKernel:
                 "cwndlab kernel add FILE.deb"
             )
             raise KernelRunError(msg)
-    pattern = re.compile(rf"linux-image-({re.escape(version)}(?:\.\d+)?[^ ]*?-amd64)")
+    pattern = re.compile(rf"linux-image-({re.escape(version)}(?!\d)[^ ]*?-amd64)")
     listed = _apt("apt-cache", "pkgnames", "linux-image-").split()
     releases = [match[1] for name in listed if (match := pattern.fullmatch(name))]
     real = [
