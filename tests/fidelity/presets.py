@@ -24,6 +24,7 @@ from cwndlab.backends.vm.executor import VmExecutor
 from cwndlab.backends.vm.packages import find_kernel
 from cwndlab.errors import CwndlabError, RunsFailedError
 from cwndlab.resolve.presets import presets
+from cwndlab.validation.run import VM_HOST
 from judge import PERCENT_BOUNDS, RETRANSMITTED_PERCENT, RETRANSMITTED_PKTS
 
 if TYPE_CHECKING:
@@ -142,8 +143,8 @@ def _row(
         warm_up="0 s",
         repetitions=seeds,
         stack=f"linux-{version}",
-        user_host="linux-tun",
-        server_host="linux-tun",
+        user_host=VM_HOST,
+        server_host=VM_HOST,
     )
     folder = options.results / f"{options.duration.replace(' ', '')}-{preset}-{algorithm}"
     where = VirtualMachines(kernel, options.jobs)

@@ -112,6 +112,8 @@ def maximal_scenario() -> si.Scenario:
             bits_per_sec=12_000_000,
             gso_packets=44,
             orphans=True,
+            separate_buffers=True,
+            one_processor=True,
             gro_ns=50_000,
             receive_bits_per_sec=24_000_000,
             packet_ns=700,

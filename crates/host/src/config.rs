@@ -73,6 +73,14 @@ pub struct HostConfig {
     /// hold nothing back.
     #[serde(rename = "orphans", default)]
     pub is_orphaning: bool,
+    /// The device keeps each packet that it received in one piece (TUN), so that no two share a buffer
+    /// of the socket's memory.
+    #[serde(rename = "separate_buffers", default)]
+    pub has_separate_buffers: bool,
+    /// The application reads only while no received packet waits for the device, as the machine has
+    /// one processor.
+    #[serde(rename = "one_processor", default)]
+    pub is_one_processor: bool,
     /// How long the device waits for more before it hands over what it received, merged (GRO).
     /// Without one every packet is handed over by itself.
     #[serde(rename = "gro_ns", default, skip_serializing_if = "Option::is_none")]
@@ -115,6 +123,8 @@ impl Default for HostConfig {
             packet_time: Duration::ZERO,
             burst_packets: one(),
             is_orphaning: false,
+            has_separate_buffers: false,
+            is_one_processor: false,
             merge_interval: None,
             wake_time: Duration::ZERO,
             read_time: Duration::ZERO,

@@ -386,13 +386,32 @@ impl Flow {
             self.stop = None;
             self.application.stop(now, &mut Socket(&mut self.sender));
         }
+        let is_held_up = self.hold_up_reading(now, path);
         if self.reading.next <= now {
             self.serve_receiver(now, path);
         }
         self.handle_offered(now, path);
         self.set_control(path);
         self.serve_sender(now, path, recorder);
-        self.serve_receiver(now, path);
+        if is_held_up {
+            self.poll_receiver(now, path);
+        } else {
+            self.serve_receiver(now, path);
+        }
+    }
+
+    /// Puts off a read that is due while the device, on the same processor, still has packets to
+    /// receive. Returns whether it did.
+    fn hold_up_reading(&mut self, now: Time, path: &Path) -> bool {
+        let (Some(wait), true) = (self.reading.yielding, self.reading.next <= now) else {
+            return false;
+        };
+        let line = self.attachment.receive_lines.and_then(|lines| lines[RECEIVER]);
+        let is_busy = line.is_some_and(|line| path.waiting_in(line) > 0);
+        if is_busy {
+            self.reading.next = now + wait;
+        }
+        is_busy
     }
 
     fn handle_offered(&mut self, now: Time, path: &mut Path) {

@@ -71,8 +71,13 @@ impl HostNodes {
 
     /// What the endpoints behind a device have to know of it.
     pub(crate) fn traits_of(&self, number: usize) -> HostTraits {
-        let HostConfig { burst_packets, qdisc, is_orphaning, .. } = self.all[number].config;
-        HostTraits { burst_pkts: burst_packets, is_pacing: qdisc == Qdisc::Fq, is_orphaning }
+        let config = &self.all[number].config;
+        HostTraits {
+            burst_pkts: config.burst_packets,
+            is_pacing: config.qdisc == Qdisc::Fq,
+            is_orphaning: config.is_orphaning,
+            has_separate_buffers: config.has_separate_buffers,
+        }
     }
 
     /// The direction of what a device behind the link passes on; `None` of one before it.

@@ -1,6 +1,6 @@
 //! What leaves an endpoint, whatever its stack.
 
-use cwndlab_packet::Segment;
+use cwndlab_packet::{Flags, Segment};
 use cwndlab_units::Time;
 
 use crate::info::TcpEvent;
@@ -82,6 +82,15 @@ impl Outbox {
             Some(TcpOutput::Train(Train { first, count: 1 })) => first,
             _ => unreachable!("a segment was pushed"),
         }
+    }
+
+    /// The flags of the segment that was put in last and has not been given out; only events may have
+    /// followed it.
+    pub(crate) fn flags_of_last(&mut self) -> Option<&mut Flags> {
+        self.outputs[self.given..].iter_mut().rev().find_map(|output| match output {
+            TcpOutput::Train(Train { first, count: 1 }) => Some(&mut first.flags),
+            _ => None,
+        })
     }
 
     #[inline(always)]

@@ -55,6 +55,16 @@ class Host(Model):
         description="whether packets stop counting towards the limit of their socket when they "
         "enter the device, so that TCP Small Queues has no effect",
     )
+    separate_buffers: bool = Field(
+        default=False,
+        description="whether each received segment occupies a buffer of its own in the memory of "
+        "its socket, as those from a TUN interface do; otherwise adjacent segments share buffers",
+    )
+    one_processor: bool = Field(
+        default=False,
+        description="whether the machine has one processor, so that the application reads only "
+        "when the device has processed all received packets",
+    )
     gro_ns: Annotated[Count, Written(DurationText, "_ns")] | None = Field(
         default=None,
         description="time within which the host merges received segments (GRO); if absent, the "

@@ -26,6 +26,8 @@ SEEDS_OF_CONTESTED = 10
 """Number of repetitions of each setting whose medians differ by more than the bounds."""
 _TRACE = "trace:"
 _HOST = "linux-tun"
+VM_HOST = "linux-tun-vm"
+"""Host preset that models the ends of a connection in a virtual machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ def validate(
     A setting whose medians differ by more than the bounds is run with ten seeds in total, so that
     the distributions can be compared. If the kernel lacks an algorithm, the implementation of this
     package is loaded into the kernel for the runs. The simulator models the hosts by the preset
-    `linux-tun` unless the study names other hosts.
+    `linux-tun` (or `linux-tun-vm`) unless the study names other hosts.
 
     Args:
         study: the study to run.
@@ -67,10 +69,12 @@ def validate(
     """
     beside = where or ThisKernel()
     executor: Executor | None = None
+    host = _HOST
     if where is None:
         require_runs()
         executor = KernelExecutor(may_fall_back=True, at_once=at_once)
     elif isinstance(where, VirtualMachines):
+        host = VM_HOST
         executor = VmExecutor(where.kernel, where.jobs, may_fall_back=True)
 
     def both(simulation: Study, wanted: Study) -> Validation:
@@ -84,7 +88,7 @@ def validate(
         )
         return Validation(simulated, measured, judge(simulated, measured))
 
-    simulation = behind_interfaces(study)
+    simulation = behind_interfaces(study, host)
     first = both(simulation, study)
     contested = [each.cell for each in first.judgements if each.verdict is not Agreement.AGREES]
     if not contested or not 1 < study.repetitions < SEEDS_OF_CONTESTED:
@@ -97,11 +101,11 @@ def validate(
     )
 
 
-def behind_interfaces(study: Study) -> Study:
+def behind_interfaces(study: Study, host: str = _HOST) -> Study:
     """Return the study with a host preset that models kernel runs, unless the study names one."""
     document = copy.deepcopy(study.document)
     for key in ("user_host", "server_host"):
-        document.setdefault(key, _HOST)
+        document.setdefault(key, host)
     return study.changed(document)
 
 

@@ -14,6 +14,8 @@ pub(super) struct Reading {
     /// How long it takes to read, and until when it is awake as it has just read.
     pub(super) read_time: Duration,
     pub(super) awake_until: Time,
+    /// How long it waits at a time for the device, with which it shares a processor.
+    pub(super) yielding: Option<Duration>,
 }
 
 impl Reading {
@@ -25,6 +27,9 @@ impl Reading {
             next: Time::NEVER,
             read_time: host.map_or(Duration::ZERO, |host| host.read_time),
             awake_until: Time::ZERO,
+            yielding: host
+                .filter(|host| host.is_one_processor)
+                .map(|host| host.receive_packet_time.max(Duration::from_nanos(1))),
         }
     }
 }

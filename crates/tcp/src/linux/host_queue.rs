@@ -11,12 +11,14 @@
 //!   A smaller burst waits for more ACKs while it is less than a third of the window (ip-sysctl,
 //!   `tcp_tso_win_divisor`), for a millisecond at most.
 
+use cwndlab_packet::Flags;
 use cwndlab_packet::seq::after;
 use cwndlab_units::Time;
 
 use super::LinuxEndpoint;
 use super::clock::Jiffies;
 use super::output::NewSegment;
+use super::receiver::Buffers;
 use crate::info::{CaState, TcpEvent};
 
 /// What an endpoint has to know of the host below, before it connects.
@@ -28,6 +30,8 @@ pub struct HostTraits {
     pub is_pacing: bool,
     /// What is handed over no longer counts as the socket's.
     pub is_orphaning: bool,
+    /// Each segment that comes is in a buffer of its own.
+    pub has_separate_buffers: bool,
 }
 
 /// What the host below takes and holds.
@@ -70,6 +74,9 @@ impl LinuxEndpoint {
     pub(crate) fn attach_host(&mut self, traits: HostTraits) {
         let host = HostQueue { traits, room_pkts: u32::MAX, held_pkts: 0, is_waiting: false };
         self.host = Some(host);
+        if traits.has_separate_buffers {
+            self.receiver.set_buffers(Buffers::Separate);
+        }
     }
 
     pub(crate) fn set_room(&mut self, packets: u32) {
@@ -185,11 +192,24 @@ impl LinuxEndpoint {
                 break;
             }
         }
+        if burst.sent_pkts > 1 && self.settings.burst_push {
+            self.push_end_of_burst();
+        }
         if burst.sent_pkts > 0 {
             let credit = (departure - due_before).min(length_ns / 2);
             self.sk.tcp_wstamp_ns = departure + length_ns - credit;
         }
         burst
+    }
+
+    /// The segment that was sent last gets a PSH, as `__tcp_transmit_skb` gives one to each packet of
+    /// several segments.
+    fn push_end_of_burst(&mut self) {
+        if let Some(flags) = self.out.flags_of_last() {
+            flags.0 |= Flags::PSH;
+        }
+        let last = self.rtx.tail().wrapping_sub(1);
+        self.rtx.get_mut(last).control.0 |= Flags::PSH;
     }
 
     /// `tcp_tso_should_defer`: whether a longer burst is worth waiting for.
@@ -219,7 +239,12 @@ mod tests {
     use super::*;
     use crate::linux::testing::{Pair, SENDER};
 
-    const TRAITS: HostTraits = HostTraits { burst_pkts: 1, is_pacing: false, is_orphaning: false };
+    const TRAITS: HostTraits = HostTraits {
+        burst_pkts: 1,
+        is_pacing: false,
+        is_orphaning: false,
+        has_separate_buffers: false,
+    };
 
     #[test]
     fn a_host_without_room_takes_nothing_and_reduces_the_window() {

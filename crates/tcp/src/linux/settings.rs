@@ -170,6 +170,9 @@ pub struct LinuxSettings {
     /// `tcp_tso_rtt_log` (Linux 5.18): for each 2 to this power us of the lowest RTT the bytes are halved
     /// that it adds to a burst; 0 adds none.
     pub tso_rtt_log: u32,
+    /// The last segment of a burst carries a PSH (Linux 5.4), so that a device that merges segments
+    /// hands them over; the receiver acknowledges it as soon as the application has read.
+    pub burst_push: bool,
     /// ACKs of data out of order that are held back.
     #[serde(flatten)]
     pub held_acks: HeldAckSettings,

@@ -219,6 +219,7 @@ impl Player {
                 burst_pkts: *burst_pkts,
                 is_pacing: false,
                 is_orphaning: false,
+                has_separate_buffers: false,
             }),
             Action::Room(packets) => self.endpoint.set_room(*packets),
             Action::Depart(packets) => {

@@ -15,6 +15,7 @@ mod tuning;
 mod window;
 
 pub(crate) use acks::{AckSchedule, DataSeen, MAX_QUICK_ACKS};
+pub(crate) use reassembly::Buffers;
 
 use cwndlab_packet::seq::{after, before};
 
@@ -68,6 +69,12 @@ impl Receiver {
             fin_seq: None,
             is_finished: false,
         }
+    }
+
+    /// How segments are kept, before the first has come.
+    pub(crate) fn set_buffers(&mut self, kind: Buffers) {
+        self.out_of_order = Reassembly::new(kind);
+        self.queue = ReceiveQueue::new(kind);
     }
 
     /// The handshake is complete.

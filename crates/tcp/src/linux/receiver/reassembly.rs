@@ -3,7 +3,7 @@
 //! Linux counts the memory of whole buffers against the receive buffer, so it decides the window
 //! that is offered. A segment that follows directly on the last one of its queue moves into that
 //! one's buffer and costs its payload only (`tcp_try_coalesce`), as long as the buffer has room for
-//! another fragment.
+//! another fragment. A segment whose buffer is one piece, as those from a TUN are, stays alone.
 
 use cwndlab_packet::SackBlock;
 use cwndlab_packet::seq::{after, before, earlier, later};
@@ -12,6 +12,44 @@ use cwndlab_packet::seq::{after, before, earlier, later};
 const TRUESIZE_OVERHEAD_BYTES: u32 = 1_280;
 /// `MAX_SKB_FRAGS`: segments that share a buffer.
 const FRAGMENTS_MAX: u32 = 17;
+/// `sk_buff` beside the data of a buffer in one piece.
+const SKB_BYTES: u32 = 256;
+/// What such a buffer holds beside the payload: headers of IP and TCP with timestamps, room before
+/// them (`NET_SKB_PAD`), and the shared info.
+const AROUND_PAYLOAD_BYTES: u32 = 52 + 64 + 320;
+
+/// How the segments that come are kept in buffers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Buffers {
+    /// The payload is in fragments, so that segments in a row share a buffer.
+    #[default]
+    Shared,
+    /// Each is in one piece, whose length the kernel rounds up to a power of two.
+    Separate,
+}
+
+impl Buffers {
+    /// Segments in one buffer.
+    #[inline]
+    fn fragments_max(self) -> u32 {
+        match self {
+            Self::Shared => FRAGMENTS_MAX,
+            Self::Separate => 1,
+        }
+    }
+
+    /// What a buffer occupies beyond the payload of its first segment.
+    #[inline]
+    fn overhead_bytes(self, payload: u32) -> u32 {
+        match self {
+            Self::Shared => TRUESIZE_OVERHEAD_BYTES,
+            Self::Separate => {
+                let piece = (payload + AROUND_PAYLOAD_BYTES).next_power_of_two();
+                piece + SKB_BYTES - payload
+            }
+        }
+    }
+}
 
 /// Adjacent data in one or several buffers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,6 +57,8 @@ struct Block {
     start: u32,
     end: u32,
     buffers: u32,
+    /// What the buffers occupy beyond the payload.
+    overhead_bytes: u32,
     /// Payload in the first buffer.
     head_bytes: u32,
     /// Segments in the first and in the last buffer.
@@ -27,9 +67,17 @@ struct Block {
 }
 
 impl Block {
-    fn of_segment(seq: u32, end: u32) -> Self {
+    fn of_segment(seq: u32, end: u32, kind: Buffers) -> Self {
         let head_bytes = end.wrapping_sub(seq);
-        Self { start: seq, end, buffers: 1, head_bytes, head_fragments: 1, tail_fragments: 1 }
+        Self {
+            start: seq,
+            end,
+            buffers: 1,
+            overhead_bytes: kind.overhead_bytes(head_bytes),
+            head_bytes,
+            head_fragments: 1,
+            tail_fragments: 1,
+        }
     }
 
     fn bytes(&self) -> u32 {
@@ -37,12 +85,12 @@ impl Block {
     }
 
     fn memory_bytes(&self) -> u32 {
-        self.bytes() + self.buffers * TRUESIZE_OVERHEAD_BYTES
+        self.bytes() + self.overhead_bytes
     }
 
     /// A segment that begins where the block ends.
-    fn append(&mut self, end: u32) {
-        if self.tail_fragments < FRAGMENTS_MAX {
+    fn append(&mut self, end: u32, kind: Buffers) {
+        if self.tail_fragments < kind.fragments_max() {
             self.tail_fragments += 1;
             if self.buffers == 1 {
                 self.head_fragments = self.tail_fragments;
@@ -50,6 +98,7 @@ impl Block {
             }
         } else {
             self.buffers += 1;
+            self.overhead_bytes += kind.overhead_bytes(end.wrapping_sub(self.end));
             self.tail_fragments = 1;
         }
         self.end = end;
@@ -60,6 +109,7 @@ impl Block {
         self.start = earlier(self.start, next.start);
         self.end = later(self.end, next.end);
         self.buffers += next.buffers;
+        self.overhead_bytes += next.overhead_bytes;
         self.tail_fragments = next.tail_fragments;
     }
 }
@@ -69,16 +119,21 @@ impl Block {
 pub(crate) struct Reassembly {
     blocks: Vec<Block>,
     pub(crate) memory_bytes: u32,
+    kind: Buffers,
 }
 
 impl Reassembly {
+    pub(crate) fn new(kind: Buffers) -> Self {
+        Self { kind, ..Self::default() }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
 
     /// `tcp_data_queue_ofo`: keeps a segment for later. Returns the part of it that was there before.
     pub(crate) fn store(&mut self, seq: u32, end: u32) -> Option<SackBlock> {
-        let mut fresh = Block::of_segment(seq, end);
+        let mut fresh = Block::of_segment(seq, end, self.kind);
         // Segments usually come at the end of the last block or of some block near it.
         let from = self.blocks.iter().rposition(|block| before(block.end, seq));
         let first = from.map_or(0, |index| index + 1);
@@ -100,7 +155,7 @@ impl Reassembly {
             match &mut merged {
                 None if block.end == seq => {
                     let mut left = block;
-                    left.append(end);
+                    left.append(end, self.kind);
                     merged = Some(left);
                 }
                 None if before(block.start, seq) => {
@@ -130,7 +185,7 @@ impl Reassembly {
     pub(crate) fn extend_last(&mut self, end: u32) {
         let Some(last) = self.blocks.last_mut() else { return };
         let before = last.memory_bytes();
-        last.append(end);
+        last.append(end, self.kind);
         self.memory_bytes += last.memory_bytes() - before;
     }
 
@@ -156,21 +211,30 @@ pub(crate) struct ReceiveQueue {
     pub(crate) bytes: u64,
     pub(crate) memory_bytes: u32,
     buffers: u32,
+    /// What the buffers occupy beyond the payload.
+    overhead_bytes: u32,
     /// Payload in the first buffer.
     head_bytes: u64,
     tail_fragments: u32,
+    kind: Buffers,
 }
 
 impl ReceiveQueue {
+    pub(crate) fn new(kind: Buffers) -> Self {
+        Self { kind, ..Self::default() }
+    }
+
     /// `tcp_queue_rcv`: a segment in order.
     #[inline]
     pub(crate) fn push(&mut self, bytes: u32) {
         self.bytes += u64::from(bytes);
         self.memory_bytes += bytes;
-        if self.buffers > 0 && self.tail_fragments < FRAGMENTS_MAX {
+        if self.buffers > 0 && self.tail_fragments < self.kind.fragments_max() {
             self.tail_fragments += 1;
         } else {
-            self.memory_bytes += TRUESIZE_OVERHEAD_BYTES;
+            let overhead_bytes = self.kind.overhead_bytes(bytes);
+            self.memory_bytes += overhead_bytes;
+            self.overhead_bytes += overhead_bytes;
             self.buffers += 1;
             self.tail_fragments = 1;
         }
@@ -183,7 +247,7 @@ impl ReceiveQueue {
     #[inline]
     pub(crate) fn hold(&mut self, bytes: u32) {
         debug_assert_eq!(self.bytes, 0, "there are data that were not read");
-        self.memory_bytes = bytes + TRUESIZE_OVERHEAD_BYTES;
+        self.memory_bytes = bytes + self.kind.overhead_bytes(bytes);
     }
 
     /// It was read.
@@ -193,8 +257,8 @@ impl ReceiveQueue {
     }
 
     fn push_block(&mut self, block: &Block) {
-        let is_joined =
-            self.buffers > 0 && self.tail_fragments + block.head_fragments <= FRAGMENTS_MAX;
+        let is_joined = self.buffers > 0
+            && self.tail_fragments + block.head_fragments <= self.kind.fragments_max();
         if self.buffers <= u32::from(is_joined) {
             self.head_bytes += u64::from(block.head_bytes);
         }
@@ -204,9 +268,12 @@ impl ReceiveQueue {
         } else {
             block.tail_fragments
         };
+        let shared = if is_joined { TRUESIZE_OVERHEAD_BYTES } else { 0 };
+        let overhead_bytes = block.overhead_bytes - shared;
         self.buffers += buffers;
+        self.overhead_bytes += overhead_bytes;
         self.bytes += u64::from(block.bytes());
-        self.memory_bytes += block.bytes() + buffers * TRUESIZE_OVERHEAD_BYTES;
+        self.memory_bytes += block.bytes() + overhead_bytes;
     }
 
     /// How much of `max` bytes a reader gets from the first buffer.
@@ -218,14 +285,16 @@ impl ReceiveQueue {
     pub(crate) fn read(&mut self, bytes: u64) {
         let left = self.bytes - bytes;
         if left == 0 {
-            *self = Self::default();
+            *self = Self::new(self.kind);
             return;
         }
         let kept = (u64::from(self.buffers) * left).div_ceil(self.bytes) as u32;
+        let overhead = u64::from(self.overhead_bytes) * u64::from(kept) / u64::from(self.buffers);
+        self.overhead_bytes = overhead as u32;
         self.buffers = kept;
         self.bytes = left;
         self.head_bytes = left / u64::from(kept);
-        self.memory_bytes = left as u32 + kept * TRUESIZE_OVERHEAD_BYTES;
+        self.memory_bytes = left as u32 + self.overhead_bytes;
     }
 }
 
@@ -271,6 +340,26 @@ mod tests {
             assert_eq!(stored.blocks, extended.blocks);
             assert_eq!(stored.memory_bytes, extended.memory_bytes);
         }
+    }
+
+    /// 2,304 bytes: half of this is what the window of a receiver behind a TUN shrinks by with each
+    /// segment that is not read (docs/notes/2026-11-vm.md).
+    #[test]
+    fn segments_in_one_piece_stay_alone() {
+        let mut reassembly = Reassembly::new(Buffers::Separate);
+        for n in 1..=10 {
+            store(&mut reassembly, n);
+        }
+        assert_eq!(reassembly.memory_bytes, 10 * 2_304);
+        let mut queue = ReceiveQueue::new(Buffers::Separate);
+        queue.push(MSS);
+        reassembly.take(at(1), &mut queue);
+        assert_eq!((queue.memory_bytes, reassembly.memory_bytes), (11 * 2_304, 0));
+        queue.read(u64::from(6 * MSS));
+        assert_eq!(queue.memory_bytes, 5 * 2_304);
+        queue.read(u64::from(5 * MSS));
+        queue.hold(1);
+        assert_eq!(queue.memory_bytes, 512 + 256);
     }
 
     #[test]
