@@ -20,8 +20,9 @@
  * that hooks do not report are derived from other values: the data in flight at the transmission
  * of an acknowledged packet are the data delivered and lost since then; losses are counted from
  * the start of the round trip, their data in flight are those of the packet whose ACK reported
- * them, and the number of runs of losses is the number of ACKs that reported losses. BBR does not
- * respond to ECN here.
+ * them, and the number of runs of losses is the number of ACKs that reported losses. To leave
+ * Startup, losses are counted over the round of losses, at whose end they are judged: the round
+ * trip of packets may have begun only an ACK earlier. BBR does not respond to ECN here.
  */
 #include "cc.h"
 
@@ -94,7 +95,8 @@ struct bbr3 {
 	u32 next_round_delivered;	/* tp->delivered that ends the round */
 	u32 loss_round_delivered;	/* and the round of losses */
 	u32 lost_in_round;	/* packets */
-	u32 loss_events;	/* ACKs of the round that reported losses */
+	u32 lost_in_loss_round;	/* packets */
+	u32 loss_events;	/* ACKs of the round of losses that reported losses */
 	u32 full_bw_count;	/* rounds without growth by a quarter */
 	u32 drain_rounds;
 	u32 extra_rounds;	/* of this window of `extra` */
@@ -252,10 +254,16 @@ CC_INLINE void bbr3_save_upon_loss(struct sock *sk, struct bbr3 *ca)
 	ca->undo_inflight_longterm = ca->inflight_longterm;
 }
 
+CC_INLINE bool bbr3_exceeds_thresh(const struct sock *sk, u32 lost, u32 tx_inflight)
+{
+
+	return (u64)lost << 10 > (u64)tx_inflight * cc_params(sk)->loss_thresh;
+}
+
 CC_INLINE bool bbr3_is_too_high(const struct sock *sk, const struct bbr3 *ca, u32 tx_inflight)
 {
 
-	return (u64)ca->lost_in_round << 10 > (u64)tx_inflight * cc_params(sk)->loss_thresh;
+	return bbr3_exceeds_thresh(sk, ca->lost_in_round, tx_inflight);
 }
 
 /* The flight at which losses passed the threshold, between this ACK's losses. */
@@ -281,6 +289,7 @@ CC_INLINE void bbr3_take_losses(struct sock *sk, struct bbr3 *ca, const struct r
 	if (!losses)
 		return;
 	ca->lost_in_round += losses;
+	ca->lost_in_loss_round += losses;
 	ca->loss_events++;
 	if (!ca->is_loss_in_round) {
 		ca->loss_round_delivered = tcp_sk(sk)->delivered;
@@ -374,15 +383,16 @@ CC_INLINE void bbr3_check_full_bw(struct bbr3 *ca, const struct rate_sample *rs,
 	ca->is_full_bw_reached |= ca->is_full_bw_now;
 }
 
-CC_INLINE void bbr3_check_startup(struct sock *sk, struct bbr3 *ca, u32 tx_inflight)
+CC_INLINE void bbr3_check_startup(struct sock *sk, struct bbr3 *ca, const struct rate_sample *rs)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
+	u32 lost = ca->lost_in_loss_round;
 
 	if (ca->state != BBR3_STARTUP)
 		return;
 	if (!ca->is_full_bw_reached && ca->is_loss_round_start &&
 	    ca->prior_ca_state == TCP_CA_Recovery && ca->loss_events >= BBR3_LOSS_EVENTS &&
-	    bbr3_is_too_high(sk, ca, tx_inflight)) {
+	    bbr3_exceeds_thresh(sk, lost, (u32)rs->delivered + lost)) {
 		ca->undo_state = BBR3_STARTUP;
 		ca->is_full_bw_now = true;
 		ca->is_full_bw_reached = true;
@@ -640,7 +650,7 @@ CC_PROG_CONG_CONTROL(bbr3_cong_control, struct sock *sk, u32 ack, int flag,
 		cc_restore_cwnd(sk, ca->prior_cwnd);
 	if (is_sample)
 		bbr3_check_full_bw(ca, rs, bw);
-	bbr3_check_startup(sk, ca, tx_inflight);
+	bbr3_check_startup(sk, ca, rs);
 	if (ca->state == BBR3_DRAIN &&
 	    (tcp_packets_in_flight(tp) <=
 	     bbr3_with_budget(sk, ca, bbr3_bdp(ca, bbr3_bw(ca), CC_GAIN_ONE)) ||
@@ -653,11 +663,11 @@ CC_PROG_CONG_CONTROL(bbr3_cong_control, struct sock *sk, u32 ack, int flag,
 	if (ca->is_loss_round_start) {
 		ca->bw_latest = bw;
 		ca->inflight_latest = (u32)rs->delivered;
-	}
-	if (ca->is_round_start) {
-		ca->lost_in_round = 0;
+		ca->lost_in_loss_round = 0;
 		ca->loss_events = 0;
 	}
+	if (ca->is_round_start)
+		ca->lost_in_round = 0;
 	ca->prior_ca_state = ca_state;
 	bbr3_set_rate(sk, ca, bbr3_pacing_gain(sk, ca));
 	bbr3_set_cwnd(sk, ca, rs);

@@ -24,4 +24,4 @@ pub use saturate::{Saturation, saturate};
 
 /// Grows when the same scenario and seed may give another result than before, so that results in a
 /// store are not mistaken for each other.
-pub const BEHAVIOUR_EPOCH: u32 = 19;
+pub const BEHAVIOUR_EPOCH: u32 = 20;

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from cwndlab.algorithm.conformance.bbr_startup import PHASES, STARTUP
+from cwndlab.algorithm.conformance.bench import RTT_S, Bench
+from cwndlab.algorithm.conformance.case_runs import SimulatedRuns
 from cwndlab.algorithm.conformance.suite import BBR_CASES, run_cases
 from cwndlab.errors import AlgorithmError
 from program import run
@@ -29,7 +32,7 @@ _FAULTS = {
     ),
     "Down at 1.0": ("return cc_params(sk)->down_gain;", "return 256;", 8),
     "no headroom": (">headroom) >> 10", ">headroom) >> 20", 21),
-    "losses are ignored": (">lost_in_round << 10 >", ">lost_in_round << 2 >", 6),
+    "losses are ignored": ("(u64)lost << 10 >", "(u64)lost << 2 >", 6),
     "ProbeRTT with a whole BDP": (
         "#define BBR3_PROBE_RTT_GAIN\t128u",
         "#define BBR3_PROBE_RTT_GAIN\t256u",
@@ -88,6 +91,21 @@ def test_the_command_prints_checks_and_trace(tmp_path: Path) -> None:
     rows = json.loads(run(tmp_path, "conform", "bbr3", "--case", "20", "--format", "json")[0])
     assert {row["case"] for row in rows} == {20}
     assert all(row["holds"] for row in rows)
+
+
+@pytest.mark.parametrize("begin_ms", range(1_500, 1_540, 8))
+def test_losses_end_startup_wherever_in_a_round_trip_they_begin(begin_ms: int) -> None:
+    schedule = [
+        {"at": f"{begin_ms} ms", "loss": "25 %"},
+        {"at": f"{begin_ms + 160} ms", "loss": "0 %"},
+    ]
+    with SimulatedRuns() as runs:
+        run = Bench("bbr3", ("", *PHASES), runs).run(
+            "2 s",
+            {"rate": "50 Mbit/s", "queue": "300 packets", "schedule": schedule},
+            application={"kind": "paced", "rate": "20 Mbit/s", "write": "1448 bytes"},
+        )
+    assert run.stay(STARTUP).end_s - begin_ms / 1_000 < 2.5 * RTT_S
 
 
 @_NEEDS_COMPILER
