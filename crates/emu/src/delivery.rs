@@ -58,6 +58,11 @@ impl Delivery {
         Ok(())
     }
 
+    /// What departs until `until` may still go with them.
+    pub(crate) fn join_until(&mut self, until: Time) {
+        self.joined_until = self.joined_until.max(until);
+    }
+
     /// Whether a frame goes from the same end of the same connection to the other.
     pub(crate) fn is_of_connection_of(&self, frame: &Frame) -> bool {
         self.merged.as_ref().is_some_and(|merged| merged.is_of_connection_of(frame.content()))

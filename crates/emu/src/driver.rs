@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::awake::Awake;
 use crate::delivery::Delivery;
 use crate::intake::Intake;
-use crate::outlet::{Outlet, PATIENCE};
+use crate::outlet::{Outlet, PATIENCE, SPAN};
 use crate::realtime::change_processor;
 use crate::{Clock, Durations, Frame, Percentiles, Priority, Tun, set_priority};
 
@@ -24,6 +24,9 @@ const READ_BATCH: u32 = 64;
 const QUIET: Duration = Duration::from_secs(1);
 /// A wait that ends so late has ended on a processor that was not to be had.
 const TOO_LATE: Duration = Duration::from_micros(200);
+/// How long a wait is at most where the loop does not wake up for what comes: as long as nothing
+/// departs after all that could depart soon has been given out.
+const LONGEST_BUSY_WAIT: Duration = Duration::from_nanos(PATIENCE.as_nanos() + SPAN.as_nanos());
 /// How long a wait is at most, so that a stop is seen.
 const LONGEST_WAIT: Duration = Duration::from_millis(20);
 
@@ -34,7 +37,8 @@ pub trait Tap<L> {
     /// A frame came from the port's namespace. It is to be assigned to its flow and user.
     fn handle_arrival(&mut self, now: Time, port: u16, frame: &mut Frame);
 
-    /// A frame left at `at` and was given to the port's namespace at `now`.
+    /// A frame left at `at` and was given to the port's namespace at `now`. At a busy port, `at` may be
+    /// later than `now`: what is certain to leave within 50 us goes with what is due.
     fn handle_departure(&mut self, now: Time, at: Time, port: u16, frame: &Frame);
 
     /// Something happened at the link.
@@ -73,7 +77,7 @@ impl Stop {
 /// How well the machine kept up with the link.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Report {
-    /// How late frames left.
+    /// How late frames left; where they were taken along with others, how early.
     pub lateness: Percentiles,
     /// How long a frame took that came together with the one before.
     pub read_time: Percentiles,
@@ -185,7 +189,7 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
             // While a port is busy, the loop does not wake up for each packet that comes either.
             has_slept = self.outlets.iter().any(|outlet| outlet.is_busy(before));
             let (waits, most) = if has_slept {
-                (&mut waits[..0], most.min(PATIENCE))
+                (&mut waits[..0], most.min(LONGEST_BUSY_WAIT))
             } else {
                 (&mut waits[..], most.min(LONGEST_WAIT))
             };
@@ -223,16 +227,17 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
 
     /// Gives out what has left the link until `now`. Answers when there is more to do.
     fn give_out(&mut self, now: Time, clock: Clock) -> Time {
+        let mut actual = clock.now();
         loop {
             // The tap sees the link as it is at its own time, not as it is when the loop is late.
             let wake = self.tap.wake_time();
             match self.link.poll(now.min(wake)) {
                 Some(Output::Packet { at, port, packet }) => {
                     match self.outlets.get_mut(usize::from(port)) {
-                        Some(outlet) => outlet.add(clock.now(), at, packet),
+                        Some(outlet) => outlet.add(actual, at, packet),
                         None => self.counts.refused += 1,
                     }
-                    self.write(port.into(), clock);
+                    actual = self.write(port.into(), clock).unwrap_or(actual);
                 }
                 Some(Output::Event { at, event }) => self.tap.handle_event(at, &event),
                 None if wake <= now => {
@@ -246,6 +251,7 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
 
     /// Nothing more leaves the link until `now`: what is due is written. Answers when to look again.
     fn settle(&mut self, now: Time, clock: Clock) -> Time {
+        self.look_ahead(now, clock);
         let next = self.link.wake_time();
         for port in 0..self.outlets.len() {
             self.outlets[port].settle(now, next);
@@ -256,6 +262,23 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
         due.min(if is_busy { next + PATIENCE } else { next })
     }
 
+    /// Where a busy port has something due, what is certain to depart soon at any port goes with it.
+    fn look_ahead(&mut self, now: Time, clock: Clock) {
+        let until = self.outlets.iter_mut().filter_map(|outlet| outlet.look_ahead(now)).max();
+        let Some(until) = until else { return };
+        // The tap sees at its own time how much has departed.
+        let before = until.min(self.tap.wake_time());
+        while let Some(output) = self.link.poll_ahead(now, before) {
+            if let Output::Packet { at, port, packet } = output {
+                match self.outlets.get_mut(usize::from(port)) {
+                    Some(outlet) => outlet.add(now, at, packet),
+                    None => self.counts.refused += 1,
+                }
+                self.write(port.into(), clock);
+            }
+        }
+    }
+
     /// Writes everything that is held.
     fn release_all(&mut self, clock: Clock) {
         for port in 0..self.outlets.len() {
@@ -264,12 +287,14 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
         }
     }
 
-    /// Writes what is ready at a port.
-    fn write(&mut self, port: usize, clock: Clock) {
+    /// Writes what is ready at a port. Answers when, if there was something.
+    fn write(&mut self, port: usize, clock: Clock) -> Option<Time> {
         let Self { outlets, tuns, tap, counts, .. } = self;
-        let (Some(outlet), Some(tun)) = (outlets.get_mut(port), tuns.get(port)) else { return };
+        let (outlet, tun) = (outlets.get_mut(port)?, tuns.get(port)?);
+        let mut last = None;
         outlet.write(|delivery| {
             let actual = clock.now();
+            last = Some(actual);
             counts.handle_delivery(actual, delivery);
             if !delivery.write(tun) {
                 counts.refused += delivery.frames().len() as u64;
@@ -278,6 +303,7 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
                 tap.handle_departure(actual, *at, port as u16, frame);
             }
         });
+        last
     }
 
     /// Takes in what a namespace has sent before `end`.
@@ -332,7 +358,8 @@ impl Counts {
             self.writing.record(now.saturating_since(before));
         }
         self.last_alone = is_alone.then_some(now);
-        frames.iter().for_each(|&(at, _)| self.late.record(now.saturating_since(at)));
+        let distance = |at: Time| now.saturating_since(at).max(at.saturating_since(now));
+        frames.iter().for_each(|&(at, _)| self.late.record(distance(at)));
         self.merged += frames.len() as u64 - 1;
     }
 }

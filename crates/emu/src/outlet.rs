@@ -6,8 +6,9 @@
 //!
 //! * **The port is busy.** It has had [`BUSY_FRAMES`] within a millisecond, as at 770 Mbit/s of whole
 //!   packets. Then a segment waits up to [`PATIENCE`] for those that follow, and the loop wakes up
-//!   once for all of them and for what comes meanwhile. Nothing is held longer, and what departs
-//!   later than [`SPAN`] after the first is not joined with it.
+//!   once for all of them and for what comes meanwhile. With them goes what is only under way and
+//!   departs within [`SPAN`] of then. So nothing is given out more than that before or after its
+//!   departure, and on average in time.
 //! * **They are late.** A cell that repeats a block keeps in order what came after it, and then
 //!   delivers it all at once: a thousand packets and more. Written one by one, the last of them
 //!   would be milliseconds late.
@@ -26,8 +27,8 @@ const BUSY_SPAN: Duration = Duration::from_millis(1);
 /// How long a frame of a busy port is held at most. A wait ends 5 to 10 us after its time, so that
 /// what was held is given out within [`SPAN`].
 pub(crate) const PATIENCE: Duration = Duration::from_micros(40);
-/// How far the departures of frames are apart at most that are joined in time.
-const SPAN: Duration = Duration::from_micros(50);
+/// How far from its departure a frame is given out at most because others go with it.
+pub(crate) const SPAN: Duration = Duration::from_micros(50);
 /// A frame that is later than this goes with the next one whatever the rate.
 const LATE: Duration = Duration::from_micros(250);
 /// Of so many connections frames are held at once, as by GRO (`MAX_GRO_SKBS`).
@@ -104,6 +105,15 @@ impl Outlet {
                 self.ready.push(delivery);
             }
         }
+    }
+
+    /// What is due now may go with what departs soon. Answers until when; nothing if it is not busy or
+    /// holds nothing that is due.
+    pub(crate) fn look_ahead(&mut self, now: Time) -> Option<Time> {
+        let until = now + SPAN;
+        let is_busy = self.is_busy(now);
+        let due = self.held.iter_mut().filter(|held| is_busy && held.due() <= now);
+        due.map(|held| held.join_until(until)).last().map(|()| until)
     }
 
     /// All that departed until `now` has been added, and nothing departs before `next`: what waits no
@@ -229,6 +239,27 @@ mod tests {
         assert_eq!((written(&mut outlet).len(), outlet.due()), (0, us(start + 160)));
         outlet.settle(us(start + 160), us(start + 160));
         assert_eq!(written(&mut outlet), [(1, us(start + 120))]);
+    }
+
+    #[test]
+    fn what_is_due_at_a_busy_port_takes_along_what_departs_within_50_us() {
+        let (mut outlet, start) = after(12);
+        outlet.add(us(start), us(start), segment(9, 0, 0));
+        assert_eq!(outlet.look_ahead(us(start + 39)), None, "not due");
+        outlet.add(us(start + 36), us(start + 36), segment(9, 1, 0));
+        let now = us(start + 44);
+        assert_eq!(outlet.look_ahead(now), Some(us(start + 94)));
+        for number in 2..7 {
+            outlet.add(now, us(start + 36 + 12 * (u64::from(number) - 1)), segment(9, number, 0));
+        }
+        // Of another connection, which is not due.
+        outlet.add(now, us(start + 60), segment(8, 0, 0));
+        outlet.settle(now, us(start + 100));
+        assert_eq!(written(&mut outlet), [(6, us(start + 84))], "the seventh departs at 96");
+        assert_eq!((outlet.held.len(), outlet.due()), (2, us(start + 100)));
+        let (mut outlet, start) = after(100);
+        outlet.add(us(start), us(start), segment(9, 0, 0));
+        assert_eq!(outlet.look_ahead(us(start + 50)), None, "nothing is held where it is quiet");
     }
 
     #[test]

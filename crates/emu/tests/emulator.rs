@@ -221,8 +221,8 @@ fn what_is_late_is_merged_and_arrives_whole() {
 struct Journal {
     arrivals: Vec<(Time, u16, Frame)>,
     departures: [Vec<(Time, u32)>; 2],
-    /// When each was written, and how long after its logical departure.
-    written: Vec<(Time, Duration)>,
+    /// When each was written, how long after its logical departure, and that.
+    written: Vec<(Time, Duration, Time)>,
     drops: Vec<Time>,
 }
 
@@ -237,7 +237,7 @@ impl<L> Tap<L> for Journal {
 
     fn handle_departure(&mut self, now: Time, at: Time, port: u16, frame: &Frame) {
         self.departures[usize::from(port)].push((at, frame.wire_bytes()));
-        self.written.push((now, now.saturating_since(at)));
+        self.written.push((now, now.saturating_since(at), at));
     }
 
     fn handle_event(&mut self, at: Time, _event: &LinkEvent) {
@@ -289,6 +289,11 @@ fn large_segments_depart_as_the_simulator_says_and_arrive_whole() {
         assert!(simulated.len() - emulated.len() < 10);
     }
     assert_eq!(drops, journal.drops);
+    // What is only under way goes with what is due, at most 50 us before its time.
+    let early = journal.written.iter().map(|(now, _, at)| at.saturating_since(*now));
+    let early: Vec<Duration> = early.filter(|&early| early > Duration::ZERO).collect();
+    assert!(early.len() as u64 > report.merged / 10, "{} of {}", early.len(), report.merged);
+    assert!(early.iter().all(|&early| early <= Duration::from_micros(50)));
 }
 
 #[test]

@@ -222,6 +222,10 @@ impl<P: Packet> Link<P> for AnyLink<P> {
         }
     }
 
+    fn poll_ahead(&mut self, now: Time, before: Time) -> Option<Output<P, LinkEvent>> {
+        dispatch!(self, link => link.poll_ahead(now, before))
+    }
+
     #[inline]
     fn wake_time(&self) -> Time {
         match self {

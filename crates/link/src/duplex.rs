@@ -28,6 +28,28 @@ impl<L: Stages> Duplex<L> {
         Self { down, up, has_user_ports: true }
     }
 
+    /// What one way gave, as this link gives it.
+    #[inline]
+    fn output<P: Packet>(
+        &self,
+        is_down: bool,
+        output: Output<P, LinkEvent>,
+    ) -> Output<P, LinkEvent> {
+        match output {
+            Output::Packet { at, packet, .. } => {
+                let port = match is_down {
+                    true if self.has_user_ports => packet.user(),
+                    is_down => u16::from(is_down),
+                };
+                Output::Packet { at, port, packet }
+            }
+            Output::Event { at, mut event } => {
+                event.stage += if is_down { 0 } else { self.down.stages() as u16 };
+                Output::Event { at, event }
+            }
+        }
+    }
+
     fn find(&mut self, stage: usize) -> (&mut L, usize) {
         let first = self.down.stages();
         if stage < first { (&mut self.down, stage) } else { (&mut self.up, stage - first) }
@@ -49,21 +71,17 @@ impl<P: Packet, L: Link<P> + Stages> Link<P> for Duplex<L> {
             }
             let is_down = down <= up;
             let link = if is_down { &mut self.down } else { &mut self.up };
-            match link.poll(time) {
-                Some(Output::Packet { at, packet, .. }) => {
-                    let port = match is_down {
-                        true if self.has_user_ports => packet.user(),
-                        is_down => u16::from(is_down),
-                    };
-                    return Some(Output::Packet { at, port, packet });
-                }
-                Some(Output::Event { at, mut event }) => {
-                    event.stage += if is_down { 0 } else { self.down.stages() as u16 };
-                    return Some(Output::Event { at, event });
-                }
-                None => {}
+            if let Some(output) = link.poll(time) {
+                return Some(self.output(is_down, output));
             }
         }
+    }
+
+    fn poll_ahead(&mut self, now: Time, before: Time) -> Option<Output<P, LinkEvent>> {
+        if let Some(output) = self.down.poll_ahead(now, before) {
+            return Some(self.output(true, output));
+        }
+        self.up.poll_ahead(now, before).map(|output| self.output(false, output))
     }
 
     fn wake_time(&self) -> Time {

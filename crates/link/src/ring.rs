@@ -150,6 +150,12 @@ impl<P> Ring<P> {
         if self.head == self.tail { Time::NEVER } else { self.slots[self.place(self.head)].arrival }
     }
 
+    /// When the first packet leaves the server, or left it.
+    #[inline]
+    pub(crate) fn first_served(&self) -> Time {
+        if self.head == self.tail { Time::NEVER } else { self.slots[self.place(self.head)].served }
+    }
+
     /// Takes out the first packet, with its arrival.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(Time, P)> {

@@ -391,6 +391,29 @@ proptest! {
     }
 
     #[test]
+    fn what_is_taken_ahead_changes_nothing(
+        stage in stages(),
+        arrivals in arrivals(),
+        ahead_us in 1_u64..2_000,
+    ) {
+        let new = || Wire::new(&stage, &traces(), 42, "forward.0").expect("valid settings");
+        let [mut wire, mut other]: [Wire<Frame>; 2] = [new(), new()];
+        let [mut outcome, mut expected] = [Outcome::default(), Outcome::default()];
+        for (at, frame) in &arrivals {
+            common::run_until(&mut wire, *at, &mut outcome);
+            common::run_until(&mut other, *at, &mut expected);
+            common::take_ahead(&mut wire, *at, *at + Duration::from_micros(ahead_us), &mut outcome);
+            prop_assert_eq!(wire.backlog(0, *at), other.backlog(0, *at));
+            let taken = wire.handle_packet(*at, 0, frame.clone());
+            prop_assert_eq!(taken, other.handle_packet(*at, 0, frame.clone()));
+        }
+        common::run_until(&mut wire, LONG, &mut outcome);
+        common::run_until(&mut other, LONG, &mut expected);
+        prop_assert_eq!(outcome, expected);
+        prop_assert_eq!(wire.counters(0, LONG), other.counters(0, LONG));
+    }
+
+    #[test]
     fn packets_leave_in_order_and_no_earlier_than_the_delay(
         stage in stages(),
         arrivals in arrivals(),

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Frame, MS, Outcome, drain, fixed, ms, run, run_until, us, wire};
+use common::{Frame, MS, Outcome, drain, fixed, ms, run, run_until, take_ahead, us, wire};
 use cwndlab_link::{
     Admission, AnyLink, Chain, ConfigError, DropReason, Duplex, JitterConfig, Link, LinkEvent,
     LinkEventKind, LossConfig, OutageConfig, OutageKind, Probability, QueueConfig, RateConfig,
@@ -297,6 +297,43 @@ fn both_ways_of_a_duplex_are_independent() {
     assert_eq!(left, [(4, 0, 2), (6, 1, 1), (7, 1, 3)]);
     assert_eq!(link.counters(0, ms(100)).delivered.packets, 2);
     assert_eq!(link.counters(1, ms(100)).delivered.packets, 1);
+}
+
+#[test]
+fn only_a_packet_under_way_is_certain_to_leave() {
+    // 1500 bytes take 1 ms at 12 Mbit/s, and 2 ms under way.
+    let [down, up] = [2, 3].map(|millis| {
+        wire(StageConfig { delay: Duration::from_millis(millis), ..fixed(12, None) })
+    });
+    let mut link = AnyLink::Duplex(Box::new(Duplex::new(down, up)));
+    let mut outcome = Outcome::default();
+    for (port, number) in [(0, 0), (0, 1), (1, 2)] {
+        link.handle_packet(ms(0), port, Frame::new(number, 1_500));
+    }
+    let mut ahead = |now, before| {
+        drain(&mut link, now, &mut outcome);
+        take_ahead(&mut link, now, before, &mut outcome);
+        outcome.left.drain(..).map(|left| (left.at, left.port, left.number)).collect::<Vec<_>>()
+    };
+    assert_eq!(ahead(us(999), ms(50)), [], "in service");
+    assert_eq!(ahead(ms(1), ms(3)), [], "until then, exclusively");
+    assert_eq!(ahead(ms(1), us(3_001)), [(ms(3), 1, 0)]);
+    assert_eq!(ahead(ms(2), ms(50)), [(ms(4), 1, 1), (ms(4), 0, 2)]);
+    // A delay that becomes shorter lets netem's packets overtake.
+    let shorter = StepConfig { delay: Some(Duration::from_millis(1)), ..step(10) };
+    let netem = StageConfig {
+        delay: Duration::from_millis(20),
+        transition: Transition::Keep,
+        schedule: vec![shorter],
+        ..StageConfig::default()
+    };
+    let mut link = wire(netem);
+    let mut outcome = Outcome::default();
+    link.handle_packet(ms(9), 0, Frame::new(0, 1_500));
+    take_ahead(&mut link, ms(9), ms(50), &mut outcome);
+    link.handle_packet(ms(11), 0, Frame::new(1, 1_500));
+    run_until(&mut link, ms(50), &mut outcome);
+    assert_eq!(outcome.numbers(), [1, 0]);
 }
 
 #[test]

@@ -109,6 +109,21 @@ pub(crate) fn drain<L: Link<Frame>>(link: &mut L, now: Time, outcome: &mut Outco
     }
 }
 
+/// Takes what leaves before `before` and is certain at `now`, when nothing is left to poll.
+pub(crate) fn take_ahead<L: Link<Frame>>(
+    link: &mut L,
+    now: Time,
+    before: Time,
+    outcome: &mut Outcome,
+) {
+    while let Some(output) = link.poll_ahead(now, before) {
+        let Output::Packet { at, port, packet } = output else { panic!("no packet") };
+        assert!(now < at && at < before, "leaves at {at:?}, between {now:?} and {before:?}");
+        let is_marked = packet.ecn == Ecn::Ce;
+        outcome.left.push(Left { at, port, number: *packet.number, is_marked });
+    }
+}
+
 /// Hands in packets at their times, in order, and polls at every time at which the link wants it.
 pub(crate) fn run<L: Link<Frame>>(link: &mut L, arrivals: &[(Time, Frame)], end: Time) -> Outcome {
     let mut outcome = Outcome::default();
