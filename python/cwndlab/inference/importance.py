@@ -31,7 +31,9 @@ _NEAR = 160
 """Number of points near the measurement that the regression and the kernel use."""
 _FEWEST = 40
 """Minimum number of points for a regression; only points with all statistics count."""
-_RIDGE = 0.05
+_RIDGE, _RIDGE_OF_ADJUSTMENT = 0.05, 0.01
+"""Penalties of the regressions for the distance and for the final adjustment; a larger penalty
+leaves a part of the distance uncorrected."""
 _PRIOR_SHARE = 0.1
 _EDGE = 1e-3
 
@@ -214,11 +216,13 @@ def _features(numbers: Floats, measured: Floats) -> Floats:
     return np.hstack([np.ones((len(apart), 1)), apart, apart**2])
 
 
-def _fit(features: Floats, points: Floats, weights: Floats | None = None) -> Floats:
+def _fit(
+    features: Floats, points: Floats, weights: Floats | None = None, ridge: float = _RIDGE
+) -> Floats:
     """Fit a ridge regression of points on features; the intercept is not penalised."""
     root = np.ones(len(features)) if weights is None else np.sqrt(weights / weights.mean())
     x, y = features * root[:, None], points * root[:, None]
-    penalty = _RIDGE * len(x) * np.eye(x.shape[1])
+    penalty = ridge * len(x) * np.eye(x.shape[1])
     penalty[0, 0] = 0
     found: Floats = np.linalg.solve(x.T @ x + penalty, x.T @ y)
     return found
@@ -235,14 +239,15 @@ def _estimates(points: Floats, numbers: Floats, measured: Floats) -> Floats:
 
 
 def _adjusted(points: Floats, numbers: Floats, measured: Floats, weights: Floats) -> Floats:
-    """Return points after a regression has corrected for their distance from the measurement."""
-    inside = np.clip(points, _EDGE, 1 - _EDGE)
-    logits = np.log(inside / (1 - inside))
-    coefficients = _fit(_features(numbers, measured)[:, : 1 + numbers.shape[1]], logits, weights)
-    here = _features(numbers, measured)[:, : 1 + numbers.shape[1]] @ coefficients
-    moved = logits - here + coefficients[0]
-    result: Floats = 1 / (1 + np.exp(-moved))
-    return result
+    """Return points after a regression has corrected for their distance from the measurement.
+
+    The regression is linear in the coordinates themselves. Their logits would keep points inside
+    the cube, but bend the dependence just where many true values are: at the end of a prior range
+    that follows from the measurement, such as a rate hardly above the goodput.
+    """
+    features = _features(numbers, measured)[:, : 1 + numbers.shape[1]]
+    coefficients = _fit(features, points, weights, _RIDGE_OF_ADJUSTMENT)
+    return _reflected(points - features @ coefficients + coefficients[0])
 
 
 def adjusting_features(numbers: Floats, measured: Floats) -> Floats:

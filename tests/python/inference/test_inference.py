@@ -117,6 +117,16 @@ def test_a_normal_mean_is_inferred_as_widely_as_it_is_known() -> None:
     assert np.mean(widths) == pytest.approx(2 * 1.645 * noise, rel=0.25)
 
 
+def test_a_value_near_the_end_of_its_range_is_inferred_without_bias() -> None:
+    """The numbers are the coordinates; after one round the points are still far from them."""
+    for seed in range(4):
+        truth = np.array([0.06, *np.random.default_rng(seed).uniform(0.2, 0.8, 4)])
+        found = infer(truth, 5, lambda points, _: points, seed=seed, rounds=1)
+        low, middle, high = quantiles(found.points[:, 0], found.weights, [0.05, 0.5, 0.95])
+        assert middle == pytest.approx(0.06, abs=0.008)
+        assert high - low < 0.025
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     folder = tmp_path_factory.mktemp("measured") / "cubic"
