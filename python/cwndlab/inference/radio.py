@@ -37,7 +37,7 @@ def wifi(goodput_mbit_s: float, shortest_rtt_ms: float) -> list[Family]:
         return []
     parameters = (
         Dimension(
-            "line", "Rate of the access line", "Mbit/s", 1.5 * goodput_mbit_s, 60 * goodput_mbit_s
+            "line", "Rate of the access line", "Mbit/s", 0.95 * goodput_mbit_s, 60 * goodput_mbit_s
         ),
         _server(shortest_rtt_ms),
         Dimension("queue", "Queue of the access point", "packets", 30, 2000),

@@ -60,6 +60,7 @@ def policed(goodput_mbit_s: float, shortest_rtt_ms: float) -> Family:
             trip,
             Dimension("bucket", "Bucket size of the policer", "ms", 3, 3000),
             Dimension("line", "Rate of the line", "times the policed rate", 1.3, 30),
+            _QUEUE,
             _LOSS,
             _JITTER,
         ),
@@ -167,7 +168,7 @@ def _wire(value: dict[str, float], duration_s: float, seed: int) -> dict[str, An
 def _policed(value: dict[str, float], _duration_s: float, _seed: int) -> dict[str, Any]:
     police = value["rate"] * 1000
     bucket = max(3 * WIRE_BYTES, police / 8 * value["bucket"])
-    link = _base(value | {"rate": value["rate"] * value["line"]}, 1.0)
+    link = _base(value | {"rate": value["rate"] * value["line"]}, value["queue"])
     return {"link": link | {"police": f"{police:.0f} kbit/s, {bucket:.0f} bytes"}}
 
 
