@@ -174,7 +174,9 @@ def fit_flow(
     def simulate(draws: list[PlacedPoint]) -> Floats:
         nonlocal done
         parts = [
-            Simulation(min(each.duration_s, LONGEST_S), jobs).numbers(draws, each.algorithm, own)
+            Simulation(min(each.duration_s, LONGEST_S), jobs).numbers(
+                draws, each.algorithm, own, each.fastest_mbit_s
+            )
             for each, own in zip(flows, names, strict=True)
         ]
         done += len(draws)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -20,6 +21,9 @@ SHORTEST_S = 10.0
 _LEAST_BUSY = 0.8
 _MOST_LIMITED = 0.2
 _FEWEST_NUMBERS = 6
+_FAR_ABOVE = 3.0
+"""A link whose first seconds carry more than this multiple of the fastest measured second, and of
+the first seconds, is too far from the measurement for the kernel of any round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,17 @@ class MeasuredFlow:
     def duration_s(self) -> float:
         """Duration of the flow in seconds."""
         return float(self.row["end_s"] - self.row["start_s"])
+
+    @property
+    def fastest_mbit_s(self) -> float | None:
+        """Goodput that no link like the measured one reaches in its first seconds.
+
+        None if the goodput of the first seconds was not measured.
+        """
+        known = summarize(self.row, self.samples)
+        if not {"start", "high_second"} <= known.keys():
+            return None
+        return _FAR_ABOVE * math.exp(max(known["start"], known["high_second"]))
 
     def numbers(self) -> dict[str, float]:
         """Return the summary statistics of the flow, which characterise the link.

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 _BATCH = 20
+_GLANCE_S = 3.0
+"""Duration of the first look at a link by which links that are far too fast are left out."""
+_LONG_ENOUGH = 5
+"""Minimum ratio of the simulated duration to `_GLANCE_S` at which the first look pays."""
 
 PlacedPoint = tuple["Family", "Floats", int]
 """A link to simulate: its family, its point in this family, and a number for the seed."""
@@ -50,16 +54,32 @@ class Simulation:
     duration_s: float
     jobs: int
 
-    def flows(self, draws: Sequence[PlacedPoint], algorithm: str) -> list[Simulated | None]:
-        """Return the simulated flow for each drawn link; None if a simulation failed."""
+    def flows(
+        self, draws: Sequence[PlacedPoint], algorithm: str, most_mbit_s: float | None = None
+    ) -> list[Simulated | None]:
+        """Return the simulated flow for each drawn link; None if a simulation failed.
+
+        Also None if the goodput of the first seconds is above `most_mbit_s`: such a link is
+        simulated no further (lazy ABC: Prangle, Statistics and Computing 26, 2016).
+        """
         batches = [draws[n : n + _BATCH] for n in range(0, len(draws), _BATCH)]
         with ThreadPoolExecutor(self.jobs) as pool:
-            parts = list(pool.map(lambda batch: self._run(batch, algorithm), batches))
+            parts = list(pool.map(lambda batch: self._run(batch, algorithm, most_mbit_s), batches))
         return [flow for part in parts for flow in part]
 
-    def numbers(self, draws: Sequence[PlacedPoint], algorithm: str, names: Sequence[str]) -> Floats:
-        """Return the statistics in `names` for each drawn link; a missing statistic is NaN."""
-        rows = [{} if flow is None else flow.numbers() for flow in self.flows(draws, algorithm)]
+    def numbers(
+        self,
+        draws: Sequence[PlacedPoint],
+        algorithm: str,
+        names: Sequence[str],
+        most_mbit_s: float | None = None,
+    ) -> Floats:
+        """Return the statistics in `names` for each drawn link; a missing statistic is NaN.
+
+        All are NaN if the goodput of the first seconds is above `most_mbit_s`.
+        """
+        flows = self.flows(draws, algorithm, most_mbit_s)
+        rows = [{} if flow is None else flow.numbers() for flow in flows]
         return np.array([[row.get(name, np.nan) for name in names] for row in rows])
 
     def document(self, draw: PlacedPoint, algorithm: str) -> dict[str, Any]:
@@ -72,15 +92,36 @@ class Simulation:
             **family.settings(point, self.duration_s, number),
         }
 
-    def _run(self, draws: Sequence[PlacedPoint], algorithm: str) -> list[Simulated | None]:
-        return run_scenarios([self._text(draw, algorithm) for draw in draws])
+    def _run(
+        self, draws: Sequence[PlacedPoint], algorithm: str, most_mbit_s: float | None
+    ) -> list[Simulated | None]:
+        scenarios = [self._scenario(draw, algorithm) for draw in draws]
+        kept = list(range(len(scenarios)))
+        if most_mbit_s is not None and self.duration_s >= _LONG_ENOUGH * _GLANCE_S:
+            glances = run_scenarios([json.dumps(_begun(each)) for each in scenarios])
+            kept = [
+                n
+                for n, flow in enumerate(glances)
+                if flow is None or flow.row["goodput_mbit_s"] <= most_mbit_s
+            ]
+        found: list[Simulated | None] = [None] * len(scenarios)
+        flows = run_scenarios([json.dumps(scenarios[n]) for n in kept])
+        for n, flow in zip(kept, flows, strict=True):
+            found[n] = flow
+        return found
 
-    def _text(self, draw: PlacedPoint, algorithm: str) -> str:
+    def _scenario(self, draw: PlacedPoint, algorithm: str) -> dict[str, Any]:
         document = self.document(draw, algorithm)
         _, _, (cell,) = matrix.build(document, Arguments(document), Path())
-        scenario = cell.resolved.scenario.model_dump(mode="json", exclude_none=True)
-        scenario["seed"] = draw[2] + 1
-        return json.dumps(scenario)
+        scenario: dict[str, Any] = cell.resolved.scenario.model_dump(mode="json", exclude_none=True)
+        return scenario | {"seed": draw[2] + 1}
+
+
+def _begun(scenario: dict[str, Any]) -> dict[str, Any]:
+    """Return the first seconds of a scenario."""
+    end_ns = round(_GLANCE_S * 1e9)
+    flows = [flow for flow in scenario["flows"] if flow["start_ns"] < end_ns]
+    return scenario | {"duration_ns": end_ns, "flows": flows}
 
 
 def run_scenarios(texts: list[str]) -> list[Simulated | None]:

@@ -127,6 +127,18 @@ def test_a_value_near_the_end_of_its_range_is_inferred_without_bias() -> None:
         assert high - low < 0.025
 
 
+def test_links_that_begin_far_too_fast_are_left_out() -> None:
+    family, draws = families(3.0, 40.0)[0], np.random.default_rng(3)
+    points = [(family, point, n) for n, point in enumerate(draws.random((12, 7)))]
+    simulation = Simulation(15.0, 1)
+    whole = simulation.numbers(points, "cubic", ["start", "goodput"])
+    some = simulation.numbers(points, "cubic", ["start", "goodput"], 6.0)
+    is_fast = np.exp(whole[:, 0]) > 6.0
+    assert 0 < is_fast.sum() < len(points)
+    assert np.isnan(some[is_fast]).all()
+    assert (some[~is_fast] == whole[~is_fast]).all()
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     folder = tmp_path_factory.mktemp("measured") / "cubic"
