@@ -19,8 +19,9 @@ pub use classic::{
 pub use endpoint::{Endpoint, EndpointConfig};
 pub use info::{CaState, Counters, Info, TcpEvent};
 pub use linux::{
-    EcnMode, HeldAckSettings, HostTraits, LinuxSettings, OptionSettings, ReceiveSettings,
-    ReorderingSettings, RepairSettings, SendSettings, TimerSettings, WindowReduction,
+    BurstSettings, EcnMode, HeldAckSettings, HostTraits, LinuxSettings, OptionSettings,
+    ReceiveSettings, ReorderingSettings, RepairSettings, SendSettings, TimerSettings,
+    WindowReduction,
 };
 pub use outbox::{Polled, TcpOutput, Train};
 pub use profile::{Profile, ProfileError, StackSettings};

@@ -12,7 +12,7 @@ const LEAST_PKTS: u32 = 2;
 #[derive(Clone, Copy, Debug)]
 struct Autosize {
     least_pkts: u32,
-    /// [`super::LinuxSettings::tso_rtt_log`].
+    /// [`super::settings::BurstSettings::tso_rtt_log`].
     rtt_log: u32,
 }
 
@@ -36,7 +36,7 @@ impl LinuxEndpoint {
     #[inline(never)]
     pub(super) fn burst_pkts(&mut self) -> u32 {
         let least_pkts = self.congestion.min_tso_segs(&mut self.sk).unwrap_or(LEAST_PKTS);
-        let rtt_log = self.settings.tso_rtt_log;
+        let rtt_log = self.settings.bursts.tso_rtt_log;
         Autosize { least_pkts, rtt_log }.pkts(&self.sk)
     }
 }

@@ -192,7 +192,7 @@ impl LinuxEndpoint {
                 break;
             }
         }
-        if burst.sent_pkts > 1 && self.settings.burst_push {
+        if burst.sent_pkts > 1 && self.settings.bursts.burst_push {
             self.push_end_of_burst();
         }
         if burst.sent_pkts > 0 {

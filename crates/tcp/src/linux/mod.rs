@@ -51,8 +51,8 @@ mod timer;
 
 pub use host_queue::HostTraits;
 pub use settings::{
-    EcnMode, HeldAckSettings, LinuxSettings, OptionSettings, ReceiveSettings, ReorderingSettings,
-    RepairSettings, SendSettings, TimerSettings, WindowReduction,
+    BurstSettings, EcnMode, HeldAckSettings, LinuxSettings, OptionSettings, ReceiveSettings,
+    ReorderingSettings, RepairSettings, SendSettings, TimerSettings, WindowReduction,
 };
 
 use cwndlab_cc::{Congestion, INFINITE_SSTHRESH, RateSample, TcpSock};

@@ -96,6 +96,17 @@ pub struct ReceiveSettings {
     pub receive_buffer_max_bytes: u32,
 }
 
+/// Segments that are handed over together.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct BurstSettings {
+    /// `tcp_tso_rtt_log` (Linux 5.18): for each 2 to this power us of the lowest RTT the bytes are halved
+    /// that it adds to a burst; 0 adds none.
+    pub tso_rtt_log: u32,
+    /// The last segment of a burst carries a PSH (Linux 5.4), so that a device that merges segments
+    /// hands them over; the receiver acknowledges it as soon as the application has read.
+    pub burst_push: bool,
+}
+
 /// The send buffer.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SendSettings {
@@ -167,12 +178,9 @@ pub struct LinuxSettings {
     /// Segments that leave together share a buffer, which is cut below TCP (GSO, TSO); without it,
     /// as with `gso_max_segs` 1, each has its own.
     pub segmentation_offload: bool,
-    /// `tcp_tso_rtt_log` (Linux 5.18): for each 2 to this power us of the lowest RTT the bytes are halved
-    /// that it adds to a burst; 0 adds none.
-    pub tso_rtt_log: u32,
-    /// The last segment of a burst carries a PSH (Linux 5.4), so that a device that merges segments
-    /// hands them over; the receiver acknowledges it as soon as the application has read.
-    pub burst_push: bool,
+    /// Segments that are handed over together.
+    #[serde(flatten)]
+    pub bursts: BurstSettings,
     /// ACKs of data out of order that are held back.
     #[serde(flatten)]
     pub held_acks: HeldAckSettings,
