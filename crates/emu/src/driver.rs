@@ -37,8 +37,8 @@ pub trait Tap<L> {
     /// A frame came from the port's namespace. It is to be assigned to its flow and user.
     fn handle_arrival(&mut self, now: Time, port: u16, frame: &mut Frame);
 
-    /// A frame left at `at` and was given to the port's namespace at `now`. At a busy port, `at` may be
-    /// later than `now`: what is certain to leave within 50 us goes with what is due.
+    /// A frame left at `at` and was given to the port's namespace at `now`. At a busy port, `at` may
+    /// be later than `now`: what is certain to leave within 50 us goes with what is due.
     fn handle_departure(&mut self, now: Time, at: Time, port: u16, frame: &Frame);
 
     /// Something happened at the link.
@@ -262,7 +262,7 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
         due.min(if is_busy { next + PATIENCE } else { next })
     }
 
-    /// Where a busy port has something due, what is certain to depart soon at any port goes with it.
+    /// Where a busy port has something due, what is certain to depart soon at any port goes too.
     fn look_ahead(&mut self, now: Time, clock: Clock) {
         let until = self.outlets.iter_mut().filter_map(|outlet| outlet.look_ahead(now)).max();
         let Some(until) = until else { return };

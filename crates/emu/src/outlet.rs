@@ -107,8 +107,8 @@ impl Outlet {
         }
     }
 
-    /// What is due now may go with what departs soon. Answers until when; nothing if it is not busy or
-    /// holds nothing that is due.
+    /// What is due now may go with what departs soon. Answers until when; nothing if it is not busy
+    /// or holds nothing that is due.
     pub(crate) fn look_ahead(&mut self, now: Time) -> Option<Time> {
         let until = now + SPAN;
         let is_busy = self.is_busy(now);

@@ -18,11 +18,11 @@ pub trait Link<P: Packet> {
     /// left, [`Link::wake_time`] is after `now`.
     fn poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>>;
 
-    /// Gives the next packet that leaves before `before`, where that is certain at `now`, before which
-    /// nothing is left: it is only under way, and whatever else happens, it leaves then.
+    /// Gives the next packet that leaves before `before`, where that is certain at `now`, until when
+    /// all has been polled: it is only under way, and whatever else happens, it leaves then.
     ///
-    /// The link itself does not go on by this. Packets of one port come in the order of their times.
-    /// A link that does not know answers [`None`].
+    /// The link itself does not go on by this. Packets of one port come in the order of their
+    /// times. A link that does not know answers [`None`].
     fn poll_ahead(&mut self, _now: Time, _before: Time) -> Option<Output<P, LinkEvent>> {
         None
     }

@@ -120,8 +120,8 @@ impl<P: Packet> Link<P> for Wire<P> {
     #[inline]
     fn poll_ahead(&mut self, now: Time, before: Time) -> Option<Output<P, LinkEvent>> {
         debug_assert!(now < self.wake, "what is due comes first");
-        // Only netem without a rate lets a packet overtake, and what has not left the server belongs
-        // to the backlog.
+        // Only netem without a rate lets a packet overtake, and what has not left the server
+        // belongs to the backlog.
         let is_certain = self.timing != Timing::KeepDelay
             && self.ring.first_arrival() < before.min(self.other_at)
             && self.ring.first_served() <= now;
