@@ -480,7 +480,10 @@ impl LinuxEndpoint {
         let is_plain_ack =
             is_usual && !has_data && segment.ack != self.sk.snd_una && self.is_plain_ack(segment);
         if is_plain_ack {
-            self.connection.expected = Expected::PlainAck { window: segment.window };
+            // One of the next ACKs answers a probe.
+            if !self.probe.is_out() {
+                self.connection.expected = Expected::PlainAck { window: segment.window };
+            }
             self.handle_plain_ack(segment, is_predicted);
         } else if !self.handle_any(segment, end, is_predicted) {
             return;

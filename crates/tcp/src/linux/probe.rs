@@ -28,6 +28,12 @@ impl TailLossProbe {
         self.high_seq.is_some()
     }
 
+    /// Whether an ACK of this number may answer the probe.
+    #[inline]
+    pub(crate) fn is_reached_by(&self, ack: u32) -> bool {
+        self.high_seq.is_some_and(|high_seq| !before(ack, high_seq))
+    }
+
     /// A probe has left.
     pub(crate) fn begin(&mut self, snd_nxt: u32, is_retransmission: bool) {
         *self = Self { high_seq: Some(snd_nxt), is_retransmission };
@@ -46,7 +52,7 @@ impl TailLossProbe {
     /// An ACK came (RFC 8985 section 7.4.2). Returns whether the probe repaired a loss, which counts as
     /// congestion; it is out still until that has ended.
     pub(crate) fn handle_ack(&mut self, ack: ProbeAck) -> bool {
-        let Some(high_seq) = self.high_seq.filter(|&high_seq| !before(ack.ack, high_seq)) else {
+        let Some(high_seq) = self.high_seq.filter(|_| self.is_reached_by(ack.ack)) else {
             return false;
         };
         if !self.is_retransmission || ack.is_probe_dsacked {
