@@ -29,6 +29,17 @@ pub trait Packet {
     fn mark_ce(&mut self);
 }
 
+/// Packets of one user and of the same length that come together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Alike {
+    /// Whose they are, as [`Packet::user`] says.
+    pub user: u16,
+    /// Length of each, as [`Packet::wire_bytes`] says.
+    pub wire_bytes: u32,
+    /// How many there are.
+    pub count: u32,
+}
+
 /// What became of a packet on arrival.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Admission {

@@ -217,6 +217,17 @@ impl<'a> Engine<'a> {
     /// its flow.
     #[inline(always)]
     fn poll_link(&mut self, link: Direction, now: Time) {
+        if matches!(self.path.links[link as usize], AnyLink::Wire(_)) {
+            self.poll_wire(link, now);
+        } else {
+            self.poll_medium(link, now);
+        }
+        self.path.settle_nodes_behind(link, now);
+    }
+
+    /// The same of a wire.
+    #[inline(always)]
+    fn poll_wire(&mut self, link: Direction, now: Time) {
         let mut arrived = None;
         loop {
             let mut direction = link;
@@ -225,25 +236,54 @@ impl<'a> Engine<'a> {
                     wire.move_arrived(&mut arrived);
                     self.path.wakes.set_near(link as usize, wire.wake_time());
                 }
+                _ => {
+                    direction = self.poll_any_link(link, now, &mut arrived);
+                    self.path.settle(link, now);
+                }
+            }
+            self.deliver(direction, now, arrived.as_ref());
+            if self.path.wakes.near(link as usize) > now {
+                break;
+            }
+        }
+    }
+
+    /// The same of anything else. The flow's code has another place here, so that there is less to
+    /// keep in registers.
+    #[inline(never)]
+    fn poll_medium(&mut self, link: Direction, now: Time) {
+        let mut arrived = None;
+        loop {
+            let direction;
+            match &mut self.path.links[link as usize] {
                 AnyLink::Cell(cell) if cell.has_packet(now) => {
                     direction = Path::direction(link, cell.move_packet(&mut arrived).1);
                     self.path.settle(link, now);
+                }
+                AnyLink::Wifi(channel) if channel.has_packet() => {
+                    direction = Path::direction(link, channel.move_packet(&mut arrived).1);
+                    self.path.wakes.set_near(link as usize, channel.wake_time().max(now));
                 }
                 _ => {
                     direction = self.poll_any_link(link, now, &mut arrived);
                     self.path.settle(link, now);
                 }
             }
-            if let Some(Frame(segment)) = &arrived {
-                let flow = &mut self.flows[segment.flow as usize];
-                let (path, recorder) = (&mut self.path, &mut self.recorder);
-                flow.handle_segment(direction, now, segment, path, recorder);
-            }
+            self.deliver(direction, now, arrived.as_ref());
             if self.path.wakes.near(link as usize) > now {
                 break;
             }
         }
-        self.path.settle_nodes_behind(link, now);
+    }
+
+    /// Gives what came out of a link, if it is a segment, to its flow.
+    #[inline(always)]
+    fn deliver(&mut self, direction: Direction, now: Time, arrived: Option<&Frame>) {
+        if let Some(Frame(segment)) = arrived {
+            let flow = &mut self.flows[segment.flow as usize];
+            let (path, recorder) = (&mut self.path, &mut self.recorder);
+            flow.handle_segment(direction, now, segment, path, recorder);
+        }
     }
 
     /// Moves what comes out of a link to `arrived`, and records an event. Returns the way that it went.
@@ -254,10 +294,11 @@ impl<'a> Engine<'a> {
         now: Time,
         arrived: &mut Option<Frame>,
     ) -> Direction {
-        if let AnyLink::Wifi(channel) = &mut self.path.links[link as usize]
-            && let Some((_, port)) = channel.move_packet(arrived)
-        {
-            return Path::direction(link, port);
+        if let AnyLink::Wifi(channel) = &mut self.path.links[link as usize] {
+            channel.advance_to_output(now);
+            if channel.has_packet() {
+                return Path::direction(link, channel.move_packet(arrived).1);
+            }
         }
         *arrived = None;
         match self.path.links[link as usize].poll(now) {

@@ -4,8 +4,7 @@ mod nodes;
 
 use core::ops::Range;
 
-use cwndlab_link::cellular::Cell;
-use cwndlab_link::{AnyLink, Backlog, Direction, Link, Stages, Traces};
+use cwndlab_link::{Alike, AnyLink, Backlog, Direction, Link, Stages, Traces};
 use cwndlab_packet::Segment;
 use cwndlab_tcp::Train;
 use cwndlab_units::{Bytes, Time};
@@ -80,10 +79,7 @@ impl Path {
                     return false;
                 }
             }
-            AnyLink::Cell(cell) => {
-                send_to_cell(cell, ingress.port, now, train);
-                return true;
-            }
+            AnyLink::Cell(_) | AnyLink::Wifi(_) => return self.send_to_medium(ingress, now, train),
             _ => {}
         }
         self.send_apart(ingress, now, train)
@@ -107,10 +103,7 @@ impl Path {
                 taken = wire.take_like_the_last(now, first.wire_bytes(), count, put);
                 self.wakes.set_near(link as usize, wire.wake_time());
             }
-            AnyLink::Cell(cell) => {
-                send_to_cell(cell, ingress.port, now, train);
-                return true;
-            }
+            AnyLink::Cell(_) | AnyLink::Wifi(_) => return self.send_to_medium(ingress, now, train),
             _ => {}
         }
         if taken < count {
@@ -126,16 +119,38 @@ impl Path {
         self.send(ingress, now, train)
     }
 
+    /// Gives a train to a medium that takes several segments at once. Returns whether [`Path::settle`]
+    /// must follow.
+    #[inline(never)]
+    fn send_to_medium(&mut self, ingress: Ingress, now: Time, train: &Train) -> bool {
+        let Ingress { link, port } = ingress;
+        let Train { ref first, count } = *train;
+        match &mut self.links[link as usize] {
+            AnyLink::Cell(cell) => {
+                let direction = if port == 0 { Direction::Forward } else { Direction::Reverse };
+                cell.handle_packets(now, direction, first.user, frames(first, 0..count));
+            }
+            AnyLink::Wifi(channel) => {
+                let alike = Alike { user: first.user, wire_bytes: first.wire_bytes(), count };
+                let mut seq = first.seq;
+                channel.handle_alike(now, port, alike, |place| {
+                    // Copied as a whole, which is faster than field by field.
+                    place.insert(Frame(*first)).0.seq = seq;
+                    seq = seq.wrapping_add(first.payload);
+                });
+                self.wakes.set_near(link as usize, channel.wake_time().max(now));
+                return false;
+            }
+            _ => self.send_each(ingress, now, first, 0..count),
+        }
+        true
+    }
+
     #[inline(never)]
     fn send_each(&mut self, ingress: Ingress, now: Time, first: &Segment, indices: Range<u32>) {
         let Ingress { link, port } = ingress;
-        let frames = frames(first, indices);
-        match &mut self.links[link as usize] {
-            AnyLink::Wifi(channel) => {
-                frames.for_each(|frame| _ = channel.handle_packet(now, port, frame));
-            }
-            link => frames.for_each(|frame| _ = link.handle_packet(now, port, frame)),
-        }
+        let link = &mut self.links[link as usize];
+        frames(first, indices).for_each(|frame| _ = link.handle_packet(now, port, frame));
     }
 
     /// The link that carries a direction, and what that direction is to it.
@@ -179,14 +194,6 @@ impl Path {
         let (link, direction) = self.link_of(direction);
         link.backlog_of(direction, user, now)
     }
-}
-
-/// Gives a train to a cell.
-#[inline(never)]
-fn send_to_cell(cell: &mut Cell<Frame>, port: u16, now: Time, train: &Train) {
-    let direction = if port == 0 { Direction::Forward } else { Direction::Reverse };
-    let Train { first, count } = train;
-    cell.handle_packets(now, direction, first.user, frames(first, 0..*count));
 }
 
 /// The segments of a train with these indices, each copied as a whole.

@@ -8,6 +8,7 @@ use super::exchange::{Exchange, WifiStatistics};
 use super::frame::Transmission;
 use super::hop::{AirUse, Node};
 use super::interference::Interference;
+use crate::packet::Alike;
 use crate::{Admission, Backlog, Counters, Direction, Link, LinkEvent, Packet, Stages};
 
 /// A Wi-Fi channel: port 0 is the access point, the ports from 1 on are its stations.
@@ -60,7 +61,7 @@ impl<P: Packet> WifiChannel<P> {
             next: Time::ZERO + beacons.interval,
         });
         let mut channel = Self {
-            timing: Timing { slot: phy.slot, sifs: phy.sifs },
+            timing: phy.timing(),
             exchange,
             beacons,
             phase: Phase::Idle { since: Time::ZERO },
@@ -72,10 +73,68 @@ impl<P: Packet> WifiChannel<P> {
         Ok(channel)
     }
 
-    /// Moves the packet that [`Link::poll`] would give next to `place`, which costs no copy but that.
-    /// Returns its time and the port at which it leaves; nothing if an event is next, or nothing is out.
+    /// Takes packets that enter at `port` one behind the other, each of which `put` puts into its place.
     #[inline]
-    pub fn move_packet(&mut self, place: &mut Option<P>) -> Option<(Time, u16)> {
+    pub fn handle_alike(
+        &mut self,
+        now: Time,
+        port: u16,
+        alike: Alike,
+        mut put: impl FnMut(&mut Option<P>),
+    ) {
+        let lane = self.exchange.lane_of(port, alike.user);
+        if self.due <= now || !self.exchange.enqueue_together(now, lane, alike, &mut put) {
+            self.enter_each(now, lane, alike.count, put);
+        }
+    }
+
+    /// Packets enter a lane one by one: before the second is there, the first may be on the air.
+    #[inline(never)]
+    fn enter_each(
+        &mut self,
+        now: Time,
+        lane: usize,
+        count: u32,
+        mut put: impl FnMut(&mut Option<P>),
+    ) {
+        for _ in 0..count {
+            let mut place = None;
+            put(&mut place);
+            self.enter(now, lane, place.expect("it was put in"));
+        }
+    }
+
+    /// A packet enters a lane.
+    fn enter(&mut self, now: Time, lane: usize, packet: P) -> Admission {
+        self.advance(now);
+        let (admission, begins) = self.exchange.enqueue(now, lane, packet);
+        if let Some(node) = begins {
+            self.begin(now, node);
+        }
+        admission
+    }
+
+    /// Lets the channel act until something is out, or `now`.
+    #[inline]
+    pub fn advance_to_output(&mut self, now: Time) {
+        while self.exchange.outbox.first_at().is_never() && self.due <= now {
+            self.advance(now);
+        }
+    }
+
+    /// Whether a packet is out and nothing before it.
+    #[inline]
+    pub fn has_packet(&self) -> bool {
+        self.exchange.outbox.has_packet()
+    }
+
+    /// Moves the first packet that is out to `place`, which costs no copy but that. Returns its time
+    /// and the port at which it leaves.
+    ///
+    /// # Panics
+    /// If none is out.
+    #[inline]
+    pub fn move_packet(&mut self, place: &mut Option<P>) -> (Time, u16) {
         self.exchange.move_packet(place)
     }
 
@@ -98,7 +157,7 @@ impl<P: Packet> WifiChannel<P> {
     /// When the channel will be idle no more if nothing else comes.
     fn next_occupation(&self, since: Time) -> Time {
         let contending = self.exchange.nodes.iter().filter(|node| node.has_work());
-        let first = contending.map(|node| node.contender.sends_at(since, self.timing)).min();
+        let first = contending.map(|node| node.contender.sends_at(since)).min();
         let heard = self.exchange.interference.as_ref().map_or(Time::NEVER, Interference::heard_at);
         first.unwrap_or(Time::NEVER).min(heard.max(since)).min(self.beacon_at(since))
     }
@@ -146,7 +205,7 @@ impl<P: Packet> WifiChannel<P> {
         let contender = &mut self.exchange.nodes[node].contender;
         if let Phase::Idle { since } = self.phase {
             contender.begin(now, false);
-            self.due = self.due.min(contender.sends_at(since, self.timing));
+            self.due = self.due.min(contender.sends_at(since));
         } else {
             contender.begin(now, true);
         }
@@ -178,7 +237,7 @@ impl<P: Packet> WifiChannel<P> {
         self.under_way = 0;
         for node in 0..self.exchange.nodes.len() {
             let Node { contender, .. } = &self.exchange.nodes[node];
-            let is_next = contender.sends_at(since, self.timing) < at + DETECTION;
+            let is_next = contender.sends_at(since) < at + DETECTION;
             if is_next && self.exchange.nodes[node].has_work() {
                 self.exchange.expire(node, at);
                 if self.exchange.nodes[node].has_work() {
@@ -197,7 +256,7 @@ impl<P: Packet> WifiChannel<P> {
 
     fn pause(&mut self, since: Time, at: Time) {
         for node in &mut self.exchange.nodes {
-            node.contender.pause(since, at, self.timing);
+            node.contender.pause(at - since);
         }
     }
 
@@ -206,31 +265,25 @@ impl<P: Packet> WifiChannel<P> {
         if self.transmissions.len() == self.under_way {
             self.transmissions.push(Transmission::default());
         }
-        let mut transmission = core::mem::take(&mut self.transmissions[self.under_way]);
-        self.exchange.build(node, at, txop, &mut transmission);
-        self.transmissions[self.under_way] = transmission;
+        self.exchange.build(node, at, txop, &mut self.transmissions[self.under_way]);
         self.under_way += 1;
     }
 
     /// The frames that were prepared go on the air.
     fn send(&mut self, at: Time) {
-        let mut transmissions = core::mem::take(&mut self.transmissions);
-        let frames = &mut transmissions[..self.under_way];
+        let frames = &mut self.transmissions[..self.under_way];
         self.exchange.decide(at, frames);
         let frames_end = frames.iter().map(|frame| frame.ends).max().unwrap_or(at);
         let ends = frames.iter().map(|frame| frame.rest_ends).max().unwrap_or(at);
-        self.transmissions = transmissions;
         self.phase = Phase::Frames { ends };
         self.due = frames_end;
     }
 
     /// The last frame is over: what it brought is passed on.
     fn end_frames(&mut self, at: Time, ends: Time) {
-        let transmissions = core::mem::take(&mut self.transmissions);
-        for transmission in &transmissions[..self.under_way] {
+        for transmission in &self.transmissions[..self.under_way] {
             self.exchange.settle(at, transmission);
         }
-        self.transmissions = transmissions;
         self.keep_busy(Phase::Rest, ends);
     }
 
@@ -273,25 +326,19 @@ impl<P: Packet> WifiChannel<P> {
 impl<P: Packet> Link<P> for WifiChannel<P> {
     #[inline(never)]
     fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission {
-        self.advance(now);
-        let (admission, begins) = self.exchange.enqueue(now, port, packet);
-        if let Some(node) = begins {
-            self.begin(now, node);
-        }
-        admission
+        let lane = self.exchange.lane_of(port, packet.user());
+        self.enter(now, lane, packet)
     }
 
     #[inline(never)]
     fn poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
-        while self.exchange.output_at().is_never() && self.due <= now {
-            self.advance(now);
-        }
+        self.advance_to_output(now);
         self.exchange.pop_output()
     }
 
     #[inline]
     fn wake_time(&self) -> Time {
-        self.exchange.output_at().min(self.due)
+        self.exchange.outbox.first_at().min(self.due)
     }
 }
 

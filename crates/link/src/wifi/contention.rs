@@ -45,6 +45,9 @@ impl Category {
 #[derive(Clone, Debug)]
 pub(crate) struct Contender {
     pub(crate) category: Category,
+    slot: Duration,
+    /// From the end of the last frame until slots begin to count.
+    aifs: Duration,
     /// Slots left to count, from the beginning of the present idle period.
     backoff: u32,
     cw: u32,
@@ -56,19 +59,23 @@ pub(crate) struct Contender {
 }
 
 impl Contender {
-    pub(crate) fn new(category: Category, random: Stream) -> Self {
-        Self { category, backoff: 0, cw: category.cw_min, failures: 0, ready: Time::ZERO, random }
+    pub(crate) fn new(category: Category, timing: Timing, random: Stream) -> Self {
+        Self {
+            category,
+            slot: timing.slot,
+            aifs: timing.sifs + timing.slot * category.aifsn,
+            backoff: 0,
+            cw: category.cw_min,
+            failures: 0,
+            ready: Time::ZERO,
+            random,
+        }
     }
 
-    /// When its slots begin to count if the channel is idle since `idle_since`.
-    fn counts_from(&self, idle_since: Time, timing: Timing) -> Time {
-        idle_since + timing.sifs + timing.slot * self.category.aifsn
-    }
-
-    /// When it sends unless another does before.
-    pub(crate) fn sends_at(&self, idle_since: Time, timing: Timing) -> Time {
-        let counted = timing.slot * u64::from(self.backoff);
-        (self.counts_from(idle_since, timing) + counted).max(self.ready)
+    /// When it sends unless another does before, if the channel is idle since `idle_since`.
+    #[inline]
+    pub(crate) fn sends_at(&self, idle_since: Time) -> Time {
+        (idle_since + self.aifs + self.slot * u64::from(self.backoff)).max(self.ready)
     }
 
     /// It has something to send from `now` on, having had nothing. On a busy channel it must not
@@ -80,11 +87,13 @@ impl Contender {
         }
     }
 
-    /// The channel was idle since `idle_since` and is no longer.
-    pub(crate) fn pause(&mut self, idle_since: Time, now: Time, timing: Timing) {
-        let from = self.counts_from(idle_since, timing);
-        let slots = now.saturating_since(from).as_nanos() / timing.slot.as_nanos();
-        self.backoff -= u64::from(self.backoff).min(slots) as u32;
+    /// The channel was idle for so long and is no longer.
+    #[inline]
+    pub(crate) fn pause(&mut self, idle: Duration) {
+        if self.backoff > 0 {
+            let slots = idle.saturating_sub(self.aifs).as_nanos() / self.slot.as_nanos();
+            self.backoff -= u64::from(self.backoff).min(slots) as u32;
+        }
     }
 
     /// What it sent was answered, or needs no answer.
@@ -131,7 +140,7 @@ mod tests {
 
     fn contender(access: AccessCategory) -> Contender {
         let category = Category::new(access, Standard::N);
-        Contender::new(category, Stream::new(1, "contention"))
+        Contender::new(category, TIMING, Stream::new(1, "contention"))
     }
 
     fn us(micros: u64) -> Time {
@@ -155,10 +164,10 @@ mod tests {
     fn an_idle_channel_is_taken_at_once() {
         let mut node = contender(AccessCategory::BestEffort);
         node.begin(us(1000), false);
-        assert_eq!(node.sends_at(Time::ZERO, TIMING), us(1000));
+        assert_eq!(node.sends_at(Time::ZERO), us(1000));
         // Not before AIFS is over.
         node.begin(us(10), false);
-        assert_eq!(node.sends_at(Time::ZERO, TIMING), us(AIFS_US));
+        assert_eq!(node.sends_at(Time::ZERO), us(AIFS_US));
     }
 
     #[test]
@@ -169,7 +178,7 @@ mod tests {
                 .map(|_| {
                     node.backoff = 0;
                     node.begin(us(5), true);
-                    let wait = node.sends_at(Time::ZERO, TIMING) - us(AIFS_US);
+                    let wait = node.sends_at(Time::ZERO) - us(AIFS_US);
                     assert_eq!(wait.as_micros() % 9, 0);
                     assert!(wait.as_micros() / 9 <= cw);
                     wait.as_micros() / 9
@@ -185,12 +194,13 @@ mod tests {
         let mut node = contender(AccessCategory::BestEffort);
         node.backoff = 5;
         // Before AIFS is over nothing is counted, and then a slot only at its end.
-        node.pause(us(0), us(AIFS_US + 8), TIMING);
+        let idle = |micros| Duration::from_micros(micros);
+        node.pause(idle(AIFS_US + 8));
         assert_eq!(node.backoff, 5);
-        node.pause(us(100), us(100 + AIFS_US + 3 * 9 - 1), TIMING);
+        node.pause(idle(AIFS_US + 3 * 9 - 1));
         assert_eq!(node.backoff, 3);
-        assert_eq!(node.sends_at(us(500), TIMING), us(500 + AIFS_US + 27));
-        node.pause(us(500), us(5_000), TIMING);
+        assert_eq!(node.sends_at(us(500)), us(500 + AIFS_US + 27));
+        node.pause(idle(4_500));
         assert_eq!(node.backoff, 0);
     }
 

@@ -3,6 +3,7 @@
 use cwndlab_units::{Duration, Time};
 
 use super::config::WifiConfig;
+use super::places::Places;
 
 /// What holds for all frames of a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,7 +55,7 @@ pub(super) struct Transmission {
     pub(super) rate: u8,
     /// Its packets, by place in the lane; none if it asks what has arrived, and so tells what was
     /// given up.
-    pub(super) chosen: Vec<u32>,
+    pub(super) chosen: Places,
     /// Whether each of them is received.
     pub(super) received: Vec<bool>,
     pub(super) begins: Time,
@@ -71,13 +72,6 @@ pub(super) struct Transmission {
     pub(super) is_answered: bool,
     /// How long the sender may keep the channel.
     pub(super) txop: Duration,
-}
-
-impl Transmission {
-    /// Whether its packets are the first of their lane, without a gap.
-    pub(super) fn is_from_front(&self) -> bool {
-        self.chosen.last().is_some_and(|&last| last as usize + 1 == self.chosen.len())
-    }
 }
 
 /// Lengths of control frames (802.11-2012 section 8.3.1); the block ACK is the compressed one.

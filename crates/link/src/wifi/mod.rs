@@ -19,13 +19,17 @@
 mod channel;
 mod config;
 mod contention;
+mod controls;
 mod downlink;
 mod exchange;
 mod frame;
 mod hop;
 mod interference;
 mod lane;
+mod line;
+mod outbox;
 mod phy;
+mod places;
 mod radio;
 mod rate_control;
 

@@ -7,6 +7,7 @@
 use cwndlab_units::Duration;
 
 use super::config::{Band, Standard, WifiConfig, WifiError};
+use super::contention::Timing;
 
 /// How bits are put on a carrier, and how many of them are redundancy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -112,6 +113,11 @@ impl Phy {
         })
     }
 
+    /// What all nodes count in.
+    pub(crate) fn timing(&self) -> Timing {
+        Timing { slot: self.slot, sifs: self.sifs }
+    }
+
     /// How many indices the table of rates has.
     pub(crate) fn modes(&self) -> u8 {
         self.modes.len() as u8
@@ -120,6 +126,14 @@ impl Phy {
     /// The rate with this index, if there is one.
     pub(crate) fn mode(&self, index: u8) -> Option<&Mode> {
         self.modes.get(usize::from(index))?.as_ref()
+    }
+
+    /// The rate with this index.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub(crate) fn existing_mode(&self, index: u8) -> &Mode {
+        self.mode(index).expect("the rate was checked")
     }
 
     /// The slowest basic rate, for what all must understand.

@@ -93,7 +93,7 @@ impl<P: Packet> Exchange<P> {
         if is_marked {
             self.lanes[lane].meter.mark(bytes);
             let kind = LinkEventKind::Marked { flow, bytes };
-            self.emit(at, super::Emission::Event(LinkEvent { stage: lane as u16, kind }));
+            self.outbox.tell(at, LinkEvent { stage: lane as u16, kind });
         }
     }
 
@@ -120,8 +120,8 @@ impl<P: Packet> downlink::Lanes for Downward<'_, P> {
     }
 
     fn rate(&self, station: usize) -> Rate {
-        let mode = self.phy.mode(self.lanes[2 * station].rates.usual());
-        Rate::from_bits_per_sec(mode.expect("the rate was checked").bits_per_sec())
+        let mode = self.phy.existing_mode(self.lanes[2 * station].rates.usual());
+        Rate::from_bits_per_sec(mode.bits_per_sec())
     }
 
     fn airtime(&self, station: usize) -> Duration {

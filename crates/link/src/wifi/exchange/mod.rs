@@ -1,33 +1,32 @@
 //! Frames and their fate: what goes into one, how long it and its response take, what arrives.
 
 mod access_point;
+mod passage;
 
-use std::collections::VecDeque;
-
-use cwndlab_units::{Duration, Output, Stream, Time};
+use cwndlab_units::{Duration, Stream, Time};
 
 use super::config::{AccessCategory, WifiConfig, WifiError};
 use super::contention::{Category, Contender};
+use super::controls::Controls;
 use super::downlink::Downlink;
-use super::frame::{
-    ACK_BYTES, BLOCK_ACK_BYTES, BLOCK_ACK_REQUEST_BYTES, CTS_BYTES, PREAMBLE, RTS_BYTES, Rules,
-    SIGNAL_BYTES, Transmission,
-};
+use super::frame::{BLOCK_ACK_BYTES, PREAMBLE, Rules, SIGNAL_BYTES, Transmission};
 use super::hop::{AirUse, Hop, Lanes, Node};
 use super::interference::Interference;
 use super::lane::{Dropped, FrameLimits, Lane, padded_bytes};
+use super::outbox::{Outbox, Passed};
 use super::phy::{Mode, Phy};
+use super::places::Places;
 use super::radio::{self, Radio};
 use super::rate_control::RateControl;
 use crate::meter::{Meter, Occupancy};
-use crate::queue::Waiting;
-use crate::{Admission, Backlog, DropReason, LinkEvent, LinkEventKind, Packet};
+use crate::{Backlog, DropReason, Packet};
 
 /// The nodes of a channel, what they have for each other, and what has come out.
 #[derive(Clone, Debug)]
 pub(super) struct Exchange<P> {
     pub(super) phy: Phy,
     pub(super) rules: Rules,
+    controls: Vec<Controls>,
     radio: Option<Radio>,
     pub(super) interference: Option<Interference>,
     pub(super) nodes: Vec<Node>,
@@ -35,10 +34,7 @@ pub(super) struct Exchange<P> {
     /// What the access point has in no lane, if its queue is managed.
     downlink: Option<Box<Downlink<P>>>,
     pub(super) statistics: WifiStatistics,
-    /// In order of time.
-    output: VecDeque<(Time, Emission)>,
-    /// When the first of it is out.
-    output_at: Time,
+    pub(super) outbox: Outbox,
 }
 
 /// What happened on the air since the beginning.
@@ -50,16 +46,6 @@ pub struct WifiStatistics {
     pub collided_frames: u64,
     /// Packets in all frames, repeated ones each time.
     pub packets: u64,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Emission {
-    /// The next packets of a lane, which have been passed on.
-    Packets {
-        lane: usize,
-        count: u32,
-    },
-    Event(LinkEvent),
 }
 
 impl<P: Packet> Exchange<P> {
@@ -83,7 +69,8 @@ impl<P: Packet> Exchange<P> {
             let category = Category::new(settings.access.unwrap_or(usual), config.standard);
             let random = stream(format!("{name}.{node}.backoff"));
             let lanes = Lanes::new(node, stations);
-            Node { contender: Contender::new(category, random), lanes, queued: 0, inside: 0 }
+            let contender = Contender::new(category, phy.timing(), random);
+            Node { contender, lanes, queued: 0, inside: 0 }
         });
         let hop = |lane: usize| {
             let station = lane / 2 + 1;
@@ -117,8 +104,10 @@ impl<P: Packet> Exchange<P> {
         });
         let queues = stream(format!("{name}.0.queues"));
         let downlink = Downlink::new(&config.access_point, stations, queues).map(Box::new);
+        let rules = Rules::new(config);
         Ok(Self {
-            rules: Rules::new(config),
+            controls: Controls::of_rates(&phy, &rules),
+            rules,
             downlink,
             nodes: nodes.collect(),
             lanes: (0..2 * stations).map(hop).collect::<Result<_, _>>()?,
@@ -126,115 +115,8 @@ impl<P: Packet> Exchange<P> {
             phy,
             radio,
             interference,
-            output: VecDeque::new(),
-            output_at: Time::NEVER,
+            outbox: Outbox::new(),
         })
-    }
-
-    /// Takes a packet that enters at a port, unless there is no room, and returns its node, too, if
-    /// that had nothing before.
-    #[inline]
-    pub(super) fn enqueue(
-        &mut self,
-        now: Time,
-        port: u16,
-        packet: P,
-    ) -> (Admission, Option<usize>) {
-        let lane = self.lane_of(port, &packet);
-        let bytes = packet.wire_bytes() + self.rules.header_bytes;
-        let hop = &mut self.lanes[lane];
-        hop.meter.arrive(bytes);
-        if hop.from == 0 && self.downlink.is_some() {
-            let waiting = Waiting { packet, bytes, arrived: now };
-            return self.enqueue_at_access_point(now, lane, waiting);
-        }
-        let from = hop.from;
-        let node = &mut self.nodes[from];
-        if node.queued >= self.rules.queue_packets {
-            self.overflow(now, lane, &packet, bytes);
-            return (Admission::Dropped, None);
-        }
-        node.queued += 1;
-        node.inside += 1;
-        let begins = (node.inside == 1).then_some(from);
-        hop.queue.enter(now, bytes);
-        hop.lane.push(now, bytes, packet);
-        (Admission::Queued, begins)
-    }
-
-    /// There is no room for a packet.
-    #[inline(never)]
-    fn overflow(&mut self, now: Time, lane: usize, packet: &P, bytes: u32) {
-        let reason = DropReason::Overflow;
-        self.lanes[lane].meter.drop(bytes, reason);
-        self.emit_drop(now, lane, packet, (bytes, reason));
-    }
-
-    /// The lane of what enters at a port.
-    fn lane_of(&self, port: u16, packet: &P) -> usize {
-        let (user, up) = if port == 0 { (packet.user(), 0) } else { (port, 1) };
-        let lane = 2 * usize::from(user) + up;
-        assert!((2..self.lanes.len() + 2).contains(&lane), "there is no station {user}");
-        lane - 2
-    }
-
-    /// When the first of what has come out was.
-    #[inline]
-    pub(super) fn output_at(&self) -> Time {
-        self.output_at
-    }
-
-    /// So many packets of a lane are passed on.
-    fn give(&mut self, at: Time, lane: usize, count: u32) {
-        if count > 0 {
-            self.emit(at, Emission::Packets { lane, count });
-        }
-    }
-
-    fn emit_drop(&mut self, at: Time, lane: usize, packet: &P, drop: (u32, DropReason)) {
-        let (bytes, reason) = drop;
-        let kind = LinkEventKind::Dropped { flow: packet.flow(), bytes, reason };
-        self.emit(at, Emission::Event(LinkEvent { stage: lane as u16, kind }));
-    }
-
-    fn emit(&mut self, at: Time, emission: Emission) {
-        self.output.push_back((at, emission));
-        self.output_at = self.output_at.min(at);
-    }
-
-    /// Moves what is first to `place`, if it is a packet; returns its time and its receiver's port.
-    #[inline]
-    pub(super) fn move_packet(&mut self, place: &mut Option<P>) -> Option<(Time, u16)> {
-        let Some((at, Emission::Packets { lane, count })) = self.output.front_mut() else {
-            return None;
-        };
-        *count -= 1;
-        let (at, lane, is_last) = (*at, *lane, *count == 0);
-        if is_last {
-            self.pop_emission();
-        }
-        let hop = &mut self.lanes[lane];
-        hop.lane.move_packet(place);
-        Some((at, hop.to as u16))
-    }
-
-    /// Takes out what is first.
-    #[inline]
-    pub(super) fn pop_output(&mut self) -> Option<Output<P, LinkEvent>> {
-        if let Some(&(at, Emission::Event(event))) = self.output.front() {
-            self.pop_emission();
-            return Some(Output::Event { at, event });
-        }
-        let mut place = None;
-        let (at, port) = self.move_packet(&mut place)?;
-        place.map(|packet| Output::Packet { at, port, packet })
-    }
-
-    /// All of the first emission has been taken out.
-    #[inline(never)]
-    fn pop_emission(&mut self) {
-        self.output.pop_front();
-        self.output_at = self.output.front().map_or(Time::NEVER, |&(at, _)| at);
     }
 
     /// Drops what has waited too long at a node.
@@ -296,7 +178,7 @@ impl<P: Packet> Exchange<P> {
     pub(super) fn fits(&mut self, node: usize, at: Time, time: Duration) -> bool {
         let lane = self.next_lane(node, at);
         let lane = &self.lanes[lane];
-        let mut chosen = Vec::new();
+        let mut chosen = Places::default();
         let bytes = lane.lane.choose(FrameLimits { packets: 1, bytes: 0 }, &mut chosen);
         let mode = self.phy.slowest();
         mode.duration(bytes) + self.phy.sifs + mode.duration(BLOCK_ACK_BYTES) <= time
@@ -314,17 +196,16 @@ impl<P: Packet> Exchange<P> {
         let lane = self.next_lane(node, at);
         let hop = &mut self.lanes[lane];
         let choice = hop.rates.choose(at);
-        let mode = *self.phy.mode(choice.index).expect("the rate was checked");
-        let control = *self.phy.response(&mode);
+        let controls = self.controls[usize::from(choice.index)];
         let sifs = self.phy.sifs;
-        let block_ack = sifs + control.duration(BLOCK_ACK_BYTES);
-        let mut longest = self.rules.max_time;
+        let mut capacity_bytes = controls.capacity_bytes;
         if txop > Duration::ZERO {
-            longest = longest.min(txop.saturating_sub(block_ack));
+            let longest = self.rules.max_time.min(txop.saturating_sub(sifs + controls.block_ack));
+            capacity_bytes = self.phy.existing_mode(choice.index).capacity_bytes(longest);
         }
         let limits = FrameLimits {
             packets: if choice.is_probe { 1 } else { self.rules.max_packets },
-            bytes: self.rules.max_bytes.min(mode.capacity_bytes(longest)),
+            bytes: self.rules.max_bytes.min(capacity_bytes),
         };
         if node == 0 && self.downlink.is_some() && !hop.asks {
             self.fill(lane, at, limits);
@@ -336,10 +217,11 @@ impl<P: Packet> Exchange<P> {
         } else {
             hop.lane.choose(limits, &mut frame.chosen)
         };
+        let mode = self.phy.existing_mode(choice.index);
         let (data, response) = match frame.chosen.len() {
-            0 => (control.duration(BLOCK_ACK_REQUEST_BYTES), BLOCK_ACK_BYTES),
-            1 => (mode.duration(bytes), ACK_BYTES),
-            _ => (mode.duration(bytes), BLOCK_ACK_BYTES),
+            0 => (controls.block_ack_request, controls.block_ack),
+            1 => (mode.duration(bytes), controls.ack),
+            _ => (mode.duration(bytes), controls.block_ack),
         };
         let is_announced = bytes >= self.rules.rts_from_bytes;
         frame.from = node;
@@ -347,12 +229,12 @@ impl<P: Packet> Exchange<P> {
         frame.rate = choice.index;
         frame.data = data;
         frame.begins = at;
-        frame.rts = is_announced.then(|| control.duration(RTS_BYTES));
+        frame.rts = is_announced.then_some(controls.rts);
         frame.data_begins = match frame.rts {
-            Some(rts) => at + rts + sifs + control.duration(CTS_BYTES) + sifs,
+            Some(rts) => at + rts + sifs + controls.cts + sifs,
             None => at,
         };
-        frame.response = control.duration(response);
+        frame.response = response;
         frame.txop = txop;
     }
 
@@ -369,13 +251,12 @@ impl<P: Packet> Exchange<P> {
             let is_alone = others_end.is_empty();
             self.statistics.frames += 1;
             self.statistics.collided_frames += u64::from(!is_alone);
-            let mode = *self.phy.mode(frame.rate).expect("the rate was checked");
             let is_begun = self.recognise(at, frame, &others_end);
             frame.received.clear();
             if !is_begun {
                 frame.received.resize(frame.chosen.len(), false);
             } else {
-                self.receive(at, &mode, frame, &others_end);
+                self.receive(at, frame, &others_end);
             }
             let is_on_air = is_begun || frame.rts.is_none();
             if is_on_air {
@@ -386,7 +267,7 @@ impl<P: Packet> Exchange<P> {
             let sifs = self.phy.sifs;
             let (ends, response) = match frame.rts {
                 Some(rts) if !is_on_air => {
-                    (frame.begins + rts, self.phy.response(&mode).duration(CTS_BYTES))
+                    (frame.begins + rts, self.controls[usize::from(frame.rate)].cts)
                 }
                 _ => (frame.data_begins + frame.data, frame.response),
             };
@@ -419,29 +300,24 @@ impl<P: Packet> Exchange<P> {
     }
 
     /// Decides on the packets of a frame whose beginning was received.
-    fn receive(
-        &mut self,
-        at: Time,
-        mode: &Mode,
-        frame: &mut Transmission,
-        others: &[(usize, Time)],
-    ) {
+    fn receive(&mut self, at: Time, frame: &mut Transmission, others: &[(usize, Time)]) {
         let hop = &self.lanes[frame.lane];
         let (from, to) = (hop.from, hop.to);
         let alone = hop.bit_error_rates[usize::from(frame.rate)];
         if self.interference.is_none() && others.is_empty() && alone == 0.0 {
             return frame.received.resize(frame.chosen.len(), true);
         }
+        let mode = *self.phy.existing_mode(frame.rate);
         let mut draws = self.radio.as_ref().map(|radio| radio.draws(from, frame.data_begins));
         let mut sent_bytes = 0;
-        for index in 0..frame.chosen.len() {
-            let bytes = self.lanes[frame.lane].lane.bytes_at(frame.chosen[index]);
+        for place in frame.chosen.iter() {
+            let bytes = self.lanes[frame.lane].lane.bytes_at(place);
             let begins = frame.data_begins + mode.sent_after(sent_bytes);
             sent_bytes += padded_bytes(bytes);
             let ends = frame.data_begins + mode.sent_after(sent_bytes);
             let is_disturbed = self.meet_interference(at, begins, ends);
             let arrives = self.radio.as_ref().zip(draws.as_mut()).is_none_or(|(radio, draws)| {
-                let error_rate = error_rate(radio, mode, (from, to, begins), others, alone);
+                let error_rate = error_rate(radio, &mode, (from, to, begins), others, alone);
                 draws.unit() < radio::success(error_rate, u64::from(bytes))
             });
             frame.received.push(arrives && !is_disturbed);
@@ -455,9 +331,22 @@ impl<P: Packet> Exchange<P> {
     /// Keeps, passes on or drops the packets of a frame one by one.
     fn settle_each(&mut self, at: Time, frame: &Transmission) {
         let attempts = self.rules.attempts;
-        for (&place, &is_received) in frame.chosen.iter().zip(&frame.received) {
+        for (place, &is_received) in frame.chosen.iter().zip(&frame.received) {
             let hop = &mut self.lanes[frame.lane];
             if let Some(dropped) = hop.lane.sent(place, is_received, attempts) {
+                self.lose(at, frame.lane, dropped, DropReason::Loss);
+            }
+        }
+    }
+
+    /// The same of a frame with the first packets of its lane, of which none was received.
+    fn settle_missed(&mut self, at: Time, frame: &Transmission) {
+        let (count, attempts) = (frame.chosen.len() as u32, self.rules.attempts);
+        if !self.lanes[frame.lane].lane.miss_first(count, attempts) {
+            return;
+        }
+        for place in 0..count {
+            if let Some(dropped) = self.lanes[frame.lane].lane.give_up_after(place, attempts) {
                 self.lose(at, frame.lane, dropped, DropReason::Loss);
             }
         }
@@ -469,10 +358,13 @@ impl<P: Packet> Exchange<P> {
         let received = frame.received.iter().filter(|&&is_received| is_received).count() as u32;
         let ends = [frame.chosen.first(), frame.chosen.last()];
         let [came_first, came_last] =
-            ends.map(|place| Some(self.lanes[lane].lane.arrived_at(*place?)));
+            ends.map(|place| Some(self.lanes[lane].lane.arrived_at(place?)));
         let mut passed = Backlog::default();
-        if received > 0 && received as usize == frame.chosen.len() && frame.is_from_front() {
+        let is_from_front = frame.chosen.is_from_front();
+        if is_from_front && received as usize == frame.chosen.len() {
             passed = self.lanes[lane].lane.pass_first(received);
+        } else if is_from_front && received == 0 {
+            self.settle_missed(at, frame);
         } else {
             self.settle_each(at, frame);
         }
@@ -494,7 +386,7 @@ impl<P: Packet> Exchange<P> {
             hop.meter.deliver(passed);
             hop.queue.leave(at, passed);
             self.nodes[frame.from].inside -= passed.packets;
-            self.give(at, lane, passed.packets);
+            self.outbox.pass_on(at, Passed { lane, packets: passed.packets });
         } else if !frame.chosen.is_empty() {
             hop.asks = self.rules.asks_before_repeating && frame.chosen.len() > 1;
             hop.unknown = came_last;

@@ -1,0 +1,114 @@
+//! How packets enter a channel and leave it: what is done for each of them, and so must be cheap.
+
+use cwndlab_units::{Output, Time};
+
+use super::Exchange;
+use crate::packet::Alike;
+use crate::queue::Waiting;
+use crate::{Admission, Backlog, DropReason, LinkEvent, LinkEventKind, Packet};
+
+impl<P: Packet> Exchange<P> {
+    /// Takes packets that enter a lane together, each of which `put` puts into its place, if there is
+    /// nothing to decide: their node, whose queue is not managed, has something already, and room.
+    /// Returns whether it took them.
+    #[inline(always)]
+    pub(in crate::wifi) fn enqueue_together(
+        &mut self,
+        now: Time,
+        lane: usize,
+        alike: Alike,
+        put: impl FnMut(&mut Option<P>),
+    ) -> bool {
+        let Alike { wire_bytes, count: packets, .. } = alike;
+        let hop = &mut self.lanes[lane];
+        let node = &mut self.nodes[hop.from];
+        let is_managed = hop.from == 0 && self.downlink.is_some();
+        let has_room = packets <= self.rules.queue_packets.saturating_sub(node.queued);
+        if is_managed || node.inside == 0 || !has_room {
+            return false;
+        }
+        node.queued += packets;
+        node.inside += packets;
+        let bytes = wire_bytes + self.rules.header_bytes;
+        let entering = Backlog { packets, bytes: u64::from(packets) * u64::from(bytes) };
+        hop.meter.arrive_together(entering);
+        hop.queue.enter_together(now, entering);
+        hop.lane.push_together(now, bytes, packets, put);
+        true
+    }
+
+    /// Takes a packet that enters a lane, unless there is no room, and returns its node, too, if that
+    /// had nothing before.
+    #[inline]
+    pub(in crate::wifi) fn enqueue(
+        &mut self,
+        now: Time,
+        lane: usize,
+        packet: P,
+    ) -> (Admission, Option<usize>) {
+        let bytes = packet.wire_bytes() + self.rules.header_bytes;
+        let hop = &mut self.lanes[lane];
+        hop.meter.arrive(bytes);
+        if hop.from == 0 && self.downlink.is_some() {
+            let waiting = Waiting { packet, bytes, arrived: now };
+            return self.enqueue_at_access_point(now, lane, waiting);
+        }
+        let from = hop.from;
+        let node = &mut self.nodes[from];
+        if node.queued >= self.rules.queue_packets {
+            self.overflow(now, lane, &packet, bytes);
+            return (Admission::Dropped, None);
+        }
+        node.queued += 1;
+        node.inside += 1;
+        let begins = (node.inside == 1).then_some(from);
+        hop.queue.enter(now, bytes);
+        hop.lane.push(now, bytes, packet);
+        (Admission::Queued, begins)
+    }
+
+    /// There is no room for a packet.
+    #[inline(never)]
+    fn overflow(&mut self, now: Time, lane: usize, packet: &P, bytes: u32) {
+        let reason = DropReason::Overflow;
+        self.lanes[lane].meter.drop(bytes, reason);
+        self.emit_drop(now, lane, packet, (bytes, reason));
+    }
+
+    /// The lane of what enters at a port and is a user's.
+    #[inline]
+    pub(in crate::wifi) fn lane_of(&self, port: u16, user: u16) -> usize {
+        let (user, up) = if port == 0 { (user, 0) } else { (port, 1) };
+        let lane = 2 * usize::from(user) + up;
+        assert!((2..self.lanes.len() + 2).contains(&lane), "there is no station {user}");
+        lane - 2
+    }
+
+    pub(super) fn emit_drop(&mut self, at: Time, lane: usize, packet: &P, drop: (u32, DropReason)) {
+        let (bytes, reason) = drop;
+        let kind = LinkEventKind::Dropped { flow: packet.flow(), bytes, reason };
+        self.outbox.tell(at, LinkEvent { stage: lane as u16, kind });
+    }
+
+    /// Moves the packet that is out first to `place`; returns its time and its receiver's port.
+    #[inline]
+    pub(in crate::wifi) fn move_packet(&mut self, place: &mut Option<P>) -> (Time, u16) {
+        let (at, lane) = self.outbox.take_packet();
+        let hop = &mut self.lanes[lane];
+        hop.lane.move_packet(place);
+        (at, hop.to as u16)
+    }
+
+    /// Takes out what is first.
+    pub(in crate::wifi) fn pop_output(&mut self) -> Option<Output<P, LinkEvent>> {
+        if let Some((at, event)) = self.outbox.pop_event() {
+            return Some(Output::Event { at, event });
+        }
+        if !self.outbox.has_packet() {
+            return None;
+        }
+        let mut place = None;
+        let (at, port) = self.move_packet(&mut place);
+        place.map(|packet| Output::Packet { at, port, packet })
+    }
+}

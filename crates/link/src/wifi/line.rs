@@ -1,0 +1,171 @@
+//! Packets one behind the other in a ring, with what their lane notes of each.
+
+use cwndlab_units::Time;
+
+/// Entries in the order in which they came, each known by its place from the front.
+#[derive(Clone, Debug)]
+pub(super) struct Line<P> {
+    /// As many as a power of two.
+    slots: Vec<Entry<P>>,
+    /// Running numbers, which wrap; a slot's place is its number modulo the number of slots.
+    head: usize,
+    tail: usize,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Entry<P> {
+    /// `None` after it was given up, and in a slot that is free.
+    pub(super) packet: Option<P>,
+    pub(super) arrived: Time,
+    /// Length with the headers of the link.
+    pub(super) bytes: u32,
+    pub(super) attempts: u32,
+    /// Sums of all that ever came, with this one.
+    pub(super) until: Sums,
+    pub(super) is_received: bool,
+}
+
+/// Lengths of packets one behind the other.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sums {
+    pub(super) bytes: u64,
+    /// In an aggregate.
+    pub(super) padded: u64,
+}
+
+impl<P> Entry<P> {
+    fn free() -> Self {
+        let (arrived, until) = (Time::ZERO, Sums::default());
+        Self { packet: None, arrived, bytes: 0, attempts: 0, until, is_received: false }
+    }
+
+    pub(super) fn is_waiting(&self) -> bool {
+        self.packet.is_some() && !self.is_received
+    }
+}
+
+impl<P> Line<P> {
+    pub(super) fn new() -> Self {
+        let slots = core::iter::repeat_with(Entry::free).take(16).collect();
+        Self { slots, head: 0, tail: 0 }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.tail.wrapping_sub(self.head)
+    }
+
+    /// Where the entry at a place from the front is.
+    #[inline]
+    fn slot(&self, place: usize) -> usize {
+        self.head.wrapping_add(place) & (self.slots.len() - 1)
+    }
+
+    /// The entry at a place, at which there is one.
+    #[inline]
+    pub(super) fn at(&self, place: usize) -> &Entry<P> {
+        debug_assert!(place < self.len(), "there are {} entries", self.len());
+        &self.slots[self.slot(place)]
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub(super) fn at_mut(&mut self, place: usize) -> &mut Entry<P> {
+        debug_assert!(place < self.len(), "there are {} entries", self.len());
+        let slot = self.slot(place);
+        &mut self.slots[slot]
+    }
+
+    /// The entry at a place, if there is one.
+    #[inline]
+    pub(super) fn get(&self, place: usize) -> Option<&Entry<P>> {
+        (place < self.len()).then(|| self.at(place))
+    }
+
+    /// Puts an entry at the end, which is to be filled in.
+    #[inline]
+    pub(super) fn push(&mut self) -> &mut Entry<P> {
+        if self.len() == self.slots.len() {
+            self.grow();
+        }
+        let slot = self.tail & (self.slots.len() - 1);
+        self.tail = self.tail.wrapping_add(1);
+        &mut self.slots[slot]
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let head = self.slot(0);
+        self.slots.rotate_left(head);
+        (self.head, self.tail) = (0, self.slots.len());
+        self.slots.resize_with(2 * self.tail, Entry::free);
+    }
+
+    /// Moves the first entry's packet to `place`, and removes the entry, if there is one. Returns whether
+    /// there was.
+    #[inline]
+    pub(super) fn move_first(&mut self, place: &mut Option<P>) -> bool {
+        let is_there = self.head != self.tail;
+        if is_there {
+            let slot = self.slot(0);
+            *place = self.slots[slot].packet.take();
+            self.head = self.head.wrapping_add(1);
+        }
+        is_there
+    }
+
+    /// Removes the entry at a place, before which there are few.
+    pub(super) fn remove(&mut self, place: usize) {
+        for place in (0..place).rev() {
+            let (slot, behind) = (self.slot(place), self.slot(place + 1));
+            self.slots.swap(slot, behind);
+        }
+        let slot = self.slot(0);
+        self.slots[slot].packet = None;
+        self.head = self.head.wrapping_add(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn push(line: &mut Line<u32>, packet: u32) {
+        line.push().packet = Some(packet);
+    }
+
+    fn packets(line: &Line<u32>) -> Vec<u32> {
+        (0..line.len()).filter_map(|place| line.at(place).packet).collect()
+    }
+
+    #[test]
+    fn entries_keep_their_order_while_the_ring_goes_round_and_grows() {
+        let mut line = Line::new();
+        let (mut coming, mut leaving) = (0, 0);
+        for round in 0..60 {
+            for _ in 0..round % 9 {
+                push(&mut line, coming);
+                coming += 1;
+            }
+            for _ in 0..(round % 7).min(line.len()) {
+                let mut place = None;
+                assert!(line.move_first(&mut place));
+                assert_eq!(place, Some(leaving));
+                leaving += 1;
+            }
+            assert_eq!(packets(&line), (leaving..coming).collect::<Vec<_>>());
+        }
+        assert!(line.slots.len() > 16 && line.head > line.slots.len());
+        assert!(line.get(line.len()).is_none());
+    }
+
+    #[test]
+    fn what_is_removed_leaves_no_gap() {
+        let mut line = Line::new();
+        (0..6).for_each(|packet| push(&mut line, packet));
+        line.remove(2);
+        line.remove(0);
+        line.remove(3);
+        assert_eq!(packets(&line), [1, 3, 4]);
+        assert!(line.slots.iter().filter(|entry| entry.packet.is_some()).count() == 3);
+    }
+}

@@ -1,0 +1,140 @@
+//! What has come out of a channel and waits to be polled.
+
+use std::collections::VecDeque;
+
+use cwndlab_units::Time;
+
+use crate::LinkEvent;
+
+/// Packets and events in the order of their times. The packets themselves wait in their lanes.
+#[derive(Clone, Debug)]
+pub(super) struct Outbox {
+    /// When the first of it came out.
+    at: Time,
+    /// The packets that are first; none if an event is.
+    first: Passed,
+    /// What is behind them.
+    rest: VecDeque<(Time, Emission)>,
+}
+
+/// The next packets of a lane, which have been passed on together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Passed {
+    pub(super) lane: usize,
+    pub(super) packets: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Emission {
+    Packets(Passed),
+    Event(LinkEvent),
+}
+
+impl Passed {
+    const NONE: Self = Self { lane: 0, packets: 0 };
+}
+
+impl Outbox {
+    pub(super) fn new() -> Self {
+        Self { at: Time::NEVER, first: Passed::NONE, rest: VecDeque::new() }
+    }
+
+    /// Packets of a lane are passed on.
+    pub(super) fn pass_on(&mut self, at: Time, passed: Passed) {
+        if passed.packets > 0 {
+            self.emit(at, Emission::Packets(passed));
+        }
+    }
+
+    /// Something happened to a packet.
+    pub(super) fn tell(&mut self, at: Time, event: LinkEvent) {
+        self.emit(at, Emission::Event(event));
+    }
+
+    fn emit(&mut self, at: Time, emission: Emission) {
+        self.rest.push_back((at, emission));
+        if self.at.is_never() {
+            self.advance();
+        }
+    }
+
+    /// What was first has been taken out.
+    #[inline(never)]
+    fn advance(&mut self) {
+        self.at = self.rest.front().map_or(Time::NEVER, |&(at, _)| at);
+        if let Some(&(_, Emission::Packets(passed))) = self.rest.front() {
+            self.first = passed;
+            self.rest.pop_front();
+        }
+    }
+
+    /// When what is first came out.
+    #[inline]
+    pub(super) fn first_at(&self) -> Time {
+        self.at
+    }
+
+    /// Whether a packet is first.
+    #[inline]
+    pub(super) fn has_packet(&self) -> bool {
+        self.first.packets > 0
+    }
+
+    /// Takes out the packet that is first: when it came out, and of which lane it is the next.
+    ///
+    /// # Panics
+    /// If none is first.
+    #[inline]
+    pub(super) fn take_packet(&mut self) -> (Time, usize) {
+        let (at, lane) = (self.at, self.first.lane);
+        self.first.packets = self.first.packets.checked_sub(1).expect("a packet is first");
+        if self.first.packets == 0 {
+            self.advance();
+        }
+        (at, lane)
+    }
+
+    /// Takes out the event that is first, if one is.
+    pub(super) fn pop_event(&mut self) -> Option<(Time, LinkEvent)> {
+        if self.has_packet() {
+            return None;
+        }
+        let (at, emission) = self.rest.pop_front()?;
+        self.advance();
+        match emission {
+            Emission::Event(event) => Some((at, event)),
+            Emission::Packets(_) => unreachable!("packets behind nothing are first"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DropReason, LinkEventKind};
+
+    fn us(micros: u64) -> Time {
+        Time::from_micros(micros)
+    }
+
+    #[test]
+    fn packets_and_events_come_out_in_their_order() {
+        let kind = LinkEventKind::Dropped { flow: 1, bytes: 1500, reason: DropReason::Loss };
+        let event = LinkEvent { stage: 3, kind };
+        let mut outbox = Outbox::new();
+        assert!(outbox.first_at().is_never() && !outbox.has_packet());
+        outbox.pass_on(us(1), Passed { lane: 2, packets: 0 });
+        outbox.tell(us(1), event);
+        outbox.pass_on(us(2), Passed { lane: 2, packets: 2 });
+        outbox.pass_on(us(3), Passed { lane: 0, packets: 1 });
+        outbox.tell(us(3), event);
+        assert!(!outbox.has_packet());
+        assert_eq!(outbox.pop_event(), Some((us(1), event)));
+        assert_eq!(outbox.pop_event(), None);
+        let lanes: Vec<_> = (0..3).map(|_| outbox.take_packet()).collect();
+        assert_eq!(lanes, [(us(2), 2), (us(2), 2), (us(3), 0)]);
+        assert_eq!((outbox.first_at(), outbox.has_packet()), (us(3), false));
+        assert_eq!(outbox.pop_event(), Some((us(3), event)));
+        assert!(outbox.first_at().is_never());
+    }
+}
