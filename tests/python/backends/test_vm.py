@@ -184,11 +184,11 @@ def test_versions_that_cannot_be_downloaded_are_refused(
         download("6.1")
 
 
+@pytest.mark.usefixtures("cache")
 def test_a_version_is_not_the_beginning_of_another(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cache: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     names = "linux-image-6.1.0-9-amd64\nlinux-image-6.12.117+deb12-amd64\n"
-    assert cache
     package(tmp_path / "a.deb", "6.1.0-9-amd64")
     (tmp_path / "names").write_text(names)
     for tool, script in {
