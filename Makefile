@@ -49,6 +49,8 @@ CRATES = $(shell tools/setup crates)
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
 
+# Its two processes compile what they import once, even where the environment says otherwise.
+demo: export PYTHONDONTWRITEBYTECODE :=
 # A core that is there serves the demo, too; without one, only what the demo needs is built.
 demo: $(STAMPS)/$(if $(wildcard $(STAMPS)/core),core,demo) ## run a small real study and print the path of its report
 	@$(VENV)/bin/cwndlab run $(STUDY) --results results/demo
