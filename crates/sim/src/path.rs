@@ -71,16 +71,14 @@ impl Path {
     #[inline(always)]
     pub(crate) fn send_answer(&mut self, ingress: Ingress, now: Time, train: &Train) -> bool {
         let Train { ref first, count } = *train;
-        match &mut self.links[ingress.link as usize] {
-            AnyLink::Wire(wire) if count == 1 => {
-                let put = |place: &mut Option<Frame>| *place = Some(Frame(*first));
-                if wire.take_at_once(now, first.wire_bytes(), put) {
-                    self.wakes.set_near(ingress.link as usize, wire.wake_time());
-                    return false;
-                }
+        if count == 1
+            && let AnyLink::Wire(wire) = &mut self.links[ingress.link as usize]
+        {
+            let put = |place: &mut Option<Frame>| *place = Some(Frame(*first));
+            if wire.take_at_once(now, first.wire_bytes(), put) {
+                self.wakes.set_near(ingress.link as usize, wire.wake_time());
+                return false;
             }
-            AnyLink::Cell(_) | AnyLink::Wifi(_) => return self.send_to_medium(ingress, now, train),
-            _ => {}
         }
         self.send_apart(ingress, now, train)
     }
@@ -90,22 +88,18 @@ impl Path {
     pub(crate) fn send(&mut self, ingress: Ingress, now: Time, train: &Train) -> bool {
         let Train { ref first, count } = *train;
         let link = ingress.link;
-        let mut taken = 0;
-        match &mut self.links[link as usize] {
-            AnyLink::Wire(wire) => {
-                let put = |place: &mut Option<Frame>, index: u32| {
-                    // Copied as a whole, which is faster than field by field.
-                    let Frame(segment) = place.insert(Frame(*first));
-                    if index > 0 {
-                        segment.seq = segment.seq.wrapping_add(index.wrapping_mul(segment.payload));
-                    }
-                };
-                taken = wire.take_like_the_last(now, first.wire_bytes(), count, put);
-                self.wakes.set_near(link as usize, wire.wake_time());
+        let AnyLink::Wire(wire) = &mut self.links[link as usize] else {
+            return self.send_to_medium(ingress, now, train);
+        };
+        let put = |place: &mut Option<Frame>, index: u32| {
+            // Copied as a whole, which is faster than field by field.
+            let Frame(segment) = place.insert(Frame(*first));
+            if index > 0 {
+                segment.seq = segment.seq.wrapping_add(index.wrapping_mul(segment.payload));
             }
-            AnyLink::Cell(_) | AnyLink::Wifi(_) => return self.send_to_medium(ingress, now, train),
-            _ => {}
-        }
+        };
+        let taken = wire.take_like_the_last(now, first.wire_bytes(), count, put);
+        self.wakes.set_near(link as usize, wire.wake_time());
         if taken < count {
             self.send_each(ingress, now, first, taken..count);
             return true;
@@ -119,8 +113,8 @@ impl Path {
         self.send(ingress, now, train)
     }
 
-    /// Gives a train to a medium that takes several segments at once. Returns whether [`Path::settle`]
-    /// must follow.
+    /// Gives a train to anything but a wire: to a medium all of it at once. Returns whether
+    /// [`Path::settle`] must follow.
     #[inline(never)]
     fn send_to_medium(&mut self, ingress: Ingress, now: Time, train: &Train) -> bool {
         let Ingress { link, port } = ingress;
