@@ -19,6 +19,7 @@ from cwndlab.cli.output import command_line, console, format_option, indented, s
 from cwndlab.cli.screens.comparison import terminal_table
 from cwndlab.cli.screens.decision import terminal_decision, terminal_settings
 from cwndlab.cli.study_options import study_option
+from cwndlab.errors import QuantityError
 from cwndlab.judge.sentences import first_look
 from cwndlab.judge.uses import use_named
 from cwndlab.text.quantity import parse_duration
@@ -27,6 +28,19 @@ if TYPE_CHECKING:
     from cwndlab.judge.answer import Answers
 
 _TRACE_DELAY = "20 ms"
+
+
+def _budget_s(text: str) -> float:
+    """Parse the value of --budget, which is more than zero."""
+    try:
+        budget_s = parse_duration(text) / 1e9
+    except QuantityError as error:
+        msg = f"--budget: {error}"
+        raise click.UsageError(msg) from None
+    if not budget_s:
+        msg = "--budget: 0 s leaves no time to simulate; write for example 15 s"
+        raise click.UsageError(msg)
+    return budget_s
 
 
 @click.command("advise")
@@ -118,7 +132,8 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
       cwndlab advise --from cubic.json --goal throughput
 
     Within the time limit of --budget, cwndlab repeats the simulation of the link until the
-    differences between the algorithms are clear, and also simulates similar networks. --apply asks
+    differences between the algorithms are clear, and also simulates similar networks. The first ten
+    repetitions and 24 similar networks are simulated even if they take longer. --apply asks
     before it loads the recommended algorithm, does not change the machine's default algorithm, and
     prints how to unload the algorithm.
     """  # noqa: D301  \b marks lines that click must not rewrap
@@ -143,7 +158,7 @@ def advise_command(  # noqa: PLR0913, PLR0917  one argument per option
             algorithms=names or CANDIDATES,
             baseline=baseline,
             direction=direction,
-            budget_s=None if budget is None else parse_duration(budget) / 1e9,
+            budget_s=None if budget is None else _budget_s(budget),
             jobs=jobs,
             has_mixes=has_mixes,
             on_first=lambda found: click.echo(first_look(found.together), err=True),

@@ -6,7 +6,14 @@ from pathlib import Path
 
 import click
 
-from cwndlab.backends.vm.packages import add_package, download, find_kernel, kernels, remove_kernel
+from cwndlab.backends.vm.packages import (
+    add_package,
+    check_version,
+    download,
+    find_kernel,
+    kernels,
+    remove_kernel,
+)
 from cwndlab.cli.output import format_option, print_rows
 
 
@@ -37,6 +44,7 @@ def _add(version: str) -> None:
     """Add a Linux release from apt, such as 6.1, or from a package file."""
     is_file = version.endswith(".deb")
     if not is_file:
+        check_version(version)
         click.echo(f"downloading Linux {version}, about 70 to 110 MB", err=True)
     kernel = add_package(Path(version)) if is_file else download(version)
     click.echo(f"added Linux {kernel.release}: {', '.join(kernel.algorithms)}")

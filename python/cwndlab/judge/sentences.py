@@ -173,6 +173,13 @@ def _distances(decision: Decision) -> str:
     networks = decision.networks
     if networks is None or not networks.distances or decision.is_alone:
         return ""
+    is_same = len({frozenset(each.best) for each in networks.distances}) == 1
+    if is_same and len(networks.distances) > 1:
+        return _say(
+            "same at every distance",
+            names=join_words([quoted(name) for name in networks.distances[0].best], "or"),
+            places=join_words([each.name for each in networks.distances], "and"),
+        )
     places = [
         _say(
             "distance",

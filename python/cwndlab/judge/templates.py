@@ -68,6 +68,9 @@ TEMPLATES = {
         "of each network, and {first} is worth {own} less."
     ),
     "distances": "By distance to the server: {places}.",
+    "same at every distance": (
+        "By distance to the server: {names} at every distance ({places} servers were tried)."
+    ),
     "distance": "{names} if the server is {name} ({range} one way)",
     "distance below": "below {most}",
     "distance between": "{least} to {most}",

@@ -76,7 +76,8 @@ class Folder:
         if manifest is None:
             near = _results_within(path)
             hint = f"; did you mean {near}?" if near else "; `cwndlab run STUDY` creates results"
-            what = "holds no results" if path.is_dir() else "there is no such folder"
+            what = "is not a folder" if path.exists() else "there is no such folder"
+            what = "holds no results" if path.is_dir() else what
             msg = f"{path}: {what}{hint}"
             raise ResultsError(msg)
         folder = cls(path, manifest)

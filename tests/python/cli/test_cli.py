@@ -191,6 +191,14 @@ def test_compare_gives_numbers_with_their_bounds_to_programs(
             "nothing: there is no such folder; `cwndlab run STUDY` creates results\n",
         ),
         (
+            ("report", "/dev/null"),
+            "/dev/null: is not a folder; `cwndlab run STUDY` creates results\n",
+        ),
+        (
+            ("kernel", "add", "/etc/passwd"),
+            "/etc/passwd is not a version such as 6.1, and not a file *.deb\n",
+        ),
+        (
             ("algorithm", "show", "renno"),
             'unknown algorithm "renno"; did you mean reno? (cwndlab algorithm list)\n',
         ),
@@ -214,6 +222,18 @@ def test_usage_mistakes_have_status_2_as_well(run: Callable[..., tuple[int, str,
     assert run("run")[0] == 2
     assert run("walk")[0] == 2
     assert "No such option" in run("compare", "--lnk", "x")[2]
+
+
+@pytest.mark.parametrize(
+    ("budget", "error"),
+    [("-1 s", "--budget: not a time"), ("0 s", "--budget: 0 s leaves no time to simulate")],
+)
+def test_a_budget_is_a_time(
+    run: Callable[..., tuple[int, str, str]], budget: str, error: str
+) -> None:
+    status, _, errors = run("advise", "--link", LINK, "--budget", budget)
+    assert status == 2
+    assert error in errors
 
 
 def test_more_of_a_comparison_adds_to_what_is_there(

@@ -63,3 +63,18 @@ def test_the_answer_says_it() -> None:
         "if the server is intercontinental (30 ms or more one way)."
     )
     assert expected in told
+
+
+def test_the_same_recommendation_at_every_distance_is_said_once() -> None:
+    decision = decide(FAST_OR_SHORT, BALANCE)
+    regrets = {each.name: 0.0 for each in decision.entrants}
+    distances = (
+        Distance("near", 0.0, 6.0, 20, ("bbr", "vegas")),
+        Distance("intercontinental", 30.0, math.inf, 20, ("vegas", "bbr")),
+    )
+    told = sentences(replace(decision, networks=Networks(40, 0.95, regrets, (), distances)))
+    expected = (
+        "By distance to the server: bbr or vegas at every distance (near and intercontinental "
+        "servers were tried)."
+    )
+    assert expected in told

@@ -196,15 +196,24 @@ def add_package(package: Path) -> StockKernel:
     return StockKernel(release, parent / release)
 
 
+def check_version(version: str) -> None:
+    """Check that a text has the form of a kernel version, such as "6.1" or "6.1.170".
+
+    Raises:
+        KernelRunError: it has not.
+    """
+    if not _VERSION.fullmatch(version):
+        msg = f"{version} is not a version such as 6.1, and not a file *.deb"
+        raise KernelRunError(msg)
+
+
 def download(version: str) -> StockKernel:
     """Use this machine's apt to download the newest package of a kernel version, and unpack it.
 
     Raises:
         KernelRunError: this machine has no apt, or apt does not offer this version.
     """
-    if not _VERSION.fullmatch(version):
-        msg = f"{version} is not a version such as 6.1, and not a file *.deb"
-        raise KernelRunError(msg)
+    check_version(version)
     for tool in ("apt-cache", "apt-get"):
         if not shutil.which(tool):
             msg = (
