@@ -11,7 +11,10 @@ TEMPLATES = {
         "{how_sure}."
     ),
     "several": "{goal}: use {names}; they perform equally well here{beside}, {how_sure}.",
-    "all": "{goal}: use any of {names}; they perform equally well here{beside}, {how_sure}.",
+    "all": (
+        "{goal}: use {names}; all compared algorithms perform equally well here{beside}, "
+        "{how_sure}."
+    ),
     # Shares of competing flows, in the middle of the headline.
     "share": " (in competition with a flow of {neighbour}, {first} gets {share} of the link)",
     "starves": " ({first} starves a competing flow of {neighbour}, which gets {share} of the link)",
