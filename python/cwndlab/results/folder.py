@@ -76,8 +76,10 @@ class Folder:
         if manifest is None:
             near = _results_within(path)
             hint = f"; did you mean {near}?" if near else "; `cwndlab run STUDY` creates results"
-            what = "is not a folder" if path.exists() else "there is no such folder"
-            what = "holds no results" if path.is_dir() else what
+            if path.is_dir():
+                what = "holds no results"
+            else:
+                what = "is not a folder" if path.exists() else "there is no such folder"
             msg = f"{path}: {what}{hint}"
             raise ResultsError(msg)
         folder = cls(path, manifest)

@@ -50,31 +50,27 @@ def test_a_distance_of_few_networks_is_left_out() -> None:
     assert [each.name for each in found] == ["national"]
 
 
-def test_the_answer_says_it() -> None:
+def said_of(*distances: Distance) -> list[str]:
     decision = decide(FAST_OR_SHORT, BALANCE)
     regrets = {each.name: 0.0 for each in decision.entrants}
-    distances = (
-        Distance("near", 0.0, 6.0, 20, ("bbr",)),
-        Distance("intercontinental", 30.0, math.inf, 20, ("vegas", "cubic")),
-    )
-    told = sentences(replace(decision, networks=Networks(40, 0.95, regrets, (), distances)))
+    return sentences(replace(decision, networks=Networks(40, 0.95, regrets, (), distances)))
+
+
+def test_the_answer_says_it() -> None:
+    near = Distance("near", 0.0, 6.0, 20, ("bbr",))
+    far = Distance("intercontinental", 30.0, math.inf, 20, ("vegas", "cubic"))
     expected = (
         "By distance to the server: bbr if the server is near (below 6 ms one way); vegas or cubic "
         "if the server is intercontinental (30 ms or more one way)."
     )
-    assert expected in told
+    assert expected in said_of(near, far)
 
 
 def test_the_same_recommendation_at_every_distance_is_said_once() -> None:
-    decision = decide(FAST_OR_SHORT, BALANCE)
-    regrets = {each.name: 0.0 for each in decision.entrants}
-    distances = (
-        Distance("near", 0.0, 6.0, 20, ("bbr", "vegas")),
-        Distance("intercontinental", 30.0, math.inf, 20, ("vegas", "bbr")),
-    )
-    told = sentences(replace(decision, networks=Networks(40, 0.95, regrets, (), distances)))
+    near = Distance("near", 0.0, 6.0, 20, ("bbr", "vegas"))
+    far = Distance("intercontinental", 30.0, math.inf, 20, ("vegas", "bbr"))
     expected = (
         "By distance to the server: bbr or vegas at every distance (near and intercontinental "
         "servers were tried)."
     )
-    assert expected in told
+    assert expected in said_of(near, far)
