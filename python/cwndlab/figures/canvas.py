@@ -102,14 +102,24 @@ def save_figure(
     Raises:
         ValueError: a format is not svg, pdf or png.
     """
+    unknown = [extension for extension in formats if extension not in _NO_DATES]
+    if unknown:
+        msg = f'figures cannot be written as "{unknown[0]}"; formats are {", ".join(FORMATS)}'
+        raise ValueError(msg)
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for extension in formats:
-        if extension not in _NO_DATES:
-            msg = f'figures cannot be written as "{extension}"; formats are {", ".join(FORMATS)}'
-            raise ValueError(msg)
-        path = folder / f"{name}.{extension}"
-        with house_style():
+    paths = [folder / f"{name}.{extension}" for extension in formats]
+    with house_style(), _laid_out(figure):
+        for extension, path in zip(formats, paths, strict=True):
             figure.savefig(path, format=extension, metadata=_NO_DATES[extension])
-        written.append(path)
-    return written
+    return paths
+
+
+@contextmanager
+def _laid_out(figure: Figure) -> Iterator[None]:
+    """Compute the layout once, so that it is not computed again for each file."""
+    engine = figure.get_layout_engine()
+    figure.draw_without_rendering()
+    with mpl.rc_context({"figure.constrained_layout.use": False, "figure.autolayout": False}):
+        figure.set_layout_engine(None)
+        yield
+    figure.set_layout_engine(engine)

@@ -1,6 +1,6 @@
 """Write names next to lines and points instead of a legend, without overlap."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import matplotlib.transforms
@@ -34,9 +34,18 @@ def name_ticks(axes: Axes, names: Sequence[str]) -> None:
             label.set(rotation=30, ha="right", rotation_mode="anchor")
 
 
-def label_line_ends(axes: Axes, labels: Sequence[PlacedLabel]) -> None:
-    """Write each name to the right of the axes, next to the end of its line."""
-    axes.figure.figure.draw_without_rendering()  # compute the layout, which determines heights
+def label_line_ends(labels_of: Mapping[Axes, Sequence[PlacedLabel]]) -> None:
+    """Write each name to the right of its axes, next to the end of its line.
+
+    Whatever changes the layout, such as titles and labels of axes, has been drawn before.
+    """
+    for figure in {axes.figure.figure for axes in labels_of}:
+        figure.draw_without_rendering()  # compute the layout, which determines heights
+    for axes, labels in labels_of.items():
+        _label_line_ends(axes, labels)
+
+
+def _label_line_ends(axes: Axes, labels: Sequence[PlacedLabel]) -> None:
     height_pt = axes.get_window_extent().height * 72 / axes.figure.dpi
     low, high = axes.get_ylim()
     heights = [(label.y - low) / (high - low) * height_pt for label in labels]

@@ -31,7 +31,14 @@ def plot_over_time(
 
     Short strokes at the upper edge, in the algorithm's colour, mark the losses in `events`.
     """
-    about = quantity(column)
+    with house_style():
+        label_line_ends({axes: _plot_lines(axes, samples, column, contestant, events)})
+
+
+def _plot_lines(
+    axes: Axes, samples: pl.DataFrame, column: str, contestant: str, events: pl.DataFrame | None
+) -> list[PlacedLabel]:
+    """Draw lines and losses, and return the name of each line with the place of its end."""
     names = samples[contestant].unique(maintain_order=True).to_list()
     styles = styles_of(names)
     labels = []
@@ -43,12 +50,12 @@ def plot_over_time(
                 finite = values[np.isfinite(values)]
                 end = float(finite[-1]) if finite.size else 0.0
             labels.append(PlacedLabel(name, 1.0, end, style.colour))
-        axes.set_ylabel(about.header)
+        axes.set_ylabel(quantity(column).header)
         axes.set_ylim(bottom=0)
         axes.set_xlim(left=0, right=float(samples["t_s"].max() or 1.0))  # type: ignore[arg-type]
         if events is not None:
             _mark_losses(axes, events, contestant)
-        label_line_ends(axes, labels)
+    return labels
 
 
 def over_time_figure(
@@ -62,10 +69,14 @@ def over_time_figure(
     """Return a figure with one panel for each quantity; all panels share the time axis."""
     shown = [name for name in columns if name in samples.columns and samples[name].count() > 0]
     figure, axes = new_figure(max(1, len(shown)), height_in=0.5 + 1.55 * len(shown), share_x=True)
-    for panel, column in zip(axes, shown, strict=False):
-        plot_over_time(panel, samples, column, contestant=contestant, events=events)
+    labels = {
+        panel: _plot_lines(panel, samples, column, contestant, events)
+        for panel, column in zip(axes, shown, strict=False)
+    }
     axes[-1].set_xlabel(_time_label(events))
     title(axes[0], heading)
+    with house_style():
+        label_line_ends(labels)
     return figure
 
 
