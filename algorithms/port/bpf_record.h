@@ -39,6 +39,9 @@ struct cc_record_cpu {
 
 struct cc_record_cpu cc_record_cpus[CC_RECORD_CPUS] CC_SECTION(".bss");
 
+/* Where the generators begin, which the loader may set; 0 = the kernel draws it. */
+const volatile u64 cc_record_seed CC_SECTION(".rodata") = 0;
+
 CC_INLINE struct cc_record_cpu *cc_record_cpu(void)
 {
 	return &cc_record_cpus[bpf_get_smp_processor_id() & (CC_RECORD_CPUS - 1)];
@@ -68,6 +71,8 @@ enum {
 	u32 cc_call = ++cc_cpu->calls;						\
 	cc_cpu->jiffies32 = (u32)bpf_jiffies64();				\
 	cc_cpu->phase = 0;							\
+	if (!cc_cpu->random)							\
+		cc_cpu->random = cc_record_seed;				\
 	if (!cc_cpu->random)							\
 		cc_cpu->random = (u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32(); \
 	if (cc_record) {							\

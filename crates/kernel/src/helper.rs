@@ -64,9 +64,9 @@ impl Helper {
 
     fn obey(&mut self, request: Request) -> Result<Answer, Refusal> {
         match request {
-            Request::Load { object, name, parameters, pin } => {
+            Request::Load { object, name, parameters, seed, pin } => {
                 let pin = pin.as_deref().map(new_pin).transpose()?;
-                let mut registered = register(&object, &name, &parameters)?;
+                let mut registered = register(&object, &name, &parameters, seed)?;
                 if let Some(path) = pin {
                     registered.link.pin(&path).map_err(|error| {
                         Refusal::new(RefusalKind::File, format!("{}: {error}", path.display()))

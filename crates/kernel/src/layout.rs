@@ -15,16 +15,26 @@ pub(crate) fn name_bytes(btf: &Btf<'_>) -> Option<Range<usize>> {
 
 /// Bytes of a parameter in `.rodata`.
 pub(crate) fn parameter_bytes(btf: &Btf<'_>, parameter: &str) -> Option<Range<usize>> {
-    let section: DataSec<'_> = btf.type_by_name(".rodata")?;
-    let (start, block) = section.iter().find_map(|entry| {
-        let variable: Var<'_> = btf.type_by_id(entry.ty)?;
-        let is_ours = variable.name()? == "cc_parameters";
-        is_ours.then_some((entry.offset as usize, variable.referenced_type()))
-    })?;
-    let block: BtfType<'_> = block.skip_mods_and_typedefs();
+    let (start, block) = constant(btf, "cc_parameters")?;
     let block = Struct::try_from(block).ok()?;
     let at = start + member_offset(&block, parameter)?;
     Some(at..at + size_of::<u32>())
+}
+
+/// Bytes in `.rodata` of the state in which the generators of an object that records begin.
+pub(crate) fn seed_bytes(btf: &Btf<'_>) -> Option<Range<usize>> {
+    let (start, _) = constant(btf, "cc_record_seed")?;
+    Some(start..start + size_of::<u64>())
+}
+
+/// Offset and type of a variable in `.rodata`.
+fn constant<'btf>(btf: &'btf Btf<'_>, name: &str) -> Option<(usize, BtfType<'btf>)> {
+    let section: DataSec<'_> = btf.type_by_name(".rodata")?;
+    section.iter().find_map(|entry| {
+        let variable: Var<'_> = btf.type_by_id(entry.ty)?;
+        let found = (entry.offset as usize, variable.referenced_type().skip_mods_and_typedefs());
+        (variable.name()? == name).then_some(found)
+    })
 }
 
 fn member_offset(of: &Struct<'_>, name: &str) -> Option<usize> {

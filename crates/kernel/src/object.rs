@@ -7,8 +7,9 @@ use libbpf_rs::btf::Btf;
 use libbpf_rs::{AsRawLibbpf, Link, MapCore, MapType, Object, ObjectBuilder, OpenObject};
 
 use crate::KernelName;
-use crate::layout::{name_bytes, parameter_bytes};
+use crate::layout::{name_bytes, parameter_bytes, seed_bytes};
 use crate::protocol::{Refusal, RefusalKind};
+use crate::recording::NOT_RECORDING;
 use crate::refusal::start_listening;
 
 /// A registered algorithm. Dropped, it is unregistered, unless it was pinned; sockets that use it
@@ -26,11 +27,12 @@ pub(crate) fn register(
     path: &Path,
     name: &KernelName,
     parameters: &BTreeMap<String, u32>,
+    seed: Option<u64>,
 ) -> Result<Registered, Refusal> {
     start_listening();
     let mut open =
         ObjectBuilder::default().open_file(path).map_err(|error| Refusal::not_opened(&error))?;
-    set_values(&mut open, name, parameters)?;
+    set_values(&mut open, name, parameters, seed)?;
     let mut object = open.load().map_err(|error| Refusal::not_loaded(&error))?;
     let mut table = object
         .maps_mut()
@@ -43,11 +45,12 @@ pub(crate) fn register(
 const NO_TABLE: &str = "the object has no table of hooks; its source file must end with \
     CC_OPS(...)";
 
-/// Writes name and parameters into an object that is open and not yet loaded.
+/// Writes name, parameters and seed into an object that is open and not yet loaded.
 fn set_values(
     open: &mut OpenObject,
     name: &KernelName,
     parameters: &BTreeMap<String, u32>,
+    seed: Option<u64>,
 ) -> Result<(), Refusal> {
     let no_table = || Refusal::new(RefusalKind::Object, NO_TABLE);
     // SAFETY: the object lives as long as this function, and its type information is not changed.
@@ -60,7 +63,12 @@ fn set_values(
             let message = format!("the algorithm has no parameter \"{parameter}\"");
             Refusal::new(RefusalKind::Parameter, message)
         })?;
-        settings.push((at, value.to_le_bytes()));
+        settings.push((at, value.to_le_bytes().to_vec()));
+    }
+    if let Some(seed) = seed {
+        let at =
+            seed_bytes(&btf).ok_or_else(|| Refusal::new(RefusalKind::Object, NOT_RECORDING))?;
+        settings.push((at, seed.to_le_bytes().to_vec()));
     }
     let mut is_named = false;
     for mut map in open.maps_mut() {

@@ -21,6 +21,10 @@ pub enum Request {
         /// Values of its parameters that are not the defaults.
         #[serde(default)]
         parameters: BTreeMap<String, u32>,
+        /// Where the random numbers of an object that was compiled with `-DCC_RECORD` begin; the
+        /// kernel draws it if it is missing or 0.
+        #[serde(default)]
+        seed: Option<u64>,
         /// Keep it beyond the helper's life, as this entry of the folder of pins.
         #[serde(default)]
         pin: Option<String>,
@@ -121,9 +125,11 @@ mod tests {
         let line =
             r#"{"do":"load","object":"/x.o","name":"cl_00000001","parameters":{"beta":717}}"#;
         let request: Request = serde_json::from_str(line).expect("a request");
-        let Request::Load { object, name, parameters, pin } = request else { panic!("a load") };
+        let Request::Load { object, name, parameters, seed, pin } = request else {
+            panic!("a load")
+        };
         assert_eq!((object.to_str(), name.as_str()), (Some("/x.o"), "cl_00000001"));
-        assert_eq!((parameters.get("beta"), pin), (Some(&717), None));
+        assert_eq!((parameters.get("beta"), seed, pin), (Some(&717), None, None));
     }
 
     #[test]

@@ -10,6 +10,9 @@ use libbpf_rs::{MapCore, MapType, Object, RingBuffer, RingBufferBuilder};
 
 use crate::protocol::{Refusal, RefusalKind};
 
+pub(crate) const NOT_RECORDING: &str =
+    "the object was compiled without recording; compile it with -DCC_RECORD";
+
 /// A recording under way. The file holds `struct cc_record` of `algorithms/port/record.h`, one
 /// after the other.
 pub(crate) struct Recording {
@@ -29,13 +32,10 @@ impl Recording {
     /// # Errors
     /// If its object does not record, or the file cannot be made.
     pub(crate) fn start(object: &Object, path: &Path) -> Result<Self, Refusal> {
-        let map =
-            object.maps().find(|map| map.map_type() == MapType::RingBuf).ok_or_else(|| {
-                Refusal::new(
-                    RefusalKind::Object,
-                    "the object was compiled without recording; compile it with -DCC_RECORD",
-                )
-            })?;
+        let map = object
+            .maps()
+            .find(|map| map.map_type() == MapType::RingBuf)
+            .ok_or_else(|| Refusal::new(RefusalKind::Object, NOT_RECORDING))?;
         let file = File::create(path).map_err(|error| failure(path, &error))?;
         let written =
             Written { writer: BufWriter::with_capacity(1 << 16, file), calls: 0, failure: None };

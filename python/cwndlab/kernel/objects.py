@@ -44,6 +44,8 @@ class KernelProgram:
     parameters: tuple[tuple[str, int], ...]
     is_recording: bool = False
     """Whether the program records every call of its hooks."""
+    seed: int | None = None
+    """Where the random numbers of a recording program begin; if None, the kernel draws it."""
 
     @property
     def pin(self) -> str:
@@ -57,13 +59,14 @@ def kernel_program(
     parameters: Mapping[str, int] | None = None,
     *,
     is_recording: bool = False,
+    seed: int | None = None,
     has_link: bool = True,
 ) -> KernelProgram:
     """Return the kernel program of an algorithm, given by name or file.
 
     If `is_recording` is set, the program records every call of the algorithm's hooks and has a
-    different name in the kernel. Kernels before Linux 6.4 need `has_link` to be false; the program
-    then stays loaded after its loader has ended.
+    different name in the kernel; `seed` then determines its random numbers. Kernels before Linux
+    6.4 need `has_link` to be false; the program then stays loaded after its loader has ended.
 
     Raises:
         AlgorithmError: the file cannot be read, or clang is missing.
@@ -78,7 +81,9 @@ def kernel_program(
     program = Program(str(source), (TranslationUnit(str(source), text, _FLAGS),))
     settings = tuple(sorted((parameters or {}).items()))
     digest = hashlib.sha256(f"{program.sha256} {settings}".encode()).hexdigest()
-    return KernelProgram(label_of(reference), f"cl_{digest[:8]}", program, settings, is_recording)
+    return KernelProgram(
+        label_of(reference), f"cl_{digest[:8]}", program, settings, is_recording, seed
+    )
 
 
 def replay_program(reference: str, folder: Path) -> Program:

@@ -52,8 +52,10 @@ class CallRecorder:
         folder: Path,
         recording: Path,
         parameters: Mapping[str, int] | None = None,
+        *,
+        seed: int | None = None,
     ) -> None:
-        """Load the algorithm and start recording.
+        """Load the algorithm and start recording; `seed` determines its random numbers.
 
         Raises:
             AlgorithmError: the algorithm does not compile, or the kernel refuses it; the message
@@ -62,7 +64,7 @@ class CallRecorder:
                 them, or the file cannot be written.
         """
         self.program: KernelProgram = kernel_program(
-            reference, folder, parameters, is_recording=True
+            reference, folder, parameters, is_recording=True, seed=seed
         )
         self._helper = KernelHelper()
         try:
@@ -72,6 +74,7 @@ class CallRecorder:
                     "object": str(kernel_object(self.program.program)),
                     "name": self.program.name,
                     "parameters": dict(self.program.parameters),
+                    "seed": self.program.seed,
                 }
             )
             self._helper.ask({"do": "record", "name": self.program.name, "file": str(recording)})

@@ -27,14 +27,14 @@ const BUFFER_BYTES: u64 = 1 << 16;
 
 /// Records a transfer of an algorithm; the file of its calls, and their number.
 fn record(source: &Path) -> (PathBuf, u64) {
-    record_with(source, &json!({}))
+    record_with(source, "parameters", json!({}))
 }
 
-/// The same, with parameters that are not the defaults.
-fn record_with(source: &Path, parameters: &Value) -> (PathBuf, u64) {
+/// The same, with one more key of the request to load it.
+fn record_with(source: &Path, key: &str, value: Value) -> (PathBuf, u64) {
     let (mut helper, name, file) = (Helper::start(), unused_name(), scratch("calls"));
     let mut request = load(&compile_object(source, &["-DCC_RECORD"]), &name);
-    request["parameters"] = parameters.clone();
+    request[key] = value;
     helper.do_this(&request);
     helper.do_this(&json!({"do": "record", "name": name, "file": file}));
     let clock = Clock::start();
@@ -91,6 +91,22 @@ fn every_call_of_the_kernel_is_that_of_the_native_build() {
     });
 }
 
+#[test]
+fn random_numbers_begin_with_the_seed() {
+    skip_unless_possible!();
+    let (seed, source) = (0x0123_4567_89ab_cdef_u64, folder().join("reno.c"));
+    let (file, _) = record_with(&source, "seed", json!(seed));
+    let calls = fs::read(&file).expect("a recording");
+    fs::remove_file(&file).expect("our own file");
+    // No call of Reno draws a number.
+    let records = calls.windows(8).filter(|window| **window == seed.to_le_bytes()).count();
+    assert!(records as u64 >= LEAST_CALLS, "{records}");
+    let mut request = load(&compile_object(&source, &[]), &unused_name());
+    request["seed"] = json!(seed);
+    let refusal = Helper::start().refuses(&request);
+    assert!(refusal.message.contains("-DCC_RECORD"), "{refusal:?}");
+}
+
 /// Of each, a constant that matters on a road like the tests'.
 const CHANGES: [(&str, &str, &str); 4] = [
     ("bbr", "BBR_PACING_PERCENT	99u", "BBR_PACING_PERCENT	98u"),
@@ -116,7 +132,7 @@ fn one_other_constant_is_noticed() {
 fn a_parameter_is_the_kernels_too() {
     skip_unless_possible!();
     let source = folder().join("cubic.c");
-    let (calls, _) = record_with(&source, &json!({"beta": 512, "hystart": 0}));
+    let (calls, _) = record_with(&source, "parameters", json!({"beta": 512, "hystart": 0}));
     let (_, mismatches, said) = replay(&source, &calls, &["beta=512", "hystart=0"]);
     assert_eq!(mismatches, 0, "{said}");
     let (_, mismatches, said) = replay(&source, &calls, &["hystart=0"]);

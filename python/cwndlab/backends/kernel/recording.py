@@ -78,7 +78,13 @@ class _RecordingHelper:
         self._helper.ask({"do": "hold", "owner": request["owner"]}, waiting)
         recorder = None
         try:
-            recorder = CallRecorder(self._algorithm, Path(), self._file, sender.get("parameters"))
+            recorder = CallRecorder(
+                self._algorithm,
+                Path(),
+                self._file,
+                sender.get("parameters"),
+                seed=scenario["seed"],
+            )
             answer = self._helper.ask(
                 {
                     **request,

@@ -74,6 +74,7 @@ class _RecordingGuest:
             Path(),
             sender.get("parameters"),
             is_recording=True,
+            seed=scenario["seed"],
             has_link=self._kernel.has_bpf_links,
         )
         helper = GuestHelper(self._machine, {program.name: program})

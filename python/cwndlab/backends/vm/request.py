@@ -39,6 +39,7 @@ def packed_request(request: Mapping[str, Any], programs: Iterable[KernelProgram]
             "object": f"{_FOLDER}/{name}",
             "name": program.name,
             "parameters": dict(program.parameters),
+            "seed": program.seed,
             "pin": None,
         }
         files["loads"] += _line(load)
