@@ -2,8 +2,9 @@
 
 A test case that needs an event during a phase runs the connection twice. The first run shows when
 the phase begins; in the second run, the path or the application changes at that time. In the
-simulator, both runs are identical until then. On a kernel, the phase may begin at another time in
-the second run, so the case checks that the event happened in the phase (`Observation.require`).
+simulator, both runs are identical until then. On a kernel, the algorithm's random numbers are the
+same in both runs, too, but the phase may begin some milliseconds earlier or later in the second
+run, so the case checks that the event happened in the phase (`Observation.require`).
 """
 
 from __future__ import annotations
@@ -32,7 +33,12 @@ LINK = {"rate": "10 Mbit/s", "delay": "20 ms", "queue": "100 packets"}
 
 _LIMITED_WINDOW_S = 0.05
 _LIMITED_SHARE = 1.15
-_ATTEMPTS = 3
+_APPROACHES, _NEAR_S = 6, 0.3
+"""Runs that approach the time at which the application slows down, and how close they get."""
+_STEP_S, _STEPS = 0.03, (1, -1, 2, -2, 3, -3, 4, -4)
+"""Distances from this time that are tried then."""
+_EARLIEST_S, _LATEST_S = -RTT_S, RTT_S / 2
+"""How much earlier or later than wanted the application may begin to limit the sender."""
 
 
 class NotReachedError(Exception):
@@ -187,6 +193,7 @@ class Bench:
         self._algorithm = algorithm
         self._phases = phases
         self._runs = runs
+        self._bulk_for_s: dict[tuple[float, float], float] = {}
         self.last: Observation | None = None
 
     def run(
@@ -220,39 +227,71 @@ class Bench:
         """Run with an application that sends in bulk until `at_s`, then more slowly than the link.
 
         Data in the send buffer delay the change, so the application must slow down before `at_s`.
-        Preceding runs show how much earlier it must slow down.
+        Preceding runs show how much earlier. The delay grows with the buffer, so the first of them
+        approach the time; the others try times around it, because the application fills the buffer
+        in steps, so the delay also depends on when within a step it slows down.
 
         Raises:
             NotReachedError: the sender's rate does not fall to the application's rate.
         """
-        bulk_for_s = at_s
-        observed = None
-        for _ in range(_ATTEMPTS):
-            application = {
-                "kind": "paced",
-                "rate": f"{rate_mbit_s} Mbit/s",
-                "write": f"{PAYLOAD_BYTES} bytes",
-                "bulk_for": f"{max(bulk_for_s, 0.001) * 1e6:.0f} us",
-            }
-            observed = self.run(duration, link, application=application)
-            observed.limited_s = _limited_from(observed, bulk_for_s, rate_mbit_s)
-            if abs(observed.limited_s - at_s) < RTT_S / 4:
+        wanted_s = at_s + (_EARLIEST_S + _LATEST_S) / 2
+        bulk_for_s = self._bulk_for_s.get((at_s, rate_mbit_s), at_s)
+        too_early_s, too_late_s = 0.0, at_s
+        tried: list[Observation] = []
+        steps = iter(_STEPS)
+        while True:
+            observed = self._run_paced(duration, bulk_for_s, rate_mbit_s, link)
+            tried.append(observed)
+            missing_s = wanted_s - observed.limited_s
+            if _EARLIEST_S < observed.limited_s - at_s < _LATEST_S:
+                self._bulk_for_s[at_s, rate_mbit_s] = bulk_for_s
                 break
-            bulk_for_s += at_s - observed.limited_s
-        if observed is None:
-            raise AssertionError
+            if len(tried) == 1 or (abs(missing_s) > _NEAR_S and len(tried) < _APPROACHES):
+                too_early_s = max(too_early_s, bulk_for_s) if missing_s > 0 else too_early_s
+                too_late_s = min(too_late_s, bulk_for_s) if missing_s < 0 else too_late_s
+                bulk_for_s += missing_s
+                if not too_early_s < bulk_for_s < too_late_s:
+                    bulk_for_s = (too_early_s + too_late_s) / 2
+                center_s = bulk_for_s
+                continue
+            step = next(steps, None)
+            if step is None:
+                break
+            bulk_for_s = center_s + step * _STEP_S
+        # Too early is better than too late, which the case does not accept.
+        observed = min(
+            tried,
+            key=lambda run: (run.limited_s > at_s + _LATEST_S, abs(run.limited_s - wanted_s)),
+        )
+        self.last = observed
+        if observed.limited_s == observed.end_s:
+            msg = f"the sender's rate does not fall to the application's {rate_mbit_s:g} Mbit/s"
+            raise NotReachedError(msg)
+        return observed
+
+    def _run_paced(
+        self, duration: str, bulk_for_s: float, rate_mbit_s: float, link: dict[str, Any] | None
+    ) -> Observation:
+        application = {
+            "kind": "paced",
+            "rate": f"{rate_mbit_s} Mbit/s",
+            "write": f"{PAYLOAD_BYTES} bytes",
+            "bulk_for": f"{bulk_for_s * 1e6:.0f} us",
+        }
+        observed = self.run(duration, link, application=application)
+        observed.limited_s = _limited_from(observed, bulk_for_s, rate_mbit_s)
         return observed
 
 
 def _limited_from(observed: Observation, begin_s: float, rate_mbit_s: float) -> float:
+    """Return the time from which the application limits the sender; the run's end if never."""
     t_s = max(begin_s, _LIMITED_WINDOW_S)
     while t_s < observed.end_s - _LIMITED_WINDOW_S:
         sent = observed.column("throughput_mbit_s", t_s, t_s + _LIMITED_WINDOW_S)
         if float(sent.mean()) < rate_mbit_s * PACKET_BYTES / PAYLOAD_BYTES * _LIMITED_SHARE:
             return t_s
         t_s += RTT_S / 8
-    msg = f"the sender's rate does not fall to the application's {rate_mbit_s:g} Mbit/s"
-    raise NotReachedError(msg)
+    return observed.end_s
 
 
 def bdp_pkts(rate_mbit_s: float = RATE_MBIT_S, rtt_s: float = RTT_S) -> float:
