@@ -24,6 +24,15 @@ BAD_WIFI = {"rate": "10 Mbit/s", "delay": "1 ms", "jitter": "wifi 7 ms", "queue"
 WIRE = {"rate": "20 Mbit/s", "delay": "40 ms"}
 SLOW = {"rate": "10 Mbit/s", "delay": "35 ms"}
 BUFFERS = {f"{end}_buffer_max_bytes": 64 * MB for end in ("receive", "send")}
+# Two BDP of the satellite are 26 000 packets, each of which occupies 4 kB of a send buffer.
+WHOLE_WINDOW = {
+    "receive_window_opens_by_arrivals": False,
+    "receive_buffer_bytes": 128 * MB,
+    "receive_buffer_max_bytes": 128 * MB,
+    "send_buffer_max_bytes": 128 * MB,
+}
+GEO = {"rate": "250 Mbit/s", "delay": "300 ms"}
+SAVED = {"saved_cwnd": 18_750, "saved_rtt": 600}
 START_S = 0.1  # runs differ by when flows start
 
 
@@ -40,6 +49,7 @@ class Case:
     delay_s: float = 0  # how much later the main connection starts than the other one
     assumption: str = ""
     parameters: dict[str, int] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
 
 
 def _changes(*steps: tuple[float, str]) -> list[dict[str, str]]:
@@ -60,10 +70,18 @@ CASES = [
     Case("200 Mbit/s", {"rate": "200 Mbit/s", "delay": "20 ms"}, 20, 1.25),
     Case(
         "satellite",
-        {"rate": "250 Mbit/s", "delay": "300 ms"},
+        GEO,
         *(100, 7.4),
         assumption="resumes, but a receiver of Linux offers 64 kB at first",
-        parameters={"saved_cwnd": 18_750, "saved_rtt": 600},
+        parameters=SAVED,
+    ),
+    Case(
+        "satellite, whole window",
+        GEO,
+        *(100, 7.4),
+        assumption="the receiver offers its whole buffer at once, as BSD's TCP does",
+        parameters=SAVED,
+        settings=WHOLE_WINDOW,
     ),
     Case(
         "low and up",
@@ -182,7 +200,7 @@ def completion_s(case: Case, seed: int) -> float:
         start_jitter=f"{START_S} s",
         link={"queue": "1 BDP"} | case.link,
         flow=flows,
-        stack_overrides=BUFFERS,
+        stack_overrides=BUFFERS | case.settings,
         parameters={"c4": case.parameters},
     )
     row = run_once(study)["flows"].row(0, named=True)

@@ -88,6 +88,10 @@ pub struct RepairSettings {
 pub struct ReceiveSettings {
     /// The window of a SYN in segments, at most.
     pub initial_receive_window_pkts: u32,
+    /// The window opens with what arrives (`rcv_ssthresh`), from the 64 KiB that a SYN can tell.
+    /// Otherwise the first ACK after the SYN offers the whole buffer, as RFC 9293 allows and as BSD
+    /// does.
+    pub receive_window_opens_by_arrivals: bool,
     /// `tcp_adv_win_scale`: all of the receive buffer but one part in 2 to this power is window.
     pub receive_window_scale: u32,
     /// `tcp_rmem[1]`.

@@ -23,6 +23,7 @@ pub(crate) struct Window {
     /// `tcp_adv_win_scale`.
     overhead_shift: u32,
     initial_pkts: u32,
+    opens_by_arrivals: bool,
     buffer_bytes: u32,
     buffer_max_bytes: u32,
 }
@@ -49,6 +50,7 @@ impl Window {
             clamp: 0,
             overhead_shift: settings.receive.receive_window_scale.clamp(1, 31),
             initial_pkts: settings.receive.initial_receive_window_pkts,
+            opens_by_arrivals: settings.receive.receive_window_opens_by_arrivals,
             buffer_bytes: settings.receive.receive_buffer_bytes,
             buffer_max_bytes: settings.receive.receive_buffer_max_bytes,
         };
@@ -102,7 +104,8 @@ impl Window {
         self.is_old = true;
         let largest = self.full_bytes();
         self.clamp = largest.saturating_sub(mss).max(2 * mss).min(largest);
-        self.threshold = self.threshold.min(self.clamp);
+        let opened = if self.opens_by_arrivals { self.threshold } else { self.clamp };
+        self.threshold = opened.min(self.clamp);
         self.threshold.min(self.size).min(initial_cwnd_pkts * mss)
     }
 
@@ -223,6 +226,23 @@ mod tests {
 
     fn space(window: &Window, memory_bytes: u32) -> Space {
         Space { free_bytes: window.free_bytes(memory_bytes), rcv_mss: MSS }
+    }
+
+    #[test]
+    fn the_first_ack_may_offer_the_whole_buffer() {
+        let profile = Profile::by_name("linux-6.1").expect("exists");
+        let mut settings = profile.linux().expect("linux").clone();
+        settings.receive.receive_buffer_bytes = 64 << 20;
+        let [by_arrivals, at_once] = [true, false].map(|opens_by_arrivals| {
+            settings.receive.receive_window_opens_by_arrivals = opens_by_arrivals;
+            let mut window = Window::new(&settings);
+            assert_eq!(window.begin(1, MSS), u16::MAX);
+            window.open(MSS, 10);
+            window.select(1, space(&window, 0));
+            window.size
+        });
+        assert!(by_arrivals < 1 << 17, "{by_arrivals}");
+        assert!(at_once > 31 << 20, "half of the buffer is overhead: {at_once}");
     }
 
     #[test]
