@@ -189,8 +189,11 @@ class Observation:
 class Bench:
     """Runs one connection with the tested algorithm over a simulated path."""
 
-    def __init__(self, algorithm: str, phases: tuple[str, ...], runs: CaseRuns) -> None:
+    def __init__(
+        self, algorithm: str, phases: tuple[str, ...], runs: CaseRuns, *, seed: int = 1
+    ) -> None:
         self._algorithm = algorithm
+        self._seed = seed
         self._phases = phases
         self._runs = runs
         self._bulk_for_s: dict[tuple[float, float], float] = {}
@@ -212,6 +215,7 @@ class Bench:
             reverse_link=reverse_link,
             application=application,
             record=dict(self._runs.record),
+            seed=self._seed,
             common_seeds=True,
         )
         self.last = Observation(self._runs.tables(study), self._phases)

@@ -27,7 +27,8 @@ class CaseRuns(Protocol):
     """A place where the single connection of a test case runs."""
 
     attempts: int
-    """Maximum number of attempts at a case; an attempt fails if a required event is missing."""
+    """Maximum number of attempts at a case, each with another seed; an attempt fails if a required
+    event is missing."""
 
     record: Mapping[str, Any]
     """Recordings that a study must request."""
@@ -85,11 +86,15 @@ class KernelRuns(AbstractContextManager["KernelRuns"]):
         calls = self._executor.calls
         phases = phases_of(calls)
         undone = calls.filter(pl.col("program").str.ends_with("_undo_cwnd"))
+        # Called when a recovery begins (or at a timeout), which may be undone before TCP_INFO is
+        # read again; a virtual machine has no tracepoints.
+        reduced = calls.filter(pl.col("program").str.ends_with("_ssthresh"))
         acks = calls.filter(pl.col("program").str.ends_with("_cong_control"))
         reported = [
             pl.DataFrame({"flow": 0, "t_s": phases["t_s"], "event": "phase",
                           "value": phases["phase"]}),
             pl.DataFrame({"flow": 0, "t_s": undone["t_s"], "event": "undo", "value": None}),
+            pl.DataFrame({"flow": 0, "t_s": reduced["t_s"], "event": "recovery", "value": None}),
         ]  # fmt: skip
         events = tables["events"]
         columns = pl.Schema(
@@ -114,7 +119,7 @@ class KernelRuns(AbstractContextManager["KernelRuns"]):
 class VmRuns(KernelRuns):
     """Runs on a stock kernel in a virtual machine; the same request gives the same run."""
 
-    attempts = 1
+    attempts = 3
 
     def __init__(self, algorithm: str, kernel: StockKernel) -> None:
         """Boot the virtual machine.

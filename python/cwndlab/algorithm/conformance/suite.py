@@ -79,8 +79,9 @@ def run_cases(
     """Run the test cases with these numbers, or all test cases if no number is given.
 
     The cases run in the simulator, or, with `on_kernel`, on this machine's kernel. There, a case is
-    repeated up to five times if a required event did not happen in the required phase. With
-    `guest`, the cases run on this stock kernel in a virtual machine.
+    repeated up to five times, each with another seed, if a required event did not happen in the
+    required phase. With `guest`, the cases run on this stock kernel in a virtual machine, and are
+    repeated up to twice.
 
     Raises:
         KernelRunError: this machine cannot run studies on its kernel, or in virtual machines.
@@ -111,7 +112,7 @@ def _place(
 
 def _outcome(case: Case, algorithm: str, phases: tuple[str, ...], runs: CaseRuns) -> CaseOutcome:
     for attempt in range(1, runs.attempts + 1):
-        bench = Bench(algorithm, phases, runs)
+        bench = Bench(algorithm, phases, runs, seed=attempt)
         checks: list[CaseCheck] = []
         try:
             checks.extend(case.checks(bench))
