@@ -80,6 +80,7 @@ KNOWN_RFCS = {
     8511: "ABE",
     8867: "test cases for real-time media",
     8985: "RACK-TLP",
+    9000: "QUIC",
     9110: "HTTP",
     9113: "HTTP/2",
     9112: "HTTP/1.1",
