@@ -42,6 +42,9 @@ _SAME_ACK_S = 0.001
 _ROUNDS_IN_UP = (1.5, 1.75, 2.0, 2.25)
 """Round trips into the second ProbeBW_UP at which losses are tried: in a kernel, this phase moves
 with the first losses, and with what is asked of it."""
+_EARLY_S = 3 * RTT_S
+"""Time from the begin of the second ProbeBW_UP in which losses must come: later ones of a longer
+flight take all of ProbeBW_DOWN to repair, so the window does not show the bound."""
 
 
 def _pulse(at_s: float, share: str, length_s: float = RTT_S) -> list[dict[str, str]]:
@@ -304,10 +307,13 @@ def loss_above_bound(bench: Bench) -> Iterator[CaseCheck]:
         ups = run.visits(UP, first.end_s, run.end_s)
         at_s = ups[-1].begin_s + rounds * RTT_S if ups else 0.0
         run = bench.run("4.9 s", {"schedule": [*pulse, *_pulse(at_s, "30 %")]})
-        if run.visits(UP, at_s, at_s):
+        if any(at_s - up.begin_s < _EARLY_S for up in run.visits(UP, at_s, at_s)):
             break
     run.require(first_s, UP)
     second = run.require(at_s, UP)
+    if at_s - second.begin_s >= _EARLY_S:
+        msg = f"the losses begin {at_s - second.begin_s:.2f} s after probe_bw_up"
+        raise NotReachedError(msg)
     bound = run.column("cwnd_pkts", second.begin_s, second.end_s).max()
     yield within("round trips from the losses to the exit", (second.end_s - at_s) / RTT_S, 0.5, 3)
     yield follows("Down follows Up", run.next_phase(second), DOWN)
