@@ -1,0 +1,172 @@
+"""Hidden links for `bench/fit.py`: of every family, and paths that no family holds."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Settings = dict[str, Any]
+
+
+def between(draws: np.random.Generator, low: float, high: float) -> float:
+    """A value uniform in its logarithm."""
+    return math.exp(draws.uniform(math.log(low), math.log(high)))
+
+
+def plain(draws: np.random.Generator, most: float) -> Settings:
+    """A wire: rate, delay and a queue."""
+    rate, trip = between(draws, 2, most), between(draws, 10, 200)
+    packets = max(2, round(between(draws, 0.2, 6) * rate * 1e3 * trip / 8 / 1500))
+    return {
+        "rate": f"{rate:.3f} Mbit/s",
+        "delay": f"{trip / 2:.3f} ms",
+        "queue": f"{packets} packets",
+    }
+
+
+def hidden_wire(draws: np.random.Generator, most: float) -> Settings:
+    """A wire with loss, some of it in bursts, and jitter."""
+    link = plain(draws, most)
+    if draws.random() < 0.5:  # noqa: PLR2004  a share of the wires
+        share = between(draws, 0.001, 0.3)
+        if draws.random() < 0.5:  # noqa: PLR2004  as above
+            end = draws.uniform(8, 50)
+            begin = share * end / 100
+            link["loss"] = {"kind": "gilbert_elliott", "p": f"{begin:.6f} %", "r": f"{end:.3f} %"}
+        else:
+            link["loss"] = f"{share:.5f} %"
+    if draws.random() < 0.3:  # noqa: PLR2004  as above
+        link["jitter"] = f"{between(draws, 0.3, 8):.3f} ms"
+    return {"link": link}
+
+
+def hidden_policer(draws: np.random.Generator, most: float) -> Settings:
+    """A wire behind a token bucket."""
+    link = plain(draws, most)
+    rate = float(link["rate"].split()[0])
+    link["rate"] = f"{rate * between(draws, 2, 10):.3f} Mbit/s"
+    bucket = max(5000, rate * 1e6 / 8 * between(draws, 0.02, 1.0))
+    return {"link": link | {"police": f"{rate * 1000:.0f} kbit/s, {bucket:.0f} bytes"}}
+
+
+def hidden_aqm(draws: np.random.Generator, most: float) -> Settings:
+    """A wire with queue management of one of three kinds."""
+    link = plain(draws, most)
+    return {
+        "link": link | {"queue": "2000 packets", "aqm": draws.choice(["codel", "fq_codel", "pie"])}
+    }
+
+
+def hidden_shared(draws: np.random.Generator, most: float) -> Settings:
+    """A wire with one to three other flows from some time on."""
+    other = {
+        "algorithm": "cubic",
+        "count": int(draws.integers(1, 4)),
+        "start": f"{draws.uniform(0, 15):.2f} s",
+    }
+    return {"link": plain(draws, most), "flow": [{}, other]}
+
+
+def hidden_cell(draws: np.random.Generator, most: float) -> Settings:
+    """A cell of LTE or HSPA."""
+    name = str(draws.choice(["lte", "hspa"]))
+    link = {
+        "preset": f"{name}-typical",
+        "coverage": f"{draws.uniform(4, 18):.1f} dB",
+        "server": f"{between(draws, 3, 60):.2f} ms",
+        "speed": f"{between(draws, 0.5, 60):.1f} km/h",
+        "cell": {"downlink": {"queue": f"{between(draws, 100, 2000):.0f} kB"}},
+    }
+    if name == "lte" and most < 20:  # noqa: PLR2004  Mbit/s, of a cheap benchmark
+        link["bandwidth"] = "5 MHz"
+    return {"link": link}
+
+
+def hidden_wifi(draws: np.random.Generator, most: float) -> Settings:
+    """Wi-Fi at some distance, with neighbours; half of it behind an access line that is slower."""
+    wire: Settings = {}
+    if draws.random() < 0.5 or most < 20:  # noqa: PLR2004  a share; Mbit/s, of a cheap benchmark
+        rate = between(draws, 2, most)
+        wire = {"wire": {"rate": f"{rate:.3f} Mbit/s", "queue": "100 packets"}}
+    return {
+        "link": {
+            "preset": "wifi-typical",
+            "server": f"{between(draws, 3, 60):.2f} ms",
+            **wire,
+            "wifi": {
+                "station": {"x": f"{between(draws, 5, 32):.1f} m"},
+                "queue_packets": round(between(draws, 60, 1000)),
+                "interference": {"share": f"{draws.uniform(2, 40):.1f} %"},
+            },
+        }
+    }
+
+
+def strange_reordering(draws: np.random.Generator, most: float) -> Settings:
+    """Two paths at once, as one path on which half of the packets come later."""
+    link = plain(draws, most)
+    return {"link": link | {"reorder": {"kind": "late", "share": "50 %", "delay": "30 ms"}}}
+
+
+def strange_outages(draws: np.random.Generator, most: float) -> Settings:
+    """Handovers of a second, at which what arrives is held."""
+    outages = [
+        {"start": f"{at:.1f} s", "stop": f"{at + draws.uniform(0.6, 1.5):.2f} s", "kind": "hold"}
+        for at in np.arange(draws.uniform(3, 8), 58, draws.uniform(8, 14))
+    ]
+    return {"link": plain(draws, most) | {"outages": outages}}
+
+
+def strange_step(draws: np.random.Generator, most: float) -> Settings:
+    """Two networks in one measurement."""
+    link = plain(draws, most)
+    rate = float(link["rate"].split()[0]) / between(draws, 3, 8)
+    steps = [
+        {"at": f"{draws.uniform(10, 20):.1f} s", "rate": f"{rate:.3f} Mbit/s", "delay": "90 ms"}
+    ]
+    return {"link": link | {"schedule": steps}}
+
+
+def strange_proxy(draws: np.random.Generator, most: float) -> Settings:
+    """What a splitting proxy shows its sender: a short path, and a rate that another path sets."""
+    link = plain(draws, most)
+    rate = float(link["rate"].split()[0])
+    steps, at = [], 1.0
+    while at < 58:  # noqa: PLR2004  s
+        steps.append({"at": f"{at:.2f} s", "rate": f"{rate * between(draws, 0.05, 1):.3f} Mbit/s"})
+        at += draws.uniform(0.1, 0.6)
+    return {"link": link | {"delay": "2 ms", "queue": "400 packets", "schedule": steps}}
+
+
+def strange_airtime(draws: np.random.Generator, _most: float) -> Settings:
+    """A station far away sends on the same channel for a while."""
+    link = {"preset": "wifi-typical", "server": f"{between(draws, 5, 40):.1f} ms"}
+    other = {
+        "user": 2,
+        "direction": "uplink",
+        "start": "10 s",
+        "stop": f"{draws.uniform(20, 28):.0f} s",
+    }
+    return {"link": link, "flow": [{"user": 1}, other | {"count": 3, "algorithm": "cubic"}]}
+
+
+HIDDEN: list[tuple[str, Callable[[np.random.Generator, float], Settings]]] = [
+    ("wire", hidden_wire),
+    ("policed", hidden_policer),
+    ("managed", hidden_aqm),
+    ("shared", hidden_shared),
+    ("cell", hidden_cell),
+    ("wifi", hidden_wifi),
+]
+STRANGE: list[tuple[str, Callable[[np.random.Generator, float], Settings]]] = [
+    ("two paths", strange_reordering),
+    ("handovers", strange_outages),
+    ("two networks", strange_step),
+    ("proxy", strange_proxy),
+    ("airtime", strange_airtime),
+]
