@@ -16,7 +16,7 @@ from cwndlab.inference.clients import ClientClass, classes
 from cwndlab.inference.fitting import Fit, fit_flow
 from cwndlab.inference.measurement import MeasuredFlow
 from cwndlab.inference.posterior import population
-from cwndlab.inference.summaries import LOSSES
+from cwndlab.inference.summaries import DISORDER, LOSSES
 from cwndlab.run.executor import available_cores
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _HEAD_BYTES = 1 << 16
 _SMALLEST_SHARE = 0.01
+_STATES = {"established", "open", DISORDER}
+"""Events of which at least one is in a table that holds the changes of a sender's state."""
 
 
 def fit(
@@ -242,7 +244,8 @@ def measured_flow(results: Results, run: str | None = None) -> MeasuredFlow:
         if {"run", "flow"} <= set(names)
         else samples
     ).collect()
-    return MeasuredFlow(place, row, _series(own), _losses_s(results, chosen, row))
+    events = _events(results, chosen)
+    return MeasuredFlow(place, row | _disorders(events, row), _series(own), _losses_of(events, row))
 
 
 def _series(own: pl.DataFrame) -> dict[str, Floats]:
@@ -255,15 +258,23 @@ def _series(own: pl.DataFrame) -> dict[str, Floats]:
     }
 
 
-def _losses_s(results: Results, run: str, row: Mapping[str, Any]) -> Floats | None:
-    """Return the times of recoveries and timeouts; None if only the number of losses is known."""
+def _events(results: Results, run: str) -> pl.DataFrame:
     table = results.scan("events")
     if "run" not in table.collect_schema().names():
-        return _losses_of(pl.DataFrame(), row)
-    return _losses_of(table.filter(pl.col("run") == run).collect(), row)
+        return pl.DataFrame()
+    return table.filter(pl.col("run") == run).collect()
+
+
+def _disorders(events: pl.DataFrame, row: Mapping[str, Any]) -> dict[str, int]:
+    """Count how often the sender saw disorder; {} if its states were not recorded."""
+    if not {"event", "flow"} <= set(events.columns):
+        return {}
+    own = events.filter(pl.col("flow") == row["flow"])["event"]
+    return {"disorders": int((own == DISORDER).sum())} if _STATES & set(own) else {}
 
 
 def _losses_of(events: pl.DataFrame, row: Mapping[str, Any]) -> Floats | None:
+    """Return the times of recoveries and timeouts; None if only the number of losses is known."""
     count = row.get("retransmitted_pkts")
     if count is None:
         return None

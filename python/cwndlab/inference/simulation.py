@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cwndlab import core
-from cwndlab.inference.summaries import LOSSES, summarize
+from cwndlab.inference.summaries import DISORDER, LOSSES, summarize
 from cwndlab.study import matrix
 from cwndlab.study.places import Arguments
 
@@ -136,14 +136,18 @@ def run_scenarios(texts: list[str]) -> list[Simulated | None]:
                 rows[int(run)] = n
         samples = _of_runs(tables["samples"])
         events = tables["events"]
-        is_loss = np.isin(np.array(events["event"], dtype=object), LOSSES)
-        is_loss &= np.array([flow == 0 for flow in events["flow"]], dtype=bool)
+        kinds = np.array(events["event"], dtype=object)
+        is_own = np.array([flow == 0 for flow in events["flow"]], dtype=bool)
+        is_loss = np.isin(kinds, LOSSES) & is_own
+        disordered = np.asarray(events["run"])[(kinds == DISORDER) & is_own]
+        disorders = np.bincount(disordered, minlength=done)
         runs, times = np.asarray(events["run"])[is_loss], events["t_s"][is_loss]
         for run in range(done):
             if run not in rows:
                 found.append(None)
                 continue
             row = {name: column[rows[run]] for name, column in flows.items()}
+            row["disorders"] = int(disorders[run])
             found.append(Simulated(row, samples.get(run, {}), times[runs == run]))
         texts = texts[done:]
     return found

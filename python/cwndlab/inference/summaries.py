@@ -27,6 +27,7 @@ TITLES = {
     "retransmitted": "the share of retransmitted packets",
     "recoveries": "the number of loss recoveries per minute",
     "timeouts": "the number of timeouts per minute",
+    "disorders": "the number of times per minute that packets seemed reordered",
     "burst_mean": "the mean length of retransmission bursts",
     "burst_max": "the longest burst of retransmissions",
     "loss_seconds": "the number of seconds with losses",
@@ -40,6 +41,12 @@ TITLES = {
     "low_second": "the 10th percentile of the goodput per second",
     "high_second": "the 95th percentile of the goodput per second",
     "memory": "the correlation of goodput between consecutive seconds",
+    "lowest_second": "the lowest goodput of a second",
+    "goodput_and_rtt": "the correlation between goodput and round-trip time",
+    "quarter_1": "the goodput of the first quarter",
+    "quarter_2": "the goodput of the second quarter",
+    "quarter_3": "the goodput of the third quarter",
+    "quarter_4": "the goodput of the last quarter",
     "window_and_rtt": "the correlation between congestion window and round-trip time",
     "growth": "the growth of the round-trip time with the congestion window",
     "start": "the goodput of the first seconds",
@@ -52,6 +59,8 @@ TITLES = {
 
 LOSSES = ("recovery", "timeout")
 """Events by which a sender detects a loss."""
+DISORDER = "disorder"
+"""Event by which a sender suspects a loss or reordering, because of a first duplicate ACK."""
 LEAST_SECONDS = 8
 _SETTLED_S = 2.0
 _FEWEST_PAIRS = 3
@@ -70,7 +79,8 @@ def summarize(
     """Return the summary statistics of a flow.
 
     Args:
-        flow: the flow's row in the table `flows`.
+        flow: the flow's row in the table `flows`, with `disorders`, the number of events
+            `DISORDER`, if the states of the sender were recorded.
         samples: columns of the table `samples` with only the rows of this flow, recorded at least
             once a second and sorted by `t_s`.
         losses_s: times of the flow's recoveries and timeouts; None if they were not recorded.
@@ -87,7 +97,7 @@ def summarize(
     share = flow.get("retransmitted_pct")
     put("retransmitted", None if share is None else 0.25 * math.log(max(share, 1e-3)))
     minutes = max(flow.get("window_s") or 0.0, 1.0) / 60
-    for name in ("recoveries", "timeouts"):
+    for name in ("recoveries", "timeouts", "disorders"):
         count = flow.get(name)
         put(name, None if count is None else 0.25 * math.log1p(count / minutes))
     for name in ("mean", "max"):
@@ -97,26 +107,8 @@ def summarize(
     if losses_s is not None:
         _put_losses(put, losses_s, 60 * minutes)
     _put_start(put, samples)
-    seconds = by_second(samples)
-    _put_levels(put, "srtt", seconds.get("srtt_ms"), {"low": 10, "high": 95})
-    _put_levels(put, "cwnd", seconds.get("cwnd_pkts"), {"low": 10, "mid": 50, "high": 95})
-    goodput = seconds.get("goodput_mbit_s")
-    if goodput is not None and len(goodput) >= LEAST_SECONDS:
-        logs = np.log(np.maximum(goodput, 1e-3))
-        put("variation", 0.5 * math.log(float(logs.std()) + 1e-2))
-        put("low_second", float(np.percentile(logs, 10)))
-        put("high_second", float(np.percentile(logs, 95)))
-        put("memory", _correlation(logs[1:], logs[:-1]))
-        half = len(logs) // 2
-        put("trend", float(logs[half:].mean() - logs[:half].mean()))
-    window, trip = seconds.get("cwnd_pkts"), seconds.get("srtt_ms")
-    if window is not None and trip is not None:
-        logs = np.log(np.maximum(window, 1))
-        put("window_and_rtt", _correlation(logs, np.log(trip)))
-        spread = float(((logs - logs.mean()) ** 2).mean())
-        shared = float(((logs - logs.mean()) * (np.log(trip) - np.log(trip).mean())).mean())
-        put("growth", shared / (spread + _LEAST_SPREAD))
-    _put_levels(put, "delivery", seconds.get("delivery_rate_mbit_s"), {"low": 10, "high": 95})
+    _put_quarters(put, samples)
+    _put_seconds(put, by_second(samples))
     return found
 
 
@@ -148,6 +140,45 @@ def _put_start(put: Callable[[str, float | None], None], samples: Mapping[str, F
             put(name, _log(float(np.nanmean(values[first]))))
 
 
+def _put_quarters(put: Callable[[str, float | None], None], samples: Mapping[str, Floats]) -> None:
+    """Summarise how the goodput went over the run, such as before and after others came."""
+    goodput = np.asarray(samples.get("goodput_mbit_s", ()), np.float64)
+    goodput = goodput[np.isfinite(goodput)]
+    if len(goodput) >= LEAST_SECONDS:
+        for n, part in enumerate(np.array_split(goodput, 4), start=1):
+            put(f"quarter_{n}", math.log(max(float(part.mean()), 1e-3)))
+
+
+def _put_seconds(put: Callable[[str, float | None], None], seconds: Mapping[str, Floats]) -> None:
+    """Summarise levels of whole seconds, and how they vary together."""
+    _put_levels(put, "srtt", seconds.get("srtt_ms"), {"low": 10, "high": 95})
+    _put_levels(put, "cwnd", seconds.get("cwnd_pkts"), {"low": 10, "mid": 50, "high": 95})
+    goodput = seconds.get("goodput_mbit_s")
+    if goodput is not None and len(goodput) >= LEAST_SECONDS:
+        logs = np.log(np.maximum(goodput, 1e-3))
+        put("variation", 0.5 * math.log(float(logs.std()) + 1e-2))
+        low, high = np.percentile(logs, [10, 95])
+        put("low_second", float(low))
+        put("high_second", float(high))
+        put(
+            "lowest_second",
+            0.5 * float(np.log(max(goodput.min() / max(goodput.mean(), 1e-3), 1e-2))),
+        )
+        put("memory", _correlation(logs[1:], logs[:-1]))
+        half = len(logs) // 2
+        put("trend", float(logs[half:].mean() - logs[:half].mean()))
+    window, trip = seconds.get("cwnd_pkts"), seconds.get("srtt_ms")
+    if window is not None and trip is not None:
+        logs = np.log(np.maximum(window, 1))
+        put("window_and_rtt", _correlation(logs, np.log(trip)))
+        spread = float(((logs - logs.mean()) ** 2).mean())
+        shared = float(((logs - logs.mean()) * (np.log(trip) - np.log(trip).mean())).mean())
+        put("growth", shared / (spread + _LEAST_SPREAD))
+    if goodput is not None and trip is not None:
+        put("goodput_and_rtt", _correlation(np.log(np.maximum(goodput, 1e-3)), np.log(trip)))
+    _put_levels(put, "delivery", seconds.get("delivery_rate_mbit_s"), {"low": 10, "high": 95})
+
+
 def by_second(samples: Mapping[str, Floats]) -> dict[str, Floats]:
     """Return means of samples over whole seconds, without the first seconds of the flow."""
     if "t_s" not in samples or len(samples["t_s"]) < LEAST_SECONDS:
@@ -177,8 +208,9 @@ def _put_levels(
     levels: Mapping[str, float],
 ) -> None:
     if values is not None and (values > 0).all():
-        for level, percent in levels.items():
-            put(f"{name}_{level}", float(np.log(np.percentile(values, percent))))
+        found = np.log(np.percentile(values, list(levels.values())))
+        for level, value in zip(levels, found, strict=True):
+            put(f"{name}_{level}", float(value))
 
 
 def _log(value: float | None) -> float | None:
