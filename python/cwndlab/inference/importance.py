@@ -34,6 +34,8 @@ _FEWEST = 40
 _RIDGE, _RIDGE_OF_ADJUSTMENT = 0.05, 0.01
 """Penalties of the regressions for the distance and for the final adjustment; a larger penalty
 leaves a part of the distance uncorrected."""
+_SHRUNK, _LEAST_VARIANCE = 0.1, 1e-4
+"""Share of a covariance that is moved to its diagonal, and the least variance in it."""
 _PRIOR_SHARE = 0.1
 _EDGE = 1e-3
 
@@ -246,8 +248,26 @@ def _adjusted(points: Floats, numbers: Floats, measured: Floats, weights: Floats
     that follows from the measurement, such as a rate hardly above the goodput.
     """
     features = _features(numbers, measured)[:, : 1 + numbers.shape[1]]
-    coefficients = _fit(features, points, weights, _RIDGE_OF_ADJUSTMENT)
-    return _reflected(points - features @ coefficients + coefficients[0])
+    slopes = _fit(features, points, weights, _RIDGE_OF_ADJUSTMENT)[1:]
+    apart = features[:, 1:]
+    return _reflected(points - (apart - _covered(apart, weights)) @ slopes)
+
+
+def _covered(apart: Floats, weights: Floats | None = None) -> Floats:
+    """Return differences from the measurement to which a regression may correct points.
+
+    They are 0 if the measurement lies among the points. Otherwise they are on the line between the
+    points' mean and the measurement, as far from the mean as the farthest point, because a
+    regression is not valid where there are no points.
+    """
+    mean = np.average(apart, axis=0, weights=weights)
+    spread = np.atleast_2d(np.cov(apart.T, aweights=weights))
+    diagonal = np.diag(np.diag(spread) + _LEAST_VARIANCE)
+    inverse = np.linalg.inv((1 - _SHRUNK) * spread + _SHRUNK * diagonal)
+    moved = np.vstack([np.zeros_like(mean), apart]) - mean
+    own, *distances = np.sqrt(np.einsum("ij,jk,ik->i", moved, inverse, moved))
+    found: Floats = mean * max(0.0, 1 - max(distances) / max(own, 1e-12))
+    return found
 
 
 def adjusting_features(numbers: Floats, measured: Floats) -> Floats:
@@ -264,5 +284,6 @@ def adjusted_values(values: Floats, features: Floats) -> Floats:
         return values
     x = np.hstack([np.ones((int(whole.sum()), 1)), features[whole]])
     slopes = _fit(x, values[whole][:, None])[1:, 0]
-    moved: Floats = np.where(whole, values - np.where(whole[:, None], features, 0) @ slopes, np.nan)
+    moved = np.full(len(values), np.nan)
+    moved[whole] = values[whole] - (features[whole] - _covered(features[whole])) @ slopes
     return moved
