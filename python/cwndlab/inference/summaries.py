@@ -66,6 +66,8 @@ _SETTLED_S = 2.0
 _FEWEST_PAIRS = 3
 _FIRST_S = 3.0
 _LEAST_SPREAD = 1e-4
+_LEAST_SHARE = 0.05
+"""Goodput of a quarter, relative to the mean, below which quarters are equally slow."""
 
 
 def title(name: str) -> str:
@@ -145,8 +147,9 @@ def _put_quarters(put: Callable[[str, float | None], None], samples: Mapping[str
     goodput = np.asarray(samples.get("goodput_mbit_s", ()), np.float64)
     goodput = goodput[np.isfinite(goodput)]
     if len(goodput) >= LEAST_SECONDS:
+        least = max(_LEAST_SHARE * float(goodput.mean()), 1e-3)
         for n, part in enumerate(np.array_split(goodput, 4), start=1):
-            put(f"quarter_{n}", math.log(max(float(part.mean()), 1e-3)))
+            put(f"quarter_{n}", math.log(max(float(part.mean()), least)))
 
 
 def _put_seconds(put: Callable[[str, float | None], None], seconds: Mapping[str, Floats]) -> None:
