@@ -29,7 +29,7 @@ WIDEST = 5.0
 """Largest factor by which a distribution is widened; a measurement with a larger excess is
 refused."""
 _LEAST_SCALE = 0.02
-_SHRUNK = 0.3
+_SHRUNK, _SHRUNK_OF_REPLICATES = 0.3, 0.1
 _EDGE = 1e-3
 _SPREAD_OF_UNIFORM = 1 / math.sqrt(12)
 
@@ -59,7 +59,7 @@ class Check:
     is_above: bool
     """True if this statistic is larger in the measurement than in the simulations."""
     excess: float
-    """Deviation of the measurement, relative to the 95th percentile of nearby simulations."""
+    """Deviation of the measurement, relative to the 95th percentile of simulations."""
 
     @property
     def is_explained(self) -> bool:
@@ -140,7 +140,11 @@ class Posterior:
         return self.members[0].estimates()
 
     def check(self) -> Check:
-        """Check whether the links explain the measurement, by a posterior predictive check."""
+        """Check whether the links explain the measurement, by posterior predictive checks.
+
+        The measurement is compared both with the simulations near it and with new simulations on
+        the inferred links; the larger excess counts.
+        """
         measured = np.array(list(self.measured.values()))
         near = self._near()
         halves = near[::2], near[1::2]
@@ -151,12 +155,13 @@ class Posterior:
             own.append(first)
             strange += rest
         typical = max(float(np.quantile(strange, 0.95)), 1e-6)
+        excess = max(float(np.mean(own) / typical), _excess(measured, self.replicates))
         share = float((1 + (np.array(strange) >= np.mean(own)).sum()) / (1 + len(strange)))
         spread = np.maximum(near.std(axis=0), _LEAST_SCALE)
         apart = (measured - np.median(near, axis=0)) / spread
         worst = int(np.abs(apart).argmax())
         name = list(self.measured)[worst]
-        return Check(share, title(name), bool(apart[worst] > 0), float(np.mean(own) / typical))
+        return Check(share, title(name), bool(apart[worst] > 0), excess)
 
     def _near(self) -> Floats:
         """Return the statistics of simulated links that are drawn from the distribution."""
@@ -184,7 +189,25 @@ class Posterior:
         return found
 
 
-def _strangeness(numbers: Floats, near: Floats) -> Floats:
+def _excess(measured: Floats, replicates: Floats) -> float:
+    """Return how far the measurement is from new simulations on the inferred links.
+
+    The unit is the 95th percentile of the distance of a simulation from all others. In contrast to
+    the simulations near the measurement, these are on links after the adjustment, so that they also
+    show whether the adjustment was valid.
+    """
+    whole = replicates[np.isfinite(replicates).all(axis=1)]
+    if len(whole) <= len(measured):
+        return 0.0
+    (own,) = _strangeness(measured[None, :], whole, _SHRUNK_OF_REPLICATES)
+    others = [
+        _strangeness(row[None, :], np.delete(whole, n, axis=0), _SHRUNK_OF_REPLICATES)[0]
+        for n, row in enumerate(whole)
+    ]
+    return float(own / max(np.quantile(others, 0.95), 1e-6))
+
+
+def _strangeness(numbers: Floats, near: Floats, shrunk: float = _SHRUNK) -> Floats:
     """Return each simulation's Mahalanobis distance from the median of nearby simulations.
 
     Correlations are shrunk because the number of simulations is hardly larger than the number of
@@ -192,7 +215,7 @@ def _strangeness(numbers: Floats, near: Floats) -> Floats:
     """
     spread = np.cov(near.T).reshape(near.shape[1], near.shape[1])
     spread += _LEAST_SCALE**2 * np.eye(len(spread))
-    inverse = np.linalg.inv((1 - _SHRUNK) * spread + _SHRUNK * np.diag(np.diag(spread)))
+    inverse = np.linalg.inv((1 - shrunk) * spread + shrunk * np.diag(np.diag(spread)))
     apart = numbers - np.median(near, axis=0)
     found: Floats = np.sqrt(np.einsum("ij,jk,ik->i", apart, inverse, apart) / len(spread))
     return found

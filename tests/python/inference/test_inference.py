@@ -347,6 +347,73 @@ def test_predictions_are_moved_to_where_the_measurement_is() -> None:
     assert np.nanstd(moved) < 0.3 * np.nanstd(values)
 
 
+def test_predictions_are_not_moved_beyond_the_simulations() -> None:
+    """A measurement ten deviations away moves them by a few, and one at the edge wholly."""
+    draws = np.random.default_rng(3)
+    numbers = draws.standard_normal((100, 2))
+    values = 2 * numbers[:, 0]
+    edge, far = (
+        adjusted_values(values, (numbers - measured) / 1.0)
+        for measured in (np.array([2.0, 0.0]), np.array([10.0, 0.0]))
+    )
+    assert np.median(edge) == pytest.approx(4.0, abs=0.3)
+    assert 4.0 < np.median(far) < 8.0
+
+
+def test_inferred_points_are_not_moved_beyond_the_simulations() -> None:
+    """No point gives the second number, so that the regression knows nothing of it."""
+    draws = np.random.default_rng(6)
+
+    def simulate(points: Floats, _: int) -> Floats:
+        return np.hstack([points, points + 0.02 * draws.standard_normal(points.shape)])
+
+    inside, outside = (
+        infer(np.array(measured), 1, simulate, rounds=3) for measured in ([0.5, 0.5], [0.5, 0.95])
+    )
+    assert np.median(inside.points) == pytest.approx(0.5, abs=0.02)
+    assert outside.points.min() > outside.raw.min() - 0.1
+    assert outside.points.max() < outside.raw.max() + 0.1
+
+
+def test_a_measurement_unlike_new_simulations_on_the_inferred_links_is_strange() -> None:
+    """It is usual among the simulations from which the links were inferred."""
+    draws = np.random.default_rng(5)
+    family = families(3.0, 40.0, "wire")[0]
+    points, numbers = draws.random((200, len(family.parameters))), draws.standard_normal((200, 4))
+    weighted = WeightedPoints(points, np.full(200, 1 / 200), points, numbers, np.arange(200))
+    measured = dict(zip("abcd", np.full(4, 0.5), strict=True))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cwndlab.inference.posterior.title", str)
+        checks = [
+            Posterior((Member(family, 1.0, weighted),), measured, replicates).check()
+            for replicates in (numbers[:100], 0.3 * numbers[:100] - 0.5)
+        ]
+    assert [each.is_explained for each in checks] == [True, False]
+
+
+def test_quarters_of_the_run_show_when_others_came() -> None:
+    seconds = np.arange(1.0, 21.0)
+    samples = {"t_s": seconds, "goodput_mbit_s": np.where(seconds <= 10, 4.0, 1.0)}
+    found = summarize({"window_s": 20.0}, samples)
+    quarters = np.exp([found[f"quarter_{n}"] for n in range(1, 5)])
+    assert quarters == pytest.approx([4, 4, 1, 1])
+
+
+def test_reordering_is_a_number_where_the_states_of_the_sender_are_known(
+    tmp_path: Path,
+) -> None:
+    late = {"kind": "late", "share": "50 %", "delay": "30 ms"}
+    link = {"rate": "3 Mbit/s", "delay": "20 ms", "queue": "40 packets"}
+    counts = []
+    for name, changes in (("whole", {}), ("late", {"reorder": late})):
+        study = cw.Study(
+            link=link | changes, algorithm="cubic", duration="12 s", record={"events": True}
+        )
+        counts.append(measured_flow(study.run(tmp_path / name)).row["disorders"])
+    assert counts[0] < 10 < counts[1]
+    assert "disorders" not in summarize({"window_s": 20.0}, {})
+
+
 def test_competing_flows_stay_within_the_runs_of_advice(tmp_path: Path) -> None:
     family = next(each for each in families(1.0, 20.0) if each.name == "shared")
     late = np.array([0.1, 0.9, 0.5, 0.1, 0.1, 0.99, 0.5])
