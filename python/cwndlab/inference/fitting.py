@@ -36,6 +36,8 @@ _ADJUSTING = (
     "srtt_high",
     "cwnd_mid",
     "retransmitted",
+    "low_second",
+    "high_second",
 )
 """Summary statistics of the measurement by which predictions are adjusted."""
 
