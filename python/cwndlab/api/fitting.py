@@ -18,6 +18,7 @@ from cwndlab.inference.measurement import MeasuredFlow
 from cwndlab.inference.posterior import population
 from cwndlab.inference.summaries import DISORDER, LOSSES
 from cwndlab.run.executor import available_cores
+from cwndlab.text.files import refuse_pipe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -99,6 +100,7 @@ def flows_of_file(path: Path) -> list[MeasuredFlow]:
         MeasurementError: the file contains no measurement, or cannot be read.
     """
     try:
+        refuse_pipe(path)
         with path.open("rb") as file:
             if is_log := is_socket_statistics(file.read(_HEAD_BYTES)):
                 file.seek(0)

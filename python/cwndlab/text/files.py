@@ -13,11 +13,12 @@ _PART_BYTES = 2**20
 
 
 def read_bytes(path: Path, most: int) -> bytes:
-    """Return the content of a file, pipe or device, which must not exceed `most` bytes.
+    """Return the content of a file or device, which must not exceed `most` bytes.
 
     Raises:
-        OSError: the file cannot be read, or contains more than `most` bytes.
+        OSError: the file cannot be read, is a pipe, or contains more than `most` bytes.
     """
+    refuse_pipe(path)
     content = bytearray()
     with path.open("rb") as file:
         # Read in parts, because a single call would reserve memory for the maximum size.
@@ -26,6 +27,16 @@ def read_bytes(path: Path, most: int) -> bytes:
     if len(content) > most:
         raise OSError(errno.EFBIG, f"larger than {most >> 20} MiB, the maximum file size")
     return bytes(content)
+
+
+def refuse_pipe(path: Path) -> None:
+    """Refuse a pipe: files are read several times, and a pipe without a writer never ends.
+
+    Raises:
+        OSError: the path is that of a pipe.
+    """
+    if path.is_fifo():
+        raise OSError(errno.ESPIPE, "a pipe, which can be read only once; use a file instead")
 
 
 def user_path(text: str) -> Path:

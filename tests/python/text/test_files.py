@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from cwndlab.api.fitting import flows_of_file
 from cwndlab.errors import CwndlabError
 from cwndlab.judge.ledger import read_ledger
 from cwndlab.judge.prediction import read_prediction
@@ -49,6 +51,19 @@ def test_a_device_without_end_is_refused(
     monkeypatch.setattr(traces, "MOST_TRACE_BYTES", MOST_TEXT_BYTES)
     with pytest.raises(CwndlabError, match=r"^/dev/zero: .*larger than \d+ MiB"):
         read(ENDLESS)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [TomlSource.read, lambda path: read_trace(path, Told()), flows_of_file],
+    ids=["study", "trace", "measurement"],
+)
+def test_a_pipe_is_refused_before_it_is_opened(
+    tmp_path: Path, read: Callable[[Path], object]
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(CwndlabError, match="a pipe, which can be read only once"):
+        read(tmp_path / "pipe")
 
 
 def test_the_home_of_an_unknown_user_stays_as_written() -> None:
