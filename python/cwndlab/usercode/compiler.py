@@ -28,6 +28,7 @@ _OPTIMISED = (
 )
 # Drop functions that are never called: Linux's tcp_cong.c contains some that need the kernel.
 _SHARED = ("-shared", "-Wl,-z,defs", "-Wl,--gc-sections")
+_AS_C = ("-x", "c")  # whatever the file's ending
 _TIME_LIMIT_S = 15
 _SYSTEM = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/etc/alternatives", "/etc/ld.so.cache")
 _MOST_ERRORS = 5
@@ -66,7 +67,8 @@ def preprocess(path: Path, flags: Sequence[str], command: Sequence[str] = ()) ->
     own = path.resolve().parent
     is_kernel = own.parts[-2:] == ("net", "ipv4")
     sources = (own.parents[1] if is_kernel else own, Path.cwd())
-    return run(path, [*(command or compiler()), *flags, "-E", str(path)], sources=sources)
+    whole = [*(command or compiler()), *flags, "-E", *_AS_C, str(path)]
+    return run(path, whole, sources=sources)
 
 
 def warnings(path: Path, flags: Sequence[str], command: Sequence[str] = ()) -> str:
@@ -77,7 +79,8 @@ def warnings(path: Path, flags: Sequence[str], command: Sequence[str] = ()) -> s
     """
     with tempfile.TemporaryDirectory() as name:
         into = Path(name)
-        whole = [*(command or compiler()), *flags, "-c", str(path), "-o", str(into / "x.o")]
+        out = str(into / "x.o")
+        whole = [*(command or compiler()), *flags, "-c", *_AS_C, str(path), "-o", out]
         sources = (path.resolve().parent, Path.cwd())
         return run(path, whole, sources=sources, into=into, wants_messages=True)
 

@@ -50,6 +50,13 @@ def test_a_file_is_an_algorithm_like_any_other(tmp_path: Path) -> None:
     assert flows.row(0) == flows.row(1)
 
 
+def test_the_ending_of_a_file_does_not_matter(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text(user_code.GOOD, encoding="utf-8")
+    (tmp_path / "mine2.C").write_text(user_code.GOOD, encoding="utf-8")  # C++ for a compiler
+    out, _ = compared(tmp_path, "./mine.txt,./mine2.C", "--format", "json")
+    assert len(json.loads(out)["rows"]) == 2
+
+
 def test_a_worker_imports_nothing_from_the_current_folder(tmp_path: Path) -> None:
     """A received study may lie beside a `polars.py`."""
     for name in ("polars", "numpy", "cwndlab"):
