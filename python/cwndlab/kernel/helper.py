@@ -35,8 +35,8 @@ def helper_path() -> Path | None:
     return path if os.access(path, os.X_OK) else None
 
 
-def require_done(answer: Mapping[str, Any]) -> None:
-    """Raise an error if the helper refused a request.
+def require_done(answer: Mapping[str, Any], file: str = "") -> None:
+    """Raise an error if the helper refused a request; `file` is the algorithm to be loaded.
 
     Raises:
         BrokenAlgorithmError: the kernel refuses the algorithm; the message states the reason.
@@ -45,7 +45,8 @@ def require_done(answer: Mapping[str, Any]) -> None:
     if answer["answer"] == "refused":
         if answer["kind"] not in _ALGORITHMS_FAULT:
             raise KernelError(answer["message"])
-        lines = (answer["message"], *(f"  {line}" for line in answer["log"][-_LOG_LINES:]))
+        message = f"{file}: {answer['message']}" if file else answer["message"]
+        lines = (message, *(f"  {line}" for line in answer["log"][-_LOG_LINES:]))
         raise BrokenAlgorithmError("\n".join(lines))
 
 
@@ -62,8 +63,8 @@ class KernelHelper(AbstractContextManager["KernelHelper"]):
             [str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Send a request to the helper and return its answer.
+    def ask(self, request: dict[str, Any], file: str = "") -> dict[str, Any]:
+        """Send a request to the helper, such as to load the algorithm `file`; return its answer.
 
         Raises:
             BrokenAlgorithmError: the kernel refuses the algorithm; the message states the reason.
@@ -83,7 +84,7 @@ class KernelHelper(AbstractContextManager["KernelHelper"]):
             msg = f"the helper process exited unexpectedly (status {process.wait()})"
             raise KernelError(msg)
         answer: dict[str, Any] = json.loads(line)
-        require_done(answer)
+        require_done(answer, file)
         return answer
 
     def wait(self) -> None:

@@ -56,7 +56,7 @@ def load(
         "parameters": dict(program.parameters),
         "pin": program.pin if stays else None,
     }
-    helper.ask(request)
+    helper.ask(request, program.program.file)
     return program
 
 

@@ -72,8 +72,9 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
         programs = [self._programs[name] for name in names]
         left = self._machine.run({**request, **inside, **own}, programs)
         self.calls = left.get(CALLS, b"")
-        for line in left.get("loaded", b"").splitlines():
-            require_done(json.loads(line))
+        loaded = left.get("loaded", b"").splitlines()  # up to the first that was refused
+        for program, line in zip(programs, loaded, strict=False):
+            require_done(json.loads(line), program.program.file)
         answer: dict[str, Any] = json.loads(left["answer"])
         if answer.pop("answer") == "refused":
             raise KernelRunError(answer["message"])
