@@ -28,6 +28,7 @@ from cwndlab.judge.ledger import ledger_of_user, merge
 from cwndlab.judge.prediction import FILE, as_json, read_prediction
 from cwndlab.judge.switchback import Verdict
 from cwndlab.measure.trial.guard import Guardrails
+from cwndlab.run.progress import format_eta
 from cwndlab.text.quantity import parse_duration
 
 if TYPE_CHECKING:
@@ -135,8 +136,7 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
     if output_format != "table":
         print_text(json.dumps(as_json(found), indent=2))
         return
-    hours = (2 * found.blocks + 1) * found.period_s / 3600
-    length = f"{60 * hours:.0f} min" if hours < 2 else f"{hours:.1f} h"  # noqa: PLR2004
+    length = format_eta((2 * found.blocks + 1) * found.period_s)
     say("", prose(_claim(found)))
     say(
         prose(

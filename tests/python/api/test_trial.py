@@ -86,3 +86,12 @@ def test_commands_say_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "no prediction has been tested" in capsys.readouterr().out
     assert cwndlab(["ledger", str(tmp_path / "none")]) == 2
     assert "no such file" in capsys.readouterr().err
+
+
+def test_the_length_of_a_short_trial_is_in_seconds(
+    simulated: Results, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = ("--challenger", "reno", "--blocks", "6", "--period", "2 s", "--wash-out", "0.5 s")
+    arguments = ["trial", "register", str(simulated.path), *plan, "--out", str(tmp_path / "trial")]
+    assert cwndlab(arguments) == 0
+    assert "6 blocks of two periods take 26 s." in capsys.readouterr().out
