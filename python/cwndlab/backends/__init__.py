@@ -16,7 +16,7 @@ from cwndlab.backends.kernel.process import require_runs
 from cwndlab.backends.vm.executor import VmExecutor
 from cwndlab.backends.vm.machine import require_machines
 from cwndlab.backends.vm.packages import find_kernel
-from cwndlab.errors import ClusterError, KernelRunError, StudyError
+from cwndlab.errors import ClusterError, KernelRunError, StudyError, UnknownNameError
 from cwndlab.run.executor import LocalExecutor
 from cwndlab.study.keys import rekeyed
 
@@ -133,10 +133,12 @@ def backend_of(
 
     Raises:
         KernelRunError: no kernel for virtual machines has been added.
-        UnknownNameError: no kernel of this release has been added.
+        UnknownNameError: no backend has this name, or no kernel of this release has been added.
         ClusterError: `cluster` is given, but runs on a kernel need this machine.
         StudyError: the name is `live`; use `backends.live.RealNetwork`, which names a server.
     """
+    if name not in BACKENDS:
+        raise UnknownNameError(name, BACKENDS, f"backends: {', '.join(BACKENDS)}", kind="backend")
     if kernel is not None and name != "vm":
         msg = "--kernel selects the kernel of virtual machines; add --backend vm"
         raise KernelRunError(msg)

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import cwndlab as cw
+from cwndlab.errors import UnknownNameError
 from cwndlab.run.campaign import tasks
 from cwndlab.run.executor import Batch, LocalExecutor
 from program import LINK, run
@@ -269,3 +270,9 @@ def test_the_report_is_written_and_its_path_printed(tmp_path: Path) -> None:
 def test_doctor_finds_nothing_missing(tmp_path: Path) -> None:
     out, _ = run(tmp_path, "doctor", "--format", "json")
     assert {row["state"] for row in json.loads(out)} <= {"ok", "optional"}
+
+
+def test_an_unknown_backend_is_refused(tmp_path: Path) -> None:
+    study = cw.Study(link="rate=10 Mbit/s", algorithm="reno", duration="1 s")
+    with pytest.raises(UnknownNameError, match='unknown backend "kernal"; did you mean kernel?'):
+        study.run(tmp_path / "results", backend="kernal")  # type: ignore[arg-type]
