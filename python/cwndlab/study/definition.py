@@ -101,10 +101,10 @@ class StudyDefinition:
         given = {key: value for key, value in locals().items() if key != "self"}
         given["common_seeds"] = common_seeds or None
         document = {key: _plain(value) for key, value in given.items() if value is not None}
-        more_factors = flatten_factors(document.pop("factors", {}))
+        named = document.pop("factors", {})
         kept = ("flow", "rotation")
         lists = [key for key, v in document.items() if isinstance(v, list) and key not in kept]
-        factors = {key: document.pop(key) for key in lists} | more_factors
+        factors = _merged_factors({key: document.pop(key) for key in lists}, named)
         if factors:
             document["factors"] = factors
         self._prepare(document, Arguments(document), Path())
@@ -127,7 +127,8 @@ class StudyDefinition:
         document = _from_file_form(source)
         document.setdefault("id", _id_of(path))
         if is_quick:
-            document = _merge(document, document.get("quick", {}))
+            quick = document.get("quick", {})
+            document = _merge(document, quick) if isinstance(quick, dict) else document
         if is_live:
             document = _on_a_network(document, source)
         study = cls.__new__(cls)
@@ -283,7 +284,10 @@ def _from_file_form(source: TomlSource) -> dict[str, Any]:
 
 def _on_a_network(document: dict[str, Any], source: TomlSource) -> dict[str, Any]:
     """Return the study without its link, for a measurement on a real network."""
-    factors = [name for name in document.get("factors", {}) if name.startswith(_LINK_KEYS)]
+    varied = document.get("factors", {})
+    factors = (
+        [name for name in varied if name.startswith(_LINK_KEYS)] if isinstance(varied, dict) else []
+    )
     if factors:
         message = (
             "the link of a real network cannot be varied; remove this factor to measure the study"
@@ -304,9 +308,16 @@ def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
     merged = dict(base)
     for key, value in changes.items():
         if key == "factors":
-            merged[key] = flatten_factors(merged.get(key, {})) | flatten_factors(value)
+            merged[key] = _merged_factors(merged.get(key, {}), value)
         elif isinstance(value, dict) and isinstance(merged.get(key), dict):
             merged[key] = _merge(merged[key], value)
         else:
             merged[key] = value
     return merged
+
+
+def _merged_factors(base: object, changes: object) -> object:
+    """Merge two tables of factors; a value that is not a table is kept, and refused later."""
+    if not (isinstance(base, dict) and isinstance(changes, dict)):
+        return changes
+    return flatten_factors(base) | flatten_factors(changes)

@@ -30,7 +30,7 @@ class Arguments:
         """Return a message with the argument and its problem."""
         if not key or (message.startswith("unknown ") and '"' in message.partition(";")[0]):
             return message  # the message contains the value already
-        if key[0] == "factors" and key[1:2] not in (("zip",), ("include",), ("exclude",)):
+        if key[0] == "factors" and key[1:2] not in ((), ("zip",), ("include",), ("exclude",)):
             place = ".".join(str(part) for part in key[1:2])
             return f"{describe({place: _inside(self.document, key[:2])}, key[1:])}\n  {message}"
         inside = inside_text(self.document, key, message)

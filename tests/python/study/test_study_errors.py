@@ -473,3 +473,16 @@ def test_all_unknown_names_of_a_factor_are_told_at_once() -> None:
         ("cubci", "cubic"),
         ("rno", "reno"),
     ]
+
+
+def test_factors_that_are_no_table_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match=r"^factors\n  must be a table"):
+        Study(link="rate=10 Mbit/s", algorithm="reno", factors=["reno"])  # type: ignore[arg-type]
+    file = tmp_path / "study.toml"
+    file.write_text(
+        '[study]\nalgorithm = "reno"\nduration = "1 s"\n[link]\nrate = "1 Mbit/s"\n'
+        "[quick]\nfactors = 3\n"
+    )
+    assert len(Study.load(file).cells) == 1
+    with pytest.raises(StudyError, match=r"study.toml: factors\n  must be a table"):
+        Study.load(file, is_quick=True)
