@@ -78,6 +78,12 @@ class MeasuredFlow:
 
     def _require_link(self) -> None:
         row = self.row
+        if not (row.get("sent_by") or row.get("algorithm")):
+            self._refuse(
+                "the file does not state the sender's congestion control; put its name into the "
+                'name of the file, run cwndlab import FOLDER --pattern "{algorithm}.pcap", and use '
+                "the imported results"
+            )
         if row.get("goodput_mbit_s") is None:
             self._refuse(
                 "the goodput is missing, which the file of iperf3's server lacks if the server "

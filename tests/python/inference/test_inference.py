@@ -213,6 +213,7 @@ def _flow(**changes: Any) -> MeasuredFlow:  # noqa: ANN401  columns of a table
     ("changes", "reason"),
     [
         ({"end_s": 3.0}, r"lasted 3 s .*; measure 10 s or more"),
+        ({"algorithm": None}, "does not state the sender's congestion control"),
         ({"goodput_mbit_s": 0.0}, "carried no data"),
         ({"goodput_mbit_s": None}, "the goodput is missing.*; use the client's file"),
         ({"completion_ms": 900.0}, "was a transfer of fixed size"),
