@@ -97,7 +97,7 @@ def advise(  # noqa: PLR0913  each has its default
     """
     links = [link] if isinstance(link, str) else list(link)
     if bool(links) == (users is not None):
-        msg = "give either links or users, but not both"
+        msg = "describe the network with either link or users" + (", not both" if links else "")
         raise ValueError(msg)
     wanted = use_named(use)
     goal = wanted.goal.name if wanted.goal else goal

@@ -274,5 +274,5 @@ def test_doctor_finds_nothing_missing(tmp_path: Path) -> None:
 
 def test_an_unknown_backend_is_refused(tmp_path: Path) -> None:
     study = cw.Study(link="rate=10 Mbit/s", algorithm="reno", duration="1 s")
-    with pytest.raises(UnknownNameError, match='unknown backend "kernal"; did you mean kernel?'):
+    with pytest.raises(UnknownNameError, match='unknown backend "kernal"; did you mean kernel'):
         study.run(tmp_path / "results", backend="kernal")  # type: ignore[arg-type]
