@@ -135,6 +135,19 @@ pub enum TraceProblem {
         /// One that may be meant.
         example: String,
     },
+    /// Rows of a table with different numbers of columns.
+    #[error(
+        "line {line} has {found} columns and the line above it has {before}: write the same \
+         number of columns in every line"
+    )]
+    Uneven {
+        /// The line's number from 1.
+        line: usize,
+        /// How many columns it has.
+        found: usize,
+        /// How many columns the line above has.
+        before: usize,
+    },
     /// It is not clear what a column counts.
     #[error(
         "column {column} has values such as {value} without a unit: write the unit, for example \

@@ -466,3 +466,20 @@ fn large_numbers_have_their_digits_in_groups() {
         assert!(rows.starts_with(wanted), "{text}{rows}");
     }
 }
+
+#[test]
+fn rows_of_unequal_length_are_named() {
+    assert_eq!(
+        problem("time_s,rate_mbit_s\n0,5\n1,6,7\n2,5\n"),
+        "line 3 has 3 columns and the line above it has 2: write the same number of columns in \
+         every line"
+    );
+}
+
+#[test]
+fn a_number_that_is_too_large_is_short_in_the_message() {
+    assert_eq!(
+        problem("time_s,rate_mbit_s\n0,5\n1,1e308\n2,5\n"),
+        "line 3: `1e308 Mbit/s` is too large: the maximum is 1e7 Mbit/s"
+    );
+}

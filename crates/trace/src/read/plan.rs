@@ -40,7 +40,8 @@ impl Plan {
         let unit_cell = (0..table.width).find(|&index| head.is_unit(index));
         let rate = match named("column", &options.column)? {
             Some(rate) => rate,
-            None if table.names.is_empty() => unnamed_rate(&head, &columns, unit_cell, options)?,
+            None if table.names.is_empty() => unnamed_rate(&head, &columns, unit_cell, options)
+                .map_err(|problem| table.uneven().unwrap_or(problem))?,
             None => named_rate(&head, &columns, unit_cell, wanted_time)?,
         };
         let unit = options.rate_unit()?.or(columns[rate].unit);

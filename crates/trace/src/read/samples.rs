@@ -3,6 +3,7 @@
 use core::fmt::Write as _;
 
 use super::understood::Pace;
+use crate::error::shorten;
 use crate::{TraceError, TraceProblem};
 
 /// A rate from a time on.
@@ -102,10 +103,10 @@ pub(super) fn usual_ns(starts: impl Iterator<Item = i64> + Clone) -> Option<i64>
 
 fn check(mbit_s: f64) -> Result<(), TraceProblem> {
     if mbit_s < 0.0 {
-        return Err(TraceProblem::Negative(format!("{mbit_s} Mbit/s")));
+        return Err(TraceProblem::Negative(shorten(&format!("{mbit_s} Mbit/s"))));
     }
     if mbit_s > MAX_MBIT_S {
-        let found = format!("{mbit_s} Mbit/s");
+        let found = format!("{mbit_s:e} Mbit/s");
         return Err(TraceProblem::TooLarge { found, most: "1e7 Mbit/s" });
     }
     Ok(())

@@ -3,6 +3,7 @@
 use super::clock::Stamp;
 use super::number::Number;
 use super::unit::{Unit, time_unit_ns};
+use crate::TraceProblem;
 
 /// A text as rows of cells.
 #[derive(Clone, PartialEq, Debug)]
@@ -107,6 +108,27 @@ impl<'a> Table<'a> {
             table.take_heading(&cells);
         }
         table
+    }
+
+    /// The first row whose number of cells differs from the row above, where a delimiter parts all.
+    pub(super) fn uneven(&self) -> Option<TraceProblem> {
+        let rows = &self.rows[..self.rows.len().min(HEAD_ROWS)];
+        let mut cells = Vec::new();
+        [Delimiter::Tab, Delimiter::Semicolon, Delimiter::Bar, Delimiter::Comma].iter().find_map(
+            |delimiter| {
+                let widths: Vec<usize> = rows
+                    .iter()
+                    .map(|(_, row)| {
+                        delimiter.split(row, &mut cells);
+                        cells.len()
+                    })
+                    .collect();
+                let above = widths.windows(2).position(|pair| pair[0] != pair[1])?;
+                let [before, found] = [widths[above], widths[above + 1]];
+                let line = rows[above + 1].0;
+                (!widths.contains(&1)).then_some(TraceProblem::Uneven { line, found, before })
+            },
+        )
     }
 
     /// Takes the heading, and the units that may stand below it. Returns whether the line is part of
