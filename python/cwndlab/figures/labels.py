@@ -34,6 +34,11 @@ def name_ticks(axes: Axes, names: Sequence[str]) -> None:
             label.set(rotation=30, ha="right", rotation_mode="anchor")
 
 
+def room_for_labels_in(count: int) -> float:
+    """Return the height in inches that the labels of `count` lines need in a panel."""
+    return count * _LINE_HEIGHT_PT / 72
+
+
 def label_line_ends(labels_of: Mapping[Axes, Sequence[PlacedLabel]]) -> None:
     """Write each name to the right of its axes, next to the end of its line.
 

@@ -5,6 +5,8 @@ BDP and BDP plus queue, more data increases only the delay. Above BDP plus queue
 (N. Cardwell et al., "BBR: Congestion-based congestion control", ACM Queue 14 (2016), figure 1).
 """
 
+import math
+
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
@@ -15,6 +17,10 @@ from cwndlab.figures.style import styles_of
 from cwndlab.results.columns import quantity
 
 _MOST_DOTS = 1500
+_MOST_INSIDE = 8
+"""A legend of more names would cover the dots, and stands above the panels."""
+_LEGEND_COLUMNS = 5
+_LEGEND_ROW_IN = 0.2
 
 
 def operating_point_figure(
@@ -25,14 +31,20 @@ def operating_point_figure(
     queue_pkts: float | None = None,
 ) -> Figure:
     """Return a figure of delivery rate and RTT over packets in flight; mark BDP and queue size."""
-    figure, axes = new_figure(2, height_in=4.6, share_x=True)
+    count = samples[contestant].n_unique()
+    above = math.ceil(count / _LEGEND_COLUMNS) if count > _MOST_INSIDE else 0
+    figure, axes = new_figure(2, height_in=4.6 + _LEGEND_ROW_IN * above, share_x=True)
     rate = "delivery_rate_mbit_s" if _has(samples, "delivery_rate_mbit_s") else "throughput_mbit_s"
     for panel, column in zip(axes, (rate, "rtt_ms"), strict=True):
         plot_over_inflight(panel, samples, column, contestant=contestant)
         mark_capacity(panel, bdp_pkts=bdp_pkts, queue_pkts=queue_pkts, is_named=panel is axes[0])
     axes[1].set_xlabel(quantity("inflight_pkts").header)
     with house_style():
-        axes[0].legend(loc="lower right", markerscale=2.5)
+        if above:
+            names = axes[0].get_legend_handles_labels()
+            figure.legend(*names, loc="outside upper left", ncols=_LEGEND_COLUMNS, markerscale=2.5)
+        else:
+            axes[0].legend(loc="lower right", markerscale=2.5)
     return figure
 
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from cwndlab.figures.canvas import house_style, new_figure, title
 from cwndlab.figures.decimate import decimate
-from cwndlab.figures.labels import PlacedLabel, label_line_ends
+from cwndlab.figures.labels import PlacedLabel, label_line_ends, room_for_labels_in
 from cwndlab.figures.style import styles_of
 from cwndlab.results.columns import quantity
 from cwndlab.stats.bootstrap import Floats
@@ -68,7 +68,9 @@ def over_time_figure(
 ) -> Figure:
     """Return a figure with one panel for each quantity; all panels share the time axis."""
     shown = [name for name in columns if name in samples.columns and samples[name].count() > 0]
-    figure, axes = new_figure(max(1, len(shown)), height_in=0.5 + 1.55 * len(shown), share_x=True)
+    panel_in = max(1.55, 0.3 + room_for_labels_in(samples[contestant].n_unique()))
+    height_in = 0.5 + panel_in * len(shown)
+    figure, axes = new_figure(max(1, len(shown)), height_in=height_in, share_x=True)
     labels = {
         panel: _plot_lines(panel, samples, column, contestant, events)
         for panel, column in zip(axes, shown, strict=False)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
+from matplotlib.text import Annotation
 
 from cwndlab import figures
 from cwndlab.api.plots import Plottable as SampledResults
@@ -227,3 +228,27 @@ def test_plotter_asks_which_setting_is_meant(two_flows_two_rates: SampledResults
         plot.cwnd()
     axes = plot.cwnd(rate="8 Mbit/s", algorithm="reno")
     assert len([line for line in axes.get_lines() if line.get_marker() != "|"]) == 2
+
+
+@pytest.mark.filterwarnings("error")
+def test_every_name_of_25_algorithms_is_readable(tmp_path: Path) -> None:
+    names = [f"algorithm-{number}" for number in range(25)]
+    samples = pl.DataFrame(
+        {
+            "algorithm": [name for name in names for _ in range(9)],
+            "t_s": [0.1 * n for _ in names for n in range(9)],
+            "throughput_mbit_s": [5.0 for _ in names for _ in range(9)],
+            "rtt_ms": [50.0 + n for _ in names for n in range(9)],
+            "inflight_pkts": [10.0 + n for _ in names for n in range(9)],
+        }
+    )
+    figure = figures.over_time_figure(samples)
+    figures.save_figure(figure, tmp_path, "over-time", ("svg",))
+    for axes in figure.axes:
+        heights = sorted(text.xy[1] for text in axes.texts if isinstance(text, Annotation))
+        assert len(heights) == 25
+        assert heights[0] > -0.02
+        assert heights[-1] < 1.02
+    figure = figures.operating_point_figure(samples)
+    figures.save_figure(figure, tmp_path, "operating-point", ("svg",))
+    assert all(axes.get_window_extent().height > 100 for axes in figure.axes)
