@@ -104,9 +104,9 @@ class StudyDefinition:
         named = document.pop("factors", {})
         kept = ("flow", "rotation")
         lists = [key for key, v in document.items() if isinstance(v, list) and key not in kept]
-        factors = _merged_factors({key: document.pop(key) for key in lists}, named)
-        if factors:
-            document["factors"] = factors
+        varied = _merged_factors({key: document.pop(key) for key in lists}, named)
+        if varied:
+            document["factors"] = varied
         self._prepare(document, Arguments(document), Path())
 
     @classmethod
