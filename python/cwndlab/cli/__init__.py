@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import io
 import os
 import shutil
 import sys
@@ -66,6 +67,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command with these arguments, and end the process with the command's exit status."""
     interruption.listen()
     _open_closed_streams()
+    _replace_what_cannot_be_encoded()
     status = run(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -91,6 +93,13 @@ def _open_closed_streams() -> None:
         if getattr(sys, name) is None:
             nowhere = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115  until the end
             setattr(sys, name, nowhere)
+
+
+def _replace_what_cannot_be_encoded() -> None:
+    """Print a question mark for each character that the terminal's encoding does not contain."""
+    out = sys.stdout
+    if isinstance(out, io.TextIOWrapper) and not out.encoding.lower().startswith("utf"):
+        out.reconfigure(errors="replace")
 
 
 def _discard(stream: TextIO) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -63,3 +64,14 @@ def test_the_help_shows_every_command_under_a_heading() -> None:
     for heading, section in SECTIONS.items():
         below = lines[lines.index(f"{heading}:") + 1 :]
         assert set(section) <= {line.split()[0] for line in below if line.strip()}
+
+
+def test_a_terminal_without_unicode_gets_question_marks() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "cwndlab", "algorithm", "show", "reno"],
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=True,
+    )
+    assert b"?" in done.stdout
+    assert done.stdout.isascii()
