@@ -47,7 +47,10 @@ def read_capture(path: Path, warm_up_s: float) -> Measurement:
     most = max((flow["delivered_bytes"] for flow in found), default=0)
     flows = [flow for flow in found if flow["delivered_bytes"] >= _SMALLEST_SHARE * most > 0]
     if not flows:
-        msg = "the capture contains no acknowledged TCP data"
+        msg = (
+            "the capture contains no acknowledged TCP data that cwndlab can read; it reads "
+            "captures of Ethernet, of raw IP, of loopback interfaces and of all interfaces (-i any)"
+        )
         raise MeasurementError(msg)
     began_ns = min(flow["begin_ns"] for flow in flows)
     measurement = Measurement([], began_unix_s=began_ns / 1e9)
