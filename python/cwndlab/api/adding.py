@@ -55,7 +55,8 @@ def adding(
         name = f"compare-{digest}" if number == 1 else f"compare-{digest}-{number}"
         study = alone.changed({**alone.document, "id": name})
         where = folder or default_folder(study, backend)
-        if not (where / MANIFEST).exists():
+        # The manifest is written first: another process may be creating the folder.
+        if not ((where / MANIFEST).exists() and (where / STUDY).exists()):
             return study, where
         earlier = load(where / STUDY)
         if earlier.id != name:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 
 import cwndlab as cw
 from cwndlab.errors import UnknownNameError
+from cwndlab.results.lock import LOCK
 from cwndlab.run.campaign import tasks
 from cwndlab.run.executor import Batch, LocalExecutor
 from program import LINK, run
@@ -276,3 +278,14 @@ def test_an_unknown_backend_is_refused(tmp_path: Path) -> None:
     study = cw.Study(link="rate=10 Mbit/s", algorithm="reno", duration="1 s")
     with pytest.raises(UnknownNameError, match='unknown backend "kernal"; did you mean kernel'):
         study.run(tmp_path / "results", backend="kernal")  # type: ignore[arg-type]
+
+
+def test_a_folder_that_is_being_created_is_no_earlier_comparison(tmp_path: Path) -> None:
+    """Another process writes the manifest first, and holds the lock."""
+    arguments = ("--link", LINK, "--algorithm", "reno", "--duration", "1 s", "--results", "r")
+    run(tmp_path, "compare", *arguments)
+    (tmp_path / "r" / "study.toml").unlink()
+    with (tmp_path / "r" / LOCK).open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _, err = run(tmp_path, "compare", *arguments, status=2)
+    assert "another cwndlab is writing here" in err
