@@ -59,6 +59,8 @@ fn main() {
 
     let mut build = cc::Build::new();
     build.include(root.join("include")).opt_level(2).warnings(false);
+    // Otherwise every hook keeps a frame pointer wherever there is debug information.
+    build.force_frame_pointer(false);
     for flag in FLAGS {
         build.flag(flag);
     }

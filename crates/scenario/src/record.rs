@@ -31,7 +31,8 @@ pub struct FlowRecord {
     pub(crate) marked_pkts: u64,
     pub(crate) cwnd: CwndMean,
     srtt_sum_us: u64,
-    srtt_samples: u64,
+    /// Samples of the window before the first RTT.
+    samples_without_srtt: u64,
     interval: Interval,
 }
 
@@ -96,7 +97,7 @@ impl FlowRecord {
             marked_pkts: 0,
             cwnd: CwndMean::default(),
             srtt_sum_us: 0,
-            srtt_samples: 0,
+            samples_without_srtt: 0,
             interval: Interval::default(),
         }
     }
@@ -239,7 +240,7 @@ impl FlowRecord {
             at_end: Some(self.totals_at_end().joined_with(ends.totals_at_end())),
             cwnd: ends.cwnd,
             srtt_sum_us: ends.srtt_sum_us,
-            srtt_samples: ends.srtt_samples,
+            samples_without_srtt: ends.samples_without_srtt,
             ..self
         }
     }
@@ -287,14 +288,15 @@ impl FlowRecord {
         self.cwnd.sum_pkts += u64::from(cwnd_pkts);
         self.cwnd.samples += 1;
         self.cwnd.max_pkts = self.cwnd.max_pkts.max(cwnd_pkts);
-        if srtt_us > 0 {
-            self.srtt_sum_us += u64::from(srtt_us);
-            self.srtt_samples += 1;
+        self.srtt_sum_us += u64::from(srtt_us);
+        if srtt_us == 0 {
+            self.samples_without_srtt += 1;
         }
     }
 
     pub(crate) fn srtt_mean_ms(&self) -> Option<f64> {
-        ratio(self.srtt_sum_us as f64 / 1e3, self.srtt_samples)
+        let samples = self.cwnd.samples - self.samples_without_srtt;
+        ratio(self.srtt_sum_us as f64 / 1e3, samples)
     }
 }
 

@@ -45,8 +45,8 @@ pub(crate) struct Engine<'a> {
     /// From when on links count.
     warm_up_end: Time,
     end: Time,
-    /// Events later than this wait: the end, or the beginning of time in a pause.
-    until: Time,
+    /// When the next samples are taken from which the means are.
+    means_at: Time,
     /// Set by another thread that does not want the rest.
     stop: &'a AtomicBool,
     /// What hosts remember of connections before the run.
@@ -61,7 +61,6 @@ enum Component {
     Flow(usize, Part),
     /// A machine's device.
     HostNode(usize),
-    MeanSampler,
     Sampler,
 }
 
@@ -81,12 +80,12 @@ impl<'a> Engine<'a> {
         }
         let first_node = NEAR + components.len();
         components.extend((0..nodes.len()).map(Component::HostNode));
-        components.extend([Component::MeanSampler, Component::Sampler]);
+        components.push(Component::Sampler);
         let mut path = Path::new(links, nodes, NEAR + components.len());
         path.connect_nodes(first_node);
         let memory = Memory::new();
-        let until = end;
         let warm_up_end = Time::ZERO;
+        let means_at = Time::ZERO + MEAN_INTERVAL;
         Self {
             path,
             flows,
@@ -95,7 +94,7 @@ impl<'a> Engine<'a> {
             sample_interval,
             warm_up_end,
             end,
-            until,
+            means_at,
             stop,
             memory,
         }
@@ -135,18 +134,29 @@ impl<'a> Engine<'a> {
     /// Runs until enough is recorded; false at the end, and if it is to stop.
     #[inline(never)]
     fn run_until_full(&mut self) -> bool {
-        self.until = self.end;
-        while let Some((now, component)) = self.path.wakes.first(self.until) {
-            match component {
-                0 | 1 => {
-                    let is_first = component == 0;
-                    let link = if is_first { Direction::Forward } else { Direction::Reverse };
-                    self.poll_link(link, now);
+        loop {
+            let until = self.end.min(self.means_at);
+            while let Some((now, component)) = self.path.wakes.first(until) {
+                match component {
+                    0 | 1 => {
+                        let is_first = component == 0;
+                        let link = if is_first { Direction::Forward } else { Direction::Reverse };
+                        self.poll_link(link, now);
+                    }
+                    _ => self.wake(component, now),
                 }
-                _ => self.wake(component, now),
+            }
+            if self.means_at > self.end {
+                return false;
+            }
+            self.sample_means();
+            if self.stop.load(Ordering::Relaxed) {
+                return false;
+            }
+            if self.recorder.is_full() {
+                return true;
             }
         }
-        self.recorder.is_full() && !self.stop.load(Ordering::Relaxed)
     }
 
     /// Something else than a link is due.
@@ -165,7 +175,6 @@ impl<'a> Engine<'a> {
                 flow.handle_wake(part, now, &mut self.path, &mut self.recorder);
             }
             Component::HostNode(number) => self.poll_node(number, now),
-            Component::MeanSampler => self.sample_means(now, component),
             Component::Sampler => self.sample(now, component),
         }
     }
@@ -201,9 +210,6 @@ impl<'a> Engine<'a> {
                 Component::WarmUp if self.warm_up_end > Time::ZERO => {
                     self.path.wakes.set(component, self.warm_up_end);
                 }
-                Component::MeanSampler => {
-                    self.path.wakes.set(component, Time::ZERO + MEAN_INTERVAL);
-                }
                 Component::Sampler => {
                     let first = self.sample_interval.map_or(Time::NEVER, |i| Time::ZERO + i);
                     self.path.wakes.set(component, first);
@@ -214,48 +220,36 @@ impl<'a> Engine<'a> {
     }
 
     /// Polls a link that is due until it has nothing more at this time; what comes out is given to
-    /// its flow.
+    /// its flow. Nearly always that is one packet of a wire.
     #[inline(always)]
     fn poll_link(&mut self, link: Direction, now: Time) {
-        if matches!(self.path.links[link as usize], AnyLink::Wire(_)) {
-            self.poll_wire(link, now);
-        } else {
-            self.poll_medium(link, now);
+        if let AnyLink::Wire(wire) = &mut self.path.links[link as usize]
+            && wire.has_arrived(now)
+        {
+            let mut arrived = None;
+            wire.move_arrived(&mut arrived);
+            self.path.wakes.set_near(link as usize, wire.wake_time());
+            self.deliver(link, now, arrived.as_ref());
+        }
+        if self.path.wakes.near(link as usize) <= now {
+            self.poll_any(link, now);
         }
         self.path.settle_nodes_behind(link, now);
     }
 
-    /// The same of a wire.
-    #[inline(always)]
-    fn poll_wire(&mut self, link: Direction, now: Time) {
-        let mut arrived = None;
-        loop {
-            let mut direction = link;
-            match &mut self.path.links[link as usize] {
-                AnyLink::Wire(wire) if wire.has_arrived(now) => {
-                    wire.move_arrived(&mut arrived);
-                    self.path.wakes.set_near(link as usize, wire.wake_time());
-                }
-                _ => {
-                    direction = self.poll_any_link(link, now, &mut arrived);
-                    self.path.settle(link, now);
-                }
-            }
-            self.deliver(direction, now, arrived.as_ref());
-            if self.path.wakes.near(link as usize) > now {
-                break;
-            }
-        }
-    }
-
-    /// The same of anything else. The flow's code has another place here, so that there is less to
-    /// keep in registers.
+    /// The same of what is not over with one packet of a wire. The flow's code has another place here,
+    /// so that there is less to keep in registers.
     #[inline(never)]
-    fn poll_medium(&mut self, link: Direction, now: Time) {
+    fn poll_any(&mut self, link: Direction, now: Time) {
         let mut arrived = None;
         loop {
             let direction;
             match &mut self.path.links[link as usize] {
+                AnyLink::Wire(wire) if wire.has_arrived(now) => {
+                    direction = link;
+                    wire.move_arrived(&mut arrived);
+                    self.path.wakes.set_near(link as usize, wire.wake_time());
+                }
                 AnyLink::Cell(cell) if cell.has_packet(now) => {
                     direction = Path::direction(link, cell.move_packet(&mut arrived).1);
                     self.path.settle(link, now);
@@ -343,17 +337,17 @@ impl<'a> Engine<'a> {
         self.path.settle_node(number, now);
     }
 
-    fn sample_means(&mut self, now: Time, component: usize) {
+    /// Takes the samples of the means that are due, which come after all else at their time.
+    #[inline(never)]
+    fn sample_means(&mut self) {
+        let now = self.means_at;
         for flow in &mut self.flows {
             if flow.has_tcp_sender() {
-                let sender = &flow.sender;
-                flow.record.handle_sample(now, sender.cwnd_pkts(), sender.srtt_us());
+                let (cwnd_pkts, srtt_us) = flow.sender.cwnd_and_srtt();
+                flow.record.handle_sample(now, cwnd_pkts, srtt_us);
             }
         }
-        self.path.wakes.set(component, now + MEAN_INTERVAL);
-        if self.stop.load(Ordering::Relaxed) || self.recorder.is_full() {
-            self.until = Time::ZERO;
-        }
+        self.means_at = now + MEAN_INTERVAL;
     }
 
     fn sample(&mut self, now: Time, component: usize) {

@@ -203,16 +203,11 @@ impl Endpoint {
         each!(self, endpoint => endpoint.info())
     }
 
-    /// The congestion window: [`Info::cwnd_pkts`] alone.
+    /// The congestion window and the smoothed RTT in microseconds, 0 before the first sample:
+    /// [`Info::cwnd_pkts`] and [`Info::srtt_us`] alone.
     #[inline]
-    pub fn cwnd_pkts(&self) -> u32 {
-        each!(self, endpoint => endpoint.cwnd_pkts())
-    }
-
-    /// The smoothed RTT in microseconds, 0 before the first sample: [`Info::srtt_us`] alone.
-    #[inline]
-    pub fn srtt_us(&self) -> u32 {
-        each!(self, endpoint => endpoint.srtt_us())
+    pub fn cwnd_and_srtt(&self) -> (u32, u32) {
+        each!(self, endpoint => (endpoint.cwnd_pkts(), endpoint.srtt_us()))
     }
 
     /// What happened so far, counted.

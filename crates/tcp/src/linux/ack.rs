@@ -271,7 +271,10 @@ impl LinuxEndpoint {
         let prior_sacked = self.sk.sacked_out;
         let is_untouched =
             self.connection.options.is_sack && self.sk.lost_out == 0 && self.rtx.is_untouched();
-        let acked = if is_untouched && !self.rtx.first().is_some_and(TxSegment::is_syn) {
+        let is_any = self.rtx.first().is_some_and(|first| !after(first.end_seq, self.sk.snd_una));
+        let acked = if !is_any {
+            Acked::none(self.sk.snd_nxt)
+        } else if is_untouched && !self.rtx.first().is_some_and(TxSegment::is_syn) {
             self.take_untouched(is_ece, state)
         } else {
             self.take_each(is_ece, state)

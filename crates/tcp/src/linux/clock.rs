@@ -82,7 +82,7 @@ impl Clock {
         let phase_nanos = phase.as_nanos() % JIFFY_NANOS;
         let (jiffies, next_tick, now) = (Jiffies(0), Time::ZERO, Time::ZERO);
         let mut clock = Self { phase_nanos, start, jiffies, next_tick, now };
-        clock.advance(Time::ZERO);
+        clock.tick(Time::ZERO);
         clock
     }
 
@@ -93,11 +93,16 @@ impl Clock {
         self.now = now;
         let is_tick = now >= self.next_tick;
         if is_tick {
-            self.tick(now);
+            self.jiffies = self.jiffies + Jiffies(1);
+            self.next_tick += Duration::from_nanos(JIFFY_NANOS);
+            if now >= self.next_tick {
+                self.tick(now);
+            }
         }
         is_tick
     }
 
+    /// The counter changes to what it is at `now`.
     #[inline(never)]
     fn tick(&mut self, now: Time) {
         let ticks = (now.as_nanos() + self.phase_nanos) / JIFFY_NANOS;

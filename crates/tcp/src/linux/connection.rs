@@ -140,7 +140,8 @@ impl LinuxEndpoint {
         if filled > 0 {
             self.buffer.unmark_push();
         }
-        while written < bytes {
+        let mut is_full = false;
+        while written < bytes && !is_full {
             // Segment by segment where a push or a send may follow, else as many as possible.
             let left = bytes - written;
             let piece = if filled == 0 && left >= mss && self.has_unsent() {
@@ -160,6 +161,8 @@ impl LinuxEndpoint {
             if taken == 0 {
                 break;
             }
+            // With segmentation offload, the tail may take more all the same.
+            is_full = taken < piece && !is_offloaded;
             has_tail = true;
             written += taken;
             filled = (filled + taken) % mss;
@@ -407,9 +410,10 @@ impl LinuxEndpoint {
         self.set_now(now);
         self.rtt.last_us = None;
         if self.is_plain_ack_again(segment) {
+            let is_predicted = self.has_known_window(segment);
             self.note_options(segment);
-            self.handle_plain_ack(segment, true);
-            self.follow_segment(true);
+            self.handle_plain_ack(segment, is_predicted);
+            self.follow_segment(is_predicted);
         } else {
             self.connection.expected.forget();
             if self.is_established() || self.handle_handshake(segment) {
@@ -482,7 +486,7 @@ impl LinuxEndpoint {
         if is_plain_ack {
             // One of the next ACKs answers a probe.
             if !self.probe.is_out() {
-                self.connection.expected = Expected::PlainAck { window: segment.window };
+                self.connection.expected = Expected::PlainAck;
             }
             self.handle_plain_ack(segment, is_predicted);
         } else if !self.handle_any(segment, end, is_predicted) {

@@ -16,8 +16,8 @@ pub(super) enum Expected {
     /// The next data and nothing else, for an end that only receives and has read all that came: with
     /// this acknowledgement and window.
     Data { ack: u32, window: u16 },
-    /// An ACK of new data, of a flight in which nothing went wrong: with this window.
-    PlainAck { window: u16 },
+    /// An ACK of new data, of a flight in which nothing went wrong.
+    PlainAck,
 }
 
 impl Expected {
@@ -45,11 +45,10 @@ impl Expected {
             && is_plain_header(segment)
     }
 
-    /// Whether this ACK looks as expected.
+    /// Whether this ACK looks as expected, whatever its window.
     #[inline(always)]
     pub(super) fn is_plain_ack(self, segment: &Segment) -> bool {
-        let Self::PlainAck { window } = self else { return false };
-        segment.payload == 0 && segment.window == window && is_plain_header(segment)
+        self == Self::PlainAck && segment.payload == 0 && is_plain_header(segment)
     }
 }
 
@@ -94,7 +93,7 @@ mod tests {
     #[test]
     fn nothing_is_expected_once_it_is_forgotten() {
         let ack = Segment { window: 10, flags: PLAIN, ..Segment::default() };
-        let mut expected = Expected::PlainAck { window: 10 };
+        let mut expected = Expected::PlainAck;
         assert!(expected.is_plain_ack(&ack));
         assert!(!expected.is_plain_ack(&Segment { payload: 1, ..ack }));
         expected.forget();

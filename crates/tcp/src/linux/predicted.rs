@@ -183,7 +183,7 @@ impl LinuxEndpoint {
             })
     }
 
-    /// Whether it is such an ACK, as the last one was.
+    /// Whether it is such an ACK, as the last one was; its window may be another one.
     #[inline(always)]
     pub(super) fn is_plain_ack_again(&self, segment: &Segment) -> bool {
         self.connection.expected.is_plain_ack(segment)

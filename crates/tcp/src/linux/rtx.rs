@@ -112,7 +112,8 @@ struct ResentEntry {
     before: u32,
 }
 
-/// What [`RtxQueue::pop_untouched`] took off.
+/// What [`RtxQueue::pop_untouched`] took off, or [`RtxQueue::sack_untouched`] marked: all of them were
+/// sent once, and nothing else was known of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Untouched {
     pub(crate) first: TxSegment,
@@ -238,11 +239,12 @@ impl RtxQueue {
     /// Clears what the maps say of a segment that goes.
     #[cold]
     fn forget(&mut self, number: u32) {
-        self.unlist(number);
+        self.forget_resent(number);
         self.clear_waiting(number);
         let place = number & self.mask;
-        self.moved[(place / 64) as usize] &= !(1 << (place % 64));
-        self.moved_count -= 1;
+        let word = &mut self.moved[(place / 64) as usize];
+        self.moved_count -= u32::from(*word & 1 << (place % 64) != 0);
+        *word &= !(1 << (place % 64));
     }
 
     /// Whether every segment was sent once, and none of them is sacked or taken for lost by RACK.
@@ -277,6 +279,32 @@ impl RtxQueue {
             self.hint = number;
         }
         Some(untouched)
+    }
+
+    /// The segments from this one on that end at `end` or before it are sacked, as far as they were sent
+    /// once and nothing else is known of them. They are as they were before in what is returned.
+    pub(crate) fn sack_untouched(&mut self, number: u32, end: u32) -> Option<Untouched> {
+        const TOUCHED: u8 = SACKED_ACKED | RETRANS | LOST | SHARES_BUFFER | MOVED;
+        let mut behind = number;
+        while behind != self.tail {
+            let segment = self.get(behind);
+            if segment.flags & TOUCHED != 0 || after(segment.end_seq, end) {
+                break;
+            }
+            behind = behind.wrapping_add(1);
+        }
+        let count = behind.wrapping_sub(number);
+        if count == 0 {
+            return None;
+        }
+        let (first, last) = (*self.get(number), *self.get(behind.wrapping_sub(1)));
+        for number in (0..count).map(|index| number.wrapping_add(index)) {
+            self.set_moved(number);
+            let segment = self.get_mut(number);
+            segment.flags |= SACKED_ACKED;
+            segment.delivered_mstamp = 0;
+        }
+        Some(Untouched { first, last, count, shared: 0 })
     }
 
     /// How many segments before this one share the buffer of the one after them.
@@ -350,6 +378,11 @@ impl RtxQueue {
     /// RACK has done with a segment: it is not in the order of transmission any more.
     pub(crate) fn unlist(&mut self, number: u32) {
         self.set_moved(number);
+        self.forget_resent(number);
+    }
+
+    /// It is not among those that were sent again any more.
+    fn forget_resent(&mut self, number: u32) {
         let entry = core::mem::take(&mut self.get_mut(number).resent);
         if entry != 0 {
             self.resent.stale += 1;
@@ -365,6 +398,7 @@ impl RtxQueue {
     }
 
     /// Before the first segment in the order of transmission.
+    #[inline]
     pub(crate) fn sent_order(&mut self) -> SentOrder {
         if before(self.first_unmoved, self.head) {
             self.first_unmoved = self.head;
@@ -391,6 +425,7 @@ impl RtxQueue {
     }
 
     /// The segment that was sent next. Segments may be unlisted between two calls.
+    #[inline]
     pub(crate) fn next_sent(&self, order: &mut SentOrder) -> Option<u32> {
         order.in_ring = self.next_unmoved(order.in_ring);
         let unmoved = (order.in_ring != self.tail).then_some(order.in_ring);
@@ -416,6 +451,7 @@ impl RtxQueue {
     }
 
     /// The first segment from this one on that was never sent again; the tail if there is none.
+    #[inline]
     fn next_unmoved(&self, mut number: u32) -> u32 {
         while before(number, self.tail) {
             let place = number & self.mask;

@@ -6,7 +6,8 @@ use cwndlab_packet::{SackBlock, SackBlocks};
 
 use super::LinuxEndpoint;
 use super::ack_flags::AckFlags;
-use super::rtx::{LOST, RETRANS, SACKED_ACKED, SACKED_RETRANS, SHARES_BUFFER};
+use super::rate::take_rate;
+use super::rtx::{LOST, RETRANS, SACKED_ACKED, SACKED_RETRANS, SHARES_BUFFER, Untouched};
 use crate::info::CaState;
 
 /// What the peer's SACK blocks have told so far.
@@ -78,7 +79,7 @@ impl LinuxEndpoint {
         if self.sk.packets_out == 0 {
             return state.flags;
         }
-        let mut used = [SackBlock::default(); 4];
+        let mut sorted = [SackBlock::default(); 4];
         let mut count = 0;
         for (index, block) in blocks.iter().enumerate() {
             let is_duplicate = index == 0 && is_dsack;
@@ -87,25 +88,20 @@ impl LinuxEndpoint {
             }
             if is_duplicate {
                 self.tag_range(block.start, block.end, true, state);
-            } else {
-                used[count] = *block;
-                count += 1;
+                continue;
             }
-        }
-        let used = &mut used[..count];
-        for index in 1..used.len() {
-            let mut at = index;
-            while at > 0 && before(used[at].start, used[at - 1].start) {
-                used.swap(at, at - 1);
+            let mut at = count;
+            while at > 0 && before(block.start, sorted[at - 1].start) {
+                sorted[at] = sorted[at - 1];
                 at -= 1;
             }
+            sorted[at] = *block;
+            count += 1;
         }
-        for block in used.iter() {
+        for block in &sorted[..count] {
             self.tag_news(*block, state);
         }
-        let mut cache = [SackBlock::default(); 4];
-        cache[..count].copy_from_slice(used);
-        self.scoreboard.cache = cache;
+        self.scoreboard.cache = sorted;
         if self.ca_state() != CaState::Loss as u8 || self.recovery.undo_marker.is_some() {
             self.check_sack_reordering(state.reord);
         }
@@ -148,7 +144,48 @@ impl LinuxEndpoint {
 
     /// Tags every segment that lies wholly in the range.
     fn tag_range(&mut self, start: u32, end: u32, is_dsack: bool, state: &mut SackState) {
-        let Some(mut number) = self.rtx.find(start, self.sk.mss_cache) else { return };
+        let Some(first) = self.rtx.find(start, self.sk.mss_cache) else { return };
+        let seq = self.rtx.get(first).seq;
+        let is_beyond = !is_dsack && !before(seq, start) && !before(seq, self.highest_sack());
+        let number = if is_beyond { self.tag_untouched(first, end, state) } else { first };
+        if number != self.rtx.tail() && before(self.rtx.get(number).seq, end) {
+            self.tag_each(number, SackBlock { start, end }, is_dsack, state);
+        }
+    }
+
+    /// Tags the segments from this one on up to `end`, which lie beyond all that were sacked, as far as
+    /// they were sent once and nothing else is known of them: the last of them tells what each would,
+    /// one after the other. Returns the number of the first that is left.
+    fn tag_untouched(&mut self, number: u32, end: u32, state: &mut SackState) -> u32 {
+        let left = number.wrapping_sub(1);
+        let is_behind_sacked =
+            self.rtx.is_sacked(left) && self.rtx.get(left).flags & SHARES_BUFFER == 0;
+        let Some(tagged) = self.rtx.sack_untouched(number, end) else { return number };
+        let Untouched { first, last, count, .. } = tagged;
+        self.rack_advance(0, last.end_seq, last.tx_mstamp);
+        take_rate(&mut self.sk, &last, &mut state.rate);
+        if !after(first.end_seq, self.sk.high_seq) {
+            state.flags |= AckFlags::ORIG_SACK_ACKED;
+        }
+        state.flags |= AckFlags::DATA_SACKED;
+        state.first_sackt.get_or_insert(first.tx_mstamp);
+        state.last_sackt = last.tx_mstamp;
+        state.sack_delivered += count;
+        self.sk.sacked_out += count;
+        self.scoreboard.highest_seq = last.end_seq;
+        self.buffer.merge(count - u32::from(!is_behind_sacked));
+        number.wrapping_add(count)
+    }
+
+    /// The same of any segments, one after the other.
+    #[inline(never)]
+    fn tag_each(
+        &mut self,
+        mut number: u32,
+        SackBlock { start, end }: SackBlock,
+        is_dsack: bool,
+        state: &mut SackState,
+    ) {
         while number != self.rtx.tail() {
             let segment = self.rtx.get(number);
             if !before(segment.seq, end) {
@@ -226,10 +263,10 @@ impl LinuxEndpoint {
             self.rtx.unlist(number);
             let (left, right) = (number.wrapping_sub(1), number.wrapping_add(1));
             if self.rtx.is_sacked(left) && self.rtx.get(left).flags & SHARES_BUFFER == 0 {
-                self.buffer.merge();
+                self.buffer.merge(1);
             }
             if self.rtx.is_sacked(right) && flags & SHARES_BUFFER == 0 {
-                self.buffer.merge();
+                self.buffer.merge(1);
             }
         }
     }
@@ -310,7 +347,27 @@ impl LinuxEndpoint {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use crate::linux::empty_rate_sample;
     use crate::linux::testing::{Pair, SENDER};
+
+    #[test]
+    fn segments_beyond_all_that_were_sacked_are_tagged_together_as_one_after_the_other() {
+        let [mut together, mut alone] = [(); 2].map(|()| Pair::established());
+        let segments = together.write(14_480);
+        assert_eq!(segments, alone.write(14_480));
+        for (first, last) in [(2, 3), (4, 4), (6, 8), (1, 1), (9, 9)] {
+            let (start, end) = (segments[first].seq, segments[last].end_seq());
+            let [mut short, mut long] = [(); 2].map(|()| SackState::new(empty_rate_sample()));
+            together.ends[SENDER].tag_range(start, end, false, &mut short);
+            let sender = &mut alone.ends[SENDER];
+            let number = sender.rtx.find(start, sender.sk.mss_cache).expect("it is out");
+            sender.tag_each(number, SackBlock { start, end }, false, &mut long);
+            assert_eq!(format!("{short:?}"), format!("{long:?}"), "{first} to {last}");
+            assert!(together.state_of(SENDER) == alone.state_of(SENDER), "{first} to {last}");
+        }
+        assert_eq!(together.ends[SENDER].sk.sacked_out, 8);
+    }
 
     #[test]
     fn blocks_tag_what_lies_wholly_in_them_once() {

@@ -208,10 +208,11 @@ impl SendBuffer {
         self.queued_bytes = self.queued_bytes.saturating_sub(bytes);
     }
 
-    /// `tcp_shift_skb_data`: a segment moves into the buffer of its neighbour, as both were
+    /// `tcp_shift_skb_data`: segments move into the buffers of their neighbours, as both were
     /// reported by SACK.
-    pub(crate) fn merge(&mut self) {
-        self.queued_bytes = self.queued_bytes.saturating_sub(u64::from(self.overhead_bytes));
+    pub(crate) fn merge(&mut self, segments: u32) {
+        let overhead = u64::from(segments) * u64::from(self.overhead_bytes);
+        self.queued_bytes = self.queued_bytes.saturating_sub(overhead);
     }
 
     /// The report is taken back: the segment counts with a buffer of its own again.
@@ -374,7 +375,7 @@ mod tests {
     fn a_merged_segment_leaves_its_overhead_first_and_its_payload_at_the_end() {
         let mut buffer = buffer(1_000_000);
         buffer.take(2 * 1_448, 1, 1_448);
-        buffer.merge();
+        buffer.merge(1);
         assert_eq!(buffer.queued_bytes, 2 * 1_448 + 1_280);
         buffer.release(1_448, true);
         buffer.release(1_448, false);

@@ -128,10 +128,10 @@ impl Window {
         self.threshold >= self.clamp
     }
 
-    /// Whether even an empty buffer offers less than so many bytes.
+    /// Whether even an empty buffer surely offers less than so many bytes.
     #[inline]
     pub(crate) fn opens_below(&self, bytes: u32) -> bool {
-        self.in_whole_units(self.threshold) < bytes
+        self.threshold + self.remainder < bytes
     }
 
     /// Whether less than half of the largest window is free.
