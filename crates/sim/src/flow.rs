@@ -214,9 +214,7 @@ impl Flow {
     fn give_to_receiver(&mut self, now: Time, segment: &Segment, path: &mut Path) {
         if self.reading.is_at_once {
             let (read, has_finished) = self.receiver.handle_segment_and_read(now, segment);
-            if read > 0 {
-                self.record.handle_read(now, read);
-            }
+            self.record.handle_read(now, read);
             if has_finished {
                 self.reading.is_at_once = false;
                 return self.serve_receiver(now, path);

@@ -81,8 +81,8 @@ impl<P: Packet> Wire<P> {
     ) -> bool {
         let bytes = wire_bytes + self.framing_bytes;
         let Server::Fixed(server) = &mut self.server else { return false };
-        let meets_the_same = bytes <= self.steady.bytes && now < self.steady.until;
-        if !self.steady.is_at_once || !meets_the_same || server.free_at > now {
+        let meets_the_same = bytes <= self.steady.at_once_bytes && now < self.steady.until;
+        if !meets_the_same || server.free_at > now {
             return false;
         }
         let arrival = Time::from_nanos(now.as_nanos() + self.steady.delay.as_nanos());
@@ -126,9 +126,10 @@ impl<P: Packet> Wire<P> {
         let (service, rate_until) = server.capacity.steady_time(bytes);
         let until = rate_until.min(delay_until).min(Time::NEVER - delay) - service;
         let is_at_once = service == Duration::ZERO && room_packets > 0;
+        let at_once_bytes = if is_at_once { bytes } else { 0 };
         self.longest.note_service(service);
         let packets_before = packets - 1;
         self.steady =
-            Steady { bytes, service, is_at_once, delay, until, room_packets, packets_before };
+            Steady { bytes, service, at_once_bytes, delay, until, room_packets, packets_before };
     }
 }

@@ -8,8 +8,8 @@ pub(super) struct Steady {
     pub(super) bytes: u32,
     /// Its time in service, and from the server to the far end.
     pub(super) service: Duration,
-    /// Service takes no time, and a packet has room.
-    pub(super) is_at_once: bool,
+    /// How long a packet may be for which service takes no time and which has room: 0 if none is.
+    pub(super) at_once_bytes: u32,
     pub(super) delay: Duration,
     /// It holds for packets whose service begins before this time.
     pub(super) until: Time,
@@ -26,7 +26,7 @@ impl Steady {
         Self {
             bytes: 0,
             service,
-            is_at_once: false,
+            at_once_bytes: 0,
             delay,
             until: Time::ZERO,
             room_packets: 0,

@@ -157,8 +157,12 @@ impl LinuxEndpoint {
     fn keep_next_beyond_hole(&mut self, segment: &Segment) {
         self.rtt.last_us = None;
         self.note_options(segment);
-        let flags = self.update_window(segment);
-        self.tell_slow_ack(flags);
+        // The window is known, and nothing new is acknowledged.
+        let is_news = self.peer_window.is_news(segment, &self.sk);
+        if is_news {
+            self.peer_window.told_at = segment.seq;
+        }
+        self.tell_slow_ack(if is_news { AckFlags::WIN_UPDATE } else { AckFlags::NONE });
         self.timer.probes_out = 0;
         self.take_echo(segment);
         self.receiver.grow_window_into_room(segment.payload);

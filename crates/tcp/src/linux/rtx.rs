@@ -398,7 +398,7 @@ impl RtxQueue {
     }
 
     /// Before the first segment in the order of transmission.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn sent_order(&mut self) -> SentOrder {
         if before(self.first_unmoved, self.head) {
             self.first_unmoved = self.head;
@@ -425,7 +425,7 @@ impl RtxQueue {
     }
 
     /// The segment that was sent next. Segments may be unlisted between two calls.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next_sent(&self, order: &mut SentOrder) -> Option<u32> {
         order.in_ring = self.next_unmoved(order.in_ring);
         let unmoved = (order.in_ring != self.tail).then_some(order.in_ring);
@@ -451,7 +451,7 @@ impl RtxQueue {
     }
 
     /// The first segment from this one on that was never sent again; the tail if there is none.
-    #[inline]
+    #[inline(always)]
     fn next_unmoved(&self, mut number: u32) -> u32 {
         while before(number, self.tail) {
             let place = number & self.mask;

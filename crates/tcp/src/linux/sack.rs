@@ -113,7 +113,10 @@ impl LinuxEndpoint {
         let mut start = block.start;
         for index in 0..self.scoreboard.cache.len() {
             let cached = self.scoreboard.cache[index];
-            if cached.start == cached.end || !after(cached.end, start) {
+            if cached.start == cached.end {
+                break;
+            }
+            if !after(cached.end, start) {
                 continue;
             }
             if !before(cached.start, block.end) {
