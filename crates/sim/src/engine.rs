@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cwndlab_host::Lost;
-use cwndlab_link::{AnyLink, Direction, Link};
+use cwndlab_link::{AnyLink, Direction, Link, LinkEvent};
 use cwndlab_scenario::Recording;
 use cwndlab_units::{Duration, Output, Time};
 
@@ -232,15 +232,18 @@ impl<'a> Engine<'a> {
             self.deliver(link, now, arrived.as_ref());
         }
         if self.path.wakes.near(link as usize) <= now {
-            self.poll_any(link, now);
+            match self.path.links[link as usize] {
+                AnyLink::Wifi(_) => self.drain_channel(link, now),
+                _ => self.drain_link(link, now),
+            }
         }
         self.path.settle_nodes_behind(link, now);
     }
 
-    /// The same of what is not over with one packet of a wire. The flow's code has another place here,
-    /// so that there is less to keep in registers.
+    /// The same where it takes more than one packet of a wire. The code of the flow is compiled once
+    /// more here, so that [`Self::poll_link`] has less to keep in registers.
     #[inline(never)]
-    fn poll_any(&mut self, link: Direction, now: Time) {
+    fn drain_link(&mut self, link: Direction, now: Time) {
         let mut arrived = None;
         loop {
             let direction;
@@ -254,12 +257,8 @@ impl<'a> Engine<'a> {
                     direction = Path::direction(link, cell.move_packet(&mut arrived).1);
                     self.path.settle(link, now);
                 }
-                AnyLink::Wifi(channel) if channel.has_packet() => {
-                    direction = Path::direction(link, channel.move_packet(&mut arrived).1);
-                    self.path.wakes.set_near(link as usize, channel.wake_time().max(now));
-                }
                 _ => {
-                    direction = self.poll_any_link(link, now, &mut arrived);
+                    direction = self.poll_output(link, now, &mut arrived);
                     self.path.settle(link, now);
                 }
             }
@@ -267,6 +266,49 @@ impl<'a> Engine<'a> {
             if self.path.wakes.near(link as usize) > now {
                 break;
             }
+        }
+    }
+
+    /// The same for a Wi-Fi channel, which delivers the packets of a frame together, as a train.
+    #[inline(never)]
+    fn drain_channel(&mut self, link: Direction, now: Time) {
+        loop {
+            let AnyLink::Wifi(channel) = &mut self.path.links[link as usize] else { return };
+            if let Some((port, packets)) = channel.first_train() {
+                self.deliver_train(link, Path::direction(link, port), packets, now);
+            } else if let Some((at, event)) = channel.pop_event() {
+                self.record_link_event(at, &event);
+            } else if !channel.act_to_output(now) {
+                self.path.wakes.set_near(link as usize, channel.wake_time());
+                return;
+            }
+        }
+    }
+
+    /// Gives the packets of a train to their flows. Usually, a flow answers only after the last of its
+    /// consecutive packets.
+    #[inline(always)]
+    fn deliver_train(&mut self, link: Direction, direction: Direction, packets: u32, now: Time) {
+        let mut arrived = None;
+        // The flow that has not answered yet.
+        let mut waiting: Option<usize> = None;
+        for _ in 0..packets {
+            let AnyLink::Wifi(channel) = &mut self.path.links[link as usize] else { return };
+            channel.move_packet(&mut arrived);
+            let Some(Frame(segment)) = &arrived else { continue };
+            let index = segment.flow as usize;
+            let (path, recorder) = (&mut self.path, &mut self.recorder);
+            if let Some(other) = waiting
+                && other != index
+            {
+                self.flows[other].answer_train(direction, now, path);
+            }
+            let flow = &mut self.flows[index];
+            let waits = flow.handle_segment_of_train(direction, now, segment, path, recorder);
+            waiting = waits.then_some(index);
+        }
+        if let Some(index) = waiting {
+            self.flows[index].answer_train(direction, now, &mut self.path);
         }
     }
 
@@ -280,31 +322,27 @@ impl<'a> Engine<'a> {
         }
     }
 
+    fn record_link_event(&mut self, at: Time, event: &LinkEvent) {
+        if let Some(recording) = &mut self.recorder.on_demand {
+            recording.handle_link_event(at, event);
+        }
+    }
+
     /// Moves what comes out of a link to `arrived`, and records an event. Returns the way that it went.
     #[inline(never)]
-    fn poll_any_link(
+    fn poll_output(
         &mut self,
         link: Direction,
         now: Time,
         arrived: &mut Option<Frame>,
     ) -> Direction {
-        if let AnyLink::Wifi(channel) = &mut self.path.links[link as usize] {
-            channel.advance_to_output(now);
-            if channel.has_packet() {
-                return Path::direction(link, channel.move_packet(arrived).1);
-            }
-        }
         *arrived = None;
         match self.path.links[link as usize].poll(now) {
             Some(Output::Packet { port, packet, .. }) => {
                 *arrived = Some(packet);
                 return Path::direction(link, port);
             }
-            Some(Output::Event { at, event }) => {
-                if let Some(recording) = &mut self.recorder.on_demand {
-                    recording.handle_link_event(at, &event);
-                }
-            }
+            Some(Output::Event { at, event }) => self.record_link_event(at, &event),
             None => {}
         }
         link

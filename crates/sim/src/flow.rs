@@ -4,6 +4,7 @@ mod attachment;
 mod datagrams;
 mod indirect;
 mod reading;
+mod trains;
 
 use cwndlab_link::Direction;
 use cwndlab_packet::Segment;
@@ -172,12 +173,33 @@ impl Flow {
         let is_data = direction == self.direction;
         if is_data && self.attachment.is_receiver_direct {
             self.record_arrival(now, segment);
-            self.give_to_receiver(now, segment, path);
+            self.serve_at_receiver(now, segment, path);
         } else if !is_data && self.attachment.is_direct {
-            self.give_to_sender(now, segment, path, recorder);
+            self.serve_at_sender(now, segment, path, recorder);
         } else if !self.enter_line(direction, now, segment, path) {
             self.handle_beyond_line(direction, now, segment, path, recorder);
         }
+    }
+
+    /// The receiver gets a segment and answers.
+    #[inline(always)]
+    fn serve_at_receiver(&mut self, now: Time, segment: &Segment, path: &mut Path) {
+        if self.give_to_receiver(now, segment, path) {
+            self.poll_receiver(now, path);
+        }
+    }
+
+    /// The same of the data sender.
+    #[inline(always)]
+    fn serve_at_sender(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        path: &mut Path,
+        recorder: &mut Recorder,
+    ) {
+        self.give_to_sender(now, segment, path, recorder);
+        self.poll_sender(now, path, recorder);
     }
 
     /// A segment is at the receiver's interface.
@@ -189,7 +211,7 @@ impl Flow {
         }
     }
 
-    /// The data sender gets a segment, its application writes, and what both answer is sent.
+    /// The data sender gets a segment, and its application writes.
     #[inline(always)]
     fn give_to_sender(
         &mut self,
@@ -206,20 +228,22 @@ impl Flow {
             self.record.handle_rtt(now, rtt_us);
         }
         self.record.handle_ack(segment.ack);
-        self.serve_sender(now, path, recorder);
+        self.act_at_sender(now, path);
     }
 
     /// The receiver gets a segment, and its application reads: at once, or when it is awake.
+    /// Returns whether the receiver is still to be polled.
     #[inline(always)]
-    fn give_to_receiver(&mut self, now: Time, segment: &Segment, path: &mut Path) {
+    fn give_to_receiver(&mut self, now: Time, segment: &Segment, path: &mut Path) -> bool {
         if self.reading.is_at_once {
             let (read, has_finished) = self.receiver.handle_segment_and_read(now, segment);
             self.record.handle_read(now, read);
-            if has_finished {
-                self.reading.is_at_once = false;
-                return self.serve_receiver(now, path);
+            if !has_finished {
+                return true;
             }
-            return self.poll_receiver(now, path);
+            self.reading.is_at_once = false;
+            self.serve_receiver(now, path);
+            return false;
         }
         self.receiver.handle_segment(now, segment);
         if self.reading.delay == Duration::ZERO {
@@ -227,6 +251,7 @@ impl Flow {
         } else {
             self.wake_receiver(now, path);
         }
+        false
     }
 
     /// The application at the receiver is woken, if it waits for what has come.
@@ -276,6 +301,13 @@ impl Flow {
     /// Lets the application act at the data sender, then polls it.
     #[inline(always)]
     fn serve_sender(&mut self, now: Time, path: &mut Path, recorder: &mut Recorder) {
+        self.act_at_sender(now, path);
+        self.poll_sender(now, path, recorder);
+    }
+
+    /// Lets the application act at the data sender.
+    #[inline(always)]
+    fn act_at_sender(&mut self, now: Time, path: &mut Path) {
         if !self.is_sender_established && self.sender.is_established() {
             self.is_sender_established = true;
             self.application.handle_sender_established(now);
@@ -286,7 +318,6 @@ impl Flow {
                 self.set_control(path);
             }
         }
-        self.poll_sender(now, path, recorder);
     }
 
     /// Polls the data sender until it has nothing more at this time.

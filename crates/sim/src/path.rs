@@ -6,7 +6,7 @@ use core::ops::Range;
 
 use cwndlab_link::{Alike, AnyLink, Backlog, Direction, Link, Stages, Traces};
 use cwndlab_packet::Segment;
-use cwndlab_tcp::Train;
+use cwndlab_tcp::{TcpOutput, Train};
 use cwndlab_units::{Bytes, Time};
 
 use crate::frame::Frame;
@@ -118,26 +118,68 @@ impl Path {
     #[inline(never)]
     fn send_to_medium(&mut self, ingress: Ingress, now: Time, train: &Train) -> bool {
         let Ingress { link, port } = ingress;
+        let AnyLink::Wifi(channel) = &mut self.links[link as usize] else {
+            self.send_to_other(ingress, now, train);
+            return true;
+        };
         let Train { ref first, count } = *train;
-        match &mut self.links[link as usize] {
-            AnyLink::Cell(cell) => {
-                let direction = if port == 0 { Direction::Forward } else { Direction::Reverse };
-                cell.handle_packets(now, direction, first.user, frames(first, 0..count));
-            }
-            AnyLink::Wifi(channel) => {
-                let alike = Alike { user: first.user, wire_bytes: first.wire_bytes(), count };
-                let mut seq = first.seq;
-                channel.handle_alike(now, port, alike, |place| {
-                    // Copied as a whole, which is faster than field by field.
-                    place.insert(Frame(*first)).0.seq = seq;
-                    seq = seq.wrapping_add(first.payload);
-                });
-                self.wakes.set_near(link as usize, channel.wake_time().max(now));
-                return false;
-            }
-            _ => self.send_each(ingress, now, first, 0..count),
+        let alike = Alike { user: first.user, wire_bytes: first.wire_bytes(), count };
+        let mut seq = first.seq;
+        channel.handle_alike(now, port, alike, |place| {
+            // Copied as a whole, which is faster than field by field.
+            place.insert(Frame(*first)).0.seq = seq;
+            seq = seq.wrapping_add(first.payload);
+        });
+        self.wakes.set_near(link as usize, channel.wake_time().max(now));
+        false
+    }
+
+    /// The same, to neither a wire nor a Wi-Fi channel.
+    #[inline(never)]
+    fn send_to_other(&mut self, ingress: Ingress, now: Time, train: &Train) {
+        let Ingress { link, port } = ingress;
+        let Train { ref first, count } = *train;
+        if let AnyLink::Cell(cell) = &mut self.links[link as usize] {
+            let direction = if port == 0 { Direction::Forward } else { Direction::Reverse };
+            cell.handle_packets(now, direction, first.user, frames(first, 0..count));
+        } else {
+            self.send_each(ingress, now, first, 0..count);
         }
-        true
+    }
+
+    /// Gives all that an end sends at one time to its link, and sets when that acts next. Trains of
+    /// segments of the same length enter a Wi-Fi channel as one.
+    #[inline]
+    pub(crate) fn send_together(&mut self, ingress: Ingress, now: Time, outputs: &[TcpOutput]) {
+        let Ingress { link, port } = ingress;
+        for trains in outputs.chunk_by(are_alike) {
+            let [TcpOutput::Train(train), ..] = trains else { continue };
+            let AnyLink::Wifi(channel) = &mut self.links[link as usize] else {
+                trains.iter().for_each(|output| self.send_output(ingress, now, output));
+                continue;
+            };
+            let (user, wire_bytes) = (train.first.user, train.first.wire_bytes());
+            let count = trains.iter().map(segments).sum();
+            let mut trains = trains.iter();
+            let (mut first, mut seq, mut left) = (&train.first, 0, 0);
+            channel.handle_alike(now, port, Alike { user, wire_bytes, count }, |place| {
+                if left == 0
+                    && let Some(TcpOutput::Train(train)) = trains.next()
+                {
+                    (first, seq, left) = (&train.first, train.first.seq, train.count);
+                }
+                place.insert(Frame(*first)).0.seq = seq;
+                seq = seq.wrapping_add(first.payload);
+                left -= 1;
+            });
+        }
+        self.settle(link, now);
+    }
+
+    fn send_output(&mut self, ingress: Ingress, now: Time, output: &TcpOutput) {
+        if let TcpOutput::Train(train) = output {
+            self.send_apart(ingress, now, train);
+        }
     }
 
     #[inline(never)]
@@ -187,6 +229,24 @@ impl Path {
     pub(crate) fn backlog(&mut self, direction: Direction, user: u16, now: Time) -> Backlog {
         let (link, direction) = self.link_of(direction);
         link.backlog_of(direction, user, now)
+    }
+}
+
+/// Whether both are trains of equally long segments.
+fn are_alike(one: &TcpOutput, other: &TcpOutput) -> bool {
+    match (one, other) {
+        (TcpOutput::Train(one), TcpOutput::Train(other)) => {
+            one.first.wire_bytes() == other.first.wire_bytes()
+        }
+        _ => false,
+    }
+}
+
+/// How many segments leave.
+fn segments(output: &TcpOutput) -> u32 {
+    match output {
+        TcpOutput::Train(train) => train.count,
+        TcpOutput::Event { .. } => 0,
     }
 }
 

@@ -120,6 +120,16 @@ impl Endpoint {
         }
     }
 
+    /// Whether further segments of this time may come before the endpoint is polled: no timer is
+    /// due, and nothing is sent again, whose place among the ACKs is of interest.
+    #[inline]
+    pub fn may_wait(&self, now: Time) -> bool {
+        match &self.stack {
+            Stack::Linux(endpoint) => endpoint.may_wait(now),
+            Stack::Classic(_) => false,
+        }
+    }
+
     /// Runs the timers that are due and gives all there is to send and to tell at `now`.
     #[inline]
     pub fn poll(&mut self, now: Time) -> Polled<'_> {

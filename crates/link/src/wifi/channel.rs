@@ -79,29 +79,31 @@ impl<P: Packet> WifiChannel<P> {
         &mut self,
         now: Time,
         port: u16,
-        alike: Alike,
+        mut alike: Alike,
         mut put: impl FnMut(&mut Option<P>),
     ) {
         let lane = self.exchange.lane_of(port, alike.user);
-        if self.due <= now || !self.exchange.enqueue_together(now, lane, alike, &mut put) {
-            self.enter_each(now, lane, alike.count, put);
+        // Where they cannot enter together, one does: if nothing was there before, it may be on the
+        // air before the next is there.
+        while alike.count > 0
+            && (self.due <= now || !self.exchange.enqueue_together(now, lane, alike, &mut put))
+        {
+            self.enter_first(now, lane, &mut alike, &mut put);
         }
     }
 
-    /// Packets enter a lane one by one: before the second is there, the first may be on the air.
     #[inline(never)]
-    fn enter_each(
+    fn enter_first(
         &mut self,
         now: Time,
         lane: usize,
-        count: u32,
-        mut put: impl FnMut(&mut Option<P>),
+        alike: &mut Alike,
+        put: &mut impl FnMut(&mut Option<P>),
     ) {
-        for _ in 0..count {
-            let mut place = None;
-            put(&mut place);
-            self.enter(now, lane, place.expect("it was put in"));
-        }
+        let mut place = None;
+        put(&mut place);
+        self.enter(now, lane, place.expect("it was put in"));
+        alike.count -= 1;
     }
 
     /// A packet enters a lane.
@@ -114,28 +116,33 @@ impl<P: Packet> WifiChannel<P> {
         admission
     }
 
-    /// Lets the channel act until something is out, or `now`.
+    /// Lets the channel act until something is out, or `now`. Returns whether something is.
     #[inline]
-    pub fn advance_to_output(&mut self, now: Time) {
-        while self.exchange.outbox.first_at().is_never() && self.due <= now {
-            self.advance(now);
-        }
+    pub fn act_to_output(&mut self, now: Time) -> bool {
+        self.advance(now);
+        !self.exchange.outbox.first_at().is_never()
     }
 
-    /// Whether a packet is out and nothing before it.
+    /// Takes out the event that is first, if one is.
     #[inline]
-    pub fn has_packet(&self) -> bool {
-        self.exchange.outbox.has_packet()
+    pub fn pop_event(&mut self) -> Option<(Time, LinkEvent)> {
+        self.exchange.outbox.pop_event()
     }
 
-    /// Moves the first packet that is out to `place`, which costs no copy but that. Returns its time
-    /// and the port at which it leaves.
+    /// Packets that are out, came out together and have nothing before them: the port at which they
+    /// leave, and how many there are.
+    #[inline]
+    pub fn first_train(&self) -> Option<(u16, u32)> {
+        self.exchange.first_train()
+    }
+
+    /// Moves the first packet that is out to `place`, which costs no copy but that.
     ///
     /// # Panics
     /// If none is out.
     #[inline]
-    pub fn move_packet(&mut self, place: &mut Option<P>) -> (Time, u16) {
-        self.exchange.move_packet(place)
+    pub fn move_packet(&mut self, place: &mut Option<P>) {
+        self.exchange.move_packet(place);
     }
 
     /// What happened on the air since the beginning.
@@ -332,7 +339,9 @@ impl<P: Packet> Link<P> for WifiChannel<P> {
 
     #[inline(never)]
     fn poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
-        self.advance_to_output(now);
+        if self.exchange.outbox.first_at().is_never() {
+            self.advance(now);
+        }
         self.exchange.pop_output()
     }
 

@@ -56,8 +56,9 @@ pub(super) struct Transmission {
     /// Its packets, by place in the lane; none if it asks what has arrived, and so tells what was
     /// given up.
     pub(super) chosen: Places,
-    /// Whether each of them is received.
+    /// Whether each of them is received, and how many are.
     pub(super) received: Vec<bool>,
+    pub(super) received_count: u32,
     pub(super) begins: Time,
     /// When its packets begin, after RTS and CTS.
     pub(super) data_begins: Time,

@@ -72,6 +72,11 @@ impl Lanes {
         }
     }
 
+    /// The lane, if there is but one.
+    pub(super) fn only(self) -> Option<usize> {
+        (self.count == 1).then_some(self.first)
+    }
+
     pub(super) fn iter(self) -> impl Iterator<Item = usize> {
         (0..self.count).map(move |index| self.first + 2 * index)
     }

@@ -69,14 +69,13 @@ impl<P> Lane<P> {
     ) {
         let padded = padded_bytes(bytes);
         let mut until = self.pushed;
-        for _ in 0..count {
+        self.line.push_each(count, |entry| {
             until.bytes += u64::from(bytes);
             until.padded += padded;
-            let entry = self.line.push();
             put(&mut entry.packet);
             (entry.arrived, entry.bytes, entry.attempts) = (now, bytes, 0);
             (entry.until, entry.is_received) = (until, false);
-        }
+        });
         self.waiting += count;
         self.waiting_bytes += u64::from(count) * padded;
         self.pushed = until;
@@ -114,9 +113,10 @@ impl<P> Lane<P> {
     pub(crate) fn choose(&self, limits: FrameLimits, chosen: &mut Places) -> u64 {
         let places = self.line.len() - self.out;
         if self.waiting as usize == places {
-            let count = self.longest_prefix(limits, places.min(limits.packets as usize));
+            let most = places.min(limits.packets as usize);
+            let (count, length) = self.longest_prefix(limits, most);
             chosen.choose_first(count as u32);
-            return self.prefix_length(count);
+            return length;
         }
         chosen.clear();
         let mut length = 0;
@@ -137,25 +137,28 @@ impl<P> Lane<P> {
         length
     }
 
-    /// How many packets from the front, of which all wait, go into one frame, if no more than `most` do.
-    fn longest_prefix(&self, limits: FrameLimits, most: usize) -> usize {
-        if most < 2 || self.prefix_length(most) <= limits.bytes {
-            return most;
+    /// How many packets from the front, of which all wait, go into one frame, if no more than
+    /// `most` do, and the frame's length.
+    fn longest_prefix(&self, limits: FrameLimits, most: usize) -> (usize, u64) {
+        let all = self.prefix_length(most);
+        if most < 2 || all <= limits.bytes {
+            return (most, all);
         }
-        let (mut fits, mut too_many) = (1, most);
+        let (mut fits, mut length, mut too_many) = (1, self.prefix_length(1), most);
         // Mostly all are as long as the first.
         let guess = (limits.bytes / padded_bytes(self.bytes_at(0))) as usize;
         let guess = guess.clamp(1, most - 1);
         let mut guesses = [guess, guess + 1].into_iter();
         while too_many - fits > 1 {
             let count = guesses.next().unwrap_or(usize::midpoint(fits, too_many));
-            if self.prefix_length(count) <= limits.bytes {
-                fits = fits.max(count);
-            } else {
+            let with_these = self.prefix_length(count);
+            if with_these > limits.bytes {
                 too_many = too_many.min(count);
+            } else if count > fits {
+                (fits, length) = (count, with_these);
             }
         }
-        fits
+        (fits, length)
     }
 
     /// Length of a frame with so many packets from the front, of which all wait.
@@ -234,19 +237,17 @@ impl<P> Lane<P> {
         if self.line.at(place).attempts < attempts { None } else { self.give_up(place) }
     }
 
-    /// Gives back the oldest waiting packet if it came before `deadline`.
+    /// Whether there is nothing, or the first waits and did not come before `deadline`: then
+    /// nothing has expired, and nothing is to be forgotten.
     #[inline]
-    pub(crate) fn expire(&mut self, deadline: Time) -> Option<Dropped<P>> {
-        // Mostly the first of the line waits, and did not come so long ago.
-        let first = self.line.get(self.out)?;
-        if first.is_waiting() && first.arrived >= deadline {
-            return None;
-        }
-        self.expire_behind(deadline)
+    pub(crate) fn is_fresh(&self, deadline: Time) -> bool {
+        let is_fresh = |first: &Entry<P>| first.is_waiting() && first.arrived >= deadline;
+        self.line.get(self.out).is_none_or(is_fresh)
     }
 
+    /// Gives back the oldest waiting packet if it came before `deadline`.
     #[inline(never)]
-    fn expire_behind(&mut self, deadline: Time) -> Option<Dropped<P>> {
+    pub(crate) fn expire(&mut self, deadline: Time) -> Option<Dropped<P>> {
         // Mostly what has expired before it, so that the next is the first again.
         self.forget();
         let place = (self.out..self.line.len()).find(|&place| self.line.at(place).is_waiting())?;

@@ -81,23 +81,26 @@ impl<P> Line<P> {
         (place < self.len()).then(|| self.at(place))
     }
 
-    /// Puts an entry at the end, which is to be filled in.
-    #[inline]
-    pub(super) fn push(&mut self) -> &mut Entry<P> {
-        if self.len() == self.slots.len() {
+    /// Puts so many entries at the end, each of which `fill` fills in.
+    #[inline(always)]
+    pub(super) fn push_each(&mut self, count: u32, mut fill: impl FnMut(&mut Entry<P>)) {
+        let count = count as usize;
+        while self.slots.len() - self.len() < count {
             self.grow();
         }
-        let slot = self.tail & (self.slots.len() - 1);
-        self.tail = self.tail.wrapping_add(1);
-        &mut self.slots[slot]
+        let slots = &mut self.slots[..];
+        for number in 0..count {
+            fill(&mut slots[self.tail.wrapping_add(number) & (slots.len() - 1)]);
+        }
+        self.tail = self.tail.wrapping_add(count);
     }
 
     #[cold]
     fn grow(&mut self) {
-        let head = self.slot(0);
+        let (head, entries) = (self.slot(0), self.len());
         self.slots.rotate_left(head);
-        (self.head, self.tail) = (0, self.slots.len());
-        self.slots.resize_with(2 * self.tail, Entry::free);
+        (self.head, self.tail) = (0, entries);
+        self.slots.resize_with(2 * self.slots.len(), Entry::free);
     }
 
     /// Moves the first entry's packet to `place`, and removes the entry, if there is one. Returns whether
@@ -130,7 +133,7 @@ mod tests {
     use super::*;
 
     fn push(line: &mut Line<u32>, packet: u32) {
-        line.push().packet = Some(packet);
+        line.push_each(1, |entry| entry.packet = Some(packet));
     }
 
     fn packets(line: &Line<u32>) -> Vec<u32> {
@@ -156,6 +159,17 @@ mod tests {
         }
         assert!(line.slots.len() > 16 && line.head > line.slots.len());
         assert!(line.get(line.len()).is_none());
+    }
+
+    #[test]
+    fn a_ring_grows_until_a_train_has_room() {
+        let mut line = Line::new();
+        (0..5).for_each(|packet| push(&mut line, packet));
+        line.remove(0);
+        let mut coming = 5..45;
+        line.push_each(40, |entry| entry.packet = coming.next());
+        assert_eq!(packets(&line), (1..45).collect::<Vec<_>>());
+        assert_eq!(line.slots.len(), 64);
     }
 
     #[test]

@@ -80,6 +80,12 @@ impl Outbox {
         self.first.packets > 0
     }
 
+    /// The packets that are first.
+    #[inline]
+    pub(super) fn first_train(&self) -> Option<Passed> {
+        self.has_packet().then_some(self.first)
+    }
+
     /// Takes out the packet that is first: when it came out, and of which lane it is the next.
     ///
     /// # Panics

@@ -3,8 +3,8 @@
 use core::num::NonZeroU32;
 
 use cwndlab_link::{
-    AccessCategory, AggregationConfig, AqlConfig, Band, BeaconConfig, DownlinkConfig,
-    InterferenceConfig, InterferenceKind, Link, LinkEventKind, NodeConfig, Probability,
+    AccessCategory, AggregationConfig, Alike, AqlConfig, Band, BeaconConfig, DownlinkConfig,
+    InterferenceConfig, InterferenceKind, Link, LinkEventKind, NodeConfig, Packet, Probability,
     RadioConfig, RateControlConfig, Stages, Standard, StationDualConfig, StationQueueConfig,
     WifiChannel, WifiConfig,
 };
@@ -304,6 +304,36 @@ proptest! {
         }
         drain(&mut channel, LONG, &mut late);
         prop_assert_eq!(late, punctual);
+    }
+
+    #[test]
+    fn packets_enter_together_as_they_do_one_by_one(
+        config in configs(),
+        arrivals in arrivals(),
+        counts in prop::collection::vec(1_u32..60, 40),
+    ) {
+        let arrivals = placed(&config, &arrivals);
+        let (mut together, mut alone) = (channel(&config), channel(&config));
+        let [mut seen_together, mut seen_alone] = [Vec::new(), Vec::new()];
+        for (&count, Arrival { at, port, packet }) in counts.iter().zip(&arrivals) {
+            let (at, port, user, wire_bytes) = (*at, *port, packet.user, packet.wire_bytes());
+            let first = 60 * *packet.number;
+            let mut train = (first..).map(|number| Numbered::new(number, user, wire_bytes));
+            run_until(&mut together, at, &mut seen_together);
+            run_until(&mut alone, at, &mut seen_alone);
+            for packet in train.clone().take(count as usize) {
+                alone.handle_packet(at, port, packet);
+            }
+            let alike = Alike { user, wire_bytes, count };
+            together.handle_alike(at, port, alike, |place| *place = train.next());
+            prop_assert_eq!(train.next().map(|next| *next.number), Some(first + count));
+        }
+        run_until(&mut together, LONG, &mut seen_together);
+        run_until(&mut alone, LONG, &mut seen_alone);
+        prop_assert_eq!(seen_together, seen_alone);
+        for stage in 0..alone.stages() {
+            prop_assert_eq!(together.counters(stage, LONG), alone.counters(stage, LONG));
+        }
     }
 
     #[test]

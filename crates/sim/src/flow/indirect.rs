@@ -42,7 +42,7 @@ impl Flow {
         }
         self.record_arrival(now, segment);
         if !self.defer(RECEIVER, now, segment, path) {
-            self.give_to_receiver(now, segment, path);
+            self.serve_at_receiver(now, segment, path);
         }
     }
 
@@ -67,7 +67,7 @@ impl Flow {
                 .push_back((now + self.attachment.access.delay, *segment));
             self.set_access(path);
         } else if !self.defer(SENDER, now, segment, path) {
-            self.give_to_sender(now, segment, path, recorder);
+            self.serve_at_sender(now, segment, path, recorder);
         }
     }
 
@@ -98,9 +98,9 @@ impl Flow {
     ) {
         self.tell_room(now, path);
         if self.attachment.nodes[RECEIVER] == Some(node) {
-            self.give_to_receiver(now, segment, path);
+            self.serve_at_receiver(now, segment, path);
         } else {
-            self.give_to_sender(now, segment, path, recorder);
+            self.serve_at_sender(now, segment, path, recorder);
         }
     }
 
@@ -168,7 +168,7 @@ impl Flow {
         }
         while let Some(segment) = pop_due(&mut self.attachment.access.to_sender, now) {
             if !self.defer(SENDER, now, &segment, path) {
-                self.give_to_sender(now, &segment, path, recorder);
+                self.serve_at_sender(now, &segment, path, recorder);
             }
         }
         self.set_access(path);

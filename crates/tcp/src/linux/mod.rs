@@ -220,6 +220,17 @@ impl LinuxEndpoint {
         self.out.push_event(self.clock.now(), event);
     }
 
+    /// Whether a poll would run nothing, and give nothing that is sent again.
+    #[inline]
+    pub(crate) fn may_wait(&self, now: Time) -> bool {
+        // One by one, which is faster than the earliest of all.
+        !self.buffer.is_corked
+            && self.timer.fires > now
+            && self.pacer.timer > now
+            && self.receiver.acks.wake_time() > now
+            && self.sk.retrans_out == 0
+    }
+
     /// Runs what is due, then gives what leaves.
     #[inline]
     pub(crate) fn poll(&mut self, now: Time) -> Polled<'_> {

@@ -123,6 +123,9 @@ impl<P: Packet> Exchange<P> {
     pub(super) fn expire(&mut self, node: usize, at: Time) {
         let deadline = at - self.rules.queue_time;
         for lane in self.nodes[node].lanes.iter() {
+            if self.lanes[lane].lane.is_fresh(deadline) {
+                continue;
+            }
             while let Some(dropped) = self.lanes[lane].lane.expire(deadline) {
                 self.lanes[lane].asks |= dropped.was_sent && self.rules.asks_after_expiry;
                 self.lose(at, lane, dropped, DropReason::Expired);
@@ -165,8 +168,11 @@ impl<P: Packet> Exchange<P> {
 
     /// The lane of a node that asks, or else whose first packet has waited longest.
     fn first_lane(&self, node: usize) -> usize {
-        let lanes = self.nodes[node].lanes.iter();
-        let working = lanes.filter(|&lane| self.lanes[lane].lane.has_work());
+        let lanes = self.nodes[node].lanes;
+        if let Some(lane) = lanes.only() {
+            return lane;
+        }
+        let working = lanes.iter().filter(|&lane| self.lanes[lane].lane.has_work());
         let order = |&lane: &usize| {
             let hop: &Hop<P> = &self.lanes[lane];
             (!hop.asks, hop.lane.oldest())
@@ -253,6 +259,7 @@ impl<P: Packet> Exchange<P> {
             self.statistics.collided_frames += u64::from(!is_alone);
             let is_begun = self.recognise(at, frame, &others_end);
             frame.received.clear();
+            frame.received_count = 0;
             if !is_begun {
                 frame.received.resize(frame.chosen.len(), false);
             } else {
@@ -262,8 +269,7 @@ impl<P: Packet> Exchange<P> {
             if is_on_air {
                 self.statistics.packets += frame.chosen.len() as u64;
             }
-            frame.is_answered =
-                is_begun && (frame.chosen.is_empty() || frame.received.contains(&true));
+            frame.is_answered = is_begun && (frame.chosen.is_empty() || frame.received_count > 0);
             let sifs = self.phy.sifs;
             let (ends, response) = match frame.rts {
                 Some(rts) if !is_on_air => {
@@ -305,6 +311,7 @@ impl<P: Packet> Exchange<P> {
         let (from, to) = (hop.from, hop.to);
         let alone = hop.bit_error_rates[usize::from(frame.rate)];
         if self.interference.is_none() && others.is_empty() && alone == 0.0 {
+            frame.received_count = frame.chosen.len() as u32;
             return frame.received.resize(frame.chosen.len(), true);
         }
         let mode = *self.phy.existing_mode(frame.rate);
@@ -320,7 +327,9 @@ impl<P: Packet> Exchange<P> {
                 let error_rate = error_rate(radio, &mode, (from, to, begins), others, alone);
                 draws.unit() < radio::success(error_rate, u64::from(bytes))
             });
-            frame.received.push(arrives && !is_disturbed);
+            let is_received = arrives && !is_disturbed;
+            frame.received.push(is_received);
+            frame.received_count += u32::from(is_received);
         }
     }
 
@@ -355,7 +364,7 @@ impl<P: Packet> Exchange<P> {
     /// A frame is over: what was received is passed on, what was not is kept or dropped.
     pub(super) fn settle(&mut self, at: Time, frame: &Transmission) {
         let lane = frame.lane;
-        let received = frame.received.iter().filter(|&&is_received| is_received).count() as u32;
+        let received = frame.received_count;
         let ends = [frame.chosen.first(), frame.chosen.last()];
         let [came_first, came_last] =
             ends.map(|place| Some(self.lanes[lane].lane.arrived_at(place?)));

@@ -5,6 +5,7 @@ use cwndlab_units::{Output, Time};
 use super::Exchange;
 use crate::packet::Alike;
 use crate::queue::Waiting;
+use crate::wifi::outbox::Passed;
 use crate::{Admission, Backlog, DropReason, LinkEvent, LinkEventKind, Packet};
 
 impl<P: Packet> Exchange<P> {
@@ -23,11 +24,11 @@ impl<P: Packet> Exchange<P> {
         let hop = &mut self.lanes[lane];
         let node = &mut self.nodes[hop.from];
         let is_managed = hop.from == 0 && self.downlink.is_some();
-        let has_room = packets <= self.rules.queue_packets.saturating_sub(node.queued);
-        if is_managed || node.inside == 0 || !has_room {
+        let queued = node.queued + packets;
+        if is_managed || node.inside == 0 || queued > self.rules.queue_packets {
             return false;
         }
-        node.queued += packets;
+        node.queued = queued;
         node.inside += packets;
         let bytes = wire_bytes + self.rules.header_bytes;
         let entering = Backlog { packets, bytes: u64::from(packets) * u64::from(bytes) };
@@ -88,6 +89,13 @@ impl<P: Packet> Exchange<P> {
         let (bytes, reason) = drop;
         let kind = LinkEventKind::Dropped { flow: packet.flow(), bytes, reason };
         self.outbox.tell(at, LinkEvent { stage: lane as u16, kind });
+    }
+
+    /// The receiver's port and the number of the packets that are out first and came out together.
+    #[inline]
+    pub(in crate::wifi) fn first_train(&self) -> Option<(u16, u32)> {
+        let Passed { lane, packets } = self.outbox.first_train()?;
+        Some((self.lanes[lane].to as u16, packets))
     }
 
     /// Moves the packet that is out first to `place`; returns its time and its receiver's port.

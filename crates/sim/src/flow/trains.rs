@@ -1,0 +1,85 @@
+//! Segments that arrive together, as a train: usually, an end answers after the last of them.
+
+use cwndlab_link::Direction;
+use cwndlab_packet::Segment;
+use cwndlab_tcp::{Polled, TcpOutput, Train};
+use cwndlab_units::Time;
+
+use super::{Flow, Part};
+use crate::path::Path;
+use crate::recorder::Recorder;
+
+impl Flow {
+    /// A segment of a train arrives at its end in one of the directions. Returns whether the end still
+    /// has to answer: the caller gives it the rest of the train, and then calls
+    /// [`Flow::answer_train`]. Nothing can tell this from an answer to each segment, because all of
+    /// them arrive at the same time.
+    #[inline(always)]
+    pub(crate) fn handle_segment_of_train(
+        &mut self,
+        direction: Direction,
+        now: Time,
+        segment: &Segment,
+        path: &mut Path,
+        recorder: &mut Recorder,
+    ) -> bool {
+        let is_data = direction == self.direction;
+        if is_data && self.attachment.is_receiver_direct {
+            self.record_arrival(now, segment);
+            let is_to_answer = self.give_to_receiver(now, segment, path);
+            if is_to_answer && !self.receiver.may_wait(now) {
+                self.poll_receiver_apart(now, path);
+                return false;
+            }
+            return is_to_answer;
+        }
+        if !is_data && self.attachment.is_direct {
+            self.give_to_sender(now, segment, path, recorder);
+            // A recording contains what arrives at the sender and what leaves it, in this order.
+            let may_wait = recorder.on_demand.is_none() && self.sender.may_wait(now);
+            if !may_wait {
+                self.poll_sender_apart(now, path, recorder);
+            }
+            return may_wait;
+        }
+        if !self.enter_line(direction, now, segment, path) {
+            self.handle_beyond_line(direction, now, segment, path, recorder);
+        }
+        false
+    }
+
+    /// [`Flow::poll_receiver`], compiled once instead of into each caller.
+    #[inline(never)]
+    fn poll_receiver_apart(&mut self, now: Time, path: &mut Path) {
+        self.poll_receiver(now, path);
+    }
+
+    /// The same for the data sender.
+    #[inline(never)]
+    fn poll_sender_apart(&mut self, now: Time, path: &mut Path, recorder: &mut Recorder) {
+        self.poll_sender(now, path, recorder);
+    }
+
+    /// The end that received a train in this direction answers.
+    #[inline(never)]
+    pub(crate) fn answer_train(&mut self, direction: Direction, now: Time, path: &mut Path) {
+        let is_receiver = direction == self.direction;
+        let (end, part, ingress) = if is_receiver {
+            (&mut self.receiver, Part::Receiver, self.attachment.ack_ingress)
+        } else {
+            (&mut self.sender, Part::Sender, self.attachment.data_ingress)
+        };
+        let Polled { outputs, next } = end.poll(now);
+        if !is_receiver {
+            for output in outputs {
+                if let TcpOutput::Train(Train { first, count }) = output
+                    && first.payload_bytes() > 0
+                {
+                    self.record.handle_train(now, first.seq, first.payload_bytes(), *count);
+                }
+            }
+        }
+        path.send_together(ingress, now, outputs);
+        path.wakes.set_leaf(self.leaf(part), next);
+    }
+}
