@@ -232,10 +232,7 @@ impl<'a> Engine<'a> {
             self.deliver(link, now, arrived.as_ref());
         }
         if self.path.wakes.near(link as usize) <= now {
-            match self.path.links[link as usize] {
-                AnyLink::Wifi(_) => self.drain_channel(link, now),
-                _ => self.drain_link(link, now),
-            }
+            self.drain_link(link, now);
         }
         self.path.settle_nodes_behind(link, now);
     }
@@ -257,6 +254,7 @@ impl<'a> Engine<'a> {
                     direction = Path::direction(link, cell.move_packet(&mut arrived).1);
                     self.path.settle(link, now);
                 }
+                AnyLink::Wifi(_) => return self.drain_channel(link, now),
                 _ => {
                     direction = self.poll_output(link, now, &mut arrived);
                     self.path.settle(link, now);
