@@ -274,7 +274,7 @@ impl<'a> Engine<'a> {
             let AnyLink::Wifi(channel) = &mut self.path.links[link as usize] else { return };
             if let Some((port, packets)) = channel.first_train() {
                 self.deliver_train(link, Path::direction(link, port), packets, now);
-            } else if let Some((at, event)) = channel.pop_event() {
+            } else if let Some((at, event)) = channel.pop_event(now) {
                 self.record_link_event(at, &event);
             } else if !channel.act_to_output(now) {
                 self.path.wakes.set_near(link as usize, channel.wake_time());

@@ -116,17 +116,17 @@ impl<P: Packet> WifiChannel<P> {
         admission
     }
 
-    /// Lets the channel act until something is out, or `now`. Returns whether something is.
+    /// Lets the channel act until `now`. Returns whether something is out by then.
     #[inline]
     pub fn act_to_output(&mut self, now: Time) -> bool {
         self.advance(now);
-        !self.exchange.outbox.first_at().is_never()
+        self.exchange.outbox.first_at() <= now
     }
 
-    /// Takes out the event that is first, if one is.
+    /// Takes out the event that is first, if one is and it has happened by `now`.
     #[inline]
-    pub fn pop_event(&mut self) -> Option<(Time, LinkEvent)> {
-        self.exchange.outbox.pop_event()
+    pub fn pop_event(&mut self, now: Time) -> Option<(Time, LinkEvent)> {
+        self.exchange.outbox.pop_event(now)
     }
 
     /// Packets that are out, came out together and have nothing before them: the port at which they
@@ -339,10 +339,10 @@ impl<P: Packet> Link<P> for WifiChannel<P> {
 
     #[inline(never)]
     fn poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
-        if self.exchange.outbox.first_at().is_never() {
+        if self.exchange.outbox.first_at() > now {
             self.advance(now);
         }
-        self.exchange.pop_output()
+        self.exchange.pop_output(now)
     }
 
     #[inline]

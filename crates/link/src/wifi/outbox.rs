@@ -100,9 +100,10 @@ impl Outbox {
         (at, lane)
     }
 
-    /// Takes out the event that is first, if one is.
-    pub(super) fn pop_event(&mut self) -> Option<(Time, LinkEvent)> {
-        if self.has_packet() {
+    /// Takes out the event that is first, if one is and it has happened by `now`: a queue drops
+    /// packets for a frame of the same opportunity when that frame begins, a SIFS later.
+    pub(super) fn pop_event(&mut self, now: Time) -> Option<(Time, LinkEvent)> {
+        if self.has_packet() || self.at > now {
             return None;
         }
         let (at, emission) = self.rest.pop_front()?;
@@ -135,12 +136,13 @@ mod tests {
         outbox.pass_on(us(3), Passed { lane: 0, packets: 1 });
         outbox.tell(us(3), event);
         assert!(!outbox.has_packet());
-        assert_eq!(outbox.pop_event(), Some((us(1), event)));
-        assert_eq!(outbox.pop_event(), None);
+        assert_eq!(outbox.pop_event(us(0)), None, "it has not happened yet");
+        assert_eq!(outbox.pop_event(us(1)), Some((us(1), event)));
+        assert_eq!(outbox.pop_event(us(2)), None, "packets are first");
         let lanes: Vec<_> = (0..3).map(|_| outbox.take_packet()).collect();
         assert_eq!(lanes, [(us(2), 2), (us(2), 2), (us(3), 0)]);
         assert_eq!((outbox.first_at(), outbox.has_packet()), (us(3), false));
-        assert_eq!(outbox.pop_event(), Some((us(3), event)));
+        assert_eq!(outbox.pop_event(us(3)), Some((us(3), event)));
         assert!(outbox.first_at().is_never());
     }
 }

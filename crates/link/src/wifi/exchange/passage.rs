@@ -107,9 +107,9 @@ impl<P: Packet> Exchange<P> {
         (at, hop.to as u16)
     }
 
-    /// Takes out what is first.
-    pub(in crate::wifi) fn pop_output(&mut self) -> Option<Output<P, LinkEvent>> {
-        if let Some((at, event)) = self.outbox.pop_event() {
+    /// Takes out what is first, if it has happened by `now`.
+    pub(in crate::wifi) fn pop_output(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
+        if let Some((at, event)) = self.outbox.pop_event(now) {
             return Some(Output::Event { at, event });
         }
         if !self.outbox.has_packet() {
