@@ -32,12 +32,11 @@ from cwndlab.backends.vm.packages import (
 )
 from cwndlab.backends.vm.request import packed_request
 from cwndlab.errors import BrokenAlgorithmError, KernelError, KernelRunError, UnknownNameError
-from cwndlab.kernel.objects import kernel_object, kernel_program
+from cwndlab.kernel.objects import KernelProgram, kernel_object, kernel_program
+from cwndlab.usercode.program import Program
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from cwndlab.kernel.objects import KernelProgram
 
 QEMU = """#!/usr/bin/env python3
 # What QEMU would do: boots and saves its state if it has a monitor, otherwise answers.
@@ -309,15 +308,20 @@ class Refusing:
 @pytest.mark.parametrize(
     ("kind", "error", "message"),
     [
-        ("verifier", BrokenAlgorithmError, "not so\n  why"),
-        ("kernel", KernelError, "not so"),
+        ("verifier", BrokenAlgorithmError, r"^\./second\.c: not so\n  why"),
+        ("kernel", KernelError, "^not so"),
     ],
 )
 def test_an_algorithm_that_the_guest_kernel_refuses_is_an_error(
     kind: str, error: type[Exception], message: str
 ) -> None:
+    programs = {
+        name: KernelProgram(name, name, Program(f"./{name}.c", ()), ())
+        for name in ("first", "second")
+    }
+    request = {"kernel_names": {"a": "first", "b": "second"}}
     with pytest.raises(error, match=message):
-        GuestHelper(Refusing(kind)).ask({})
+        GuestHelper(Refusing(kind), programs).ask(request)
 
 
 def guest(folder: Path, release: str, *configuration: str) -> StockKernel:
