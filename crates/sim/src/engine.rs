@@ -45,7 +45,7 @@ pub(crate) struct Engine<'a> {
     /// From when on links count.
     warm_up_end: Time,
     end: Time,
-    /// When the next samples are taken from which the means are.
+    /// When the next samples of which means are computed are taken.
     means_at: Time,
     /// Set by another thread that does not want the rest.
     stop: &'a AtomicBool,

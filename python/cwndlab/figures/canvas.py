@@ -121,5 +121,7 @@ def _laid_out(figure: Figure) -> Iterator[None]:
     figure.draw_without_rendering()
     with mpl.rc_context({"figure.constrained_layout.use": False, "figure.autolayout": False}):
         figure.set_layout_engine(None)
-        yield
-    figure.set_layout_engine(engine)
+        try:
+            yield
+        finally:
+            figure.set_layout_engine(engine)

@@ -72,7 +72,7 @@ impl Lanes {
         }
     }
 
-    /// The lane, if there is but one.
+    /// The lane, if there is exactly one.
     pub(super) fn only(self) -> Option<usize> {
         (self.count == 1).then_some(self.first)
     }

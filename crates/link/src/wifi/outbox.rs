@@ -100,8 +100,9 @@ impl Outbox {
         (at, lane)
     }
 
-    /// Takes out the event that is first, if one is and it has happened by `now`: a queue drops
-    /// packets for a frame of the same opportunity when that frame begins, a SIFS later.
+    /// Takes out the event that is first, if one is and it has happened by `now`. An event may lie in
+    /// the future: a managed queue drops packets for the next frame of a transmission opportunity when
+    /// that frame begins, a SIFS after the channel decides on it.
     pub(super) fn pop_event(&mut self, now: Time) -> Option<(Time, LinkEvent)> {
         if self.has_packet() || self.at > now {
             return None;

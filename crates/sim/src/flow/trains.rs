@@ -12,8 +12,8 @@ use crate::recorder::Recorder;
 impl Flow {
     /// A segment of a train arrives at its end in one of the directions. Returns whether the end still
     /// has to answer: the caller gives it the rest of the train, and then calls
-    /// [`Flow::answer_train`]. Nothing can tell this from an answer to each segment, because all of
-    /// them arrive at the same time.
+    /// [`Flow::answer_train`]. It does so only where an answer to each segment would have the same
+    /// results: all of them arrive at the same time.
     #[inline(always)]
     pub(crate) fn handle_segment_of_train(
         &mut self,
