@@ -1,22 +1,22 @@
-//! Processors that do not halt.
+//! Keeps processors from halting.
 //!
-//! A processor without work halts, and waking it takes tens of microseconds; that of a virtual
-//! machine is given to others meanwhile, and comes back when the host sees fit. `cyclictest` forbids
-//! deep sleep by `/dev/cpu_dma_latency`, which a virtual machine does not have. A process that always
-//! has work keeps a processor from halting on both, and `SCHED_IDLE` lets everything else run before
-//! it.
+//! An idle processor halts, and waking it takes tens of microseconds; the host of a virtual machine
+//! meanwhile gives the processor to others and returns it when it sees fit. `cyclictest` forbids
+//! deep sleep through `/dev/cpu_dma_latency`, which a virtual machine does not have. A process that
+//! always has work keeps a processor from halting in both cases, and `SCHED_IDLE` lets every other
+//! process run first.
 //!
-//! Where sessions share the processors among them (autogroup), a process yields to its own session
-//! only: measured, a loop of `SCHED_IDLE` took half a processor from one in another session. So each
-//! has a session of its own, of the least weight.
+//! With autogroup, sessions share the processors, and a `SCHED_IDLE` process yields only to its own
+//! session: in a measurement, such a loop took half a processor from a process of another session.
+//! Each process therefore has its own session with the lowest weight.
 
 use std::io;
 use std::mem;
 use std::ptr;
 
-/// A process on each processor that this thread may use, which does nothing, all the time.
+/// A busy-waiting process on each processor that this thread may use.
 ///
-/// They end with the thread that made them, whatever ends it.
+/// The processes end with the thread that created them, however that ends.
 #[derive(Debug)]
 pub(crate) struct Awake {
     processes: Vec<libc::pid_t>,
@@ -24,7 +24,7 @@ pub(crate) struct Awake {
 }
 
 impl Awake {
-    /// Begins.
+    /// Starts the processes.
     ///
     /// # Errors
     /// If the machine allows no more processes.
@@ -36,12 +36,12 @@ impl Awake {
         Ok(awake)
     }
 
-    /// None: the processors may halt whenever they have no work.
+    /// No processes: idle processors may halt.
     pub(crate) fn none() -> Self {
         Self { processes: Vec::new(), is_resting: false }
     }
 
-    /// Lets the processors halt for a while, or no longer.
+    /// Pauses the processes, so that processors may halt, or resumes them.
     #[inline]
     pub(crate) fn rest(&mut self, is_resting: bool) {
         if is_resting != self.is_resting {
@@ -52,7 +52,7 @@ impl Awake {
 
     fn signal(&self, signal: libc::c_int) {
         for &process in &self.processes {
-            // SAFETY: takes no pointer. They are this process's children, not yet waited for.
+            // SAFETY: takes no pointer. They are unreaped children of this process.
             unsafe { libc::kill(process, signal) };
         }
     }
@@ -62,7 +62,7 @@ impl Drop for Awake {
     fn drop(&mut self) {
         self.signal(libc::SIGKILL);
         for &process in &self.processes {
-            // SAFETY: no status is asked for.
+            // SAFETY: the status pointer may be null.
             unsafe { libc::waitpid(process, ptr::null_mut(), 0) };
         }
     }
@@ -72,7 +72,7 @@ impl Drop for Awake {
 fn processors() -> io::Result<Vec<usize>> {
     // SAFETY: a set is an array of integers.
     let mut set: libc::cpu_set_t = unsafe { mem::zeroed() };
-    // SAFETY: the set is as large as is said; 0 is this thread.
+    // SAFETY: the size is that of the set; 0 is this thread.
     if unsafe { libc::sched_getaffinity(0, size_of_val(&set), &raw mut set) } != 0 {
         return Err(io::Error::last_os_error());
     }
@@ -83,8 +83,8 @@ fn processors() -> io::Result<Vec<usize>> {
 fn fork(processor: usize) -> io::Result<libc::pid_t> {
     // SAFETY: takes no pointer.
     let parent = unsafe { libc::getpid() };
-    // The table of open files is shared until the child has none: a copy would for a moment hold
-    // what this process closes.
+    // The child shares the table of open files until it has an empty one: a copy would briefly keep
+    // open the files that this process closes.
     let flags = libc::CLONE_FILES | libc::SIGCHLD;
     // SAFETY: the child makes system calls only and allocates nothing.
     match unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) } {
@@ -94,7 +94,8 @@ fn fork(processor: usize) -> io::Result<libc::pid_t> {
     }
 }
 
-/// What the child does. Where something is refused it ends, rather than run before anything else.
+/// The child's main loop; the child exits if it cannot get idle priority, rather than compete for
+/// time.
 fn stay(processor: usize, parent: libc::pid_t) -> ! {
     // SAFETY: system calls, whose pointers are to constants and to what lives during them.
     unsafe {
@@ -105,9 +106,9 @@ fn stay(processor: usize, parent: libc::pid_t) -> ! {
             libc::_exit(1);
         }
         libc::setsid();
-        // Without autogroup there is no such file, and nothing to mend.
+        // Without autogroup, this file does not exist and the writes fail harmlessly.
         let group = libc::open(c"/proc/self/autogroup".as_ptr(), libc::O_WRONLY);
-        // Without root it may be done ten times a second on this machine, by all users together.
+        // Without root, all users together may write it ten times per second on this machine.
         while libc::write(group, c"19".as_ptr().cast(), 2) == -1
             && *libc::__errno_location() == libc::EAGAIN
         {
@@ -141,10 +142,10 @@ mod tests {
     use super::*;
     use crate::Clock;
 
-    /// Which field tells it is `SCHED_IDLE`, the last that it becomes.
+    /// Index of the scheduling policy, the last property that a child sets.
     const POLICY: usize = 38;
 
-    /// Fields of `/proc/PID/stat` from the state on, as proc(5) numbers them less three.
+    /// Fields of `/proc/PID/stat` from the state on: the numbers of proc(5) minus three.
     fn stat(process: libc::pid_t) -> Option<Vec<String>> {
         let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
         let (_, fields) = text.rsplit_once(')')?;
@@ -155,7 +156,7 @@ mod tests {
         stat(process).map_or_else(String::new, |fields| fields[0].clone())
     }
 
-    /// What it has computed, in ticks.
+    /// CPU time of a process, in ticks.
     fn computed(process: libc::pid_t) -> u64 {
         let fields = stat(process).expect("it runs");
         fields[11].parse::<u64>().expect("a number") + fields[12].parse::<u64>().expect("a number")
@@ -169,7 +170,7 @@ mod tests {
         holds()
     }
 
-    /// When all have become what they are to be.
+    /// Starts the processes and waits until each has its final scheduling policy.
     fn begin() -> Awake {
         let awake = Awake::begin().expect("begun");
         let policy = |process| stat(process).map(|fields| fields[POLICY].clone());
@@ -220,7 +221,7 @@ mod tests {
         sender.kill().expect("it runs");
         sender.wait().expect("it runs");
         assert!(is_done, "the sender does not get its processor");
-        // By weight 1 to 68; half without a session of its own.
+        // By weight the ratio is 1 to 68; without a session of its own, one half.
         assert!(took <= 6, "{took} ticks beside 40 of the sender");
     }
 

@@ -2,7 +2,7 @@
 
 use cwndlab_units::Time;
 
-/// The monotonic clock, read as time since a run began.
+/// The monotonic clock, read as time since the start of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     origin_nanos: u64,
@@ -10,7 +10,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A run that begins now.
+    /// Starts the clock of a run.
     pub fn start() -> Self {
         Self {
             origin_nanos: nanos(libc::CLOCK_MONOTONIC),
@@ -18,12 +18,12 @@ impl Clock {
         }
     }
 
-    /// When the run began on the machine's monotonic clock, by which other programs tell time too.
+    /// Start of the run on the machine's monotonic clock, which other programs can read too.
     pub fn origin_nanos(&self) -> u64 {
         self.origin_nanos
     }
 
-    /// When the run began by the time of day, since 1970.
+    /// Start of the run in wall-clock time, since 1970.
     pub fn origin_of_day_nanos(&self) -> u64 {
         self.origin_of_day_nanos
     }

@@ -1,4 +1,4 @@
-//! Frames on their way to a namespace that are written as one packet.
+//! Frames that are written to a namespace as one packet.
 
 use std::io::IoSlice;
 
@@ -8,31 +8,33 @@ use cwndlab_units::Time;
 use crate::offload;
 use crate::{Frame, Tun};
 
-/// At most so many frames are written as one: 64 kB of 1448 bytes each, as GRO makes it.
+/// Most frames in one write: 64 kB of 1448 bytes each, the limit of GRO.
 const MOST_FRAMES: usize = 44;
 
-/// Frames that are written together, in their order: one, or consecutive segments of a connection.
+/// Frames that are written together, in order: one, or consecutive segments of a connection.
 #[derive(Debug, Default)]
 pub(crate) struct Delivery {
-    /// With their logical departures.
+    /// Frames with their logical departures.
     frames: Vec<(Time, Frame)>,
-    /// Their headers, if others may follow the first.
+    /// Merged headers; `None` if no frame can follow the first.
     merged: Option<Merged>,
-    /// What departs later does not go with them.
+    /// Frames that depart later than this do not join.
     joined_until: Time,
-    /// They are written when this has come, if not before.
+    /// Latest time of the write.
     due: Time,
 }
 
 impl Delivery {
-    /// Begins with a frame that goes alone.
+    /// Begins with a frame that is written alone.
     pub(crate) fn begin_alone(&mut self, at: Time, frame: Frame) {
         self.frames.push((at, frame));
         (self.joined_until, self.due) = (at, at);
     }
 
-    /// Begins with a frame that waits until `due` for those that follow it and depart until
-    /// `joined_until`. Gives it back if nothing can follow it.
+    /// Begins with a frame that waits until `due` for its successors that depart until
+    /// `joined_until`.
+    ///
+    /// Returns the frame as an error if nothing can follow it.
     pub(crate) fn begin(
         &mut self,
         at: Time,
@@ -48,7 +50,8 @@ impl Delivery {
         Ok(())
     }
 
-    /// Adds a frame that left the link at `at`, if it is the next segment. Gives it back otherwise.
+    /// Adds a frame that left the link at `at` if it is the next segment; otherwise returns it as
+    /// an error.
     pub(crate) fn extend(&mut self, at: Time, frame: Frame) -> Result<(), Frame> {
         let may_join = at <= self.joined_until;
         if !may_join || !self.merged.as_mut().is_some_and(|merged| merged.extend(frame.content())) {
@@ -58,17 +61,17 @@ impl Delivery {
         Ok(())
     }
 
-    /// What departs until `until` may still go with them.
+    /// Also lets frames join that depart until `until`.
     pub(crate) fn join_until(&mut self, until: Time) {
         self.joined_until = self.joined_until.max(until);
     }
 
-    /// Whether a frame goes from the same end of the same connection to the other.
+    /// Whether a frame belongs to the same direction of the same connection.
     pub(crate) fn is_of_connection_of(&self, frame: &Frame) -> bool {
         self.merged.as_ref().is_some_and(|merged| merged.is_of_connection_of(frame.content()))
     }
 
-    /// Whether it waits no longer, where nothing departs before `next`.
+    /// Whether the frames must be written now, given that nothing departs before `next`.
     pub(crate) fn is_due(&self, now: Time, next: Time) -> bool {
         self.due <= now || self.joined_until < next || self.is_full()
     }
@@ -77,7 +80,7 @@ impl Delivery {
         self.frames.len() == MOST_FRAMES
     }
 
-    /// When it has to be written.
+    /// Latest time of the write.
     pub(crate) fn due(&self) -> Time {
         self.due
     }
@@ -87,7 +90,7 @@ impl Delivery {
         &self.frames
     }
 
-    /// Gives them to the namespace as one packet. Returns whether the kernel took it.
+    /// Writes the frames to the namespace as one packet; `false` if the kernel refused it.
     pub(crate) fn write(&mut self, tun: &Tun) -> bool {
         match (&mut self.merged, &self.frames[..]) {
             (Some(merged), frames @ [_, _, ..]) => write_merged(tun, merged, frames),
@@ -97,7 +100,7 @@ impl Delivery {
         }
     }
 
-    /// Forgets them; what they need is kept for the next.
+    /// Removes all frames; keeps the allocated memory.
     pub(crate) fn clear(&mut self) {
         self.frames.clear();
         self.merged = None;

@@ -17,10 +17,11 @@ pub(crate) fn bring_up(name: &str) -> io::Result<()> {
     control_device(&control, libc::SIOCSIFFLAGS, &mut request)
 }
 
-/// Sets how many packets wait for a device at most. By rtnetlink, as `SIOCSIFTXQLEN` asks for rights
-/// over the whole machine.
+/// Sets the maximum number of packets that wait for a device.
+///
+/// Uses rtnetlink because `SIOCSIFTXQLEN` needs rights over the whole machine.
 pub(crate) fn set_queue_length(name: &str, packets: u32) -> io::Result<()> {
-    // `struct ifinfomsg`: family, type, number, flags, and which of these change.
+    // `struct ifinfomsg`: family, type, index, flags, and mask of the flags to change.
     let mut body = vec![0; 4];
     body.extend(netlink::index_of(name)?.to_ne_bytes());
     body.extend([0; 8]);
@@ -28,16 +29,16 @@ pub(crate) fn set_queue_length(name: &str, packets: u32) -> io::Result<()> {
     netlink::ask(libc::RTM_NEWLINK, 0, &body)
 }
 
-/// A socket through which devices are read and configured.
+/// Opens a socket for reading and configuring devices.
 pub(crate) fn control_socket() -> io::Result<OwnedFd> {
     // SAFETY: takes no pointer.
     let descriptor =
         checked(unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) })?;
-    // SAFETY: nobody else has it.
+    // SAFETY: a new descriptor with no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
-/// A request about the device of this name.
+/// Prepares a request about the device of this name.
 pub(crate) fn request(name: &str) -> io::Result<libc::ifreq> {
     // SAFETY: all zeros is an ifreq.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
@@ -50,7 +51,7 @@ pub(crate) fn request(name: &str) -> io::Result<libc::ifreq> {
     Ok(request)
 }
 
-/// Asks or tells a device.
+/// Reads or changes a property of a device.
 pub(crate) fn control_device(
     descriptor: &OwnedFd,
     operation: libc::Ioctl,

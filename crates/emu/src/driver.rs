@@ -1,4 +1,4 @@
-//! The loop that gives a link its time.
+//! The loop that drives a link in real time.
 
 use std::io;
 use std::sync::Arc;
@@ -15,60 +15,61 @@ use crate::outlet::{Outlet, PATIENCE, SPAN};
 use crate::realtime::change_processor;
 use crate::{Clock, Durations, Frame, Percentiles, Priority, Tun, set_priority};
 
-/// From here on a run no longer measures its link: 99 % of the frames have to leave
-/// within this time.
+/// Bound of the 99th percentile of lateness; beyond it, a run does not measure its link.
 const LATENESS_BOUND: Duration = Duration::from_millis(1);
-/// Packets that are read from one port before the others are looked at.
+/// Most packets that are read from one port before the next port is served.
 const READ_BATCH: u32 = 64;
-/// When so long no frame has come, the processors may halt: a shell that is left open costs nothing.
+/// Idle time after which the processors may halt, so that an open but unused shell costs nothing.
 const QUIET: Duration = Duration::from_secs(1);
-/// A wait that ends so late has ended on a processor that was not to be had.
+/// A wait that ends this late indicates that its processor was unavailable.
 const TOO_LATE: Duration = Duration::from_micros(200);
-/// How long a wait is at most where the loop does not wake up for what comes: as long as nothing
-/// departs after all that could depart soon has been given out.
+/// Longest wait while the loop does not wake up for incoming packets: everything that departs
+/// within [`SPAN`] has been written, and a later frame may be held for [`PATIENCE`].
 const LONGEST_BUSY_WAIT: Duration = Duration::from_nanos(PATIENCE.as_nanos() + SPAN.as_nanos());
-/// How long a wait is at most, so that a stop is seen.
+/// Longest wait in other cases, so that a stop is noticed.
 const LONGEST_WAIT: Duration = Duration::from_millis(20);
 
-/// What watches the frames of an emulated link.
+/// Observer of the frames of an emulated link.
 ///
-/// It is called on the emulator's thread, between frames, and has to be as quick as the link.
+/// It is called on the emulator's thread, between frames, and must be as fast as the link.
 pub trait Tap<L> {
-    /// A frame came from the port's namespace. It is to be assigned to its flow and user.
+    /// A frame arrived from the port's namespace; the tap assigns it to its flow and user.
     fn handle_arrival(&mut self, now: Time, port: u16, frame: &mut Frame);
 
-    /// A frame left at `at` and was given to the port's namespace at `now`. At a busy port, `at` may
-    /// be later than `now`: what is certain to leave within 50 us goes with what is due.
+    /// A frame left the link at `at` and was written to the port's namespace at `now`.
+    ///
+    /// At a busy port, `at` may be later than `now`: frames certain to leave within 50 us are
+    /// written with those that are due.
     fn handle_departure(&mut self, now: Time, at: Time, port: u16, frame: &Frame);
 
-    /// Something happened at the link.
+    /// The link reported an event.
     fn handle_event(&mut self, _at: Time, _event: &LinkEvent) {}
 
-    /// When it wants to look at the link.
+    /// When the tap next wants to look at the link.
     fn wake_time(&self) -> Time {
         Time::NEVER
     }
 
-    /// The time has come that it asked for; all that left until `now` has been polled.
+    /// The requested time has arrived; all packets that left until `now` have been polled.
     fn handle_wake(&mut self, _now: Time, _link: &mut L) {}
 }
 
-/// Tells an emulator to stop, from any thread.
+/// A flag that stops an emulator, from any thread.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Not stopped yet.
+    /// A flag that is not set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Stops.
+    /// Sets the flag.
     pub fn stop(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it has been stopped.
+    /// Whether the flag is set.
     pub fn is_stopped(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
@@ -77,25 +78,25 @@ impl Stop {
 /// How well the machine kept up with the link.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Report {
-    /// How late frames left; where they were taken along with others, how early.
+    /// Lateness of frames; for merged frames that were written early, by how much.
     pub lateness: Percentiles,
-    /// How long a frame took that came together with the one before.
+    /// Time per frame from one read to the next, for reads without a pause.
     pub read_time: Percentiles,
-    /// How long a frame took that was due together with the one before.
+    /// Time from one write to the next, for frames that were due together.
     pub write_time: Percentiles,
-    /// Frames that came.
+    /// Frames read from the TUNs.
     pub arrived: u64,
     /// Frames that a TUN dropped because its ring was full.
     pub ring_drops: u64,
-    /// Frames that a namespace did not take.
+    /// Frames that the kernel refused to deliver to a namespace.
     pub refused: u64,
-    /// Frames that were written as one packet with the one before.
+    /// Frames that were written in one packet with the previous frame.
     pub merged: u64,
-    /// Packets that are no IPv4 or cannot be cut into segments, which were not let in.
+    /// Packets not admitted because they are not IPv4 or cannot be cut into segments.
     pub foreign: u64,
-    /// Whether the emulator ran before everything else.
+    /// Whether the emulator had real-time priority.
     pub is_realtime: bool,
-    /// Share of one processor that it took.
+    /// Share of one processor that the emulator used.
     pub cpu_pct: f64,
     /// Why this run does not measure its link; `None` if it does.
     pub invalid: Option<String>,
@@ -107,20 +108,20 @@ pub struct Emulator<L, T> {
     link: L,
     tuns: Vec<Tun>,
     tap: T,
-    /// Of each port.
+    /// One for each port.
     outlets: Vec<Outlet>,
     counts: Counts,
     last_arrival: Time,
     keeps_awake: bool,
 }
 
-/// What a report is made of.
+/// Counts for the report.
 #[derive(Debug, Default)]
 struct Counts {
     late: Durations,
     reading: Durations,
     writing: Durations,
-    /// When the last frame was about to be written, if that was written by itself.
+    /// Time just before the last write, if that was a single frame.
     last_alone: Option<Time>,
     arrived: u64,
     refused: u64,
@@ -129,7 +130,7 @@ struct Counts {
 }
 
 impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
-    /// A link whose port i is the TUN number i.
+    /// An emulator whose TUN number i is at port i of the link.
     pub fn new(link: L, tuns: Vec<Tun>, tap: T) -> Self {
         Self {
             link,
@@ -142,21 +143,22 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
         }
     }
 
-    /// Lets the processors halt while it waits: where time is counted in instructions, a processor
-    /// that is kept awake costs time and gains nothing.
+    /// Lets the processors halt while the emulator waits: where time is counted in instructions,
+    /// keeping a processor awake costs time and gains nothing.
     #[must_use]
     pub fn letting_processors_halt(mut self) -> Self {
         self.keeps_awake = false;
         self
     }
 
-    /// Runs on this thread, which it makes real-time, until `end` or a stop. What comes or is due
-    /// after `end` is not seen, however late the loop is.
+    /// Runs on this thread, with real-time priority if permitted, until `end` or a stop.
+    ///
+    /// Frames that arrive or depart after `end` are ignored, however late the loop is.
     ///
     /// # Errors
-    /// If the machine refuses to wait, or to tell of its rings.
+    /// If waiting or reading the drop counters of the rings fails.
     pub fn run(mut self, clock: Clock, end: Time, stop: &Stop) -> io::Result<(Report, T)> {
-        // Before it is real-time, which its children are not to be.
+        // Before this thread becomes real-time, because children inherit the priority.
         let mut awake = if self.keeps_awake { Awake::begin()? } else { Awake::none() };
         let is_realtime = set_priority(Priority::Emulator).is_ok();
         let mut intake = Intake::new();
@@ -173,7 +175,7 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
             if now >= end || stop.is_stopped() {
                 break;
             }
-            // What answers is there already, where the receiver's TCP ran in the write.
+            // The receiver's TCP runs inside the write, so its response is already in the ring.
             let (arrived, is_unseen) = (self.counts.arrived, std::mem::take(&mut has_slept));
             for port in 0..self.tuns.len() {
                 if self.outlets[port].take_has_written() || is_unseen {
@@ -186,7 +188,7 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
             awake.rest(now > self.last_arrival + QUIET);
             let before = clock.now();
             let most = next.min(end).saturating_since(before);
-            // While a port is busy, the loop does not wake up for each packet that comes either.
+            // While a port is busy, the loop does not wake up for each arriving packet.
             has_slept = self.outlets.iter().any(|outlet| outlet.is_busy(before));
             let (waits, most) = if has_slept {
                 (&mut waits[..0], most.min(LONGEST_BUSY_WAIT))
@@ -225,11 +227,11 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
         Ok((report, self.tap))
     }
 
-    /// Gives out what has left the link until `now`. Answers when there is more to do.
+    /// Writes the frames that left the link until `now`; returns the next deadline.
     fn give_out(&mut self, now: Time, clock: Clock) -> Time {
         let mut actual = clock.now();
         loop {
-            // The tap sees the link as it is at its own time, not as it is when the loop is late.
+            // The tap sees the link at the tap's own times, even if the loop is late.
             let wake = self.tap.wake_time();
             match self.link.poll(now.min(wake)) {
                 Some(Output::Packet { at, port, packet }) => {
@@ -249,7 +251,7 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
         }
     }
 
-    /// Nothing more leaves the link until `now`: what is due is written. Answers when to look again.
+    /// Writes what is due when nothing more leaves the link until `now`; returns the next deadline.
     fn settle(&mut self, now: Time, clock: Clock) -> Time {
         self.look_ahead(now, clock);
         let next = self.link.wake_time();
@@ -262,11 +264,12 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
         due.min(if is_busy { next + PATIENCE } else { next })
     }
 
-    /// Where a busy port has something due, what is certain to depart soon at any port goes too.
+    /// If a busy port has something due, adds the frames that are certain to depart soon at any
+    /// port.
     fn look_ahead(&mut self, now: Time, clock: Clock) {
         let until = self.outlets.iter_mut().filter_map(|outlet| outlet.look_ahead(now)).max();
         let Some(until) = until else { return };
-        // The tap sees at its own time how much has departed.
+        // At its wake times, the tap must find exactly what has departed until then.
         let before = until.min(self.tap.wake_time());
         while let Some(output) = self.link.poll_ahead(now, before) {
             if let Output::Packet { at, port, packet } = output {
@@ -279,7 +282,7 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
         }
     }
 
-    /// Writes everything that is held.
+    /// Writes all held frames.
     fn release_all(&mut self, clock: Clock) {
         for port in 0..self.outlets.len() {
             self.outlets[port].release_all();
@@ -287,7 +290,7 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
         }
     }
 
-    /// Writes what is ready at a port. Answers when, if there was something.
+    /// Writes the deliveries that are ready at a port; returns the time of the last, or `None`.
     fn write(&mut self, port: usize, clock: Clock) -> Option<Time> {
         let Self { outlets, tuns, tap, counts, .. } = self;
         let (outlet, tun) = (outlets.get_mut(port)?, tuns.get(port)?);
@@ -306,7 +309,7 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
         last
     }
 
-    /// Takes in what a namespace has sent before `end`.
+    /// Reads the frames that a namespace sent before `end`.
     fn take_in(&mut self, port: usize, intake: &mut Intake, clock: Clock, end: Time) {
         let mut before = None;
         for _ in 0..READ_BATCH {
@@ -324,10 +327,10 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
             self.counts.foreign += u64::from(count == 0);
             self.last_arrival = now;
             for frame in frames {
-                // Nothing is put into a link before what was due until then has come out of it.
+                // What was due before `now` must leave the link before a new frame enters.
                 if self.link.wake_time().min(self.tap.wake_time()) <= now {
                     self.give_out(now, clock);
-                    // What that took is not counted with the next.
+                    // The time of that work is not part of the next read.
                     before = None;
                 }
                 self.enter(now, port as u16, frame);
@@ -335,7 +338,7 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
         }
     }
 
-    /// Puts a frame into the link.
+    /// Passes a frame to the link.
     fn enter(&mut self, now: Time, port: u16, mut frame: Frame) {
         if !frame.is_ipv4() {
             self.counts.foreign += 1;
@@ -348,7 +351,7 @@ impl<L: Link<Frame>, T: Tap<L>> Emulator<L, T> {
 }
 
 impl Counts {
-    /// A delivery is about to be written.
+    /// Counts a delivery that is about to be written.
     fn handle_delivery(&mut self, now: Time, delivery: &Delivery) {
         let frames = delivery.frames();
         let Some(&(first, _)) = frames.first() else { return };
@@ -383,10 +386,10 @@ impl Report {
     }
 }
 
-/// Waits for a frame, but no longer than `most`, which is less than a second.
+/// Waits for a frame, but at most for `most`, which is less than a second.
 fn wait(waits: &mut [libc::pollfd], most: Duration) -> io::Result<()> {
     let most = libc::timespec { tv_sec: 0, tv_nsec: most.as_nanos() as libc::c_long };
-    // SAFETY: the array is as long as is said, the time lives during the call, no signal mask.
+    // SAFETY: the length is that of the array, the time lives during the call, no signal mask.
     let ready = unsafe {
         libc::ppoll(
             waits.as_mut_ptr(),
@@ -406,7 +409,7 @@ fn wait(waits: &mut [libc::pollfd], most: Duration) -> io::Result<()> {
     Err(error)
 }
 
-/// What this thread has computed so far.
+/// CPU time of this thread.
 fn cpu_time() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a timespec that the call may write to.

@@ -1,45 +1,45 @@
-//! How long something took: percentiles in microseconds.
+//! Percentiles of durations, in microseconds.
 
 use cwndlab_units::{Duration, Histogram};
 use serde::Serialize;
 
-/// From 17 seconds on, all share a bucket.
+/// Durations of 17 seconds and more share a bucket.
 const MOST_NANOS: u64 = (1 << 34) - 1;
 
-/// Durations, of which percentiles are within 1.6 % of the true ones, and the longest.
+/// Histogram of durations whose percentiles are within 1.6 % of the true ones, and their maximum.
 #[derive(Clone, Debug, Default)]
 pub struct Durations {
     nanos: Histogram<6, MOST_NANOS>,
     longest: Duration,
 }
 
-/// Percentiles of what took so long.
+/// Percentiles of durations.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Percentiles {
-    /// How many there were.
+    /// Number of durations.
     pub count: u64,
-    /// Half of them took no longer than this.
+    /// Median.
     pub p50_us: f64,
-    /// 99 of 100 took no longer than this.
+    /// 99th percentile.
     pub p99_us: f64,
-    /// 999 of 1000 took no longer than this.
+    /// 99.9th percentile.
     pub p999_us: f64,
-    /// The longest.
+    /// Maximum.
     pub max_us: f64,
 }
 
 impl Durations {
-    /// Adds one.
+    /// Adds a duration.
     #[inline]
     pub fn record(&mut self, took: Duration) {
         self.nanos.record(took.as_nanos());
         self.longest = self.longest.max(took);
     }
 
-    /// Their percentiles; all zero if there are none.
+    /// Returns the percentiles; all zero if there are no durations.
     pub fn percentiles(&self) -> Percentiles {
         let most_nanos = self.longest.as_nanos() as f64;
-        // A bucket may reach beyond the longest.
+        // A bucket may extend beyond the maximum.
         let us = |percent| self.nanos.percentile(percent).unwrap_or(0.0).min(most_nanos) / 1e3;
         Percentiles {
             count: self.nanos.count(),

@@ -1,4 +1,4 @@
-//! An IP packet on its way through the link, in a buffer that is used again.
+//! An IP packet on its way through the link, in a reusable buffer.
 
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -9,10 +9,10 @@ use cwndlab_units::{Ecn, Time, split_mix_64};
 
 use crate::offload::{NOTHING_LEFT, VIRTIO_BYTES, VirtioHeader};
 
-/// The largest packet that crosses, Ethernet's.
+/// The largest packet that crosses the link: Ethernet's MTU.
 pub const MTU_BYTES: usize = 1500;
 
-/// So many free buffers are kept; more than that were a queue that has drained.
+/// Most free buffers that are kept; more would be left over from a queue that has drained.
 const MOST_FREE: usize = 65_536;
 
 type Buffer = [u8; VIRTIO_BYTES + MTU_BYTES];
@@ -23,11 +23,11 @@ thread_local! {
     static FREE: RefCell<FreeBuffers> = const { RefCell::new(Vec::new()) };
 }
 
-/// An IPv4 packet, with the kernel's header of it. Its buffer goes back to the pool of the thread
+/// An IPv4 packet behind the kernel's virtio header; its buffer returns to the pool of the thread
 /// that drops it.
 #[derive(Debug)]
 pub struct Frame {
-    /// `None` only while it is dropped.
+    /// `None` only during the drop.
     buffer: Option<Box<Buffer>>,
     bytes: u16,
     user: u16,
@@ -36,7 +36,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// A frame of a packet in two parts, with what its kernel has left to do.
+    /// A frame from a virtio header and a packet in two parts.
     pub(crate) fn of_parts(header: &VirtioHeader, first: &[u8], second: &[u8]) -> Self {
         let new = || Box::new([0; VIRTIO_BYTES + MTU_BYTES]);
         let mut buffer = FREE.with_borrow_mut(Vec::pop).unwrap_or_else(new);
@@ -49,10 +49,10 @@ impl Frame {
         Self { buffer: Some(buffer), bytes, user: 1, flow: 0, entered: Time::ZERO }
     }
 
-    /// A frame with this content.
+    /// A frame with this packet.
     ///
     /// # Panics
-    /// If it is longer than [`MTU_BYTES`] or empty.
+    /// If the packet is longer than [`MTU_BYTES`] or empty.
     pub fn new(content: &[u8]) -> Self {
         assert!(!content.is_empty() && content.len() <= MTU_BYTES, "{} bytes", content.len());
         Self::of_parts(&NOTHING_LEFT, content, &[])
@@ -63,13 +63,13 @@ impl Frame {
         &self.with_header()[VIRTIO_BYTES..]
     }
 
-    /// The packet behind the kernel's header.
+    /// The kernel's virtio header and the packet.
     pub(crate) fn with_header(&self) -> &[u8] {
         let buffer = self.buffer.as_ref().expect("not dropped");
         &buffer[..VIRTIO_BYTES + usize::from(self.bytes)]
     }
 
-    /// Whether it is a whole IPv4 packet, which the link may look into.
+    /// Whether it is a complete IPv4 packet, whose fields the link may read.
     pub fn is_ipv4(&self) -> bool {
         ip::is_ipv4(self.content())
     }
@@ -83,7 +83,7 @@ impl Frame {
         self.entered = now;
     }
 
-    /// Says to which flow it belongs, and on a shared medium to the user of which port.
+    /// Assigns the frame to a flow and, on a shared medium, to a user.
     pub fn assign(&mut self, flow: u32, user: u16) {
         self.flow = flow;
         self.user = user;
@@ -135,7 +135,7 @@ impl Packet for Frame {
     }
 }
 
-/// An end of a connection as a number.
+/// An endpoint of a connection as a number.
 fn number_of(peer: Peer) -> u64 {
     let address = match peer.address {
         IpAddr::V4(address) => u64::from(address.to_bits()),
@@ -147,7 +147,7 @@ fn number_of(peer: Peer) -> u64 {
 impl Drop for Frame {
     fn drop(&mut self) {
         let buffer = self.buffer.take();
-        // The pool is gone when a thread ends with frames in hand.
+        // The pool no longer exists if the thread is ending.
         let _ = FREE.try_with(|free| {
             let mut free = free.borrow_mut();
             if free.len() < MOST_FREE {

@@ -1,8 +1,8 @@
-//! What a namespace sends, as the frames that the link sees.
+//! Reads packets from a namespace and cuts them into the frames that the link sees.
 //!
-//! The sender's kernel may hand over up to 64 kB of one connection at once, as to a network card
-//! with segmentation offload (TSO). They are one read, and as many frames as the card would send:
-//! the link decides about each by itself. All of them entered when they were read.
+//! The sender's kernel may pass up to 64 kB of one connection at once, as to a network card with
+//! segmentation offload (TSO). One read yields as many frames as the card would send, because the
+//! link handles each frame separately. All of them have the time of the read as their arrival time.
 
 use cwndlab_packet::{Split, merged};
 
@@ -25,8 +25,10 @@ impl Intake {
         Self { buffer: vec![0; VIRTIO_BYTES + MOST_BYTES].into(), frames: Vec::new() }
     }
 
-    /// What waits next at a TUN, if something does: one frame, or those of one large packet in their
-    /// order. No frame if it cannot be cut.
+    /// Reads the next packet from a TUN; `None` if there is none.
+    ///
+    /// Yields one frame, or the segments of a large packet in order, or no frame if the packet
+    /// cannot be cut.
     pub(crate) fn read(&mut self, tun: &Tun) -> Option<std::vec::Drain<'_, Frame>> {
         let bytes = tun.read(&mut self.buffer)?;
         cut(&self.buffer[..bytes], &mut self.frames);
@@ -34,7 +36,7 @@ impl Intake {
     }
 }
 
-/// The frames of a packet behind the kernel's header.
+/// Cuts a packet behind the kernel's header into frames.
 fn cut(packet: &[u8], frames: &mut Vec<Frame>) {
     let Some((header, content)) = packet.split_first_chunk() else { return };
     let Some(segment_bytes) = offload::segment_bytes(header) else {
@@ -45,7 +47,7 @@ fn cut(packet: &[u8], frames: &mut Vec<Frame>) {
     };
     let Some(mut split) = Split::new(content, segment_bytes) else { return };
     let start = split.checksum_start();
-    // Who leaves the cutting to others leaves them the checksum too.
+    // A sender that leaves segmentation to the device also leaves it the checksum.
     let header = offload::checksum_at(start, merged::CHECKSUM_OFFSET);
     debug_assert_ne!(header, NOTHING_LEFT);
     while let Some((headers, payload)) = split.next_segment() {

@@ -1,21 +1,22 @@
-//! The emulator: any [`Link`](cwndlab_link::Link) in real time, for the programs of this machine.
+//! The emulator: runs any [`Link`](cwndlab_link::Link) in real time between programs of this
+//! machine.
 //!
 //! ```text
 //!   namespace 0 -- TUN 0 -- port 0 [  Link  ] port 1 -- TUN 1 -- namespace 1
 //!                                  [        ] port 2 -- TUN 2 -- namespace 2
 //! ```
 //!
-//! The link is the very state machine of the simulator; here the time that it is given is that of
-//! the monotonic clock. A frame is stamped when it is read from its TUN, and written to the TUN of
-//! the port at which it leaves as soon after its logical time as the machine allows. How much later
-//! that was is counted ([`Report`]), as is what a TUN dropped because nobody read it in time.
+//! The link is the same state machine as in the simulator, driven here by the monotonic clock. A
+//! frame is stamped when it is read from its TUN, and is written to the TUN of its exit port as
+//! soon after its logical departure as the machine allows. The [`Report`] contains this lateness
+//! and the packets that a TUN dropped because its ring was full.
 //!
-//! Nothing has a name outside the process: namespaces are held by open files, TUNs are not
-//! persistent. Whichever way the process ends, the kernel takes all of it back.
+//! Nothing has a name outside the process: namespaces are held by open files, and TUNs are not
+//! persistent. However the process ends, the kernel releases all of it.
 //!
-//! Only IPv4 crosses. As with a network card that has offloads, the sender's kernel may hand over
-//! large segments, which are cut before the link sees them, checksums are nobody's work, and what
-//! leaves a busy or a late link is merged before it is written.
+//! Only IPv4 crosses. As with a network card that has offloads, the sender's kernel may pass large
+//! segments, which are cut before the link sees them; checksums are left uncomputed; and frames
+//! that leave a busy or late link are merged before they are written.
 
 #![cfg(target_os = "linux")]
 

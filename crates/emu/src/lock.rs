@@ -1,4 +1,5 @@
-//! One kernel study at a time: two would share the processors and spoil each other's clocks.
+//! Admits one kernel study at a time: two would share the processors and distort each other's
+//! timing.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
@@ -6,29 +7,29 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Held while a study runs on the kernel; gone with the process that holds it.
+/// A lock held while a study runs on the kernel; released when its process ends.
 #[derive(Debug)]
 pub struct StudyLock {
     file: File,
 }
 
 impl StudyLock {
-    /// Where all users of a machine look.
+    /// The path of the lock, common to all users of a machine.
     pub fn place() -> PathBuf {
         let folder = Path::new("/run/lock");
         if folder.is_dir() { folder } else { Path::new("/tmp") }.join("cwndlab-kernel.lock")
     }
 
-    /// Takes the lock at `path` for `owner`; while another has it, calls `waiting` once with what
-    /// that called itself, nothing if it did not say, and waits.
+    /// Takes the lock at `path` for `owner`; if another study holds it, calls `waiting` once with
+    /// that owner's name, empty if unknown, and waits.
     ///
     /// # Errors
-    /// If the file can be neither opened nor made.
+    /// If the file can be neither opened nor created.
     pub fn acquire(path: &Path, owner: &str, waiting: impl FnOnce(&str)) -> io::Result<Self> {
         let mut file = open(path)?;
         if !flock(&file, libc::LOCK_EX | libc::LOCK_NB)? {
             let mut other = String::new();
-            // The holder's name serves the message only.
+            // The holder's name is only for the message.
             let _ = file.read_to_string(&mut other);
             waiting(other.trim());
             while !flock(&file, libc::LOCK_EX)? {}
@@ -47,8 +48,8 @@ impl Drop for StudyLock {
     }
 }
 
-/// Without `O_CREAT` first: in a sticky folder, that flag is refused for a file of another user,
-/// who may not let us write either.
+/// Opens without `O_CREAT` first: in a sticky folder, the flag is refused for a file of another
+/// user, whose permissions may also forbid us to write.
 fn open(path: &Path) -> io::Result<File> {
     let with = |change: fn(&mut OpenOptions) -> &mut OpenOptions| {
         change(OpenOptions::new().read(true).mode(0o644)).open(path)
@@ -58,7 +59,7 @@ fn open(path: &Path) -> io::Result<File> {
         .or_else(|_| with(|options| options.write(true).create(true)))
 }
 
-/// Whether the lock was taken; not, if another has it or a signal came.
+/// Tries to take the lock; `false` if another process holds it or a signal interrupted the call.
 fn flock(file: &File, operation: libc::c_int) -> io::Result<bool> {
     // SAFETY: the descriptor is open.
     if unsafe { libc::flock(file.as_raw_fd(), operation) } == 0 {

@@ -1,4 +1,4 @@
-//! Network namespaces without names, which last as long as somebody holds them.
+//! Unnamed network namespaces, which exist while a process holds them open.
 
 use std::fs::File;
 use std::io;
@@ -14,12 +14,12 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// A new one, whose only device is its loopback, which is up.
+    /// Creates a namespace whose only device is a loopback that is up.
     ///
     /// # Errors
-    /// Without the right to make one (`CAP_SYS_ADMIN`).
+    /// Without the right to create a namespace (`CAP_SYS_ADMIN`).
     pub fn new() -> io::Result<Self> {
-        // A thread of its own, because a thread that has left its namespace does not go back.
+        // A separate thread, because a thread that has left its namespace does not return to it.
         apart(|| {
             // SAFETY: concerns this thread alone, which ends here.
             if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
@@ -30,15 +30,15 @@ impl Namespace {
         })
     }
 
-    /// The one of this thread.
+    /// The namespace of this thread.
     ///
     /// # Errors
-    /// If `/proc` is not there.
+    /// If `/proc` is missing.
     pub fn current() -> io::Result<Self> {
         Ok(Self { file: Arc::new(File::open("/proc/thread-self/ns/net")?) })
     }
 
-    /// The number by which the kernel tells it from others.
+    /// The number by which the kernel identifies the namespace.
     ///
     /// # Errors
     /// None that is known.
@@ -46,10 +46,10 @@ impl Namespace {
         Ok(self.file.metadata()?.ino())
     }
 
-    /// Does `work` in this namespace, on a thread of its own.
+    /// Runs `work` in this namespace, on a separate thread.
     ///
     /// # Errors
-    /// Those of `work`, and if the namespace may not be entered.
+    /// Errors of `work`, or if the namespace may not be entered.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
         apart(|| {
             self.enter()?;
@@ -60,7 +60,7 @@ impl Namespace {
     /// Moves this thread into the namespace.
     ///
     /// # Errors
-    /// Without the right to (`CAP_SYS_ADMIN`).
+    /// Without the right to enter it (`CAP_SYS_ADMIN`).
     pub fn enter(&self) -> io::Result<()> {
         // SAFETY: the descriptor is open and of a network namespace.
         match unsafe { libc::setns(self.file.as_raw_fd(), libc::CLONE_NEWNET) } {

@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use crate::system_call::checked;
 
-/// Of `struct nlmsghdr`.
+/// Length of `struct nlmsghdr`.
 const HEADER_BYTES: usize = 16;
 
 /// Adds an attribute, padded to whole words, to the body of a request or to another attribute.
@@ -17,10 +17,10 @@ pub(crate) fn attribute(body: &mut Vec<u8>, kind: u16, value: &[u8]) {
     body.resize(body.len().next_multiple_of(4), 0);
 }
 
-/// The number of a device of this thread's namespace.
+/// The index of a device of this thread's namespace.
 ///
 /// # Errors
-/// If there is none of this name.
+/// If there is no device of this name.
 pub(crate) fn index_of(device: &str) -> io::Result<u32> {
     let name = CString::new(device)?;
     // SAFETY: the name ends in a zero.
@@ -30,26 +30,26 @@ pub(crate) fn index_of(device: &str) -> io::Result<u32> {
     }
 }
 
-/// Asks for a change and waits until it is made; `flags` are those beside `NLM_F_REQUEST` and
+/// Requests a change and waits until it is made; `flags` are added to `NLM_F_REQUEST` and
 /// `NLM_F_ACK`.
 ///
 /// # Errors
-/// That of the kernel.
+/// The kernel's error.
 pub(crate) fn ask(kind: u16, flags: libc::c_int, body: &[u8]) -> io::Result<()> {
     let kinds = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
     // SAFETY: takes no pointer.
     let status = checked(unsafe { libc::socket(libc::AF_NETLINK, kinds, libc::NETLINK_ROUTE) })?;
-    // SAFETY: a new descriptor that nobody else has.
+    // SAFETY: a new descriptor with no other owner.
     let socket = unsafe { OwnedFd::from_raw_fd(status) };
     let flags = (libc::NLM_F_REQUEST | libc::NLM_F_ACK | flags) as u16;
     let mut message = Vec::new();
     message.extend((HEADER_BYTES as u32 + body.len() as u32).to_ne_bytes());
     message.extend(kind.to_ne_bytes());
     message.extend(flags.to_ne_bytes());
-    message.extend([0; 8]); // sequence number and port: there is but one message
+    message.extend([0; 8]); // sequence number and port: there is only one message
     message.extend(body);
     let mut answer = [0_u8; 1024];
-    // SAFETY: both buffers are as long as is said.
+    // SAFETY: the lengths are those of the buffers.
     let length = unsafe {
         let descriptor = socket.as_raw_fd();
         if libc::send(descriptor, message.as_ptr().cast(), message.len(), 0) < 0 {
@@ -60,7 +60,7 @@ pub(crate) fn ask(kind: u16, flags: libc::c_int, body: &[u8]) -> io::Result<()> 
     if length < (HEADER_BYTES + 4) as isize {
         return Err(io::Error::last_os_error());
     }
-    // An answer begins with the negative number of an error, or 0.
+    // The reply begins with a negative error number, or 0.
     let code = &answer[HEADER_BYTES..HEADER_BYTES + 4];
     match i32::from_ne_bytes(code.try_into().expect("four bytes")) {
         0 => Ok(()),

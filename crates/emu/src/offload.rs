@@ -1,8 +1,9 @@
-//! The header that the kernel puts before each packet of a TUN, and expects there: `virtio_net_hdr`
-//! of `linux/virtio_net.h`. It says what the kernel has left to do for a packet: TCP's checksum, and
-//! to cut it into segments.
+//! The header before each packet that the kernel passes to or takes from a TUN: `virtio_net_hdr` of
+//! `linux/virtio_net.h`.
+//!
+//! It says which work is left to the device: TCP's checksum, and segmentation.
 
-/// Its length. Its fields have the byte order of this machine.
+/// Length of the header, whose fields have the byte order of this machine.
 pub(crate) const VIRTIO_BYTES: usize = 10;
 
 pub(crate) type VirtioHeader = [u8; VIRTIO_BYTES];
@@ -14,16 +15,16 @@ const NOT_LARGE: u8 = 0;
 const TCP_OVER_IPV4: u8 = 1;
 const SEGMENT_BYTES: usize = 4;
 
-/// That of a packet whose checksums are right.
+/// Header of a packet that is complete, including its checksums.
 pub(crate) const NOTHING_LEFT: VirtioHeader = [0; VIRTIO_BYTES];
 
-/// How much payload each segment of a large packet has; `None` if the packet is one segment.
+/// Payload per segment of a large packet; `None` if the packet is a single segment.
 pub(crate) fn segment_bytes(header: &VirtioHeader) -> Option<usize> {
     let bytes = u16::from_ne_bytes([header[SEGMENT_BYTES], header[SEGMENT_BYTES + 1]]);
     (header[1] != NOT_LARGE).then(|| usize::from(bytes))
 }
 
-/// That of a packet that is not cut, whose checksum is as `header` says.
+/// Header of a single segment with the checksum information of `header`.
 pub(crate) fn checksum_of(header: &VirtioHeader) -> VirtioHeader {
     let mut kept = NOTHING_LEFT;
     if header[0] & NEEDS_CHECKSUM != 0 {
@@ -33,12 +34,12 @@ pub(crate) fn checksum_of(header: &VirtioHeader) -> VirtioHeader {
     kept
 }
 
-/// That of a packet of which only the pseudo header is in the checksum at `offset` behind `start`.
+/// Header of a packet whose checksum field, `offset` after `start`, covers only the pseudo-header.
 pub(crate) fn checksum_at(start: usize, offset: usize) -> VirtioHeader {
     filled(NOT_LARGE, [0, 0, start, offset])
 }
 
-/// That of segments with so much payload each as one packet, with the same checksum.
+/// Header of a large packet of segments with `segment_bytes` of payload, with the same checksum.
 pub(crate) fn large(
     header_bytes: usize,
     segment_bytes: usize,
@@ -66,7 +67,7 @@ mod tests {
         assert_eq!(segment_bytes(&header), Some(1_448));
         assert_eq!(checksum_of(&header), checksum_at(20, 16));
         assert_eq!(segment_bytes(&checksum_at(20, 16)), None);
-        // VIRTIO_NET_HDR_F_DATA_VALID, of a packet that the kernel forwards.
+        // VIRTIO_NET_HDR_F_DATA_VALID, set on a packet that the kernel forwards.
         let mut valid = checksum_at(20, 16);
         valid[0] = 2;
         assert_eq!(checksum_of(&valid), NOTHING_LEFT);

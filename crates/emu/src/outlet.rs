@@ -1,50 +1,52 @@
-//! What leaves the link at one port: when each frame is written, and which are written as one.
+//! One exit port of the link: schedules and merges the writes of its frames.
 //!
-//! Each write into a TUN runs the receiver's TCP and takes 3 to 5 us, and each wait about as long.
-//! Two things therefore make one packet of consecutive segments of a connection, which the
-//! receiver's kernel takes, and acknowledges, as it does what a network device with GRO has merged:
+//! Each write to a TUN runs the receiver's TCP and takes 3 to 5 us; each wait takes about as long.
+//! In two cases, consecutive segments of a connection are therefore merged into one packet, which
+//! the receiver's kernel accepts and acknowledges like a packet merged by a network device with
+//! GRO:
 //!
-//! * **The port is busy.** It has had [`BUSY_FRAMES`] within a millisecond, as at 770 Mbit/s of whole
-//!   packets. Then a segment waits up to [`PATIENCE`] for those that follow, and the loop wakes up
-//!   once for all of them and for what comes meanwhile. With them goes what is only under way and
-//!   departs within [`SPAN`] of then. So nothing is given out more than that before or after its
-//!   departure, and on average in time.
-//! * **They are late.** A cell that repeats a block keeps in order what came after it, and then
-//!   delivers it all at once: a thousand packets and more. Written one by one, the last of them
-//!   would be milliseconds late.
+//! * **The port is busy.** It had [`BUSY_FRAMES`] within a millisecond, as at 770 Mbit/s of
+//!   full-sized packets. A segment then waits up to [`PATIENCE`] for its successors, and the loop
+//!   wakes up once for all of them and for the arrivals of that time. Frames that are still in
+//!   transit and depart within [`SPAN`] join them. No frame is therefore written earlier or later
+//!   than that relative to its departure, and the average frame is on time.
+//! * **The frames are late.** A cell that repeats a block keeps later packets in order and then
+//!   delivers a thousand or more at once. If they were written one by one, the last would be
+//!   milliseconds late.
 //!
-//! At any other time each frame is written by itself as soon as it departs, so that the receiver
-//! acknowledges as it would behind a link of that rate.
+//! Otherwise each frame is written alone as soon as it departs, so that the receiver acknowledges
+//! as it would behind a link of that rate.
 
 use cwndlab_units::{Duration, Time};
 
 use crate::Frame;
 use crate::delivery::Delivery;
 
-/// So many frames of a port within [`BUSY_SPAN`] make it busy.
+/// A port with this many frames within [`BUSY_SPAN`] is busy.
 const BUSY_FRAMES: usize = 64;
 const BUSY_SPAN: Duration = Duration::from_millis(1);
-/// How long a frame of a busy port is held at most. A wait ends 5 to 10 us after its time, so that
-/// what was held is given out within [`SPAN`].
+/// Longest time that a frame of a busy port is held.
+///
+/// A wait ends 5 to 10 us late, so that held frames are written within [`SPAN`].
 pub(crate) const PATIENCE: Duration = Duration::from_micros(40);
-/// How far from its departure a frame is given out at most because others go with it.
+/// Merging moves the write of a frame by at most this much from its departure.
 pub(crate) const SPAN: Duration = Duration::from_micros(50);
-/// A frame that is later than this goes with the next one whatever the rate.
+/// A frame that is later than this is merged with its successors at any rate.
 const LATE: Duration = Duration::from_micros(250);
-/// Of so many connections frames are held at once, as by GRO (`MAX_GRO_SKBS`).
+/// Most connections whose frames are held at once, as in GRO (`MAX_GRO_SKBS`).
 const MOST_HELD: usize = 8;
 
 /// The frames of a port that are not written yet.
 #[derive(Debug)]
 pub(crate) struct Outlet {
-    /// The last departures, in a circle.
+    /// Ring of the last departures.
     departures: [Time; BUSY_FRAMES],
     oldest: usize,
-    /// By connection.
+    /// At most one for each connection.
     held: Vec<Delivery>,
-    /// What is to be written, in this order.
+    /// Deliveries to write, in order.
     ready: Vec<Delivery>,
-    /// Used before.
+    /// Empty deliveries for reuse.
     spare: Vec<Delivery>,
     has_written: bool,
 }
@@ -61,13 +63,13 @@ impl Outlet {
         }
     }
 
-    /// Whether frames that depart at `at` are held.
+    /// Whether a frame that departs at `at` is held.
     pub(crate) fn is_busy(&self, at: Time) -> bool {
         let oldest = self.departures[self.oldest];
         oldest > Time::ZERO && at < oldest + BUSY_SPAN
     }
 
-    /// A frame left the link at `at`; it is `now`.
+    /// Adds a frame that left the link at `at`.
     pub(crate) fn add(&mut self, now: Time, at: Time, frame: Frame) {
         let is_busy = self.is_busy(at);
         self.departures[self.oldest] = at;
@@ -79,11 +81,11 @@ impl Outlet {
                 Ok(()) => return,
                 Err(back) => frame = back,
             }
-            // It must not overtake what is held.
+            // The frame must not overtake the held ones.
             self.release(index);
         }
         let mut delivery = self.spare.pop().unwrap_or_default();
-        // What is late is not held: it goes with what departed at the latest now.
+        // A late frame does not wait: it is merged with frames that have already departed.
         let bounds = if now > at + LATE {
             Some([at, Time::NEVER])
         } else {
@@ -107,8 +109,8 @@ impl Outlet {
         }
     }
 
-    /// What is due now may go with what departs soon. Answers until when; nothing if it is not busy
-    /// or holds nothing that is due.
+    /// Lets frames that depart soon join the due deliveries; returns until when, or `None` if the
+    /// port is not busy or nothing is due.
     pub(crate) fn look_ahead(&mut self, now: Time) -> Option<Time> {
         let until = now + SPAN;
         let is_busy = self.is_busy(now);
@@ -116,8 +118,8 @@ impl Outlet {
         due.map(|held| held.join_until(until)).last().map(|()| until)
     }
 
-    /// All that departed until `now` has been added, and nothing departs before `next`: what waits no
-    /// longer becomes ready.
+    /// Makes deliveries ready that no longer wait: everything that departed until `now` has been
+    /// added, and nothing departs before `next`.
     pub(crate) fn settle(&mut self, now: Time, next: Time) {
         let mut index = 0;
         while index < self.held.len() {
@@ -129,7 +131,7 @@ impl Outlet {
         }
     }
 
-    /// Everything becomes ready.
+    /// Makes every delivery ready.
     pub(crate) fn release_all(&mut self) {
         self.ready.append(&mut self.held);
     }
@@ -139,7 +141,7 @@ impl Outlet {
         self.ready.push(delivery);
     }
 
-    /// When what is held has to be written.
+    /// Deadline of the held deliveries.
     pub(crate) fn due(&self) -> Time {
         self.held.iter().map(Delivery::due).min().unwrap_or(Time::NEVER)
     }
@@ -149,7 +151,7 @@ impl Outlet {
         std::mem::take(&mut self.has_written)
     }
 
-    /// Hands each delivery that is ready to `write`.
+    /// Passes each ready delivery to `write`.
     pub(crate) fn write(&mut self, mut write: impl FnMut(&mut Delivery)) {
         self.has_written |= !self.ready.is_empty();
         for mut delivery in self.ready.drain(..) {
@@ -168,7 +170,7 @@ mod tests {
 
     const PAYLOAD: u32 = 1_000;
 
-    /// A segment of the connection at this port, number so much of it.
+    /// Segment `number` of the connection at this port.
     fn segment(port: u16, number: u32, flags: u16) -> Frame {
         let segment = Segment {
             seq: number * PAYLOAD,
@@ -186,7 +188,7 @@ mod tests {
         Time::from_micros(micros)
     }
 
-    /// How many frames each delivery has that is ready, and when the last of them departed.
+    /// The number of frames in each ready delivery, and the last departure of each.
     fn written(outlet: &mut Outlet) -> Vec<(usize, Time)> {
         let mut written = Vec::new();
         outlet.write(|delivery| {
@@ -196,7 +198,7 @@ mod tests {
         written
     }
 
-    /// An outlet that had a frame every `distance_us` until, exclusively, the time returned.
+    /// An outlet after a frame every `distance_us`, and the end of that sequence (exclusive).
     fn after(distance_us: u64) -> (Outlet, u64) {
         let mut outlet = Outlet::new();
         let end = 10_000 + 64 * distance_us;
@@ -220,7 +222,7 @@ mod tests {
     #[test]
     fn a_busy_port_holds_a_segment_for_40_us_and_joins_those_of_50_us() {
         let (mut outlet, start) = after(12);
-        // The loop wakes up when the first is due, and late then, when the fifth has departed.
+        // The loop wakes up late for the first deadline, after the fifth frame has departed.
         let now = us(start + 49);
         for number in 0..5 {
             let at = us(start + 12 * u64::from(number));
@@ -252,7 +254,7 @@ mod tests {
         for number in 2..7 {
             outlet.add(now, us(start + 36 + 12 * (u64::from(number) - 1)), segment(9, number, 0));
         }
-        // Of another connection, which is not due.
+        // A frame of another connection, which is not due.
         outlet.add(now, us(start + 60), segment(8, 0, 0));
         outlet.settle(now, us(start + 100));
         assert_eq!(written(&mut outlet), [(6, us(start + 84))], "the seventh departs at 96");
@@ -270,7 +272,7 @@ mod tests {
             outlet.add(at, at, segment(port, number, 0));
         }
         assert!(written(&mut outlet).is_empty());
-        // One that carries no data, and one that was sent again.
+        // A segment without data, then a retransmission.
         outlet.add(at, at, segment(1, 2, Flags::FIN));
         assert_eq!(written(&mut outlet), [(2, at), (1, at)]);
         outlet.add(at, at, segment(2, 0, 0));

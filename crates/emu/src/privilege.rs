@@ -1,4 +1,4 @@
-//! What the emulator needs of the machine, and by which right it gets it.
+//! The privileges that the emulator needs, and how it obtains them.
 
 use std::fmt;
 use std::fs::{self, OpenOptions};
@@ -10,34 +10,37 @@ use crate::Namespace;
 const NET_ADMIN: u64 = 1 << 12;
 const SYS_ADMIN: u64 = 1 << 21;
 
-/// By which right this process makes namespaces and devices.
+/// The privileges with which this process creates namespaces and devices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Right {
-    /// Root's, over the whole machine.
+    /// Root's privileges over the whole machine.
     Machine,
-    /// Root's, over namespaces that belong to this process alone (user_namespaces(7)): no device in
-    /// the machine's own network, no real-time priority, no BPF.
+    /// Root's privileges in namespaces of this process alone (user_namespaces(7)): no device in the
+    /// machine's own network, no real-time priority, no BPF.
     OwnNamespaces,
 }
 
 impl Right {
-    /// The right that this process has; without root, it makes a user namespace for itself, in which
-    /// it remains the same user. To be called while the process has one thread only.
+    /// Determines the privileges of this process.
+    ///
+    /// Without root, it creates a user namespace in which it remains the same user. Call it while
+    /// the process has only one thread.
     ///
     /// # Errors
-    /// If this process may not make a user namespace.
+    /// If this process may not create a user namespace.
     pub fn acquire() -> io::Result<Self> {
         let needed = NET_ADMIN | SYS_ADMIN;
         if capabilities()? & needed == needed {
             return Ok(Self::Machine);
         }
-        // SAFETY: take no pointers.
+        // SAFETY: neither takes a pointer.
         let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
         // SAFETY: concerns this process alone.
         if unsafe { libc::unshare(libc::CLONE_NEWUSER) } != 0 {
             return Err(io::Error::last_os_error());
         }
-        // Without root, a group may be mapped only by who cannot drop one (user_namespaces(7)).
+        // Without root, a process may map a group only after giving up setgroups
+        // (user_namespaces(7)).
         fs::write("/proc/self/setgroups", "deny")?;
         fs::write("/proc/self/gid_map", format!("{group} {group} 1"))?;
         fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
@@ -53,12 +56,12 @@ fn capabilities() -> io::Result<u64> {
     bits.ok_or_else(|| io::Error::other("/proc/thread-self/status names no capabilities"))
 }
 
-/// Why the emulator does not work here.
+/// The reason why the emulator does not work here.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Obstacle {
     /// What is missing.
     pub what: String,
-    /// What to do about it.
+    /// How to remove the obstacle.
     pub remedy: &'static str,
 }
 
@@ -68,7 +71,7 @@ impl fmt::Display for Obstacle {
     }
 }
 
-/// What keeps the emulator from working here; `None` if it works.
+/// Checks whether the emulator works here; returns the obstacle, or `None` if there is none.
 pub fn what_is_missing() -> Option<Obstacle> {
     if let Err(error) = OpenOptions::new().read(true).write(true).open("/dev/net/tun") {
         let remedy = match error.kind() {
@@ -85,7 +88,7 @@ pub fn what_is_missing() -> Option<Obstacle> {
     })
 }
 
-/// Whether a test that needs root has to be skipped, with the reason printed.
+/// Whether to skip a test that needs root; prints the reason.
 #[cfg(test)]
 pub(crate) fn skip_unprivileged() -> bool {
     let missing = what_is_missing();

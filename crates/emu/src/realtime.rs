@@ -1,21 +1,23 @@
-//! When the machine lets a thread run.
+//! Scheduling priorities of threads.
 
 use std::io;
 
-/// How urgent a thread is.
+/// Scheduling priority of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Priority {
-    /// The emulator: before everything else, and never a core busy for long, as Linux stops
-    /// real-time threads for 50 ms of each second in which they take all of it.
+    /// The emulator: before every other thread.
+    ///
+    /// It never keeps a core busy for long, because Linux stops real-time threads for 50 ms of each
+    /// second that they use fully.
     Emulator,
-    /// The applications: after the emulator, before what else the machine does.
+    /// The applications: after the emulator, before all other threads.
     Application,
 }
 
-/// Makes this thread real-time, and its sleeps end when they are due instead of 50 us later.
+/// Makes this thread real-time and its timers precise; by default, sleeps end up to 50 us late.
 ///
 /// # Errors
-/// Without the right to be real-time (`CAP_SYS_NICE`); its sleeps are short then all the same.
+/// Without the right to real-time priority (`CAP_SYS_NICE`); the timers are precise even then.
 pub fn set_priority(priority: Priority) -> io::Result<()> {
     // SAFETY: concerns this thread alone.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64) };
@@ -31,13 +33,13 @@ pub fn set_priority(priority: Priority) -> io::Result<()> {
     }
 }
 
-/// Goes on on another processor, if this thread may use another.
+/// Moves this thread to another processor, if it may use another.
 ///
-/// The scheduler leaves a real-time thread where it was even while that processor runs the kernel
-/// for somebody else and cannot be interrupted, which takes milliseconds at times.
+/// The scheduler leaves a real-time thread on its processor even while that executes
+/// uninterruptible kernel code for another process, which can take milliseconds.
 pub(crate) fn change_processor() {
     let size = size_of::<libc::cpu_set_t>();
-    // SAFETY: all zeros is a cpu_set_t, and each call is told its size.
+    // SAFETY: all zeros is a cpu_set_t, and each call gets its size.
     unsafe {
         let mut all: libc::cpu_set_t = std::mem::zeroed();
         let Ok(here) = usize::try_from(libc::sched_getcpu()) else { return };
@@ -46,7 +48,7 @@ pub(crate) fn change_processor() {
         }
         let mut others = all;
         libc::CPU_CLR(here, &mut others);
-        // Refused if there are no others.
+        // Fails if there are no others.
         if libc::sched_setaffinity(0, size, &raw const others) == 0 {
             libc::sched_setaffinity(0, size, &raw const all);
         }
@@ -89,7 +91,7 @@ mod tests {
             let before = allowed();
             change_processor();
             assert_eq!(allowed(), before, "it may use all that it might");
-            // Where it went the scheduler may move it on at once, so often is enough.
+            // The scheduler may move the thread back at once, so one success in 100 suffices.
             let has_changed = |_| {
                 let from = here();
                 change_processor();

@@ -1,24 +1,24 @@
-//! Routes through a device, with the congestion control of the connections that take them.
+//! Routes through a device, and the congestion control of connections that use them.
 
 use std::io;
 use std::net::Ipv4Addr;
 
 use crate::netlink::{self, attribute};
 
-/// Packets to a network leave through a device.
+/// A route to a network through a device.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Route {
     /// First address of the network.
     pub network: Ipv4Addr,
-    /// How many bits of an address are those of the network; none for all addresses.
+    /// Number of leading bits that identify the network; zero for all addresses.
     pub prefix_bits: u8,
-    /// The algorithm of connections that take the route and do not choose one themselves; the
-    /// namespace's default if absent.
+    /// Congestion control of connections on the route that do not select one; the namespace's
+    /// default if absent.
     pub algorithm: Option<String>,
 }
 
 impl Route {
-    /// Everything that no other route knows of.
+    /// The default route.
     pub fn default_with(algorithm: Option<&str>) -> Self {
         let algorithm = algorithm.map(str::to_owned);
         Self { network: Ipv4Addr::UNSPECIFIED, prefix_bits: 0, algorithm }
@@ -28,12 +28,12 @@ impl Route {
 /// Adds a route through a device of this thread's namespace.
 ///
 /// # Errors
-/// If there is one to this network already (`EEXIST`), or no such algorithm (`EINVAL`).
+/// If there is already a route to this network (`EEXIST`), or no such algorithm (`EINVAL`).
 pub(crate) fn add(device: &str, route: &Route) -> io::Result<()> {
     let mut body = vec![
         libc::AF_INET as u8,
         route.prefix_bits,
-        0, // of the source
+        0, // source prefix
         0, // type of service
         libc::RT_TABLE_MAIN,
         libc::RTPROT_STATIC,
@@ -54,7 +54,7 @@ pub(crate) fn add(device: &str, route: &Route) -> io::Result<()> {
     netlink::ask(libc::RTM_NEWROUTE, libc::NLM_F_CREATE | libc::NLM_F_EXCL, &body)
 }
 
-/// A route's congestion control, in `linux/rtnetlink.h`.
+/// Attribute of a route's congestion control, from `linux/rtnetlink.h`.
 const RTAX_CC_ALGO: u16 = 16;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! TUN devices: where packets of a namespace enter the emulator and come back.
+//! TUN devices: packets of a namespace enter and leave the emulator through them.
 
 use std::fs;
 use std::io::{self, IoSlice};
@@ -11,22 +11,23 @@ use crate::route;
 use crate::system_call::checked;
 use crate::{Namespace, Route};
 
-/// How many frames a TUN keeps for the emulator: a large window that is sent at once. The default
-/// of 500 loses packets at 1 Gbit/s that nobody sees.
+/// Capacity of a TUN's ring: a large window that is sent at once.
+///
+/// With the default of 500, packets are lost before the link at 1 Gbit/s.
 const RING_FRAMES: u32 = 20_000;
 
-/// A TUN of a namespace.
+/// Configuration of a TUN in a namespace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TunConfig {
     /// The name of the device, unique in its namespace.
     pub name: String,
     /// Its address.
     pub address: Ipv4Addr,
-    /// What is reached through it.
+    /// Destinations reached through the device.
     pub routes: Vec<Route>,
 }
 
-/// An open TUN; the device vanishes with it.
+/// An open TUN; closing it removes the device.
 #[derive(Debug)]
 pub struct Tun {
     descriptor: OwnedFd,
@@ -35,15 +36,15 @@ pub struct Tun {
 }
 
 impl Tun {
-    /// Makes the device in `namespace` and brings it up.
+    /// Creates the device in `namespace` and brings it up.
     ///
     /// # Errors
     /// Without `/dev/net/tun` or the right to use it, or if the name is taken.
     pub fn new(namespace: &Namespace, config: &TunConfig) -> io::Result<Self> {
         let descriptor = namespace.run(|| {
             let descriptor = open(&config.name)?;
-            // Router solicitations of IPv6 are no part of an experiment. Without IPv6 there is no
-            // such file.
+            // Keeps IPv6 router solicitations out of experiments. Without IPv6, this file does not
+            // exist.
             let ipv6 = format!("/proc/sys/net/ipv6/conf/{}/disable_ipv6", config.name);
             let _ = fs::write(ipv6, "1");
             let control = control_socket()?;
@@ -62,25 +63,26 @@ impl Tun {
         Ok(Self { descriptor, name: config.name.clone(), namespace: namespace.clone() })
     }
 
-    /// The namespace that it is in.
+    /// The namespace of the device.
     pub fn namespace(&self) -> &Namespace {
         &self.namespace
     }
 
-    /// The next packet behind the kernel's header, if there is one; how long both are.
+    /// Reads the next packet behind the kernel's header; returns their length, or `None` if there
+    /// is none.
     pub(crate) fn read(&self, buffer: &mut [u8]) -> Option<usize> {
-        // SAFETY: the buffer is as long as is said.
+        // SAFETY: the length is that of the buffer.
         let bytes = unsafe {
             libc::read(self.descriptor.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len())
         };
         usize::try_from(bytes).ok()
     }
 
-    /// Gives a packet to the namespace, in parts of which the first begins with the kernel's header.
-    /// Returns whether the kernel took it.
+    /// Writes a packet in parts, the first of which begins with the kernel's header; `false` if the
+    /// kernel refused it.
     pub(crate) fn write(&self, parts: &[IoSlice<'_>]) -> bool {
         let total: usize = parts.iter().map(|part| part.len()).sum();
-        // SAFETY: an IoSlice is an iovec, and there are as many as is said.
+        // SAFETY: an IoSlice is an iovec, and their number is that of the slice.
         let bytes = unsafe {
             libc::writev(
                 self.descriptor.as_raw_fd(),
@@ -95,10 +97,10 @@ impl Tun {
         self.descriptor.as_raw_fd()
     }
 
-    /// Frames that the namespace sent and that did not fit into the ring.
+    /// Frames that the namespace sent but that did not fit into the ring.
     ///
     /// # Errors
-    /// If the namespace does not tell.
+    /// If the counters cannot be read.
     pub(crate) fn ring_drops(&self) -> io::Result<u64> {
         let devices = self.namespace.run(|| fs::read_to_string("/proc/thread-self/net/dev"))?;
         transmit_drops(&devices, &self.name).ok_or_else(|| {
@@ -107,8 +109,8 @@ impl Tun {
     }
 }
 
-/// What `/proc/net/dev` says of a device: receive has 8 columns, then transmit's bytes, packets,
-/// errors, drops.
+/// A device's transmit drops in `/proc/net/dev`: receive has 8 columns, then transmit has bytes,
+/// packets, errors and drops.
 fn transmit_drops(devices: &str, name: &str) -> Option<u64> {
     let line =
         devices.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(':'))?;
@@ -118,11 +120,11 @@ fn transmit_drops(devices: &str, name: &str) -> Option<u64> {
 /// The address of a device of this thread's namespace; `None` if there is no such device.
 ///
 /// # Errors
-/// If the namespace does not tell.
+/// If the kernel refuses the request.
 pub fn address_of(name: &str) -> io::Result<Option<Ipv4Addr>> {
     let mut request = request(name)?;
     match control_device(&control_socket()?, libc::SIOCGIFADDR, &mut request) {
-        // SAFETY: the call has filled in an address of the Internet, whose last bytes it is.
+        // SAFETY: the call has filled in a sockaddr_in, from which the address is read.
         Ok(()) => Ok(Some(unsafe {
             let address = (&raw const request.ifr_ifru).cast::<libc::sockaddr_in>();
             Ipv4Addr::from(address.read_unaligned().sin_addr.s_addr.to_ne_bytes())
@@ -138,7 +140,7 @@ fn open(name: &str) -> io::Result<OwnedFd> {
     let flags = libc::O_RDWR | libc::O_NONBLOCK | libc::O_CLOEXEC;
     // SAFETY: the path ends in a zero.
     let descriptor = checked(unsafe { libc::open(c"/dev/net/tun".as_ptr(), flags) })?;
-    // SAFETY: nobody else has it.
+    // SAFETY: a new descriptor with no other owner.
     let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor) };
     let mut request = request(name)?;
     request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR) as i16;

@@ -1,5 +1,6 @@
-//! The emulator with sockets of the kernel at both ends. Skipped, with the reason, where it lacks
-//! the right to make namespaces.
+//! The emulator with kernel sockets at both ends.
+//!
+//! Skipped, with the reason, without the right to create namespaces.
 
 #![cfg(target_os = "linux")]
 
@@ -19,7 +20,7 @@ use cwndlab_units::{Bytes, Duration, Output, Rate, Time};
 const SERVER: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 1);
 const CLIENT: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 2);
 
-/// Counts what passes.
+/// Counts the frames that pass.
 #[derive(Default)]
 struct Counts {
     arrived: [u64; 2],
@@ -55,7 +56,7 @@ impl<L> Tap<L> for Counts {
     }
 }
 
-/// A machine that stands still for 10 ms, 20 times a second.
+/// A machine that stalls for 10 ms, 20 times a second.
 #[derive(Default)]
 struct Stalls(u64);
 
@@ -83,7 +84,7 @@ struct Bed<T> {
 }
 
 impl<T: Tap<AnyLink<Frame>> + Default + Send + 'static> Bed<T> {
-    /// None, with the reason printed, where there is no right to.
+    /// `None`, with the reason printed, without the necessary rights.
     fn new(down: StageConfig, up: StageConfig) -> Option<Self> {
         if let Some(reason) = what_is_missing() {
             println!("skipped: {reason}");
@@ -134,7 +135,7 @@ fn a_round_trip_takes_both_delays() {
     let client = bed.ends[1].run(|| UdpSocket::bind((CLIENT, 9))).expect("bound");
     let clock = Clock::start();
     let (mut fastest, mut rounds) = (Duration::MAX, 0);
-    // A busy machine delays some; one that delays all of a hundred is a broken one.
+    // A busy machine delays some; delaying all of a hundred is an error.
     while rounds < 10 || rounds < 100 && fastest >= Duration::from_millis(55) {
         rounds += 1;
         let began = clock.now();
@@ -160,7 +161,7 @@ fn a_bulk_transfer_gets_the_rate_of_the_link_and_no_more() {
     let listener = bed.ends[0].run(|| TcpListener::bind((SERVER, 80))).expect("bound");
     let sender = thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("accepted");
-        // Ends when the receiver has gone.
+        // Ends when the receiver closes the connection.
         while stream.write_all(&[0; 65_536]).is_ok() {}
     });
     let mut client = bed.ends[1].run(|| TcpStream::connect((SERVER, 80))).expect("connected");
@@ -179,17 +180,17 @@ fn a_bulk_transfer_gets_the_rate_of_the_link_and_no_more() {
     drop(client);
     sender.join().expect("no panic");
     let (report, counts) = bed.finish();
-    // 1448 bytes of payload in a packet of 1500.
+    // A packet of 1500 bytes has 1448 bytes of payload.
     let share = goodput_bit_s / (20e6 * 1448.0 / 1500.0);
     assert!((0.9..1.03).contains(&share), "{share} of what the link can carry, {report:?}");
     assert!(counts.drops > 0, "slow start fills a queue of {queue_packets}");
     assert_eq!(report.ring_drops, 0);
-    // The tap saw the link at its own times, however late the loop was.
+    // The tap was woken at its own times, however late the loop was.
     assert!(counts.looks.len() > 400);
     assert!((0_u64..).zip(&counts.looks).all(|(n, &at)| at == Time::from_millis(10 * n)));
 }
 
-/// Send so many bytes from the first end to the second, which have to arrive unchanged.
+/// Sends `bytes` bytes from the first end to the second and checks that they arrive unchanged.
 fn transfer<T>(bed: &Bed<T>, bytes: u32) {
     let content: Vec<u8> = (0..bytes).map(|n| (n % 251) as u8).collect();
     let listener = bed.ends[0].run(|| TcpListener::bind((SERVER, 80))).expect("bound");
@@ -216,12 +217,12 @@ fn what_is_late_is_merged_and_arrives_whole() {
     assert!(report.lateness.count > packets, "each frame is counted: {report:?}");
 }
 
-/// What went in, and when it left by the link's own time.
+/// Arrivals, and departures in the link's own time.
 #[derive(Default)]
 struct Journal {
     arrivals: Vec<(Time, u16, Frame)>,
     departures: [Vec<(Time, u32)>; 2],
-    /// When each was written, how long after its logical departure, and that.
+    /// For each write: its time, its delay after the logical departure, and that departure.
     written: Vec<(Time, Duration, Time)>,
     drops: Vec<Time>,
 }
@@ -245,7 +246,7 @@ impl<L> Tap<L> for Journal {
     }
 }
 
-/// A busy link whose queue overflows, and that loses packets besides.
+/// A busy link whose queue overflows and that also loses every 5,000th packet.
 fn fast() -> StageConfig {
     let loss = LossConfig::Periodic { every: 5_000.try_into().expect("not 0") };
     StageConfig { loss: Some(loss), ..limited(1_000, 400, 2) }
@@ -259,10 +260,10 @@ fn large_segments_depart_as_the_simulator_says_and_arrive_whole() {
     assert_eq!((report.refused, report.ring_drops, report.foreign), (0, 0, 0));
     assert!(!journal.drops.is_empty(), "the link loses packets");
     assert!(report.merged > 0, "{report:?}");
-    // Many came in one read, at the same time.
+    // Many packets arrived in one read, at the same time.
     let together = journal.arrivals.windows(2).filter(|pair| pair[0].0 == pair[1].0).count();
     assert!(together > 40_000_000 / 1448 / 4, "{together} came with the one before");
-    // The same packets at the same times through a link that nobody drives in real time.
+    // The same packets at the same times through a link in simulated time.
     let wire = |stage, name| AnyLink::one_way(&[stage], &Traces::new(), 1, name).expect("fine");
     let mut link: AnyLink<Frame> =
         AnyLink::Duplex(Box::new(Duplex::new(wire(fast(), "down"), wire(delayed(2), "up"))));
@@ -284,12 +285,12 @@ fn large_segments_depart_as_the_simulator_says_and_arrive_whole() {
     }
     poll(&mut link, last + Duration::from_secs(10));
     for (simulated, emulated) in departures.iter().zip(&journal.departures) {
-        // What had not left when the emulator stopped has in the simulator.
+        // The simulator also delivers what was in the link when the emulator stopped.
         assert_eq!(simulated[..emulated.len()], emulated[..]);
         assert!(simulated.len() - emulated.len() < 10);
     }
     assert_eq!(drops, journal.drops);
-    // What is only under way goes with what is due, at most 50 us before its time.
+    // Frames in transit are written with those that are due, at most 50 us early.
     let early = journal.written.iter().map(|(now, _, at)| at.saturating_since(*now));
     let early: Vec<Duration> = early.filter(|&early| early > Duration::ZERO).collect();
     assert!(early.len() as u64 > report.merged / 10, "{} of {}", early.len(), report.merged);
@@ -308,7 +309,7 @@ fn a_link_that_is_not_busy_gives_out_packet_by_packet() {
     client.read_to_end(&mut received).expect("read");
     sender.join().expect("no panic");
     let (report, journal) = bed.finish();
-    // Only what follows a late one goes with it.
+    // Frames are merged only after a late one.
     let together: Vec<_> = journal.written.chunk_by(|a, b| a.0 == b.0).collect();
     assert_eq!(together.len() as u64 + report.merged, report.lateness.count);
     for frames in together.iter().filter(|frames| frames.len() > 1) {
