@@ -1,4 +1,4 @@
-//! The network of a run: a namespace on the network's side and one for each user.
+//! The network of a run: one namespace for the network side and one for each user.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -6,10 +6,10 @@ use std::net::Ipv4Addr;
 use cwndlab_emu::{Namespace, Route, Tun, TunConfig};
 use cwndlab_scenario::{FlowConfig, Scenario};
 
-/// Of the addresses that carriers use within their networks (RFC 6598 section 7).
+/// First of the addresses that carriers use within their networks (RFC 6598 section 7).
 const FIRST_ADDRESS: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 1);
 
-/// Namespaces with a TUN each.
+/// Namespaces with one TUN each.
 #[derive(Debug)]
 pub(crate) struct Bed {
     pub(crate) namespaces: Vec<Namespace>,
@@ -17,7 +17,7 @@ pub(crate) struct Bed {
 }
 
 impl Bed {
-    /// A bed with so many users.
+    /// Creates a bed for `users` users.
     pub(crate) fn new(users: u16) -> io::Result<Self> {
         let mut bed = Self { namespaces: Vec::new(), tuns: Vec::new() };
         for port in 0..=users {
@@ -39,9 +39,9 @@ pub(crate) fn address(port: u16) -> Ipv4Addr {
     Ipv4Addr::from_bits(FIRST_ADDRESS.to_bits() + u32::from(port))
 }
 
-/// The ports of a flow's sender and of its receiver.
+/// The ports of a flow's sender and receiver.
 pub(crate) fn ports(scenario: &Scenario, flow: &FlowConfig) -> [u16; 2] {
-    // Where the path does not tell its users apart, they share a namespace.
+    // If the path does not distinguish users, they share a namespace.
     let user = scenario.path.users().map_or(1, |_| flow.user.get());
     [flow.direction.port(user), flow.direction.opposite().port(user)]
 }

@@ -1,4 +1,4 @@
-//! Packets at an interface as a capture file that grows.
+//! Writes packets at an interface to a growing capture file.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -8,18 +8,19 @@ use std::thread;
 use cwndlab_packet::Pcap;
 use cwndlab_units::Time;
 
-/// A capture that is written while it goes on, by a thread of its own: the emulator waits for no disk.
+/// A capture that a separate thread writes during the run, so that the emulator never waits for a
+/// disk.
 #[derive(Debug)]
 pub(crate) struct GrowingCapture {
     next: Pcap,
-    /// What is added to times since the run began.
+    /// Added to times since the start of the run.
     origin_nanos: u64,
     written: mpsc::Sender<Vec<u8>>,
     writer: thread::JoinHandle<io::Result<()>>,
 }
 
 impl GrowingCapture {
-    /// Begins a file whose packets have the time of day, which was `origin_nanos` at the run's begin.
+    /// Begins a file with wall-clock timestamps; the run began at `origin_nanos` since 1970.
     pub(crate) fn begin(mut file: File, origin_nanos: u64) -> Self {
         let (written, chunks) = mpsc::channel::<Vec<u8>>();
         let writer = thread::spawn(move || chunks.iter().try_for_each(|c| file.write_all(&c)));
@@ -32,15 +33,15 @@ impl GrowingCapture {
         self.next.push(at, packet.len() as u32, packet);
     }
 
-    /// Has everything written that was added.
+    /// Sends the packets added so far to the writer.
     pub(crate) fn write(&mut self) {
         if self.next.bytes() > 0 {
-            // Where the disk is full, the writer has ended, and says so at the end.
+            // If the disk is full, the writer has already ended, and `finish` returns its error.
             let _ = self.written.send(self.next.take());
         }
     }
 
-    /// Waits until all is written.
+    /// Waits until everything is written.
     ///
     /// # Errors
     /// If the file could not be written.

@@ -1,4 +1,4 @@
-//! A program with process numbers and a network of its own, which cannot outlive this process.
+//! Runs a program in its own PID and network namespaces that cannot outlive this process.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -9,13 +9,13 @@ use cwndlab_emu::Namespace;
 
 /// Runs a program in a network namespace until it ends.
 ///
-/// The program's ancestor is the first process of a new numbering: when it ends, or the thread that
-/// started it does, the kernel kills every process of that numbering.
+/// The program's parent is the first process of a new PID namespace: when it or the thread that
+/// started it ends, the kernel kills every process of the namespace.
 pub(crate) fn run(mut command: Command, inside: &Namespace) -> io::Result<ExitStatus> {
     let inside = inside.clone();
     // SAFETY: between fork and exec, only system calls are made and nothing is allocated.
     unsafe { command.pre_exec(move || begin(&inside)) };
-    // A thread of its own: it can start no more threads once its children are numbered again.
+    // A separate thread, because it cannot start threads after `unshare(CLONE_NEWPID)`.
     let ended = thread::spawn(move || {
         // SAFETY: concerns the children of this thread.
         if unsafe { libc::unshare(libc::CLONE_NEWPID) } != 0 {
@@ -28,9 +28,9 @@ pub(crate) fn run(mut command: Command, inside: &Namespace) -> io::Result<ExitSt
     ended
 }
 
-/// Becomes the first process, and goes on as its child.
+/// Becomes the first process of the PID namespace and returns in its child.
 fn begin(inside: &Namespace) -> io::Result<()> {
-    // SAFETY: system calls without pointers but to constants.
+    // SAFETY: system calls whose only pointers are to constants.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         inside.enter()?;
@@ -38,7 +38,7 @@ fn begin(inside: &Namespace) -> io::Result<()> {
         let private = libc::MS_REC | libc::MS_PRIVATE;
         let none = std::ptr::null();
         checked(libc::mount(c"none".as_ptr(), c"/".as_ptr(), none, private, none.cast()))?;
-        // `ps` and the like are to see the program's processes.
+        // Mounted so that `ps` and similar programs see the program's processes.
         let proc = c"proc".as_ptr();
         checked(libc::mount(proc, c"/proc".as_ptr(), proc, 0, none.cast()))?;
         match checked(libc::fork())? {
@@ -54,10 +54,10 @@ fn begin(inside: &Namespace) -> io::Result<()> {
     }
 }
 
-/// What the first process does: it buries, until the program is dead, and ends like it.
+/// Reaps processes until the program ends, then exits with its status.
 fn watch(program: libc::pid_t) -> ! {
-    // SAFETY: system calls only; the status lives during the call. A process that waits for the exec must not
-    // wait for this process.
+    // SAFETY: system calls only; the status lives during the call. Files are closed so that the
+    // parent, which waits for the exec, does not wait for this process.
     unsafe {
         libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, 0_u32);
         loop {
@@ -74,10 +74,10 @@ fn watch(program: libc::pid_t) -> ! {
     }
 }
 
-/// Makes this process's group that of the terminal, if there is one.
+/// Makes this process's group the terminal's foreground group, if there is a terminal.
 fn take_terminal() {
-    // SAFETY: system calls without pointers. A background group that asks is stopped unless it
-    // ignores the signal.
+    // SAFETY: system calls without pointers. SIGTTOU would stop a background process that makes
+    // this call.
     unsafe {
         if libc::isatty(0) == 1 {
             let before = libc::signal(libc::SIGTTOU, libc::SIG_IGN);

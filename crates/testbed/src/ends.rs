@@ -1,7 +1,7 @@
-//! The ends of all flows: sockets, the applications at them, and what the kernel tells of them.
+//! Both ends of all flows: sockets, their applications and `TCP_INFO`.
 //!
-//! One thread acts at both ends of every flow, as the simulator does: a socket belongs to the
-//! namespace in which it was made, whichever thread uses it.
+//! One thread acts at both ends of every flow, as in the simulator: a socket belongs to the
+//! namespace in which it was created, whichever thread uses it.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -19,10 +19,10 @@ use crate::states::States;
 use crate::tcp_info::TcpInfo;
 use crate::watch::{Ends, FIRST_PORT, WakeUp};
 
-/// Means are taken from samples at this distance, as in the simulator.
+/// Interval of the samples from which means are computed, as in the simulator.
 const MEAN_INTERVAL: Duration = Duration::from_millis(10);
 
-/// One flow's two ends.
+/// The two ends of a flow.
 #[derive(Debug)]
 pub(crate) struct FlowEnds {
     index: usize,
@@ -30,16 +30,16 @@ pub(crate) struct FlowEnds {
     application: Application,
     pub(crate) record: FlowRecord,
     listener: Socket,
-    /// Sender and receiver; the one that does not connect is there once it has been accepted.
+    /// Sender and receiver; the accepting end is `None` until the connection is accepted.
     sockets: [Option<Socket>; 2],
     connector: usize,
-    /// Where the one that does not connect listens.
+    /// Address on which the accepting end listens.
     server: (Ipv4Addr, u16),
     is_established: [bool; 2],
     has_started: bool,
     stop: Option<Time>,
     pub(crate) completed: Option<Time>,
-    /// The last row of the sender.
+    /// Latest `TCP_INFO` of the sender.
     pub(crate) info: Option<TcpInfo>,
     pub(crate) rows: Vec<Option<Row>>,
     pub(crate) events: Vec<(Time, &'static str)>,
@@ -47,10 +47,10 @@ pub(crate) struct FlowEnds {
 
 const SENDER: usize = 0;
 const RECEIVER: usize = 1;
-/// What is waited for at a flow, beside its two sockets.
+/// The listener in a token, beside the two sockets.
 const LISTENER: usize = 2;
 
-/// What the sender adds to a row of samples.
+/// The sender's part of a row of samples.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     pub(crate) info: TcpInfo,
@@ -64,18 +64,18 @@ pub(crate) struct AllEnds {
     poll: Poll,
     ends: Ends,
     wake_up: WakeUp,
-    /// Delay from the arrival of data until their reader was awake.
+    /// Delay from the arrival of data until their reader is awake.
     pub(crate) waking: Durations,
-    /// How long after one read came the next, where data had come meanwhile.
+    /// Time from one read to the next if the data arrived before the reader waited.
     pub(crate) reading: Durations,
-    /// Kept where samples are.
+    /// Present if samples are recorded.
     pub(crate) states: Option<States>,
     sample_interval: Option<Duration>,
     end: Time,
 }
 
 impl AllEnds {
-    /// Makes what can be made before the run begins.
+    /// Creates the sockets before the run begins.
     pub(crate) fn new(
         scenario: &Scenario,
         bed: &Bed,
@@ -97,7 +97,7 @@ impl AllEnds {
         Ok(Self { flows, poll, ends, wake_up, waking, reading, states, sample_interval, end })
     }
 
-    /// Lets everything happen until the end of the run.
+    /// Runs all flows until the end of the run.
     pub(crate) fn run(&mut self, clock: Clock) -> io::Result<()> {
         let mut next_mean = Time::ZERO + MEAN_INTERVAL;
         let mut next_sample = self.sample_interval.map_or(Time::NEVER, |i| Time::ZERO + i);
@@ -156,7 +156,8 @@ impl AllEnds {
         }
     }
 
-    /// The last look at every sender: at once, as timers run out that no link restarts any more.
+    /// Reads the final `TCP_INFO` of every sender at once: without the link, their timers soon
+    /// expire.
     fn look_last(&mut self) -> io::Result<()> {
         for flow in &mut self.flows {
             flow.look()?;
@@ -215,14 +216,14 @@ impl FlowEnds {
         })
     }
 
-    /// What the application's user noticed.
+    /// The user's view of the application's performance.
     pub(crate) fn outcome(&self) -> Outcome {
         let start = self.config.start;
         let from = self.record.window_start();
         self.application.outcome(start, from, self.record.window_end())
     }
 
-    /// When it has something to do without input.
+    /// When the flow next acts without input.
     fn wake_time(&self) -> Time {
         if !self.has_started {
             return self.config.start;
@@ -230,7 +231,7 @@ impl FlowEnds {
         self.application.wake_time().min(self.stop.unwrap_or(Time::NEVER))
     }
 
-    /// The start, the stop, or a time that the application asked for.
+    /// Handles the start, the stop or a wake-up of the application.
     fn handle_control(&mut self, now: Time, poll: &Poll) -> io::Result<()> {
         if !self.has_started {
             self.has_started = true;
@@ -252,7 +253,7 @@ impl FlowEnds {
         self.serve(RECEIVER, now)
     }
 
-    /// A socket is ready for something.
+    /// Handles a socket that has become ready.
     fn handle_ready(&mut self, part: usize, now: Time, poll: &Poll) -> io::Result<()> {
         if part != LISTENER {
             return self.serve(part, now);
@@ -295,7 +296,7 @@ impl FlowEnds {
                 self.record.end_window(now);
             }
         }
-        // After the data's end, a reset is a way to part.
+        // After the transfer is complete, a reset is a normal way to close.
         match socket.failure.take() {
             Some(error) if self.completed.is_none() => Err(error),
             _ => Ok(()),
@@ -306,7 +307,7 @@ impl FlowEnds {
         self.config.start < now && now <= self.record.window_end()
     }
 
-    /// Asks the sender.
+    /// Updates and returns the sender's `TCP_INFO`.
     fn look(&mut self) -> io::Result<Option<TcpInfo>> {
         let is_established = self.is_established[SENDER];
         if let Some(sender) = self.sockets[SENDER].as_ref().filter(|_| is_established) {
@@ -315,7 +316,7 @@ impl FlowEnds {
         Ok(self.info)
     }
 
-    /// One of the samples from which the means are taken.
+    /// Takes a sample for the means.
     fn handle_mean(&mut self, now: Time) -> io::Result<()> {
         if !self.is_alive(now) {
             return Ok(());
@@ -334,7 +335,7 @@ impl FlowEnds {
         Ok(())
     }
 
-    /// What both kernels know of the connection.
+    /// Records `TCP_INFO` of both ends.
     fn tell_states(&self, now: Time, states: &mut States) -> io::Result<()> {
         for end in [SENDER, RECEIVER] {
             let is_told = self.is_alive(now) && self.is_established[end];
@@ -345,7 +346,7 @@ impl FlowEnds {
         Ok(())
     }
 
-    /// One row of the samples that are kept.
+    /// Adds a row of samples.
     fn handle_sample(&mut self, now: Time) -> io::Result<()> {
         let info = if self.is_alive(now) { self.look()? } else { None };
         let [_, delivered_bytes] = self.record.sent_and_delivered_bytes();

@@ -1,4 +1,4 @@
-//! Why a run could not be made.
+//! Reasons why a run is impossible.
 
 use std::io;
 
@@ -6,44 +6,44 @@ use cwndlab_link::ConfigError;
 use cwndlab_scenario::ScenarioError;
 use thiserror::Error;
 
-/// A run that could not be made.
+/// The reason why a run is impossible.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The scenario is wrong in itself.
+    /// The scenario is invalid.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// A stage of the path cannot be made.
+    /// A stage of the path is invalid.
     #[error("{0}")]
     Path(#[from] ConfigError),
-    /// What the kernel of this machine cannot do.
+    /// The scenario needs a feature that the kernel backend does not have.
     #[error("{place}: the kernel backend does not support {what}")]
     Impossible {
-        /// Where the scenario asks for it.
+        /// Key of the scenario.
         place: String,
-        /// What.
+        /// The feature.
         what: &'static str,
     },
-    /// The kernel has no such algorithm.
+    /// The kernel lacks an algorithm.
     #[error(
         "{place}: this kernel does not contain the algorithm {name}; `ours:{name}` selects \
         cwndlab's implementation"
     )]
     UnknownAlgorithm {
-        /// Where the scenario asks for it.
+        /// Key of the scenario.
         place: String,
-        /// Its name.
+        /// Name of the algorithm.
         name: String,
     },
-    /// A shell's program.
+    /// A shell's program could not be started.
     #[error("the program {program} could not be started: {error}")]
     Program {
-        /// As it was called.
+        /// Name of the program.
         program: String,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
-    /// The machine does not let us.
+    /// The machine or the user lacks a requirement.
     #[error("{0}")]
     Missing(String),
     /// A connection broke, or the kernel refused a socket.

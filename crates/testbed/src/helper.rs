@@ -1,4 +1,4 @@
-//! The helper: requests in, answers out.
+//! The helper process: reads requests and writes answers.
 
 use std::fs;
 use std::io::{self, BufRead, Write};
@@ -12,12 +12,12 @@ use crate::protocol::{Answer, Ran, Request};
 use crate::run::{Turn, run};
 use crate::traces::read_traces;
 
-/// Answers requests until standard input ends, which ends whatever is being done.
+/// Answers requests until standard input ends, which also ends a run in progress.
 ///
 /// # Errors
 /// If standard output cannot be written.
 pub fn serve() -> io::Result<()> {
-    // Without the right, the first run says what is missing.
+    // If this fails, the first run reports what is missing.
     let _ = Right::acquire();
     let (sender, lines) = mpsc::channel();
     thread::spawn(move || {
@@ -26,7 +26,7 @@ pub fn serve() -> io::Result<()> {
                 break;
             }
         }
-        // The client has gone. Namespaces, devices and sockets go with this process.
+        // The client has ended. Namespaces, devices and sockets end with this process.
         process::exit(0);
     });
     let mut held = None;
@@ -40,8 +40,8 @@ pub fn serve() -> io::Result<()> {
     Ok(())
 }
 
-/// Says whether runs are possible: status 0, or 1 with what is missing and a remedy on standard
-/// output, a line each.
+/// Checks whether runs are possible: returns status 0, or 1 after printing the obstacle and a
+/// remedy on one line each.
 ///
 /// # Errors
 /// None that is known.

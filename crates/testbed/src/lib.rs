@@ -1,5 +1,5 @@
-//! A scenario on the running Linux kernel: real sockets in namespaces, the emulator between them, and
-//! the tables of the simulator.
+//! Runs a scenario on the running Linux kernel: real sockets in namespaces, the emulator between
+//! them, and the tables of the simulator.
 //!
 //! ```text
 //!   applications -- sockets -- TUN 0 -- [ the emulated link ] -- TUN 1.. -- sockets -- applications
@@ -7,10 +7,10 @@
 //!        +-------------+---------------------+------------> flows, links, samples, events
 //! ```
 //!
-//! Applications and the making of results are those of the simulator, so that a column means the same
-//! in both. What a socket does not tell is seen at the emulator, through which each packet passes.
-//! The work is done in a process of its own (`cwndlab-testbed`), because it needs privileges and a
-//! clock; [`protocol`] is how it is asked. Nothing of it survives that process.
+//! Applications and tables are those of the simulator, so that a column means the same in both.
+//! What `TCP_INFO` does not contain is measured at the emulator, which every packet crosses. The
+//! work runs in a separate process (`cwndlab-testbed`), because it needs privileges and a clock;
+//! [`protocol`] describes its requests. Nothing that it creates outlives that process.
 
 #![cfg(target_os = "linux")]
 

@@ -17,7 +17,7 @@ use crate::capture::GrowingCapture;
 
 const INTERVAL: Duration = Duration::from_millis(250);
 
-/// The last interval of both directions: to the program, and from it.
+/// The last interval of both directions: to the program, then from it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Status(Arc<Mutex<[Interval; 2]>>);
 
@@ -25,7 +25,7 @@ pub(crate) struct Status(Arc<Mutex<[Interval; 2]>>);
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 struct Interval {
     rate_mbit_s: f64,
-    /// Mean time in the link of what left it; nothing left if absent.
+    /// Mean time in the link of departed packets; `None` if none departed.
     delay_ms: Option<f64>,
     queue_pkts: u32,
     queue_bytes: u64,
@@ -38,11 +38,11 @@ pub(crate) struct LiveTap {
     status: Status,
     sums: [Sum; 2],
     next: Time,
-    /// What passes the program's interface.
+    /// Packets at the program's interface.
     capture: Option<GrowingCapture>,
 }
 
-/// The port of the program.
+/// The port of the program's side.
 const PROGRAM: u16 = 1;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -110,15 +110,15 @@ impl<L: Link<Frame> + Stages> Tap<L> for LiveTap {
             interval.delay_ms =
                 (sum.packets > 0).then(|| sum.delay.as_millis_f64() / sum.packets as f64);
         }
-        // A reader holds it for the time of a copy: it must not hold up the link.
+        // A reader holds the lock only while copying; the link must not wait for it.
         if let Ok(mut status) = self.status.0.try_lock() {
             *status = intervals;
         }
     }
 }
 
-/// The same for all packets of a connection: addresses, protocol and the first words of what
-/// follows, which for TCP and UDP are the ports.
+/// Hashes addresses, protocol and the first four bytes after the IP header (the ports of TCP and
+/// UDP), so that all packets of a connection have the same flow number.
 fn flow_of(packet: &[u8]) -> u32 {
     let header_bytes = usize::from(packet[0] & 0xf) * 4;
     let ports = packet.get(header_bytes..header_bytes + 4).unwrap_or(&[]);
@@ -127,7 +127,7 @@ fn flow_of(packet: &[u8]) -> u32 {
     bytes.fold(0x811c_9dc5, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// Tells the status, a line of JSON an interval, to whoever connects to the socket
+/// Serves the status, one line of JSON per interval, to every client of the abstract socket
 /// `@cwndlab-shell-PID` of this namespace.
 pub(crate) fn publish(status: Status) -> io::Result<()> {
     let address = SocketAddr::from_abstract_name(format!("cwndlab-shell-{}", process::id()))?;
@@ -135,7 +135,7 @@ pub(crate) fn publish(status: Status) -> io::Result<()> {
     thread::spawn(move || {
         for watcher in listener.incoming().map_while(Result::ok) {
             let status = status.clone();
-            // Ends when the watcher goes.
+            // Ends when the watcher disconnects.
             thread::spawn(move || tell(watcher, &status));
         }
     });

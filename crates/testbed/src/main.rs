@@ -1,7 +1,9 @@
-//! The helper process `cwndlab-testbed`: requests on standard input, answers on standard output; or
-//! `cwndlab-testbed shell DESCRIPTOR PROGRAM...`, a program behind a link; or `cwndlab-testbed
-//! with-parent NUMBER PROGRAM...`, a program that ends with its parent; or `cwndlab-testbed check`,
-//! which exits with status 1 and the reason if this user cannot run studies on this kernel.
+//! The helper process `cwndlab-testbed`: requests on standard input, answers on standard output.
+//!
+//! Other uses: `cwndlab-testbed shell DESCRIPTOR PROGRAM...` runs a program behind a link;
+//! `cwndlab-testbed with-parent NUMBER PROGRAM...` runs a program that ends with its parent;
+//! `cwndlab-testbed check` prints the reason and exits with status 1 if this user cannot run
+//! studies on this kernel.
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {

@@ -1,22 +1,22 @@
-//! What a namespace counts of all its connections together: `/proc/net/netstat`.
+//! Counters over all connections of a namespace: `/proc/net/netstat`.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 
-/// Counters of TCP in one namespace, by the kernel's names; those that are 0 are absent.
+/// TCP counters of a namespace by the kernel's names; zero counters are omitted.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Netstat {
     counters: BTreeMap<String, u64>,
 }
 
 impl Netstat {
-    /// Those of this thread's namespace.
+    /// Reads the counters of this thread's namespace.
     pub(crate) fn read() -> io::Result<Self> {
         Ok(Self::parse(&fs::read_to_string("/proc/thread-self/net/netstat")?))
     }
 
-    /// What has been counted since `before`.
+    /// The increases since `before`.
     pub(crate) fn since(mut self, before: &Self) -> Self {
         for (name, count) in &mut self.counters {
             *count = count.saturating_sub(before.of(name));
@@ -37,7 +37,7 @@ impl Netstat {
         self.of("TCPSpuriousRTOs")
     }
 
-    /// All of them.
+    /// All counters.
     pub(crate) fn into_counters(self) -> BTreeMap<String, u64> {
         self.counters
     }

@@ -1,11 +1,11 @@
-//! Waiting for many sockets with the resolution of the clock.
+//! Waits for many sockets with the resolution of the clock.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use cwndlab_units::Duration;
 
-/// Sockets, each reported once when it becomes ready for anything.
+/// A set of sockets, each reported once when it becomes ready for anything (edge-triggered).
 #[derive(Debug)]
 pub(crate) struct Poll {
     descriptor: OwnedFd,
@@ -20,11 +20,11 @@ impl Poll {
         if status < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: a new descriptor that nobody else has.
+        // SAFETY: a new descriptor with no other owner.
         Ok(Self { descriptor: unsafe { OwnedFd::from_raw_fd(status) } })
     }
 
-    /// Also waits for this one, under the name `token`.
+    /// Adds a socket, which is reported as `token`.
     pub(crate) fn add(&self, descriptor: RawFd, token: u64) -> io::Result<()> {
         let interest = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET;
         let mut event = libc::epoll_event { events: interest as u32, u64: token };
@@ -36,7 +36,7 @@ impl Poll {
         if status < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    /// Waits no longer than `most`. `ready` are then those that became ready.
+    /// Waits for at most `most` and stores the tokens of ready sockets in `ready`.
     pub(crate) fn wait(&self, most: Duration, ready: &mut Vec<u64>) -> io::Result<()> {
         ready.clear();
         let mut events = [libc::epoll_event { events: 0, u64: 0 }; BATCH];
@@ -45,8 +45,8 @@ impl Poll {
             tv_sec: (nanos / 1_000_000_000) as libc::time_t,
             tv_nsec: (nanos % 1_000_000_000) as libc::c_long,
         };
-        // epoll_wait knows whole milliseconds only; epoll_pwait2 has no function in every libc.
-        // SAFETY: the array is as long as is said, the time lives during the call, no signal mask.
+        // epoll_wait counts whole milliseconds; not every libc has the function epoll_pwait2.
+        // SAFETY: the length is that of the array, the time lives during the call, no signal mask.
         let count = unsafe {
             libc::syscall(
                 libc::SYS_epoll_pwait2,

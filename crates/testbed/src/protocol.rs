@@ -1,5 +1,6 @@
-//! What the helper is asked and what it answers: one JSON object a line. When its standard input
-//! ends, the helper does, with all that it had made.
+//! Requests and answers of the helper: one JSON object per line.
+//!
+//! When its standard input ends, the helper ends and releases everything that it created.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,7 +9,7 @@ use cwndlab_emu::{Percentiles, Report};
 use cwndlab_scenario::{Events, FlowSummary, LinkSummary, Samples, Scenario};
 use serde::{Deserialize, Serialize};
 
-/// Under which names the kernel knows algorithms that cwndlab has loaded.
+/// The kernel's names of algorithms that cwndlab has loaded.
 pub type KernelNames = BTreeMap<String, String>;
 
 /// A request.
@@ -19,35 +20,35 @@ pub enum Request {
     Run {
         /// The scenario.
         scenario: Box<Scenario>,
-        /// The contents of the traces that it names.
+        /// Contents of the traces that the scenario names.
         #[serde(default)]
         traces: BTreeMap<String, String>,
-        /// What the kernel calls the algorithms that the scenario names, where it is another name.
+        /// The kernel's names of the scenario's algorithms, where they differ.
         #[serde(default)]
         kernel_names: KernelNames,
-        /// Where to write the capture, if the scenario asks for one.
+        /// File for the capture, if the scenario asks for one.
         #[serde(default)]
         capture: Option<PathBuf>,
-        /// Where to write `TCP_INFO` of both ends every 10 ms, if the scenario keeps samples.
+        /// File for `TCP_INFO` of both ends every 10 ms, if the scenario records samples.
         #[serde(default)]
         states: Option<PathBuf>,
-        /// What other runs that wait for this one are shown.
+        /// Name of this run, shown to runs that wait for it.
         #[serde(default)]
         owner: String,
-        /// The machine is held for this run, by a helper that was asked to.
+        /// The machine is already reserved for this run by a helper that received `hold`.
         #[serde(default)]
         is_held: bool,
-        /// The processors are kept from halting, so that waits end in time; not where a machine's time
-        /// is counted in instructions.
+        /// Keep processors from halting so that waits end on time; not useful where a machine's
+        /// time is counted in instructions.
         #[serde(default = "yes")]
         is_awake: bool,
     },
-    /// Keep other studies off the machine, so that several runs of one can be made at once.
+    /// Exclude other studies from the machine, so that one study can run several scenarios at once.
     Hold {
-        /// What others that wait are shown.
+        /// Name of the study, shown to studies that wait for it.
         owner: String,
     },
-    /// Let the others go on.
+    /// Admit other studies again.
     Release {},
 }
 
@@ -55,54 +56,54 @@ fn yes() -> bool {
     true
 }
 
-/// An answer. Each request has one that is not `waiting`.
+/// An answer; each request has exactly one that is not `waiting`.
 #[derive(Debug, Serialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Answer {
-    /// Another run has the machine; the answer comes later.
+    /// Another study has the machine; the final answer follows later.
     Waiting {
-        /// What the other process calls itself; `None` if it does not say.
+        /// Name of the other study; empty if unknown.
         owner: String,
     },
     /// The run is over.
     Ran(Box<Ran>),
-    /// The machine is held, or not held any more.
+    /// The machine is held or released.
     Done,
-    /// It cannot be done.
+    /// The request failed.
     Refused {
-        /// One sentence, for people.
+        /// One sentence for people.
         message: String,
     },
 }
 
-/// A run's result: tables by row and by column as in the simulator's.
+/// The result of a run; tables have the same rows and columns as the simulator's.
 #[derive(Debug, Serialize)]
 pub struct Ran {
-    /// One row a flow.
+    /// One row for each flow.
     pub flows: Vec<FlowSummary>,
-    /// One row a stage.
+    /// One row for each stage.
     pub links: Vec<LinkSummary>,
-    /// Columns, if the scenario asks for them; what is undefined is null.
+    /// Columns, if the scenario asks for them; undefined values are null.
     pub samples: Option<Samples>,
     /// Columns, if the scenario asks for them.
     pub events: Option<Events>,
     /// How well the machine kept up.
     pub report: Report,
-    /// What its kernel knows of the run by other ways.
+    /// Further measurements by the kernel.
     pub kernel: KernelView,
 }
 
-/// What the kernel knows of a run.
+/// Measurements by the kernel, beside the tables.
 #[derive(Debug, Serialize)]
 pub struct KernelView {
-    /// The run's begin on the monotonic clock.
+    /// Start of the run on the monotonic clock.
     pub began_ns: u64,
-    /// The numbers of the network namespaces: the network's, then each user's.
+    /// Numbers of the network namespaces: the network's, then each user's.
     pub namespaces: Vec<u64>,
-    /// What each of them has counted during the run (`TcpExt` of `/proc/net/netstat`).
+    /// Counters of each namespace for the run (`TcpExt` of `/proc/net/netstat`).
     pub netstat: Vec<BTreeMap<String, u64>>,
-    /// How long after data had come to their machine the receiving applications were awake.
+    /// Delay from the arrival of data until the receiving application was awake.
     pub wake_time: Percentiles,
-    /// How long it took them until they read again, where data had come while they read.
+    /// Time from one read to the next if data arrived in between.
     pub read_time: Percentiles,
 }

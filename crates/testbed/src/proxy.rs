@@ -1,10 +1,10 @@
-//! The way out of a shell: an HTTP proxy at the outer end of its link.
+//! A shell's access to the Internet: an HTTP proxy at the outer end of its link.
 //!
-//! A namespace behind a link reaches what listens on this machine. To go further by routing, the
-//! machine would have to forward and to translate addresses, which is its owner's decision. A proxy
-//! needs neither, and as it is the far end of every connection over the link, its congestion control
-//! is that of the downloads. Programs find it by the environment. Within a further shell, the
-//! environment still names the outermost proxy, which is reached across all links.
+//! A namespace behind a link reaches servers on this machine. To reach others by routing, the
+//! machine would have to forward packets and translate addresses, which is its owner's decision. A
+//! proxy needs neither, and because it is the far end of every connection over the link, its
+//! congestion control governs the downloads. Programs find it through the environment. In a nested
+//! shell, the environment still names the outermost proxy, which is reached across all links.
 
 use std::env;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -15,12 +15,13 @@ use cwndlab_emu::{Namespace, Right};
 
 const VARIABLES: [&str; 4] = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"];
 const PREFIX: &str = "http://100.64.";
-/// Longer than what any program asks for.
+/// Longer than the request header of any program.
 const LONGEST_HEAD_BYTES: u64 = 64 * 1024;
 
-/// Opens a proxy at `address` of the namespace `outside`, from where it connects in this thread's
-/// namespace; none if there is one further out that the program reaches. Answers what programs have
-/// to find in their environment.
+/// Opens a proxy at `address` in the namespace `outside` that connects from this thread's
+/// namespace; opens none if the program reaches an outer proxy.
+///
+/// Returns the environment variables for programs.
 pub(crate) fn offer(
     outside: &Namespace,
     address: Ipv4Addr,
@@ -53,14 +54,14 @@ fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// Where a proxy of this machine's own is, as in `http://proxy.example:3128/`.
+/// Host and port of the machine's own proxy, as in `http://proxy.example:3128/`.
 fn host_and_port(proxy: &str) -> Option<String> {
     let place = proxy.strip_prefix("http://").unwrap_or(proxy).trim_end_matches('/');
     let place = place.rsplit_once('@').map_or(place, |(_, place)| place);
     place.contains(':').then(|| place.to_owned())
 }
 
-/// One connection: what the client asks for is looked up here, and bytes go both ways.
+/// Serves one connection: resolves the requested server here and copies bytes in both directions.
 fn serve(client: TcpStream, upstream: Option<&str>) -> io::Result<()> {
     if let Some(upstream) = upstream {
         return join(client, TcpStream::connect(upstream)?);
@@ -100,11 +101,11 @@ fn is_of_this_hop(line: &[u8]) -> bool {
     matches!(name.as_slice(), b"connection" | b"proxy-connection" | b"keep-alive")
 }
 
-/// What a client asks a proxy for (RFC 9112 section 3.2).
+/// A client's request to a proxy (RFC 9112 section 3.2).
 #[derive(PartialEq, Eq, Debug)]
 struct Request {
     server: String,
-    /// The line that the server gets; `None` if the client talks to it itself.
+    /// Request line for the server; `None` if the client talks to the server directly (`CONNECT`).
     forwarded: Option<String>,
 }
 
@@ -123,7 +124,7 @@ impl Request {
     }
 }
 
-/// Copies bytes both ways until both sides have ended.
+/// Copies bytes in both directions until both sides have ended.
 fn join(client: TcpStream, server: TcpStream) -> io::Result<()> {
     let (mut from, mut to) = (client.try_clone()?, server.try_clone()?);
     let upload = thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! From a scenario to its result, on the kernel of this machine.
+//! Runs a scenario on the kernel of this machine.
 
 use std::fs;
 use std::io;
@@ -23,33 +23,33 @@ use crate::protocol::{KernelNames, KernelView};
 use crate::states::States;
 use crate::watch::{Ends, WakeUp, Watch, WatchedFlow};
 
-/// What a run on the kernel answers.
+/// The result of a run on the kernel.
 #[derive(Debug)]
 pub struct KernelOutput {
-    /// The tables, which are those of the simulator.
+    /// The same tables as the simulator's.
     pub output: RunOutput,
     /// How well the machine kept up.
     pub report: Report,
-    /// `TCP_INFO` of both ends every 10 ms, if the scenario keeps samples: records as in the
-    /// module `states`.
+    /// `TCP_INFO` of both ends every 10 ms, if the scenario records samples; the module `states`
+    /// describes the format.
     pub states: Option<Vec<u8>>,
-    /// What its kernel knows of it by other ways.
+    /// Further measurements by the kernel.
     pub kernel: KernelView,
 }
 
-/// How a run comes to have the machine.
+/// How a run gets exclusive use of the machine.
 #[expect(missing_debug_implementations, reason = "holds a function")]
 pub enum Turn<'a> {
-    /// For this owner, when no other study has it; the function gets the name of the one that has.
+    /// Waits until no other study has it; the function receives the name of the study that has.
     Wait(&'a str, Box<dyn FnOnce(&str) + 'a>),
-    /// Its study has it already, for several runs at once.
+    /// The study already holds it, for several runs at once.
     Held,
 }
 
-/// Runs a scenario in real time, when it is its turn.
+/// Runs a scenario in real time once the machine is free.
 ///
-/// Stacks are those of the kernel, whatever the scenario calls them. With `is_awake`, the machine's
-/// processors do not halt meanwhile.
+/// TCP stacks are the kernel's, whatever the scenario names. With `is_awake`, the processors do not
+/// halt during the run.
 ///
 /// # Errors
 /// [`RunError`].
@@ -86,7 +86,8 @@ pub fn run(
     let (acted, watched) = thread::scope(|scope| {
         let emulating = scope.spawn(|| emulator.run(clock, end, &stop));
         let acting = scope.spawn(|| {
-            // Without the right to, the run is what the report says of it.
+            // Without the right to real-time priority, the run continues; its reported delays show
+            // the effect.
             let _ = set_priority(Priority::Application);
             let acted = all.run(clock);
             if acted.is_err() {
@@ -217,7 +218,7 @@ fn events<'a>(
     all.sort_by_key(|event| event.0);
     let mut events = Events::default();
     for (at, flow, name, value) in all {
-        // Packets of no flow, such as the kernel's answer to a closed port, have no number.
+        // Packets of no flow, such as the kernel's reply from a closed port, have no flow number.
         events.flow.push(flow.and_then(|flow| scenario.flows.get(flow)).map(|flow| flow.id));
         events.t_s.push(at.as_secs_f64());
         events.event.push(name);
@@ -237,7 +238,7 @@ fn samples(
     let mbit_s = |bytes: u64| bytes as f64 * 8e3 / interval.as_nanos() as f64;
     let defined = |value: Option<f64>| value.unwrap_or(f64::NAN);
     let rate_mbit_s = |byte_s: u64| byte_s as f64 * 8e-6;
-    // The totals at the row before, of each flow.
+    // Totals of each flow at the previous row.
     let mut before = vec![[0_u64; 2]; ends.len()];
     for number in 0..rows {
         for (index, config) in scenario.flows.iter().enumerate() {

@@ -1,18 +1,18 @@
-//! A program behind an emulated link.
+//! Runs a program behind an emulated link.
 //!
 //! ```text
 //!   here:  this namespace -- TUN, port 0 [ link ] port 1, TUN -- a new namespace: the program
 //! ```
 //!
-//! The program has process numbers of its own: when its first process ends, or this one does, the
-//! kernel ends all of them. A shell within a shell takes the next addresses, so that a packet of the
-//! inner program crosses both links, and whatever listens at the outermost end is reached from
-//! every level by the same address. Beyond that, HTTP leads (see [`crate::proxy`]); nothing of this
-//! machine's own routing, forwarding or congestion control is changed.
+//! The program has its own PID namespace: when its first process or this process ends, the kernel
+//! kills all of its processes. A nested shell uses the next addresses, so that a packet of the
+//! inner program crosses both links, and a server at the outermost end has the same address on
+//! every level. Other servers are reached by HTTP (see [`crate::proxy`]); this machine's own
+//! routing, forwarding and congestion control do not change.
 //!
-//! Without root, this machine's namespace cannot be given a device. The outer end of the link is then
-//! a new namespace as well, in which nothing listens but the proxy, and this machine's network is
-//! reached through the proxy only.
+//! Without root, this machine's namespace cannot be given a device. The outer end of the link is
+//! then also a new namespace, in which only the proxy listens, and this machine's network is
+//! reached only through the proxy.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -38,30 +38,30 @@ use crate::live::{self, LiveTap, Status};
 use crate::proxy;
 use crate::traces::read_traces;
 
-/// What a shell needs to know.
+/// Settings of a shell.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShellSetup {
     /// The link.
     pub path: PathConfig,
-    /// The contents of the traces that it names.
+    /// Contents of the traces that the link names.
     #[serde(default)]
     pub traces: BTreeMap<String, String>,
     /// Seed of the link's randomness.
     pub seed: u64,
-    /// What the kernel calls the congestion control of all connections over the link, in both
-    /// directions, that do not choose one themselves.
+    /// The kernel's name of the congestion control for connections over the link, in both
+    /// directions, that do not select one.
     #[serde(default)]
     pub algorithm: Option<String>,
-    /// A file for the packets at the program's interface.
+    /// Capture file for packets at the program's interface.
     #[serde(default)]
     pub capture: Option<PathBuf>,
 }
 
-/// The device of a namespace that is behind a link.
+/// Device of a namespace behind a link.
 const INNER_DEVICE: &str = "cwndlab-in";
-/// Addresses of the ends that face outwards and of those that face inwards: level n has the numbers
-/// n and 128 + n of a network 100.64.x.0/24 (RFC 6598 section 7).
+/// Addresses of outer and inner ends: level n has the numbers n and 128 + n in a network
+/// 100.64.x.0/24 (RFC 6598 section 7).
 const INWARD: u8 = 128;
 const INWARD_PREFIX_BITS: u8 = 25;
 const DEEPEST: u8 = 100;
@@ -69,7 +69,7 @@ const DEEPEST: u8 = 100;
 /// Runs a program behind a link, on this terminal, until it ends.
 ///
 /// # Errors
-/// If the link cannot be made, or the machine does not let us, or there is no such program.
+/// If the link is invalid, a requirement of the machine is missing, or there is no such program.
 pub fn shell(
     setup: &ShellSetup,
     command: &[OsString],
@@ -90,7 +90,7 @@ pub fn shell(
         Right::Machine => (Namespace::current()?, Place::find()?),
         Right::OwnNamespaces => (Namespace::new()?, Place::FIRST),
     };
-    // What is behind a further link is reached through here. Concerns the new namespace alone.
+    // Namespaces behind nested links are reached through this one. Affects only the new namespace.
     inside.run(|| fs::write("/proc/sys/net/ipv4/ip_forward", "1"))?;
     permit_ping(&inside)?;
     let algorithm = setup.algorithm.as_deref();
@@ -125,7 +125,7 @@ pub fn shell(
     Ok((ended, report))
 }
 
-/// Lets the user's own group send echo requests, for which ping(8) otherwise needs a capability.
+/// Lets the user's group send echo requests; ping(8) otherwise needs a capability.
 fn permit_ping(inside: &Namespace) -> io::Result<()> {
     // SAFETY: takes no pointer.
     let group = unsafe { libc::getegid() };
@@ -136,7 +136,7 @@ fn permit_ping(inside: &Namespace) -> io::Result<()> {
 fn prepared(command: &[OsString], place: &Place) -> Command {
     let mut prepared = Command::new(&command[0]);
     prepared.args(&command[1..]);
-    // Where what listens on this side is reached.
+    // Address of servers on this side.
     prepared.env("CWNDLAB_HOST", place.outer().to_string());
     prepared
 }
@@ -151,7 +151,8 @@ struct Place {
 impl Place {
     const FIRST: Self = Self { network: 0, level: 1 };
 
-    /// The first network if this namespace is not behind a link, else the next level of its own.
+    /// The first network if this namespace is not behind a link, else the next level of its
+    /// network.
     fn find() -> io::Result<Self> {
         let Some([_, _, network, number]) =
             cwndlab_emu::address_of(INNER_DEVICE)?.map(|address| address.octets())
@@ -168,7 +169,7 @@ impl Place {
         Ok(Self { network, level })
     }
 
-    /// The outer TUN; where another shell has the network, that of the next.
+    /// Creates the outer TUN, in the next network if another shell uses this one.
     fn take(
         mut self,
         outside: &Namespace,
@@ -213,17 +214,17 @@ impl Place {
     }
 }
 
-/// What a shell says goodbye with: a status as shells give it.
+/// Converts an exit status to a shell's status code.
 pub fn status_code(status: ExitStatus) -> u8 {
     let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
     u8::try_from(code).unwrap_or(1)
 }
 
-/// Reads what a shell is to be from an open file, and its program from the arguments:
-/// `shell DESCRIPTOR PROGRAM...`.
+/// Reads the settings of a shell from an open file, and its program from the arguments: `shell
+/// DESCRIPTOR PROGRAM...`.
 ///
 /// # Errors
-/// In words for whoever called.
+/// One sentence for the caller.
 pub fn main_of_shell(arguments: &[OsString]) -> Result<u8, String> {
     let [descriptor, command @ ..] = arguments else {
         return Err("usage: cwndlab-testbed shell DESCRIPTOR PROGRAM...".to_owned());
@@ -231,7 +232,7 @@ pub fn main_of_shell(arguments: &[OsString]) -> Result<u8, String> {
     if command.is_empty() {
         return Err("the shell needs a program to run; none was given".to_owned());
     }
-    // Without the right, the shell says what is missing.
+    // If this fails, the shell reports what is missing.
     let right = Right::acquire().unwrap_or(Right::Machine);
     let file = PathBuf::from("/proc/self/fd").join(descriptor);
     let text = fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;

@@ -1,4 +1,4 @@
-//! TCP sockets of the kernel that never block.
+//! Non-blocking TCP sockets of the kernel.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -9,20 +9,20 @@ use cwndlab_units::Time;
 
 use crate::tcp_info::{self, TcpInfo};
 
-/// What applications write: it is counted, not read.
+/// Data of the applications, which count bytes but ignore their content.
 static ZEROS: [u8; 65_536] = [0; 65_536];
 
-/// A TCP socket: a connection, or one that waits for a connection.
+/// A TCP socket: a connection or a listener.
 #[derive(Debug)]
 pub(crate) struct Socket {
     descriptor: OwnedFd,
     peer_has_finished: bool,
-    /// The first thing that went wrong.
+    /// The first error of a read or write.
     pub(crate) failure: Option<io::Error>,
 }
 
 impl Socket {
-    /// A socket of this thread's namespace whose congestion control is `algorithm`.
+    /// Creates a socket in this thread's namespace with the congestion control `algorithm`.
     pub(crate) fn new(algorithm: &str) -> io::Result<Self> {
         let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
         // SAFETY: takes no pointer.
@@ -31,20 +31,20 @@ impl Socket {
         Ok(socket)
     }
 
-    /// Waits for connections at an address.
+    /// Listens at an address.
     pub(crate) fn listen(&self, address: Ipv4Addr, port: u16) -> io::Result<()> {
         self.set(libc::SOL_SOCKET, libc::SO_REUSEADDR, &1_i32.to_ne_bytes())?;
         let (address, length) = socket_address(SocketAddrV4::new(address, port));
-        // SAFETY: the address is as long as is said.
+        // SAFETY: the length is that of the address.
         checked(unsafe { libc::bind(self.raw(), (&raw const address).cast(), length) })?;
         // SAFETY: takes no pointer.
         checked(unsafe { libc::listen(self.raw(), 8) }).map(drop)
     }
 
-    /// The connection that has come, if one has.
+    /// Accepts a connection; `None` if none is pending.
     pub(crate) fn accept(&self) -> io::Result<Option<Self>> {
         let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-        // SAFETY: nothing is asked about the peer's address.
+        // SAFETY: the peer's address is not requested, so null pointers are allowed.
         let status =
             unsafe { libc::accept4(self.raw(), std::ptr::null_mut(), std::ptr::null_mut(), flags) };
         match Self::from_status(status) {
@@ -54,10 +54,10 @@ impl Socket {
         }
     }
 
-    /// Begins to connect.
+    /// Starts to connect.
     pub(crate) fn connect(&self, address: Ipv4Addr, port: u16) -> io::Result<()> {
         let (address, length) = socket_address(SocketAddrV4::new(address, port));
-        // SAFETY: the address is as long as is said.
+        // SAFETY: the length is that of the address.
         let status = unsafe { libc::connect(self.raw(), (&raw const address).cast(), length) };
         match checked(status) {
             Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(()),
@@ -65,10 +65,10 @@ impl Socket {
         }
     }
 
-    /// Whether a connection that was begun is established.
+    /// Whether a connection attempt has succeeded.
     ///
     /// # Errors
-    /// If it was refused or nobody answered.
+    /// If the connection was refused or timed out.
     pub(crate) fn is_connected(&self) -> io::Result<bool> {
         let mut error = [0; 4];
         self.option(libc::SOL_SOCKET, libc::SO_ERROR, &mut error)?;
@@ -78,13 +78,13 @@ impl Socket {
         }
     }
 
-    /// What the kernel tells of it.
+    /// Reads `TCP_INFO`.
     pub(crate) fn info(&self) -> io::Result<TcpInfo> {
         let mut buffer = tcp_info::buffer();
         Ok(TcpInfo::parse(self.state(&mut buffer)?))
     }
 
-    /// The same as the kernel wrote it, in the beginning of `buffer`.
+    /// Like [`info`](Self::info), but returns the kernel's bytes, at the start of `buffer`.
     pub(crate) fn state<'a>(&self, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
         let length = self.option(libc::IPPROTO_TCP, libc::TCP_INFO, buffer)?;
         Ok(&buffer[..length])
@@ -95,14 +95,14 @@ impl Socket {
     }
 
     fn from_status(status: libc::c_int) -> io::Result<Self> {
-        // SAFETY: a new descriptor that nobody else has.
+        // SAFETY: a new descriptor with no other owner.
         let descriptor = unsafe { OwnedFd::from_raw_fd(checked(status)?) };
         Ok(Self { descriptor, peer_has_finished: false, failure: None })
     }
 
     fn set(&self, level: i32, option: i32, value: &[u8]) -> io::Result<()> {
         let length = value.len() as libc::socklen_t;
-        // SAFETY: the value is as long as is said.
+        // SAFETY: the length is that of the value.
         let status =
             unsafe { libc::setsockopt(self.raw(), level, option, value.as_ptr().cast(), length) };
         checked(status).map(drop)
@@ -110,7 +110,7 @@ impl Socket {
 
     fn option(&self, level: i32, option: i32, value: &mut [u8]) -> io::Result<usize> {
         let mut length = value.len() as libc::socklen_t;
-        // SAFETY: the value has room for what is said.
+        // SAFETY: the length is that of the value.
         let status = unsafe {
             let value = value.as_mut_ptr().cast();
             libc::getsockopt(self.raw(), level, option, value, &raw mut length)
@@ -118,7 +118,7 @@ impl Socket {
         checked(status).map(|_| length as usize)
     }
 
-    /// How many bytes a call moved; none if it would have to wait or failed.
+    /// Bytes moved by a call; zero if it would block or failed.
     fn moved(&mut self, status: isize) -> usize {
         usize::try_from(status).unwrap_or_else(|_| {
             let error = io::Error::last_os_error();
@@ -133,7 +133,7 @@ impl Socket {
 impl Connection for Socket {
     fn write(&mut self, _now: Time, bytes: u64) -> u64 {
         let length = bytes.min(ZEROS.len() as u64) as usize;
-        // SAFETY: the zeros are as long as is said.
+        // SAFETY: the length is at most that of the zeros.
         let status =
             unsafe { libc::send(self.raw(), ZEROS.as_ptr().cast(), length, libc::MSG_NOSIGNAL) };
         self.moved(status) as u64
@@ -142,7 +142,8 @@ impl Connection for Socket {
     fn read(&mut self, _now: Time) -> u64 {
         let mut total = 0;
         loop {
-            // SAFETY: with MSG_TRUNC, TCP drops what it would copy (tcp(7)): no memory is written.
+            // SAFETY: with MSG_TRUNC, TCP discards the data without copying (tcp(7)): no memory is
+            // written.
             let status =
                 unsafe { libc::recv(self.raw(), std::ptr::null_mut(), 1 << 30, libc::MSG_TRUNC) };
             self.peer_has_finished |= status == 0;
@@ -159,12 +160,12 @@ impl Connection for Socket {
     }
 
     fn close(&mut self, _now: Time) {
-        // SAFETY: takes no pointer. A peer that has already gone is not a failure.
+        // SAFETY: takes no pointer. Failure is harmless: the peer may already have closed.
         unsafe { libc::shutdown(self.raw(), libc::SHUT_WR) };
     }
 }
 
-/// States of `linux/tcp_states.h` in which there is no connection.
+/// States without a connection, from `linux/tcp_states.h`.
 const TCP_SYN_SENT: u8 = 2;
 const TCP_CLOSE: u8 = 7;
 
@@ -186,10 +187,10 @@ fn checked(status: libc::c_int) -> io::Result<libc::c_int> {
 mod tests {
     use super::*;
 
-    /// Chosen without any right on every kernel.
+    /// An algorithm that every kernel permits without privileges.
     const ANYBODYS: &str = "reno";
 
-    /// Both ends of a connection over the loopback.
+    /// Both ends of a connection over the loopback device.
     fn pair(port: u16) -> (Socket, Socket) {
         let listener = Socket::new(ANYBODYS).expect("a socket");
         listener.listen(Ipv4Addr::LOCALHOST, port).expect("listening");
@@ -234,7 +235,7 @@ mod tests {
     #[test]
     fn a_refused_connection_is_an_error() {
         let client = Socket::new(ANYBODYS).expect("a socket");
-        // On the loopback the answer is there at once.
+        // On the loopback device, the refusal may arrive at once.
         let refused = client.connect(Ipv4Addr::LOCALHOST, 47_809).is_err()
             || (0..1_000).any(|_| client.is_connected().is_err());
         assert!(refused);

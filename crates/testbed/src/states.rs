@@ -1,4 +1,4 @@
-//! `TCP_INFO` of both ends of every flow, as the kernel wrote it.
+//! `TCP_INFO` of both ends of every flow, as written by the kernel.
 
 use std::io;
 
@@ -7,15 +7,15 @@ use cwndlab_units::Time;
 use crate::socket::Socket;
 use crate::tcp_info;
 
-/// Records one after the other: when, in nanoseconds since the run began (8 bytes), the flow's number
-/// (4), the end, 0 for the sender (2), how many bytes the kernel told (2), and these.
+/// Consecutive records: nanoseconds since the start of the run (8 bytes), flow number (4), end, 0
+/// for the sender (2), length of the kernel's structure (2), and the structure.
 #[derive(Debug, Default)]
 pub(crate) struct States {
     records: Vec<u8>,
 }
 
 impl States {
-    /// Asks a socket.
+    /// Adds the `TCP_INFO` of a socket.
     pub(crate) fn take(
         &mut self,
         at: Time,

@@ -1,13 +1,14 @@
-//! What a socket of the kernel tells of itself: `struct tcp_info` of `linux/tcp.h`.
+//! The kernel's description of a socket: `struct tcp_info` of `linux/tcp.h`.
 
 use cwndlab_units::Duration;
 
-/// As far as the fields reach that are read here; older kernels give less. All of them are read
-/// where tables are written: `python/cwndlab/results/tcp_info.py`.
+/// Length up to the last field that is read here; older kernels return less.
+///
+/// The module `python/cwndlab/results/tcp_info.py` reads all fields.
 const KNOWN_BYTES: usize = 248;
 /// `TCP_INFINITE_SSTHRESH`.
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
-/// From here on the kernel counts timeouts of each socket (Linux 6.7).
+/// Offset of the socket's count of timeouts (since Linux 6.7).
 const TOTAL_RTO_AT: usize = 240;
 
 /// The state of a socket's sending half.
@@ -16,7 +17,7 @@ pub(crate) struct TcpInfo {
     pub(crate) ca_state: u8,
     pub(crate) srtt_us: u32,
     pub(crate) cwnd_pkts: u32,
-    /// Nothing while it is infinite.
+    /// `None` while it is infinite.
     pub(crate) ssthresh_pkts: Option<u32>,
     pub(crate) in_flight_pkts: u32,
     pub(crate) pacing_rate_byte_s: Option<u64>,
@@ -24,7 +25,7 @@ pub(crate) struct TcpInfo {
     pub(crate) busy: Duration,
     pub(crate) rwnd_limited: Duration,
     pub(crate) sndbuf_limited: Duration,
-    /// Nothing on kernels that do not count them.
+    /// `None` if the kernel does not count them.
     pub(crate) timeouts: Option<u64>,
 }
 
@@ -59,7 +60,7 @@ impl TcpInfo {
     }
 }
 
-/// A buffer that holds what any kernel tells, known here or not.
+/// A buffer for the structure of any kernel, including unknown fields.
 pub(crate) const fn buffer() -> [u8; 512] {
     [0; 512]
 }

@@ -1,10 +1,10 @@
-//! Traces that come with a request.
+//! Traces that are part of a request.
 
 use std::collections::BTreeMap;
 
 use cwndlab_link::{PathConfig, Traces};
 
-/// The traces that a path names.
+/// Parses the traces that a path names.
 pub(crate) fn read_traces(
     path: &PathConfig,
     contents: &BTreeMap<String, String>,

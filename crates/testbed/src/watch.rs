@@ -1,4 +1,4 @@
-//! What is seen at the link: every packet that enters and leaves it, its queues, its events.
+//! Observes the link of a run: every packet that enters or leaves it, its queues and its events.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,12 +9,12 @@ use cwndlab_packet::{Flags, Flight, Pcap, Segment, SeqNumber, TcpPacket};
 use cwndlab_scenario::{FlowRecord, LinkSummary, Scenario, link_summaries};
 use cwndlab_units::{Duration, Ecn, Time};
 
-/// A flow listens at this port and its number.
+/// Flow n listens at this port plus n.
 pub(crate) const FIRST_PORT: u16 = 10_000;
-/// How often the watch looks whether a flow has ended.
+/// How often the watch checks whether flows have ended.
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 
-/// When each flow ended: set by the ends, read by the watch.
+/// The end of each flow, set by [`crate::ends`] and read by the watch.
 #[derive(Clone, Debug)]
 pub(crate) struct Ends(Arc<Vec<AtomicU64>>);
 
@@ -32,14 +32,14 @@ impl Ends {
     }
 }
 
-/// The first data that reached an application's machine while the applications waited, told by the
-/// watch to the ends: so they know how long they took to wake up.
+/// Arrival of the first data while the applications waited; the watch sets it, and the ends use it
+/// to measure how long they took to wake up.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WakeUp(Arc<AtomicU64>);
 
-/// No data yet.
+/// No data have arrived.
 const NOTHING: u64 = 0;
-/// No application waits.
+/// No application is waiting.
 const NOBODY: u64 = u64::MAX;
 
 impl WakeUp {
@@ -50,18 +50,18 @@ impl WakeUp {
 
     fn handle_data(&self, now: Time) {
         let (success, failure) = (Ordering::AcqRel, Ordering::Relaxed);
-        // Later data, and data while no application waits, do not count.
+        // Later data, and data while no application waits, are ignored.
         let _ = self.0.compare_exchange(NOTHING, now.as_nanos(), success, failure);
     }
 
-    /// They are awake. Returns when the first data came, if any did.
+    /// The applications are awake; returns when the first data arrived, or `None`.
     pub(crate) fn end(&self) -> Option<Time> {
         let came = self.0.swap(NOBODY, Ordering::AcqRel);
         (came != NOTHING && came != NOBODY).then(|| Time::from_nanos(came))
     }
 }
 
-/// Watches the link of a run.
+/// Observer of the link of a run.
 #[derive(Debug)]
 pub(crate) struct Watch {
     wake_up: WakeUp,
@@ -74,19 +74,19 @@ pub(crate) struct Watch {
     next_look: Time,
     sample_interval: Option<Duration>,
     next_sample: Time,
-    /// The windows' begins to come, the next last.
+    /// Starts of measurement windows still ahead, the next one last.
     begins: Vec<Time>,
-    /// When links begin to count; never if they have begun.
+    /// When links begin to count; never if they already do.
     warm_up_end: Time,
     end: Time,
 }
 
-/// One flow's packets.
+/// The packets of one flow at the link.
 #[derive(Debug)]
 pub(crate) struct WatchedFlow {
     pub(crate) record: FlowRecord,
     pub(crate) rows: Vec<Row>,
-    /// Once data have been sent.
+    /// Present once data have been sent.
     flight: Option<Flight>,
     direction: Direction,
     user: u16,
@@ -99,7 +99,7 @@ struct RttSum {
     samples: u64,
 }
 
-/// What the link adds to a row of samples.
+/// The link's part of a row of samples.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     pub(crate) sent_bytes: u64,
@@ -143,7 +143,7 @@ impl Watch {
         }
     }
 
-    /// The flow of a packet, by its number.
+    /// The flow of a packet, from its port number.
     fn find(&self, packet: &TcpPacket) -> Option<usize> {
         [packet.source.port, packet.destination.port]
             .into_iter()
@@ -181,7 +181,7 @@ impl Watch {
 }
 
 impl WatchedFlow {
-    /// The data sender sent this.
+    /// Handles a segment from the data sender.
     fn handle_sent(&mut self, now: Time, segment: &Segment) {
         let Segment { seq, payload, .. } = *segment;
         if payload > 0 {
@@ -192,7 +192,7 @@ impl WatchedFlow {
         }
     }
 
-    /// The data sender gets this.
+    /// Handles a segment to the data sender.
     fn handle_answer(&mut self, now: Time, segment: &Segment) {
         let sent = self.flight.as_mut().and_then(|flight| flight.handle_answer(segment));
         if let Some(sent) = sent {

@@ -1,21 +1,22 @@
-//! A program that the kernel ends when its parent does, however that ends.
+//! Runs a program that the kernel kills when the parent ends, for whatever reason.
 
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Becomes a program: the arguments are the parent's process number, the program and its arguments.
+/// Replaces this process with a program; arguments are the parent's PID, the program and its
+/// arguments.
 ///
 /// # Errors
-/// If the arguments are not these, the parent has ended, or there is no such program: one sentence.
+/// If an argument is invalid, the parent has ended or there is no such program; one sentence.
 pub fn main_of_program(arguments: &[OsString]) -> Result<u8, String> {
     let [parent, program, rest @ ..] = arguments else {
         return Err("with-parent: needs a process ID and a program as arguments".to_owned());
     };
     let number = parent.to_str().and_then(|text| text.parse::<libc::pid_t>().ok());
     let number = number.ok_or_else(|| format!("{}: not a process ID", parent.to_string_lossy()))?;
-    // SAFETY: no pointers. The signal is set first, so that the parent cannot end unnoticed.
+    // SAFETY: no pointers. Setting the signal first ensures that the parent cannot end unnoticed.
     let (set, actual) =
         unsafe { (libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL), libc::getppid()) };
     if set != 0 {

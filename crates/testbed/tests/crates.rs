@@ -1,4 +1,4 @@
-//! Which crate uses which.
+//! Dependencies between the crates of the workspace.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,7 +19,7 @@ fn cargo(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// The crates of the workspace that each uses, its tests aside.
+/// The crates of the workspace that each crate uses, except in its tests.
 fn uses() -> Uses {
     let metadata = cargo(&["metadata", "--no-deps", "--format-version", "1"]);
     let metadata: Value = serde_json::from_str(&metadata).expect("JSON");

@@ -1,4 +1,6 @@
-//! Scenarios on the kernel of this machine. Skipped, with the reason, where it does not let us.
+//! Scenarios on the kernel of this machine.
+//!
+//! Skipped, with the reason, where runs are not possible.
 
 #![cfg(target_os = "linux")]
 
@@ -8,7 +10,7 @@ use cwndlab_scenario::{RunOutput, Scenario};
 use cwndlab_testbed::{KernelOutput, RunError, Turn, protocol::KernelNames, run};
 use serde_json::{Value, json};
 
-/// Algorithms that every kernel has built in.
+/// Algorithms that are built into every kernel.
 const ALGORITHMS: [&str; 2] = ["reno", "cubic"];
 
 fn scenario(changes: &Value) -> Scenario {
@@ -40,7 +42,7 @@ fn merge(value: &mut Value, changes: &Value) {
     }
 }
 
-/// None, with the reason printed, where kernel runs are not possible.
+/// `None`, with the reason printed, where kernel runs are not possible.
 fn run_here(changes: &Value) -> Option<(Scenario, KernelOutput)> {
     if let Some(reason) = what_is_missing() {
         println!("skipped: {reason}");
@@ -75,8 +77,8 @@ fn a_bulk_flow_fills_the_link_and_every_table() {
     assert_ne!(flow.stack, "linux-6.1", "it is the kernel's own");
     let (base, median) = (flow.rtt_base_ms.expect("known"), flow.rtt_p50_ms.expect("known"));
     assert!((20.0..25.0).contains(&base) && base < median && median < 60.0, "{base} {median}");
-    // Without a warm-up, links count the slow start that overflows a queue of 60 packets: what they
-    // dropped was sent again, but for what they dropped at the very end.
+    // Without a warm-up, links count the slow start that overflows a queue of 60 packets: dropped
+    // packets were retransmitted, except those dropped at the very end.
     let link = &output.links[0];
     let events = output.events.as_ref().expect("asked for");
     let dropped = |before_s: f64| {
@@ -126,13 +128,13 @@ fn every_application_does_on_sockets_what_it_is() {
     assert_eq!((delivered[0], delivered[2], delivered[4]), (300_000, 100_000, 400_000));
     let completed: Vec<bool> = flows.iter().map(|flow| flow.completion_ms.is_some()).collect();
     assert_eq!(completed, [true, false, true, false, true]);
-    // 1 Mbit/s for 2 s less the connect; a third of the time for on and off.
+    // 1 Mbit/s for 2 s minus the handshake; on-off traffic is active a third of the time.
     assert!((230_000..=250_000).contains(&delivered[3]), "{delivered:?}");
     assert!(delivered[1] > 100_000, "{delivered:?}");
-    // Two blocks of 32 KiB a round trip of 20 ms, plus their time on the wire.
+    // Two blocks of 32 KiB per round trip of 20 ms, plus their transmission time.
     let file_ms = flows[4].completion_ms.expect("complete");
     assert!((120.0..700.0).contains(&file_ms), "{file_ms}");
-    // Five requests, four thoughts of 50 ms between.
+    // Five requests with four pauses of 50 ms in between.
     let exchange_ms = flows[2].completion_ms.expect("complete");
     assert!((300.0..900.0).contains(&exchange_ms), "{exchange_ms}");
     assert!(flows.iter().all(|flow| flow.timeouts.is_some()), "Linux counts them since 6.7");
@@ -146,7 +148,7 @@ fn flows_of_several_algorithms_share_both_directions() {
     let flows = json!([flow(7, &json!({})), flow(8, &late), flow(9, &up)]);
     let Some((scenario, done)) = run_here(&json!({"flows": flows})) else { return };
     let rates = mbit_s(&done.output);
-    // The second was there for 0.7 s of the first one's 1.5 s.
+    // The second flow ran for 0.7 s of the first flow's 1.5 s.
     let down = rates[0] + rates[1] * 0.7 / 1.5;
     assert!(down < 19.7 && down > 12.0, "{rates:?}");
     assert!(rates[2] > 10.0 && rates[2] < 19.7, "up has its own link: {rates:?}");
