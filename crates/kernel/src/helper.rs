@@ -1,4 +1,4 @@
-//! The helper: one process, one thread, requests in and answers out.
+//! The helper: one process with one thread that reads requests and writes answers.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -11,13 +11,13 @@ use crate::protocol::{Answer, Refusal, RefusalKind, Request};
 use crate::recording::Recording;
 use crate::tracing::Tracing;
 
-/// How long the kernel may fill its ring buffer before the helper empties it.
+/// Interval at which the helper empties the kernel's ring buffer.
 const DRAIN_EVERY_MS: i32 = 5;
 
-/// Answers requests until standard input ends; what was loaded and not pinned is then taken back.
+/// Answers requests until standard input ends, then unloads every algorithm that is not pinned.
 ///
 /// # Errors
-/// If standard input cannot be read or standard output not written.
+/// If standard input cannot be read or standard output cannot be written.
 pub fn serve() -> io::Result<()> {
     let mut helper = Helper::default();
     let mut input = Lines::new(io::stdin().as_raw_fd());
@@ -39,7 +39,7 @@ pub fn serve() -> io::Result<()> {
 
 #[derive(Default)]
 struct Helper {
-    // Before the objects, whose ring buffers they read.
+    // Declared, and therefore dropped, before the objects whose ring buffers they read.
     recordings: BTreeMap<KernelName, Recording>,
     registered: BTreeMap<KernelName, Registered>,
     tracing: Option<Tracing>,
@@ -121,7 +121,7 @@ enum Next {
     End,
 }
 
-/// Lines of a descriptor, with a limit to the wait for one.
+/// Lines from a descriptor, read with a timeout.
 struct Lines {
     descriptor: RawFd,
     pending: Vec<u8>,
@@ -133,7 +133,7 @@ impl Lines {
         Self { descriptor, pending: Vec::new(), is_at_end: false }
     }
 
-    /// The next line, if it comes within so many milliseconds; -1 waits for ever.
+    /// Returns the next line if it arrives within `wait_ms` milliseconds; -1 waits forever.
     fn next_within(&mut self, wait_ms: i32) -> io::Result<Next> {
         loop {
             if let Some(end) = self.pending.iter().position(|&byte| byte == b'\n') {
@@ -152,7 +152,7 @@ impl Lines {
 
     fn is_readable_within(&self, wait_ms: i32) -> io::Result<bool> {
         let mut poll = libc::pollfd { fd: self.descriptor, events: libc::POLLIN, revents: 0 };
-        // SAFETY: one valid element.
+        // SAFETY: the pointer is to one valid element.
         match unsafe { libc::poll(&raw mut poll, 1, wait_ms) } {
             -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => Ok(false),
             -1 => Err(io::Error::last_os_error()),
@@ -162,7 +162,7 @@ impl Lines {
 
     fn read(&mut self) -> io::Result<()> {
         let mut buffer = [0_u8; 4096];
-        // SAFETY: the buffer is as long as said.
+        // SAFETY: the length is that of the buffer.
         let count =
             unsafe { libc::read(self.descriptor, buffer.as_mut_ptr().cast(), buffer.len()) };
         let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;

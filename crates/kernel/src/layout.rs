@@ -1,4 +1,4 @@
-//! Where an object has the name of its algorithm and its parameters, by the object's own type
+//! Positions of an algorithm's name and parameters in an object, from the object's own BTF type
 //! information.
 
 use libbpf_rs::ReferencesType;
@@ -6,14 +6,14 @@ use libbpf_rs::btf::types::{DataSec, Struct, Var};
 use libbpf_rs::btf::{Btf, BtfType};
 use std::ops::Range;
 
-/// Bytes of `name` in the table of hooks.
+/// Position of `name` in the table of hooks.
 pub(crate) fn name_bytes(btf: &Btf<'_>) -> Option<Range<usize>> {
     let ops: Struct<'_> = btf.type_by_name("tcp_congestion_ops")?;
     let offset = member_offset(&ops, "name")?;
     Some(offset..offset + NAME_BYTES)
 }
 
-/// Bytes of a parameter in `.rodata`.
+/// Position of a parameter in `.rodata`.
 pub(crate) fn parameter_bytes(btf: &Btf<'_>, parameter: &str) -> Option<Range<usize>> {
     let (start, block) = constant(btf, "cc_parameters")?;
     let block = Struct::try_from(block).ok()?;
@@ -21,7 +21,7 @@ pub(crate) fn parameter_bytes(btf: &Btf<'_>, parameter: &str) -> Option<Range<us
     Some(at..at + size_of::<u32>())
 }
 
-/// Bytes in `.rodata` of the state in which the generators of an object that records begin.
+/// Position in `.rodata` of the random seed of an object compiled for recording.
 pub(crate) fn seed_bytes(btf: &Btf<'_>) -> Option<Range<usize>> {
     let (start, _) = constant(btf, "cc_record_seed")?;
     Some(start..start + size_of::<u64>())
@@ -47,5 +47,5 @@ fn member_offset(of: &Struct<'_>, name: &str) -> Option<usize> {
     }
 }
 
-/// `TCP_CA_NAME_MAX`.
+/// The kernel's `TCP_CA_NAME_MAX`.
 const NAME_BYTES: usize = 16;

@@ -1,11 +1,12 @@
-//! Algorithms in the running Linux kernel: opened, given a name and parameters, verified, attached,
-//! pinned, recorded.
+//! Algorithms in the running Linux kernel: opens an object, sets its name and parameters, verifies,
+//! attaches, pins and records it.
 //!
-//! An object is a file of `algorithms/` compiled by clang for BPF (`algorithms/port/bpf.h`). The
-//! program of this crate does the work in a process of its own, asked by lines of JSON
-//! ([`protocol`]): what it attached is gone when it ends, however it ends, unless it was pinned.
+//! An object is a file of `algorithms/` that clang has compiled for BPF (`algorithms/port/bpf.h`).
+//! This crate's program works in a separate process and receives requests as lines of JSON
+//! ([`protocol`]): when it ends, for whatever reason, the kernel detaches its algorithms unless
+//! they were pinned.
 //!
-//! On other systems only the vocabulary is there.
+//! On other systems, only the types of the protocol exist.
 
 mod name;
 pub mod protocol;

@@ -1,16 +1,16 @@
-//! Names under which the kernel knows our algorithms.
+//! The kernel's names of cwndlab's algorithms.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// `cl_` and eight hexadecimal digits, of a hash of source and parameters: two studies that load
-/// the same algorithm in different versions never meet, and no kernel has such a name by itself.
+/// `cl_` and eight hexadecimal digits from a hash of source and parameters: studies that load
+/// different versions of an algorithm never collide, and the kernel has no such names of its own.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct KernelName(String);
 
-/// A text that is not such a name.
+/// The error for a text that is not such a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "\"{0}\" is not the name of an algorithm loaded by cwndlab: such names are cl_ and eight \
@@ -19,7 +19,7 @@ pub struct KernelName(String);
 pub struct KernelNameError(String);
 
 impl KernelName {
-    /// The name as the kernel has it.
+    /// The name as a string.
     pub fn as_str(&self) -> &str {
         &self.0
     }

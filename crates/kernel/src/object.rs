@@ -1,4 +1,4 @@
-//! An algorithm in the kernel: from its object to a registered table of hooks.
+//! Loads an object and registers its table of hooks in the kernel.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,8 +12,8 @@ use crate::protocol::{Refusal, RefusalKind};
 use crate::recording::NOT_RECORDING;
 use crate::refusal::start_listening;
 
-/// A registered algorithm. Dropped, it is unregistered, unless it was pinned; sockets that use it
-/// already go on.
+/// A registered algorithm; dropping it unregisters the algorithm unless it is pinned, and sockets
+/// that already use it continue.
 pub(crate) struct Registered {
     pub(crate) link: Link,
     pub(crate) object: Object,
@@ -22,7 +22,7 @@ pub(crate) struct Registered {
 /// Verifies and registers the algorithm of an object under a name.
 ///
 /// # Errors
-/// With the kernel's reason.
+/// The kernel's reason.
 pub(crate) fn register(
     path: &Path,
     name: &KernelName,
@@ -45,7 +45,7 @@ pub(crate) fn register(
 const NO_TABLE: &str = "the object has no table of hooks; its source file must end with \
     CC_OPS(...)";
 
-/// Writes name, parameters and seed into an object that is open and not yet loaded.
+/// Writes name, parameters and seed into an opened object before it is loaded.
 fn set_values(
     open: &mut OpenObject,
     name: &KernelName,
@@ -53,7 +53,7 @@ fn set_values(
     seed: Option<u64>,
 ) -> Result<(), Refusal> {
     let no_table = || Refusal::new(RefusalKind::Object, NO_TABLE);
-    // SAFETY: the object lives as long as this function, and its type information is not changed.
+    // SAFETY: the object outlives this function, and its type information is not changed.
     let raw = unsafe { open.as_libbpf_object().as_ref() };
     let btf = Btf::from_bpf_object(raw).ok().flatten().ok_or_else(no_table)?;
     let name_at = name_bytes(&btf).ok_or_else(no_table)?;

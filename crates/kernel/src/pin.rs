@@ -1,4 +1,4 @@
-//! Pins: what keeps an algorithm in the kernel when nobody holds it.
+//! Pins keep an algorithm in the kernel after its process has ended.
 
 use std::ffi::CString;
 use std::fs;
@@ -8,19 +8,19 @@ use std::path::{Path, PathBuf};
 
 use crate::protocol::{Refusal, RefusalKind};
 
-/// Where the kernel's own file system of BPF objects belongs.
+/// Mount point of the BPF file system.
 const BPF_FOLDER: &str = "/sys/fs/bpf";
 
-/// Our folder in it.
+/// cwndlab's folder in that file system.
 const OUR_FOLDER: &str = "/sys/fs/bpf/cwndlab";
 
-/// `BPF_FS_MAGIC`.
+/// The kernel's `BPF_FS_MAGIC`.
 const BPF_MAGIC: libc::c_long = 0xcafe_4a11;
 
-/// Path of a pin, in a folder that exists; mounts the file system if nobody has.
+/// Returns the path of a new pin; mounts the file system and creates the folder if necessary.
 ///
 /// # Errors
-/// If the entry is not a plain name, or the folder cannot be made.
+/// If the entry is not a plain name, the folder cannot be created or the pin already exists.
 pub(crate) fn new_pin(entry: &str) -> Result<PathBuf, Refusal> {
     let path = pin_path(entry)?;
     mount_if_missing()
@@ -36,7 +36,7 @@ pub(crate) fn new_pin(entry: &str) -> Result<PathBuf, Refusal> {
 /// Removes a pin.
 ///
 /// # Errors
-/// If it is not there, or must not be removed.
+/// If the pin does not exist or may not be removed.
 pub(crate) fn remove_pin(entry: &str) -> Result<(), Refusal> {
     let path = pin_path(entry)?;
     fs::remove_file(&path).map_err(|error| {
@@ -62,7 +62,7 @@ fn pin_path(entry: &str) -> Result<PathBuf, Refusal> {
 
 fn mount_if_missing() -> io::Result<()> {
     let folder = CString::new(Path::new(BPF_FOLDER).as_os_str().as_bytes()).expect("no NUL");
-    // SAFETY: the strings end with a NUL and outlive the calls, the struct is written whole.
+    // SAFETY: the strings end with a NUL and outlive the calls; the kernel fills in the struct.
     unsafe {
         let mut about: libc::statfs = std::mem::zeroed();
         if libc::statfs(folder.as_ptr(), &raw mut about) != 0 {

@@ -1,5 +1,6 @@
-//! What the helper is asked and what it answers: one JSON object a line, one answer a request, in
-//! order. When its standard input ends, the helper does.
+//! Requests and answers of the helper: one JSON object per line, one answer per request, in order.
+//!
+//! The helper ends when its standard input ends.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,22 +15,22 @@ use crate::KernelName;
 pub enum Request {
     /// Verify an object and register its algorithm.
     Load {
-        /// The object, compiled for BPF.
+        /// Path of the object, compiled for BPF.
         object: PathBuf,
-        /// The algorithm's name from now on.
+        /// The name under which the kernel will know the algorithm.
         name: KernelName,
-        /// Values of its parameters that are not the defaults.
+        /// Values of parameters that differ from the defaults.
         #[serde(default)]
         parameters: BTreeMap<String, u32>,
-        /// Where the random numbers of an object that was compiled with `-DCC_RECORD` begin; the
-        /// kernel draws it if it is missing or 0.
+        /// Random seed of an object compiled with `-DCC_RECORD`; the kernel draws one if it is
+        /// missing or 0.
         #[serde(default)]
         seed: Option<u64>,
-        /// Keep it beyond the helper's life, as this entry of the folder of pins.
+        /// Keep the algorithm after the helper ends, pinned under this entry of the folder of pins.
         #[serde(default)]
         pin: Option<String>,
     },
-    /// Take back what this helper loaded: new sockets no longer find it.
+    /// Unload an algorithm that this helper loaded: new sockets no longer find it.
     Unload {
         /// The algorithm.
         name: KernelName,
@@ -39,26 +40,26 @@ pub enum Request {
         /// The entry of the folder of pins.
         pin: String,
     },
-    /// Write the calls of a loaded algorithm's hooks to a file, from now on.
+    /// Start writing the calls of a loaded algorithm's hooks to a file.
     Record {
         /// The algorithm, whose object was compiled with `-DCC_RECORD`.
         name: KernelName,
-        /// The file, which is created.
+        /// The file to create.
         file: PathBuf,
     },
-    /// End that recording.
+    /// End the recording of an algorithm.
     StopRecording {
         /// The algorithm.
         name: KernelName,
     },
-    /// Attach the tracing programs of an object, and write their records to a file.
+    /// Attach the tracing programs of an object and write their records to a file.
     Trace {
-        /// The object, compiled for BPF.
+        /// Path of the object, compiled for BPF.
         object: PathBuf,
-        /// The file, which is created.
+        /// The file to create.
         file: PathBuf,
     },
-    /// End that.
+    /// End tracing.
     StopTracing,
 }
 
@@ -66,53 +67,53 @@ pub enum Request {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Answer {
-    /// It is done.
+    /// The request succeeded.
     Done,
-    /// The recording ended.
+    /// The recording or trace ended.
     Recorded {
-        /// How many calls are in its file.
+        /// Number of records in its file.
         calls: u64,
     },
-    /// It cannot be done.
+    /// The request failed.
     Refused(Refusal),
 }
 
-/// Why something cannot be done.
+/// The reason why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
     /// The kind, for programs.
     pub kind: RefusalKind,
     /// One sentence, for people.
     pub message: String,
-    /// The end of what kernel and loader said; often empty.
+    /// Last lines printed by the kernel and libbpf; often empty.
     pub log: Vec<String>,
 }
 
-/// Kinds of refusals: what has to be done about them differs.
+/// Kinds of refusals, one for each remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RefusalKind {
-    /// The request makes no sense.
+    /// The request is invalid.
     Request,
     /// The file is not the object of an algorithm.
     Object,
     /// A parameter is unknown.
     Parameter,
-    /// The process may not load programs.
+    /// The process may not load BPF programs.
     Permission,
-    /// The kernel cannot do such a thing.
+    /// The kernel lacks a required feature.
     Kernel,
     /// The licence is not one that the kernel accepts.
     Licence,
-    /// A program is too large for the verifier, or its state for the socket.
+    /// A program exceeds the verifier's limits, or its state exceeds the socket's space.
     TooLarge,
-    /// The verifier finds something else.
+    /// The verifier rejects the program for another reason.
     Verifier,
-    /// A hook is missing without which the kernel takes no algorithm.
+    /// A hook is missing that the kernel requires.
     MissingHook,
-    /// There is an algorithm of this name.
+    /// An algorithm of this name already exists.
     NameTaken,
-    /// A file or pin cannot be made, or is not there.
+    /// A file or pin cannot be created or does not exist.
     File,
 }
 

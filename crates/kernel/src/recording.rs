@@ -1,4 +1,4 @@
-//! Calls of a loaded algorithm's hooks, from the kernel's ring buffer into a file.
+//! Copies the calls of a loaded algorithm's hooks from the kernel's ring buffer to a file.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -13,8 +13,8 @@ use crate::protocol::{Refusal, RefusalKind};
 pub(crate) const NOT_RECORDING: &str =
     "the object was compiled without recording; compile it with -DCC_RECORD";
 
-/// A recording under way. The file holds `struct cc_record` of `algorithms/port/record.h`, one
-/// after the other.
+/// A recording in progress; its file contains consecutive `struct cc_record` of
+/// `algorithms/port/record.h`.
 pub(crate) struct Recording {
     ring: RingBuffer<'static>,
     file: Rc<RefCell<Written>>,
@@ -27,10 +27,10 @@ struct Written {
 }
 
 impl Recording {
-    /// Begins to record an algorithm.
+    /// Starts to record an algorithm.
     ///
     /// # Errors
-    /// If its object does not record, or the file cannot be made.
+    /// If the object was compiled without recording or the file cannot be created.
     pub(crate) fn start(object: &Object, path: &Path) -> Result<Self, Refusal> {
         let map = object
             .maps()
@@ -49,12 +49,12 @@ impl Recording {
         Ok(Self { ring, file })
     }
 
-    /// Moves what the kernel has recorded into the file.
+    /// Writes the records in the ring buffer to the file.
     pub(crate) fn drain(&self) {
         self.ring.consume_raw();
     }
 
-    /// Ends the recording; how many calls are in the file.
+    /// Ends the recording; returns the number of calls in the file.
     ///
     /// # Errors
     /// If the file could not be written.

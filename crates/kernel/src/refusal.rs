@@ -1,4 +1,4 @@
-//! What the kernel and libbpf say, as kinds of refusals.
+//! Classifies errors of the kernel and libbpf as kinds of refusals.
 
 use std::error::Error;
 use std::fmt::Display;
@@ -8,13 +8,13 @@ use libbpf_rs::{ErrorKind, PrintLevel, set_print};
 
 use crate::protocol::{Refusal, RefusalKind};
 
-/// Lines of the log that a refusal brings along.
+/// Most log lines in a refusal.
 const LOG_LINES: usize = 30;
 
-/// What libbpf printed since the last [`start_listening`].
+/// Messages of libbpf since the last [`start_listening`].
 static SAID: Mutex<String> = Mutex::new(String::new());
 
-/// Keeps what libbpf prints from now on, the verifier's log with it.
+/// Starts to collect the messages of libbpf, including the verifier's log.
 pub(crate) fn start_listening() {
     SAID.lock().expect("no listener panics").clear();
     set_print(Some((PrintLevel::Warn, |_, text| {
@@ -23,12 +23,12 @@ pub(crate) fn start_listening() {
 }
 
 impl Refusal {
-    /// A refusal of our own.
+    /// A refusal without a log.
     pub(crate) fn new(kind: RefusalKind, message: impl Display) -> Self {
         Self { kind, message: message.to_string(), log: Vec::new() }
     }
 
-    /// The object cannot be opened.
+    /// The refusal of an object that cannot be opened.
     pub(crate) fn not_opened(error: &libbpf_rs::Error) -> Self {
         Self {
             kind: RefusalKind::Object,
@@ -37,7 +37,7 @@ impl Refusal {
         }
     }
 
-    /// The kernel does not take the programs.
+    /// The refusal of programs that the kernel does not load.
     pub(crate) fn not_loaded(error: &libbpf_rs::Error) -> Self {
         let said = SAID.lock().expect("no listener panics").clone();
         let (kind, message) = why_not_loaded(&said, error.kind());
@@ -48,7 +48,7 @@ impl Refusal {
         Self { kind, message, log: end_of_log() }
     }
 
-    /// The kernel does not register the table of hooks.
+    /// The refusal of a table of hooks that the kernel does not register.
     pub(crate) fn not_attached(error: &libbpf_rs::Error, name: &dyn Display) -> Self {
         let (kind, message) = match error.kind() {
             ErrorKind::AlreadyExists => (
@@ -120,7 +120,7 @@ fn why_not_loaded(said: &str, kind: ErrorKind) -> (RefusalKind, Option<&'static 
     }
 }
 
-/// An error with its causes, in one line.
+/// The text of an error with its causes, on one line.
 fn chain(error: &libbpf_rs::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,4 +1,4 @@
-//! What the kernel does by itself, taken down where it does it: programs at tracepoints and functions.
+//! Records events of the kernel with programs at tracepoints and functions.
 
 use std::path::Path;
 
@@ -8,20 +8,20 @@ use crate::protocol::{Refusal, RefusalKind};
 use crate::recording::Recording;
 use crate::refusal::start_listening;
 
-/// A trace under way. Dropped, its programs are gone.
+/// A trace in progress; dropping it detaches its programs.
 pub(crate) struct Tracing {
-    // In this order: nothing writes any more when the ring buffer goes, nothing reads when the
-    // object does.
+    // Dropped in this order: first the writers of the ring buffer, then its reader, then the object
+    // that contains it.
     links: Vec<Link>,
     recording: Recording,
     _object: Object,
 }
 
 impl Tracing {
-    /// Attaches every program of an object, and writes what they tell to a file.
+    /// Attaches every program of an object and writes their records to a file.
     ///
     /// # Errors
-    /// With the kernel's reason.
+    /// The kernel's reason.
     pub(crate) fn start(object: &Path, file: &Path) -> Result<Self, Refusal> {
         start_listening();
         let open = ObjectBuilder::default()
@@ -44,12 +44,12 @@ impl Tracing {
         Ok(Self { links, recording, _object: object })
     }
 
-    /// Moves what the kernel has traced into the file.
+    /// Writes the records in the ring buffer to the file.
     pub(crate) fn drain(&self) {
         self.recording.drain();
     }
 
-    /// Ends it; how many records are in the file.
+    /// Ends the trace; returns the number of records in the file.
     ///
     /// # Errors
     /// If the file could not be written.

@@ -1,4 +1,4 @@
-//! Every algorithm of `algorithms/` in the running kernel.
+//! Loads every algorithm of `algorithms/` into the running kernel.
 
 use crate::helper::{Helper, load};
 use crate::lifetime::is_gone_soon;

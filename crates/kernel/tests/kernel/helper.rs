@@ -1,4 +1,4 @@
-//! The helper as another program uses it.
+//! The helper as seen by its client.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! How long an algorithm stays.
+//! Lifetime of loaded and pinned algorithms.
 
 use std::process::Command;
 
@@ -14,10 +14,10 @@ fn reno() -> std::path::PathBuf {
     compile_object(&folder().join("reno.c"), &[])
 }
 
-/// Longer than a slow and busy machine takes for anything.
+/// Longer than any operation on a slow and busy machine.
 const PATIENCE: Time = Time::from_secs(120);
 
-/// The kernel takes things back when the last reference is gone, which is not at once.
+/// Whether the kernel soon removes an algorithm; this happens some time after the last reference.
 pub(crate) fn is_gone_soon(name: &str) -> bool {
     let clock = Clock::start();
     while is_available(name) {
@@ -61,7 +61,7 @@ fn it_goes_when_the_helper_is_killed() {
     assert!(is_gone_soon(&name));
 }
 
-/// Pins live in a file system; this test has one of its own, in a mount namespace of its own.
+/// Pins are entries of a file system; this test mounts its own in a separate mount namespace.
 #[test]
 fn a_pin_keeps_it_until_removed() {
     skip_unless_possible!();

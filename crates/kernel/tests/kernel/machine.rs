@@ -1,4 +1,4 @@
-//! What this machine can do, and compilers.
+//! Capabilities of this machine, and compilers.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +9,7 @@ use cwndlab_kernel::protocol::{Answer, Refusal, RefusalKind};
 
 use crate::helper::{Helper, load};
 
-/// Why the kernel's tests cannot run here; the same for all of them.
+/// The reason why the kernel's tests cannot run here, determined once.
 pub(crate) fn obstacle() -> Option<String> {
     static OBSTACLE: OnceLock<Option<String>> = OnceLock::new();
     OBSTACLE.get_or_init(look_for_obstacle).clone()
@@ -25,7 +25,7 @@ fn look_for_obstacle() -> Option<String> {
     if let Err(error) = Command::new("clang").arg("--version").output() {
         return Some(format!("cannot run clang: {error}"));
     }
-    // Root of a container may make namespaces and load nothing.
+    // Root of a container may create namespaces but cannot load programs.
     let request = load(&compile_object(&folder().join("fixed.c"), &[]), &unused_name());
     match Helper::start().ask(&request) {
         Answer::Refused(Refusal { kind: RefusalKind::Permission, message, .. }) => Some(message),
@@ -33,7 +33,7 @@ fn look_for_obstacle() -> Option<String> {
     }
 }
 
-/// Returns from a test, the reason printed, if it cannot run here.
+/// Returns from a test that cannot run here, after printing the reason.
 macro_rules! skip_unless_possible {
     () => {
         if let Some(reason) = crate::machine::obstacle() {
@@ -48,7 +48,7 @@ pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../algorithms")
 }
 
-/// Name and file of each algorithm.
+/// Name and source file of each algorithm.
 pub(crate) fn sources() -> Vec<(String, PathBuf)> {
     cwndlab_cc::Algorithm::all()
         .map(|algorithm| (algorithm.name().to_owned(), folder().join(algorithm.source_file())))
@@ -60,7 +60,7 @@ pub(crate) fn scratch(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", next()))
 }
 
-/// A name that no other algorithm of this kernel has.
+/// A name that no other algorithm in this kernel has.
 pub(crate) fn unused_name() -> String {
     format!("cl_{:08x}", (std::process::id() << 12) | (next() & 0xfff))
 }
@@ -70,7 +70,7 @@ fn next() -> u32 {
     COUNT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Compiles for BPF.
+/// Compiles a source file for BPF.
 pub(crate) fn compile_object(source: &Path, more: &[&str]) -> PathBuf {
     let object = scratch("object.o");
     let flags = ["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-std=gnu11", "-c"];
@@ -78,7 +78,7 @@ pub(crate) fn compile_object(source: &Path, more: &[&str]) -> PathBuf {
     object
 }
 
-/// Compiles the program that makes recorded calls again.
+/// Compiles the program that replays recorded calls.
 pub(crate) fn compile_replay(source: &Path) -> PathBuf {
     let program = scratch("replay");
     let flags = ["-O2", "-std=gnu11", "-DCC_LOADED", "-DCC_REPLAY"];
@@ -101,21 +101,21 @@ fn run_compiler(compiler: &str, flags: &[&str], files: &[&Path], out: &Path) {
     assert!(done.status.success(), "{compiler} {}:\n{said}", files[0].display());
 }
 
-/// A copy of an algorithm's file with one text replaced, which it must have.
+/// A copy of an algorithm's file with the first occurrence of a text replaced; the text must exist.
 pub(crate) fn changed(source: &Path, old: &str, new: &str) -> PathBuf {
     let text = std::fs::read_to_string(source).expect("UTF-8");
     assert!(text.contains(old), "{}: no \"{old}\"", source.display());
     written(&text.replacen(old, new, 1))
 }
 
-/// A C file of this text.
+/// A new C file with this text.
 pub(crate) fn written(text: &str) -> PathBuf {
     let path = scratch("algorithm.c");
     std::fs::write(&path, text).expect("write a scratch file");
     path
 }
 
-/// Whether a socket could ask the kernel for this algorithm.
+/// Whether a socket could select this algorithm.
 pub(crate) fn is_available(name: &str) -> bool {
     let all = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     std::fs::read_to_string(all).expect("a list").split_whitespace().any(|one| one == name)

@@ -1,5 +1,6 @@
-//! The helper, the running kernel and the native build, together. What this machine or user cannot
-//! do is skipped, with the reason printed.
+//! Tests of the helper, the running kernel and the native build together.
+//!
+//! Tests that this machine or user cannot run are skipped, with the reason printed.
 #![cfg(target_os = "linux")]
 
 mod algorithms;

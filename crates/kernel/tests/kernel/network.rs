@@ -1,5 +1,5 @@
-//! Two hosts and a bad road between them: the emulator with a queue that marks and drops, losses,
-//! and times at which nothing moves.
+//! Two hosts with an adverse link in between: the emulator with a queue that marks and drops,
+//! random losses and outages.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -19,11 +19,11 @@ const SENDER: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 1);
 const RECEIVER: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 2);
 const PORT: u16 = 5001;
 
-/// What is written between two pauses, each longer than an RTO.
+/// Bytes between two pauses, each of which is longer than an RTO.
 const BETWEEN_PAUSES_BYTES: usize = 6_000_000;
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(300);
 
-/// Sends until `is_enough` says so; how many bytes arrived.
+/// Sends until `is_enough` returns true; returns the number of bytes that arrived.
 pub(crate) fn transfer(algorithm: &str, is_enough: impl Fn(usize) -> bool) -> usize {
     let ends = [(); 2].map(|()| Namespace::new().expect("a namespace"));
     let tuns = ends.iter().zip([SENDER, RECEIVER]).map(tun).collect();
@@ -32,7 +32,7 @@ pub(crate) fn transfer(algorithm: &str, is_enough: impl Fn(usize) -> bool) -> us
         ends[0].run(socket).expect("a socket"),
     );
     for end in &ends {
-        // of this namespace only
+        // Affects this namespace only.
         end.run(|| std::fs::write("/proc/sys/net/ipv4/tcp_ecn", "1")).expect("ask for ECN");
     }
     choose(listener.as_raw_fd(), algorithm).expect("an algorithm");
@@ -85,7 +85,7 @@ fn road() -> AnyLink<Frame> {
     AnyLink::Duplex(Box::new(Duplex::new(wire(data, "data"), wire(acks, "acks"))))
 }
 
-/// Looks at nothing that passes.
+/// A tap that ignores all frames.
 struct Nothing;
 
 impl<L> Tap<L> for Nothing {
@@ -124,7 +124,7 @@ fn send(mut stream: TcpStream, is_enough: impl Fn(usize) -> bool) -> usize {
 }
 
 fn socket() -> io::Result<File> {
-    // SAFETY: a plain call; the descriptor becomes one file.
+    // SAFETY: a plain call; the new descriptor has no other owner.
     unsafe {
         let fd = libc::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0);
         if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(File::from_raw_fd(fd)) }
@@ -132,7 +132,7 @@ fn socket() -> io::Result<File> {
 }
 
 fn choose(socket: libc::c_int, algorithm: &str) -> io::Result<()> {
-    // SAFETY: the name is as long as said.
+    // SAFETY: the length is that of the name.
     let done = unsafe {
         let name = algorithm.as_ptr().cast();
         let length = algorithm.len() as libc::socklen_t;
@@ -148,7 +148,7 @@ fn connect(socket: File) -> io::Result<TcpStream> {
         sin_addr: libc::in_addr { s_addr: u32::from(RECEIVER).to_be() },
         sin_zero: [0; 8],
     };
-    // SAFETY: the address is as long as said.
+    // SAFETY: the length is that of the address.
     let done = unsafe {
         let length = size_of_val(&address) as libc::socklen_t;
         libc::connect(socket.as_raw_fd(), (&raw const address).cast(), length)

@@ -1,4 +1,4 @@
-//! What the kernel does not take, and what the helper says then.
+//! Objects that the kernel rejects, and the helper's answers.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use crate::machine::{
     written,
 };
 
-/// Loads a file that must be refused; the kind and the message.
+/// Loads a file that must be refused; returns the kind and the message.
 fn refusal_of(source: &std::path::Path) -> (RefusalKind, String) {
     let name = unused_name();
     let refusal = Helper::start().refuses(&load(&compile_object(source, &[]), &name));
@@ -19,7 +19,7 @@ fn refusal_of(source: &std::path::Path) -> (RefusalKind, String) {
     (refusal.kind, format!("{}\n{}", refusal.message, refusal.log.join("\n")))
 }
 
-/// An algorithm with this body of cong_avoid.
+/// A copy of Reno with these statements added to cong_avoid.
 fn with_cong_avoid(body: &str) -> std::path::PathBuf {
     let old = "	(void)ack;\n";
     changed(&folder().join("reno.c"), old, &format!("{old}{body}"))
@@ -55,7 +55,7 @@ fn a_name_is_taken_once() {
     second.do_this(&load(&object, &name));
 }
 
-/// Name, function and entry of each required hook.
+/// Name, definition and table entry of each required hook.
 const REQUIRED: [(&str, &str); 3] = [
     ("ssthresh", "CC_PROG(u32, x_ssthresh, struct sock *sk) { return tcp_reno_ssthresh(sk); }"),
     ("undo_cwnd", "CC_PROG(u32, x_undo_cwnd, struct sock *sk) { return tcp_reno_undo_cwnd(sk); }"),
@@ -138,7 +138,7 @@ fn only_a_state_of_cc_state_may_be_indexed_by_a_variable() {
     let (_, message) = refusal_of(&with_cong_avoid(&write("inet_csk_ca(sk)")));
     assert!(message.contains("verifier"), "{message}");
 
-    // reno's slow start has such a state
+    // The verifier accepts the pointer that cc_state returns.
     let state = "	void *state = cc_state(sk);\n	if (!state)\n		return;\n";
     let source = with_cong_avoid(&format!("{state}{}", write("state")));
     Helper::start().do_this(&load(&compile_object(&source, &[]), &unused_name()));

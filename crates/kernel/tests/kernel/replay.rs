@@ -1,4 +1,4 @@
-//! The same file in two builds: what the kernel did at each call, the native build does too.
+//! Replays calls recorded in the kernel with the native build of the same file.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -21,16 +21,16 @@ use crate::network::transfer;
 
 const LEAST_CALLS: u64 = 10_000;
 
-/// `sizeof(struct cc_record)` at most: what is written last may be a whole buffer later.
+/// Upper bound of `sizeof(struct cc_record)`; the file may lag behind by a whole buffer.
 const RECORD_BYTES: u64 = 1600;
 const BUFFER_BYTES: u64 = 1 << 16;
 
-/// Records a transfer of an algorithm; the file of its calls, and their number.
+/// Records a transfer of an algorithm; returns the file of its calls and their number.
 fn record(source: &Path) -> (PathBuf, u64) {
     record_with(source, "parameters", json!({}))
 }
 
-/// The same, with one more key of the request to load it.
+/// Like [`record`], with one more key in the request to load the algorithm.
 fn record_with(source: &Path, key: &str, value: Value) -> (PathBuf, u64) {
     let (mut helper, name, file) = (Helper::start(), unused_name(), scratch("calls"));
     let mut request = load(&compile_object(source, &["-DCC_RECORD"]), &name);
@@ -47,7 +47,7 @@ fn record_with(source: &Path, key: &str, value: Value) -> (PathBuf, u64) {
     (file, calls)
 }
 
-/// What the native build says to a recording: calls by program, mismatches, all lines.
+/// Replays a recording with the native build: calls by program, mismatches, and all output.
 fn replay(source: &Path, calls: &Path, set: &[&str]) -> (BTreeMap<String, u64>, u64, String) {
     let done = Command::new(compile_replay(source))
         .args(set)
@@ -98,7 +98,7 @@ fn random_numbers_begin_with_the_seed() {
     let (file, _) = record_with(&source, "seed", json!(seed));
     let calls = fs::read(&file).expect("a recording");
     fs::remove_file(&file).expect("our own file");
-    // No call of Reno draws a number.
+    // Reno draws no random numbers, so every record still has the seed.
     let records = calls.windows(8).filter(|window| **window == seed.to_le_bytes()).count();
     assert!(records as u64 >= LEAST_CALLS, "{records}");
     let mut request = load(&compile_object(&source, &[]), &unused_name());
@@ -107,7 +107,7 @@ fn random_numbers_begin_with_the_seed() {
     assert!(refusal.message.contains("-DCC_RECORD"), "{refusal:?}");
 }
 
-/// Of each, a constant that matters on a road like the tests'.
+/// For each algorithm, a constant that matters on the tests' link.
 const CHANGES: [(&str, &str, &str); 4] = [
     ("bbr", "BBR_PACING_PERCENT	99u", "BBR_PACING_PERCENT	98u"),
     ("cubic", "packets/s^3\", 41,", "packets/s^3\", 42,"),
