@@ -1,4 +1,4 @@
-//! Which system calls a process may make: seccomp filters, in the kernel's classic BPF.
+//! Restricts the system calls of a process with seccomp filters in the kernel's classic BPF.
 
 use std::io;
 use std::ptr;
@@ -10,7 +10,7 @@ const ARCHITECTURE: u32 = 0xc000_003e; // AUDIT_ARCH_X86_64
 #[cfg(target_arch = "aarch64")]
 const ARCHITECTURE: u32 = 0xc000_00b7; // AUDIT_ARCH_AARCH64
 
-/// Calls of the x32 ABI have this bit.
+/// Bit that marks calls of the x32 ABI.
 const X32_BIT: u32 = 0x4000_0000;
 
 /// Offsets in `struct seccomp_data`.
@@ -19,7 +19,7 @@ const ARCHITECTURE_AT: u32 = 4;
 const INSTRUCTION: u32 = 8;
 const ARGUMENTS: u32 = 16;
 
-/// What the worker may call as it likes: memory, its open files, clocks, threads that wait.
+/// Calls that the worker may make with any arguments: memory, open files, clocks, waiting threads.
 const OF_WORKER: &[c_long] = &[
     libc::SYS_read,
     libc::SYS_write,
@@ -75,7 +75,7 @@ const OF_WORKER: &[c_long] = &[
     libc::SYS_set_robust_list,
     libc::SYS_rseq,
     libc::SYS_membarrier,
-    // The runtime of tables waits for its own threads so.
+    // The runtime of tables uses these to wait for its own threads.
     libc::SYS_epoll_create1,
     libc::SYS_epoll_ctl,
     libc::SYS_epoll_pwait,
@@ -104,7 +104,7 @@ const OF_WORKER: &[c_long] = &[
     libc::SYS_arch_prctl,
 ];
 
-/// What no compiler does.
+/// Calls that no compiler needs.
 const NOT_OF_COMPILER: &[c_long] = &[
     libc::SYS_socket,
     libc::SYS_connect,
@@ -128,7 +128,7 @@ const NOT_OF_COMPILER: &[c_long] = &[
     libc::SYS_userfaultfd,
 ];
 
-/// What becomes of a call.
+/// Actions of a filter.
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
 const TRAP: u32 = libc::SECCOMP_RET_TRAP;
 
@@ -139,17 +139,17 @@ const fn errno(number: i32) -> u32 {
 /// Whether the running kernel has seccomp filters that raise SIGSYS.
 pub(crate) fn is_available() -> bool {
     let action = TRAP;
-    // SAFETY: the kernel reads four bytes.
+    // SAFETY: the kernel reads the four bytes of `action`.
     let status = unsafe {
         libc::syscall(libc::SYS_seccomp, libc::SECCOMP_GET_ACTION_AVAIL, 0, &raw const action)
     };
     status == 0
 }
 
-/// Installs a filter for all threads of this process. Makes one system call.
+/// Installs a filter for all threads of this process, in one system call.
 pub(crate) fn install(filter: &[sock_filter]) -> io::Result<()> {
     let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
-    // SAFETY: the kernel copies the program. PR_SET_NO_NEW_PRIVS has been set with the capabilities.
+    // SAFETY: the kernel copies the program. PR_SET_NO_NEW_PRIVS was set with the capabilities.
     let status = unsafe {
         libc::syscall(
             libc::SYS_seccomp,
@@ -161,7 +161,7 @@ pub(crate) fn install(filter: &[sock_filter]) -> io::Result<()> {
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The worker's filter: what is not named traps.
+/// The worker's filter: any call that is not listed traps.
 pub(crate) fn of_worker() -> Vec<sock_filter> {
     let mut filter = beginning();
     filter.extend(from_library());
@@ -169,7 +169,8 @@ pub(crate) fn of_worker() -> Vec<sock_filter> {
     for &call in OF_WORKER {
         filter.extend(on(call as u32, &[answer(ALLOW)]));
     }
-    // A thread, not a process. glibc takes clone where there is no clone3, whose flags lie in memory.
+    // Allows threads but no processes. glibc falls back from clone3, whose flags are in memory, to
+    // clone.
     filter.extend(on(libc::SYS_clone3 as u32, &[answer(errno(libc::ENOSYS))]));
     filter.extend(on(
         libc::SYS_clone as u32,
@@ -188,7 +189,7 @@ pub(crate) fn of_worker() -> Vec<sock_filter> {
     #[cfg(target_arch = "x86_64")]
     filter.extend(on(libc::SYS_open as u32, &reads_only(ARGUMENTS + 8)));
     filter.extend(on(libc::SYS_openat as u32, &reads_only(ARGUMENTS + 16)));
-    // abort() signals itself.
+    // For abort(), which signals its own process.
     filter.extend(on(
         libc::SYS_tgkill as u32,
         &[load(ARGUMENTS), jump_if_is(std::process::id(), 0, 1), answer(ALLOW), answer(TRAP)],
@@ -215,7 +216,7 @@ pub(crate) fn of_worker() -> Vec<sock_filter> {
     filter
 }
 
-/// The compiler's filter: what is named is refused.
+/// The compiler's filter: the listed calls are refused.
 pub(crate) fn of_compiler() -> Vec<sock_filter> {
     let mut filter = beginning();
     for &call in NOT_OF_COMPILER {
@@ -225,7 +226,7 @@ pub(crate) fn of_compiler() -> Vec<sock_filter> {
     filter
 }
 
-/// Calls of another architecture trap; the number is loaded.
+/// Traps calls of other architectures; leaves the call number loaded.
 fn beginning() -> Vec<sock_filter> {
     vec![
         load(ARCHITECTURE_AT),
@@ -237,11 +238,11 @@ fn beginning() -> Vec<sock_filter> {
     ]
 }
 
-/// Goes on if the call is made by the C library, the loader or the kernel's own page of code.
+/// Continues if the C library, the loader or the vDSO makes the call, and traps otherwise.
 fn from_library() -> Vec<sock_filter> {
     let ranges: Vec<(u64, u64)> = library_code();
-    // Each range: load the high word; unless it is this one skip 4; load the low word; at least the
-    // begin, and below the end: to the end of all.
+    // For each range: compare the high word and skip the range if it differs; compare the low word
+    // with begin and end; jump past the final trap if it is inside.
     let mut filter = Vec::new();
     for (at, &(begin, end)) in ranges.iter().enumerate() {
         let left = 6 * (ranges.len() - 1 - at) as u8;
@@ -258,9 +259,9 @@ fn from_library() -> Vec<sock_filter> {
     filter
 }
 
-/// Where the code of the C library, the loader and the vDSO lies; no range crosses 4 GiB.
+/// Code of the C library, the loader and the vDSO, in ranges that do not cross 4 GiB.
 fn library_code() -> Vec<(u64, u64)> {
-    /// Of `openat`, of the loader's base and of the vDSO: addresses within the objects.
+    /// Addresses within these objects: `openat`, the loader's base and the vDSO.
     fn wanted() -> [u64; 3] {
         // SAFETY: the calls have no preconditions.
         unsafe {
@@ -278,7 +279,7 @@ fn library_code() -> Vec<(u64, u64)> {
     ) -> libc::c_int {
         // SAFETY: the loader passes a valid description, and `found` is the vector below.
         let (info, found) = unsafe { (&*info, &mut *found.cast::<Vec<(u64, u64)>>()) };
-        // SAFETY: the loader has that many headers there.
+        // SAFETY: the loader has that many headers at this address.
         let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
         let segment = |header: &libc::Elf64_Phdr| {
             let begin = info.dlpi_addr + header.p_vaddr;
@@ -294,12 +295,12 @@ fn library_code() -> Vec<(u64, u64)> {
         0
     }
     let mut found: Vec<(u64, u64)> = Vec::new();
-    // SAFETY: the callback gets the vector, which lives longer than the call.
+    // SAFETY: the callback gets the vector, which outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(visit), ptr::from_mut(&mut found).cast()) };
     found
 }
 
-/// The range in parts whose ends have one high word.
+/// Splits a range at a 4 GiB boundary.
 fn split(begin: u64, end: u64) -> Vec<(u64, u64)> {
     let edge = ((begin >> 32) + 1) << 32;
     if end < edge { vec![(begin, end)] } else { vec![(begin, edge - 1), (edge, end)] }
@@ -319,7 +320,7 @@ const fn answer(action: u32) -> sock_filter {
     instruction(libc::BPF_RET | libc::BPF_K, action, 0, 0)
 }
 
-/// Skips `yes` or `no` instructions.
+/// Skips `yes` instructions if equal, else `no`.
 const fn jump_if_is(value: u32, yes: u8, no: u8) -> sock_filter {
     instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, value, yes, no)
 }
@@ -336,7 +337,7 @@ const fn jump_always(over: u8) -> sock_filter {
     instruction(libc::BPF_JMP | libc::BPF_JA, over as u32, 0, 0)
 }
 
-/// `then` for a call of this number, which is loaded; it ends with an answer.
+/// Executes `then`, which ends with an answer, for calls of this number; the number is loaded.
 fn on(call: u32, then: &[sock_filter]) -> Vec<sock_filter> {
     let mut block = vec![jump_if_is(call, 0, then.len() as u8)];
     block.extend_from_slice(then);

@@ -1,4 +1,5 @@
-//! A compiler that reads some folders and writes one, within limits of time, memory and output.
+//! Runs a compiler that may read some folders and write one, with limits on time, memory and
+//! output.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -11,13 +12,13 @@ use std::time::Duration;
 
 use crate::limits;
 
-/// Of each of its two outputs: a preprocessed file of a kernel has a twentieth.
+/// Limit for each of the two outputs; a preprocessed kernel source needs a twentieth of it.
 const MOST_OUTPUT_BYTES: u64 = 64 << 20;
 
-/// What a compiler did.
+/// Result of a compiler.
 #[derive(Debug)]
 pub struct Finished {
-    /// Its exit status; minus the signal that ended it.
+    /// Exit status, or the negative number of the signal that ended it.
     pub status: i32,
     /// Standard output.
     pub output: Vec<u8>,
@@ -25,23 +26,25 @@ pub struct Finished {
     pub messages: Vec<u8>,
 }
 
-/// Why a compiler did not end by itself.
+/// The reason why a compiler did not end by itself.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunCompilerError {
-    /// It cannot be started, or a protection cannot be applied.
+    /// It could not be started, or a protection could not be applied.
     #[error("cannot be started: {0}")]
     Start(#[from] io::Error),
-    /// It took too long and was ended.
+    /// It exceeded the time limit and was killed.
     #[error("had not ended after {0} s")]
     TimeLimit(u64),
-    /// It printed too much and was ended.
+    /// It exceeded the output limit and was killed.
     #[error("printed more than {} MB", MOST_OUTPUT_BYTES >> 20)]
     Output,
 }
 
-/// Runs a command that may read below `readable`, and change files below `writable` alone. It opens
-/// no socket and traces no process, and has no capability but to read files of others.
+/// Runs a command that may read below `readable` and change files below `writable` only.
+///
+/// It can open no socket and trace no process, and has no capability except reading other users'
+/// files.
 ///
 /// # Errors
 /// If the command cannot be started, takes longer than `time_limit_s` or prints too much.
@@ -77,7 +80,7 @@ pub fn run_compiler(
         }
         Ok(())
     };
-    // SAFETY: between fork and exec, `confine` makes system calls with what was prepared before.
+    // SAFETY: between fork and exec, `confine` makes system calls only and uses prepared data.
     unsafe { starting.pre_exec(confine) };
     wait(starting.spawn()?, time_limit_s)
 }
@@ -102,8 +105,8 @@ fn wait(mut child: Child, time_limit_s: u64) -> Result<Finished, RunCompilerErro
             break;
         }
     }
-    // What it left behind goes with it.
-    // SAFETY: the group is the child's, which has not been waited for.
+    // After an exceeded limit, kills the whole process group; signal 0 has no effect.
+    // SAFETY: the group is that of the child, which has not been reaped.
     unsafe {
         libc::kill(-(child.id() as libc::pid_t), libc::SIGKILL * i32::from(problem.is_some()));
     }

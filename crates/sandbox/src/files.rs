@@ -1,4 +1,4 @@
-//! Which files a process may use: Landlock (Linux 5.13), with the network and signals of later ABIs.
+//! Restricts file access with Landlock (Linux 5.13), and network and signals with its later ABIs.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,18 +8,20 @@ use landlock::{
     RulesetCreatedAttr, Scope, path_beneath_rules,
 };
 
-/// What is asked for; an older kernel gives what it has.
+/// The requested version; an older kernel applies what it has.
 const ABI_ASKED: ABI = ABI::V6;
 
-/// Whether the running kernel has Landlock, and it is not disabled.
+/// Whether the running kernel has Landlock enabled.
 pub(crate) fn is_available() -> bool {
     const VERSION: u32 = 1; // LANDLOCK_CREATE_RULESET_VERSION
-    // SAFETY: asks for the version alone; nothing is read or written.
+    // SAFETY: only queries the version; no memory is read or written.
     unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, 0_usize, 0_usize, VERSION) > 0 }
 }
 
-/// Rules by which files below `readable` may be read and executed, those below `writable` changed,
-/// and no other file opened. Paths that do not exist are left out.
+/// Rules that permit reading and executing files below `readable`, any access below `writable`, and
+/// no other access.
+///
+/// Paths that do not exist are ignored.
 pub(crate) fn rules(readable: &[PathBuf], writable: &[PathBuf]) -> io::Result<RulesetCreated> {
     let all: BitFlags<AccessFs> = AccessFs::from_all(ABI_ASKED);
     let build = || {

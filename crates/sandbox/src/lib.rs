@@ -1,10 +1,11 @@
-//! Takes from a process what an algorithm of a user, and the compiler that reads it, do not need.
+//! Removes the rights that a user's algorithm, and the compiler that reads it, do not need.
 //!
-//! [`confine_worker`] is for the process that loads the compiled algorithm: it may read some folders
-//! and compute. [`run_compiler`] starts a compiler that may read some folders and write one. Both
-//! use what the kernel has: Landlock for files (Linux 5.13), seccomp for system calls, no
-//! capabilities, and resource limits. What the kernel lacks is left out; [`Protection::of_kernel`]
-//! says what there is. Nothing here hides what the process had read before it was confined.
+//! [`confine_worker`] is for the process that loads the compiled algorithm: it may read some
+//! folders and compute. [`run_compiler`] starts a compiler that may read some folders and write
+//! one. Both use the protections of the kernel: Landlock for files (Linux 5.13), seccomp for system
+//! calls, dropped capabilities and resource limits. Protections that the kernel lacks are skipped;
+//! [`Protection::of_kernel`] lists those that exist. Nothing here hides what the process read
+//! before it was confined.
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod calls;
@@ -21,17 +22,17 @@ pub use compiler::{Finished, RunCompilerError, run_compiler};
 use std::io;
 use std::path::PathBuf;
 
-/// What the kernel offers to confine a process with.
+/// The kernel's means to confine a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Protection {
-    /// Landlock: which files a process may read and write.
+    /// Landlock, which restricts the files that a process may read and write.
     pub has_landlock: bool,
-    /// seccomp: which system calls a process may make.
+    /// seccomp, which restricts the system calls that a process may make.
     pub has_seccomp: bool,
 }
 
 impl Protection {
-    /// What the running kernel has.
+    /// The protections of the running kernel.
     #[must_use]
     pub fn of_kernel() -> Self {
         #[cfg(target_os = "linux")]
@@ -49,14 +50,17 @@ impl Protection {
     }
 }
 
-/// Confines this process for good: it may read below `readable`, compute, and use the files that it
-/// has open. It must have one thread, since Landlock holds for a thread and those that it starts.
+/// Confines this process permanently: it may read below `readable`, compute, and use its open
+/// files.
 ///
-/// A system call that is not allowed raises SIGSYS. One that an instruction outside the C library
-/// makes is never allowed: an algorithm has no reason to make one.
+/// It must have only one thread, because Landlock applies to the calling thread and its
+/// descendants.
+///
+/// A system call that is not allowed raises SIGSYS. This includes every system call made by code
+/// outside the C library, the loader and the vDSO: an algorithm has no reason to make one.
 ///
 /// # Errors
-/// If the kernel has a protection and refuses to apply it.
+/// If the kernel has a protection but fails to apply it.
 pub fn confine_worker(readable: &[PathBuf]) -> io::Result<()> {
     #[cfg(unix)]
     limits::limit_worker()?;

@@ -1,12 +1,12 @@
-//! Limits of memory, time and files, and what a superuser gives up.
+//! Limits on memory, time and files, and dropping of capabilities.
 
 use std::io;
 
-/// Of the worker: room for the tables of a long run.
+/// Memory of the worker: room for the tables of a long run.
 const WORKER_MEMORY_BYTES: u64 = 8 << 30;
-/// Of the compiler: optimising a large file of a kernel takes a tenth.
+/// Memory of the compiler: optimising a large kernel source needs a tenth of it.
 const COMPILER_MEMORY_BYTES: u64 = 2 << 30;
-/// The worker writes no file but its messages; the compiler writes objects.
+/// The worker writes only its messages to files; the compiler writes objects.
 const WORKER_FILE_BYTES: u64 = 1 << 20;
 const COMPILER_FILE_BYTES: u64 = 256 << 20;
 const OPEN_FILES: u64 = 256;
@@ -18,7 +18,7 @@ pub(crate) fn limit_worker() -> io::Result<()> {
     set(libc::RLIMIT_NOFILE as _, OPEN_FILES)
 }
 
-/// Between fork and exec: makes system calls only.
+/// Called between fork and exec; makes system calls only.
 pub(crate) fn limit_compiler(time_limit_s: u64) -> io::Result<()> {
     set(libc::RLIMIT_CORE as _, 0)?;
     set(libc::RLIMIT_CPU as _, time_limit_s)?;
@@ -26,7 +26,7 @@ pub(crate) fn limit_compiler(time_limit_s: u64) -> io::Result<()> {
     set(libc::RLIMIT_FSIZE as _, COMPILER_FILE_BYTES)
 }
 
-/// Lowers a limit; one that is lower already stays.
+/// Lowers a limit; a lower existing limit stays.
 fn set(resource: libc::c_int, most: u64) -> io::Result<()> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the struct is valid for both calls.
@@ -39,12 +39,13 @@ fn set(resource: libc::c_int, most: u64) -> io::Result<()> {
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// `CAP_DAC_READ_SEARCH`: reads files of any owner.
+/// `CAP_DAC_READ_SEARCH`: permission to read files of any owner.
 #[cfg(target_os = "linux")]
 pub(crate) const READ_SEARCH: u32 = 2;
 
-/// Gives up every capability but those in `kept`, also for programs that this process starts. Makes
-/// system calls only.
+/// Drops every capability except those in `kept`, also for programs that this process starts.
+///
+/// Makes system calls only.
 #[cfg(target_os = "linux")]
 pub(crate) fn drop_capabilities(kept: &[u32]) -> io::Result<()> {
     /// `_LINUX_CAPABILITY_VERSION_3`.
@@ -63,7 +64,8 @@ pub(crate) fn drop_capabilities(kept: &[u32]) -> io::Result<()> {
         if libc::syscall(libc::SYS_capget, header.as_mut_ptr(), sets.as_mut_ptr()) != 0 {
             return Err(io::Error::last_os_error());
         }
-        // Fails for a user without CAP_SETPCAP, who gains nothing by exec after no_new_privs.
+        // Fails for a user without CAP_SETPCAP, but after no_new_privs an exec gains no
+        // capabilities.
         for capability in 0..64 {
             if mask >> capability & 1 == 0 {
                 libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0);

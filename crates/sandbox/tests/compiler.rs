@@ -1,4 +1,4 @@
-//! What a command that runs as a compiler may and may not do.
+//! Permissions of a command that runs as a compiler.
 #![cfg(target_os = "linux")]
 
 use std::ffi::OsString;
@@ -9,14 +9,14 @@ use cwndlab_sandbox::{Finished, Protection, RunCompilerError, run_compiler};
 
 const SYSTEM: [&str; 5] = ["/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache"];
 
-/// A shell as the compiler, which may write below `writable`.
+/// Runs a shell script as the compiler, which may write below `writable`.
 fn shell(script: &str, writable: &[PathBuf]) -> Result<Finished, RunCompilerError> {
     let command = ["/bin/sh", "-c", script].map(OsString::from);
     let environment = [("PATH".into(), "/usr/bin:/bin".into())];
     run_compiler(&command, &environment, &SYSTEM.map(PathBuf::from), writable, 2)
 }
 
-/// A folder that is gone when the test has ended.
+/// A folder that is removed at the end of the test.
 struct Folder(PathBuf);
 
 impl Folder {
