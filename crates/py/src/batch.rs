@@ -1,4 +1,4 @@
-//! Many runs in one call, so that what a call costs is shared by them.
+//! Executes many runs in one call, so that they share its overhead.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -13,18 +13,18 @@ use pyo3::types::{PyDict, PyList};
 use crate::array::array;
 use crate::{Stop, columns, errors, loaded, read_traces};
 
-/// A batch with more recorded rows than this ends, so that its memory is bounded.
+/// A batch ends when it has this many recorded rows, to bound its memory.
 const FULL_ROWS: usize = 1 << 16;
 
-/// The results of the runs of a batch, one run after the other.
+/// Concatenated results of the runs of a batch.
 #[derive(Default)]
 struct Batch {
     flows: Vec<FlowSummary>,
     links: Vec<LinkSummary>,
     recorded: Recording,
-    /// The position in the batch of the run that each row belongs to.
+    /// For each row, the position of its run in the batch.
     owners: Owners,
-    /// Of each run: why it failed, if it did.
+    /// For each run, the reason for its failure, or `None`.
     errors: Vec<Option<String>>,
 }
 
@@ -43,7 +43,7 @@ impl Batch {
         self.errors.len() as u32
     }
 
-    /// Adds a run, of which `earlier` was recorded before the rest.
+    /// Adds a run, whose recording begins with `earlier`.
     fn add(&mut self, mut earlier: Recording, output: RunOutput) {
         let run = self.position();
         let RunOutput { flows, links, samples, events, acks, pcap } = output;
@@ -60,7 +60,8 @@ impl Batch {
         self.errors.push(None);
     }
 
-    /// Whether the next run belongs into another batch. A capture is a file of one run.
+    /// Whether the next run needs another batch: enough rows, or a capture, which belongs to one
+    /// run.
     fn is_full(&self) -> bool {
         let Owners { samples, events, acks, .. } = &self.owners;
         let rows = samples.len() + events.len() + acks.len();
@@ -90,7 +91,7 @@ impl Batch {
     }
 }
 
-/// Runs scenarios one after the other while other Python threads go on.
+/// Executes scenarios one after the other and releases the GIL meanwhile.
 #[pyfunction]
 #[pyo3(signature = (scenarios, traces, objects=None, *, stop=None, take=None))]
 pub(crate) fn run_many<'py>(
@@ -143,7 +144,7 @@ pub(crate) fn run_many<'py>(
     batch.into_dictionary(py)
 }
 
-/// Gives a part of a recording to Python, with the position of its run.
+/// Passes part of a recording to Python, with the position of its run.
 fn give(py: Python<'_>, take: &Py<PyAny>, run: u32, part: Recording) -> PyResult<()> {
     let Recording { samples, events, acks, pcap } = part;
     let part = RunOutput { samples, events, acks, pcap, ..RunOutput::default() };

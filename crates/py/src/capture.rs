@@ -1,4 +1,4 @@
-//! A capture's flows as dictionaries, in whole nanoseconds, microseconds and bytes.
+//! The flows of a capture as dictionaries, in integer nanoseconds, microseconds and bytes.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -11,7 +11,7 @@ use pyo3::types::PyDict;
 
 use crate::array::array;
 
-/// Analyses a pcap or pcapng file while other Python threads go on.
+/// Analyses a pcap or pcapng file and releases the GIL meanwhile.
 #[pyfunction]
 #[pyo3(signature = (path, *, warm_up_ns=0, sample_interval_ns=100_000_000))]
 pub(crate) fn analyse_capture<'py>(
@@ -31,14 +31,14 @@ pub(crate) fn analyse_capture<'py>(
     flows.into_iter().map(|flow| as_dict(py, flow)).collect()
 }
 
-/// Sets one entry of a dictionary per named field.
+/// Sets one dictionary entry for each named field.
 macro_rules! set {
     ($to:expr, $from:expr, [$($field:ident),* $(,)?]) => {
         $($to.set_item(stringify!($field), $from.$field)?;)*
     };
 }
 
-/// A dictionary of columns: one list per named field of all rows.
+/// Makes a dictionary of columns: for each named field, a list of its values in all rows.
 macro_rules! columns {
     ($py:expr, $rows:expr, [$($field:ident),* $(,)?]) => {{
         let columns = PyDict::new($py);

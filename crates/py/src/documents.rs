@@ -1,10 +1,10 @@
-//! Documents between Python and the core: what TOML and JSON may say.
+//! Converts TOML and JSON values between Python and the core.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyNone, PyString, PyTuple};
 use serde_json::{Map, Number, Value};
 
-/// What Python has as a value of a document; anything that is none is its text.
+/// Converts a Python value to a document; an unsupported value becomes its text.
 pub(crate) fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     read(object, 0)
 }
@@ -44,7 +44,7 @@ fn read(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
     Ok(Value::from(object.to_string()))
 }
 
-/// A value of a document as Python has it.
+/// Converts a document to a Python value.
 pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         Value::Null => PyNone::get(py).to_owned().into_any(),

@@ -1,4 +1,4 @@
-//! Which error of the core is which exception: bad input is a `ValueError`.
+//! Maps errors of the core to Python exceptions; bad input is a `ValueError`.
 
 use cwndlab_link::TraceError;
 use cwndlab_scenario::ScenarioError;
@@ -6,7 +6,7 @@ use cwndlab_sim::RunError;
 use pyo3::PyErr;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 
-// A class of Python's: the stable ABI of 3.11 lets no compiled class extend an exception.
+// Defined in Python: the stable ABI of 3.11 does not let a compiled class extend an exception.
 pyo3::import_exception!(cwndlab.errors, ScenarioRefusedError);
 
 pub(crate) fn scenario(error: ScenarioError) -> PyErr {
@@ -20,7 +20,7 @@ pub(crate) fn run(error: RunError) -> PyErr {
     }
 }
 
-/// The name of the trace, its line, what is wrong there.
+/// Names the trace, the line and the error.
 pub(crate) fn trace(name: &str, error: &TraceError) -> PyErr {
     PyValueError::new_err(format!("{name}: {error}"))
 }

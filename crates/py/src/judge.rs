@@ -1,4 +1,4 @@
-//! The numerics of the decision, for Python: rows of numbers in, dictionaries out.
+//! The numerics of the decision for Python: converts lists of numbers to dictionaries of results.
 
 use cwndlab_judge::{
     Bounds, Choice, Rule, Utilities, decide, logarithms as logarithms_of, population,
@@ -56,7 +56,7 @@ fn scores<'py>(py: Python<'py>, choice: &Choice) -> PyResult<Bound<'py, PyList>>
     Ok(list)
 }
 
-/// By what share one row has more than another, with its interval; both are logarithms.
+/// Relative difference between two rows of logarithms, with its interval.
 #[pyfunction]
 pub(crate) fn relative_change(
     ours: Vec<f64>,
@@ -76,7 +76,7 @@ fn parts(bounds: Bounds) -> (f64, Option<f64>, Option<f64>) {
     (bounds.estimate, low, high)
 }
 
-/// Says how good a choice is over a population of networks.
+/// Assesses a choice over a population of networks.
 #[pyfunction]
 pub(crate) fn robustness<'py>(
     py: Python<'py>,

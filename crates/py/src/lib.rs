@@ -1,7 +1,7 @@
-//! The Python module `cwndlab._core`: conversion only.
+//! The Python module `cwndlab._core`, which only converts arguments and results.
 //!
-//! JSON and bytes come in, columns go out; nothing is decided here. The documentation of what
-//! Python sees is in `python/cwndlab/_core.pyi`.
+//! JSON and bytes come in, columns go out; this crate makes no decisions.
+//! `python/cwndlab/_core.pyi` documents the Python interface.
 
 mod array;
 mod batch;
@@ -64,7 +64,7 @@ mod _core {
     }
 }
 
-/// What breaks runs off that were given it, from another thread.
+/// A flag that cancels runs from another thread.
 #[pyclass(frozen, module = "cwndlab._core")]
 struct Stop(Arc<AtomicBool>);
 
@@ -80,10 +80,10 @@ impl Stop {
     }
 }
 
-/// Runs a scenario while other Python threads go on.
+/// Executes a scenario and releases the GIL meanwhile.
 ///
-/// With `objects`, algorithms that were compiled at run time, the process belongs to this run: what
-/// they break ends it.
+/// With `objects`, algorithms compiled at run time, the process must be dedicated to this run,
+/// because a fault in them ends it.
 #[pyfunction]
 #[pyo3(signature = (scenario_json, traces, objects=None, *, record_calls=false, stop=None))]
 fn run<'py>(
@@ -113,7 +113,7 @@ fn run<'py>(
     Ok(result)
 }
 
-/// Checks a scenario and answers it in canonical form; with its traces, checks that it can run.
+/// Checks a scenario and returns its canonical form; with its traces, checks that it can run.
 #[pyfunction]
 #[pyo3(signature = (scenario_json, traces=None))]
 fn check_scenario(
@@ -129,19 +129,19 @@ fn check_scenario(
     Ok(scenario.to_json())
 }
 
-/// The seed of a repetition of a cell.
+/// The seed of a cell's repetition.
 #[pyfunction]
 fn run_seed(cell_json: Option<&str>, repetition: u64, study_seed: u64) -> u64 {
     cwndlab_scenario::run_seed(cell_json, repetition, study_seed)
 }
 
-/// A number of nanoseconds that a run draws under a name.
+/// A random number of nanoseconds that a run draws under a name.
 #[pyfunction]
 fn drawn_ns(seed: u64, name: &str, most_ns: u64) -> u64 {
     cwndlab_scenario::drawn_ns(seed, name, most_ns)
 }
 
-/// What a path gives to a source that always sends, while other Python threads go on.
+/// Measures a path under a source that always sends, and releases the GIL meanwhile.
 #[pyfunction]
 fn saturate<'py>(
     py: Python<'py>,

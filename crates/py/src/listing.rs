@@ -1,4 +1,4 @@
-//! What is built in: algorithms and stack profiles.
+//! Lists the built-in algorithms and stack profiles.
 
 use cwndlab_cc::Algorithm;
 use cwndlab_tcp::Profile;
@@ -16,7 +16,7 @@ pub(crate) fn algorithms(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     Ok(list)
 }
 
-/// What an algorithm says of itself.
+/// An algorithm's description of itself.
 pub(crate) fn entry(py: Python<'_>, algorithm: Algorithm) -> PyResult<Bound<'_, PyDict>> {
     let entry = PyDict::new(py);
     entry.set_item("name", algorithm.name())?;

@@ -1,4 +1,4 @@
-//! Algorithms that were compiled at run time: loading them, and recording what they are called with.
+//! Loads algorithms that were compiled at run time, and describes recordings of their calls.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::listing;
 
-/// By name: the shared object, and what messages call its source.
+/// For each name, the shared object and the source file's name in messages.
 pub(crate) type Objects = BTreeMap<String, (PathBuf, String)>;
 
-/// Loads what a scenario may name beyond the built-in algorithms.
+/// Loads the algorithms that a scenario may name in addition to the built-in ones.
 pub(crate) fn load(objects: &Objects) -> PyResult<Algorithms> {
     let mut algorithms = Algorithms::default();
     for (name, (object, file)) in objects {
@@ -26,13 +26,13 @@ fn open(object: &Path, file: &str) -> PyResult<Algorithm> {
     Algorithm::load(object, file).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// The files that an algorithm is compiled with at run time: text by path below `algorithms/`.
+/// The files needed to compile an algorithm at run time: text by path below `algorithms/`.
 #[pyfunction]
 pub(crate) fn contract_files() -> BTreeMap<&'static str, &'static str> {
     cwndlab_cc::contract_files().iter().copied().collect()
 }
 
-/// Loads a shared object and tells what it is, like an entry of `algorithms()`.
+/// Loads a shared object and describes it like an entry of `algorithms()`.
 #[pyfunction]
 pub(crate) fn describe_object<'py>(
     py: Python<'py>,
@@ -42,7 +42,7 @@ pub(crate) fn describe_object<'py>(
     listing::entry(py, open(&object, file)?)
 }
 
-/// Runs the conformance suite over a shared object; the rule that it breaks first, if any.
+/// Runs the conformance suite on a shared object; returns the first violation, or `None`.
 #[pyfunction]
 pub(crate) fn check_object<'py>(
     py: Python<'py>,
@@ -62,8 +62,8 @@ pub(crate) fn check_object<'py>(
     Ok(Some(result))
 }
 
-/// What a recorded call consists of: hook names, the length, and each field's name, offset, length
-/// and sign.
+/// Layout of a recorded call: hook names, total length, and each field's name, offset, length and
+/// sign.
 #[pyfunction]
 pub(crate) fn call_layout(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let fields = PyList::empty(py);

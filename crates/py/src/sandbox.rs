@@ -1,4 +1,4 @@
-//! Confining the process that loads algorithms of a user, and the compiler that reads them.
+//! Confines the process that loads a user's algorithms, and the compiler that reads them.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,14 +8,14 @@ use pyo3::exceptions::PyTimeoutError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// What the kernel offers: by name, whether it is there.
+/// Protections of the kernel: name, and whether it is available.
 #[pyfunction]
 pub(crate) fn protections() -> [(&'static str, bool); 2] {
     let Protection { has_landlock, has_seccomp } = Protection::of_kernel();
     [("Landlock", has_landlock), ("seccomp", has_seccomp)]
 }
 
-/// Confines this process for good; it may read below some folders, and compute.
+/// Confines this process permanently: it may read below some folders, and compute.
 #[pyfunction]
 pub(crate) fn confine_worker(readable: Vec<PathBuf>) -> PyResult<()> {
     cwndlab_cc::install_guard();

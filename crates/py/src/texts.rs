@@ -1,4 +1,4 @@
-//! What people write: quantities, and links as tables and in one line.
+//! Texts that users write: quantities, and links as tables or in one line.
 
 use std::cell::RefCell;
 
@@ -15,19 +15,19 @@ use crate::documents::{from_python, to_python};
 pyo3::import_exception!(cwndlab.errors, CwndlabError);
 pyo3::import_exception!(cwndlab.errors, QuantityError);
 
-/// A link's table, each of its figures by its path, and what is wrong.
+/// A link's table, its figures with their paths, and the problems found.
 type Expanded<'py> = (Bound<'py, PyAny>, Vec<(String, i64)>, Refusals<'py>);
 
-/// Places and what is wrong there, each place a tuple of keys and positions.
+/// Problems with their places, each a tuple of keys and positions.
 type Refusals<'py> = Vec<(Bound<'py, PyTuple>, String)>;
 
-/// Reads a quantity as a whole number of its smallest unit.
+/// Reads a quantity as an integer number of its smallest unit.
 #[pyfunction]
 pub(crate) fn parse_quantity(kind: &str, value: &Bound<'_, PyAny>) -> PyResult<i64> {
     known(kind)?.read(&from_python(value)?).map_err(QuantityError::new_err)
 }
 
-/// Writes so many of a quantity's smallest unit.
+/// Formats a number of a quantity's smallest unit.
 #[pyfunction]
 pub(crate) fn format_quantity(kind: &str, count: i64) -> PyResult<String> {
     Ok(known(kind)?.format(count))
@@ -38,7 +38,7 @@ fn known(kind: &str) -> PyResult<&'static Quantity> {
         .ok_or_else(|| PyValueError::new_err(format!("there is no quantity called {kind}")))
 }
 
-/// Reads the limit of a queue: its unit, and how many.
+/// Reads the limit of a queue: its unit and its number.
 #[pyfunction]
 pub(crate) fn parse_queue(value: &Bound<'_, PyAny>) -> PyResult<(&'static str, i64)> {
     let limit = QueueLimit::read(&from_python(value)?).map_err(QuantityError::new_err)?;
@@ -50,7 +50,7 @@ pub(crate) fn parse_queue(value: &Bound<'_, PyAny>) -> PyResult<(&'static str, i
     })
 }
 
-/// Writes the limit of a queue, of which there are so many.
+/// Formats the limit of a queue from its unit and number.
 #[pyfunction]
 pub(crate) fn format_queue(unit: &str, count: i64) -> PyResult<String> {
     let limit = match (unit, u32::try_from(count)) {
@@ -68,14 +68,14 @@ pub(crate) fn format_queue(unit: &str, count: i64) -> PyResult<String> {
     Ok(limit.to_string())
 }
 
-/// The table that a link in one line stands for.
+/// Parses a one-line link into its table.
 #[pyfunction]
 pub(crate) fn parse_link_line<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
     let table = cwndlab_texts::parse_inline(text).map_err(QuantityError::new_err)?;
     to_python(py, &table)
 }
 
-/// A link's table in its one form, and what is wrong with it.
+/// Returns a link's table in canonical form, and the problems found.
 #[pyfunction]
 pub(crate) fn check_link<'py>(
     py: Python<'py>,
@@ -87,8 +87,9 @@ pub(crate) fn check_link<'py>(
     Ok((to_python(py, &link)?, told(py, &problems)?))
 }
 
-/// Both directions of a checked link as the scenario has them, whether the reverse one has a rate
-/// and a queue, the delay to the server in nanoseconds, and what is wrong.
+/// Resolves both directions of a checked link for a scenario: the path, whether the reverse
+/// direction has a rate and a queue, the delay to the server in nanoseconds, and the problems
+/// found.
 #[pyfunction]
 pub(crate) fn resolve_link<'py>(
     py: Python<'py>,
@@ -110,8 +111,8 @@ pub(crate) fn resolve_link<'py>(
     })
 }
 
-/// A checked link with its preset's keys and what its short keys stand for, each figure in its
-/// smallest unit by its path, and what is wrong.
+/// Returns a checked link with the keys of its preset and its short keys expanded, each figure in
+/// its smallest unit with its path, and the problems found.
 #[pyfunction]
 pub(crate) fn expand_link<'py>(
     py: Python<'py>,
@@ -127,7 +128,7 @@ pub(crate) fn expand_link<'py>(
     }
 }
 
-/// The document of a preset, its links' tables in their one form.
+/// Reads a preset; its links' tables are in canonical form.
 #[pyfunction]
 pub(crate) fn read_preset<'py>(
     py: Python<'py>,
@@ -139,7 +140,7 @@ pub(crate) fn read_preset<'py>(
     to_python(py, &preset.document)
 }
 
-/// How much the queue of a wire holds on a path of this round trip.
+/// Capacity of a wire's queue on a path with this round-trip time.
 #[pyfunction]
 pub(crate) fn queue_size<'py>(
     py: Python<'py>,
@@ -163,13 +164,13 @@ pub(crate) fn queue_size<'py>(
     Ok(Some(fields))
 }
 
-/// Each figure of a cell or a Wi-Fi channel that differs from its default: its path and its text.
+/// Path and text of each figure of a cell or a Wi-Fi channel that differs from its default.
 #[pyfunction]
 pub(crate) fn medium_figures(path_json: &str) -> PyResult<Vec<(String, String)>> {
     Ok(cwndlab_texts::figures_of(&parsed(path_json)?))
 }
 
-/// A path without what is as it usually is.
+/// Removes from a path everything that equals its default.
 #[pyfunction]
 pub(crate) fn without_defaults<'py>(
     py: Python<'py>,
@@ -178,7 +179,7 @@ pub(crate) fn without_defaults<'py>(
     to_python(py, &cwndlab_texts::without_defaults(&parsed(path_json)?))
 }
 
-/// The JSON Schema's definitions of a link and of all that may stand in it.
+/// The JSON Schema definitions of a link and everything in it.
 #[pyfunction]
 pub(crate) fn link_definitions(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     to_python(py, &cwndlab_texts::link_definitions())
@@ -201,7 +202,7 @@ fn told<'py>(py: Python<'py>, problems: &[Problem]) -> PyResult<Refusals<'py>> {
     each.collect()
 }
 
-/// Files that Python opens: an object with the methods `preset(name)` and `recording(...)`.
+/// Files opened by Python: an object with the methods `preset(name)` and `recording(...)`.
 struct PythonFiles<'a, 'py> {
     object: &'a Bound<'py, PyAny>,
     failure: RefCell<Option<PyErr>>,
@@ -212,7 +213,7 @@ impl<'a, 'py> PythonFiles<'a, 'py> {
         Self { object, failure: RefCell::default() }
     }
 
-    /// What went wrong that is nothing the user could mend.
+    /// Returns an error that the user cannot correct, if there was one.
     fn failure(&self) -> PyResult<()> {
         self.failure.take().map_or(Ok(()), Err)
     }

@@ -1,4 +1,4 @@
-//! Recorded links: what a file or a folder of them is.
+//! Reads recorded links from a file or a folder.
 
 use cwndlab_trace::{ReadOptions, Reading, RecordedDirection, TraceKind};
 use pyo3::prelude::*;
@@ -6,7 +6,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::errors;
 
-/// Reads a trace of any form and tells what it holds.
+/// Reads a trace in any supported format and describes it.
 #[pyfunction]
 #[pyo3(signature = (content, name, *, column=None, unit=None, time_column=None, time_unit=None))]
 pub(crate) fn read_trace<'py>(
