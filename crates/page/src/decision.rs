@@ -1,5 +1,5 @@
-//! The decision over repetitions: what the page has of runs in, what `cwndlab compare` says of the
-//! same out.
+//! The decision over repetitions: from the figures of the page's runs to the decision that `cwndlab
+//! compare` makes about the same runs.
 
 use cwndlab_judge::{
     Bounds, FlowFigures, Rule, RunFigures, Utilities, decide, logarithms, relative_change,
@@ -8,22 +8,23 @@ use cwndlab_scenario::FlowSummary;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// How many figures there are of a run, in the order of [`figures_of`].
+/// Number of figures of a run, in the order of [`figures_of`].
 const FIGURES: usize = 4;
 
-/// What is asked of runs. Rule, price and what is shown of a change come from the command line's
-/// code when the page is built.
+/// A request for a decision.
+///
+/// Rule, price and the displayed changes come from the command line's code when the page is built.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Question {
     algorithms: Vec<String>,
-    /// The algorithm that is run today.
+    /// The algorithm in use today.
     baseline: String,
     price: f64,
     zone: f64,
 }
 
-/// What the decision takes of a run's flows.
+/// The figures of a run that the decision uses.
 pub(crate) fn figures_of(flows: &[FlowSummary]) -> [f64; FIGURES] {
     let flows: Vec<FlowFigures> = flows
         .iter()
@@ -39,11 +40,13 @@ pub(crate) fn figures_of(flows: &[FlowSummary]) -> [f64; FIGURES] {
     [run.log_goodput, run.log_queueing_delay, run.goodput_mbit_s, run.rtt_p95_ms]
 }
 
-/// The decision, as JSON. `figures` are the bytes of 64-bit floating-point numbers, little-endian:
-/// of each algorithm each repetition's.
+/// Decides and returns JSON.
+///
+/// `figures` contains little-endian 64-bit floating-point numbers: the figures of each repetition,
+/// grouped by algorithm.
 ///
 /// # Errors
-/// The figures are not of as many runs of each algorithm.
+/// If the number of figures does not fit the same number of runs for each algorithm.
 pub(crate) fn decision(question: &Question, figures: &[u8]) -> Result<String, String> {
     let names = &question.algorithms;
     let numbers = figures.chunks_exact(size_of::<f64>()).filter_map(<[u8]>::first_chunk);
@@ -109,7 +112,7 @@ fn ends(bounds: Bounds) -> [Option<f64>; 3] {
     [Some(bounds.estimate), low, high]
 }
 
-/// JSON has no infinity.
+/// `None` for infinity, which JSON does not have.
 fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }

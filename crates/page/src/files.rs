@@ -1,4 +1,4 @@
-//! What links name, in the memory of the page: presets, and recordings that were dropped on it.
+//! Files that links name, in the memory of the page: presets, and recordings dropped on the page.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -7,26 +7,26 @@ use cwndlab_texts::{Files, PresetFile, Recording, Told, Way};
 use cwndlab_trace::{ReadOptions, Reading, TraceKind};
 use sha2::{Digest, Sha256};
 
-/// Files by the names that links have for them.
+/// Files by their names in links.
 #[derive(Default)]
 pub(crate) struct PageFiles {
     /// The text of each preset.
     pub(crate) presets: BTreeMap<String, String>,
     /// The content of each recording.
     pub(crate) recordings: BTreeMap<String, Vec<u8>>,
-    /// What was read while a link was resolved.
+    /// Recordings that were read while a link was resolved.
     read: RefCell<Vec<ReadTrace>>,
 }
 
-/// A recording as scenarios name it.
+/// A recording as named in scenarios.
 pub(crate) struct ReadTrace {
-    /// `sha256:` and the hash of its content.
+    /// `sha256:` and the hash of the content.
     pub(crate) name: String,
-    /// What the simulator reads.
+    /// Content in the simulator's format.
     pub(crate) content: Vec<u8>,
-    /// Length of one lap.
+    /// Length of one repetition of the trace.
     pub(crate) duration_s: f64,
-    /// The mean rate of a lap.
+    /// Mean rate of the trace.
     pub(crate) mean_bits_per_sec: u64,
 }
 

@@ -1,9 +1,9 @@
-//! The simulator as a WebAssembly module: what a page in a browser calls.
+//! The simulator as a WebAssembly module, called by a page in a browser.
 //!
-//! Nothing is decided here. JSON and bytes come in by way of the module's memory, tables go out.
-//! A call answers the address of an [`Answer`]; what it points to is valid until the next call.
-//! The module imports nothing. A panic stores its message, see [`panic_message`], and ends the
-//! instance, which its owner then replaces.
+//! The module only converts: JSON and bytes arrive in its memory, and tables leave through it. A
+//! call returns the address of an [`Answer`], whose data is valid until the next call. The module
+//! imports nothing. A panic stores its message (see [`panic_message`]) and ends the instance, which
+//! its owner then replaces.
 
 mod decision;
 mod files;
@@ -18,11 +18,11 @@ use std::slice;
 
 use session::Session;
 
-/// Where a call left its result, as three words of the module's memory.
+/// Location of a call's result, as three words of the module's memory.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct Answer {
-    /// 1 if `bytes` is what was asked for, 0 if it is the message of an error.
+    /// 1 if `bytes` is the result, 0 if it is an error message.
     is_ok: u32,
     bytes: usize,
     length: usize,
@@ -31,7 +31,7 @@ pub struct Answer {
 #[derive(Default)]
 struct Module {
     session: Session,
-    /// What `answer` points to.
+    /// The bytes that `answer` points to.
     bytes: Vec<u8>,
     answer: Answer,
 }
@@ -41,7 +41,7 @@ thread_local! {
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Prepares the module; has to be the first call.
+/// Prepares the module; must be the first call.
 #[unsafe(no_mangle)]
 pub extern "C" fn initialize() {
     std::panic::set_hook(Box::new(|panic| {
@@ -49,7 +49,7 @@ pub extern "C" fn initialize() {
     }));
 }
 
-/// Memory for `length` bytes that a caller wants to hand over; 0 if there is none.
+/// Allocates `length` bytes for a caller's data; 0 if memory is exhausted.
 #[unsafe(no_mangle)]
 pub extern "C" fn allocate(length: usize) -> *mut u8 {
     match Layout::array::<u8>(length.max(1)) {
@@ -59,7 +59,7 @@ pub extern "C" fn allocate(length: usize) -> *mut u8 {
     }
 }
 
-/// Gives back what [`allocate`] gave.
+/// Frees memory of [`allocate`].
 ///
 /// # Safety
 /// `memory` came from `allocate(length)` and is not used again.
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn release(memory: *mut u8, length: usize) {
     }
 }
 
-/// Keeps a trace's file under the name that scenarios use; the answer is empty.
+/// Stores a trace's file under its name in scenarios; the answer is empty.
 ///
 /// # Safety
 /// Both pairs are memory of [`allocate`] that has been written.
@@ -90,9 +90,10 @@ pub unsafe extern "C" fn add_trace(
     })
 }
 
-/// Keeps the file of a preset, or where `is_recording` is not 0 of a recorded link, under the name
-/// that links have for it. The answer is empty for a preset, and JSON for a recording: what was
-/// understood of it.
+/// Stores the file of a preset, or of a recorded link if `is_recording` is not 0, under its name in
+/// links.
+///
+/// The answer is empty for a preset, and a JSON description of its content for a recording.
 ///
 /// # Safety
 /// Both pairs are memory of [`allocate`] that has been written.
@@ -116,8 +117,10 @@ pub unsafe extern "C" fn add_file(
     })
 }
 
-/// The canonical JSON of the scenario that the command line makes of the same; the request is JSON
-/// (`crates/page/src/scenarios.rs` describes it). The recordings of its link are added as traces.
+/// Returns the canonical JSON of the scenario that the command line makes from the same input; the
+/// request is JSON (described in `crates/page/src/scenarios.rs`).
+///
+/// The recordings of its link are added as traces.
 ///
 /// # Safety
 /// The pair is memory of [`allocate`] that has been written.
@@ -128,8 +131,8 @@ pub unsafe extern "C" fn scenario(request: *const u8, length: usize) -> *const A
     answer(|session| Ok(session.scenario(text(request)?)?.into_bytes()))
 }
 
-/// Runs a scenario, which is JSON in its canonical form; the answer has its tables
-/// (`crates/page/src/tables.rs` describes their bytes).
+/// Runs a scenario in canonical JSON; returns its tables (`crates/page/src/tables.rs` describes the
+/// format).
 ///
 /// # Safety
 /// The pair is memory of [`allocate`] that has been written.
@@ -140,8 +143,8 @@ pub unsafe extern "C" fn run(scenario: *const u8, length: usize) -> *const Answe
     answer(|session| session.run(text(scenario)?))
 }
 
-/// The decision over runs, as JSON; the question is JSON, the figures are those that each answer of
-/// [`run`] has (`crates/page/src/decision.rs` describes both).
+/// Returns the decision over runs as JSON; the question is JSON, and the figures are those in the
+/// answers of [`run`] (`crates/page/src/decision.rs` describes both).
 ///
 /// # Safety
 /// Both pairs are memory of [`allocate`] that has been written.
@@ -161,7 +164,7 @@ pub unsafe extern "C" fn decide(
     })
 }
 
-/// The queue of a link in one line, as JSON (`crates/page/src/queues.rs` describes it).
+/// Returns the queue of a one-line link as JSON (described in `crates/page/src/queues.rs`).
 ///
 /// # Safety
 /// The pair is memory of [`allocate`] that has been written.
@@ -172,17 +175,17 @@ pub unsafe extern "C" fn queue(link: *const u8, length: usize) -> *const Answer 
     answer(|session| Ok(session.queue(text(link)?)?.into_bytes()))
 }
 
-/// Version and behaviour epoch, as JSON.
+/// Returns version and behaviour epoch as JSON.
 #[unsafe(no_mangle)]
 pub extern "C" fn version() -> *const Answer {
     answer(|_| Ok(session::version().into_bytes()))
 }
 
-/// What the panic said that ended this instance; empty if none did.
+/// Returns the message of the panic that ended this instance; empty if there was none.
 #[unsafe(no_mangle)]
 pub extern "C" fn panic_message() -> *const Answer {
     let message = PANIC.with(|message| message.borrow().clone());
-    // The panic may have been within a call, whose borrow lasts: the answer is never given back.
+    // A panic inside a call leaves the module borrowed, so the answer is leaked instead.
     let bytes = message.into_bytes().leak();
     Box::leak(Box::new(Answer { is_ok: 1, bytes: bytes.as_ptr().addr(), length: bytes.len() }))
 }

@@ -1,15 +1,16 @@
-//! How much the queue of a link's narrowest wire holds, as the command line says it under an answer.
+//! Capacity of the queue at a link's narrowest wire, as the command line reports it.
 
 use std::collections::BTreeMap;
 
 use cwndlab_texts::{QueueSize, Resolved, quantity, queue_size};
 use serde_json::{Value, json};
 
-/// Rates of traces are written so exactly.
+/// Rounding step for mean rates of traces, in bits per second.
 const RATE_STEP: u64 = 10_000;
 
-/// The queue behind the lowest rate on the way down, as JSON; `null` where no wire has one to tell.
-/// `mean_bits_per_sec` has the traces by their names.
+/// The queue at the lowest downlink rate, as JSON; `null` if no wire has such a queue.
+///
+/// `mean_bits_per_sec` contains the mean rates of traces by name.
 pub(crate) fn narrowest_queue(
     resolved: &Resolved,
     mean_bits_per_sec: &BTreeMap<String, u64>,
@@ -26,7 +27,7 @@ pub(crate) fn narrowest_queue(
     sizes.min_by_key(|size| size.bits_per_sec).map_or(Value::Null, |size| written(&size))
 }
 
-/// The delay of both directions together that every packet has.
+/// Fixed delay of both directions together.
 fn delay_ns(link: &Value) -> u64 {
     let delay = |value: &Value| value.as_u64().unwrap_or(0);
     match link["kind"].as_str() {

@@ -1,5 +1,5 @@
-//! From what the page shows to a scenario: the one that the command line makes of the same link,
-//! algorithm, repetition and seed.
+//! Makes a scenario from the state of the page: the same one that the command line makes from this
+//! link, algorithm, repetition and seed.
 
 use cwndlab_scenario::{Scenario, drawn_ns, run_seed};
 use cwndlab_texts::{Place, Resolved, checked_link, resolve, without_defaults};
@@ -11,28 +11,30 @@ use crate::files::{PageFiles, ReadTrace};
 const MS_PER_S: f64 = 1000.0;
 const NS_PER_MS: u64 = 1_000_000;
 
-/// What a scenario is made of. `cell` and `template` come from the command line's code when the page
-/// is built; the page changes flows' algorithms and the duration in both.
+/// The parts of a scenario.
+///
+/// `cell` and `template` come from the command line's code when the page is built; the page changes
+/// the flows' algorithms and the duration in both.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Request {
-    /// A link in one line.
+    /// A one-line link.
     link: String,
-    /// What the channel's randomness may depend on, but for the path.
+    /// Everything except the path that the channel's randomness may depend on.
     cell: Value,
-    /// The scenario, but for path, seed and what is drawn.
+    /// The scenario without path, seed and random times.
     template: Value,
-    /// By up to how much each flow starts later.
+    /// Upper bound of the random delay of each flow's start.
     start_jitter_ns: u64,
-    /// Counted from 0.
+    /// Number of the repetition, from 0.
     repetition: u64,
     study_seed: u64,
 }
 
-/// The canonical JSON of the scenario, and the recordings that it names.
+/// Returns the canonical JSON of the scenario and the recordings that it names.
 ///
 /// # Errors
-/// What is wrong with the link or its recordings.
+/// Problems with the link or its recordings.
 pub(crate) fn scenario(
     request: Request,
     files: &PageFiles,
@@ -60,10 +62,10 @@ pub(crate) fn scenario(
     Ok((scenario.to_json(), traces))
 }
 
-/// A link in one line, both directions, and the recordings that it names.
+/// Resolves both directions of a one-line link; returns also the recordings that it names.
 ///
 /// # Errors
-/// What is wrong with the link or its recordings.
+/// Problems with the link or its recordings.
 pub(crate) fn resolved(
     link: &str,
     files: &PageFiles,

@@ -1,4 +1,4 @@
-//! What an instance of the module keeps between calls: files and traces.
+//! State of the module between calls: files and traces.
 
 use std::collections::BTreeMap;
 
@@ -12,32 +12,32 @@ use serde_json::json;
 use crate::files::PageFiles;
 use crate::{queues, scenarios, tables};
 
-/// What links and scenarios may name.
+/// Files and traces that links and scenarios may name.
 #[derive(Default)]
 pub(crate) struct Session {
     files: PageFiles,
-    /// Contents of traces by the names that scenarios use.
+    /// Contents of traces by their names in scenarios.
     contents: BTreeMap<String, Vec<u8>>,
-    /// What has been read of them.
+    /// Parsed traces.
     traces: Traces,
 }
 
 impl Session {
-    /// Keeps a trace's file; one of this name that was there gives way.
+    /// Stores a trace's file, replacing one of the same name.
     pub(crate) fn add_trace(&mut self, name: &str, content: &[u8]) {
         self.contents.insert(name.to_owned(), content.to_vec());
         self.traces = Traces::new();
     }
 
-    /// Keeps a preset's file.
+    /// Stores a preset's file.
     pub(crate) fn add_preset(&mut self, name: &str, text: &str) {
         self.files.presets.insert(name.to_owned(), text.to_owned());
     }
 
-    /// Keeps a recorded link's file; what was understood of it, as JSON.
+    /// Stores a recorded link's file; returns a description of its content as JSON.
     ///
     /// # Errors
-    /// Why it is no recording.
+    /// The reason why it is not a recording.
     pub(crate) fn add_recording(&mut self, name: &str, content: &[u8]) -> Result<String, String> {
         let reading = cwndlab_trace::read(content, &ReadOptions::default());
         let reading = reading.map_err(|error| format!("{name}: {error}"))?;
@@ -47,10 +47,10 @@ impl Session {
         Ok(json!({ "understood": understood, "duration_s": duration_s }).to_string())
     }
 
-    /// The scenario of a request, whose traces are kept.
+    /// Makes the scenario of a request and stores its traces.
     ///
     /// # Errors
-    /// What is wrong with the request, its link or its recordings.
+    /// Problems with the request, its link or its recordings.
     pub(crate) fn scenario(&mut self, request: &str) -> Result<String, String> {
         let request = serde_json::from_str(request).map_err(|error| error.to_string())?;
         let (scenario, traces) = scenarios::scenario(request, &self.files)?;
@@ -62,10 +62,10 @@ impl Session {
         Ok(scenario)
     }
 
-    /// The queue of a link in one line, as JSON.
+    /// Returns the queue of a one-line link as JSON.
     ///
     /// # Errors
-    /// What is wrong with the link or its recordings.
+    /// Problems with the link or its recordings.
     pub(crate) fn queue(&self, link: &str) -> Result<String, String> {
         let (resolved, traces) = scenarios::resolved(link, &self.files)?;
         let rates = traces.into_iter().map(|trace| (trace.name, trace.mean_bits_per_sec)).collect();
@@ -75,7 +75,7 @@ impl Session {
     /// Runs a scenario.
     ///
     /// # Errors
-    /// What is wrong with the scenario or one of its traces.
+    /// A problem with the scenario or one of its traces.
     pub(crate) fn run(&mut self, scenario: &str) -> Result<Vec<u8>, String> {
         let scenario = Scenario::from_json(scenario).map_err(|error| error.to_string())?;
         let read = scenario.path.read_traces(&self.contents, &mut self.traces);

@@ -1,11 +1,11 @@
-//! A run's tables as bytes that JavaScript reads without a copy.
+//! Encodes a run's tables as bytes that JavaScript reads without copying.
 //!
-//! First the length of a header (32 bits, little-endian), then the header, JSON, then, from the
-//! next multiple of 8, the columns that the header places. In the header each table is a list of pairs,
-//! a column's name and its values: a list, `null` where undefined, or, where all are numbers of one
+//! The bytes begin with the length of the header (32 bits, little-endian) and the header as JSON;
+//! from the next multiple of 8, the columns follow. In the header, each table is a list of pairs of
+//! a column's name and its values: a list with `null` for undefined values or, for numbers of one
 //! type, `{"type": "f64", "offset": 16, "length": 300}`, with the offset in bytes from the first
-//! column, a multiple of 8, and `NaN` where undefined. A capture is a column of bytes, `pcap`, beside
-//! the tables, and so is what the decision takes of the run, `figures`.
+//! column, a multiple of 8, and `NaN` for undefined values. Beside the tables, the header also
+//! places a capture as a column of bytes, `pcap`, and the decision's input, `figures`.
 
 use cwndlab_scenario::{
     Acks, Column, Events, FlowSummary, LinkSummary, RunOutput, Samples, Values,
@@ -16,7 +16,7 @@ use crate::decision::figures_of;
 
 const ALIGNMENT: usize = 8;
 
-/// The bytes of everything that a run answers.
+/// Encodes the complete output of a run.
 pub(crate) fn encode(output: RunOutput) -> Vec<u8> {
     let RunOutput { flows, links, samples, events, acks, pcap } = output;
     let mut blobs = Vec::new();
@@ -87,7 +87,7 @@ fn numbers<T: Copy, const N: usize>(
     place(name, values.len(), values.iter().flat_map(|&value| bytes(value)), blobs)
 }
 
-/// Appends a column; where it is.
+/// Appends a column and returns its place.
 fn place(
     name: &str,
     length: usize,
