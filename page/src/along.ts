@@ -1,4 +1,4 @@
-// What is taken along: files of charts, tables and the decision, and the texts that give the same.
+// Exports: files of charts, tables and the decision, and texts that reproduce the results.
 
 import { type Chart, type Line, shown } from "./charts.ts";
 import type { Figures } from "./curves.ts";
@@ -6,14 +6,14 @@ import { data } from "./data.ts";
 import { csvOf, curvesCsv, pictureFrom, pictureOf, save, saveCsv, savePng, saveSvg, tools } from "./save.ts";
 import { type Setting, commandOf, linkLine, pythonOf, studyOf } from "./setting.ts";
 
-/** A line, with the figures of its flows and the algorithm whose run it is of. */
+/** A line with the figures of its flows and the algorithm of its run. */
 export type Shown = Line & { of: string; summary: Figures };
 
-/** What the page shows now. */
+/** The current content of the page. */
 export interface Now {
   setting: () => Setting;
   lines: () => Shown[];
-  /** As JSON; null where there is none. */
+  /** The decision as JSON; null if there is none. */
   decision: () => string | null;
 }
 
@@ -68,7 +68,7 @@ export class Along {
 
   /** Buttons that save a chart. */
   toolsOf(chart: Chart): HTMLElement {
-    // Pictures are for white paper.
+    // Saved pictures have the colours for white paper.
     const onPaper = () =>
       this.now.lines().map((line) => ({
         ...line, colour: data.algorithms.find(({ name }) => name === line.of)!.colour,
@@ -89,7 +89,7 @@ export class Along {
     );
   }
 
-  /** A file's name, of the link and the algorithms. */
+  /** A file name made from the link and the algorithms. */
   private fileName(what: string): string {
     const setting = this.now.setting();
     const about = [linkLine(setting), ...setting.algorithms, what].join("-");

@@ -1,4 +1,4 @@
-// The answer above everything else: the sentence of the decision, and how sure it is.
+// The answer at the top of the page: the sentence of the decision, and how certain it is.
 
 import { type Reality, data } from "./data.ts";
 import type { Progress } from "./repetitions.ts";
@@ -7,19 +7,21 @@ import { type Setting, adviceOf } from "./setting.ts";
 
 const byId = (id: string) => document.getElementById(id)!;
 
-/** What the answer is made of. */
+/** The parts of the answer. */
 export interface Answer {
   setting: Setting;
   progress: Progress;
   reality: Reality | null;
   queue: QueueSize | null;
-  /** How flows share with the one beside them, a sentence each; null without one. */
+  /**
+   * How flows share with the flow beside them, one sentence each; null if there is no such flow.
+   */
   shares: string[] | null;
 }
 
 export function showAnswer({ setting, progress, reality, queue, shares }: Answer): void {
   const { done } = progress;
-  // Of one run nobody knows yet whether anything is random.
+  // A single run cannot show whether anything is random.
   const decided = done === 1 && progress.decided !== null ? { ...progress.decided, pairs: 1 } : progress.decided;
   const goal = data.goals.find(({ name }) => name === setting.goal)!;
   const place = byId("answer");

@@ -1,4 +1,4 @@
-// What the bundler makes of files that are no code.
+// Types of files that the bundler imports although they are not code.
 
 declare module "*.css" {}
 

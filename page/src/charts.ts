@@ -1,16 +1,16 @@
-// Curves over time, one chart a quantity, their cursors linked, with marks where something happened.
+// Curves over time, one chart per quantity, with linked cursors and marks for events.
 
 import uPlot from "uplot";
 import type { Curves } from "./curves.ts";
 import { type Happening, isExit, isLoss } from "./happenings.ts";
 
-/** What is drawn of an algorithm. */
+/** The curves and marks of one algorithm. */
 export interface Line {
   name: string;
   colour: string;
   curves: Curves;
   happenings: Happening[];
-  /** Whether it is that of the flow beside an algorithm's. */
+  /** Whether this is the line of the flow beside an algorithm's flows. */
   isBeside: boolean;
 }
 
@@ -31,16 +31,16 @@ export const CHARTS: Chart[] = [
 const HEIGHT_PX = 170;
 const SYNC = "time";
 const MARK_PX = 7;
-/** Goodput beyond this many times what 97 % of the samples stay below is cut off. */
+/** Goodput above this multiple of its 97th percentile is cut off. */
 const SPIKE = 1.6;
 const ROOM = 1.05;
-/** A click so near to a mark is for it, as a share of the time shown. */
+/** Largest distance between a click and its mark, as a share of the time shown. */
 const NEAR = 0.02;
 
 interface Callbacks {
-  /** A click at a time, or on what happened there. */
+  /** Handles a click at a time, with the nearest marked event if there is one. */
   chosen: (t_s: number, nearest: { name: string; happening: Happening } | null) => void;
-  /** Buttons beside a chart's title. */
+  /** Makes the buttons beside a chart's title. */
   tools: (chart: Chart) => HTMLElement;
 }
 
@@ -56,7 +56,7 @@ export class Charts {
     new ResizeObserver(() => this.resize()).observe(place);
   }
 
-  /** Draws these over the time up to `duration_s`; the plots stay while their lines do. */
+  /** Draws lines from 0 to `duration_s`; keeps the plots if names and colours are unchanged. */
   draw(lines: Line[], duration_s: number): void {
     this.lines = lines;
     this.duration_s = duration_s;
@@ -67,7 +67,7 @@ export class Charts {
       this.place.replaceChildren();
       this.cursors = [];
       this.plots = CHARTS.map((chart) => this.plot(chart, lines));
-      this.resize(); // a figure takes all of the row until the next one is there
+      this.resize(); // a figure fills its row until the next figure exists
     }
     CHARTS.forEach(({ quantity, title, unit }, n) => {
       const plot = this.plots[n]!;
@@ -82,7 +82,7 @@ export class Charts {
     });
   }
 
-  /** Marks a time in all charts; none if null. */
+  /** Marks a time in all charts; null removes the mark. */
   mark(t_s: number | null): void {
     this.plots.forEach((plot, n) => {
       const cursor = this.cursors[n]!;
@@ -163,7 +163,10 @@ export class Charts {
     return best;
   }
 
-  /** Above the curves: a stroke for losses, a cross for a timeout, a circle for the end of slow start. */
+  /**
+   * Draws marks above the curves: a stroke for losses, a cross for a timeout, a circle for the end
+   * of slow start.
+   */
   private drawMarks(plot: uPlot): void {
     const { ctx } = plot;
     const scale = devicePixelRatio;
@@ -204,7 +207,7 @@ export class Charts {
   }
 }
 
-/** How a line looks in a legend. */
+/** The sample of a line in a legend, as a CSS background. */
 function stripeOf(line: Line | undefined): string {
   if (line === undefined) return "transparent";
   const { colour, isBeside } = line;
@@ -212,8 +215,8 @@ function stripeOf(line: Line | undefined): string {
 }
 
 /**
- * Where a chart ends. What waited behind a lost packet counts at once when that arrives: such spikes of
- * goodput would hide all else.
+ * The top of a chart. Data that waited behind a lost packet counts as received at once when that
+ * packet arrives; such spikes of goodput would make the rest of the curve too small.
  */
 export function topOf(lines: { curves: Curves }[], quantity: Quantity): number {
   const most = mostOf(lines, quantity);
@@ -223,7 +226,7 @@ export function topOf(lines: { curves: Curves }[], quantity: Quantity): number {
   return usual > 0 && most > SPIKE * usual ? SPIKE * usual : (most || 1) * ROOM;
 }
 
-/** The largest value of some curves; 0 without one. */
+/** The largest value of some curves; 0 if there are none. */
 export function mostOf(lines: { curves: Curves }[], quantity: Quantity): number {
   let most = 0;
   for (const { curves } of lines) for (const value of curves[quantity]) if (value > most) most = value;
@@ -239,7 +242,7 @@ function isMarked(happening: Happening): boolean {
   return isLoss(happening.kind) || happening.kind === "timeout" || isExit(happening);
 }
 
-/** The curves on common times; an algorithm has no value where it has no sample. */
+/** The curves at common times; null where an algorithm has no sample. */
 export function aligned(lines: { curves: Curves }[], quantity: Quantity): uPlot.AlignedData {
   const tables = lines.map(({ curves }): uPlot.AlignedData => [
     curves.t_s,
@@ -248,7 +251,7 @@ export function aligned(lines: { curves: Curves }[], quantity: Quantity): uPlot.
   return tables.length === 0 ? [[]] : uPlot.join(tables);
 }
 
-/** Three digits. */
+/** Formats a number with three digits. */
 export function shown(value: number): string {
   if (Number.isNaN(value)) return "–";
   if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString("en");

@@ -1,19 +1,19 @@
-// What is moved: sliders for the keys of a link, chips for presets and algorithms.
+// Input controls: sliders for the keys of a link, buttons for presets and algorithms.
 
 import { data } from "./data.ts";
 import { PICTURES, type Picture, pictureOf } from "./pictures.ts";
 import { FIRST, MOST_ALGORITHMS, MOST_DURATION_S, type Setting } from "./setting.ts";
 
-/** A slider: how its place between 0 and 1 becomes a value, and what it stands at first. */
+/** A slider: labels, range and how its position between 0 and 1 becomes a value. */
 interface Slider {
   label: string;
   unit: string;
   low: number;
   high: number;
   isLogarithmic: boolean;
-  /** Decimal places; significant digits where logarithmic. */
+  /** Decimal places; significant digits if the slider is logarithmic. */
   digits: number;
-  /** What is shown is so many times the key's value. */
+  /** The displayed value is this many times the key's value. */
   factor: number;
 }
 
@@ -47,7 +47,7 @@ export class Controls {
     this.changed(this.setting);
   }
 
-  /** Shows another setting, as of an address. */
+  /** Shows another setting, such as that of an address. */
   reset(setting: Setting): void {
     this.setting = setting;
     this.show();
@@ -139,7 +139,7 @@ export class Controls {
     this.place.sliders.replaceChildren(...rows);
   }
 
-  /** One more flow on the same link. */
+  /** The row that adds a flow to the same link. */
   private besideRow(): HTMLElement {
     const row = document.createElement("label");
     row.className = "slider";
@@ -189,7 +189,7 @@ export class Controls {
   }
 }
 
-/** A spot of an algorithm's colour. */
+/** A swatch of an algorithm's colour. */
 export function swatchOf(name: string): HTMLElement {
   const spot = document.createElement("i");
   spot.className = "swatch";
@@ -209,7 +209,7 @@ function chip(label: string, isOn: boolean, press: () => void): HTMLButtonElemen
   return button;
 }
 
-/** A slider of a key; `text` is null where the preset's own value, `own`, holds. */
+/** A slider of a key; `text` is null if the preset's own value, `own`, applies. */
 function slider(
   { label, unit, low, high, isLogarithmic, digits, factor }: Slider,
   text: string | null,
@@ -260,7 +260,7 @@ function slider(
   return row;
 }
 
-/** A quantity multiplied, with its unit. */
+/** Multiplies a quantity and keeps its unit. */
 function timesOf(text: string, factor: number): string {
   const number = Number.parseFloat(text);
   if (factor === 1 || Number.isNaN(number)) return text;

@@ -1,4 +1,4 @@
-// A run's tables as what is drawn: curves over time, summed or averaged over its flows.
+// Converts a run's tables to curves over time, summed or averaged over its flows.
 
 import type { Column, Table, Tables } from "./module.ts";
 
@@ -10,7 +10,7 @@ export interface Curves {
   queue_pkts: Float64Array;
 }
 
-/** Figures of all flows of a run together; NaN where undefined. */
+/** Figures over all flows of a run; NaN where undefined. */
 export interface Figures {
   goodput_mbit_s: number;
   rtt_mean_ms: number;
@@ -20,13 +20,13 @@ export interface Figures {
   timeouts: number;
 }
 
-/** Flows from one number up to another, which is not among them. */
+/** A range of flow numbers; `to` is exclusive. */
 export interface Range {
   from: number;
   to: number;
 }
 
-/** The curves of some flows of a run that began at `begin_s`, whose samples are of one interval. */
+/** The curves of some flows of a run that began at `begin_s`, from samples at regular intervals. */
 export function curvesOf({ tables }: Tables, begin_s: number, { from, to }: Range): Curves {
   const samples = tables.get("samples")!;
   const times = numbers(samples, "t_s");
@@ -55,7 +55,7 @@ export function curvesOf({ tables }: Tables, begin_s: number, { from, to }: Rang
   };
 }
 
-/** The figures of some flows of a run. RTTs are the mean of the flows', retransmissions the share of all segments. */
+/** The figures of some flows of a run: mean RTTs over flows, and the share of retransmissions. */
 export function figuresOf({ tables }: Tables, { from, to }: Range): Figures {
   const flows = tables.get("flows")!;
   const all = (name: string) => numbers(flows, name).slice(from, to);

@@ -1,10 +1,10 @@
-// What the page knows of its version; made by tools/page_data.py when the page is built.
+// Data of this version of the page; tools/page_data.py writes it when the page is built.
 
 import json from "../../target/page/data.json";
 
-/** A scenario of flows alike, as the command line makes it, without its path. */
+/** A scenario of identical flows, as the command line makes it, without its path. */
 export interface Template {
-  /** What the seed depends on, but for the path. */
+  /** The seed depends on this and on the path. */
   cell: { duration_ns: number };
   scenario: { duration_ns: number; flows: Flow[] };
 }
@@ -18,17 +18,17 @@ export interface Preset {
   name: string;
   title: string;
   description: string;
-  /** `stage` is a chain of links. */
+  /** `stage` means a chain of links. */
   medium: "wire" | "cell" | "wifi" | "stage";
-  /** Keys with a slider that can follow it in a link. */
+  /** Keys with a slider that may follow the preset's name in a link. */
   keys: string[];
-  /** What it has of these itself, where that is known. */
+  /** The preset's own values of these keys, where known. */
   values: Record<string, string>;
-  /** Its file. */
+  /** The text of its file. */
   text: string;
 }
 
-/** A goal of the decision: half the delay is worth a share 1 - 2^-price of the throughput. */
+/** A goal of the decision: halving the delay is worth a share 1 - 2^-price of the throughput. */
 export interface Goal {
   name: string;
   title: string;
@@ -36,7 +36,7 @@ export interface Goal {
   missing: string;
 }
 
-/** How often advice for a class of networks agreed with measurements of real ones. */
+/** How often advice for a class of networks agreed with measurements of real networks. */
 export interface Reality {
   record: {
     class: string;
@@ -54,12 +54,12 @@ export interface Reality {
 export interface Algorithm {
   name: string;
   summary: string;
-  /** How its window grows, and what a loss does to it: docs/explanation/algorithms.md. */
+  /** How its window grows, and how it reacts to a loss: docs/explanation/algorithms.md. */
   increase: string;
   decrease: string;
-  /** The names of its phases, by the number that an event has. */
+  /** The names of its phases, indexed by the number in an event. */
   phases: string[];
-  /** #rrggbb on a light page, and on a dark one. */
+  /** Colours (#rrggbb) on a light page, and on a dark one. */
   colour: string;
   dark_colour: string;
 }
@@ -68,25 +68,25 @@ export interface Data {
   version: string;
   behaviour_epoch: number;
   start_jitter_ns: number;
-  /** That of `n` flows is the `n - 1`th. */
+  /** The template for `n` flows has index `n - 1`. */
   templates: Template[];
-  /** The same with one more flow, of another algorithm. */
+  /** Like `templates`, with one more flow of another algorithm. */
   templates_beside: Template[];
-  /** When an algorithm leaves the set of good ones. */
+  /** The zone within which algorithms belong to the set of good ones. */
   rule: { zone: number };
-  /** The least probability that is called sure. */
+  /** The lowest probability that counts as sure. */
   sure: number;
-  /** The algorithm that is run today. */
+  /** The algorithm in use today. */
   baseline: string;
-  /** Of the template's sender, as decisions name it. */
+  /** The template's sending host, as named in decisions. */
   host: object;
-  /** The first is what is answered unless the user says otherwise. */
+  /** The first goal is the default. */
   goals: Goal[];
-  /** By the kind of a radio. */
+  /** By kind of radio. */
   reality: Record<string, Reality>;
-  /** Templates by name, with places for values. */
+  /** Templates by name, with placeholders for values. */
   sentences: Record<string, string>;
-  /** What changes, by column. */
+  /** Names of the quantities that change, by column. */
   changes: Record<string, string>;
   presets: Preset[];
   algorithms: Algorithm[];

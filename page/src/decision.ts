@@ -1,8 +1,8 @@
-// The decision over repetitions, as `cwndlab compare --format json` has it.
+// The decision over repetitions, in the form of `cwndlab compare --format json`.
 
 import { type Goal, type Reality, data } from "./data.ts";
 
-/** What the module says of runs: crates/page/src/decision.rs. */
+/** The module's decision about runs: crates/page/src/decision.rs. */
 export interface Decided {
   best: string[];
   pairs: number;
@@ -29,7 +29,7 @@ export interface Entrant {
   high: number | null;
   behind: number;
   is_good: boolean;
-  /** The second is null where there is no bound. */
+  /** The second price is null if there is no upper bound. */
   prices_of_delay: [number, number | null] | null;
   is_undominated: boolean;
 }
@@ -39,7 +39,7 @@ export function questionOf(algorithms: string[], goal: Goal): string {
   return JSON.stringify({ algorithms, baseline: data.baseline, price: goal.price, ...data.rule });
 }
 
-/** The record of advice for a scenario's class of networks; null without one. */
+/** The record of advice for a scenario's class of networks; null if there is none. */
 export function realityOf(scenario: string): Reality | null {
   const { path } = JSON.parse(scenario) as { path: Path };
   return data.reality[classOf(path)] ?? null;
@@ -56,7 +56,7 @@ interface Path {
   reverse?: Stage[];
 }
 
-/** The radio technology of a cell; a wire whose rate varies is a trace of any network. */
+/** The class of a path: a cell's radio technology, or `trace` for a wire whose rate varies. */
 function classOf({ kind, radio, forward = [], reverse = [] }: Path): string {
   if (kind !== "wire") {
     return (kind === "cell" ? radio?.kind : undefined) ?? kind;
@@ -69,7 +69,7 @@ function classOf({ kind, radio, forward = [], reverse = [] }: Path): string {
 
 const NAMES: Record<ChangedColumn, string> = { goodput_mbit_s: "throughput", rtt_p95_ms: "delay" };
 
-/** As the command's `decision`: the page tries no other networks and no mixes. */
+/** Like `decision` of the command; the page tries no other networks and no mixes. */
 export function asJson(decided: Decided, goal: Goal, reality: Reality | null): object {
   const { best, pairs, repeatable, same_set, good_selection, baseline, changes, algorithms } = decided;
   const known = Object.entries(changes ?? {}).filter(([, change]) => change !== null);

@@ -1,10 +1,10 @@
-// What happened in a run, from its recorded events: losses in bursts, each with what the sender and
-// the queue were like before and after.
+// Events of a run: losses grouped into bursts, and each event with the state of the sender and the
+// queue before and after it.
 
 import { numbers } from "./curves.ts";
 import type { Tables } from "./module.ts";
 
-/** What a row of samples says of a flow. */
+/** The state of a flow in a row of samples. */
 export interface State {
   t_s: number;
   cwnd_pkts: number;
@@ -15,16 +15,16 @@ export interface State {
 
 export interface Happening {
   t_s: number;
-  /** When the last of it happened. */
+  /** Time of the last event of a burst. */
   until_s: number;
   /** The event's name in results. */
   kind: string;
-  /** null where it concerns all. */
+  /** The flow's number; null if the event concerns all flows. */
   flow: number | null;
   count: number;
-  /** The event's number; NaN without one. */
+  /** The event's number; NaN if it has none. */
   value: number;
-  /** Of a change of phase, from which to which. */
+  /** For a change of phase, the old and the new phase. */
   phases: [string, string] | null;
   before: State | null;
   after: State | null;
@@ -32,11 +32,11 @@ export interface Happening {
 
 export interface Happenings {
   list: Happening[];
-  /** How many of the last ones the list lacks. */
+  /** Number of later events that are not in the list. */
   leftOut: number;
-  /** When packets were lost, one by one. */
+  /** Times of all lost packets. */
   drops_s: Float64Array;
-  /** The flow of each. */
+  /** The flow of each lost packet. */
   dropFlows: Uint16Array;
 }
 
@@ -46,7 +46,7 @@ const DROPS = new Set([
 const BURSTS = new Set([...DROPS, "ecn_mark", "ack_filtered", "rate_changed", "host_refused"]);
 const UNTOLD = new Set(["open", "disorder", "loss", "peer_finished"]);
 const SLOW_START = new Set(["slow_start", "startup"]);
-/** Losses so close together are one burst. */
+/** Losses that are closer together than this form one burst. */
 const BURST_S = 0.1;
 const MOST = 5000;
 const MOST_PHASES = 120;
@@ -56,7 +56,7 @@ export function isLoss(kind: string): boolean {
   return DROPS.has(kind);
 }
 
-/** Whether the sender makes its window smaller. */
+/** Whether the sender reduces its window. */
 export function isReduction(kind: string): boolean {
   return kind === "recovery" || kind === "timeout" || kind === "cwr";
 }
@@ -65,7 +65,7 @@ export function isExit({ phases }: Happening): boolean {
   return phases !== null && SLOW_START.has(phases[0]) && !SLOW_START.has(phases[1]);
 }
 
-/** Those of a run that began at `begin_s`; `namesOf` a flow are its algorithm's phases. */
+/** Events of a run that began at `begin_s`; `namesOf` returns the phases of a flow's algorithm. */
 export function happeningsOf({ tables }: Tables, namesOf: (flow: number) => string[], begin_s: number): Happenings {
   const events = tables.get("events")!;
   const times = numbers(events, "t_s");
@@ -129,7 +129,7 @@ export function happeningsOf({ tables }: Tables, namesOf: (flow: number) => stri
   };
 }
 
-/** The samples of each flow, by time. */
+/** The samples of each flow, in order of time. */
 class States {
   private readonly rows = new Map<number, number[]>();
   private readonly columns: Record<Exclude<keyof State, "t_s">, Float64Array>;
@@ -174,7 +174,7 @@ class States {
   }
 }
 
-/** The first of `count` places from which on something holds; `count` if nowhere. */
+/** The first of `count` indices from which `holds` is true; `count` if it never is. */
 export function lowerBound(count: number, holds: (place: number) => boolean): number {
   let [low, high] = [0, count];
   while (low < high) {

@@ -1,4 +1,5 @@
-// The page: controls, the answer, the running link, curves, and the command that gives the same.
+// The page: controls, the answer, the animated link, curves, and the command that reproduces the
+// results.
 
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
@@ -25,19 +26,22 @@ import workerSource from "../../target/page/worker.js";
 
 const MOST_WORKERS = 2;
 const MOST_TRACE_BYTES = 50e6;
-/** What takes longer waits until nothing has been moved for so long. */
+/** Slower work begins when no control has been moved for this long. */
 const REST_MS = 200;
-/** Where whole runs take longer than this, their beginning is drawn first, as much as fits. */
+/** If complete runs take longer than this, a part of them that fits is drawn first. */
 const COARSE_MS = 45;
 const LEAST_COARSE = 0.1;
-/** Curves wait so long for each other. */
+/** Longest time that finished curves wait for the others. */
 const PATIENCE_MS = 150;
-/** A capture of so many packets with data at most. */
+/** Most data packets in a capture. */
 const MOST_PACKETS = 120_000;
 const BITS_PER_PACKET = 1448 * 8;
 
 const results = new Map<string, Drawn>();
-/** By algorithm the turn of what is drawn: workers may answer an older turn after a newer one. */
+/**
+ * For each algorithm, the turn of its drawn run: a worker may answer an older turn after a newer
+ * one.
+ */
 const taken = new Map<string, number>();
 const captures = new Map<string, Packets>();
 const refusals = new Map<string, string>();
@@ -104,10 +108,10 @@ const controls = new Controls(
 let runner: Runner | null = null;
 let repetitions: Repetitions | null = null;
 
-/** How long a simulated second of the link takes. */
+/** Time to simulate one second of the link. */
 let paceMs = { link: "", perSecond: 0 };
 
-/** Both curves at once, or their beginning; then, when nothing moves, all that takes longer. */
+/** Draws all curves at once, or their beginning; starts slower work when no control moves. */
 function simulate(): void {
   if (runner === null || repetitions === null) return;
   document.body.ariaBusy = "true";
@@ -130,14 +134,14 @@ function simulate(): void {
   showCommand();
 }
 
-/** What gives the same: a command, or a study file where there is a flow beside. */
+/** Shows what reproduces the results: a command, and a study file if there is a flow beside. */
 function showCommand(): void {
   byId("command").textContent = commandOf(setting);
   byId("study").textContent = studyOf(setting);
   byId("study").hidden = setting.beside === "";
 }
 
-/** Whole runs behind their beginnings. */
+/** Replaces partial runs by complete ones. */
 function fine(asked: number): void {
   if (asked === turn) run(asked, setting.duration_s, () => goOn(asked), false);
 }
@@ -162,7 +166,7 @@ function run(asked: number, until_s: number, done: () => void, isUrgent = true):
   }
 }
 
-/** What is left to do once nothing moves. */
+/** Starts the work that waits until no control moves. */
 function goOn(asked: number): void {
   if (asked !== turn || runner === null) return;
   history.replaceState(null, "", addressOf(setting));
@@ -191,7 +195,7 @@ function goOn(asked: number): void {
   if (setting.beside === "") repetitions!.go();
 }
 
-/** Keeps a run for drawing, unless a newer one is there or it is the refusal of an older setting. */
+/** Stores a run for drawing, unless a newer run exists or it is the refusal of an older setting. */
 function take(algorithm: string, reply: Drawn | Refusal, asked: number): void {
   if (asked < (taken.get(algorithm) ?? 0) || (asked < turn && "refusal" in reply)) return;
   taken.set(algorithm, asked);
@@ -219,7 +223,9 @@ function lines(): Shown[] {
     });
 }
 
-/** How the flows of each algorithm and the one beside them share, and what each did, in this repetition. */
+/**
+ * How each algorithm's flows share with the flow beside, and how each reacted, in this repetition.
+ */
 function shares(): string[] {
   const own = lines().filter(({ isBeside }) => !isBeside);
   const parts = own.map(({ name, summary }) => {
@@ -244,7 +250,7 @@ function shares(): string[] {
 
 const times = (count: number) => ["never", "once"][count] ?? `${count} times`;
 
-/** What a slider's move changes at once. */
+/** Updates what changes immediately when a slider moves. */
 function showCurves(): void {
   const drawn = lines();
   charts.draw(drawn, setting.duration_s);
@@ -265,7 +271,7 @@ function showCurves(): void {
   document.body.ariaBusy = String(runner?.isBusy ?? true);
 }
 
-/** The running link, the list of what happened, the answer. */
+/** Updates the animated link, the list of events and the answer. */
 function showAll(): void {
   const drawn = lines().filter(({ isBeside }) => !isBeside);
   path.show(
@@ -301,7 +307,7 @@ function showDecision(): void {
   showAnswer({ setting, progress: shownProgress, reality, queue, shares: isShared ? shares() : null });
 }
 
-/** The decision as the command's JSON has it. */
+/** The decision in the JSON format of the command. */
 function decisionJson(): string | null {
   const scenario = setting.algorithms.map((name) => results.get(name)?.scenario).find(Boolean);
   if (progress.decided === null || scenario === undefined) return null;
@@ -319,7 +325,7 @@ function nextPacket(t_s: number): number {
   return Number.isFinite(next) ? next : t_s + 0.01;
 }
 
-/** Takes a recorded link, and shows it once it is understood. */
+/** Reads a recorded link and shows it. */
 async function takeFile(file: File): Promise<void> {
   if (runner === null) return;
   const understood = (text: string, isRefusal: boolean) => {
@@ -330,7 +336,7 @@ async function takeFile(file: File): Promise<void> {
     understood(`${file.name} has more than ${MOST_TRACE_BYTES / 1e6} MB.`, true);
     return;
   }
-  // A comma or a quote would end the name in a link.
+  // A comma or a quotation mark would end the name in a link.
   const name = file.name.replace(/[^\w.+-]/g, "_");
   const reading = await runner.read({ name, content: new Uint8Array(await file.arrayBuffer()) });
   if ("refusal" in reading) {

@@ -1,6 +1,6 @@
-// The simulator's WebAssembly module: crates/page, with strings and typed arrays at its edge.
+// The simulator's WebAssembly module, crates/page, with an interface of strings and typed arrays.
 
-/** What the module exports; addresses are offsets in its memory. */
+/** Exports of the module; addresses are offsets in its memory. */
 interface Exports {
   memory: WebAssembly.Memory;
   initialize(): void;
@@ -22,7 +22,7 @@ interface Exports {
   panic_message(): number;
 }
 
-/** Numbers, `NaN` where undefined, or a list, in which `null` is undefined. */
+/** Numbers with `NaN` for undefined, or a list with `null` for undefined. */
 export type Column =
   | Uint8Array
   | Uint16Array
@@ -31,21 +31,21 @@ export type Column =
   | Float64Array
   | (string | number | null)[];
 
-/** A table's columns by their names, in the order of the command line's. */
+/** A table's columns by name, in the command line's order. */
 export type Table = Map<string, Column>;
 
-/** What a run answers: `flows` and `links`, and what its scenario records. */
+/** Result of a run: `flows`, `links`, and the tables that its scenario records. */
 export interface Tables {
   tables: Map<string, Table>;
   pcap: Uint8Array | null;
-  /** What the decision takes of the run. */
+  /** The decision's input from the run. */
   figures: Float64Array;
 }
 
-/** What the module refuses, in a sentence: a scenario, a trace, a link. */
+/** The module rejects a scenario, a trace or a link; the message is a sentence. */
 export class InputError extends Error {}
 
-/** A panic, or memory that is not there: the instance is gone, a new one goes on. */
+/** A panic or lack of memory: this instance is lost and must be replaced. */
 export class ModuleError extends Error {}
 
 interface Placed {
@@ -54,20 +54,20 @@ interface Placed {
   length: number;
 }
 
-/** A recorded link, as it was understood. */
+/** The description of a recorded link. */
 export interface Recording {
   understood: string;
-  /** Length of one lap. */
+  /** Length of one repetition of the recording. */
   duration_s: number;
 }
 
-/** What a scenario is made of; crates/page/src/scenarios.rs describes it. */
+/** The parts of a scenario; crates/page/src/scenarios.rs describes them. */
 export interface Request {
   link: string;
   cell: unknown;
   template: { duration_ns: number; flows: { sender: { algorithm: string } }[] };
   start_jitter_ns: number;
-  /** Counted from 0. */
+  /** Number of the repetition, from 0. */
   repetition: number;
   study_seed: number;
 }
@@ -82,7 +82,7 @@ const ARRAYS = {
 const ALIGNMENT = 8;
 const WORD = 4;
 
-/** An instance of the simulator. After a ModuleError it is of no use any more. */
+/** An instance of the simulator; unusable after a ModuleError. */
 export class Simulator {
   private readonly exports: Exports;
 
@@ -91,26 +91,26 @@ export class Simulator {
     this.exports.initialize();
   }
 
-  /** Version and behaviour epoch, as JSON. */
+  /** Returns version and behaviour epoch as JSON. */
   version(): string {
     return decode(this.call([], () => this.exports.version()));
   }
 
-  /** Keeps a trace's file under the name that scenarios use. */
+  /** Stores a trace's file under its name in scenarios. */
   addTrace(name: string, content: Uint8Array): void {
     this.call([encode(name), content], (...pairs) =>
       this.exports.add_trace(...(pairs as [number, number, number, number])),
     );
   }
 
-  /** Keeps the file of a preset under its name. */
+  /** Stores the file of a preset under its name. */
   addPreset(name: string, text: string): void {
     this.call([encode(name), encode(text)], (...pairs) =>
       this.exports.add_file(...(pairs as [number, number, number, number]), 0),
     );
   }
 
-  /** Keeps the file of a recorded link under the name that links have for it. Throws InputError. */
+  /** Stores the file of a recorded link under its name in links. Throws InputError. */
   addRecording(name: string, content: Uint8Array): Recording {
     const said = this.call([encode(name), content], (...pairs) =>
       this.exports.add_file(...(pairs as [number, number, number, number]), 1),
@@ -118,7 +118,9 @@ export class Simulator {
     return JSON.parse(decode(said)) as Recording;
   }
 
-  /** The scenario that the command line makes of the same, as JSON. Throws InputError. */
+  /**
+   * Returns as JSON the scenario that the command line makes of the same input. Throws InputError.
+   */
   scenario(request: Request): string {
     return decode(
       this.call([encode(JSON.stringify(request))], (...pair) =>
@@ -127,14 +129,16 @@ export class Simulator {
     );
   }
 
-  /** Runs a scenario, JSON in its canonical form. Throws InputError or ModuleError. */
+  /** Runs a scenario in canonical JSON. Throws InputError or ModuleError. */
   run(scenario: string): Tables {
     return readTables(
       this.call([encode(scenario)], (...pair) => this.exports.run(...(pair as [number, number]))),
     );
   }
 
-  /** The decision over the figures of runs, of each algorithm each repetition's, as JSON. */
+  /**
+   * Returns the decision as JSON; `figures` has each repetition's figures, grouped by algorithm.
+   */
   decide(question: string, figures: Float64Array): string {
     const bytes = new Uint8Array(figures.buffer, figures.byteOffset, figures.byteLength);
     return decode(
@@ -144,14 +148,17 @@ export class Simulator {
     );
   }
 
-  /** The queue of a link in one line, as JSON. Throws InputError. */
+  /** Returns the queue of a one-line link as JSON. Throws InputError. */
   queue(link: string): string {
     return decode(
       this.call([encode(link)], (...pair) => this.exports.queue(...(pair as [number, number]))),
     );
   }
 
-  /** Calls with the inputs in the module's memory, as address and length each; a copy of the answer. */
+  /**
+   * Copies inputs into the module's memory, calls `work` with each one's address and length, and
+   * returns a copy of the answer.
+   */
   private call(inputs: Uint8Array[], work: (...pairs: number[]) => number): Uint8Array<ArrayBuffer> {
     try {
       const pairs: number[] = [];
@@ -173,7 +180,7 @@ export class Simulator {
     }
   }
 
-  /** What the panic said; empty if nothing did, or if there is no memory to tell it. */
+  /** The message of a panic; empty if there was none or no memory is left for it. */
   private panicMessage(): string {
     try {
       return decode(this.answer(this.exports.panic_message()).bytes);
@@ -189,7 +196,7 @@ export class Simulator {
   }
 }
 
-/** A run's tables; crates/page/src/tables.rs describes the bytes. */
+/** Decodes a run's tables; crates/page/src/tables.rs describes the format. */
 function readTables(bytes: Uint8Array<ArrayBuffer>): Tables {
   const headerLength = new DataView(bytes.buffer).getUint32(0, true);
   const header = JSON.parse(decode(bytes.subarray(WORD, WORD + headerLength))) as Record<

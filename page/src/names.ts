@@ -1,4 +1,4 @@
-// Where the names of points stand, so that they cover as little as they can.
+// Places the labels of points so that they overlap as little as possible.
 
 export interface Box {
   left: number;
@@ -21,7 +21,7 @@ export function around({ x, y }: Spot): Box {
   return boxOf(x - POINT, y - POINT, 2 * POINT, 2 * POINT);
 }
 
-/** The box of a point's name within a picture; it is added to those that are `taken`. */
+/** Finds the box of a point's label within a picture and adds it to `taken`. */
 export function placeName(spot: Spot, name: string, taken: Box[], within: { left: number; right: number; bottom: number }): Box {
   const wide = LETTER * name.length;
   const below = [18, -10, 32, -24, 46].map((down) => ({ x: spot.x - wide / 2, down }));
@@ -39,7 +39,7 @@ function boxOf(left: number, top: number, wide: number, high: number): Box {
   return { left, top, right: left + wide, bottom: top + high };
 }
 
-/** The area that two boxes share. */
+/** The area of the intersection of two boxes. */
 function overlap(one: Box, other: Box): number {
   const wide = Math.min(one.right, other.right) - Math.max(one.left, other.left);
   const high = Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top);

@@ -1,17 +1,17 @@
-// The packets of a run, from the capture at its senders: when each was sent, and when its last byte
+// The packets of a run from the capture at its senders: when each was sent, and when its last byte
 // was acknowledged.
 
-/** A row a packet with data, in the order in which they were sent. */
+/** One row per data packet, in order of sending. */
 export interface Packets {
-  /** Up to here there are packets. */
+  /** End of the recorded time. */
   until_s: number;
   sent_s: Float64Array;
-  /** NaN where nothing acknowledged it. */
+  /** NaN if it was not acknowledged. */
   acked_s: Float64Array;
-  /** The packet's number in its flow, counted from 1 by its place in the stream. */
+  /** The packet's number within its flow, from 1, by its position in the stream. */
   number: Uint32Array;
   flow: Uint16Array;
-  /** 1 where it was sent before. */
+  /** 1 for a retransmission. */
   isResent: Uint8Array;
   /** The shortest time from sending to acknowledgement. */
   shortest_s: number;
@@ -28,16 +28,16 @@ const SYN = 2;
 const SACK = 5;
 const TIMESTAMP_WORDS = 1e9;
 
-/** A flow's packets in flight: rows by their place in the stream. */
+/** A flow's packets in flight. */
 interface Flow {
   first: number | null;
-  /** Rows that nothing has acknowledged, by the sequence number behind their last byte. */
+  /** Rows not yet acknowledged, by the sequence number after their last byte. */
   open: Map<number, number[]>;
   sentUpTo: number;
   ackedUpTo: number;
 }
 
-/** Reads a capture of the simulator; times count from `begin_s`. */
+/** Parses a capture of the simulator; times are relative to `begin_s`. */
 export function packetsOf(pcap: Uint8Array, begin_s: number, until_s: number): Packets {
   const view = new DataView(pcap.buffer, pcap.byteOffset, pcap.byteLength);
   const sent: number[] = [];
@@ -80,7 +80,8 @@ export function packetsOf(pcap: Uint8Array, begin_s: number, until_s: number): P
       if (rows === undefined) flow.open.set(end, [row]);
       else rows.push(row);
     } else if (flow.first !== null) {
-      // What an ACK or a SACK block reaches has arrived; of packets sent twice the last one counts.
+      // Everything covered by an ACK or a SACK block has arrived; of retransmitted packets, the
+      // last copy counts.
       const take = (from: number, to: number) => {
         for (const [end, rows] of flow.open) {
           if (end <= from || end > to) continue;

@@ -1,4 +1,4 @@
-// The path of the packets: sender, queue, air, receiver, a lane an algorithm, at one moment.
+// Animates the path of the packets: sender, queue, air, receiver, with one lane per algorithm.
 
 import { shown } from "./charts.ts";
 import type { Curves } from "./curves.ts";
@@ -8,7 +8,7 @@ import type { Packets } from "./packets.ts";
 export interface Lane {
   name: string;
   colour: string;
-  /** null while the capture is not there. */
+  /** null until the capture is available. */
   packets: Packets | null;
   drops_s: Float64Array;
   curves: Curves;
@@ -19,11 +19,11 @@ const TOP_PX = 22;
 const MOST_DOTS = 500;
 const MOST_FLIGHT_S = 5;
 const FALL_S = 0.4;
-/** The path's parts as shares of its width: the sender ends, the queue is, the receiver begins. */
+/** Positions as shares of the width: end of the sender, the queue, start of the receiver. */
 const SENDER = 0.13;
 const QUEUE = { from: 0.24, to: 0.55 };
 const RECEIVER = 0.93;
-/** Of the shortest round trip: up to the queue, and to the receiver. */
+/** Shares of the shortest round trip: from the sender to the queue, and to the receiver. */
 const TO_QUEUE = 0.08;
 const TO_RECEIVER = 0.5;
 
@@ -62,7 +62,7 @@ export class PathView {
     this.draw(this.t_s);
   }
 
-  /** Draws a moment, and says what is there. */
+  /** Draws one moment and returns a description of it. */
   draw(t_s: number): string {
     const { context } = this;
     this.t_s = t_s;
@@ -155,7 +155,7 @@ export class PathView {
       } else if (age_s < toQueue + waits_s) {
         const share = (age_s - toQueue) / waits_s;
         x = (QUEUE.from + (QUEUE.to - QUEUE.from) * share) * width;
-        y = data + ((row % 5) - 2) * 5; // several abreast
+        y = data + ((row % 5) - 2) * 5; // spread over several rows
       } else if (age_s < waits_s + toReceiver) {
         const share = (age_s - toQueue - waits_s) / (toReceiver - toQueue);
         x = queueEnd + (RECEIVER * width - queueEnd) * share;
@@ -171,7 +171,7 @@ export class PathView {
     return rows.length;
   }
 
-  /** Lost packets fall, where the queue begins. */
+  /** Draws lost packets as they fall at the start of the queue. */
   private drawDrops(drops_s: Float64Array, t_s: number, width: number, data: number): void {
     const { context, colours } = this;
     context.fillStyle = colours.miss;
@@ -185,7 +185,7 @@ export class PathView {
   }
 }
 
-/** Black or white, whichever can be read on a colour #rrggbb. */
+/** Black or white, whichever is readable on the colour #rrggbb. */
 function getContrast(colour: string): string {
   const [red, green, blue] = [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16)) as [number, number, number];
   return 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? "#000000" : "#ffffff";

@@ -1,4 +1,4 @@
-// What the phases of the algorithms are, in a sentence each, as the files in algorithms/ describe them.
+// The phases of the algorithms, one sentence each, from the descriptions in algorithms/.
 
 const BBR = "ACM Queue 14(5), 2016";
 const BBR3 = "draft-ietf-ccwg-bbr, section 4.3";
@@ -106,7 +106,7 @@ const SENTENCES: Record<string, Record<string, string>> = {
   },
 };
 
-/** What begins with a phase; empty where its name says it. */
+/** Describes the phase that begins; empty if its name suffices. */
 export function phaseSentence(algorithm: string, phase: string): string {
   return SENTENCES[algorithm]?.[phase] ?? "";
 }

@@ -1,4 +1,4 @@
-// The links that have a picture, each drawn in a few strokes.
+// Links with a picture of a few strokes.
 
 import { draw } from "./points.ts";
 
@@ -6,7 +6,7 @@ export interface Picture {
   preset: string;
   keys: Record<string, string>;
   label: string;
-  /** Paths in a box of 48 by 28; what begins with "." is filled. */
+  /** SVG paths in a box of 48 by 28; those that begin with "." are filled. */
   strokes: string[];
 }
 
@@ -48,7 +48,7 @@ export const PICTURES: Picture[] = [
   },
 ];
 
-/** The picture as an element; its words stand beside it. */
+/** The picture as an element; its label is separate text. */
 export function pictureOf({ strokes }: Picture): SVGElement {
   const svg = draw("svg", { viewBox: "0 0 48 28", "aria-hidden": "true" });
   for (const stroke of strokes) {

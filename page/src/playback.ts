@@ -1,4 +1,4 @@
-// The time that is shown: it runs, slowly or not, stands, or goes from packet to packet.
+// The time shown: plays at a selected speed, pauses, or steps from packet to packet.
 
 const SPEEDS: { label: string; factor: number }[] = [
   { label: "real time", factor: 1 },
@@ -7,7 +7,7 @@ const SPEEDS: { label: string; factor: number }[] = [
   { label: "slow, 1/200", factor: 0.005 },
 ];
 const FIRST_SPEED = 1;
-/** A frame that comes later than this does not jump. */
+/** A frame that arrives later than this advances the time only by this much. */
 const MOST_FRAME_S = 0.1;
 
 interface Place {
@@ -24,7 +24,7 @@ export class Playback {
   private isPlaying = false;
   private last_ms = 0;
 
-  /** `moved` draws a time; `next` gives the time of the next packet after one. */
+  /** `moved` draws a time; `next` returns the time of the next packet after a time. */
   constructor(
     private readonly place: Place,
     private readonly moved: (t_s: number) => void,
@@ -45,7 +45,7 @@ export class Playback {
     this.say();
   }
 
-  /** Another run; the time stays if it can. */
+  /** Sets the length of another run; keeps the time if it is within that length. */
   limit(duration_s: number): void {
     this.duration_s = duration_s;
     this.place.time.max = String(duration_s);

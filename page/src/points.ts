@@ -1,4 +1,4 @@
-// Goodput over round-trip time: the upper left is better.
+// Goodput over round-trip time; the upper left is better.
 
 import { shown } from "./charts.ts";
 import type { Figures } from "./curves.ts";
@@ -14,7 +14,7 @@ const BOTTOM = 40;
 const ROOM = 1.15;
 const POINT = 5;
 
-/** A picture of each algorithm's goodput and 95th percentile of the round-trip time. */
+/** A chart of each algorithm's goodput over its 95th percentile of the round-trip time. */
 export function operatingPoints(
   points: (Figures & { name: string; colour: string; isBeside: boolean })[],
 ): SVGSVGElement {
@@ -62,14 +62,14 @@ export function ticks(most: number): number[] {
   return Array.from({ length: Math.floor(most / step) + 1 }, (_, n) => Number((n * step).toPrecision(3)));
 }
 
-/** An element of a picture. */
+/** Makes an SVG element. */
 export function draw(name: string, attributes: Record<string, string | number>): SVGElement {
   const element = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
   return element;
 }
 
-/** A text at a place of a picture. */
+/** Makes a text element at a position. */
 export function label(x: number, y: number, anchor: string, text: string): SVGElement {
   const element = draw("text", { x, y, "text-anchor": anchor });
   element.textContent = text;

@@ -1,5 +1,5 @@
-// A scenario of the command line with other things recorded, or its beginning: what happens in it
-// stays the same.
+// Variants of a scenario with other recordings or a shorter duration; the simulated events stay the
+// same.
 
 import type { Request } from "./module.ts";
 
@@ -10,13 +10,13 @@ interface Scenario {
 
 const NS_PER_S = 1e9;
 
-/** When what is drawn begins: a run on a recorded link begins somewhere in it. */
+/** Start of the drawn part: a run on a recorded link begins at a random point of the recording. */
 export function beginOf(scenario: string, request: Request): number {
   const { duration_ns } = JSON.parse(scenario) as Scenario;
   return (duration_ns - request.template.duration_ns) / NS_PER_S;
 }
 
-/** The scenario up to a time. */
+/** The scenario, ended at a time. */
 export function beginningOf(scenario: string, until_s: number): string {
   const document = JSON.parse(scenario) as Scenario;
   const until_ns = Math.round(until_s * NS_PER_S);
@@ -24,7 +24,7 @@ export function beginningOf(scenario: string, until_s: number): string {
   return JSON.stringify({ ...document, duration_ns: until_ns });
 }
 
-/** The scenario with nothing but its summaries. */
+/** The scenario with only its summaries. */
 export function summariesOnly(scenario: string): string {
   return JSON.stringify({
     ...(JSON.parse(scenario) as Scenario),
@@ -32,7 +32,7 @@ export function summariesOnly(scenario: string): string {
   });
 }
 
-/** The scenario up to a time, with its packets. */
+/** The scenario, ended at a time, with its packets. */
 export function packetsOnly(scenario: string, until_s: number): string {
   return JSON.stringify({
     ...(JSON.parse(beginningOf(scenario, until_s)) as Scenario),

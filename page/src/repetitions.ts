@@ -1,5 +1,5 @@
-// The repetitions behind the decision: one after the other while nothing else is asked, the decision
-// again with each.
+// Runs the repetitions for the decision one after the other while the workers are idle, and updates
+// the decision after each.
 
 import { data } from "./data.ts";
 import { type Decided, questionOf } from "./decision.ts";
@@ -9,17 +9,17 @@ import { type Setting, linkLine, requestOf } from "./setting.ts";
 /** The decision so far. */
 export interface Progress {
   decided: Decided | null;
-  /** Repetitions behind it. */
+  /** Number of repetitions in the decision. */
   done: number;
   refusal: string | null;
 }
 
 export class Repetitions {
-  /** By algorithm the figures of each repetition, counted from 1. */
+  /** For each algorithm, the figures of each repetition, numbered from 1. */
   private readonly known = new Map<string, Map<number, Float64Array>>();
   private key = "";
   private setting: Setting | null = null;
-  /** Counts settings, so that late answers are told from new ones. */
+  /** Number of the setting, so that late replies can be recognized. */
   private turn = 0;
   private decidedOf = 0;
 
@@ -28,7 +28,7 @@ export class Repetitions {
     private readonly changed: (progress: Progress) => void,
   ) {}
 
-  /** Another setting: what was simulated of the same link stays known. */
+  /** Starts another setting; keeps the results of runs on the same link. */
   begin(setting: Setting): void {
     const { flows, beside, duration_s, seed } = setting;
     const key = JSON.stringify([linkLine(setting), flows, beside, duration_s, seed]);
@@ -39,13 +39,13 @@ export class Repetitions {
     this.decidedOf = 0;
   }
 
-  /** Keeps what a run that is drawn says, too. */
+  /** Also stores the figures of a run that was made for drawing. */
   keep(algorithm: string, repetition: number, figures: Float64Array): void {
     const own = this.known.get(algorithm) ?? new Map<number, Float64Array>();
     this.known.set(algorithm, own.set(repetition, figures));
   }
 
-  /** Simulates what is missing. */
+  /** Simulates the missing repetitions. */
   go(): void {
     const { setting, turn } = this;
     if (setting === null) return;
@@ -67,7 +67,7 @@ export class Repetitions {
     }
   }
 
-  /** Decides by the repetitions that all algorithms have, up to the first that one lacks. */
+  /** Decides from the consecutive repetitions that exist for all algorithms. */
   private decide(): void {
     const { setting, turn } = this;
     if (setting === null) return;
@@ -91,7 +91,7 @@ export class Repetitions {
   }
 }
 
-/** The figures of runs one behind the other, as the module takes them. */
+/** Concatenates the figures of runs in the format of the module. */
 export function joined(runs: Float64Array[]): Float64Array {
   const size = runs[0]!.length;
   const all = new Float64Array(runs.length * size);

@@ -1,11 +1,14 @@
-// Workers that do what the page wants, each one task at a time. What is urgent takes the place of all
-// that still waits; what is under way is finished.
+// Workers that execute the page's tasks, each one at a time. Urgent tasks precede all waiting tasks
+// that are not urgent; a running task is finished first.
 
 import type { Reading, RecordingFile, Replies, Reply, Task } from "./worker.ts";
 
-/** A task may take so long before its worker is ended. */
+/** Longest time that a task may take before its worker is terminated. */
 const MOST_MS = 20_000;
-/** A task that nobody waits for any more is ended where it, or the one before it, took longer than this. */
+/**
+ * An obsolete task is terminated if it, or the last task that was not urgent, took longer than
+ * this.
+ */
 const PATIENCE_MS = 60;
 
 interface Job {
@@ -16,7 +19,7 @@ interface Job {
 
 interface Slot {
   worker: Worker;
-  /** What is under way. */
+  /** The running task. */
   job: Job | null;
   number: number;
   timer: number;
@@ -29,7 +32,7 @@ export class Runner {
   private readonly recordings = new Map<string, RecordingFile>();
   private readonly readers = new Map<string, (reading: Reading) => void>();
   private number = 0;
-  /** How long the last task that was not urgent took. */
+  /** Duration of the last task that was not urgent. */
   private took_ms = 0;
 
   constructor(
@@ -41,7 +44,7 @@ export class Runner {
     this.slots = Array.from({ length: workers }, () => this.start());
   }
 
-  /** Forgets what waits, and what is under way if it is not urgent and takes long. */
+  /** Discards waiting tasks, and running tasks that are neither urgent nor short. */
   clear(): void {
     this.waiting = [];
     for (const slot of this.slots) {
@@ -53,7 +56,7 @@ export class Runner {
     }
   }
 
-  /** Does a task before all that is not urgent. */
+  /** Queues a task; urgent tasks precede all tasks that are not urgent. */
   ask<K extends Task["kind"]>(
     task: Extract<Task, { kind: K }>,
     isUrgent: boolean,
@@ -65,14 +68,14 @@ export class Runner {
     this.assign();
   }
 
-  /** Gives a recorded link to all workers; what the first of them understands. */
+  /** Sends a recorded link to all workers; resolves to the first worker's description of it. */
   read(file: RecordingFile): Promise<Reading> {
     this.recordings.set(file.name, file);
     for (const { worker } of this.slots) worker.postMessage(file);
     return new Promise((done) => this.readers.set(file.name, done));
   }
 
-  /** Whether an urgent answer is still to come. */
+  /** Whether the reply to an urgent task is outstanding. */
   get isBusy(): boolean {
     return this.waiting.some(isUrgent) || this.slots.some(({ job }) => job !== null && isUrgent(job));
   }

@@ -1,4 +1,4 @@
-// Charts and tables as files: SVG, PNG, CSV, drawn for white paper.
+// Saves charts and tables as SVG, PNG and CSV files, drawn for white paper.
 
 import type { Chart, Line } from "./charts.ts";
 import { CHARTS, topOf } from "./charts.ts";
@@ -10,7 +10,7 @@ const BOX = { left: 56, right: 16, top: 44, bottom: 40 };
 const PNG_SCALE = 2;
 const STYLE = "text{font:12px system-ui,sans-serif;fill:#5a6370}.title{font-weight:600;fill:#1b1f24}.grid{stroke:#dfe3e8}";
 
-/** A chart's curves as a picture. */
+/** Draws a chart's curves as a separate picture. */
 export function pictureOf(chart: Chart, lines: Line[], duration_s: number, about: string): SVGSVGElement {
   const svg = sheet(WIDTH, HEIGHT, `${chart.title}: ${about}`);
   const high = topOf(lines, chart.quantity);
@@ -49,7 +49,7 @@ export function pictureOf(chart: Chart, lines: Line[], duration_s: number, about
   return svg;
 }
 
-/** A picture of the page as one of its own. */
+/** Copies a picture of the page as a separate picture. */
 export function pictureFrom(picture: SVGSVGElement, about: string): SVGSVGElement {
   const { width, height } = picture.viewBox.baseVal;
   const svg = sheet(width, height, about);
@@ -95,7 +95,7 @@ export function csvOf(heads: string[], rows: (string | number)[][]): string {
   return [heads, ...rows].map((row) => `${row.map(field).join(",")}\r\n`).join("");
 }
 
-/** All curves, a row an algorithm and time. */
+/** All curves, one row per algorithm and time. */
 export function curvesCsv(lines: Line[]): string {
   const quantities = CHARTS.map(({ quantity }) => quantity);
   const rows = lines.flatMap(({ name, curves }) =>
@@ -108,7 +108,7 @@ export function saveCsv(text: string, name: string): void {
   save(new Blob([text], { type: "text/csv" }), `${name}.csv`);
 }
 
-/** Hands a file to the browser. */
+/** Passes a file to the browser. */
 export function save(blob: Blob, name: string): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);
@@ -117,7 +117,7 @@ export function save(blob: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** Buttons that save one thing in several forms. */
+/** Buttons that save one item in several formats. */
 export function tools(what: string, forms: Record<string, () => void>): HTMLElement {
   const place = document.createElement("span");
   place.className = "tools";

@@ -1,5 +1,5 @@
-// The decision in words: the command line's templates (python/cwndlab/judge/templates.py, by way of
-// data.json), filled as python/cwndlab/judge/sentences.py fills them.
+// The decision in words: the command line's templates (python/cwndlab/judge/templates.py, passed in
+// data.json), filled in like python/cwndlab/judge/sentences.py does.
 
 import { type Goal, type Reality, data } from "./data.ts";
 import type { Bounds, ChangedColumn, Decided, Entrant } from "./decision.ts";
@@ -20,7 +20,7 @@ export interface Line {
   name: string;
   /** A probability, or a dash. */
   value: string;
-  /** The same as a number; null where it is not known. */
+  /** The probability as a number; null if unknown. */
   share: number | null;
   meaning: string;
 }
@@ -31,7 +31,7 @@ function say(template: string, values: Record<string, string | number> = {}): st
   return text.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
 }
 
-/** The answer in one sentence. */
+/** The answer as one sentence. */
 export function headline(decided: Decided, goal: Goal): string {
   const { best, algorithms } = decided;
   if (best.length === 0) return say("not measured", { goal: goal.title, missing: goal.missing });
@@ -56,7 +56,7 @@ function howSure({ pairs, repeatable }: Decided): string {
 
 const runsOf = (pairs: number) => (pairs === 1 ? "one run" : `${pairs} repetitions`);
 
-/** What follows the headline, a sentence each. */
+/** The sentences after the headline. */
 export function sentences(decided: Decided, queue: QueueSize | null): string[] {
   return [stepSentence(decided), priceSentence(decided), queueSentence(decided, queue)].filter(
     (sentence) => sentence !== "",
@@ -89,7 +89,7 @@ function changeOf({ estimate, low, high }: Bounds): string {
   return `${signedPercent(estimate)} [${written(low)}, ${written(high)}]`;
 }
 
-/** A price below which half the delay would be worth 0.0 % of the throughput. */
+/** Below this price, half the delay would be worth 0.0 % of the throughput. */
 const LEAST_PRICE = -Math.log2(1 - 0.0005);
 
 function priceSentence({ best, algorithms }: Decided): string {
@@ -107,7 +107,7 @@ function priceSentence({ best, algorithms }: Decided): string {
   return say("price", { name: first, range: given(low, high), others });
 }
 
-/** Another algorithm that is within the zone of the best at a price. */
+/** Another algorithm within the zone of the best at a price. */
 function leaderBeyond(entrants: Entrant[], first: string, price: number): string | undefined {
   return entrants.find(({ algorithm, prices_of_delay: prices }) => {
     if (algorithm === first || prices === null) return false;
@@ -115,7 +115,7 @@ function leaderBeyond(entrants: Entrant[], first: string, price: number): string
   })?.algorithm;
 }
 
-/** The shares of throughput that half the delay is worth between two prices. */
+/** The shares of throughput that half the delay is worth in a range of prices. */
 function given(low: number, high: number | null): string {
   const share = (price: number) => percent(1 - 2 ** -price);
   if (high === null) return `at least ${share(low)}`;

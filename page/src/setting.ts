@@ -1,28 +1,28 @@
-// What the page shows: a link, algorithms, and how often. It is what the address holds, and each of
-// it is an option of `cwndlab compare`.
+// The settings of the page: a link, algorithms and repetitions. The address contains them, and each
+// is an option of `cwndlab compare`.
 
 import { data } from "./data.ts";
 import type { Recording, Request } from "./module.ts";
 
 export interface Setting {
-  /** A preset's name, or "" for a wire that the keys describe. */
+  /** A preset's name, or "" for a wire described by the keys. */
   preset: string;
-  /** Keys of the link that differ from the preset's, as they are written in one line. */
+  /** Keys of the link that differ from the preset's, with values as in a one-line link. */
   keys: Record<string, string>;
   algorithms: string[];
   flows: number;
-  /** The algorithm of one more flow on the same link; empty without one. */
+  /** The algorithm of one more flow on the same link; empty if there is none. */
   beside: string;
   duration_s: number;
-  /** What the decision is about: the name of a goal. */
+  /** The goal of the decision, by name. */
   goal: string;
-  /** Of which one at a time is drawn; counted from 1. */
+  /** Number of the drawn repetition, from 1. */
   repetition: number;
   repetitions: number;
   seed: number;
 }
 
-/** The recorded links that the page was given, by the names that links have for them. */
+/** Recorded links dropped on the page, by their names in links. */
 export const recordings = new Map<string, Recording>();
 
 const MS_PER_S = 1000;
@@ -43,7 +43,7 @@ export const FIRST: Setting = {
   seed: 1,
 };
 
-/** The link in one line. */
+/** The link as one line. */
 export function linkLine({ preset, keys }: Setting): string {
   const parts = Object.entries(keys).map(
     ([key, value]) => `${key}=${value.includes(",") ? `"${value}"` : value}`,
@@ -51,7 +51,7 @@ export function linkLine({ preset, keys }: Setting): string {
   return (preset === "" ? parts : [preset, ...parts]).join(",");
 }
 
-/** What the module makes a scenario of, with all flows of one algorithm but for the one beside. */
+/** The parts of a scenario for the module: all flows have one algorithm, except the flow beside. */
 export function requestOf(
   setting: Setting,
   algorithm: string,
@@ -78,7 +78,7 @@ export function requestOf(
   };
 }
 
-/** The command that gives the same numbers, in its repetition. */
+/** The command that reproduces the numbers of the page in its repetition. */
 export function commandOf(setting: Setting): string {
   const { algorithms, flows, duration_s, repetitions, seed, goal } = setting;
   if (setting.beside !== "") return "cwndlab run study.toml  # the study file below";
@@ -94,14 +94,14 @@ export function commandOf(setting: Setting): string {
   ].join(" ");
 }
 
-/** The command that tries networks like this, which the page cannot. */
+/** The command that tries similar networks, which the page cannot do. */
 export function adviceOf(setting: Setting): string {
   const { algorithms, goal } = setting;
   const link = quoted(linkLine(setting));
   return `cwndlab advise --link ${link} --algorithm ${algorithms.join(",")} --goal ${goal}`;
 }
 
-/** What makes repetitions differ where nothing in the link does, as `cwndlab compare` has it. */
+/** Settings that make repetitions differ even if the link is constant, as in `cwndlab compare`. */
 function randomness({ keys }: Setting): Record<string, string> {
   const recording = recordings.get(keys["trace"] ?? "");
   return {
@@ -110,7 +110,7 @@ function randomness({ keys }: Setting): Record<string, string> {
   };
 }
 
-/** The same as a study file. */
+/** A study file that reproduces the results. */
 export function studyOf(setting: Setting): string {
   const { algorithms, flows, beside, duration_s, repetitions, seed } = setting;
   return [
@@ -131,7 +131,7 @@ export function studyOf(setting: Setting): string {
   ].join("\n");
 }
 
-/** The same in Python. */
+/** Python code that reproduces the results. */
 export function pythonOf(setting: Setting): string {
   const { algorithms, flows, beside, duration_s, repetitions, seed } = setting;
   return [
@@ -156,7 +156,7 @@ function quoted(text: string): string {
   return /^[\w.:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`;
 }
 
-/** The setting as the part of an address behind the `#`. */
+/** The setting as the fragment of an address, after the `#`. */
 export function addressOf(setting: Setting): string {
   const parts = new URLSearchParams({
     link: linkLine(setting),
@@ -171,7 +171,7 @@ export function addressOf(setting: Setting): string {
   return `#${parts}`;
 }
 
-/** The setting of an address; what it lacks, or what cannot be, is as at first. */
+/** The setting of an address; missing or invalid parts have their defaults. */
 export function settingOf(address: string): Setting {
   const parts = new URLSearchParams(address.replace(/^#/, ""));
   const number = (name: string, usual: number, most: number) => {
@@ -196,7 +196,7 @@ export function settingOf(address: string): Setting {
   };
 }
 
-/** A line as preset and keys; the core judges what they say. */
+/** Splits a one-line link into preset and keys; the core checks their values. */
 export function parsedLink(line: string): { preset: string; keys: Record<string, string> } {
   const parts = line.match(/(?:[^,"]|"[^"]*")+/g) ?? [];
   const keys: Record<string, string> = {};

@@ -1,4 +1,4 @@
-// What happened in the run that is shown: a list of it, and the explanation of one.
+// A list of the events of a run, and the explanation of the selected event.
 
 import { data } from "./data.ts";
 import { swatchOf } from "./controls.ts";
@@ -7,10 +7,10 @@ import type { Packets } from "./packets.ts";
 import type { QueueSize } from "./sentences.ts";
 import { explain, titleOf } from "./why.ts";
 
-/** So many are listed; marks above the curves lead to all. */
+/** Most events in the list; marks above the curves select any event. */
 const MOST_LISTED = 300;
 
-/** A run whose happenings are listed. */
+/** A run whose events are listed. */
 export interface Told {
   name: string;
   colour: string;
@@ -27,10 +27,10 @@ export class Story {
   private chosen: Happening | null = null;
   private listed: Happenings | null = null;
   private shownNames = "";
-  /** Whether several flows have something to tell. */
+  /** Whether events of several flows are listed. */
   private hasFlows = false;
 
-  /** `seek` shows the time of what was chosen. */
+  /** `seek` shows the time of the selected event. */
   constructor(
     private readonly place: { names: HTMLElement; list: HTMLElement; detail: HTMLElement },
     private readonly seek: (t_s: number) => void,
@@ -59,7 +59,7 @@ export class Story {
     this.seek(happening.t_s);
   }
 
-  /** The one before or after a time, of the algorithm that is listed. */
+  /** Selects the event before or after a time, for the algorithm whose events are listed. */
   beside(t_s: number, isAfter: boolean): void {
     const list = this.own?.happenings.list ?? [];
     const found = isAfter
@@ -68,7 +68,7 @@ export class Story {
     if (found !== undefined) this.choose(this.name, found);
   }
 
-  /** What is explained before anybody has chosen: a loss, or where slow start ended. */
+  /** The initial selection: a loss, or else the end of slow start. */
   private first(list: Happening[]): Happening | null {
     return list.find(({ kind }) => isLoss(kind)) ?? list.find(isExit) ?? list[0] ?? null;
   }
@@ -83,7 +83,7 @@ export class Story {
 
   private showNames(): void {
     const shown = JSON.stringify([this.name, this.told.map(({ name }) => name)]);
-    if (shown === this.shownNames) return; // who is on a button stays there
+    if (shown === this.shownNames) return; // keeps the focus on the user's button
     this.shownNames = shown;
     this.place.names.replaceChildren(
       ...this.told.map(({ name }) => {

@@ -1,5 +1,5 @@
-// What a happening was, in words: which packet, what the queue held, what the algorithm did, and where
-// that is written.
+// Explains an event in words: which packet, what the queue held, what the algorithm did, and the
+// source.
 
 import { shown } from "./charts.ts";
 import type { Algorithm } from "./data.ts";
@@ -14,7 +14,7 @@ export interface Explanation {
   source: string;
 }
 
-/** What is known beside the event itself. */
+/** Facts beside the event itself. */
 export interface Known {
   algorithm: Algorithm;
   queue: QueueSize | null;
@@ -23,7 +23,7 @@ export interface Known {
 }
 
 interface Words {
-  /** "{n} packets" stands for the count. */
+  /** Returns the title, which contains the number of packets. */
   title: (happening: Happening) => string;
   cause: string;
   source: string;
@@ -124,7 +124,7 @@ export function titleOf(happening: Happening): string {
   return title.charAt(0).toUpperCase() + title.slice(1);
 }
 
-/** 2nd, 3rd, 4th … */
+/** Formats an ordinal number: 2nd, 3rd, 4th … */
 function ordinal(value: number): string {
   const isTeen = value % 100 > 10 && value % 100 < 14;
   return `${value}${isTeen ? "th" : (["th", "st", "nd", "rd"][value % 10] ?? "th")}`;
@@ -164,7 +164,7 @@ function ago(seconds: number): string {
   return seconds < 0.0005 ? "At that moment" : `${Math.round(1000 * seconds)} ms before`;
 }
 
-/** What the sender did between the samples around it. */
+/** Describes the sender's change of window between the samples around an event. */
 function windowSentences({ kind, before, after }: Happening, algorithm: Algorithm): string[] {
   const found: string[] = [];
   if (isReduction(kind) && algorithm.decrease !== "") {
@@ -183,7 +183,7 @@ function windowSentences({ kind, before, after }: Happening, algorithm: Algorith
   return found;
 }
 
-/** What the sender did about a loss, once it knew. */
+/** Describes the sender's reaction to a loss. */
 function reactionSentences({ flow, t_s, until_s }: Happening, { algorithm, happenings }: Known): string[] {
   const own = happenings.list.filter((each) => each.flow === flow && isReduction(each.kind));
   const next = own.find((each) => each.t_s >= t_s && each.t_s < until_s + LATEST_REACTION_S);
@@ -209,7 +209,10 @@ function phaseSentences(happening: Happening, { algorithm, happenings }: Known):
   ];
 }
 
-/** What ended slow start: a reduction at once, the threshold of an earlier one, or neither. */
+/**
+ * The cause of the end of slow start: a reduction at that moment, the threshold of an earlier one,
+ * or neither.
+ */
 function exitCause({ flow, t_s }: Happening, { list }: Happenings): string {
   const before = list.filter((each) => each.flow === flow && each.t_s <= t_s + EQUAL_S && isReduction(each.kind));
   const last = before.at(-1);
@@ -224,7 +227,10 @@ function exitCause({ flow, t_s }: Happening, { list }: Happenings): string {
 
 const milliseconds = (seconds: number) => shown(1000 * seconds);
 
-/** Which packets are gone, where the capture says so beyond doubt, and what became of them. */
+/**
+ * Says which packets were lost, if the capture identifies them beyond doubt, and when they were
+ * resent.
+ */
 function packetSentences(happening: Happening, known: Known): string[] {
   if (known.packets === null) return [];
   const rows = droppedRows(happening, known.packets, known.happenings);
@@ -243,13 +249,14 @@ function packetSentences(happening: Happening, known: Known): string[] {
 }
 
 const EQUAL_S = 2e-7;
-/** A reduction that comes later is about something else. */
+/** A later reduction has another cause. */
 const LATEST_REACTION_S = 3;
 const MOST_TRIED = 400;
 
 /**
- * The rows of the packets that a queue dropped. All reach it equally long after they were sent, so that
- * the time between must be the same for every loss; where none fits all, nothing is said.
+ * The rows of the packets that a queue dropped. All packets take equally long from the sender to
+ * the queue, so the time from sending to loss must be the same for every loss; the result is empty
+ * if no time fits all.
  */
 function droppedRows({ kind, flow, t_s, until_s }: Happening, packets: Packets, all: Happenings): number[] {
   if (kind !== "queue_overflow") return [];
@@ -266,7 +273,7 @@ function droppedRows({ kind, flow, t_s, until_s }: Happening, packets: Packets, 
     if (apart_s < -EQUAL_S || !drops.slice(0, MOST_TRIED).every((time) => isThere(time - apart_s))) continue;
     const rows: number[] = [];
     for (const time of new Set(own)) {
-      // Of those that came at once the last ones found no room.
+      // Of packets that arrived at the same time, the last ones found no room.
       const count = own.filter((other) => other === time).length;
       let end = at(time - apart_s);
       while (end < sent_s.length && sent_s[end]! <= time - apart_s + EQUAL_S) end += 1;

@@ -1,8 +1,8 @@
-// Numbers as the command line writes them (python/cwndlab/text/wording.py).
+// Formats numbers as the command line does (python/cwndlab/text/wording.py).
 
 const EXACT_DIGITS = 30;
 
-/** So many decimals; a tie goes to the even digit, as Python has it. */
+/** Formats a number with `digits` decimals; rounds a tie to the even digit, as Python does. */
 export function fixed(value: number, digits: number): string {
   const exact = Math.abs(value).toFixed(digits + EXACT_DIGITS);
   const cut = exact.slice(0, digits === 0 ? -EXACT_DIGITS - 1 : -EXACT_DIGITS);
@@ -12,7 +12,7 @@ export function fixed(value: number, digits: number): string {
   return (value < 0 ? "-" : "") + text;
 }
 
-/** At most two significant digits, such as "1", "0.05" or "3,000". */
+/** Formats a number with at most two significant digits, such as "1", "0.05" or "3,000". */
 export function twoDigits(value: number): string {
   const rounded = Number(value.toPrecision(2));
   return rounded.toLocaleString("en", { maximumFractionDigits: 6 });

@@ -1,4 +1,4 @@
-// Simulates and decides, one task at a time, off the page's thread.
+// Simulates and decides, one task at a time, outside the page's thread.
 
 import { type Curves, type Figures, curvesOf, figuresOf } from "./curves.ts";
 import { data } from "./data.ts";
@@ -9,39 +9,39 @@ import { type Packets, packetsOf } from "./packets.ts";
 import { beginOf, beginningOf, packetsOnly, summariesOnly } from "./recorded.ts";
 import type { QueueSize } from "./sentences.ts";
 
-/** What the page wants. */
+/** A task of the page. */
 export type Task =
-  /** A run to draw, or its beginning. */
+  /** Simulate a run, or its beginning, for drawing. */
   | { kind: "run"; request: Request; algorithm: string; flows: number; until_s: number }
-  /** What the decision takes of a run. */
+  /** Compute the figures of a run for the decision. */
   | { kind: "figures"; request: Request }
-  /** The packets of a run up to a time. */
+  /** Record the packets of a run up to a time. */
   | { kind: "packets"; request: Request; until_s: number }
-  /** The decision over the figures of runs. */
+  /** Decide over the figures of runs. */
   | { kind: "decide"; question: string; figures: Float64Array }
-  /** The queue of a link. */
+  /** Compute the queue of a link. */
   | { kind: "queue"; link: string };
 
-/** Why there is nothing. */
+/** The reason why there is no result. */
 export interface Refusal {
   refusal: string;
 }
 
-/** A run to draw, or its beginning. */
+/** A run for drawing, or its beginning. */
 export interface Drawn {
-  /** All of the run's scenario, also of its beginning. */
+  /** The scenario of the complete run, even if only its beginning was simulated. */
   scenario: string;
   until_s: number;
   took_ms: number;
   curves: Curves;
   summary: Figures;
-  /** Of the flow beside them; null without one. */
+  /** Curves and figures of the flow beside; null if there is none. */
   beside: { curves: Curves; summary: Figures } | null;
   happenings: Happenings;
   figures: Float64Array;
 }
 
-/** What becomes of a task, by its kind. */
+/** Replies by kind of task. */
 export interface Replies {
   run: Drawn | Refusal;
   figures: { figures: Float64Array } | Refusal;
@@ -52,18 +52,18 @@ export interface Replies {
 
 export type Reply = Replies[Task["kind"]];
 
-/** A recorded link that the page was given. */
+/** A recorded link dropped on the page. */
 export interface RecordingFile {
   name: string;
   content: Uint8Array;
 }
 
-/** What became of a file. */
+/** The description of a recorded link, or a refusal. */
 export type Reading = { name: string } & (Recording | Refusal);
 
 let module: WebAssembly.Module | null = null;
 let simulator: Simulator | null = null;
-/** Recorded links, for an instance that takes the place of a broken one. */
+/** Recorded links, to be added to an instance that replaces a broken one. */
 const recordings = new Map<string, Uint8Array>();
 
 function simulatorOf(compiled: WebAssembly.Module): Simulator {

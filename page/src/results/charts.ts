@@ -1,4 +1,5 @@
-// The report's charts, drawn by the report's own scripts, with chips that show or hide algorithms.
+// Draws the report's charts with the report's own scripts, with buttons that show or hide
+// algorithms.
 
 import Plot from "uplot";
 import "../../../python/cwndlab/report/assets/core.js";
@@ -15,7 +16,7 @@ const ZOOMS: [string, string, string][] = [
   ["right", "\u2192", "Later"], ["all", "All", "All"],
 ];
 
-/** The charts below one element. */
+/** The charts within one element. */
 interface Lab {
   redraw(isForced: boolean): void;
   toggle(name: string): boolean;
@@ -31,7 +32,7 @@ declare global {
   var cwndlab: { mount(root: Element, data: Data): Lab };
 }
 
-Object.assign(globalThis, { uPlot: Plot }); // which the scripts of a report find there
+Object.assign(globalThis, { uPlot: Plot }); // global because the report's scripts look for it there
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const colours = new CSSStyleSheet();
@@ -44,7 +45,7 @@ function setTheme(): void {
 setTheme();
 dark.addEventListener("change", setTheme);
 
-/** Charts in an element, which has to be in the page before they are drawn. */
+/** Charts in an element, which must be part of the page before they are drawn. */
 export class Drawn {
   readonly element = make("div", { class: "charts" });
   private lab: Lab | null = null;
@@ -93,7 +94,7 @@ export class Drawn {
   }
 }
 
-/** A chart's place, with its title and, over time, buttons that choose the time shown. */
+/** A chart's frame with its title and, for charts over time, buttons to choose the time shown. */
 function framed(chart: Chart): HTMLElement {
   if (chart.kind !== "series") {
     const over = chart.kind === "dots" ? "packets in flight" : chart.x.title;

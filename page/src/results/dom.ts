@@ -1,4 +1,4 @@
-// Elements made in one call; text is always text, never HTML.
+// Creates elements in one call; text is always inserted as text, never as HTML.
 
 type Child = Node | string | null | undefined | false;
 type Attributes = Record<string, string | number | boolean | ((event: Event) => void)>;
@@ -22,7 +22,7 @@ export function main(): HTMLElement {
   return document.getElementById("main")!;
 }
 
-/** Says something to those who hear the page. */
+/** Announces a text to users of screen readers. */
 export function say(text: string): void {
   document.getElementById("said")!.textContent = text;
 }
@@ -32,7 +32,7 @@ export function count(value: number, noun: string): string {
   return `${value.toLocaleString("en")} ${value === 1 ? noun : many}`;
 }
 
-/** Three significant digits, as the tables of reports. */
+/** Formats a number with three significant digits, as in the tables of reports. */
 export function figure(value: unknown): string {
   if (value === null || value === undefined) return "–";
   if (typeof value !== "number") return String(value);

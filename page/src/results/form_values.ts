@@ -1,4 +1,4 @@
-// Values of a factor as a form has them: separated by commas, one with a comma in quotes.
+// Parses a factor's values in a form: separated by commas; a value with a comma is in quotes.
 
 export type Value = string | number | boolean;
 

@@ -1,4 +1,4 @@
-// The first screen: every study in a row.
+// The first page: one row for each study.
 
 import { count, figure, main, make, say, when } from "./dom.ts";
 import { ask, type List, type Row } from "./server.ts";
@@ -6,7 +6,7 @@ import { ask, type List, type Row } from "./server.ts";
 const LOOK_AGAIN_MS = 2000;
 const chosen = new Set<string>();
 
-/** Shows the list until it is left; returns how to leave it. */
+/** Shows the list and keeps it current; returns a function that stops this. */
 export function showList(): () => void {
   let page = 0;
   let before = "";
@@ -93,7 +93,7 @@ export function showList(): () => void {
   return () => clearInterval(timer);
 }
 
-/** A link in one line may break behind its commas. */
+/** Lets a one-line link break after its commas. */
 function breakable(link: string): Node[] {
   return link.split(/(?<=,)/).flatMap((part) => [document.createTextNode(part), document.createElement("wbr")]);
 }
@@ -106,7 +106,7 @@ export function progressOf(row: Row): HTMLElement {
   return make("span", { class: "progress" }, text, make("span", { class: "noun" }, noun), failed, bar);
 }
 
-/** Buttons to the pages before and behind; none where one page holds all. */
+/** Buttons to the previous and next pages; none if one page shows everything. */
 export function pager(page: number, found: number, rows: number, go: (page: number) => void): HTMLElement[] {
   if (found <= rows) return [];
   const last = Math.ceil(found / rows) - 1;

@@ -1,4 +1,4 @@
-// The results of this machine: which page the address names.
+// The results of this machine: shows the page that the address names.
 
 import "uplot/dist/uPlot.min.css";
 import "../../../python/cwndlab/report/assets/charts.css";

@@ -1,4 +1,4 @@
-// Questions to the server that gave this page, and what it answers.
+// Requests to the server of this page, and its answers.
 
 export interface Row {
   id: string;
@@ -33,7 +33,7 @@ export interface Style {
   dark: string;
   dashes: number[];
   marker: string;
-  /** Of the second of two studies. */
+  /** Set for the second of two studies. */
   is_hollow?: boolean;
 }
 
@@ -57,7 +57,7 @@ export interface ScatterChart {
   kind: "scatter";
   name: string;
   points: { name: string; x: Values; y: Values }[];
-  /** Names of the points that no other beats in both. */
+  /** Names of the points that no other point beats in both quantities. */
   front: string[];
   x: Axis;
   y: Axis;
@@ -96,21 +96,21 @@ export interface Runs {
   failures: string[];
 }
 
-/** What is wrong with a study: the key that it is about, empty without one, and its line. */
+/** A problem of a study: its key, empty if there is none, and its line. */
 export interface Problem {
   key: string;
   line: number | null;
   text: string;
 }
 
-/** An answer that is a refusal; its message is the sentence. */
+/** A request that the server refused; the message is its sentence. */
 export class Refused extends Error {
   constructor(message: string, readonly problems: Problem[]) {
     super(message);
   }
 }
 
-/** Asks for JSON. An answer that is a refusal is thrown as its sentence. */
+/** Requests JSON; throws the sentence of a refusal. */
 export async function ask<Answer>(path: string, asked: Record<string, string | number> = {}): Promise<Answer> {
   const query = new URLSearchParams(Object.entries(asked).map(([key, value]) => [key, String(value)]));
   return answered(await reached(fetch(`${path}?${query}`)));

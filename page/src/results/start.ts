@@ -1,4 +1,4 @@
-// A new study: a form that the JSON schema of study files makes, and beside it the file that it writes.
+// A new study: a form made from the JSON schema of study files, and the file that it writes.
 
 import { count, main, make } from "./dom.ts";
 import { valuesOf } from "./form_values.ts";
@@ -31,11 +31,11 @@ interface Checked {
 type Asked = Record<string, unknown>;
 
 const FIRST = ["id", "title", "link", "duration", "repetitions"];
-/** What every flow that differs may say in a row of its own. */
+/** Keys that a form row may set for a flow of its own kind. */
 const OF_FLOWS = ["algorithm", "count", "start", "direction", "stack"];
 const BEGIN: Record<string, string> = { id: "my-study", link: "lte-typical", duration: "30 s", repetitions: "10", start_jitter: "100 ms" };
 const COMPARED = ["cubic", "bbr"];
-/** Paths that studies often vary, and values as they are written. */
+/** Paths that studies often vary, with examples of values. */
 const PATHS: Record<string, string> = {
   "link.rate": "10 Mbit/s, 50 Mbit/s", "link.delay": "10 ms, 50 ms", "link.queue": "0.5 BDP, 1 BDP, 4 BDP", "link.loss": "0 %, 1 %",
   "link.server": "10 ms, 50 ms", "link.coverage": "5 dB, 12 dB, 20 dB", "link.speed": "3 km/h, 120 km/h", "link.users": "1, 4",
@@ -99,7 +99,7 @@ class StudyForm {
       this.refusal, this.button);
   }
 
-  /** Shows the form or the text; the text begins as what the form writes. */
+  /** Shows the form or the text; the text starts as the file that the form writes. */
   private show(isText: boolean): void {
     if (isText && !this.isText) this.text.value = this.written.textContent ?? "";
     this.isText = isText;
@@ -157,7 +157,7 @@ class StudyForm {
     } }, "×");
   }
 
-  /** What is asked for, as the server takes it. */
+  /** The requested study in the format of the server. */
   private asked(): Asked {
     if (this.isText) return { toml: this.text.value };
     const asked: Asked = {};
@@ -180,7 +180,7 @@ class StudyForm {
     return { ...asked, ...(Object.keys(factors).length > 0 && { factors }), ...(flows.length > 0 && { flow: flows }) };
   }
 
-  /** Asks what would run, and shows what is wrong beside its field. */
+  /** Asks the server how many runs there would be, and shows problems beside their fields. */
   async check(): Promise<boolean> {
     const own = ++this.turn;
     let found: Checked;
@@ -216,7 +216,7 @@ class StudyForm {
     this.refusal.textContent = rest.join("\n");
   }
 
-  /** The part of the form that a key of the file comes from. */
+  /** The part of the form that sets a key of the file. */
   private placeOf(key: string): Element | null {
     const flow = /^flow\[(\d+)\]/.exec(key);
     if (flow) return this.flows.children[Number(flow[1])] ?? null;
@@ -257,7 +257,7 @@ const typed = (text: string, isWhole: boolean) => (isWhole && /^-?\d+$/.test(tex
 const kindsOf = (field: Field) => [field, ...(field.anyOf ?? [])];
 const wordsOf = (field: Field) => kindsOf(field).find((kind) => kind.enum && kind.enum.length < 12)?.enum;
 
-/** Whether a field is one value: others are written as text. */
+/** Whether a field has a single value; other fields are written as text. */
 function isSimple(field: Field): boolean {
   const kinds = kindsOf(field);
   return kinds.some((kind) => ["string", "integer", "boolean"].includes(kind.type ?? "") || kind.enum) && !kinds.some((kind) => kind.type === "array");

@@ -1,4 +1,4 @@
-// A study: its answer, its charts, its runs; one of its runs; two studies over each other.
+// Pages of a study (answer, charts, runs), of one of its runs, and of two studies overlaid.
 
 import { Drawn } from "./charts.ts";
 import { count, figure, main, make, say, when } from "./dom.ts";
@@ -80,7 +80,7 @@ export function showStudy(id: string): () => void {
       charts.replaceChildren(make("h2", {}, "Figures"), make("p", { class: "soft" }, "Over time: the most representative run of each algorithm."), drawn.element);
     } catch (error) {
       answer.replaceChildren(make("p", { class: "miss", role: "alert" }, (error as Error).message));
-      drawnAt = { done: -1, ms: Date.now() }; // a study that is just being written is asked again
+      drawnAt = { done: -1, ms: Date.now() }; // retry: the study may just be being written
     }
   }
 
@@ -137,7 +137,7 @@ export function showRun(id: string, key: string): () => void {
   return () => drawn?.end();
 }
 
-/** Two studies in the same charts: the second is dashed and hollow. */
+/** Shows two studies in the same charts; the second is dashed and hollow. */
 export function showOverlay(ids: string[]): () => void {
   let drawn: Drawn | null = null;
   const place = make("section", {}, make("p", { class: "soft" }, "Reading both studies…"));
