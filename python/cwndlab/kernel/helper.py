@@ -54,7 +54,11 @@ class KernelHelper(AbstractContextManager["KernelHelper"]):
     """A running helper process."""
 
     def __init__(self) -> None:
-        """Start the helper process. Raises: KernelError: the helper has not been built."""
+        """Start the helper process.
+
+        Raises:
+            KernelError: the helper has not been built.
+        """
         path = helper_path()
         if path is None:
             msg = f"the helper program for the kernel has not been built ({HELPER_REMEDY})"

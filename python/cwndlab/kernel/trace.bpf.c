@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * What TCP does by itself, taken down where the kernel does it: retransmissions, timeouts and
- * recoveries of every socket of the machine. Who reads the records keeps those of its own
- * namespaces. At tracepoints, which stay where they are from release to release.
+ * Records retransmissions, timeouts and recoveries of every socket of the machine when they
+ * happen. The reader of the records keeps those of its own namespaces. The programs are attached
+ * to tracepoints, which are stable across kernel releases.
  */
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -25,8 +25,8 @@ typedef struct {
 } possible_net_t;
 
 struct sock_common {
-	u16 skc_dport;		/* in the network's order */
-	u16 skc_num;		/* the local one, in the machine's */
+	u16 skc_dport;		/* in network byte order */
+	u16 skc_num;		/* local port, in host byte order */
 	possible_net_t skc_net;
 };
 
@@ -41,13 +41,13 @@ enum kind {
 	RECOVERY,
 };
 
-/* Of enum tcp_ca_state (linux/tcp.h). */
+/* enum tcp_ca_state (linux/tcp.h) */
 #define TCP_CA_Recovery	3
 #define TCP_CA_Loss	4
 
 struct record {
-	u64 at_ns;		/* on the monotonic clock */
-	u32 netns;		/* the namespace's number */
+	u64 at_ns;		/* monotonic clock */
+	u32 netns;		/* inode number of the namespace */
 	u32 kind;
 	u16 local_port;
 	u16 remote_port;
@@ -89,7 +89,7 @@ SECTION("tp_btf/tcp_retransmit_skb") int retransmission(u64 *ctx)
 	return tell(ctx, RETRANSMISSION);
 }
 
-/* Of sk and the state that it goes into; Linux 5.19. Each timeout goes into Loss again. */
+/* Arguments: sk and its new state; since Linux 5.19. Every timeout enters Loss again. */
 SECTION("tp_btf/tcp_cong_state_set") int state(u64 *ctx)
 {
 	if (ctx[1] == TCP_CA_Loss)

@@ -87,7 +87,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the recordings of a long run; the batch that ends the run contains the rest."""
+    """A part of a long run's recordings; the batch that ends the run contains the last part."""
 
     key: str
     tables: Mapping[str, Table] = field(repr=False)

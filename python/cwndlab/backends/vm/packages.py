@@ -200,7 +200,7 @@ def check_version(version: str) -> None:
     """Check that a text has the form of a kernel version, such as "6.1" or "6.1.170".
 
     Raises:
-        KernelRunError: it has not.
+        KernelRunError: the text does not have this form.
     """
     if not _VERSION.fullmatch(version):
         msg = f"{version} is not a version such as 6.1, and not a file *.deb"

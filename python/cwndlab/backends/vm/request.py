@@ -23,9 +23,10 @@ CALLS = "calls"
 def packed_request(request: Mapping[str, Any], programs: Iterable[KernelProgram] = ()) -> bytes:
     """Return a compressed archive that `init.sh` unpacks into `/run/asked`.
 
-    The file `request` is a request to `cwndlab-testbed`; the file `loads` contains a request to
-    `cwndlab-kernel` for each algorithm that is loaded before the run, and a second
-    one if its calls are recorded; the file `ends` contains a request for after the run then.
+    The file `request` is a request to `cwndlab-testbed`. The file `loads` contains, for each
+    algorithm, a request to `cwndlab-kernel` that loads it before the run and, if its calls are
+    recorded, a second request that starts the recording; the file `ends` then contains the request
+    that stops the recording after the run.
 
     Raises:
         BrokenAlgorithmError: an algorithm does not compile; the message names the erroneous lines.

@@ -168,7 +168,7 @@ def _family(prefix: str) -> str:
 
 
 def _without(words: list[str], name: str) -> list[str]:
-    """Remove `name` and its value from the words of a route, and return the rest."""
+    """Return the words of a route without `name` and its value."""
     if name not in words:
         return words
     at = words.index(name)

@@ -273,7 +273,7 @@ class FlowEnd:
                 while self._read_counted(_READ_BYTES, is_whole=False):
                     pass
         with contextlib.suppress(OSError):
-            self.connection.shutdown(socket.SHUT_WR)  # tells the sender that all data were read
+            self.connection.shutdown(socket.SHUT_WR)  # so the sender learns that all data were read
 
     def _exchange(self, file: apps.Http | apps.Sftp) -> None:
         """Transfer a file as the client, which is at the user's end, or as the server."""

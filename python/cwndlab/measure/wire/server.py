@@ -274,7 +274,7 @@ class Server:
             self._end(session)
 
     def _answer_datagrams(self, datagrams: socket.socket) -> None:
-        """Process received datagrams: answer probes, count data, use reports, ignore the rest."""
+        """Process received datagrams: answer probes, count data, use reports, ignore all others."""
         for _ in range(256):
             try:
                 content, address, arrived_ns = receive(datagrams)
