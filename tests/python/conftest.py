@@ -30,16 +30,17 @@ settings.load_profile("same")
 # What loads algorithms into the kernel, makes namespaces or measures in real time: one at a time.
 _ON_THIS_MACHINE = (
     "algorithm/test_conform_kernel.py",
-    "backends",
+    "backends/test_kernel_studies.py",
+    "backends/test_live",
+    "backends/test_rootless.py",
+    "backends/test_testbed.py",
     "cli/test_interruption.py",
     "cli/test_shell.py",
     "kernel",
     "measure",
-    "test_docs.py",
-    "validation",
 )
-# Files whose tests share what takes long to make.
-_TOGETHER = ("papers",)
+# Files whose tests share something that takes long to make.
+_TOGETHER = ("backends/test_vm", "papers")
 _HERE = Path(__file__).parent
 
 _CACHES = (

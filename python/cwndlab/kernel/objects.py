@@ -45,7 +45,7 @@ class KernelProgram:
     is_recording: bool = False
     """Whether the program records every call of its hooks."""
     seed: int | None = None
-    """Where the random numbers of a recording program begin; if None, the kernel draws it."""
+    """Random seed of a recording program; if None, the kernel draws one."""
 
     @property
     def pin(self) -> str:
