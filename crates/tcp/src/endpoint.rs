@@ -1,4 +1,4 @@
-//! One end of a connection, whatever its stack.
+//! One end of a connection, for any stack.
 
 use std::sync::Arc;
 
@@ -13,25 +13,27 @@ use crate::outbox::Polled;
 use crate::parts::Parts;
 use crate::profile::{Profile, StackSettings};
 
-/// What an endpoint is made of.
+/// Configuration of an endpoint.
 #[derive(Clone, Debug)]
 pub struct EndpointConfig {
-    /// Copied into every segment, as is [`EndpointConfig::user`].
+    /// Flow number; copied into every segment, like [`EndpointConfig::user`].
     pub flow: u32,
-    /// Whose connection it is, where a network tells its users apart.
+    /// User to whom the connection belongs, for networks that distinguish users.
     pub user: u16,
-    /// How the stack behaves.
+    /// Stack profile.
     pub profile: Arc<Profile>,
-    /// The congestion control for what this end sends.
+    /// Congestion control of the data that this end sends.
     pub congestion: Congestion,
-    /// For initial numbers and for algorithms that draw.
+    /// Seed for initial sequence numbers and for algorithms that use random numbers.
     pub seed: u64,
-    /// How far into a tick of the kernel's clock the run begins.
+    /// Time from the last tick of the kernel's clock to the start of the run.
     pub jiffies_phase: Duration,
 }
 
-/// One end of a connection as a state machine: segments and the application's calls go in,
-/// segments and events come out of [`Endpoint::poll`]. It reads no clock.
+/// One end of a connection as a state machine.
+///
+/// Input is segments and calls of the application; output is the segments and events that
+/// [`Endpoint::poll`] returns. It reads no clock.
 #[derive(Debug)]
 pub struct Endpoint {
     stack: Stack,
@@ -59,7 +61,7 @@ macro_rules! each {
 }
 
 impl Endpoint {
-    /// A closed endpoint.
+    /// Creates a closed endpoint.
     pub fn new(config: EndpointConfig) -> Self {
         let EndpointConfig { flow, user, profile, congestion, seed, jiffies_phase } = config;
         let parts = Parts { flow, user, congestion, seed, jiffies_phase };
@@ -79,16 +81,18 @@ impl Endpoint {
         each!(mut self, endpoint => endpoint.connect(now));
     }
 
-    /// Hands over what [`Endpoint::ssthresh_to_remember`] of the last connection to the same host
-    /// said, before this one opens. Stacks that do not cache thresholds ignore it.
+    /// Sets the slow start threshold that [`Endpoint::ssthresh_to_remember`] of the last connection
+    /// to the same host returned; call it before this connection opens.
+    ///
+    /// Stacks that do not cache thresholds ignore it.
     pub fn remember_ssthresh(&mut self, pkts: u32) {
         if let Stack::Linux(endpoint) = &mut self.stack {
             endpoint.remember_ssthresh(pkts);
         }
     }
 
-    /// The slow start threshold in packets that the next connection to the same host begins with, if
-    /// this stack caches it and knows one.
+    /// Returns the slow start threshold in packets for the next connection to the same host, if
+    /// this stack caches one.
     pub fn ssthresh_to_remember(&self) -> Option<u32> {
         match &self.stack {
             Stack::Linux(endpoint) => endpoint.ssthresh_to_remember(),
@@ -101,14 +105,17 @@ impl Endpoint {
         each!(mut self, endpoint => endpoint.listen());
     }
 
-    /// Takes a segment from the network. Poll afterwards.
+    /// Processes a segment from the network.
+    ///
+    /// Poll afterwards.
     #[inline]
     pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
         each!(mut self, endpoint => endpoint.handle_segment(now, segment));
     }
 
-    /// The same, and the application reads everything then. Returns how many bytes, and whether the
-    /// peer has finished. Poll afterwards.
+    /// Like [`Endpoint::handle_segment`], but the application then reads everything.
+    ///
+    /// Returns the number of bytes read and whether the peer has finished. Poll afterwards.
     #[inline(always)]
     pub fn handle_segment_and_read(&mut self, now: Time, segment: &Segment) -> (u64, bool) {
         match &mut self.stack {
@@ -120,8 +127,10 @@ impl Endpoint {
         }
     }
 
-    /// Whether further segments of this time may come before the endpoint is polled: no timer is
-    /// due, and nothing is sent again, whose place among the ACKs is of interest.
+    /// Whether more segments that arrive at the same time may be processed before the next poll.
+    ///
+    /// This is the case if no timer is due and no retransmission is in flight; the position of a
+    /// retransmission among the ACKs matters.
     #[inline]
     pub fn may_wait(&self, now: Time) -> bool {
         match &self.stack {
@@ -130,31 +139,34 @@ impl Endpoint {
         }
     }
 
-    /// Runs the timers that are due and gives all there is to send and to tell at `now`.
+    /// Runs the timers that are due and returns all segments and events at `now`.
     #[inline]
     pub fn poll(&mut self, now: Time) -> Polled<'_> {
         each!(mut self, endpoint => endpoint.poll(now))
     }
 
-    /// There is a host below, which is to be told of before the connection opens.
+    /// Attaches the host below TCP; call it before the connection opens.
     ///
-    /// A classic endpoint, whose stacks know of no host, sends as if there were none.
+    /// A classic endpoint has no model of the host and ignores it.
     pub fn attach_host(&mut self, traits: HostTraits) {
         if let Stack::Linux(endpoint) = &mut self.stack {
             endpoint.attach_host(traits);
         }
     }
 
-    /// How many packets the host below takes before this is called again. Data beyond are not sent,
-    /// and the window is reduced then, as the endpoint's own host is congested.
+    /// Sets the number of packets that the host accepts until the next call.
+    ///
+    /// Data beyond this number are not sent, and the window is reduced, because the sender's own
+    /// host is congested.
     pub fn set_room(&mut self, packets: u32) {
         if let Stack::Linux(endpoint) = &mut self.stack {
             endpoint.set_room(packets);
         }
     }
 
-    /// A packet with data has left the host below. Poll afterwards if the answer is that data waited
-    /// for it.
+    /// Notes that a data packet has left the host.
+    ///
+    /// Returns whether data were waiting for this; if so, poll afterwards.
     pub fn handle_departure(&mut self, now: Time) -> bool {
         match &mut self.stack {
             Stack::Linux(endpoint) => endpoint.handle_departure(now),
@@ -162,31 +174,38 @@ impl Endpoint {
         }
     }
 
-    /// The application writes. Returns the bytes that the send buffer took. Poll afterwards.
+    /// Writes data.
+    ///
+    /// Returns the number of bytes that the send buffer accepted. Poll afterwards.
     #[inline]
     pub fn write(&mut self, now: Time, bytes: u64) -> u64 {
         each!(mut self, endpoint => endpoint.write(now, bytes))
     }
 
-    /// What [`Endpoint::write`] would take now, roughly; 0 while the application has to wait.
+    /// Approximate number of bytes that [`Endpoint::write`] would accept now; 0 while the
+    /// application has to wait.
     #[inline]
     pub fn send_space(&self) -> u64 {
         each!(self, endpoint => endpoint.send_space())
     }
 
-    /// The application reads what is in order. Poll afterwards.
+    /// Reads up to `max` bytes that arrived in order.
+    ///
+    /// Returns the number of bytes. Poll afterwards.
     #[inline]
     pub fn read(&mut self, now: Time, max: u64) -> u64 {
         each!(mut self, endpoint => endpoint.read(now, max))
     }
 
-    /// Bytes that [`Endpoint::read`] would give now.
+    /// Bytes that [`Endpoint::read`] could return now.
     #[inline]
     pub fn readable(&self) -> u64 {
         each!(self, endpoint => endpoint.readable())
     }
 
-    /// The application has written everything: a FIN follows. Poll afterwards.
+    /// Ends the stream of this end: a FIN follows the data written.
+    ///
+    /// Poll afterwards.
     pub fn close(&mut self, now: Time) {
         each!(mut self, endpoint => endpoint.close(now));
     }
@@ -197,12 +216,12 @@ impl Endpoint {
         each!(self, endpoint => endpoint.is_established())
     }
 
-    /// Whether the peer closed and all of its data were read.
+    /// Whether the peer closed and all of its data have been read.
     pub fn peer_has_finished(&self) -> bool {
         each!(self, endpoint => endpoint.peer_has_finished())
     }
 
-    /// Whether both ends closed and everything is acknowledged.
+    /// Whether both ends closed and everything is acknowledged, or the connection was reset.
     pub fn is_closed(&self) -> bool {
         each!(self, endpoint => endpoint.is_closed())
     }
@@ -213,14 +232,14 @@ impl Endpoint {
         each!(self, endpoint => endpoint.info())
     }
 
-    /// The congestion window and the smoothed RTT in microseconds, 0 before the first sample:
-    /// [`Info::cwnd_pkts`] and [`Info::srtt_us`] alone.
+    /// The congestion window and the smoothed RTT in microseconds: [`Info::cwnd_pkts`] and
+    /// [`Info::srtt_us`] without the rest of the snapshot.
     #[inline]
     pub fn cwnd_and_srtt(&self) -> (u32, u32) {
         each!(self, endpoint => (endpoint.cwnd_pkts(), endpoint.srtt_us()))
     }
 
-    /// What happened so far, counted.
+    /// Counters of events so far.
     pub fn counters(&self) -> Counters {
         match &self.stack {
             Stack::Linux(endpoint) => endpoint.counters(),
@@ -228,7 +247,7 @@ impl Endpoint {
         }
     }
 
-    /// The RTT sample that the last segment gave, in microseconds.
+    /// RTT sample from the last segment processed, in microseconds.
     #[inline]
     pub fn last_rtt_us(&self) -> Option<u32> {
         each!(self, endpoint => endpoint.last_rtt_us())

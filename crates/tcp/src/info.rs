@@ -1,4 +1,4 @@
-//! What can be seen of an endpoint from outside: a snapshot, counters and events.
+//! The observable state of an endpoint: a snapshot, counters and events.
 
 use cwndlab_units::{Duration, Rate};
 
@@ -6,12 +6,12 @@ use cwndlab_units::{Duration, Rate};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 #[repr(u8)]
 pub enum CaState {
-    /// Nothing is wrong.
+    /// Nothing is suspicious.
     #[default]
     Open = 0,
-    /// Duplicate ACKs or SACKs were seen, nothing is known to be lost.
+    /// Duplicate ACKs or SACKs were seen, but no segment is known to be lost.
     Disorder = 1,
-    /// The window is being reduced, without loss: ECN or a local drop.
+    /// The window is being reduced without a loss: ECN or a local drop.
     Cwr = 2,
     /// Fast recovery.
     Recovery = 3,
@@ -31,12 +31,12 @@ impl CaState {
     }
 }
 
-/// A snapshot of a sender, named like `TCP_INFO`.
+/// A snapshot of a sender; the fields are named as in `TCP_INFO`.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Info {
     /// Congestion window in packets.
     pub cwnd_pkts: u32,
-    /// Slow start threshold in packets, none before the first reduction.
+    /// Slow start threshold in packets; `None` before the first reduction.
     pub ssthresh_pkts: Option<u32>,
     /// Smoothed RTT in microseconds, 0 before the first sample.
     pub srtt_us: u32,
@@ -48,15 +48,15 @@ pub struct Info {
     pub rto: Duration,
     /// Packets sent and not cumulatively acknowledged.
     pub unacked_pkts: u32,
-    /// Packets that SACK reported.
+    /// Packets reported by SACK.
     pub sacked_pkts: u32,
-    /// Packets thought lost.
+    /// Packets considered lost.
     pub lost_pkts: u32,
     /// Retransmitted packets in flight.
     pub retrans_pkts: u32,
-    /// Packets that came marked, by what the other end reports.
+    /// Packets delivered with a CE mark, according to the peer's feedback.
     pub delivered_ce_pkts: u32,
-    /// Packets thought to be in the network.
+    /// Packets considered to be in the network.
     pub in_flight_pkts: u32,
     /// Consecutive retransmission timeouts.
     pub retransmits: u32,
@@ -70,22 +70,22 @@ pub struct Info {
     pub snd_nxt_bytes: u64,
     /// The peer's window in bytes.
     pub snd_wnd_bytes: u32,
-    /// Bytes written and not sent yet.
+    /// Bytes written but not sent yet.
     pub notsent_bytes: u64,
-    /// Pacing rate, none if unlimited.
+    /// Pacing rate; `None` if unlimited.
     pub pacing_rate: Option<Rate>,
     /// The latest delivery rate sample.
     pub delivery_rate: Option<Rate>,
-    /// What the algorithm last said of its phase, an index into its phases.
+    /// Phase that the algorithm last reported, as an index into its list of phases.
     pub phase: u8,
 }
 
-/// Counters of one endpoint since it began.
+/// Counters of one endpoint since its creation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Segments sent, pure ACKs included.
+    /// Segments sent, including pure ACKs.
     pub segments_out: u64,
-    /// Data segments sent again.
+    /// Data segments retransmitted.
     pub retransmitted_segments: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
@@ -95,43 +95,43 @@ pub struct Counters {
     pub recoveries: u64,
     /// Tail loss probes sent.
     pub tail_loss_probes: u64,
-    /// Window reductions that were undone, timeouts included.
+    /// Window reductions that were undone, including timeouts.
     pub undos: u64,
-    /// How often the host had no room for a segment, which then was not sent.
+    /// Times that the host had no room for a segment, which was then not sent.
     pub refusals: u64,
-    /// Delayed ACKs that the timer sent.
+    /// ACKs sent by the delayed-ACK timer.
     pub delayed_acks: u64,
-    /// Segments received whole a second time.
+    /// Segments whose data had all been received before.
     pub duplicate_segments: u64,
-    /// Time with data in flight or waiting.
+    /// Time with data in flight or waiting to be sent.
     pub busy: Duration,
-    /// Of it, limited by the peer's window.
+    /// Part of `busy` that was limited by the peer's window.
     pub rwnd_limited: Duration,
-    /// Of it, limited by the send buffer.
+    /// Part of `busy` that was limited by the send buffer.
     pub sndbuf_limited: Duration,
 }
 
-/// Something that a recorder may want to know.
+/// An event that a recorder may store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum TcpEvent {
     /// The handshake is complete.
     Established,
-    /// The ACK state machine went into a state.
+    /// The ACK state machine entered a state.
     State(CaState),
-    /// The retransmission timer ran out for the n-th time in a row.
+    /// The retransmission timer expired for the n-th time in a row.
     Timeout(u32),
-    /// A reduction was undone; the window in packets.
+    /// A reduction was undone; contains the restored window in packets.
     Undo(u32),
-    /// A tail loss probe left.
+    /// A tail loss probe was sent.
     TailLossProbe,
-    /// The algorithm went into a phase, an index into its phases.
+    /// The algorithm entered a phase, given as an index into its list of phases.
     Phase(u8),
-    /// The host had no room for a segment, so that the window is reduced.
+    /// The host had no room for a segment, so the window is reduced.
     HostRefused,
-    /// The peer will send no more data.
+    /// The peer's FIN and all data before it have arrived.
     PeerFinished,
-    /// The peer gave up the connection.
+    /// The connection was reset.
     Reset,
 }
 
@@ -155,7 +155,7 @@ impl TcpEvent {
         }
     }
 
-    /// The event's number, where it has one.
+    /// Numeric value of the event, if it has one.
     pub const fn value(&self) -> Option<i64> {
         match self {
             Self::Timeout(count) => Some(*count as i64),

@@ -1,9 +1,11 @@
-//! TCP without sockets, clocks or payload: segments and time go in, segments and times come out.
+//! TCP without sockets, clocks or payload: segments and time go in, segments and deadlines come
+//! out.
 //!
-//! [`Endpoint`] is one end of a connection, with its sending and its receiving half. How it behaves
-//! is a [`Profile`]: Linux of some release, or one of ns-2's agents. Which congestion control it
-//! runs is `cwndlab-cc`'s matter. What is left out: payload, urgent data, keep-alive, and the
-//! closing states beyond an acknowledged FIN; a RST is taken but never sent.
+//! [`Endpoint`] is one end of a connection, with its sending and its receiving half. Its behaviour
+//! is a [`Profile`], such as a release of Linux or an agent of ns-2; its congestion control comes
+//! from `cwndlab-cc`. Left out: payload, urgent data, keep-alive, and the closing states after an
+//! acknowledged FIN. A received RST is handled; a RST is sent only to refuse a repeated SYN that
+//! asks for another kind of ECN.
 
 mod classic;
 mod endpoint;

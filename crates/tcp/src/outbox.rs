@@ -1,21 +1,21 @@
-//! What leaves an endpoint, whatever its stack.
+//! Output of an endpoint of any stack.
 
 use cwndlab_packet::{Flags, Segment};
 use cwndlab_units::Time;
 
 use crate::info::TcpEvent;
 
-/// Segments that leave one behind the other and differ in nothing but their sequence numbers.
+/// Consecutive segments that differ only in their sequence numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Train {
-    /// The first of them.
+    /// First segment.
     pub first: Segment,
-    /// How many there are: one at least.
+    /// Number of segments, at least 1.
     pub count: u32,
 }
 
 impl Train {
-    /// The segments, each of which begins where the one before ends.
+    /// Iterates over the segments; each begins where the previous one ends.
     pub fn segments(self) -> impl Iterator<Item = Segment> {
         let Self { first, count } = self;
         (0..count).map(move |index| Segment {
@@ -25,12 +25,12 @@ impl Train {
     }
 }
 
-/// What an endpoint gives out.
+/// One output of an endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TcpOutput {
-    /// Segments leave.
+    /// Segments to send.
     Train(Train),
-    /// Something happened that a recorder may want to know.
+    /// An event that a recorder may store.
     Event {
         /// When it happened.
         at: Time,
@@ -40,7 +40,7 @@ pub enum TcpOutput {
 }
 
 impl TcpOutput {
-    /// The segments that leave, if any do.
+    /// Iterates over the segments of this output; empty for an event.
     pub fn segments(&self) -> impl Iterator<Item = Segment> {
         let train = match *self {
             Self::Train(train) => Some(train),
@@ -50,23 +50,23 @@ impl TcpOutput {
     }
 }
 
-/// The answer to a poll.
+/// Result of a poll.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Polled<'a> {
-    /// What leaves now, in its order.
+    /// Outputs, in the order in which they leave.
     pub outputs: &'a [TcpOutput],
-    /// When to poll again unless there is input; later than the poll.
+    /// Time of the next poll unless there is input before; later than this poll.
     pub next: Time,
 }
 
-/// An outbox has room for so many outputs before the memory of what was given is used again.
+/// Free places in an outbox each time it discards the outputs that were already returned.
 const LEAST_ROOM: usize = 12;
 
-/// What leaves an endpoint, from where it is put until at least the next poll.
+/// Outputs of an endpoint; each is stored until at least the next poll.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outbox {
     outputs: Vec<TcpOutput>,
-    /// How many of them were given.
+    /// Number of outputs already returned by a poll.
     given: usize,
 }
 
@@ -76,7 +76,7 @@ impl Outbox {
         self.push_train(segment, 1);
     }
 
-    /// What was put in last, which is a segment alone.
+    /// Returns the last output, which must be a single segment.
     pub(crate) fn last_segment(&mut self) -> &mut Segment {
         match self.outputs.last_mut() {
             Some(TcpOutput::Train(Train { first, count: 1 })) => first,
@@ -84,8 +84,8 @@ impl Outbox {
         }
     }
 
-    /// The flags of the segment that was put in last and has not been given out; only events may have
-    /// followed it.
+    /// Returns the flags of the last segment pushed, if no poll has returned it yet and only events
+    /// follow it.
     pub(crate) fn flags_of_last(&mut self) -> Option<&mut Flags> {
         self.outputs[self.given..].iter_mut().rev().find_map(|output| match output {
             TcpOutput::Train(Train { first, count: 1 }) => Some(&mut first.flags),
@@ -110,7 +110,7 @@ impl Outbox {
         self.outputs.push(output);
     }
 
-    /// Makes room before the memory grows.
+    /// Discards the outputs already returned, so that the memory need not grow.
     #[cold]
     fn forget_given(&mut self) {
         self.outputs.drain(..self.given);
@@ -118,7 +118,7 @@ impl Outbox {
         self.outputs.reserve(LEAST_ROOM);
     }
 
-    /// Everything that was put in since the last time.
+    /// Returns everything pushed since the last call.
     #[inline]
     pub(crate) fn give(&mut self, next: Time) -> Polled<'_> {
         let outputs = &self.outputs[self.given..];

@@ -1,9 +1,9 @@
-//! What the stacks have in common before they begin.
+//! What the endpoints of all stacks are built from.
 
 use cwndlab_cc::Congestion;
 use cwndlab_units::Duration;
 
-/// What an endpoint of any stack is made of besides its settings.
+/// Parts of an endpoint besides its settings.
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(crate) flow: u32,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::classic::ClassicSettings;
 use crate::linux::LinuxSettings;
 
-/// The profiles that come with the crate: name and TOML text.
+/// Profiles built into the crate: name and TOML text.
 const FILES: &[(&str, &str)] = &[
     ("linux-6.18", include_str!("../profiles/linux-6.18.toml")),
     ("linux-6.12", include_str!("../profiles/linux-6.12.toml")),
@@ -30,29 +30,29 @@ const FILES: &[(&str, &str)] = &[
 pub struct Profile {
     /// Name, as studies spell it.
     pub name: String,
-    /// One sentence of what it is.
+    /// One-sentence description.
     pub summary: String,
     /// The endpoint's settings.
     #[serde(flatten)]
     pub stack: StackSettings,
-    /// Parameters of the algorithms that this release shipped, where they are not our defaults.
+    /// Algorithm parameters of this release that differ from our defaults.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub algorithms: BTreeMap<String, BTreeMap<String, i64>>,
-    /// Where each value comes from, by its name; an algorithm's parameter as `NAME.PARAMETER`.
+    /// Source of each value, by the value's name; an algorithm's parameter is `NAME.PARAMETER`.
     pub sources: BTreeMap<String, String>,
 }
 
-/// Settings of one of the endpoints, as the table of its name.
+/// Settings of the Linux or of the classic endpoint, serialized under the endpoint's name.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StackSettings {
-    /// Of the Linux endpoint.
+    /// Settings of the Linux endpoint.
     Linux(LinuxSettings),
-    /// Of the classic endpoint.
+    /// Settings of the classic endpoint.
     Classic(ClassicSettings),
 }
 
-/// A profile as its file has it, with one of the two tables of settings.
+/// A profile as written in its file, with one of the two tables of settings.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ProfileText {
@@ -66,31 +66,31 @@ struct ProfileText {
     sources: BTreeMap<String, String>,
 }
 
-/// Why a profile cannot be made.
+/// Reason why a profile cannot be built.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProfileError {
     /// The text is not a profile.
     #[error("this file is not a stack profile: {0}")]
     Text(String),
-    /// No setting of this name, or not a value for it.
+    /// The setting does not exist, or the value is not valid for it.
     #[error("stack setting `{name}`: {problem}")]
     Override {
         /// Name of the setting.
         name: String,
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
-    /// Neither or both kinds of settings.
+    /// The profile has neither or both kinds of settings.
     #[error("profile {0} must have either a [linux] or a [classic] table")]
     Kind(String),
 }
 
 impl Profile {
-    /// The profile of this name, which is read once in a process.
+    /// Returns the built-in profile of this name, which each process parses only once.
     ///
     /// # Panics
-    /// If a file that comes with the crate is broken, which a test excludes.
+    /// If a built-in file is invalid; a test rules this out.
     pub fn shared(name: &str) -> Option<Arc<Self>> {
         static READ: [OnceLock<Arc<Profile>>; FILES.len()] =
             [const { OnceLock::new() }; FILES.len()];
@@ -99,28 +99,28 @@ impl Profile {
         Some(Arc::clone(READ[index].get_or_init(|| Arc::new(read()))))
     }
 
-    /// The profile of this name, as one's own.
+    /// Returns an owned copy of the built-in profile of this name.
     ///
     /// # Panics
-    /// As [`Profile::shared`].
+    /// Like [`Profile::shared`].
     pub fn by_name(name: &str) -> Option<Self> {
         Self::shared(name).map(|profile| Self::clone(&profile))
     }
 
-    /// The names of all profiles.
+    /// Returns the names of all built-in profiles.
     pub fn names() -> impl Iterator<Item = &'static str> {
         FILES.iter().map(|(name, _)| *name)
     }
 
-    /// The TOML text of a profile.
+    /// Returns the TOML text of a built-in profile.
     pub fn text(name: &str) -> Option<&'static str> {
         FILES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
     }
 
-    /// Reads a profile.
+    /// Parses a profile.
     ///
     /// # Errors
-    /// If the text is not TOML, has unknown keys, or is not of exactly one kind.
+    /// If the text is not TOML, has unknown keys, or does not have exactly one kind of settings.
     pub fn parse(text: &str) -> Result<Self, ProfileError> {
         let ProfileText { name, summary, linux, classic, algorithms, sources } =
             toml::from_str(text).map_err(|error| ProfileError::Text(error.to_string()))?;
@@ -132,10 +132,10 @@ impl Profile {
         Ok(Self { name, summary, stack, algorithms, sources })
     }
 
-    /// The same profile with some settings changed.
+    /// Returns a copy of the profile with some settings changed.
     ///
     /// # Errors
-    /// If the setting does not exist or does not take the value.
+    /// If the setting does not exist or the value is not valid for it.
     pub fn with_overrides<V: Serialize>(
         &self,
         overrides: &BTreeMap<String, V>,
@@ -160,7 +160,7 @@ impl Profile {
         Ok(Self { stack: stack.map_err(refuse)?, ..self })
     }
 
-    /// The settings, if the stack is Linux.
+    /// Returns the settings if the stack is Linux.
     pub fn linux(&self) -> Option<&LinuxSettings> {
         match &self.stack {
             StackSettings::Linux(settings) => Some(settings),
@@ -169,7 +169,7 @@ impl Profile {
     }
 }
 
-/// The settings in a table, all of whose keys must be settings.
+/// Parses a table of settings; unknown keys are an error.
 fn settings_of<S>(table: toml::Table) -> Result<S, ProfileError>
 where
     S: Serialize + DeserializeOwned,
@@ -184,7 +184,7 @@ where
     }
 }
 
-/// Settings of which one has another value, or what is wrong with it.
+/// Returns the settings with one value replaced, or a description of what is wrong with the value.
 fn with_setting<S, V>(settings: &S, name: &str, value: &V) -> Result<S, String>
 where
     S: Serialize + DeserializeOwned,

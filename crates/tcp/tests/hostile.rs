@@ -1,4 +1,4 @@
-//! Whatever comes, an endpoint neither panics nor shows what cannot be.
+//! Whatever input arrives, an endpoint neither panics nor reports an impossible state.
 
 mod hostile_bytes;
 

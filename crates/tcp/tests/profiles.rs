@@ -1,5 +1,5 @@
-//! What the profiles of ns-2 and of textbooks do otherwise than `linux-6.1`: one test a difference,
-//! both stacks in the same situation.
+//! Differences of the profiles of ns-2, textbooks and others from `linux-6.1`: one test per
+//! difference, with all stacks in the same situation.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -9,22 +9,22 @@ use cwndlab_packet::{Flags, Segment};
 use cwndlab_tcp::{Endpoint, EndpointConfig, Profile, TcpEvent, TcpOutput};
 use cwndlab_units::{Duration, Time};
 
-/// One way between the two ends, and the time that the wire takes for a segment.
+/// One-way delay between the two ends, and the transmission time of a segment.
 const DELAY: Duration = Duration::from_millis(20);
 const PER_SEGMENT: Duration = Duration::from_micros(20);
 
 /// A transfer from one end to the other, over a wire that loses chosen data segments.
 struct Transfer {
     ends: [Endpoint; 2],
-    /// Arrival, receiving end and segment, one way each.
+    /// Arrival time and segment, for each receiving end.
     under_way: [VecDeque<(Time, Segment)>; 2],
     /// When the wire towards each end is free again.
     free: [Time; 2],
     now: Time,
-    /// What left: when, which end, and the segment.
+    /// Every segment sent: time, sending end, and segment.
     log: Vec<(Time, usize, Segment)>,
     events: Vec<(Time, TcpEvent)>,
-    /// Numbers of the sender's data segments that are lost, retransmissions counted too.
+    /// Numbers of the sender's data segments that are lost, counting retransmissions.
     lost: Vec<usize>,
     data_segments: usize,
     windows: Vec<u32>,
@@ -122,12 +122,12 @@ impl Transfer {
         polled.next
     }
 
-    /// Data segments in the order in which they left.
+    /// Data segments in the order in which they were sent.
     fn data(&self) -> impl Iterator<Item = &(Time, usize, Segment)> {
         self.log.iter().filter(|(_, from, segment)| *from == 0 && segment.payload > 0)
     }
 
-    /// Segments of the receiver behind its SYN.
+    /// Segments of the receiver after its SYN.
     fn acks(&self) -> impl Iterator<Item = &Segment> {
         let acks = self.log.iter().filter(|(_, from, s)| *from == 1 && !s.flags.has(Flags::SYN));
         acks.map(|(_, _, segment)| segment)
@@ -137,7 +137,7 @@ impl Transfer {
         self.events.iter().any(|(_, event)| event.name() == name)
     }
 
-    /// When the first retransmission left.
+    /// When the first retransmission was sent.
     fn repaired_at(&self) -> Time {
         let mut highest = 0;
         for (at, _, segment) in self.data() {
@@ -195,7 +195,7 @@ fn segment_and_header_sizes_differ() {
 
 #[test]
 fn first_flight_is_ten_segments_or_two() {
-    // Up to the first ACK of data.
+    // Until just before the first ACK of data arrives.
     let until = Time::from_millis(79);
     for (stack, segments) in [
         ("linux-6.1", 10),
@@ -234,7 +234,7 @@ fn sinks_of_ns_2_acknowledge_every_packet() {
     assert_eq!(acks, segments);
     let (acks, segments) = count("ns-2-full");
     assert_eq!(acks, segments);
-    // Linux delays ACKs, but while its receive window grows it sends many at once.
+    // Linux delays ACKs, but sends many at once while its receive window grows.
     let (acks, segments) = count("linux-6.1");
     assert!(acks < segments - 50, "{acks} ACKs for {segments} segments");
 }
@@ -258,7 +258,7 @@ fn unanswered_start_is_repeated_after_three_seconds_or_one() {
             }
             alone.now = polled.next;
         }
-        // Linux rounds to its ticks, coarsely where the timer is long.
+        // Linux rounds to its ticks, coarsely if the timer is long.
         assert!(starts[1].abs_diff(millis) <= millis / 15, "{stack}: {starts:?}");
     }
 }
@@ -295,7 +295,7 @@ fn reno_of_full_tcp_inflates_its_window_and_linux_does_not() {
         assert!(recovery.is_some(), "{stack}");
         sent.windows.windows(2).map(|pair| i64::from(pair[1]) - i64::from(pair[0])).collect()
     };
-    // Each step of the window, in both stacks after a loss in the middle of a flight of 30.
+    // Steps of the window in both stacks after a loss in the middle of a flight of 30.
     let full: Vec<i64> = largest_in_recovery("ns-2-full", 60);
     let down = full.iter().position(|step| *step < -3).expect("a reduction");
     assert!(full[down + 1..].iter().take(20).sum::<i64>() >= 5, "duplicate ACKs add to it");
@@ -346,7 +346,7 @@ fn timer_of_the_textbook_waits_a_second_where_linux_waits_a_fifth() {
 
 #[test]
 fn only_older_linux_remembers_the_threshold() {
-    // A loss leaves a threshold; the next connection to the same host begins with it.
+    // A loss sets a threshold; the next connection to the same host starts with it.
     for (stack, is_cached) in [("linux-2.6.24", true), ("linux-3.5", true), ("linux-5.10", false)] {
         let first = Transfer::new(stack, &[30]).send(300_000, Time::from_secs(5));
         let learned = first.ends[0].info().ssthresh_pkts.expect("a loss");
@@ -367,7 +367,7 @@ fn receive_windows_are_three_quarters_of_the_buffer_or_half() {
         let sent = sent.send(2_000_000, Time::from_secs(5));
         sent.ends[0].info().snd_wnd_bytes
     };
-    // The window clamp leaves a segment less.
+    // The window clamp leaves out one segment.
     assert!((64_000..=65_600).contains(&widest("linux-2.6.24")), "{}", widest("linux-2.6.24"));
     assert!((41_000..=43_700).contains(&widest("linux-3.5")), "{}", widest("linux-3.5"));
 }
@@ -382,7 +382,8 @@ fn cubic_of_2_6_24_has_its_own_parameters() {
 
 #[test]
 fn timers_wait_a_fifth_three_tenths_or_a_whole_second() {
-    // All of the first flight is lost; it leaves after 40 ms, in ns-3 up to 9 ms later at either end.
+    // The whole first flight is lost; it leaves after 40 ms, in ns-3 up to 9 ms later at either
+    // end.
     for (stack, segments, millis) in
         [("linux-2.6.24", 3, 240..=256), ("windows-7", 2, 300..=310), ("ns-3", 10, 1_000..=1_018)]
     {
@@ -405,7 +406,7 @@ fn buffers_of_ns_3_bound_the_flight_and_nothing_is_lost() {
 
 #[test]
 fn prr_of_ns_3_spreads_the_reduction_and_a_pipe_waits_for_it() {
-    // New segments that leave between the entry into recovery and its end.
+    // New segments sent between the start and the end of recovery.
     let sent_in_recovery = |stack: &str| {
         let sent = Transfer::with(stack, &[("initial_window_pkts", 30)], &[5]);
         let sent = sent.send(400_000, Time::from_secs(3));
@@ -434,7 +435,7 @@ fn stacks_talk_to_each_other() {
 
 #[test]
 fn clocks_of_older_linux_show_in_timestamps_and_newer_ones_are_offset() {
-    // Both ends have the same clock; an offset of each hides it.
+    // Both ends have the same clock; separate offsets hide it.
     for (stack, is_offset) in
         [("linux-2.6.24", false), ("linux-3.5", false), ("linux-5.10", true), ("linux-6.18", true)]
     {
@@ -447,7 +448,7 @@ fn clocks_of_older_linux_show_in_timestamps_and_newer_ones_are_offset() {
 
 #[test]
 fn send_buffers_of_4_mib_bound_the_flight() {
-    // Nothing is lost, the wire holds 2,000 segments and the receiver lets 5,000 go.
+    // Nothing is lost, the wire holds 2,000 segments and the receiver's window 5,000.
     let flight = |stack| {
         let sent = Transfer::between(stack, "linux-6.1", &[]).send(400_000_000, Time::from_secs(5));
         sent.ends[0].info().unacked_pkts

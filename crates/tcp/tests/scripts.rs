@@ -23,7 +23,7 @@ fn play(name: &str) {
     }
 }
 
-/// A test for each script, of the same name.
+/// Defines a test for each script, of the same name.
 macro_rules! scripts {
     ($($name:ident),* $(,)?) => {
         $(#[test] fn $name() { play(stringify!($name)); })*
@@ -230,7 +230,7 @@ fn every_script_is_played_and_says_what_and_whence() {
 
 #[test]
 fn linux_2_6_24_does_what_3_5_did() {
-    // With the first window and the window's reduction of 3.5, which have scripts of their own.
+    // With the first window and the window reduction of 3.5, which have scripts of their own.
     let changes: toml::Table =
         toml::from_str("initial_cwnd_pkts = 10\nwindow_reduction = \"prr\"").expect("settings");
     for name in [
@@ -245,7 +245,7 @@ fn linux_2_6_24_does_what_3_5_did() {
         let mut script = load(name);
         assert_eq!(script.setup.stack, "linux-3.5", "{name}");
         script.setup.stack = "linux-2.6.24".to_owned();
-        // What the script itself sets stays.
+        // Settings in the script itself take precedence.
         let own = std::mem::replace(&mut script.setup.settings, changes.clone());
         script.setup.settings.extend(own);
         if let Err(failure) = run(&script) {

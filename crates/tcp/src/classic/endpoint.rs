@@ -1,8 +1,8 @@
-//! Both halves behind the two verbs of every endpoint: segments in, segments out.
+//! Sender and receiver of a classic endpoint: segments in, segments out.
 //!
-//! On the wire the SYN or first packet has the sequence number 0, the first byte of data 1, and a FIN
-//! comes after the last byte; the peer may begin elsewhere. Timestamps are microseconds. Without an application that reads, the
-//! advertised window closes; it opens again with an ACK of its own.
+//! The SYN or first packet has sequence number 0, the first byte of data 1, and a FIN follows the
+//! last byte; the peer may start elsewhere. Timestamps are in microseconds. If the application does
+//! not read, the advertised window closes; a separate ACK reopens it.
 
 use std::sync::Arc;
 
@@ -17,16 +17,16 @@ use crate::info::{CaState, Counters, Info, TcpEvent};
 use crate::outbox::{Outbox, Polled};
 use crate::parts::Parts;
 
-/// What a send buffer holds beyond two windows, so that an application's writes fit.
+/// Size of the send buffer beyond two windows, so that an application's writes fit.
 const SEND_BUFFER_EXTRA_BYTES: u64 = 128 * 1024;
 
-/// Offset of data in sequence space: the SYN comes before.
+/// Sequence number of the first byte of data; the SYN precedes it.
 const FIRST_BYTE: u32 = 1;
 
-/// What a peer that says nothing of its segment size takes (RFC 9293 section 3.7.1).
+/// Segment size for a peer that does not announce one (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: u32 = 536;
 
-/// Where the connection stands.
+/// State of the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Closed,
@@ -36,22 +36,22 @@ enum State {
     Established,
 }
 
-/// What of a connection's control is to be sent.
+/// Control packets waiting to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Pending {
     syn: bool,
     syn_ack: bool,
 }
 
-/// What the other end has said of itself.
+/// What the peer has announced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Peer {
-    /// Sequence number of its first byte of data.
+    /// Sequence number of the peer's first byte of data.
     first: u32,
-    /// Shift of its window field.
+    /// Shift of the peer's window field.
     shift: u8,
     has_sack: bool,
-    /// Offset of its FIN in its stream, a byte of its own.
+    /// Offset of the peer's FIN in its stream; the FIN counts as one byte.
     fin: Option<u64>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct ClassicEndpoint {
     settings: Arc<ClassicSettings>,
     state: State,
     pending: Pending,
-    /// How long the first packet waits for its address, and until when.
+    /// Time that the first packet waits for address resolution, and when the wait ends.
     address_wait: Duration,
     address_known: Time,
     sender: Sender,
@@ -71,12 +71,13 @@ pub(crate) struct ClassicEndpoint {
     peer: Peer,
     /// Shift of our window field.
     shift: u8,
-    /// What the next segment echoes: the last timestamp that came in order (RFC 7323 section 4.3).
+    /// Timestamp that the next segment echoes: the last one received in order (RFC 7323 section
+    /// 4.3).
     echo_us: u32,
-    /// Offset of our FIN in the stream, a byte of its own.
+    /// Offset of our FIN in the stream; the FIN counts as one byte.
     fin: Option<u64>,
     read: u64,
-    /// Window that the last ACK advertised.
+    /// Window advertised by the last segment.
     advertised: u64,
     counters: Counters,
     accounted: Time,
@@ -85,7 +86,7 @@ pub(crate) struct ClassicEndpoint {
 }
 
 impl ClassicEndpoint {
-    /// An endpoint that neither listens nor connects yet.
+    /// Creates an endpoint that neither listens nor connects yet.
     pub(crate) fn new(settings: ClassicSettings, parts: Parts) -> Self {
         let Parts { flow, user, congestion, seed, jiffies_phase } = parts;
         let settings = Arc::new(settings);
@@ -142,9 +143,9 @@ impl ClassicEndpoint {
         self.out.push_event(now, TcpEvent::Established);
     }
 
-    // ---- what arrives -------------------------------------------------------------------------
+    // ---- input --------------------------------------------------------------------------------
 
-    /// A segment arrived.
+    /// Processes a segment from the network.
     pub(crate) fn handle_segment(&mut self, now: Time, segment: &Segment) {
         self.account(now);
         if segment.flags.has(Flags::SYN) {
@@ -165,7 +166,7 @@ impl ClassicEndpoint {
 
     fn handle_syn(&mut self, now: Time, segment: &Segment) {
         if let Some(options) = segment.syn {
-            // Scaling takes both ends (RFC 7323 section 1.3).
+            // Window scaling needs both ends (RFC 7323 section 1.3).
             if options.window_scale.is_none() {
                 self.shift = 0;
             }
@@ -199,7 +200,7 @@ impl ClassicEndpoint {
                     self.establish(now);
                 }
             }
-            // Our answer to the first was lost.
+            // The peer repeats its SYN because our answer was lost.
             State::SynReceived | State::Established => self.pending.syn_ack = true,
             State::SynSent | State::Closed => {}
         }
@@ -214,7 +215,7 @@ impl ClassicEndpoint {
         let Some(start) = start else { return };
         let data_end = start + u64::from(segment.payload);
         let before = self.receiver.next();
-        // There is one end of the stream, and not before what came already.
+        // A stream ends only once, and not before data that already arrived.
         if has_fin && data_end >= before {
             self.peer.fin.get_or_insert(data_end);
         }
@@ -266,9 +267,9 @@ impl ClassicEndpoint {
         self.sender.handle_ack(now, ack);
     }
 
-    // ---- what leaves --------------------------------------------------------------------------
+    // ---- output -------------------------------------------------------------------------------
 
-    /// Runs due timers, then gives what leaves.
+    /// Runs due timers, then returns all segments and events.
     pub(crate) fn poll(&mut self, now: Time) -> Polled<'_> {
         loop {
             if self.sender.timer() <= now {
@@ -305,7 +306,7 @@ impl ClassicEndpoint {
         if self.state != State::Established {
             return None;
         }
-        // The ACK of a handshake goes before the data that follow it.
+        // The ACK of the handshake precedes the data that follow it.
         let is_due = self.receiver.ack_due() <= now;
         if is_due && self.sender.nxt() == 0 && self.receiver.next() == 0 {
             return Some(self.bare_ack(now));
@@ -351,7 +352,7 @@ impl ClassicEndpoint {
         let mut segment = self.segment(now, 0, 0, flags);
         segment.syn = Some(options);
         segment.window = segment.window.max((self.advertised.min(u64::from(u16::MAX))) as u16);
-        // Bare, as in ns-2: options of a SYN are not on the wire.
+        // No options on the wire, as for a SYN in ns-2.
         segment.header_bytes = self.settings.overhead.header_bytes as u16;
         segment
     }
@@ -361,7 +362,7 @@ impl ClassicEndpoint {
         let fin = u64::from(self.has_fin());
         let unread = self.receiver.next() - fin - self.read;
         self.advertised = u64::from(self.settings.receive_buffer_bytes).saturating_sub(unread);
-        // ns-2 counts the option with data only.
+        // ns-2 counts the option in data segments only.
         let option = if payload > 0 { self.settings.overhead.timestamp_bytes } else { 0 };
         Segment {
             flow: self.flow,
@@ -380,7 +381,7 @@ impl ClassicEndpoint {
 
     // ---- the application ----------------------------------------------------------------------
 
-    /// Takes bytes into the send buffer. Returns how many it took.
+    /// Writes into the send buffer. Returns the number of bytes accepted.
     pub(crate) fn write(&mut self, now: Time, bytes: u64) -> u64 {
         self.account(now);
         let taken = if self.fin.is_some() { 0 } else { bytes.min(self.send_space()) };
@@ -388,14 +389,15 @@ impl ClassicEndpoint {
         taken
     }
 
-    /// What [`ClassicEndpoint::write`] would take now.
+    /// Bytes that [`ClassicEndpoint::write`] would accept now.
     pub(crate) fn send_space(&self) -> u64 {
         let window = u64::from(self.settings.window_limit_pkts) * 2;
         let buffer = window * u64::from(self.settings.segment_bytes) + SEND_BUFFER_EXTRA_BYTES;
         buffer.saturating_sub(self.sender.buffered())
     }
 
-    /// Reads up to `max` bytes. Returns how many there were. A window that was closed opens.
+    /// Reads up to `max` bytes and returns their number. Sends an ACK if the advertised window was
+    /// nearly closed.
     pub(crate) fn read(&mut self, now: Time, max: u64) -> u64 {
         let bytes = self.readable().min(max);
         self.read += bytes;
@@ -406,12 +408,12 @@ impl ClassicEndpoint {
         bytes
     }
 
-    /// Bytes that are in order and not read.
+    /// Bytes received in order and not read yet.
     pub(crate) fn readable(&self) -> u64 {
         self.receiver.next() - u64::from(self.has_fin()) - self.read
     }
 
-    /// Ends our stream after what was written.
+    /// Ends our stream after the data written so far.
     pub(crate) fn close(&mut self, now: Time) {
         self.account(now);
         if self.fin.is_none() {
@@ -425,12 +427,12 @@ impl ClassicEndpoint {
         self.state == State::Established
     }
 
-    /// Whether the peer closed and all of its data were read.
+    /// Whether the peer closed and all of its data have been read.
     pub(crate) fn peer_has_finished(&self) -> bool {
         self.has_fin() && self.readable() == 0
     }
 
-    /// Whether the peer's FIN and all before it is here.
+    /// Whether the peer's FIN and everything before it have arrived.
     fn has_fin(&self) -> bool {
         self.peer.fin.is_some_and(|fin| self.receiver.next() > fin)
     }
@@ -440,7 +442,7 @@ impl ClassicEndpoint {
         self.peer_has_finished() && self.fin.is_some_and(|fin| self.sender.una() > fin)
     }
 
-    // ---- what can be seen ---------------------------------------------------------------------
+    // ---- observable state ---------------------------------------------------------------------
 
     pub(crate) fn cwnd_pkts(&self) -> u32 {
         self.sender.sk.snd_cwnd
@@ -480,18 +482,18 @@ impl ClassicEndpoint {
         }
     }
 
-    /// Counters since the beginning.
+    /// Counters since the endpoint was created.
     pub(crate) fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// The RTT sample that the last segment gave.
+    /// RTT sample from the last segment, in microseconds.
     pub(crate) fn last_rtt_us(&self) -> Option<u32> {
         let rtt = self.sender.last_rtt()?;
         Some(u32::try_from(rtt.as_micros()).unwrap_or(u32::MAX))
     }
 
-    /// Adds the time since the last call to the counters of what held the sender back.
+    /// Adds the time since the last call to the busy and limited-time counters.
     fn account(&mut self, now: Time) {
         let passed = now.saturating_since(self.accounted);
         self.accounted = now;
@@ -506,7 +508,7 @@ impl ClassicEndpoint {
         }
     }
 
-    /// Turns what changed in the sender into events and counters.
+    /// Turns state changes of the sender into events and counters.
     fn report(&mut self, now: Time) {
         let before = self.reported;
         let sk = &self.sender.sk;
@@ -526,13 +528,13 @@ impl ClassicEndpoint {
     }
 }
 
-/// The offset whose low 32 bits are `low` and that lies nearest to `reference`, none below 0.
+/// Returns the offset nearest to `reference` whose low 32 bits are `low`; `None` if it is negative.
 fn nearest(reference: u64, low: u32) -> Option<u64> {
     let ahead = low.wrapping_sub(reference as u32) as i32;
     reference.checked_add_signed(ahead.into())
 }
 
-/// When the segment left whose timestamp is echoed now.
+/// Returns when the segment whose timestamp is echoed was sent.
 fn sent_at(now: Time, echo_us: u32) -> Time {
     let ago = (now.as_micros() as u32).wrapping_sub(echo_us);
     Time::from_nanos(now.as_nanos().saturating_sub(u64::from(ago) * 1_000))

@@ -19,9 +19,9 @@ struct Wire {
     ends: [ClassicEndpoint; 2],
     under_way: VecDeque<(Time, usize, Segment)>,
     now: Time,
-    /// Every segment that left: which end, and the segment.
+    /// Every segment sent, with the index of its sender.
     log: Vec<(usize, Segment)>,
-    /// Numbers of segments, counted from 0 in the order of departure, that are lost.
+    /// Numbers of the segments that are lost, counted from 0 in the order of departure.
     lost: Vec<usize>,
     reads: bool,
 }
@@ -48,7 +48,8 @@ impl Wire {
         }
     }
 
-    /// Runs until `until` or until nothing more happens. Returns what each end has read since.
+    /// Runs until `until` or until nothing more happens. Returns the bytes that each end has read
+    /// since.
     fn run(&mut self, until: Time) -> [u64; 2] {
         let mut read = [0; 2];
         loop {
@@ -122,7 +123,7 @@ fn either_end_waits_for_its_address_and_the_waits_are_round_trip() {
     assert_eq!(with(1), (3, 20_000), "0 ms is the only number below 1");
     let (segments, handshake_us) = with(10);
     assert_eq!(segments, 3, "no SYN is sent twice");
-    // Both ends have the same seed here, and so draw the same wait.
+    // Both ends have the same seed here, and so draw the same delay.
     let waits_us = handshake_us - 20_000;
     assert!((2_000..=18_000).contains(&waits_us) && waits_us % 2_000 == 0, "{handshake_us}");
 }
@@ -130,7 +131,7 @@ fn either_end_waits_for_its_address_and_the_waits_are_round_trip() {
 #[test]
 fn an_address_that_is_known_is_not_waited_for_again() {
     let settings = ClassicSettings { address_wait_ms: 10, ..ns_3() };
-    // The answer is lost: 3 s after the application asked, the SYN is sent again, and both go at once.
+    // The answer is lost: 3 s after the start, the SYN is retransmitted, and both leave at once.
     let mut wire = Wire::new(settings, &[1]);
     let is_open =
         |wire: &Wire| wire.log.iter().any(|(_, segment)| segment.flags == Flags(Flags::ACK));

@@ -1,9 +1,9 @@
-//! A sorted set of disjoint byte ranges: what a receiver holds out of order, and what a sender knows
-//! of it.
+//! A sorted set of disjoint byte ranges: the out-of-order data of a receiver, or the sender's view
+//! of them.
 
 use std::collections::VecDeque;
 
-/// Sorted, disjoint, not touching half-open ranges.
+/// Half-open ranges that are sorted, disjoint and not adjacent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Intervals {
     ranges: VecDeque<(u64, u64)>,
@@ -20,7 +20,7 @@ impl Intervals {
         self.ranges.is_empty()
     }
 
-    /// The ranges in rising order.
+    /// The ranges in ascending order.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> + '_ {
         self.ranges.iter().copied()
     }
@@ -30,8 +30,8 @@ impl Intervals {
         self.ranges.back().map(|range| range.1)
     }
 
-    /// Index of the first range that ends at `at` or after it. New ranges come near the end, so
-    /// that is where the search begins.
+    /// Index of the first range that ends at or after `at`. New ranges are usually near the end, so
+    /// the last range is checked first.
     fn first_reaching(&self, at: u64) -> usize {
         match self.ranges.back() {
             None => 0,
@@ -42,7 +42,7 @@ impl Intervals {
         }
     }
 
-    /// Adds a range. Returns the range that it is part of now and the bytes that are new.
+    /// Adds a range. Returns the merged range that contains it, and the number of new bytes.
     pub(crate) fn insert(&mut self, start: u64, end: u64) -> ((u64, u64), u64) {
         debug_assert!(start < end, "range {start}..{end}");
         let first = self.first_reaching(start);
@@ -68,7 +68,7 @@ impl Intervals {
         ((low, high), added)
     }
 
-    /// Forgets everything below `at`.
+    /// Removes everything below `at`.
     pub(crate) fn remove_below(&mut self, at: u64) {
         while let Some(front) = self.ranges.front_mut() {
             if front.0 >= at {
@@ -84,7 +84,7 @@ impl Intervals {
         }
     }
 
-    /// Bytes in `start..end` that no range covers; costs the ranges in between.
+    /// Bytes in `start..end` that no range covers; the cost is linear in the ranges in between.
     pub(crate) fn uncovered(&self, start: u64, end: u64) -> u64 {
         if start >= end {
             return 0;
@@ -99,7 +99,7 @@ impl Intervals {
         end - start - covered
     }
 
-    /// The first hole in `start..end`, if there is one.
+    /// The first hole in `start..end`, if any.
     pub(crate) fn first_hole(&self, start: u64, end: u64) -> Option<(u64, u64)> {
         let mut at = start;
         for &(from, to) in self.ranges.iter().skip(self.first_reaching(start)) {

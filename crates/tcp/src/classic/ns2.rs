@@ -1,5 +1,5 @@
-//! The ns-2 profiles against runs of ns-2.35 on the chain of the paper lte-ns2-2011: a bulk transfer
-//! over 100, 10 and 1 Mbit/s, 2 ms each, 50 packets of drop-tail queue.
+//! The ns-2 profiles compared with runs of ns-2.35 on the chain of the paper lte-ns2-2011: a bulk
+//! transfer over 100, 10 and 1 Mbit/s, 2 ms each, 50 packets of drop-tail queue.
 //!
 //! ns-2 adds fractions of a packet to its windows, our algorithms whole packets: growth from `w` to
 //! `w + 1` takes `w` ACKs here and half an ACK more there, which is 1 to 3 % of a period.
@@ -11,7 +11,7 @@ use super::testing::{Run, ns_2_full, ns_2_linux, ns_2_packet, run_chain};
 
 const FIFTY_SECONDS: Time = Time::from_secs(50);
 
-/// ns-2's HSTCP in terms of ours: `windowOption_ 8`.
+/// Parameters of our algorithm that correspond to ns-2's HSTCP, `windowOption_ 8`.
 const NS_2_HSTCP: &[(&str, i64)] = &[("computed", 1), ("halve_first", 1)];
 
 fn limited(window_limit_pkts: u32, settings: ClassicSettings) -> ClassicSettings {
@@ -31,7 +31,7 @@ fn assert_near(what: &str, value: f64, expected: f64, tolerance_pct: f64) {
     );
 }
 
-/// The cuts of the saw-tooth after `from_s`: all from the same window, at equal intervals.
+/// Asserts that all cuts after `from_s` start from the same window, at equal intervals.
 #[track_caller]
 fn assert_sawtooth(run: &Run, from_s: f64, peak_pkts: u32, period_s: f64) {
     let cuts: Vec<_> = run.cuts().into_iter().filter(|cut| cut.0 > from_s).collect();
@@ -80,7 +80,7 @@ fn algorithms_of_the_linux_agent_choose_their_first_threshold() {
 
 #[test]
 fn linux_agent_keeps_the_bottleneck_busy_under_heavy_loss() {
-    // CUBIC's window of 79 is 27 packets more than fit: losses, and losses of their repairs.
+    // CUBIC's window of 79 exceeds the path by 27 packets: losses, and losses of their repairs.
     let old_cubic = [("hystart", 0), ("beta", 819)];
     let settings = limited(100, ns_2_linux());
     let run = run_chain(settings, "cubic", &old_cubic, 50, FIFTY_SECONDS);

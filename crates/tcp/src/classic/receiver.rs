@@ -1,11 +1,11 @@
-//! The receiving half: what is in order, what is held back, and when an ACK leaves.
+//! The receiving half: data in order, data out of order, and when an ACK leaves.
 
 use cwndlab_units::Time;
 
 use super::intervals::Intervals;
 use super::settings::ClassicSettings;
 
-/// SACK blocks of one ACK, the most recent first (RFC 2018 section 4).
+/// SACK blocks of one ACK, most recent first (RFC 2018 section 4).
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct SackBlocks {
     blocks: [(u64, u64); SackBlocks::MAX],
@@ -19,7 +19,7 @@ impl SackBlocks {
         &self.blocks[..usize::from(self.count)]
     }
 
-    /// Puts `block` in front of those that it does not contain.
+    /// Inserts `block` before the old blocks, and removes those that it contains.
     fn push_front(&mut self, block: (u64, u64)) {
         let mut kept = Self { blocks: [block; Self::MAX], count: 1 };
         for &old in self.as_slice() {
@@ -54,7 +54,7 @@ pub(crate) struct Receiver {
     held: Intervals,
     recent: SackBlocks,
     unacknowledged_segments: u32,
-    /// The ACK waits for further segments or its timer.
+    /// The ACK waits for further segments or for its timer.
     is_waiting: bool,
     ack_due: Time,
 }
@@ -71,8 +71,9 @@ impl Receiver {
         }
     }
 
-    /// Takes the data `start..end`. An ACK is due at once if they are out of order or fill a hole,
-    /// otherwise with the last of `ack_segments` or when the timer runs out (RFC 5681 section 4.2).
+    /// Processes the data `start..end`. An ACK is due at once if they are out of order or fill a
+    /// hole, otherwise with the last of `ack_segments` or when the timer expires (RFC 5681 section
+    /// 4.2).
     pub(crate) fn handle_data(
         &mut self,
         now: Time,
@@ -104,7 +105,7 @@ impl Receiver {
         self.demand_ack(now);
     }
 
-    /// An ACK is wanted now, whatever arrived.
+    /// Requests an ACK now.
     pub(crate) fn demand_ack(&mut self, now: Time) {
         self.ack_due = now;
         self.is_waiting = false;
@@ -115,12 +116,12 @@ impl Receiver {
         self.ack_due
     }
 
-    /// Whether the ACK that is due waited for its timer.
+    /// Whether the next ACK waits for its timer.
     pub(crate) fn is_ack_delayed(&self) -> bool {
         self.is_waiting
     }
 
-    /// An ACK leaves now, or data that carry it.
+    /// Notes that an ACK leaves now, alone or with data.
     pub(crate) fn note_ack_sent(&mut self) {
         self.ack_due = Time::NEVER;
         self.unacknowledged_segments = 0;
@@ -132,7 +133,7 @@ impl Receiver {
         self.next
     }
 
-    /// The blocks of an ACK that leaves now.
+    /// SACK blocks of an ACK that leaves now.
     pub(crate) fn sack_blocks(&self, settings: &ClassicSettings) -> SackBlocks {
         self.recent.truncated(settings.sack_blocks)
     }

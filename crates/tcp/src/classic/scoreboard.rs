@@ -1,10 +1,10 @@
-//! What a classic sender knows from SACK blocks about the bytes in flight.
+//! The scoreboard of a classic sender: the state of bytes in flight, from SACK blocks.
 //!
-//! Three edges rise through the sequence space: `una <= repaired <= lost <= highest SACK`. Holes
-//! below `repaired` were retransmitted, holes between `repaired` and `lost` wait for it, holes above
-//! `lost` may still arrive. Each edge passes a hole once, so that the counts cost O(1) an ACK,
-//! amortised. A retransmission that is lost itself lies below all edges; such segments are kept
-//! apart.
+//! Three edges advance through the sequence space: `una <= repaired <= lost <= highest SACK`. Holes
+//! below `repaired` were retransmitted, holes between `repaired` and `lost` wait for
+//! retransmission, and holes above `lost` may still arrive. Each edge passes a hole once, so the
+//! counts cost amortised O(1) per ACK. A lost retransmission lies below all edges; such segments
+//! are kept separately.
 
 use std::collections::VecDeque;
 
@@ -15,11 +15,11 @@ use super::intervals::Intervals;
 struct Repair {
     start: u64,
     end: u64,
-    /// The highest byte sent before.
+    /// The highest byte sent before the retransmission.
     max: u64,
 }
 
-/// Sequence numbers count payload bytes from 0.
+/// The scoreboard; sequence numbers count payload bytes from 0.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scoreboard {
     una: u64,
@@ -28,18 +28,18 @@ pub(crate) struct Scoreboard {
     lost: u64,
     /// Bytes of holes between `repaired` and `lost`.
     waiting: u64,
-    /// Retransmissions in the order in which they left.
+    /// Retransmissions in the order in which they were sent.
     repairs: VecDeque<Repair>,
-    /// Segments whose retransmission is lost too, and their bytes.
+    /// Segments whose retransmission was lost too, and their bytes.
     lost_again: VecDeque<(u64, u64)>,
     waiting_again: u64,
 }
 
 impl Scoreboard {
-    /// Takes one block. Returns whether it reports something new.
+    /// Records one block. Returns whether it reports anything new.
     pub(crate) fn insert(&mut self, start: u64, end: u64) -> bool {
         let (from, to) = (start.max(self.repaired), end.min(self.lost));
-        // A hole given up for lost was filled after all.
+        // A hole considered lost was filled after all.
         self.waiting -= self.sacked.uncovered(from, to);
         let is_new = self.sacked.insert(start, end).1 > 0;
         if is_new {
@@ -48,7 +48,7 @@ impl Scoreboard {
         is_new
     }
 
-    /// Takes segments that arrived out of those that are lost twice.
+    /// Removes segments that arrived from those whose retransmission was lost.
     fn forget_filled(&mut self) {
         if self.waiting_again > 0 {
             let (sacked, una) = (&self.sacked, self.una);
@@ -59,7 +59,7 @@ impl Scoreboard {
         }
     }
 
-    /// Everything below `una` is acknowledged.
+    /// Notes that everything below `una` is acknowledged.
     pub(crate) fn advance(&mut self, una: u64) {
         if una > self.repaired {
             self.waiting -= self.sacked.uncovered(self.repaired, una.min(self.lost));
@@ -74,20 +74,20 @@ impl Scoreboard {
         self.forget_filled();
     }
 
-    /// Forgets all blocks: after a timeout the receiver may have dropped what it held
-    /// (RFC 2018 section 8).
+    /// Clears all blocks: after a timeout, the receiver may have discarded what it held (RFC 2018
+    /// section 8).
     pub(crate) fn clear(&mut self, una: u64) {
         *self = Self { una, repaired: una, lost: una, ..Self::default() };
     }
 
-    /// All up to `max` that is not SACKed is lost, retransmissions included.
+    /// Marks everything up to `max` that is not SACKed as lost, including retransmissions.
     pub(crate) fn give_up(&mut self, max: u64) {
         let (una, sacked) = (self.una, std::mem::take(&mut self.sacked));
         *self = Self { una, sacked, repaired: una, lost: una, ..Self::default() };
         self.raise_lost(max);
     }
 
-    /// Holes below `edge` are lost from now on.
+    /// Marks the holes below `edge` as lost.
     pub(crate) fn raise_lost(&mut self, edge: u64) {
         if edge > self.lost {
             self.waiting += self.sacked.uncovered(self.lost, edge);
@@ -95,8 +95,8 @@ impl Scoreboard {
         }
     }
 
-    /// Where `bytes` of SACKed data lie above, 0 if there are not so many: holes below are lost by
-    /// RFC 6675 section 4, `IsLost`.
+    /// Returns the edge above which `bytes` of SACKed data lie, or 0 if there are fewer: holes
+    /// below it are lost (`IsLost`, RFC 6675 section 4).
     pub(crate) fn edge_below_sacked(&self, bytes: u64) -> u64 {
         let mut left = bytes;
         for (start, end) in self.sacked.iter().rev() {
@@ -108,7 +108,8 @@ impl Scoreboard {
         0
     }
 
-    /// Gives up retransmissions above whose departure `distance` bytes are SACKed.
+    /// Marks retransmissions as lost if data at least `distance` bytes above the highest byte then
+    /// sent are SACKed.
     pub(crate) fn find_lost_repairs(&mut self, distance: u64) {
         let Some(highest) = self.highest() else { return };
         while let Some(&Repair { start, end, max }) = self.repairs.front() {
@@ -124,7 +125,7 @@ impl Scoreboard {
         }
     }
 
-    /// The segment that waits for retransmission first, at most `segment` bytes.
+    /// Returns the next segment that waits for retransmission, at most `segment` bytes.
     pub(crate) fn next_lost(&self, segment: u64) -> Option<(u64, u64)> {
         if let Some(&again) = self.lost_again.front() {
             return Some(again);
@@ -133,7 +134,7 @@ impl Scoreboard {
         Some((start, end.min(start + segment)))
     }
 
-    /// The first segment of all is retransmitted, whether it was before or not.
+    /// Records a retransmission of the first segment, whether or not it was retransmitted before.
     pub(crate) fn repair_first(&mut self, end: u64, max: u64) {
         let una = self.una;
         self.repairs.retain(|repair| repair.start != una);
@@ -142,8 +143,8 @@ impl Scoreboard {
         self.repair(una, end, max);
     }
 
-    /// The segment of [`Scoreboard::next_lost`] is retransmitted, when `max` was the highest byte
-    /// sent.
+    /// Records the retransmission of the segment from [`Scoreboard::next_lost`], sent when `max`
+    /// was the highest byte sent.
     pub(crate) fn repair(&mut self, start: u64, end: u64, max: u64) {
         if let Some(&(_, again)) = self.lost_again.front().filter(|again| again.0 == start) {
             self.lost_again.pop_front();
@@ -162,7 +163,7 @@ impl Scoreboard {
         self.sacked.covered()
     }
 
-    /// Bytes given up for lost and not yet sent again.
+    /// Bytes considered lost and not yet retransmitted.
     pub(crate) fn waiting_bytes(&self) -> u64 {
         self.waiting + self.waiting_again
     }
@@ -177,7 +178,7 @@ impl Scoreboard {
 mod tests {
     use super::*;
 
-    /// Every second of ten segments of 100 bytes lost: 0, 200, 400, ...
+    /// A scoreboard with every second of ten segments of 100 bytes lost: 0, 200, 400, ...
     fn every_second_lost() -> Scoreboard {
         let mut board = Scoreboard::default();
         for n in 0..5 {

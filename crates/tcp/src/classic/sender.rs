@@ -13,9 +13,9 @@
 //!   acknowledged
 //! ```
 //!
-//! The window lives in [`TcpSock`] and its size after a loss comes from the congestion control; what
-//! recovery adds to it (inflation) and takes from it is here. Sequence numbers count payload bytes
-//! from 0; the packet or SYN that opens the connection is counted apart.
+//! The window is in [`TcpSock`], and the congestion control computes its size after a loss; this
+//! module inflates and deflates it in recovery. Sequence numbers count payload bytes from 0; the
+//! packet or SYN that opens the connection is counted separately.
 
 use std::sync::Arc;
 
@@ -30,22 +30,23 @@ use fine_timer::FineTimer;
 mod fine_timer;
 mod recovery;
 
-/// States of the ACK state machine as algorithms know them: `TCP_CA_Open` and so on.
+/// States of the ACK state machine in the kernel's numbering, as algorithms see them: `TCP_CA_Open`
+/// and so on.
 const CA_OPEN: u8 = 0;
 const CA_CWR: u8 = 2;
 const CA_RECOVERY: u8 = 3;
 const CA_LOSS: u8 = 4;
 
-/// What an ACK says to the sender.
+/// Contents of an ACK for the sender.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ack<'a> {
     /// The next byte that the receiver expects.
     pub(crate) next: u64,
     /// SACK blocks.
     pub(crate) blocks: &'a [(u64, u64)],
-    /// When the segment left that the ACK echoes.
+    /// When the segment that the ACK echoes was sent.
     pub(crate) echo: Option<Time>,
-    /// Whether the ACK carried nothing else: only such a one can be a duplicate.
+    /// Whether the ACK carried nothing else; only then can it be a duplicate.
     pub(crate) is_bare: bool,
     /// The receive window.
     pub(crate) window_bytes: u64,
@@ -59,7 +60,7 @@ pub(crate) struct Transmit {
     pub(crate) is_retransmission: bool,
 }
 
-/// How the window moves between a loss and its repair.
+/// Phase of loss recovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
     Open,
@@ -77,14 +78,14 @@ pub(crate) struct Sender {
     congestion: Congestion,
     /// The algorithm is one of [`LossRules::reduces_flight`](super::settings::LossRules).
     reduces_flight: bool,
-    /// Where in a tick of the algorithms' clock the run begins.
+    /// Time from the last tick of the algorithms' clock to the start of the run.
     jiffies_phase: Duration,
     phase: Phase,
     stream: Stream,
     /// The SYN or first packet is in flight.
     opening: bool,
     peer_window: u64,
-    /// The receive window is closed and the timer ran out: one segment may go all the same.
+    /// The receive window is closed and the timer expired: one segment may be sent anyway.
     is_probing: bool,
     repair: Repair,
     scoreboard: Scoreboard,
@@ -92,44 +93,44 @@ pub(crate) struct Sender {
     pub(crate) counters: SenderCounters,
 }
 
-/// Where the sender stands in what it sends, in bytes from its beginning.
+/// Position of the sender in its stream, in bytes from the beginning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Stream {
-    /// First byte not acknowledged, next to send, highest sent, and end of what was written.
+    /// First byte not acknowledged, next to send, highest sent, and end of the data written.
     una: u64,
     nxt: u64,
     max: u64,
     written: u64,
 }
 
-/// How far the repair of a loss has come.
+/// State of the repair of a loss.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Repair {
     duplicate_acks: u32,
-    /// Highest byte sent when the last loss was noticed: no duplicate ACK below it counts again
-    /// (RFC 6582 section 3.2, step 1).
+    /// Highest byte sent when the last loss was detected: duplicate ACKs below it do not count
+    /// again (RFC 6582 section 3.2, step 1).
     recover: Option<u64>,
-    /// The first unacknowledged segment is to be sent again whatever the window says.
+    /// The first unacknowledged segment must be retransmitted, regardless of the window.
     resend_first: bool,
     /// Fall and Floyd's estimate of packets in flight in recovery.
     pipe: i64,
-    /// Packets that FACK's recovery lets be in flight, and whether this ACK takes one away.
+    /// Packets that FACK's recovery allows in flight, and whether this ACK reduces their number.
     allowance: u32,
     takes_one: bool,
     prr: PrrState,
     is_first_partial_ack: bool,
 }
 
-/// Round trip times and the timers that follow from them.
+/// Round-trip times and the timers derived from them.
 #[derive(Debug)]
 struct Timing {
     estimator: RtoEstimator,
     fine_timer: Option<FineTimer>,
     timer: Time,
-    /// End and departure of the segment being timed.
+    /// End and send time of the segment being timed.
     timed: Option<(u64, Time)>,
     last_rtt: Option<Duration>,
-    /// The part of it that the algorithm gets.
+    /// The RTT that was passed to the algorithm.
     reported_rtt: Option<Duration>,
 }
 
@@ -151,7 +152,7 @@ impl Timing {
     }
 }
 
-/// Packets in flight when recovery began, and since then: delivered, and sent.
+/// Packets in flight when recovery began, and packets delivered and sent since then.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct PrrState {
     pub(crate) flight: u32,
@@ -159,7 +160,7 @@ pub(crate) struct PrrState {
     pub(crate) out: u32,
 }
 
-/// What the sender counted.
+/// Counters of the sender.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct SenderCounters {
     pub(crate) retransmitted_segments: u64,
@@ -217,26 +218,26 @@ impl Sender {
         bytes.div_ceil(self.segment()).try_into().unwrap_or(u32::MAX)
     }
 
-    /// Algorithms read the time from the socket.
+    /// Updates the clocks in the socket, from which algorithms read the time.
     fn set_clock(&mut self, now: Time) {
         self.sk.tcp_mstamp = now.as_micros();
         self.sk.tcp_clock_cache = now.as_nanos();
         self.sk.cc_jiffies32 = ((now + self.jiffies_phase).as_nanos() / JIFFY.as_nanos()) as u32;
     }
 
-    /// Shows the algorithm where the connection stands.
+    /// Publishes the state of the connection to the algorithm.
     fn publish(&mut self) {
         self.sk.snd_una = self.stream.una as u32;
         self.sk.snd_nxt = self.stream.nxt as u32;
         self.sk.packets_out = self.packets(self.stream.nxt - self.stream.una);
         self.sk.sacked_out = self.packets(self.scoreboard.sacked_bytes());
         self.sk.lost_out = self.packets(self.scoreboard.waiting_bytes());
-        // A classic sender does not ask whether it uses the window that it opens.
+        // A classic sender does not check whether it uses the window that it opens.
         self.sk.is_cwnd_limited = 1;
         self.sk.max_packets_out = self.sk.packets_out;
     }
 
-    /// The packet or SYN that opens the connection leaves.
+    /// Starts the connection: the opening packet or SYN leaves.
     pub(crate) fn open(&mut self, now: Time) {
         self.set_clock(now);
         self.congestion.init(&mut self.sk);
@@ -245,25 +246,25 @@ impl Sender {
         self.rtt.timer = now + self.rtt.estimator.rto();
     }
 
-    /// The peer opened the connection, and its opening needs no answer that could be lost.
+    /// Starts a connection opened by the peer if our answer needs no retransmission.
     pub(crate) fn open_passively(&mut self, now: Time) {
         self.set_clock(now);
         self.congestion.init(&mut self.sk);
     }
 
-    /// The peer takes segments of at most `mss` bytes.
+    /// Limits segments to the peer's maximum of `mss` bytes.
     pub(crate) fn limit_segment(&mut self, mss: u32) {
         self.segment_bytes = self.settings.segment_bytes.min(mss);
         self.sk.mss_cache = self.segment_bytes;
         self.sk.advmss = self.segment_bytes;
     }
 
-    /// The window of the peer's SYN, which is not scaled.
+    /// Sets the window of the peer's SYN, which is not scaled.
     pub(crate) fn note_window(&mut self, bytes: u64) {
         self.peer_window = bytes;
     }
 
-    /// The opening packet is acknowledged.
+    /// Handles the acknowledgement of the opening packet.
     pub(crate) fn handle_opened(&mut self, now: Time) {
         if !std::mem::take(&mut self.opening) {
             return;
@@ -285,23 +286,23 @@ impl Sender {
         };
     }
 
-    /// Whether the opening packet must be sent once more.
+    /// Whether the opening packet is not acknowledged yet.
     pub(crate) fn is_opening(&self) -> bool {
         self.opening
     }
 
-    /// The application wrote so many bytes more.
+    /// Appends `bytes` bytes written by the application.
     pub(crate) fn write(&mut self, bytes: u64) {
         self.stream.written += bytes;
     }
 
-    /// Whether the receive window holds back data, and nothing in flight will open it.
+    /// Whether the receive window holds back the next segment.
     pub(crate) fn is_blocked_by_peer(&self) -> bool {
         let next = self.stream.written.min(self.stream.nxt + self.segment());
         next > self.stream.nxt && next - self.stream.una > self.peer_window
     }
 
-    /// Bytes written and not yet acknowledged.
+    /// Bytes written but not yet acknowledged.
     pub(crate) fn buffered(&self) -> u64 {
         self.stream.written - self.stream.una
     }
@@ -322,12 +323,12 @@ impl Sender {
         self.stream.written
     }
 
-    /// Bytes written and never sent.
+    /// Bytes written but never sent.
     pub(crate) fn unsent(&self) -> u64 {
         self.stream.written - self.stream.max
     }
 
-    /// When the retransmission timer runs out.
+    /// When the retransmission timer expires.
     pub(crate) fn timer(&self) -> Time {
         self.rtt.timer
     }
@@ -336,12 +337,12 @@ impl Sender {
         &self.rtt.estimator
     }
 
-    /// The RTT that the last ACK gave.
+    /// RTT sample from the last ACK.
     pub(crate) fn last_rtt(&self) -> Option<Duration> {
         self.rtt.last_rtt
     }
 
-    /// What the algorithm got with the last ACK.
+    /// RTT passed to the algorithm with the last ACK.
     #[cfg(test)]
     pub(crate) fn reported_rtt(&self) -> Option<Duration> {
         self.rtt.reported_rtt
@@ -363,20 +364,21 @@ impl Sender {
         matches!(self.recovery, Recovery::Sack | Recovery::Prr | Recovery::Fack)
     }
 
-    /// Whether a timeout sends again what is not SACKed, instead of the whole flight.
+    /// Whether only data that are not SACKed are retransmitted after a timeout, instead of the
+    /// whole flight.
     fn repairs_after_timeouts(&self) -> bool {
         self.settings.loss_rules.sacks_outlive_timeouts && self.has_scoreboard()
     }
 
-    /// Packets sent and neither acknowledged, SACKed nor lost.
+    /// Packets that were sent and are neither acknowledged, SACKed nor lost.
     fn outstanding(&self) -> u32 {
         let gone = self.scoreboard.sacked_bytes() + self.scoreboard.waiting_bytes();
         self.packets(self.stream.nxt - self.stream.una - gone)
     }
 
-    // ---- what arrives -------------------------------------------------------------------------
+    // ---- input --------------------------------------------------------------------------------
 
-    /// An ACK arrived.
+    /// Processes an ACK.
     pub(crate) fn handle_ack(&mut self, now: Time, ack: Ack<'_>) {
         (self.rtt.last_rtt, self.rtt.reported_rtt) = (None, None);
         if ack.next > self.stream.max || ack.next < self.stream.una {
@@ -403,7 +405,8 @@ impl Sender {
         self.publish();
     }
 
-    /// Takes SACK blocks, unless the whole flight is being sent again anyway.
+    /// Records SACK blocks, unless the whole flight is being retransmitted anyway. Returns whether
+    /// they report anything new.
     fn take_blocks(&mut self, blocks: &[(u64, u64)]) -> bool {
         let is_forgetful = self.phase == Phase::Loss && !self.repairs_after_timeouts();
         if !self.has_scoreboard() || is_forgetful {
@@ -419,7 +422,7 @@ impl Sender {
         news
     }
 
-    /// Every ACK gives a sample and starts the timer again.
+    /// Takes the RTT sample of an ACK with an echo, and restarts the timer.
     fn take_echo(&mut self, now: Time, echo: Option<Time>) {
         let Some(sent) = echo else { return };
         let rtt = self.settings.echoed_rtt(sent, now);
@@ -500,7 +503,7 @@ impl Sender {
         }
     }
 
-    /// Opens the window for one ACK, however much it acknowledges (RFC 5681 section 3.1).
+    /// Grows the window for one ACK, however much it acknowledges (RFC 5681 section 3.1).
     fn grow(&mut self) {
         self.publish();
         let una = self.sk.snd_una;
@@ -508,7 +511,7 @@ impl Sender {
         self.serve(requests);
     }
 
-    /// A loss sets the slow start threshold.
+    /// Sets the slow start threshold after a loss.
     pub(super) fn reduce_threshold(&mut self) {
         let window = self.sk.snd_cwnd;
         self.sk.prior_cwnd = window;
@@ -519,9 +522,9 @@ impl Sender {
         self.sk.snd_cwnd = window;
     }
 
-    /// Does what the algorithm asks for. The window falls at once, as after an ECN echo
-    /// (RFC 3168 section 6.1.2), unless a loss has reduced it already. These receivers tell no
-    /// algorithm of marks, so none asks for an ACK.
+    /// Carries out the requests of the algorithm. The window falls at once, as after an ECN echo
+    /// (RFC 3168 section 6.1.2), unless a loss has already reduced it. These receivers report no
+    /// marks, so no algorithm requests an ACK.
     pub(super) fn serve(&mut self, requests: Requests) {
         debug_assert_eq!(requests.ack, None);
         if !requests.reduces || self.phase != Phase::Open {
@@ -536,7 +539,7 @@ impl Sender {
         self.set_state(CA_OPEN);
     }
 
-    /// Tells the algorithm what happened to the window, and does what it asks for.
+    /// Notifies the algorithm of a window event and carries out its requests.
     pub(super) fn tell(&mut self, event: CwndEvent) {
         let requests = self.congestion.cwnd_event(&mut self.sk, event);
         self.serve(requests);
@@ -560,16 +563,20 @@ impl Sender {
         }
     }
 
-    /// The retransmission timer ran out. Slow start begins at the first unacknowledged segment. The
-    /// whole flight is sent again (RFC 5681 section 3.1; Jacobson, 1988), or only the bytes that no
-    /// SACK block covers ([`LossRules::sacks_outlive_timeouts`](super::settings::LossRules)).
+    /// Handles the expiry of the retransmission timer: slow start begins at the first
+    /// unacknowledged segment.
+    ///
+    /// The whole flight is retransmitted (RFC 5681 section 3.1; Jacobson, 1988), or only the bytes
+    /// that no SACK block covers
+    /// ([`LossRules::sacks_outlive_timeouts`](super::settings::LossRules)).
     pub(crate) fn handle_timeout(&mut self, now: Time) {
         self.rtt.timer = Time::NEVER;
         self.set_clock(now);
         self.rtt.estimator.back_off();
         self.rtt.timed = None;
         if self.stream.max == self.stream.una {
-            // The opening packet is lost, or the receive window closed (RFC 9293 section 3.8.6.1).
+            // The opening packet was lost, or the receive window is closed (RFC 9293 section
+            // 3.8.6.1).
             self.is_probing = !self.opening && self.is_blocked_by_peer();
             if self.opening || self.is_probing {
                 self.rtt.timer = now + self.rtt.estimator.rto();
@@ -600,9 +607,9 @@ impl Sender {
         self.publish();
     }
 
-    // ---- what leaves --------------------------------------------------------------------------
+    // ---- output -------------------------------------------------------------------------------
 
-    /// The next segment, if one may leave now. It counts as sent.
+    /// Returns the next segment if one may leave now, and counts it as sent.
     pub(crate) fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
         if self.opening && self.settings.handshake == Handshake::ThreeWay {
             return None;
@@ -630,7 +637,7 @@ impl Sender {
         Some(self.note_sent(now, start, end))
     }
 
-    /// Whether recovery, or what follows a timeout, lets a lost segment go out now.
+    /// Whether a lost segment may be retransmitted now, in recovery or after a timeout.
     fn has_room_for_repair(&self) -> bool {
         match (self.recovery, self.phase) {
             (_, Phase::Loss) => {
@@ -643,7 +650,7 @@ impl Sender {
         }
     }
 
-    /// Returns whether the windows let data go out up to `end`, once as a probe where they do not.
+    /// Returns whether the windows allow data up to `end`; a probe is allowed once if they do not.
     fn take_room(&mut self, end: u64) -> bool {
         if end - self.stream.una > self.peer_window {
             return std::mem::take(&mut self.is_probing);
@@ -651,7 +658,7 @@ impl Sender {
         let flight = self.packets(end - self.stream.una) + u32::from(self.opening);
         let within_limit = flight <= self.settings.window_limit_pkts;
         match (self.recovery, self.phase) {
-            // SACKed packets make room, beyond the limit too, which bounds the window only.
+            // SACKed packets free room even beyond the limit, which bounds only the window.
             (Recovery::Fack, Phase::Recovery) => self.has_room_for_repair(),
             (Recovery::Fack, _) => self.in_flight() + u32::from(self.opening) < self.sk.snd_cwnd,
             (Recovery::Sack | Recovery::Prr, Phase::Recovery) => {
@@ -664,7 +671,7 @@ impl Sender {
         }
     }
 
-    /// What the first duplicate ACKs add to the window (RFC 3042).
+    /// Segments by which the first duplicate ACKs extend the window (RFC 3042).
     fn limited_transmit(&self) -> u32 {
         let may = self.settings.limited_transmit
             && self.phase == Phase::Open

@@ -13,7 +13,7 @@ use super::testing::{ns_2_packet, ns_3};
 /// Bytes of a segment in these tests.
 const SEGMENT: u64 = 1500;
 
-/// A sender with a window of `cwnd` whose first flight of so many segments is under way.
+/// A sender with a full window in flight.
 struct Script {
     sender: Sender,
     now: Time,
@@ -44,14 +44,15 @@ impl Script {
         script
     }
 
-    /// First segments of what leaves now.
+    /// Returns the numbers of the segments that leave now.
     fn sent(&mut self) -> Vec<u64> {
         std::iter::from_fn(|| self.sender.poll_transmit(self.now))
             .map(|Transmit { start, .. }| start / SEGMENT)
             .collect()
     }
 
-    /// An ACK up to segment `next` with blocks of segments; what leaves then.
+    /// Delivers an ACK up to segment `next` with blocks of segments. Returns the segments that
+    /// leave.
     fn ack(&mut self, next: u64, blocks: &[(u64, u64)]) -> Vec<u64> {
         self.now += Duration::from_millis(1);
         let blocks: Vec<_> =
@@ -150,7 +151,7 @@ fn tahoe_starts_over_at_the_hole() {
     assert_eq!(script.duplicates(0, 3), [0]);
     assert_eq!(script.window(), (1, 5));
     assert_eq!(script.duplicates(0, 6), [], "no inflation");
-    // Only segment 0 was lost: its ACK covers the flight, and slow start goes on from there.
+    // Only segment 0 was lost: its ACK covers the flight, and slow start continues from there.
     assert_eq!(script.ack(10, &[]), [10, 11]);
 }
 
@@ -174,7 +175,7 @@ fn newreno_repairs_one_hole_a_round_trip() {
     assert_eq!(script.duplicates(0, 5), [10, 11, 12]);
     assert_eq!(script.window().0, 13);
     let timer = script.sender.timer();
-    // The second hole, and the window smaller by the four acknowledged but for one.
+    // The second hole is retransmitted, and the window shrinks by the four acknowledged less one.
     assert_eq!(script.ack(4, &[]), [4, 13]);
     assert_eq!(script.window().0, 10);
     assert!(script.sender.timer() > timer, "the first partial ACK restarts the timer");
@@ -193,7 +194,7 @@ fn sack_fills_the_pipe_holes_first() {
     assert_eq!(script.ack(0, &[(1, 3)]), []);
     assert_eq!(script.ack(0, &[(1, 4)]), [0]);
     assert_eq!(script.window(), (5, 5));
-    // Pipe: 10 - 3 = 7 and one less with each duplicate; room from 4 on.
+    // Pipe: 10 - 3 = 7, and one less with each duplicate; there is room below 5.
     assert_eq!(script.ack(0, &[(5, 6), (1, 4)]), []);
     assert_eq!(script.ack(0, &[(5, 7), (1, 4)]), []);
     assert_eq!(script.ack(0, &[(5, 8), (1, 4)]), [4], "three SACKed segments above: lost");
@@ -260,7 +261,7 @@ fn timeout_goes_back_to_the_hole_and_doubles() {
     assert_eq!(script.timeout(), [0]);
     assert_eq!(script.now.saturating_since(began), first * 2);
     assert_eq!(script.window(), (1, 4), "the same loss reduces the threshold once");
-    // Segment 0 arrives, 1 to 4 were held: slow start sends what may be lost still.
+    // Segment 0 arrives, 1 to 4 were held: slow start sends what may still be lost.
     assert_eq!(script.ack(5, &[]), [5, 6]);
     assert_eq!(script.ack(6, &[]), [7, 8]);
 }

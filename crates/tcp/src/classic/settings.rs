@@ -1,9 +1,9 @@
-//! What distinguishes one classic sender from another: the `[classic]` table of a stack profile.
+//! Settings of a classic sender and receiver: the `[classic]` table of a stack profile.
 
 use cwndlab_units::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
-/// How a sender repairs losses.
+/// Loss recovery of a sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Recovery {
@@ -11,57 +11,58 @@ pub enum Recovery {
     Tahoe,
     /// Fast recovery until the first ACK of new data (RFC 5681 section 3.2).
     Reno,
-    /// Fast recovery until all that was in flight is acknowledged (RFC 6582).
+    /// Fast recovery until all data in flight at its start are acknowledged (RFC 6582).
     NewReno,
-    /// As many packets in the pipe as the window has, holes first (Fall and Floyd, 1996, section 3).
+    /// Keeps as many packets in the pipe as the window allows, holes first (Fall and Floyd, 1996,
+    /// section 3).
     Sack,
-    /// The same losses; each ACK says how many packets may go (RFC 6937).
+    /// Detects losses like `Sack`; each ACK determines how many packets may leave (RFC 6937).
     Prr,
-    /// Losses are what lies more than three packets below the highest SACK, and every second ACK
-    /// takes one packet out of flight (Mathis and Mahdavi, 1996; TCP-Linux of ns-2).
+    /// Packets more than three below the highest SACK are lost, and every second ACK takes one
+    /// packet out of flight (Mathis and Mahdavi, 1996; TCP-Linux of ns-2).
     Fack,
 }
 
-/// How a connection begins.
+/// How a connection opens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Handshake {
     /// SYN, SYN-ACK and ACK; data follow the ACK.
     ThreeWay,
-    /// The first packet is bare and counts as one of the window; data follow it as the window
-    /// allows, and the packet that acknowledges it is an ordinary ACK.
+    /// The first packet carries no data and counts towards the window. Data follow it as the window
+    /// allows, and an ordinary ACK acknowledges it.
     FirstPacket,
 }
 
-/// Which ACKs give a sample of the round trip time.
+/// ACKs that give a sample of the round-trip time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RttSampling {
-    /// One segment at a time is timed, never a retransmitted one (Karn and Partridge, 1987).
+    /// One segment at a time is timed, never a retransmission (Karn and Partridge, 1987).
     OneSegment,
-    /// Every ACK echoes a timestamp, and each, a duplicate too, gives a sample and restarts the
-    /// retransmission timer.
+    /// Every ACK echoes a timestamp; each ACK, including duplicates, gives a sample and restarts
+    /// the retransmission timer.
     EveryAck,
 }
 
-/// Which round trip time the algorithm gets.
+/// The round-trip time that is passed to the algorithm.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RttReport {
     /// The sample of the ACK.
     Sample,
-    /// The smoothed one, of which the timer is made.
+    /// The smoothed RTT, from which the timer is computed.
     Smoothed,
 }
 
-/// What packets have beside their payload.
+/// Sizes of headers and options.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Overhead {
-    /// Network and transport header of every packet without options.
+    /// Network and transport headers of every packet, without options.
     pub header_bytes: u32,
-    /// What timestamps add to a data segment; 0 is without timestamps.
+    /// Bytes that timestamps add to a data segment; 0 disables timestamps.
     pub timestamp_bytes: u32,
-    /// What each SACK block adds to an ACK.
+    /// Bytes that each SACK block adds to an ACK.
     pub sack_block_bytes: u32,
 }
 
@@ -70,7 +71,7 @@ pub struct Overhead {
 pub struct ClassicTimer {
     /// The retransmission timer before the first sample.
     pub rto_initial_ms: u32,
-    /// Lower bound of the retransmission timer, before its back-off.
+    /// Lower bound of the retransmission timer before back-off.
     pub rto_min_ms: u32,
     /// Upper bound of the retransmission timer.
     pub rto_max_ms: u32,
@@ -78,67 +79,68 @@ pub struct ClassicTimer {
     pub rtt_tick_us: u32,
 }
 
-/// What losses reduce, and what timeouts forget.
+/// How losses and timeouts change the threshold and the scoreboard.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LossRules {
-    /// Algorithms whose threshold after a loss follows from the packets in flight, those neither
-    /// SACKed nor lost, instead of from the window.
+    /// Algorithms whose threshold after a loss is computed from the packets in flight (neither
+    /// SACKed nor lost) instead of from the window.
     pub reduces_flight: Vec<String>,
-    /// Whether every timeout lowers the threshold, and not the first one of a segment alone
-    /// (RFC 5681 section 3.1).
+    /// Whether every timeout lowers the threshold, not only the first one of a segment (RFC 5681
+    /// section 3.1).
     pub every_timeout_reduces: bool,
-    /// Whether SACKed data are not sent again after a timeout. RFC 2018 section 8 forgets them.
+    /// Whether SACKed data are not retransmitted after a timeout. RFC 2018 section 8 clears SACKs
+    /// then.
     pub sacks_outlive_timeouts: bool,
 }
 
 /// The settings of a classic sender and receiver.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ClassicSettings {
-    /// How losses are repaired.
+    /// Loss recovery.
     pub recovery: Recovery,
-    /// How the connection begins.
+    /// How the connection opens.
     pub handshake: Handshake,
     /// Payload of a full segment.
     pub segment_bytes: u32,
-    /// What packets have beside their payload.
+    /// Sizes of headers and options.
     #[serde(flatten)]
     pub overhead: Overhead,
-    /// SACK blocks that the receiver sends; 0 is a receiver without SACK.
+    /// Number of SACK blocks that the receiver sends; 0 disables SACK.
     pub sack_blocks: u8,
     /// Window before the first ACK.
     pub initial_window_pkts: u32,
     /// Whether the ACK of the first packet or SYN opens the window by one.
     pub handshake_opens_window: bool,
-    /// Upper bound of the window, and the slow start threshold in the beginning.
+    /// Upper bound of the window, and initial slow start threshold.
     pub window_limit_pkts: u32,
-    /// Duplicate ACKs that make a loss.
+    /// Number of duplicate ACKs that indicate a loss.
     pub duplicate_ack_threshold: u32,
-    /// Whether the first duplicate ACKs let a new segment go each (RFC 3042).
+    /// Whether each of the first duplicate ACKs allows one new segment (RFC 3042).
     pub limited_transmit: bool,
-    /// What losses reduce, and what timeouts forget.
+    /// How losses and timeouts change the threshold and the scoreboard.
     #[serde(flatten)]
     pub loss_rules: LossRules,
-    /// Whether every segment has a fine timer, at which a duplicate ACK looks (Vegas: Brakmo,
+    /// Whether every segment has a fine-grained timer, which duplicate ACKs check (Vegas: Brakmo,
     /// O'Malley and Peterson, 1994, section 3.1).
     pub fine_retransmission: bool,
     /// The retransmission timer.
     #[serde(flatten)]
     pub timer: ClassicTimer,
-    /// Which ACKs give a sample.
+    /// ACKs that give an RTT sample.
     pub rtt_sampling: RttSampling,
-    /// Tick of the clock that timestamps show, in which an echo's sample is counted; 0 for a clock
-    /// that is finer than any sample. No sample is less than a microsecond.
+    /// Tick of the timestamp clock, to which samples from echoed timestamps are quantised; 0 means
+    /// a clock finer than any sample. No sample is below a microsecond.
     pub timestamp_tick_us: u32,
-    /// Which of them the algorithm gets.
+    /// The RTT that is passed to the algorithm.
     pub rtt_report: RttReport,
-    /// The first packet of either end waits for its peer's address: whole milliseconds, fewer than
-    /// this, drawn again for each connection, that count as round trip.
+    /// Upper bound, exclusive, of the delay of each end's first packet while it resolves the peer's
+    /// address: whole milliseconds, drawn anew for each connection, that count towards the RTT.
     pub address_wait_ms: u32,
-    /// Segments in order that make an ACK without waiting.
+    /// Number of in-order segments that trigger an immediate ACK.
     pub ack_segments: u32,
-    /// How long an ACK waits for further segments.
+    /// Time that an ACK waits for further segments.
     pub delayed_ack_ms: u32,
-    /// Receive buffer, all of which is advertised.
+    /// Receive buffer, which is advertised in full.
     pub receive_buffer_bytes: u32,
 }
 
@@ -159,7 +161,7 @@ impl ClassicSettings {
         Duration::from_micros(self.timer.rtt_tick_us.into())
     }
 
-    /// What an echoed timestamp tells of the time since then.
+    /// RTT sample from an echoed timestamp, rounded to clock ticks.
     pub(crate) fn echoed_rtt(&self, sent: Time, now: Time) -> Duration {
         let tick = u64::from(self.timestamp_tick_us);
         if tick == 0 {

@@ -1,4 +1,4 @@
-//! What the tests of the classic stack share: the profiles, and ns-2's chain of links.
+//! Helpers for the tests of the classic stack: the profiles, and ns-2's chain of links.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -36,7 +36,7 @@ pub(super) fn textbook() -> ClassicSettings {
     settings_of(include_str!("../../profiles/textbook.toml"))
 }
 
-/// One wire of the chain: a drop-tail queue whose limit counts the packet in transmission.
+/// One wire of the chain: a drop-tail queue whose limit includes the packet in transmission.
 struct Hop {
     bits_per_sec: u64,
     queue: VecDeque<Time>,
@@ -47,7 +47,7 @@ struct Hop {
 const DELAY: Duration = Duration::from_millis(2);
 
 impl Hop {
-    /// When a packet arrives at the other end, unless it is dropped.
+    /// Returns when a packet arrives at the other end, or `None` if it is dropped.
     fn carry(&mut self, now: Time, bytes: u32) -> Option<Time> {
         while self.queue.front().is_some_and(|left| *left <= now) {
             self.queue.pop_front();
@@ -79,7 +79,7 @@ struct Packet {
     hop: usize,
 }
 
-/// What changed in the window: time, `cwnd` and `ssthresh` in packets.
+/// A change of the window: time, `cwnd` and `ssthresh` in packets.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Change {
     pub(super) at_s: f64,
@@ -95,19 +95,19 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// When the window was first at least so large after `from_s`.
+    /// Returns when the window first reached `cwnd` after `from_s`.
     pub(super) fn first_at_least(&self, cwnd: u32, from_s: f64) -> f64 {
         let found = self.changes.iter().find(|c| c.at_s >= from_s && c.cwnd >= cwnd);
         found.expect("the window gets there").at_s
     }
 
-    /// The changes of the threshold.
+    /// Returns the changes of the threshold.
     pub(super) fn thresholds(&self) -> Vec<(f64, u32)> {
         let pairs = self.changes.windows(2).filter(|pair| pair[0].ssthresh != pair[1].ssthresh);
         pairs.map(|pair| (pair[1].at_s, pair[1].ssthresh)).collect()
     }
 
-    /// Times at which the window fell to its threshold or below, and the window before.
+    /// Returns when the window fell by more than a quarter, and the window before.
     pub(super) fn cuts(&self) -> Vec<(f64, u32)> {
         let pairs = self.changes.windows(2).filter(|p| p[1].cwnd * 4 < p[0].cwnd * 3);
         pairs.map(|pair| (pair[1].at_s, pair[0].cwnd)).collect()
@@ -135,7 +135,7 @@ pub(super) fn run_chain(
     let mut hops = [hop(100), hop(10), hop(1), hop(1), hop(10), hop(100)];
     let mut sender = Sender::new(Arc::clone(&settings), congestion, Duration::ZERO);
     let mut receiver = Receiver::new();
-    // What the receiver echoes: the departure of the last segment that arrived in order.
+    // The receiver echoes the send time of the last segment that arrived in order.
     let mut echo = Time::ZERO;
     let mut under_way: BinaryHeap<Reverse<(Time, u64)>> = BinaryHeap::new();
     let mut packets: BTreeMap<u64, Packet> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Round trip times in ticks of a coarse clock and the retransmission timer that follows from them
+//! Round-trip times in ticks of a coarse clock, and the retransmission timer derived from them
 //! (Jacobson, 1988, appendix A; RFC 6298 section 2).
 
 use cwndlab_units::{Duration, Time};
@@ -7,10 +7,10 @@ use cwndlab_units::{Duration, Time};
 const SRTT_SHIFT: u32 = 3;
 const RTTVAR_SHIFT: u32 = 2;
 
-/// The back-off stops doubling here; the upper bound of the timer usually comes first.
+/// Upper bound of the back-off factor; the upper bound of the timer usually applies earlier.
 const MAX_BACKOFF: u64 = 64;
 
-/// Estimates the round trip time and gives the retransmission timer.
+/// Estimates the round-trip time and computes the retransmission timeout.
 #[derive(Clone, Debug)]
 pub(crate) struct RtoEstimator {
     tick: Duration,
@@ -30,13 +30,13 @@ impl RtoEstimator {
         Self { tick, initial, min, max, srtt: 0, rttvar: 0, backoff: 1 }
     }
 
-    /// Takes the RTT of a segment sent at `sent`, as a clock counts it that shows only whole ticks.
+    /// Processes the RTT of a segment sent at `sent`, measured by a clock with whole ticks.
     pub(crate) fn take_timed(&mut self, sent: Time, now: Time) {
         let tick = self.tick.as_nanos();
         self.take_ticks(now.as_nanos() / tick - sent.as_nanos() / tick);
     }
 
-    /// Takes the RTT that an echoed timestamp gives, rounded to a tick.
+    /// Processes the RTT from an echoed timestamp, rounded to a tick.
     pub(crate) fn take_echo(&mut self, rtt: Duration) {
         let tick = self.tick.as_nanos();
         self.take_ticks((rtt.as_nanos() + tick / 2) / tick);
@@ -55,17 +55,17 @@ impl RtoEstimator {
         self.rttvar = (self.rttvar + deviation - (self.rttvar >> RTTVAR_SHIFT)).max(1);
     }
 
-    /// Doubles the timer: it has run out.
+    /// Doubles the timeout after the timer expired.
     pub(crate) fn back_off(&mut self) {
         self.backoff = (self.backoff * 2).min(MAX_BACKOFF);
     }
 
-    /// Ends the back-off: a segment that was sent once is acknowledged.
+    /// Ends the back-off when a segment that was sent only once is acknowledged.
     pub(crate) fn end_backoff(&mut self) {
         self.backoff = 1;
     }
 
-    /// How often the timer was doubled.
+    /// Number of times that the timeout was doubled.
     pub(crate) fn doublings(&self) -> u32 {
         self.backoff.ilog2()
     }
@@ -86,7 +86,7 @@ impl RtoEstimator {
         let base = if self.srtt == 0 {
             self.initial
         } else {
-            // rttvar is scaled by 4 already.
+            // rttvar is already scaled by 4.
             Duration::from_nanos((self.rttvar + (self.srtt >> SRTT_SHIFT)) * self.tick.as_nanos())
         };
         let backed_off = base.max(self.min).as_nanos().saturating_mul(self.backoff);

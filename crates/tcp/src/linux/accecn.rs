@@ -1,4 +1,5 @@
-//! Accurate ECN (RFC 9768): how many packets came marked, in three bits of every segment.
+//! Accurate ECN (RFC 9768): the number of packets that arrived marked, in three bits of every
+//! segment.
 //!
 //! ```text
 //!   client                               server
@@ -9,10 +10,10 @@
 //!     <------- ACK, ACE = the count mod 8
 //! ```
 //!
-//! Both ends are senders and receivers of data at once. As in Linux all segments but SYNs are
-//! ECN-capable. [`super::accecn_option`] has the option, which repeats the count in bytes. Written from
-//! draft-ietf-tcpm-accurate-ecn-34, the text that became the RFC. Left out: the search for a path that
-//! marks everything (section 3.2.2.3, which leaves it open how).
+//! Both ends send and receive data at once. As in Linux, all segments but SYNs are ECN-capable.
+//! [`super::accecn_option`] implements the option, which reports the counts in bytes. Written from
+//! draft-ietf-tcpm-accurate-ecn-34, the text that became the RFC. Left out: the detection of a path
+//! that marks everything (section 3.2.2.3, which does not specify a method).
 
 use cwndlab_cc::{ICSK_ACK_NOW, ICSK_ACK_SCHED};
 use cwndlab_packet::{Flags, Segment};
@@ -25,40 +26,40 @@ use super::ack_flags::AckFlags;
 use super::ecn::EcnFlags;
 use super::settings::EcnMode;
 
-/// The counts of both ends begin here (section 3.2.1).
+/// Initial value of both ends' counts (section 3.2.1).
 const FIRST_COUNT: u8 = 5;
-/// Marked packets of which at least one ACK tells: while data wait for an ACK, and while none do
-/// (section 3.2.2.5.1).
+/// Number of marked packets after which an ACK must report them: while data wait for an ACK, and
+/// while none do (section 3.2.2.5.1).
 const MARKS_PER_ACK: u8 = 2;
 const MARKS_PER_ACK_WITHOUT_DATA: u8 = 3;
-/// SYNs, or SYN-ACKs, that ask for it, or agree to it, before one does without (sections 3.1.4.1
-/// and 3.2.3.2.2).
+/// Number of SYNs that ask for accurate ECN, or of SYN-ACKs that agree to it, before one is sent
+/// without (sections 3.1.4.1 and 3.2.3.2.2).
 const ACCURATE_SYNS: u8 = 2;
-/// Packets per ACK, on average, up to which a count that may have wrapped has (appendix A.2.1: "well
-/// below 8").
+/// Average packets per ACK up to which a count that may have wrapped is assumed to have wrapped
+/// (appendix A.2.1: "well below 8").
 const MAX_PACKETS_PER_ACK: u16 = 4;
 
-/// What an end knows of marks: its own count, and how far it trusts the other's.
+/// State of accurate ECN at one end: its own count, and how far it trusts the peer's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct AccEcn {
-    /// Marked packets that came (`r.cep`).
+    /// Marked packets received (`r.cep`).
     received_ce: u8,
-    /// Those of them that no segment has reported.
+    /// Marked packets that no segment has reported yet.
     unreported_ce: u8,
     /// The IP field of the last packet, and that of the last SYN or SYN-ACK.
     last_field: Ecn,
     handshake_field: Ecn,
-    /// What is sent next answers a SYN-ACK.
+    /// The next segment sent answers a SYN-ACK.
     answers_syn_ack: bool,
-    /// The first count of the other end has come.
+    /// The peer's first count has arrived.
     has_feedback: bool,
     /// Packets are sent as ECN-capable.
     sends_ect: bool,
-    /// Marks that the other end reports count.
+    /// Marks that the peer reports are counted.
     counts_marks: bool,
-    /// Packets per ACK, on average, times 8.
+    /// Average packets per ACK, times 8.
     packets_per_ack_8: u16,
-    /// The option's counters.
+    /// The option's byte counters.
     pub(super) bytes: ByteCounts,
 }
 
@@ -80,8 +81,8 @@ impl Default for AccEcn {
 }
 
 impl AccEcn {
-    /// Takes the field of `packets` packets that came as one. Returns what that makes of the next ACK,
-    /// a set of `ICSK_ACK_*` (section 3.2.2.5.1).
+    /// Records the field of `packets` packets received as one. Returns the resulting demand for an
+    /// ACK, a set of `ICSK_ACK_*` (section 3.2.2.5.1).
     fn receive(
         &mut self,
         field: Ecn,
@@ -108,7 +109,7 @@ impl AccEcn {
         }
     }
 
-    /// The bits of a segment without SYN, which reports all marks.
+    /// The bits of a segment without SYN; they report all marks.
     #[inline]
     fn report(&mut self) -> Ace {
         self.unreported_ce = 0;
@@ -119,26 +120,28 @@ impl AccEcn {
         }
     }
 
-    /// The other end echoes the field of a SYN or SYN-ACK. One that is neither as it was `sent` nor a mark
-    /// on a capable packet is the work of the path (section 3.2.2.3). Returns whether it was marked.
+    /// Checks the peer's echo of the field of a SYN or SYN-ACK. A field that is neither as `sent`
+    /// nor a mark on a capable packet was changed by the path (section 3.2.2.3). Returns whether it
+    /// was marked.
     fn check_echo(&mut self, echoed: Option<Ecn>, sent: Ecn) -> bool {
         let is_valid = |field| field == sent || field == Ecn::Ce && sent != Ecn::NotEct;
         self.sends_ect &= echoed.is_none_or(is_valid);
         echoed == Some(Ecn::Ce)
     }
 
-    /// Neither sends ECT nor counts marks any more: the bits do not come through.
+    /// Stops sending ECT and counting marks, because the bits do not get through.
     fn give_up(&mut self) {
         (self.sends_ect, self.counts_marks) = (false, false);
     }
 
-    /// How many marks an ACK of `acked` packets reports beyond the count that is `known`. With the
-    /// option, which says what that is in packets of full size, it is the least number that is as much
-    /// (the examples of appendix A.2.2); without, as many as the ACK can stand for (appendix A.2.1).
+    /// Number of marks that an ACK of `acked` packets reports beyond the `known` count. With the
+    /// option, which gives `marked_pkts` in packets of full size, it is the least possible number
+    /// that reaches these (the examples of appendix A.2.2); without, the largest that the ACK can
+    /// stand for (appendix A.2.1).
     fn marks(&mut self, ace: Ace, known: u32, acked: u32, marked_pkts: Option<u32>) -> u32 {
         if !self.has_feedback {
             self.has_feedback = true;
-            // Section 3.2.2.4: no count begins with 0.
+            // Section 3.2.2.4: a valid first count is not 0.
             if ace == Ace::NOTHING {
                 self.give_up();
             }
@@ -150,7 +153,8 @@ impl AccEcn {
             self.packets_per_ack_8 = mean_8 - mean_8 / 8 + acked;
         }
         if marked_pkts.is_some_and(|marked| marked > 0) && least == 0 && acked < 8 {
-            // Section 3.2.3.2.5: bytes were marked and no packet was, so one of the two was changed.
+            // Section 3.2.3.2.5: bytes were marked but no packet was, so one of the two was
+            // altered.
             self.sends_ect = false;
         }
         if !self.counts_marks {
@@ -179,8 +183,8 @@ impl LinuxEndpoint {
         EcnFlags::of(&self.sk).is_accurate()
     }
 
-    /// Both ends have agreed by this SYN, or this SYN-ACK. Returns whether the latter says that the SYN
-    /// was marked.
+    /// Starts accurate ECN after this SYN or SYN-ACK. Returns whether a SYN-ACK reports that the
+    /// SYN was marked.
     pub(super) fn begin_accurate(&mut self, segment: &Segment) -> bool {
         let sent = self.syn_field();
         let is_client = segment.flags.has(Flags::ACK);
@@ -197,7 +201,7 @@ impl LinuxEndpoint {
         accecn.check_echo(Ace::of(segment.flags).echoed(), sent)
     }
 
-    /// What a SYN-ACK carries.
+    /// The bits of a SYN-ACK.
     pub(super) fn answer_syn_accurately(&mut self) -> u16 {
         if self.sk.inet_conn.icsk_retransmits >= ACCURATE_SYNS {
             self.connection.accecn.sends_ect = false;
@@ -206,13 +210,14 @@ impl LinuxEndpoint {
         Ace::echo(self.connection.accecn.handshake_field).bits()
     }
 
-    /// Whether a SYN that is sent again still asks for accurate ECN.
+    /// Whether a retransmitted SYN still asks for accurate ECN.
     pub(super) fn asks_again(&self) -> bool {
         self.wants_accurate_ecn() && self.sk.inet_conn.icsk_retransmits < ACCURATE_SYNS
     }
 
-    /// Another SYN of a connection that is not yet established: the mode stays that of the first, and one
-    /// that asks for the other kind of ECN ends the connection (section 3.1.5).
+    /// Answers a repeated SYN of a connection that is not yet established: the mode stays that of
+    /// the first SYN, and a SYN that asks for the other kind of ECN ends the connection (section
+    /// 3.1.5).
     pub(super) fn answer_another_syn(&mut self, segment: &Segment) {
         let flags = EcnFlags::of(&self.sk);
         let mode = FeedbackMode::by_syn(Ace::of(segment.flags));
@@ -227,7 +232,7 @@ impl LinuxEndpoint {
         self.send_syn(Flags::SYN | Flags::ACK);
     }
 
-    /// The answer to a SYN-ACK; to one that comes again, only now and then.
+    /// Answers a SYN-ACK; answers to repeated ones are rate-limited.
     pub(super) fn answer_syn_ack(&mut self, segment: &Segment, is_first: bool) {
         if self.is_accurate() {
             let accecn = &mut self.connection.accecn;
@@ -244,8 +249,8 @@ impl LinuxEndpoint {
         self.connection.accecn.answers_syn_ack = false;
     }
 
-    /// The server's connection is established by this ACK. Returns whether it says that the SYN-ACK
-    /// was marked (table 3).
+    /// Handles the ACK that establishes the server's connection. Returns whether it reports that
+    /// the SYN-ACK was marked (table 3).
     pub(super) fn take_answer_to_syn_ack(&mut self, segment: &Segment) -> bool {
         if !self.is_accurate() {
             return false;
@@ -264,14 +269,14 @@ impl LinuxEndpoint {
         is_marked
     }
 
-    // The receiver of data.
+    // Receiver of data.
 
-    /// An acceptable packet came.
+    /// Counts the field of an acceptable packet.
     #[inline]
     pub(super) fn count_field(&mut self, segment: &Segment) {
         if self.is_accurate() {
             let is_any_unacknowledged = self.sk.rcv_nxt != self.receiver.window.left;
-            // What a device merged is counted by its bytes.
+            // Segments merged by a device are counted by their bytes.
             let packets = segment.payload.div_ceil(self.sk.mss_cache).max(1);
             let has_data = segment.payload > 0;
             let accecn = &mut self.connection.accecn;
@@ -281,7 +286,7 @@ impl LinuxEndpoint {
         }
     }
 
-    /// The bits of a segment without SYN; none where accurate ECN is not used.
+    /// The bits of a segment without SYN; 0 if accurate ECN is not used.
     #[inline]
     pub(super) fn count_bits(&mut self) -> u16 {
         if self.is_accurate() { self.connection.accecn.report().bits() } else { 0 }
@@ -296,10 +301,10 @@ impl LinuxEndpoint {
         }
     }
 
-    // The sender of data.
+    // Sender of data.
 
-    /// Takes the marks that an ACK of `acked` packets reports, unless another came before that knows
-    /// more (appendix A.1).
+    /// Counts the marks that an ACK of `acked` packets reports, unless the ACK may be older than
+    /// one already processed (appendix A.1).
     pub(super) fn take_marks(&mut self, segment: &Segment, acked: u32, is_later: bool) -> AckFlags {
         let is_count = self.is_established() && !segment.flags.has(Flags::SYN);
         if !is_count || !is_later {
@@ -342,7 +347,7 @@ mod tests {
         assert_eq!(AccEcn::default().receive(CE, 3, false, false), AT_ONCE, "merged");
     }
 
-    /// The marks that an ACK of so many packets reports, by a count of `known` and these bits.
+    /// The marks that an ACK of `acked` packets reports with a `known` count and these bits.
     fn marks(ace: u8, known: u32, acked: u32) -> u32 {
         let mut accecn = AccEcn { has_feedback: true, ..AccEcn::default() };
         accecn.marks(Ace(ace), known, acked, None)

@@ -1,4 +1,4 @@
-//! The option of accurate ECN (RFC 9768 section 3.2.3): how many bytes came with each marking.
+//! The option of accurate ECN (RFC 9768 section 3.2.3): bytes received with each codepoint.
 //!
 //! ```text
 //!   client                                       server
@@ -8,46 +8,48 @@
 //!     <------------- ACK, counters that ever changed  as soon as one has changed
 //! ```
 //!
-//! Sent by the recommended simple scheme of section 3.2.3.3. The cut of data segments does not depend
-//! on it: one that would be longer than the MTU goes without, and a later segment reports. Written
-//! from draft-ietf-tcpm-accurate-ecn-34, the text that became the RFC. Left out: a cache of paths
-//! that drop options (section 3.2.3.2.2).
+//! It is sent according to the recommended simple scheme of section 3.2.3.3. Data segments are not
+//! cut shorter to make room: a segment that would exceed the MTU goes without, and a later one
+//! reports. Written from draft-ietf-tcpm-accurate-ecn-34, the text that became the RFC. Left out: a
+//! cache of paths that drop options (section 3.2.3.2.2).
 
 use cwndlab_packet::{EcnOption, Segment, ecn_option_gain};
 use cwndlab_units::Ecn;
 
 use super::settings::TIMESTAMP_BYTES;
 
-/// Where the counters of ECT(0), CE and ECT(1) begin (section 3.2.1).
+/// Initial values of the counters of ECT(0), CE and ECT(1) (section 3.2.1).
 const FIRST: [u32; 3] = [1, 0, 1];
 const ECT0: usize = 0;
 const CE: usize = 1;
 const ECT1: usize = 2;
-/// A data offset of 15 words, less the header.
+/// Option space of a header with a data offset of 15 words.
 const OPTION_SPACE: usize = 40;
 
-/// The two roles of an end.
+/// Byte counts of an end in both of its roles, as receiver and as sender of data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct ByteCounts {
-    /// Something is to be reported: the next segment has the option if it has room.
+    /// There is something to report: the next segment carries the option if it has room.
     pub(super) is_due: bool,
-    /// This end reports; an end stops whose options seem to be dropped.
+    /// This end sends the option; it stops if its options seem to be dropped.
     is_reporting: bool,
-    /// Bytes received with each marking (`r.e0b`, `r.ceb`, `r.e1b`), and the counts last reported.
+    /// Bytes received with each codepoint (`r.e0b`, `r.ceb`, `r.e1b`), and the counts last
+    /// reported.
     received: [u32; 3],
     reported: [u32; 3],
-    /// Reports that go out however little has changed: the answers of the handshake, the first data.
+    /// Reports that are sent even without a change: in the handshake's answer, and with the first
+    /// data.
     must_answer: bool,
     must_join_data: bool,
-    /// The first data had the option.
+    /// The first data carried the option.
     is_on_first_data: bool,
-    /// The last segment without data had it.
+    /// The last segment without data carried it.
     is_on_last_ack: bool,
-    /// Start of the data received again although the last ACK carried the option.
+    /// Start of data received again although the last ACK carried the option.
     came_again: Option<u32>,
-    /// Bytes that the other end reports as received (`s.e0b`, `s.ceb`, `s.e1b`).
+    /// Bytes that the peer reports as received (`s.e0b`, `s.ceb`, `s.e1b`).
     delivered: [u32; 3],
-    /// The other end's first option was zeroed on its way: none is read.
+    /// The peer's first option was zeroed by the path, so its options are ignored.
     is_zeroed: bool,
 }
 
@@ -69,7 +71,7 @@ impl Default for ByteCounts {
     }
 }
 
-/// The shortest option that has the counters of `changed`.
+/// Returns the shortest option that contains the counters in `changed`.
 fn shortest(changed: [bool; 3], counters: [u32; 3]) -> EcnOption {
     let length =
         |order: [usize; 3]| order.iter().rposition(|at| changed[*at]).map_or(0, |at| at + 1);
@@ -78,8 +80,8 @@ fn shortest(changed: [bool; 3], counters: [u32; 3]) -> EcnOption {
 }
 
 impl ByteCounts {
-    /// Accurate ECN is agreed on, by the server's or the client's half of the handshake: its answer
-    /// has the option, and so have the client's first data (section 3.2.3.2.1).
+    /// Starts accurate ECN, for the client or the server: its answer in the handshake carries the
+    /// option, and so do the client's first data (section 3.2.3.2.1).
     pub(super) fn begin(&mut self, is_client: bool) {
         self.is_reporting = true;
         self.must_answer = true;
@@ -87,14 +89,14 @@ impl ByteCounts {
         self.is_due = true;
     }
 
-    /// This end's options seem to be dropped on their way (section 3.2.3.2.2).
+    /// Stops sending the option, because it seems to be dropped on the path (section 3.2.3.2.2).
     pub(super) fn give_up(&mut self) {
         (self.is_reporting, self.is_due) = (false, false);
     }
 
-    // The receiver of data.
+    // Receiver of data.
 
-    /// An acceptable packet came.
+    /// Counts an acceptable packet.
     pub(super) fn count(&mut self, field: Ecn, payload: u32) {
         let counter = match field {
             Ecn::NotEct => return,
@@ -106,8 +108,8 @@ impl ByteCounts {
         self.is_due |= self.is_reporting && payload > 0;
     }
 
-    /// Data from `seq` on came that were there before. If the same come twice although the last ACK
-    /// had the option, ACKs with it are dropped (section 3.2.3.2.2).
+    /// Notes duplicate data that start at `seq`. If the same data are received twice although the
+    /// last ACK carried the option, ACKs with it are being dropped (section 3.2.3.2.2).
     pub(super) fn note_duplicate(&mut self, seq: u32) {
         if !self.is_on_last_ack {
             return;
@@ -118,17 +120,19 @@ impl ByteCounts {
         self.came_again = Some(seq);
     }
 
-    /// The first data are sent again: if they had the option, that may be why they were lost
-    /// (section 3.2.3.2.2).
+    /// Notes a retransmission of the first data: if they carried the option, it may have caused the
+    /// loss (section 3.2.3.2.2).
     pub(super) fn note_first_data_again(&mut self) {
         if self.is_on_first_data {
             self.give_up();
         }
     }
 
-    /// The option of a segment that has `room` bytes for it, with all counters if it `must` be there.
-    /// `None` if there is nothing to report, or if what has changed since the last report does not fit:
-    /// then none may be sent (section 3.2.3.3).
+    /// Composes the option for a segment with `room` bytes for it; all counters if it `must` be
+    /// present.
+    ///
+    /// `None` if there is nothing to report, or if the counters that changed since the last report
+    /// do not fit: then it must not be sent (section 3.2.3.3).
     fn compose(&self, must: bool, room: usize) -> Option<EcnOption> {
         if !must && self.received == self.reported {
             return None;
@@ -141,8 +145,8 @@ impl ByteCounts {
             .find(|option| option.bytes() > 2 && option.padded_bytes() <= room)
     }
 
-    /// The option of the SYN-ACK, which reports nothing but tries the path. One that is sent again does
-    /// without, as the option may be why there was no answer (section 3.2.3.2.2).
+    /// Adds the option to a SYN-ACK, where it only tests the path. A retransmitted SYN-ACK goes
+    /// without, because the option may be why there was no answer (section 3.2.3.2.2).
     pub(super) fn put_into_syn_ack(&mut self, segment: &mut Segment) {
         if core::mem::take(&mut self.must_answer) {
             self.put(segment, EcnOption::new(false, 3, self.received));
@@ -152,7 +156,7 @@ impl ByteCounts {
         }
     }
 
-    /// Puts the option into a segment that gets `blocks` SACK blocks besides. Two of them go first
+    /// Adds the option to a segment that also gets `blocks` SACK blocks. Two of these have priority
     /// (section 3.2.3.3).
     #[inline(never)]
     pub(super) fn put_into(&mut self, segment: &mut Segment, blocks: usize, mtu_bytes: u32) {
@@ -188,17 +192,17 @@ impl ByteCounts {
         segment.header_bytes += option.padded_bytes() as u16;
     }
 
-    // The sender of data.
+    // Sender of data.
 
-    /// The first segment of the other end that may have the option: counters that begin with 0 were
-    /// changed on their way (section 3.2.3.2.4).
+    /// Checks the first segment of the peer that may carry the option: counters that start at 0
+    /// were changed by the path (section 3.2.3.2.4).
     pub(super) fn check_first(&mut self, segment: &Segment) {
         let [ect0, _, ect1] = segment.ecn_option().map_or([None; 3], |option| option.counters());
         self.is_zeroed |= ect0 == Some(0) || ect1 == Some(0);
     }
 
-    /// Takes the counters of an ACK that no other has overtaken. Returns how many more bytes came marked;
-    /// `None` if it does not say. A counter that was left out has not changed (section 3.2.3.3).
+    /// Takes the counters of an ACK that was not overtaken. Returns the newly marked bytes; `None`
+    /// if it does not report them. An omitted counter has not changed (section 3.2.3.3).
     pub(super) fn take(&mut self, segment: &Segment) -> Option<u32> {
         let option = segment.ecn_option().filter(|_| !self.is_zeroed)?;
         let mut gains = [0; 3];
@@ -228,7 +232,7 @@ mod tests {
         segment
     }
 
-    /// Kind and fields of what an ACK beside so many SACK blocks carries.
+    /// Kind and number of fields of the option in an ACK with this many SACK blocks.
     fn reported(counts: &mut ByteCounts, blocks: usize) -> Option<(u8, usize)> {
         let mut ack = Segment { timestamps: Some((1, 2)), header_bytes: 52, ..Segment::default() };
         counts.put_into(&mut ack, blocks, 1_500);
@@ -255,7 +259,7 @@ mod tests {
         let mut counts = agreed();
         counts.count(Ecn::Ect0, 1_000);
         counts.count(Ecn::Ect1, 1_000);
-        // 12 bytes of timestamps, 20 of blocks: 8 are left, and three counters take 12.
+        // 12 bytes of timestamps, 20 of blocks: 8 are left, and three counters need 12.
         assert_eq!(reported(&mut counts, 3), None);
         assert!(counts.is_due, "it is reported later");
         assert_eq!(reported(&mut counts, 1), Some((172, 3)));

@@ -1,5 +1,5 @@
-//! The bits AE, CWR and ECE of a segment (RFC 9768 sections 3.1 and 3.2.2), and the mode that both ends
-//! agree on by those of their SYNs.
+//! The bits AE, CWR and ECE of a segment (RFC 9768 sections 3.1 and 3.2.2), and the feedback mode
+//! that both ends negotiate with them in their SYNs.
 
 use cwndlab_packet::Flags;
 use cwndlab_units::Ecn;
@@ -9,7 +9,7 @@ use cwndlab_units::Ecn;
 pub(super) struct Ace(pub(super) u8);
 
 impl Ace {
-    /// A SYN that says nothing of ECN, and its answer.
+    /// A SYN without ECN, and its answer.
     pub(super) const NOTHING: Self = Self(0b000);
     /// The answer that agrees to the ECN of RFC 3168.
     pub(super) const CLASSIC_ANSWER: Self = Self(0b001);
@@ -28,7 +28,7 @@ impl Ace {
         (self.0 as u16) << 6
     }
 
-    /// What echoes the field of a SYN or a SYN-ACK (tables 2 and 3).
+    /// The echo of the IP field of a SYN or SYN-ACK (tables 2 and 3).
     pub(super) const fn echo(field: Ecn) -> Self {
         match field {
             Ecn::NotEct => Self(0b010),
@@ -38,7 +38,7 @@ impl Ace {
         }
     }
 
-    /// The field that it echoes; `None` if it is none of the four.
+    /// The IP field that it echoes; `None` if it is not such an echo.
     pub(super) fn echoed(self) -> Option<Ecn> {
         (0..4).map(Ecn::from_bits).find(|field| Self::echo(*field) == self)
     }
@@ -58,7 +58,7 @@ pub(super) enum FeedbackMode {
 }
 
 impl FeedbackMode {
-    /// That of a server which is able to, by the first SYN.
+    /// The mode of a server that supports accurate ECN, from the first SYN.
     pub(super) fn by_syn(ace: Ace) -> Self {
         match ace {
             Ace::NOTHING => Self::Off,
@@ -67,8 +67,8 @@ impl FeedbackMode {
         }
     }
 
-    /// That of a client which asked for it, by the first SYN-ACK (table 2). All three bits are the echo
-    /// of a broken server.
+    /// The mode of a client that asked for accurate ECN, from the first SYN-ACK (table 2). If all
+    /// three bits are set, a broken server has echoed them.
     pub(super) fn by_answer(ace: Ace) -> Self {
         match ace {
             Ace::NOTHING | Ace::ACCURATE_SYN => Self::Off,

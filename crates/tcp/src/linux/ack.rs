@@ -1,4 +1,4 @@
-//! An ACK arrives: what it acknowledges, what it tells of the RTT, and what follows.
+//! Processing of an ACK: what it acknowledges, its RTT sample, and what follows.
 
 use cwndlab_cc::{AckSample, JIFFY, RateSample};
 use cwndlab_packet::seq::{after, before};
@@ -21,24 +21,25 @@ const CA_ACK_SLOWPATH: u32 = 1;
 const CA_ACK_WIN_UPDATE: u32 = 2;
 const CA_ACK_ECE: u32 = 4;
 
-/// What is to be sent at the end of an ACK's processing.
+/// What to send at the end of ACK processing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Rexmit {
     None,
-    /// What is lost.
+    /// Lost segments.
     Lost,
     /// New data first (F-RTO).
     New,
 }
 
-/// What an ACK took off the queue of segments.
+/// Summary of the segments that an ACK removed from the retransmit queue.
 struct Acked {
     flags: AckFlags,
     count: u32,
-    /// Send times of the first and the last segment that was never sent again, nor sacked before.
+    /// Send times of the first and the last segment that was neither retransmitted nor sacked
+    /// before.
     first_ackt: Option<u64>,
     last_ackt: u64,
-    /// The lowest of them.
+    /// Lowest sequence number of these segments.
     reord: u32,
 }
 
@@ -49,8 +50,8 @@ impl Acked {
 }
 
 impl LinuxEndpoint {
-    /// `tcp_ack`. `flags` has SLOWPATH unless the header was predicted, and DATA with a payload.
-    /// The number is not beyond what was sent.
+    /// `tcp_ack`. `flags` contains SLOWPATH unless the header was predicted, and DATA if there is a
+    /// payload. The acknowledged number is not beyond `snd_nxt`.
     pub(crate) fn handle_ack(&mut self, segment: &Segment, mut flags: AckFlags) {
         let ack = segment.ack;
         let prior_una = self.sk.snd_una;
@@ -144,8 +145,8 @@ impl LinuxEndpoint {
         self.transmit_recovery(rexmit);
     }
 
-    /// The same where nothing is in flight and nothing new is acknowledged, as in the data of a peer
-    /// that alone sends.
+    /// Like [`Self::handle_ack`] if nothing is in flight and nothing new is acknowledged, as in
+    /// data from a peer to which this end sends none.
     #[inline(never)]
     fn handle_ack_of_nothing(&mut self, segment: &Segment, mut flags: AckFlags) {
         let is_accurate = self.is_accurate();
@@ -169,8 +170,8 @@ impl LinuxEndpoint {
         self.handle_tlp_ack(segment.ack, flags);
     }
 
-    /// Takes the count of marks, and tells the algorithm. An ACK that neither acknowledges anything nor is
-    /// later by its timestamp may be an old one.
+    /// Processes the count of marks and notifies the algorithm. An ACK that makes no progress and
+    /// has no later timestamp may be an old one.
     #[inline(never)]
     fn handle_marks(
         &mut self,
@@ -184,7 +185,7 @@ impl LinuxEndpoint {
         self.tell_slow_ack(*flags);
     }
 
-    /// Tells the algorithm of an ACK that was not predicted, and what it says of marks and the window.
+    /// Notifies the algorithm of an ACK that was not predicted, with its marks and window update.
     #[inline(always)]
     pub(super) fn tell_slow_ack(&mut self, flags: AckFlags) {
         let mut event = CA_ACK_SLOWPATH;
@@ -198,7 +199,7 @@ impl LinuxEndpoint {
         self.serve(requests);
     }
 
-    /// A predicted ACK advances `snd_una`.
+    /// Advances `snd_una` after a predicted ACK.
     #[inline(always)]
     pub(super) fn advance_una_from(&mut self, segment: &Segment) {
         self.peer_window.told_at = segment.seq;
@@ -207,7 +208,7 @@ impl LinuxEndpoint {
         self.serve(requests);
     }
 
-    /// Data were acknowledged, and the timer runs for the next ones.
+    /// Restarts the timer for the next data after some data were acknowledged.
     #[inline]
     pub(super) fn restart_timer(&mut self) {
         if self.may_probe() {
@@ -259,7 +260,7 @@ impl LinuxEndpoint {
             || self.ca_state() != CaState::Open as u8
     }
 
-    /// `tcp_clean_rtx_queue`: takes what is acknowledged off the queue.
+    /// `tcp_clean_rtx_queue`: removes acknowledged segments from the queue.
     fn clean_rtx_queue(
         &mut self,
         prior_highest: u32,
@@ -289,7 +290,7 @@ impl LinuxEndpoint {
         let now = self.sk.tcp_mstamp;
         let (mut seq_rtt, mut sack_rtt, mut ca_rtt) = (None, None, None);
         if let Some(first) = first_ackt.filter(|_| !flags.has(AckFlags::RETRANS_DATA_ACKED)) {
-            // A segment that left ahead of its pacing is stamped with the time it was due.
+            // Saturates, as a segment sent ahead of its pacing is stamped with its due time.
             seq_rtt = Some(now.saturating_sub(first) as u32);
             ca_rtt = Some(now.saturating_sub(last_ackt) as u32);
             let advance = self.sk.snd_una.wrapping_sub(prior_una);
@@ -335,7 +336,8 @@ impl LinuxEndpoint {
         flags
     }
 
-    /// Nothing was sacked, lost or sent again, so that the last segment tells all.
+    /// Like [`Self::take_each`] if nothing was sacked, lost or retransmitted: the first and the
+    /// last segment suffice.
     #[inline(never)]
     fn take_untouched(&mut self, is_ece: bool, state: &mut SackState) -> Acked {
         let none = Acked::none(self.sk.snd_nxt);
@@ -349,7 +351,8 @@ impl LinuxEndpoint {
         Acked { flags, count, first_ackt, last_ackt, reord: first.seq }
     }
 
-    /// Takes the segments below `snd_una` off a queue of which nothing was sacked, lost or sent again.
+    /// Removes segments below `snd_una` from a queue without sacked, lost or retransmitted
+    /// segments.
     #[inline(always)]
     pub(super) fn take_off_untouched(
         &mut self,
@@ -367,7 +370,7 @@ impl LinuxEndpoint {
         Some(taken)
     }
 
-    /// The same, a segment after the other.
+    /// Removes acknowledged segments one by one.
     #[inline(never)]
     fn take_each(&mut self, is_ece: bool, state: &mut SackState) -> Acked {
         let Acked { mut flags, count: mut acked, mut first_ackt, mut last_ackt, mut reord } =
@@ -422,7 +425,8 @@ impl LinuxEndpoint {
         Acked { flags, count: acked, first_ackt, last_ackt, reord }
     }
 
-    /// An ACK echoes a timestamp from before the segment was sent again: the original arrived.
+    /// Whether the last ACK echoes a timestamp from before this retransmission: the original
+    /// arrived.
     fn is_spurious_retransmission(&self, segment: &TxSegment) -> bool {
         segment.flags & RETRANS != 0 && self.is_echo_before((segment.tx_mstamp / 1_000) as u32)
     }
@@ -464,7 +468,7 @@ impl LinuxEndpoint {
         true
     }
 
-    /// Takes an RTT sample into the estimators and the timeout.
+    /// Feeds an RTT sample to the estimators and updates the timeout.
     #[inline(always)]
     pub(crate) fn take_rtt(&mut self, rtt_us: u32, ca_rtt_us: u32, is_maybe_delayed: bool) {
         self.rtt.last_us = Some(ca_rtt_us);
@@ -483,7 +487,7 @@ impl LinuxEndpoint {
         self.timer.backoff = 0;
     }
 
-    /// `tcp_ack_probe`: the window may have opened.
+    /// `tcp_ack_probe`: stops the window probe timer if the window has opened, otherwise rearms it.
     fn handle_probe_ack(&mut self) {
         if !self.has_unsent() {
             return;
@@ -512,7 +516,7 @@ impl LinuxEndpoint {
         }
     }
 
-    /// Whether any retransmitted data may be in flight still.
+    /// Whether retransmitted data may still be in flight.
     pub(crate) fn is_any_retransmission_out(&self) -> bool {
         self.sk.retrans_out > 0
             || self.rtx.first().is_some_and(|segment| segment.flags & EVER_RETRANS != 0)

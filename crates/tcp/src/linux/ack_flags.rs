@@ -1,9 +1,8 @@
-//! What an ACK is found to say while it is handled: bits of Linux's `FLAG_*`, of which `cong_control`
-//! is told.
+//! Results of ACK processing: bits of Linux's `FLAG_*`, which are passed to `cong_control`.
 
 use core::ops::{BitOr, BitOrAssign};
 
-/// A set of them.
+/// A set of these bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct AckFlags(u32);
 
@@ -11,33 +10,33 @@ impl AckFlags {
     pub(crate) const NONE: Self = Self(0);
     /// The segment has data.
     pub(crate) const DATA: Self = Self(0x01);
-    /// The window of the peer is another one.
+    /// The segment's window is newer than the known one.
     pub(crate) const WIN_UPDATE: Self = Self(0x02);
-    /// New data were acknowledged, a repair, a SYN.
+    /// Acknowledged for the first time: new data; a retransmission; a SYN.
     pub(crate) const DATA_ACKED: Self = Self(0x04);
     pub(crate) const RETRANS_DATA_ACKED: Self = Self(0x08);
     pub(crate) const SYN_ACKED: Self = Self(0x10);
-    /// Something was sacked for the first time.
+    /// Data were sacked for the first time.
     pub(crate) const DATA_SACKED: Self = Self(0x20);
     pub(crate) const ECE: Self = Self(0x40);
-    /// A repair was found lost.
+    /// A retransmission was found lost.
     pub(crate) const LOST_RETRANS: Self = Self(0x80);
     /// The header was not predicted.
     pub(crate) const SLOWPATH: Self = Self(0x100);
-    /// Something was delivered that was never sent again, and lay below the end of recovery.
+    /// A segment below the end of recovery that was never retransmitted was delivered.
     pub(crate) const ORIG_SACK_ACKED: Self = Self(0x200);
     pub(crate) const SND_UNA_ADVANCED: Self = Self(0x400);
-    /// The ACK reports a duplicate.
+    /// The ACK reports a duplicate (DSACK).
     pub(crate) const DSACKING_ACK: Self = Self(0x800);
-    /// The retransmission timer is to be set again.
+    /// The retransmission timer must be set again.
     pub(crate) const SET_XMIT_TIMER: Self = Self(0x1000);
-    /// What was sacked is not acknowledged: the peer forgot it.
+    /// The first segment is sacked but not acknowledged: the peer discarded it.
     pub(crate) const SACK_RENEGING: Self = Self(0x2000);
-    /// The segment's timestamp is to be echoed.
+    /// The segment's timestamp must be echoed.
     pub(crate) const UPDATE_TS_RECENT: Self = Self(0x4000);
-    /// The ACK of one segment, which may have waited.
+    /// The ACK covers a single segment, so the receiver may have delayed it.
     pub(crate) const ACK_MAYBE_DELAYED: Self = Self(0x10000);
-    /// The duplicate is a tail loss probe.
+    /// The reported duplicate is a tail loss probe.
     pub(crate) const DSACK_TLP: Self = Self(0x20000);
 
     pub(crate) const ACKED: Self = Self(Self::DATA_ACKED.0 | Self::SYN_ACKED.0);
@@ -63,7 +62,7 @@ impl AckFlags {
         self.0 &= !these.0;
     }
 
-    /// As algorithms get them.
+    /// The bits as algorithms receive them.
     #[inline]
     pub(crate) const fn bits(self) -> i32 {
         self.0 as i32
@@ -100,7 +99,7 @@ mod tests {
         assert_eq!(flags, AckFlags::DATA);
     }
 
-    /// BPF algorithms test these bits: they are the kernel's.
+    /// BPF algorithms test these bits, so they must equal the kernel's.
     #[test]
     fn bits_are_the_kernels() {
         assert_eq!(AckFlags::NOT_DUP.bits(), 0x17);

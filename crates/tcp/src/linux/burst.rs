@@ -1,14 +1,14 @@
-//! How many segments leave together: segmentation offload below TCP, in the stack's own buffers or in
-//! the host's device.
+//! Number of segments that leave together: segmentation offload below TCP, in the stack's own
+//! buffers or in the host's device.
 
 use cwndlab_cc::TcpSock;
 
 use super::LinuxEndpoint;
 
-/// `tcp_min_tso_segs`, unless the algorithm says otherwise.
+/// `tcp_min_tso_segs`, unless the algorithm sets another minimum.
 const LEAST_PKTS: u32 = 2;
 
-/// What the length of a burst depends on besides the socket.
+/// Parameters of the burst length besides the socket.
 #[derive(Clone, Copy, Debug)]
 struct Autosize {
     least_pkts: u32,
@@ -17,7 +17,8 @@ struct Autosize {
 }
 
 impl Autosize {
-    /// `tcp_tso_autosize`: what the rate sends in a millisecond, and more where the lowest RTT is short.
+    /// `tcp_tso_autosize`: the data of a millisecond at the pacing rate, plus more if the lowest
+    /// RTT is short.
     fn pkts(self, sk: &TcpSock) -> u32 {
         let sock = &sk.inet_conn.icsk_inet.sk;
         let longest_bytes = u64::from(sock.sk_gso_max_size);
@@ -32,7 +33,7 @@ impl Autosize {
 }
 
 impl LinuxEndpoint {
-    /// How many segments go together now.
+    /// Number of segments that leave together now.
     #[inline(never)]
     pub(super) fn burst_pkts(&mut self) -> u32 {
         let least_pkts = self.congestion.min_tso_segs(&mut self.sk).unwrap_or(LEAST_PKTS);

@@ -5,20 +5,20 @@ use core::ops::{Add, Sub};
 use cwndlab_cc::JIFFY;
 use cwndlab_units::{Duration, Time};
 
-/// Jiffies at the beginning of a run. Only the remainder matters, as the wheel rounds to multiples
-/// of 8, 64, ... jiffies. The reference's timeouts of 2 s and more fire 120 ms after a multiple of
-/// 256 ms: 17 s after the boot, from which the kernel counts 300 s down to zero.
+/// Jiffies at the start of a run. Only the remainder matters, as the wheel rounds to multiples of
+/// 8, 64, ... jiffies. The reference's timeouts of 2 s and more fire 120 ms after a multiple of 256
+/// ms: 17 s after boot, where the kernel starts counting at 300 s below zero.
 const JIFFIES_AT_START: u64 = 4096 * 1000 + 8 + 17 * 250;
 
-/// How long the machines have been up at the beginning of a run: the same 17 s, beyond zero.
+/// Uptime of the machines at the start of a run: the same 17 s.
 pub(crate) const UPTIME_AT_START: Duration = Duration::from_secs(17);
 
-/// Levels of the timer wheel, and how many of its ticks the first one reaches; each further level
+/// Number of levels of the timer wheel, and the reach of the first one in ticks; each further level
 /// reaches 8 times as far.
 const LEVELS: u32 = 9;
 const LEVEL_TICKS: u64 = 63;
 
-/// Ticks of the kernel's clock: a span of them, or their count since an epoch of its own.
+/// Ticks of the kernel's clock: a duration, or a count since the clock's own epoch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(crate) struct Jiffies(pub(crate) u64);
 
@@ -26,7 +26,7 @@ const JIFFY_NANOS: u64 = JIFFY.as_nanos();
 const JIFFY_US: u64 = JIFFY.as_micros();
 
 impl Jiffies {
-    /// Whole ticks of so many milliseconds (`msecs_to_jiffies` of multiples of a tick).
+    /// Converts milliseconds to whole ticks (`msecs_to_jiffies` for multiples of a tick).
     pub(crate) const fn from_millis(millis: u64) -> Self {
         Self(millis / JIFFY.as_millis())
     }
@@ -39,7 +39,7 @@ impl Jiffies {
         Self(self.0 << 1)
     }
 
-    /// The low half of a count, as algorithms see it.
+    /// The low 32 bits of a count, as algorithms see it.
     pub(crate) const fn low_half(self) -> u32 {
         self.0 as u32
     }
@@ -63,21 +63,21 @@ impl Sub for Jiffies {
     }
 }
 
-/// The tick counter, and what converts between the run's time and jiffies.
+/// The tick counter, and the conversion between the run's time and jiffies.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     phase_nanos: u64,
-    /// What timestamps and algorithms read at the beginning of a run.
+    /// Reading of timestamps and algorithms at the start of the run.
     start: Duration,
     jiffies: Jiffies,
-    /// When the counter changes.
+    /// When the counter next changes.
     next_tick: Time,
     now: Time,
 }
 
 impl Clock {
-    /// A clock at the beginning of the run, which lies `phase` into a tick, and at which timestamps and
-    /// algorithms read `start`.
+    /// Creates a clock for a run that starts `phase` into a tick, when timestamps and algorithms
+    /// read `start`.
     pub(crate) fn new(phase: Duration, start: Duration) -> Self {
         let phase_nanos = phase.as_nanos() % JIFFY_NANOS;
         let (jiffies, next_tick, now) = (Jiffies(0), Time::ZERO, Time::ZERO);
@@ -86,8 +86,8 @@ impl Clock {
         clock
     }
 
-    /// Goes on to `now`, which is not before the time of the last call. Returns whether the counter
-    /// changed.
+    /// Advances to `now`, which is not before the time of the last call. Returns whether the
+    /// counter changed.
     #[inline]
     pub(crate) fn advance(&mut self, now: Time) -> bool {
         self.now = now;
@@ -102,7 +102,7 @@ impl Clock {
         is_tick
     }
 
-    /// The counter changes to what it is at `now`.
+    /// Sets the counter to its value at `now`.
     #[inline(never)]
     fn tick(&mut self, now: Time) {
         let ticks = (now.as_nanos() + self.phase_nanos) / JIFFY_NANOS;
@@ -116,7 +116,7 @@ impl Clock {
         self.now
     }
 
-    /// What timestamps and algorithms read at a time of the run, in nanoseconds.
+    /// The clock that timestamps and algorithms read, in nanoseconds, at a time of the run.
     #[inline]
     pub(crate) fn reading_ns(&self, at: Time) -> u64 {
         at.as_nanos() + self.start.as_nanos()
@@ -128,7 +128,7 @@ impl Clock {
         self.jiffies
     }
 
-    /// When the tick counter reaches a value that it does not begin with.
+    /// When the tick counter reaches a value greater than its initial one.
     #[inline]
     fn time_of(&self, jiffies: Jiffies) -> Time {
         let ticks = jiffies.0 - JIFFIES_AT_START;
@@ -137,8 +137,8 @@ impl Clock {
 
     /// When a timer fires that is set now for `delay` from now.
     ///
-    /// The wheel never fires early: a timer goes off at the tick after its expiry, and the further
-    /// away it is, the coarser the ticks of its level: 8 times for each level.
+    /// The wheel never fires early: a timer fires at the tick after its expiry. The ticks of each
+    /// level are 8 times as coarse as those of the level before.
     #[inline]
     pub(crate) fn timer(&self, delay: Jiffies) -> Time {
         if delay.0 < LEVEL_TICKS {
@@ -162,13 +162,13 @@ impl Clock {
         Jiffies((micros + (JIFFY_US - 1)) / JIFFY_US)
     }
 
-    /// Jiffies in microseconds.
+    /// Converts jiffies to microseconds.
     #[inline]
     pub(crate) fn us_of(&self, jiffies: Jiffies) -> u64 {
         jiffies.0 * JIFFY_US
     }
 
-    /// Jiffies as a span.
+    /// Converts jiffies to a duration.
     pub(crate) fn duration_of(&self, jiffies: Jiffies) -> Duration {
         Duration::from_micros(self.us_of(jiffies))
     }

@@ -1,4 +1,4 @@
-//! Segments and the application: the handshake, data that arrive, reading and writing.
+//! Segments and the application: the handshake, arriving data, reading and writing.
 
 use cwndlab_cc::{ICSK_ACK_NOW, ICSK_ACK_PUSHED, ICSK_ACK_SCHED};
 use cwndlab_packet::seq::{after, before};
@@ -20,12 +20,12 @@ use super::state::State;
 use super::timer::Pending;
 use crate::info::TcpEvent;
 
-/// What a peer that says nothing of its segment size takes (RFC 9293 section 3.7.1).
+/// Segment size for a peer that does not announce one (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: u32 = 536;
 /// Segments below this do not open the window (`tcp_event_data_recv`).
 pub(super) const SHORT_BYTES: u32 = 128;
 
-/// What identifies a connection, and how far it has come.
+/// Identity and state of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Connection {
     pub(super) state: State,
@@ -33,17 +33,17 @@ pub(super) struct Connection {
     pub(super) user: u16,
     /// Initial sequence number.
     pub(super) iss: u32,
-    /// From earlier connections between the same hosts.
+    /// Values cached from earlier connections between the same hosts.
     pub(super) metrics: Metrics,
     pub(super) options: Options,
     pub(super) expected: Expected,
     pub(super) accecn: AccEcn,
-    /// The algorithm's phase that was reported last.
+    /// The algorithm's phase that was last reported.
     told_phase: u8,
 }
 
 impl Connection {
-    /// A closed one.
+    /// Creates a closed connection.
     pub(super) fn new(flow: u32, user: u16, settings: &LinuxSettings, seed: u64) -> Self {
         Self {
             state: State::Closed,
@@ -60,7 +60,7 @@ impl Connection {
         }
     }
 
-    /// Takes the algorithm's phase. Returns it if it is another one than was reported last.
+    /// Records the algorithm's phase. Returns it if it differs from the phase last reported.
     #[inline]
     fn take_phase(&mut self, phase: u8) -> Option<u8> {
         if phase == self.told_phase {
@@ -72,7 +72,7 @@ impl Connection {
 }
 
 impl LinuxEndpoint {
-    // The application's side.
+    // Calls of the application.
 
     pub(crate) fn connect(&mut self, now: Time) {
         self.set_now(now);
@@ -107,14 +107,14 @@ impl LinuxEndpoint {
         self.receiver.is_finished && self.receiver.readable() == 0
     }
 
-    /// What [`LinuxEndpoint::write`] would take. Once refused, the application waits until a third
-    /// of the buffer is free.
+    /// Bytes that [`LinuxEndpoint::write`] would accept. After a short write, the application waits
+    /// until a third of the buffer is free.
     #[inline]
     pub(crate) fn send_space(&self) -> u64 {
         if self.buffer.is_blocked || self.buffer.is_fin_queued || !self.is_established() {
             return 0;
         }
-        // A segment that is not full takes more, whatever the memory.
+        // A partly filled segment accepts more, however much memory is used.
         self.buffer.sndbuf_bytes.saturating_sub(self.buffer.queued_bytes).max(1)
     }
 
@@ -142,7 +142,7 @@ impl LinuxEndpoint {
         }
         let mut is_full = false;
         while written < bytes && !is_full {
-            // Segment by segment where a push or a send may follow, else as many as possible.
+            // Segment by segment where a push or a send may follow, otherwise as many as possible.
             let left = bytes - written;
             let piece = if filled == 0 && left >= mss && self.has_unsent() {
                 self.buffer.segments_until_push(self.peer_window.max_bytes, mss).min(left / mss)
@@ -150,7 +150,7 @@ impl LinuxEndpoint {
             } else {
                 left.min(mss - filled)
             };
-            // With segmentation offload, a push follows when the buffer at the tail is full.
+            // With segmentation offload, a push follows when the tail buffer is full.
             let room = tail_bytes.saturating_sub(self.buffer.unsent(self.sk.snd_nxt));
             let piece = if is_offloaded && room > 0 { piece.min(room) } else { piece };
             let taken = if has_tail && is_offloaded {
@@ -161,7 +161,7 @@ impl LinuxEndpoint {
             if taken == 0 {
                 break;
             }
-            // With segmentation offload, the tail may take more all the same.
+            // With segmentation offload, the tail buffer may still accept more.
             is_full = taken < piece && !is_offloaded;
             has_tail = true;
             written += taken;
@@ -173,7 +173,7 @@ impl LinuxEndpoint {
                     has_tail = self.has_unsent();
                 } else if self.buffer.unsent(self.sk.snd_nxt) == push_bytes {
                     self.write_xmit(false);
-                    // `tcp_push_one` sends a burst; where that is less than the buffer, the rest stays.
+                    // `tcp_push_one` sends one burst; what exceeds it stays in the buffer.
                     has_tail =
                         self.has_unsent() || u64::from(self.pacer.burst_pkts) * mss < tail_bytes;
                 }
@@ -199,7 +199,7 @@ impl LinuxEndpoint {
         written
     }
 
-    /// The application reads (`tcp_recvmsg`).
+    /// `tcp_recvmsg`: the application reads at most `max` bytes. Returns the number of bytes.
     #[inline(never)]
     pub(crate) fn read(&mut self, now: Time, max: u64) -> u64 {
         if self.receiver.readable() == 0 {
@@ -215,7 +215,7 @@ impl LinuxEndpoint {
         self.receiver.readable()
     }
 
-    /// A FIN follows what was written.
+    /// Ends the stream: a FIN follows the data written so far.
     pub(crate) fn close(&mut self, now: Time) {
         if self.buffer.is_fin_queued || !self.is_established() {
             return;
@@ -227,7 +227,7 @@ impl LinuxEndpoint {
         self.write_xmit(false);
     }
 
-    /// `tcp_cleanup_rbuf`: reading may send an ACK or open the window.
+    /// `tcp_cleanup_rbuf`: after a read, sends an ACK if one is due or the window has opened.
     #[inline(always)]
     pub(super) fn clean_receive_buffer(&mut self) {
         let rcv_nxt = self.sk.rcv_nxt;
@@ -298,8 +298,8 @@ impl LinuxEndpoint {
         if self.congestion.needs_ecn() { Ecn::Ect0 } else { Ecn::NotEct }
     }
 
-    /// A SYN again: without asking for ECN, as that may be why there was no answer
-    /// (RFC 3168 section 6.1.1.1); for accurate ECN it asks twice.
+    /// Retransmits a SYN or SYN-ACK. A SYN no longer asks for ECN, which may be why there was no
+    /// answer (RFC 3168 section 6.1.1.1); accurate ECN is asked for twice.
     pub(crate) fn resend_syn(&mut self) {
         let is_reply = self.connection.state == State::SynReceived;
         let more = match (is_reply, self.asks_again()) {
@@ -310,7 +310,7 @@ impl LinuxEndpoint {
         self.send_syn(Flags::SYN | more);
     }
 
-    /// Takes what the peer's SYN offers.
+    /// Adopts the options of the peer's SYN.
     fn take_syn(&mut self, segment: &Segment) {
         self.sk.rcv_nxt = segment.seq.wrapping_add(1);
         self.receiver.window.left = self.sk.rcv_nxt;
@@ -344,7 +344,7 @@ impl LinuxEndpoint {
         self.reset_timer(Pending::Retransmit, self.timer.rto);
     }
 
-    /// The SYN-ACK, `tcp_rcv_synsent_state_process`.
+    /// `tcp_rcv_synsent_state_process`: handles the SYN-ACK.
     fn handle_syn_ack(&mut self, segment: &Segment) {
         if segment.ack != self.sk.snd_nxt {
             return;
@@ -369,8 +369,8 @@ impl LinuxEndpoint {
         self.buffer.short_end = self.sk.snd_una;
         self.scoreboard.highest_seq = self.sk.snd_una;
         self.sk.high_seq = self.sk.snd_nxt;
-        // A SYN that had to be sent twice or more makes the first window one segment
-        // (RFC 5681 section 3.1).
+        // If the SYN was retransmitted more than once, the first window is one segment (RFC 5681
+        // section 3.1).
         self.sk.snd_cwnd =
             if self.sk.total_retrans > 1 { 1 } else { self.settings.initial_cwnd_pkts };
         self.sk.inet_conn.icsk_retransmits = 0;
@@ -398,7 +398,7 @@ impl LinuxEndpoint {
             Some((tsval, tsecr)) => {
                 options.saw_tstamp = 1;
                 options.rcv_tsval = tsval;
-                // 0 means that nothing is echoed
+                // 0 means that no timestamp is echoed.
                 options.rcv_tsecr =
                     if tsecr == 0 { 0 } else { tsecr.wrapping_sub(self.connection.options.offset) };
             }
@@ -426,8 +426,8 @@ impl LinuxEndpoint {
         self.note_phase();
     }
 
-    /// A segment of a connection that is not established. Returns whether it is to be handled as
-    /// one of an established connection too.
+    /// Handles a segment of a connection that is not established. Returns whether it must then be
+    /// handled as a segment of an established connection, too.
     #[cold]
     fn handle_handshake(&mut self, segment: &Segment) -> bool {
         let has_syn = segment.flags.has(Flags::SYN);
@@ -448,7 +448,8 @@ impl LinuxEndpoint {
                 self.handle_ack(segment, AckFlags::SLOWPATH);
                 self.sk.snd_wnd = window;
                 self.peer_window.note(window);
-                // The kernel has no socket until now: the algorithm saw nothing of this.
+                // The kernel has no full socket until now, so the algorithm has seen nothing so
+                // far.
                 self.congestion.attach(&mut self.sk);
                 self.establish();
                 if is_syn_ack_marked {
@@ -472,7 +473,7 @@ impl LinuxEndpoint {
     #[inline(never)]
     fn handle_established(&mut self, segment: &Segment) {
         if segment.flags.has(Flags::SYN) {
-            // The SYN-ACK again: our ACK was lost.
+            // A repeated SYN-ACK: our ACK was lost.
             self.answer_syn_ack(segment, false);
             return;
         }
@@ -484,7 +485,7 @@ impl LinuxEndpoint {
         let is_plain_ack =
             is_usual && !has_data && segment.ack != self.sk.snd_una && self.is_plain_ack(segment);
         if is_plain_ack {
-            // One of the next ACKs answers a probe.
+            // While a probe is out, one of the next ACKs may answer it.
             if !self.probe.is_out() {
                 self.connection.expected = Expected::PlainAck;
             }
@@ -495,7 +496,7 @@ impl LinuxEndpoint {
         self.follow_segment(is_predicted);
     }
 
-    /// What is due when a segment has been handled: data and an ACK leave, the application writes.
+    /// Follows up on a processed segment: sends data and an ACK, and unblocks the application.
     #[inline(always)]
     fn follow_segment(&mut self, is_predicted: bool) {
         if self.has_unsent() {
@@ -507,13 +508,13 @@ impl LinuxEndpoint {
         self.check_space();
     }
 
-    /// Any segment, predicted or not. Returns whether it was acceptable.
+    /// Handles any segment, predicted or not. Returns whether it was acceptable.
     fn handle_any(&mut self, segment: &Segment, end: u32, is_predicted: bool) -> bool {
         let has_data = end != segment.seq;
         if !is_predicted && !self.accept(segment, end) {
             return false;
         }
-        // Linux does not answer, though RFC 9293 section 3.10.7.4 asks for it.
+        // Linux does not answer, although RFC 9293 section 3.10.7.4 requires it.
         if after(segment.ack, self.sk.snd_nxt) {
             return false;
         }
@@ -531,7 +532,7 @@ impl LinuxEndpoint {
         if has_data {
             flags |= AckFlags::DATA;
         }
-        // Linux skips the ACK of a segment that predicts it and acknowledges nothing new.
+        // Linux skips ACK processing for a predicted data segment that acknowledges nothing new.
         let is_news = !is_predicted || segment.ack != self.sk.snd_una || !has_data;
         if is_news {
             self.handle_ack(segment, flags);
@@ -548,7 +549,8 @@ impl LinuxEndpoint {
         self.receiver.enter_quick_acks(max);
     }
 
-    /// Data tell of the round trip time.
+    /// Takes an RTT sample for buffer tuning from data: from the echoed timestamp, or else from the
+    /// time in which a window arrives.
     #[inline]
     pub(super) fn take_echo(&mut self, segment: &Segment) {
         if let Some((_, tsecr)) = segment.timestamps {
@@ -576,7 +578,7 @@ impl LinuxEndpoint {
         self.handle_any_data(segment, end);
     }
 
-    /// The same for data that need not be the next, nor have an open window.
+    /// Like [`Self::handle_data`], but for data that need not be next in order or fit the window.
     #[inline(never)]
     fn handle_any_data(&mut self, segment: &Segment, end: u32) {
         let data_end = segment.seq.wrapping_add(segment.payload);
@@ -584,8 +586,8 @@ impl LinuxEndpoint {
             self.receiver.fin_seq = Some(data_end);
         }
         let rcv_nxt = self.sk.rcv_nxt;
-        // A block about to be forgotten is reported at once with what is held back; the segment that
-        // takes its place waits for the next ACK.
+        // If ACKs are held back and this segment displaces a SACK block, the old blocks are
+        // reported at once; this segment is reported by the next ACK.
         let is_answered = self.receiver.acks.has_held_back()
             && self.receiver.would_forget_block(rcv_nxt, segment.seq, data_end);
         if is_answered {
@@ -652,7 +654,7 @@ impl LinuxEndpoint {
         }
     }
 
-    /// The same but for the window.
+    /// Like [`Self::note_data_received`], but leaves the window as it is.
     #[inline(always)]
     pub(super) fn note_data_seen(&mut self, segment: &Segment) {
         let bytes = segment.payload;
@@ -668,7 +670,7 @@ impl LinuxEndpoint {
         self.check_ce(segment.ecn);
     }
 
-    /// `__tcp_ack_snd_check`: sends the ACK that is due, or lets it wait.
+    /// `__tcp_ack_snd_check`: sends the ACK that is due, or delays it.
     #[inline(always)]
     pub(super) fn check_ack(&mut self, is_slow_path: bool) {
         let receiver = &mut self.receiver;
@@ -688,8 +690,9 @@ impl LinuxEndpoint {
         }
     }
 
-    /// The same for the next data, which the application is about to read. More than a segment is
-    /// acknowledged then, so that no timer need be set for that.
+    /// Like [`Self::check_ack`], for in-order data that the application is about to read.
+    ///
+    /// The read acknowledges more than one segment anyway, so no timer is set for that.
     #[inline(always)]
     pub(super) fn check_ack_before_read(&mut self) {
         let receiver = &mut self.receiver;
@@ -707,7 +710,7 @@ impl LinuxEndpoint {
         }
     }
 
-    /// Lets the ACK wait. Returns whether it leaves now instead.
+    /// Delays the ACK. Returns whether it must leave now instead.
     #[inline(always)]
     fn delay_ack(&mut self) -> bool {
         let pending = &mut self.sk.inet_conn.icsk_ack.pending;
@@ -718,7 +721,7 @@ impl LinuxEndpoint {
         leaves_now
     }
 
-    /// Holds back an ACK that reports a hole. Returns whether it leaves now instead.
+    /// Holds back an ACK that reports a hole. Returns whether it must leave now instead.
     #[inline(never)]
     fn hold_ack_back(&mut self) -> bool {
         let (known_us, srtt_us) = (self.receiver.tuning.rtt_us(), self.sk.srtt_us);

@@ -1,6 +1,5 @@
-//! Explicit congestion notification (RFC 3168 section 6.1), and the exact echo of data centres
-//! (RFC 8257 section 3.2). [`super::accecn`] has the count that takes its place where both ends agree
-//! on that.
+//! Explicit congestion notification (RFC 3168 section 6.1), and the exact echo of data centres (RFC
+//! 8257 section 3.2). [`super::accecn`] replaces it by a count if both ends agree to that.
 //!
 //! ```text
 //!   sender                              receiver
@@ -18,14 +17,14 @@ use super::ace::{Ace, FeedbackMode};
 use super::settings::EcnMode;
 use super::state::State;
 
-/// ACKs that leave at once when the network begins to mark, or the peer stops to be capable.
+/// ACKs that leave at once when the network starts to mark or the peer stops sending ECT.
 const QUICK_ACKS: u32 = 2;
 
-/// How far a connection uses ECN: the bits of the socket's `ecn_flags`, which algorithms see.
+/// ECN state of a connection: the bits of the socket's `ecn_flags`, which algorithms see.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct EcnFlags(u8);
 
-/// What a segment says of ECN: control bits, and the field of the IP header.
+/// ECN information of a segment: control bits, and the field of the IP header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Marking {
     pub(super) bits: u16,
@@ -33,7 +32,7 @@ pub(super) struct Marking {
 }
 
 impl Marking {
-    /// Of ECN it says nothing.
+    /// No ECN information.
     const NONE: Self = Self { bits: 0, ecn: Ecn::NotEct };
 }
 
@@ -65,19 +64,19 @@ impl EcnFlags {
         self.0 & (Self::OK | Self::ACCURATE) != 0
     }
 
-    /// Whether it is that of RFC 3168.
+    /// Whether ECN of RFC 3168 was agreed.
     #[inline]
     pub(super) fn is_classic(self) -> bool {
         self.0 & Self::OK != 0
     }
 
-    /// Whether it is that of RFC 9768.
+    /// Whether ECN of RFC 9768 was agreed.
     #[inline]
     pub(super) fn is_accurate(self) -> bool {
         self.0 & Self::ACCURATE != 0
     }
 
-    /// Takes the field of a packet that came. Returns whether ACKs leave at once for a while.
+    /// Records the field of a received packet. Returns whether the next ACKs leave at once.
     fn note_received(&mut self, ecn: Ecn) -> bool {
         let before = self.0;
         match ecn {
@@ -88,8 +87,9 @@ impl EcnFlags {
         self.0 & !before & Self::DEMAND_CWR != 0
     }
 
-    /// What new or repeated data say where both agreed, and a segment without data. Repairs and ACKs are not capable
-    /// (RFC 3168 sections 6.1.4 and 6.1.5) but in a data centre, which is `all_capable`.
+    /// The marking of new data, a retransmission or an ACK if both ends agreed. Retransmissions and
+    /// ACKs are not ECN-capable (RFC 3168 sections 6.1.4 and 6.1.5), except in a data centre
+    /// (`all_capable`).
     #[inline]
     fn mark(&mut self, is_new_data: bool, all_capable: bool) -> Marking {
         let mut marking = Marking::NONE;
@@ -110,7 +110,7 @@ impl EcnFlags {
 impl LinuxEndpoint {
     // The handshake.
 
-    /// What a SYN carries: ECE and CWR ask for ECN, AE as well for the accurate kind.
+    /// The bits of a SYN: ECE and CWR ask for ECN; AE in addition asks for the accurate kind.
     pub(super) fn ask_for_ecn(&self) -> u16 {
         if self.wants_accurate_ecn() {
             Ace::ACCURATE_SYN.bits()
@@ -121,13 +121,13 @@ impl LinuxEndpoint {
         }
     }
 
-    /// Whether a connection that is opened from here asks for the ECN of RFC 3168.
+    /// Whether a SYN of this end asks for the ECN of RFC 3168.
     fn asks_for_classic_ecn(&self) -> bool {
         self.settings.ecn == EcnMode::Active || self.congestion.needs_ecn()
     }
 
-    /// A SYN came, or its answer: both agree if one asks and the other is willing. Returns whether the
-    /// answer says that the SYN was marked.
+    /// Agrees on ECN after a SYN or its answer if one end asks and the other is willing. Returns
+    /// whether the answer reports that the SYN was marked.
     pub(super) fn agree_on_ecn(&mut self, segment: &Segment) -> bool {
         let ace = Ace::of(segment.flags);
         let mode = match (self.connection.state, self.wants_accurate_ecn()) {
@@ -158,8 +158,8 @@ impl LinuxEndpoint {
 
     fn mode_by_classic_syn(&self, segment: &Segment) -> FeedbackMode {
         let asks = segment.flags.has(Flags::ECE) && segment.flags.has(Flags::CWR);
-        // Only DCTCP sends a SYN that is ECN-capable itself, and only DCTCP accepts it: the marks
-        // of a data centre's switches mean something else elsewhere (RFC 8257 section 5).
+        // Only DCTCP sends an ECN-capable SYN, and only DCTCP accepts it: outside a data centre,
+        // the marks of its switches mean something else (RFC 8257 section 5).
         let is_usual = self.settings.ecn != EcnMode::Off && segment.ecn == Ecn::NotEct;
         if asks && (is_usual || self.congestion.needs_ecn()) {
             FeedbackMode::Classic
@@ -168,7 +168,7 @@ impl LinuxEndpoint {
         }
     }
 
-    // The receiver of data.
+    // Receiver of data.
 
     /// `tcp_ecn_check_ce` (RFC 3168 section 6.1.3).
     #[inline]
@@ -202,7 +202,7 @@ impl LinuxEndpoint {
         }
     }
 
-    // The sender of data.
+    // Sender of data.
 
     /// Whether an ACK echoes a mark.
     pub(super) fn is_congestion_echoed(&self, segment: &Segment) -> bool {
@@ -210,19 +210,19 @@ impl LinuxEndpoint {
         is_echo && EcnFlags::of(&self.sk).is_classic()
     }
 
-    /// The window was reduced: the next new data tell the peer.
+    /// Makes the next new data carry CWR, because the window was reduced.
     pub(super) fn queue_cwr(&mut self) {
         if EcnFlags::of(&self.sk).is_classic() {
             self.sk.ecn_flags |= EcnFlags::QUEUE_CWR;
         }
     }
 
-    /// The reduction was wrong.
+    /// Cancels the CWR of a reduction that was undone.
     pub(super) fn unqueue_cwr(&mut self) {
         self.sk.ecn_flags &= !EcnFlags::QUEUE_CWR;
     }
 
-    /// What a segment says of ECN that carries new data, old data or none.
+    /// The marking of a segment that carries new data, old data or none.
     #[inline]
     pub(super) fn mark_segment(&mut self, is_new_data: bool) -> Marking {
         if EcnFlags::of(&self.sk).is_agreed() {

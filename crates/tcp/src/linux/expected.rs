@@ -1,33 +1,34 @@
-//! What the next header says if nothing new happens.
+//! The header expected next if nothing unusual happens.
 
 use core::fmt;
 
 use cwndlab_packet::{Flags, Segment};
 
-/// What the next header says as long as nothing happens but that data come, or that ACKs do: with its
-/// numbers and its timestamp, it is all that need be asked.
+/// The header expected next while only in-order data, or only ACKs, arrive: if it, its numbers and
+/// its timestamp match, no other check is needed.
 ///
-/// It is no state, but says what the state says; [`Expected::forget`] comes before any change of that.
+/// It is derived from other state; [`Expected::forget`] must be called before any change of that
+/// state.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Expected {
-    /// Anything.
+    /// Any segment.
     #[default]
     Unknown,
-    /// The next data and nothing else, for an end that only receives and has read all that came: with
-    /// this acknowledgement and window.
+    /// The next data and nothing else, with this acknowledgement and window, for an end that only
+    /// receives and has read everything.
     Data { ack: u32, window: u16 },
-    /// An ACK of new data, of a flight in which nothing went wrong.
+    /// An ACK of new data, for a flight without losses or retransmissions.
     PlainAck,
 }
 
 impl Expected {
-    /// The next segment may be anything.
+    /// Expects any segment next.
     #[inline]
     pub(super) fn forget(&mut self) {
         *self = Self::Unknown;
     }
 
-    /// The application writes: this end does not only receive. What is expected of ACKs stays.
+    /// Drops the expectation of data because the application writes; that of ACKs remains.
     #[inline]
     pub(super) fn forget_data(&mut self) {
         if matches!(self, Self::Data { .. }) {
@@ -52,7 +53,7 @@ impl Expected {
     }
 }
 
-/// Whether a header has no control bits and no options that matter.
+/// Whether a header has no relevant control bits and no SACK blocks.
 #[inline(always)]
 pub(super) fn is_plain_header(segment: &Segment) -> bool {
     segment.flags.0 & !Flags::PSH == Flags::ACK && segment.sacks.is_empty()

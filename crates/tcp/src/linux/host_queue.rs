@@ -1,15 +1,14 @@
-//! The host below: what it takes, how much of it a socket may fill, and what it refuses.
+//! The host below TCP: how much it accepts, how much of it a socket may fill, and refusals.
 //!
-//! - *Refusals.* A device's queue that is full is congestion of which no ACK will tell. Linux learns
-//!   it as the segment is handed over: the segment counts as never sent, the window is reduced as
-//!   for a congestion mark (once in a window), and the data wait for the next ACK or timer.
-//! - *Small queues* (TCP Small Queues, Linux 3.6; ip-sysctl, `tcp_limit_output_bytes`): of one socket
-//!   no more stands below TCP than a millisecond at its pacing rate, or two packets. The rest is
-//!   sent as packets leave the device, so that a short queue is seldom full.
-//! - *Bursts* (TSO, GSO): where the device cuts large packets into segments, a burst is handed over at
-//!   once, up to the device's limit.
-//!   A smaller burst waits for more ACKs while it is less than a third of the window (ip-sysctl,
-//!   `tcp_tso_win_divisor`), for a millisecond at most.
+//! - *Refusals.* A full device queue is congestion that no ACK will report. Linux learns of it when
+//!   it hands the segment over: the segment counts as never sent, the window is reduced as for a
+//!   congestion mark (once per window), and the data wait for the next ACK or timer.
+//! - *Small queues* (TCP Small Queues, Linux 3.6; ip-sysctl, `tcp_limit_output_bytes`): a socket
+//!   keeps at most a millisecond at its pacing rate, or two packets, below TCP. More is sent as
+//!   packets leave the device, so a short queue is seldom full.
+//! - *Bursts* (TSO, GSO): if the device cuts large packets into segments, a burst is handed over at
+//!   once, up to the device's limit. A smaller burst waits for more ACKs while it is less than a
+//!   third of the window (ip-sysctl, `tcp_tso_win_divisor`), for at most a millisecond.
 
 use cwndlab_packet::Flags;
 use cwndlab_packet::seq::after;
@@ -21,53 +20,54 @@ use super::output::NewSegment;
 use super::receiver::Buffers;
 use crate::info::{CaState, TcpEvent};
 
-/// What an endpoint has to know of the host below, before it connects.
+/// Properties of the host that an endpoint needs to know before it connects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HostTraits {
-    /// The most segments that are handed over as one packet; 1 means no segmentation offload.
+    /// Maximum number of segments handed over as one packet; 1 means no segmentation offload.
     pub burst_pkts: u32,
-    /// The host paces, whatever the algorithm (fq).
+    /// The host paces all traffic, whatever the algorithm (fq).
     pub is_pacing: bool,
-    /// What is handed over no longer counts as the socket's.
+    /// Packets handed over no longer count against the socket.
     pub is_orphaning: bool,
-    /// Each segment that comes is in a buffer of its own.
+    /// Each received segment is in a buffer of its own.
     pub has_separate_buffers: bool,
 }
 
-/// What the host below takes and holds.
+/// State of the queue in the host below TCP.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HostQueue {
     pub(super) traits: HostTraits,
-    /// Packets that it takes until it is told again.
+    /// Packets that the host accepts until the next update.
     room_pkts: u32,
-    /// Packets with data that were handed over and have not left.
+    /// Data packets that were handed over and have not left.
     held_pkts: u32,
-    /// Data wait for that.
+    /// Whether data wait for a departure.
     is_waiting: bool,
 }
 
-/// What came of handing over a burst.
+/// Result of handing over a burst.
 pub(super) struct Burst {
     pub(super) sent_pkts: u32,
-    /// Nothing more can go now.
+    /// No more segments can be sent now.
     pub(super) is_last: bool,
-    /// More could go, but an ACK is waited for.
+    /// More could be sent, but it is better to wait for an ACK.
     pub(super) is_deferred: bool,
 }
 
-/// `TCP_RESOURCE_PROBE_INTERVAL`: how long a retransmission that was refused waits, in microseconds.
+/// `TCP_RESOURCE_PROBE_INTERVAL`: delay in microseconds after which a refused retransmission is
+/// tried again.
 const RESOURCE_PROBE_US: u64 = 500_000;
-/// `sk_pacing_shift`: a socket has a 1024th of a second below it.
+/// `sk_pacing_shift`: a socket keeps 1/1024 of a second below TCP.
 const PACING_SHIFT: u32 = 10;
-/// What a packet of 1500 bytes takes of memory, which is what is limited.
+/// Memory of a 1500-byte packet; the limits apply to memory.
 const PACKET_MEMORY_BYTES: u64 = 2_304;
-/// `tcp_limit_output_bytes`: the most memory of one socket below TCP.
+/// `tcp_limit_output_bytes`: maximum memory of one socket below TCP.
 const OUTPUT_LIMIT_BYTES: u64 = 1_048_576;
-/// The least bursts below TCP.
+/// Number of bursts that are always allowed below TCP.
 const LEAST_BURSTS_BELOW: u32 = 2;
 /// `tcp_tso_win_divisor`.
 const WINDOW_DIVISOR: u32 = 3;
-/// A burst waits no longer than this after the one before.
+/// Maximum time that a burst waits after the previous one.
 const LONGEST_DEFERRAL_NS: u64 = 1_000_000;
 
 impl LinuxEndpoint {
@@ -85,7 +85,7 @@ impl LinuxEndpoint {
         }
     }
 
-    /// A packet with data has left the host. Returns whether it was waited for.
+    /// Notes that a data packet has left the host. Returns whether data were waiting for it.
     pub(crate) fn handle_departure(&mut self, now: Time) -> bool {
         let Some(host) = &mut self.host else { return false };
         host.held_pkts = host.held_pkts.saturating_sub(1);
@@ -98,8 +98,8 @@ impl LinuxEndpoint {
         true
     }
 
-    /// Takes the place of one packet in the host below, or reduces the window. Returns whether there was
-    /// one.
+    /// Reserves room for one packet in the host, or reduces the window if there is none. Returns
+    /// whether there was room.
     pub(super) fn try_reserve(&mut self) -> bool {
         let Some(host) = &mut self.host else { return true };
         if host.room_pkts > 0 {
@@ -115,8 +115,7 @@ impl LinuxEndpoint {
         false
     }
 
-    /// An ACK takes the place of a packet too; if there is none, it is lost, and the next one says
-    /// more than it did.
+    /// Reserves room for an ACK; if there is none, the ACK is lost, and the next one supersedes it.
     #[cold]
     pub(super) fn reserve_for_ack(&mut self) {
         if let Some(host) = &mut self.host {
@@ -124,13 +123,13 @@ impl LinuxEndpoint {
         }
     }
 
-    /// When a retransmission after a timeout is tried again that the host refused.
+    /// Delay until a retransmission after a timeout that the host refused is tried again.
     pub(super) fn refused_retransmission_delay(&self) -> Jiffies {
         self.timer.rto.min(self.clock.jiffies_of_us(RESOURCE_PROBE_US))
     }
 
-    /// `tcp_small_queue_check`: data wait for a departure if enough of this socket is below TCP; what is
-    /// sent first always goes. Returns whether they wait.
+    /// `tcp_small_queue_check`: data wait for a departure if this socket has enough below TCP; the
+    /// first packets of a flight are always sent. Returns whether they wait.
     pub(super) fn wait_for_departures(&mut self) -> bool {
         let Some(HostQueue { traits, held_pkts, .. }) = self.host else { return false };
         if !self.settings.small_queues || traits.is_orphaning {
@@ -147,12 +146,12 @@ impl LinuxEndpoint {
         is_enough
     }
 
-    /// `tcp_tso_segs`: how many segments are handed over at once.
+    /// `tcp_tso_segs`: number of segments to hand over at once.
     fn handed_over_pkts(&mut self, traits: HostTraits) -> u32 {
         if traits.burst_pkts <= 1 { 1 } else { self.burst_pkts().min(traits.burst_pkts) }
     }
 
-    /// Hands over as many segments as go together, of which `next` is the first and fits.
+    /// Hands over a burst, of which `next` is the first segment and known to fit the windows.
     pub(super) fn send_burst(&mut self, next: NewSegment, in_flight: u32, is_probe: bool) -> Burst {
         let mut burst = Burst { sent_pkts: 0, is_last: true, is_deferred: false };
         let Some(HostQueue { traits, .. }) = self.host else { return burst };
@@ -202,8 +201,8 @@ impl LinuxEndpoint {
         burst
     }
 
-    /// The segment that was sent last gets a PSH, as `__tcp_transmit_skb` gives one to each packet of
-    /// several segments.
+    /// Sets PSH on the segment sent last, as `__tcp_transmit_skb` does for each packet of several
+    /// segments.
     fn push_end_of_burst(&mut self) {
         if let Some(flags) = self.out.flags_of_last() {
             flags.0 |= Flags::PSH;
@@ -212,7 +211,7 @@ impl LinuxEndpoint {
         self.rtx.get_mut(last).control.0 |= Flags::PSH;
     }
 
-    /// `tcp_tso_should_defer`: whether a longer burst is worth waiting for.
+    /// `tcp_tso_should_defer`: whether it is worth waiting for a longer burst.
     fn is_worth_waiting(&self, longest: u32, in_flight: u32) -> bool {
         let sk = &self.sk;
         let is_repairing = self.ca_state() >= CaState::Recovery as u8;
@@ -227,7 +226,7 @@ impl LinuxEndpoint {
         if may_go >= longest || may_go >= a_third || unsent <= u64::from(may_go) {
             return false;
         }
-        // An ACK that is further away than half of a round trip is not waited for.
+        // Not if the next ACK is more than half a round trip away.
         let rtt_us = u64::from(sk.srtt_us >> 3);
         let age_us = self.rtx.first().map_or(0, |head| sk.tcp_mstamp - head.tx_mstamp);
         rtt_us.saturating_sub(age_us) <= rtt_us / 2

@@ -1,5 +1,5 @@
-//! Whether a segment is to be believed: its sequence number (RFC 9293 section 3.10.7.4), its
-//! timestamp (RFC 7323 section 5), and a RST (RFC 5961 section 3).
+//! Validation of segments: sequence number (RFC 9293 section 3.10.7.4), timestamp (RFC 7323 section
+//! 5), and RST (RFC 5961 section 3).
 
 use cwndlab_packet::seq::{after, before, earlier};
 use cwndlab_packet::{Flags, Segment};
@@ -10,41 +10,42 @@ use super::receiver::MAX_QUICK_ACKS;
 use super::state::State;
 use crate::info::TcpEvent;
 
-/// How far a timestamp may go back: `TCP_PAWS_WINDOW`.
+/// `TCP_PAWS_WINDOW`: how far a timestamp may go back.
 const TIMESTAMP_SLACK_MS: i32 = 1;
 
-/// What becomes of a segment by its numbers and RST.
+/// How to treat a segment, according to its sequence number, timestamp and RST.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Verdict {
     Accept,
-    /// The peer is told what is expected.
+    /// Answer with an ACK that states what is expected.
     Answer,
-    /// The same, but only now and then.
+    /// Like `Answer`, but rate-limited.
     AnswerInvalid,
-    /// The peer gave up the connection.
+    /// The peer resets the connection.
     Reset,
     Ignore,
 }
 
-/// The sequence numbers that this end takes.
+/// Sequence numbers that this end accepts.
 #[derive(Clone, Copy, Debug)]
 struct Acceptable {
-    /// The next that is expected.
+    /// Next sequence number expected.
     next: u32,
-    /// The window, from the last ACK on.
+    /// Edges of the window; the left edge is the `rcv_nxt` of the last ACK.
     left: u32,
     right: u32,
 }
 
 impl Acceptable {
-    /// Judges a segment that ends before `end` (RFC 9293 section 3.10.7.4).
+    /// Validates a segment that ends before `end` (RFC 9293 section 3.10.7.4).
     fn judge(self, segment: &Segment, end: u32) -> Verdict {
         let is_in_window = !before(end, self.left) && !after(segment.seq, self.right);
         match (is_in_window, segment.flags.has(Flags::RST)) {
             (true, false) => Verdict::Accept,
             (false, false) => Verdict::Answer,
             (false, true) => Verdict::Ignore,
-            // A reset counts only with the exact number (RFC 5961 section 3.2); any other is challenged.
+            // A RST is valid only with the exact number (RFC 5961 section 3.2); others are
+            // challenged.
             (true, true) if segment.seq == self.next => Verdict::Reset,
             (true, true) => Verdict::AnswerInvalid,
         }
@@ -52,7 +53,8 @@ impl Acceptable {
 }
 
 impl LinuxEndpoint {
-    /// `tcp_validate_incoming`: answers what is not acceptable. Returns whether the segment goes on.
+    /// `tcp_validate_incoming`: answers unacceptable segments. Returns whether the segment is
+    /// acceptable.
     pub(super) fn accept(&mut self, segment: &Segment, end: u32) -> bool {
         let verdict = if !segment.flags.has(Flags::RST) && self.is_ghost(segment) {
             Verdict::Answer
@@ -73,13 +75,13 @@ impl LinuxEndpoint {
         Acceptable { next, left: window.left, right: next.wrapping_add(window.left_bytes(next)) }
     }
 
-    /// `tcp_paws_discard`: the timestamp is older than what came in order already.
+    /// `tcp_paws_discard`: whether the timestamp is older than the last one received in order.
     fn is_ghost(&self, segment: &Segment) -> bool {
         let Some(age_ms) = self.connection.options.age(segment) else { return false };
         age_ms > TIMESTAMP_SLACK_MS && !self.is_reordered_ack(segment, age_ms)
     }
 
-    /// `tcp_disordered_ack`: an ACK that overtook another, neither older than a timeout.
+    /// `tcp_disordered_ack`: whether this is a duplicate ACK that was overtaken within a timeout.
     fn is_reordered_ack(&self, segment: &Segment, age_ms: i32) -> bool {
         let rto_ms = self.clock.us_of(self.timer.rto) / 1_000;
         segment.payload == 0
@@ -89,7 +91,7 @@ impl LinuxEndpoint {
             && u64::from(age_ms.unsigned_abs()) <= rto_ms
     }
 
-    /// `tcp_send_dupack`: tells what is expected, and what came twice.
+    /// `tcp_send_dupack`: answers with what is expected, and reports duplicate data.
     fn answer_unacceptable(&mut self, segment: &Segment, end: u32) {
         if end == segment.seq {
             return self.answer_invalid();
@@ -106,8 +108,8 @@ impl LinuxEndpoint {
         self.send_ack();
     }
 
-    /// Answers what carries no data and is not acceptable, unless another was answered shortly
-    /// before: two ends that take each other's ACKs for invalid would never stop.
+    /// Answers an unacceptable segment without data, unless another was answered shortly before:
+    /// otherwise, two ends that consider each other's ACKs invalid would never stop.
     pub(super) fn answer_invalid(&mut self) {
         let limit_us = u64::from(self.settings.invalid_ratelimit_ms) * 1_000;
         let limit = self.clock.jiffies_of_us(limit_us);
@@ -116,13 +118,13 @@ impl LinuxEndpoint {
         }
     }
 
-    /// Gives up the connection, and tells the peer.
+    /// Resets the connection and sends a RST.
     pub(super) fn refuse(&mut self) {
         self.send_reset();
         self.reset();
     }
 
-    /// The peer gave up the connection.
+    /// Marks the connection as reset and stops all timers.
     pub(super) fn reset(&mut self) {
         self.connection.state = State::Reset;
         self.timer.clear();

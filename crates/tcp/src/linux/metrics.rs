@@ -1,20 +1,20 @@
-//! The slow start threshold that outlives a connection (tcp(7), `tcp_no_metrics_save`), which older
-//! releases hand to the next connection to the same host.
+//! The slow start threshold cached beyond a connection (tcp(7), `tcp_no_metrics_save`), which older
+//! releases use for the next connection to the same host.
 
 use cwndlab_cc::INFINITE_SSTHRESH;
 
 use super::LinuxEndpoint;
 use crate::info::CaState;
 
-/// What is known from connections to the same host.
+/// Values cached from connections to the same host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Metrics {
-    /// Whether the stack remembers anything at all.
+    /// Whether the stack caches anything at all.
     is_kept: bool,
     ssthresh_pkts: Option<u32>,
 }
 
-/// How a connection stands when its metrics are taken.
+/// State of a connection when its metrics are saved.
 #[derive(Clone, Copy, Debug)]
 struct Standing {
     cwnd_pkts: u32,
@@ -23,12 +23,12 @@ struct Standing {
 }
 
 impl Metrics {
-    /// Nothing is known yet.
+    /// Creates an empty cache.
     pub(super) fn new(is_kept: bool) -> Self {
         Self { is_kept, ssthresh_pkts: None }
     }
 
-    /// The threshold that a connection begins with, if one is known.
+    /// The initial threshold of a connection, if one is cached.
     pub(super) fn ssthresh_pkts(&self) -> Option<u32> {
         self.ssthresh_pkts
     }
@@ -39,14 +39,14 @@ impl Metrics {
         }
     }
 
-    /// `tcp_update_metrics`: what the next connection should remember.
+    /// `tcp_update_metrics`: the threshold to cache for the next connection.
     fn after(self, now: Standing) -> Option<u32> {
         if !self.is_kept {
             return None;
         }
         let half = now.cwnd_pkts / 2;
         if now.ssthresh_pkts >= INFINITE_SSTHRESH {
-            // Slow start never ended: half of the window is safe.
+            // Slow start never ended, so half of the window is safe.
             self.ssthresh_pkts.map(|known| known.max(half))
         } else if now.cwnd_pkts > now.ssthresh_pkts && now.is_open {
             Some(now.ssthresh_pkts.max(half))
@@ -57,12 +57,13 @@ impl Metrics {
 }
 
 impl LinuxEndpoint {
-    /// Slow start threshold of the last connection to the same host, before this one opens.
+    /// Sets the cached threshold of the last connection to the same host; call it before this one
+    /// opens.
     pub(crate) fn remember_ssthresh(&mut self, pkts: u32) {
         self.connection.metrics.remember(pkts);
     }
 
-    /// What the next connection to the same host begins with, if that is known.
+    /// The threshold to cache for the next connection to the same host, if known.
     pub(crate) fn ssthresh_to_remember(&self) -> Option<u32> {
         self.connection.metrics.after(Standing {
             cwnd_pkts: self.sk.snd_cwnd,

@@ -1,8 +1,8 @@
-//! The endpoint as Linux behaves: ACK state machine, SACK scoreboard, RACK-TLP (RFC 8985), PRR
-//! (RFC 6937), RTO (RFC 6298) with F-RTO (RFC 5682), undo by timestamps and DSACK, rate samples,
-//! pacing, the cwnd-limited test and idle restart, delayed and quick ACKs, auto-tuned windows.
+//! The Linux endpoint: ACK state machine, SACK scoreboard, RACK-TLP (RFC 8985), PRR (RFC 6937), RTO
+//! (RFC 6298) with F-RTO (RFC 5682), undo by timestamps and DSACK, rate samples, pacing, the
+//! cwnd-limited test and idle restart, delayed and quick ACKs, auto-tuned windows.
 //!
-//! What it leaves out: urgent data, MTU probing, fast open and keep-alive.
+//! Left out: urgent data, MTU probing, fast open and keep-alive.
 //!
 //! ```text
 //!            SACK or duplicate ACK            loss seen by RACK
@@ -80,7 +80,7 @@ use timer::RetransmitTimer;
 /// One end of a connection.
 #[derive(Debug)]
 pub(crate) struct LinuxEndpoint {
-    /// The contract's fields are the endpoint's own state.
+    /// State that algorithms can read; its fields are also the endpoint's own state.
     sk: TcpSock,
     congestion: Congestion,
     clock: Clock,
@@ -98,7 +98,7 @@ pub(crate) struct LinuxEndpoint {
     rtt: Rtt,
     rate: DeliveryRate,
     pacer: Pacer,
-    /// What the host below takes; nothing limits it where there is none.
+    /// Queue of the host below TCP; `None` if there is no host, which then limits nothing.
     host: Option<HostQueue>,
 
     receiver: Receiver,
@@ -117,7 +117,7 @@ impl Drop for LinuxEndpoint {
 impl LinuxEndpoint {
     pub(crate) fn new(settings: LinuxSettings, parts: Parts) -> Self {
         let Parts { flow, user, congestion, seed, jiffies_phase } = parts;
-        // With a secret offset nobody can tell what the clock says.
+        // With a secret offset, the peer cannot observe the clock itself.
         let start =
             if settings.options.timestamp_offsets { Duration::ZERO } else { UPTIME_AT_START };
         let clock = Clock::new(jiffies_phase, start);
@@ -169,7 +169,7 @@ impl LinuxEndpoint {
         }
     }
 
-    /// `tcp_mstamp_refresh`: all clocks show `now`.
+    /// `tcp_mstamp_refresh`: sets all clocks to `now`.
     #[inline]
     fn set_now(&mut self, now: Time) {
         if now == self.clock.now() {
@@ -182,13 +182,14 @@ impl LinuxEndpoint {
         self.sk.tcp_mstamp = self.sk.tcp_clock_cache / 1_000;
     }
 
-    /// `tcp_time_stamp`: the millisecond clock, as `rcv_tsecr` echoes it to the algorithm.
+    /// `tcp_time_stamp`: the millisecond clock without the connection's offset, in which algorithms
+    /// see `rcv_tsecr`.
     #[inline]
     fn clock_ms(&self) -> u32 {
         (self.sk.tcp_mstamp / 1_000) as u32
     }
 
-    /// What a segment's timestamp says: the clock and the connection's offset.
+    /// Timestamp of an outgoing segment: the clock plus the connection's offset.
     #[inline]
     fn timestamp(&self) -> u32 {
         self.clock_ms().wrapping_add(self.connection.options.offset)
@@ -220,10 +221,10 @@ impl LinuxEndpoint {
         self.out.push_event(self.clock.now(), event);
     }
 
-    /// Whether a poll would run nothing, and give nothing that is sent again.
+    /// Whether a poll would do nothing, and no retransmission is in flight.
     #[inline]
     pub(crate) fn may_wait(&self, now: Time) -> bool {
-        // One by one, which is faster than the earliest of all.
+        // Separate comparisons are faster than computing the minimum.
         !self.buffer.is_corked
             && self.timer.fires > now
             && self.pacer.timer > now
@@ -231,7 +232,7 @@ impl LinuxEndpoint {
             && self.sk.retrans_out == 0
     }
 
-    /// Runs what is due, then gives what leaves.
+    /// Runs what is due, then returns all outputs.
     #[inline]
     pub(crate) fn poll(&mut self, now: Time) -> Polled<'_> {
         let mut next = self.next_timer();
@@ -241,7 +242,7 @@ impl LinuxEndpoint {
         self.out.give(next)
     }
 
-    /// Does what is due and returns when to do so again.
+    /// Runs due timers and returns the next deadline.
     #[cold]
     fn run_due(&mut self, now: Time) -> Time {
         self.set_now(now);
@@ -261,7 +262,7 @@ impl LinuxEndpoint {
         self.timer.fires.min(self.pacer.timer).min(self.receiver.acks.wake_time())
     }
 
-    /// The RTT sample of the last segment that was handled.
+    /// RTT sample from the last segment processed, in microseconds.
     #[inline]
     pub(crate) fn last_rtt_us(&self) -> Option<u32> {
         self.rtt.last_us
@@ -284,7 +285,7 @@ impl LinuxEndpoint {
     pub(crate) fn info(&self) -> Info {
         let sk = &self.sk;
         let first_byte = self.connection.iss.wrapping_add(1);
-        // Like the kernel's, `bytes_acked` counts the SYN of an end that opened actively.
+        // As in the kernel, `bytes_acked` includes the SYN of an end that opened actively.
         let low = sk.snd_una.wrapping_sub(first_byte);
         let syn = u64::from((sk.bytes_acked as u32).wrapping_sub(low));
         let una = if sk.snd_una == self.connection.iss { 0 } else { sk.bytes_acked - syn };
@@ -322,7 +323,7 @@ impl LinuxEndpoint {
     }
 }
 
-/// A rate sample before any segment contributed.
+/// Returns a rate sample to which no segment has contributed.
 fn empty_rate_sample() -> RateSample {
     RateSample { rtt_us: -1, ..RateSample::default() }
 }

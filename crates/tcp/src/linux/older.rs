@@ -1,5 +1,5 @@
-//! What releases of Linux before RACK did in its place: forward acknowledgement, early retransmit,
-//! rate halving and a halved window after a spurious timeout.
+//! Mechanisms of Linux before RACK: forward acknowledgement, early retransmit, rate halving, and
+//! halving the window after a spurious timeout.
 //!
 //! Sources: Mathis and Mahdavi, "Forward acknowledgement", 1996; Mathis, Semke, Mahdavi, Lahey, "The
 //! rate-halving algorithm for TCP congestion control", 1999; Sarolahti and Kuznetsov, "Congestion
@@ -12,36 +12,36 @@ use super::rtx::{LOST, SACKED_RETRANS};
 use super::timer::Pending;
 use crate::info::CaState;
 
-/// Packets that may leave at once after an undo where the rate is halved: `tcp_max_burst`.
+/// `tcp_max_burst`: packets that may leave at once after an undo with rate halving.
 const BURST_MAX_PKTS: u32 = 3;
 
-/// What FACK takes for lost: what lies too far below the highest segment that was sacked.
+/// Input of FACK's loss detection: segments too far below the highest sacked one are lost.
 #[derive(Clone, Copy, Debug)]
 struct ForwardMost {
-    /// `fackets_out`: segments from the first up to that one, with it.
+    /// `fackets_out`: segments from the first up to and including the highest sacked one.
     pkts: u32,
-    /// How many of them may be late.
+    /// How far below the highest sacked one segments may be without being lost.
     reordering_pkts: u32,
 }
 
 impl ForwardMost {
-    /// How many segments are lost, from the first on, of so many that are out.
+    /// Number of lost segments, counted from the first, if `out` are in flight.
     fn lost_pkts(self, at_least: u32, out: u32) -> u32 {
         self.pkts.saturating_sub(self.reordering_pkts).max(at_least).min(out)
     }
 }
 
-/// Half a window in a round trip, instead of at once: a packet less for every second ACK.
+/// Rate halving: reduces the window by one packet for every second ACK, instead of at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct HalvedRate {
     cwnd_pkts: u32,
-    /// Whether an ACK has come since the last step (`snd_cwnd_cnt`).
+    /// ACKs since the last step (`snd_cwnd_cnt`).
     acks: u32,
 }
 
 impl HalvedRate {
-    /// An ACK came. The window falls no lower than `ssthresh_pkts`, and is never more than a packet above
-    /// what is in flight.
+    /// Processes an ACK. The window stays at or above `ssthresh_pkts`, but exceeds the packets in
+    /// flight by at most one.
     fn step(self, ssthresh_pkts: u32, in_flight: u32) -> Self {
         let Self { mut cwnd_pkts, mut acks } = self;
         acks += 1;
@@ -62,7 +62,7 @@ impl LinuxEndpoint {
             && self.sk.reordering <= self.settings.reordering.reordering_pkts
     }
 
-    /// `fackets_out`: packets up to the highest one that was sacked.
+    /// `fackets_out`: packets up to the highest sacked one.
     pub(super) fn forward_most(&self) -> u32 {
         if self.sk.sacked_out == 0 {
             return 0;
@@ -71,7 +71,7 @@ impl LinuxEndpoint {
         last.map_or(0, |number| number.wrapping_sub(self.rtx.head()) + 1)
     }
 
-    /// `tcp_mark_lost_retrans`: a repair is lost when something that was sent after it arrived.
+    /// `tcp_mark_lost_retrans`: a retransmission is lost if a segment sent after it has arrived.
     pub(super) fn mark_lost_retransmissions(&mut self) {
         let mut order = self.rtx.sent_order();
         while let Some(number) = self.rtx.next_sent(&mut order) {
@@ -85,7 +85,7 @@ impl LinuxEndpoint {
         }
     }
 
-    // Early retransmit (RFC 5827): too few packets are out for three duplicate ACKs.
+    // Early retransmit (RFC 5827): too few packets are in flight for three duplicate ACKs.
 
     /// Whether all but one packet of a small flight are sacked, and nothing new can be sent.
     pub(super) fn is_early_retransmit_due(&self) -> bool {
@@ -99,7 +99,7 @@ impl LinuxEndpoint {
             && !(self.has_unsent() && self.is_next_in_window())
     }
 
-    /// Waits a quarter of the RTT for reordering to resolve itself.
+    /// Waits a quarter of the RTT, in case it is reordering.
     pub(super) fn schedule_early_retransmit(&mut self, flags: &mut AckFlags) {
         const DELAY_MIN_US: u64 = 2_000;
         let delay_us = u64::from(self.sk.srtt_us >> 5).max(DELAY_MIN_US);
@@ -107,8 +107,8 @@ impl LinuxEndpoint {
         flags.remove(AckFlags::SET_XMIT_TIMER);
     }
 
-    /// All that lies more than `reordering` packets below the highest SACK, `at_least` packets, is
-    /// lost.
+    /// Marks segments more than `reordering` below the highest SACK as lost, but at least
+    /// `at_least` packets.
     pub(super) fn mark_below_forward_most(&mut self, at_least: u32) {
         let forward_most =
             ForwardMost { pkts: self.forward_most(), reordering_pkts: self.sk.reordering };
@@ -122,7 +122,7 @@ impl LinuxEndpoint {
 
     // Rate halving.
 
-    /// `tcp_cwnd_down` of older releases: one packet less for every second ACK.
+    /// `tcp_cwnd_down` of older releases: reduces the window by one packet for every second ACK.
     pub(super) fn halve_rate(&mut self) {
         let (ssthresh, in_flight) = (self.sk.snd_ssthresh, self.in_flight());
         let rate = HalvedRate { cwnd_pkts: self.sk.snd_cwnd, acks: self.sk.snd_cwnd_cnt };
@@ -130,13 +130,13 @@ impl LinuxEndpoint {
         (self.sk.snd_cwnd, self.sk.snd_cwnd_cnt) = (cwnd_pkts, acks);
     }
 
-    /// `tcp_moderate_cwnd`: no burst after an undo.
+    /// `tcp_moderate_cwnd`: prevents a burst after an undo.
     pub(super) fn moderate_cwnd(&mut self) {
         self.sk.snd_cwnd = self.sk.snd_cwnd.min(self.in_flight() + BURST_MAX_PKTS);
     }
 
-    /// `tcp_ratehalving_spur_to_response`: nothing was lost; the window falls to the threshold of
-    /// the timeout in the course of a round trip.
+    /// `tcp_ratehalving_spur_to_response`: nothing was lost; the window falls to the timeout's
+    /// threshold within a round trip.
     pub(super) fn halve_after_spurious_timeout(&mut self) {
         self.forget_losses();
         self.counters.spurious_timeouts += 1;
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(rate.step(8, 3).cwnd_pkts, 4, "never more than a packet above the flight");
     }
 
-    /// Mathis and Mahdavi, 1996: what lies more than three segments below the highest SACK is lost.
+    /// Mathis and Mahdavi, 1996: segments more than three below the highest SACK are lost.
     #[test]
     fn forward_acknowledgement_counts_from_the_highest_block() {
         let mut pair = Pair::established_of("linux-2.6.24");

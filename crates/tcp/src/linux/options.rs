@@ -1,24 +1,24 @@
-//! What both ends agreed on in the handshake, and timestamps (RFC 7323).
+//! Options agreed on in the handshake, and timestamps (RFC 7323).
 
 use cwndlab_packet::Segment;
 use cwndlab_packet::seq::before;
 
 use super::settings::{LinuxSettings, TIMESTAMP_BYTES};
 
-/// Options of a connection: those that this end would use until the handshake, then those in use.
+/// Options of a connection: until the handshake those offered by this end, then those in use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options {
     pub(super) is_sack: bool,
     pub(super) is_timestamps: bool,
-    /// What this end's timestamps have over its clock.
+    /// Offset of this end's timestamps from its clock.
     pub(super) offset: u32,
-    /// `ts_recent`: the peer's timestamp that is echoed.
+    /// `ts_recent`: the peer's timestamp to echo.
     pub(super) recent: u32,
 }
 
 impl Options {
     pub(super) fn new(settings: &LinuxSettings, offset: u32) -> Self {
-        // Without one, timestamps say how long the machine has been up.
+        // Without an offset, timestamps reveal how long the machine has been up.
         let offset = if settings.options.timestamp_offsets { offset } else { 0 };
         Self {
             is_sack: settings.options.sack,
@@ -28,19 +28,19 @@ impl Options {
         }
     }
 
-    /// Bytes that timestamps take in every segment.
+    /// Bytes that timestamps occupy in every segment.
     pub(super) fn timestamp_bytes(&self) -> u32 {
         if self.is_timestamps { TIMESTAMP_BYTES } else { 0 }
     }
 
-    /// Whether the segment's timestamp is not older than the last one in order.
+    /// Whether the segment's timestamp is not older than `recent`.
     #[inline]
     pub(super) fn is_in_order(&self, segment: &Segment) -> bool {
         !self.is_timestamps
             || segment.timestamps.is_none_or(|(value, _)| !before(value, self.recent))
     }
 
-    /// `tcp_replace_ts_recent`: the next segments echo this one's timestamp.
+    /// `tcp_replace_ts_recent`: echoes this segment's timestamp from now on, unless it is older.
     #[inline]
     pub(super) fn take(&mut self, segment: &Segment) {
         if let Some((value, _)) = segment.timestamps {
@@ -50,7 +50,7 @@ impl Options {
         }
     }
 
-    /// How much older a segment's timestamp is than the one that is echoed, in its ticks.
+    /// How much older the segment's timestamp is than `recent`, in the peer's ticks.
     pub(super) fn age(&self, segment: &Segment) -> Option<i32> {
         let (value, _) = segment.timestamps.filter(|_| self.is_timestamps)?;
         Some(self.recent.wrapping_sub(value) as i32)

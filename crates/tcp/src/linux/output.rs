@@ -1,5 +1,5 @@
-//! What leaves: new data as far as the windows, pacing and Nagle's algorithm allow, lost data
-//! again, and ACKs.
+//! Output: new data as far as the windows, pacing and Nagle's algorithm allow, retransmissions, and
+//! ACKs.
 
 use cwndlab_cc::{CwndEvent, RequestedAck, Requests};
 use cwndlab_packet::seq::{after, before, earlier};
@@ -14,16 +14,16 @@ use super::send_buffer::Limit;
 use super::settings::{HEADER_BYTES, TIMESTAMP_BYTES};
 use super::timer::Pending;
 
-/// Rates above the window per RTT, in percent: twice in slow start, 1.2 times afterwards
+/// Pacing rate as a percentage of the window per RTT: twice in slow start, 1.2 times afterwards
 /// (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio`).
 const PACING_SLOW_START_PCT: u64 = 200;
 const PACING_AVOIDANCE_PCT: u64 = 120;
 
-/// How the data that wait are cut.
+/// The next segment to cut from the unsent data.
 pub(super) struct NewSegment {
     pub(super) end: u32,
     pub(super) is_fin: bool,
-    /// It is shorter than a full one and not the last.
+    /// Shorter than a full segment, and without FIN.
     pub(super) is_partial: bool,
 }
 
@@ -38,7 +38,7 @@ impl LinuxEndpoint {
         self.sk.snd_una.wrapping_add(self.sk.snd_wnd)
     }
 
-    /// The next new segment; there must be something to send.
+    /// Describes the next new segment; there must be something to send.
     #[inline]
     pub(super) fn next_new(&self) -> NewSegment {
         let left = self.buffer.write_seq.wrapping_sub(self.sk.snd_nxt);
@@ -47,7 +47,7 @@ impl LinuxEndpoint {
             let end = self.sk.snd_nxt.wrapping_add(mss);
             return NewSegment { end, is_fin: false, is_partial: false };
         }
-        // A FIN rides on the last full segment.
+        // A FIN is part of the last segment, even a full one.
         let has_fin = self.buffer.is_fin_queued;
         let bytes = if has_fin { left } else { left.min(mss) };
         let end = self.sk.snd_nxt.wrapping_add(bytes);
@@ -58,7 +58,8 @@ impl LinuxEndpoint {
         !after(self.next_new().end, self.window_end())
     }
 
-    /// `tcp_write_xmit`: sends new data. As a probe it sends one segment whatever the window.
+    /// `tcp_write_xmit`: sends new data. A probe is one segment, regardless of the congestion
+    /// window.
     #[inline]
     pub(crate) fn write_xmit(&mut self, is_probe: bool) {
         if self.host.is_none() {
@@ -73,13 +74,14 @@ impl LinuxEndpoint {
         self.write_xmit_over::<true>(is_probe);
     }
 
-    /// The same over a host that may refuse, or over nothing.
+    /// Like [`Self::write_xmit`], with a host that may refuse packets or without a host.
     #[inline(always)]
     fn write_xmit_over<const IS_HOST: bool>(&mut self, is_probe: bool) {
         if self.settings.segmentation_offload {
             self.pacer.burst_pkts = self.burst_pkts();
         } else {
-            // `tcp_write_xmit` asks at every write; without offload nothing depends on the answer.
+            // `tcp_write_xmit` calls this at every write; without offload, the result is not
+            // needed.
             self.congestion.min_tso_segs(&mut self.sk);
         }
         let mut sent = 0;
@@ -91,7 +93,7 @@ impl LinuxEndpoint {
             sent = self.transmit_train(in_flight);
             in_flight += sent;
         }
-        // Beyond a train that has filled the window nothing is to be asked.
+        // If a train has filled the window, nothing more can be sent.
         let is_full = sent > 0 && in_flight >= self.sk.snd_cwnd && !self.buffer.is_fin_queued;
         while !is_full
             && self.has_unsent()
@@ -146,7 +148,7 @@ impl LinuxEndpoint {
             if self.in_cwnd_reduction() {
                 self.recovery.prr.note_sent(sent);
             }
-            // What postponed a probe found that one may be scheduled.
+            // A postponed probe has already passed the test of `may_probe`.
             if !is_probe && (self.timer.is_postponed || self.may_probe()) {
                 self.schedule_loss_probe(false);
             } else if is_timer_due {
@@ -160,13 +162,13 @@ impl LinuxEndpoint {
         }
     }
 
-    /// Whether the next segment goes into the buffer of the last one.
+    /// Whether the next segment shares the buffer of the last one.
     #[inline]
     fn is_in_burst(&self) -> bool {
         self.pacer.has_open_burst() && !self.rtx.is_empty()
     }
 
-    /// The next segment begins a buffer or goes on with the last one's.
+    /// Puts the next segment into a new buffer or into that of the last one.
     #[inline(never)]
     fn share_buffer(&mut self) {
         let is_new = !self.is_in_burst();
@@ -178,8 +180,8 @@ impl LinuxEndpoint {
         self.pacer.fill_burst(is_new);
     }
 
-    /// `tcp_minshall_check`: a short segment is in flight, so another one waits (RFC 896 in
-    /// Minshall's variant).
+    /// `tcp_minshall_check`: whether a short segment is in flight, so that another must wait (RFC
+    /// 896 in Minshall's variant).
     #[inline]
     fn is_held_by_nagle(&self) -> bool {
         self.settings.nagle
@@ -206,8 +208,8 @@ impl LinuxEndpoint {
         sock.sk_pacing_rate = rate.min(sock.sk_max_pacing_rate);
     }
 
-    /// Whether the next segments may differ in nothing but their numbers: they are not paced, share no
-    /// buffers, carry neither blocks nor marks, and are not the first in flight.
+    /// Whether the next segments differ only in their sequence numbers: they are not paced, share
+    /// no buffers, carry neither blocks nor marks, and are not the first in flight.
     #[inline]
     fn has_plain_data(&self, in_flight: u32) -> bool {
         in_flight > 0
@@ -217,8 +219,8 @@ impl LinuxEndpoint {
             && self.receiver.sacks.is_empty()
     }
 
-    /// Sends a train: full segments up to where the data, the windows or the bytes before a push end.
-    /// What they have in common is worked out once. Returns how many there were.
+    /// Sends a train of full segments, limited by the data, the windows and the next PSH. Returns
+    /// their number. Their common header is computed once.
     #[inline(always)]
     fn transmit_train(&mut self, in_flight: u32) -> u32 {
         let (seq, mss) = (self.sk.snd_nxt, self.sk.mss_cache);
@@ -293,7 +295,7 @@ impl LinuxEndpoint {
         self.receiver.acks.note_data_sent(self.clock.jiffies());
     }
 
-    /// Sends a segment of the queue once more, `__tcp_retransmit_skb`.
+    /// Sends a segment of the queue again (`__tcp_retransmit_skb`).
     pub(crate) fn transmit_again(&mut self, number: u32) {
         let mut segment = *self.rtx.get(number);
         if segment.seq == self.connection.iss.wrapping_add(1) {
@@ -313,10 +315,11 @@ impl LinuxEndpoint {
         self.note_ack_sent();
     }
 
-    /// `tcp_retransmit_skb`: the same, and the segment counts as retransmitted.
+    /// `tcp_retransmit_skb`: like [`Self::transmit_again`], and counts the segment as
+    /// retransmitted.
     pub(crate) fn retransmit(&mut self, number: u32) {
         self.transmit_again(number);
-        // After an undo a timeout may repeat what was repeated before.
+        // After an undo, a timeout may repeat a retransmission that is still in flight.
         let segment = self.rtx.get_mut(number);
         if segment.flags & SACKED_RETRANS == 0 {
             segment.flags |= SACKED_RETRANS;
@@ -330,7 +333,8 @@ impl LinuxEndpoint {
         self.recovery.undo_retrans = self.recovery.undo_retrans.max(0) + 1;
     }
 
-    /// `tcp_xmit_retransmit_queue`: what is lost, lowest first, as far as the window allows.
+    /// `tcp_xmit_retransmit_queue`: retransmits lost segments, lowest first, as far as the window
+    /// allows.
     pub(crate) fn retransmit_lost(&mut self) {
         if self.sk.packets_out == 0 {
             return;
@@ -360,7 +364,7 @@ impl LinuxEndpoint {
         }
     }
 
-    /// `tcp_xmit_recovery`: what an ACK's processing asked for.
+    /// `tcp_xmit_recovery`: sends what the ACK's processing asked for.
     #[inline(always)]
     pub(crate) fn transmit_recovery(&mut self, rexmit: Rexmit) {
         if rexmit != Rexmit::None {
@@ -384,7 +388,7 @@ impl LinuxEndpoint {
         self.retransmit_lost();
     }
 
-    /// Sends a segment, which acknowledges whatever else it does.
+    /// Sends a segment; every segment carries an ACK.
     #[inline(always)]
     fn send(&mut self, seq: u32, payload: u32, bits: u16, ecn: Ecn) {
         let segment = self.compose(seq, payload, bits, ecn);
@@ -396,7 +400,7 @@ impl LinuxEndpoint {
         }
     }
 
-    /// The segment that was sent last gets SACK blocks, and counts of bytes if it has those.
+    /// Adds SACK blocks to the segment sent last, and byte counts if `has_counts`.
     #[inline(never)]
     fn add_options(&mut self, has_counts: bool) {
         let segment = self.out.last_segment();
@@ -411,10 +415,10 @@ impl LinuxEndpoint {
         }
     }
 
-    /// A segment of this connection that leaves now, without SACK blocks and counts of bytes.
+    /// Composes a segment of this connection, without SACK blocks and byte counts.
     #[inline(always)]
     fn compose(&mut self, seq: u32, payload: u32, bits: u16, ecn: Ecn) -> Segment {
-        // First, as the rest need not be remembered meanwhile.
+        // First, so that the other values need not be kept across the call.
         let window = self.receiver.select_window(self.sk.rcv_nxt);
         let mut header = HEADER_BYTES;
         let mut timestamps = None;
@@ -437,7 +441,7 @@ impl LinuxEndpoint {
         }
     }
 
-    /// Does what the algorithm asked for in a hook.
+    /// Carries out the requests that the algorithm made in a hook.
     #[inline]
     pub(crate) fn serve(&mut self, requests: Requests) {
         if let Some(ack) = requests.ack {
@@ -448,14 +452,14 @@ impl LinuxEndpoint {
         }
     }
 
-    /// Tells the algorithm what happened to the window, and does what it asks for.
+    /// Notifies the algorithm of a window event and carries out its requests.
     pub(crate) fn tell_window(&mut self, event: CwndEvent) {
         let requests = self.congestion.cwnd_event(&mut self.sk, event);
         self.serve(requests);
     }
 
-    /// `__tcp_send_ack` with a `rcv_nxt` of the algorithm's: DCTCP acknowledges what came before
-    /// the congestion mark changed (RFC 8257 section 3.2).
+    /// `__tcp_send_ack` with an `rcv_nxt` chosen by the algorithm: DCTCP acknowledges what arrived
+    /// before the congestion mark changed (RFC 8257 section 3.2).
     #[cold]
     fn send_partial_ack(&mut self, RequestedAck { rcv_nxt, is_ece }: RequestedAck) {
         let ecn = if self.congestion.needs_ecn() { Ecn::Ect0 } else { Ecn::NotEct };
@@ -473,7 +477,7 @@ impl LinuxEndpoint {
         self.send_ack_here();
     }
 
-    /// The same without a call.
+    /// Inlined [`Self::send_ack`].
     #[inline(always)]
     pub(super) fn send_ack_here(&mut self) {
         let Marking { bits, ecn } = self.mark_segment(false);
@@ -484,8 +488,8 @@ impl LinuxEndpoint {
         }
     }
 
-    /// Fills what there is of a window that has room for less than a segment; the time to avoid
-    /// that is over (RFC 9293 section 3.8.6.2.1). Returns whether there was room.
+    /// Sends a segment that fills a window with room for less than a full one, as the override
+    /// timer has expired (RFC 9293 section 3.8.6.2.1). Returns whether there was room.
     pub(crate) fn send_into_window(&mut self) -> bool {
         let window_end = self.window_end();
         if !before(self.sk.snd_nxt, window_end) {
@@ -501,14 +505,14 @@ impl LinuxEndpoint {
         true
     }
 
-    /// Asks about a closed window with a byte that was acknowledged already
+    /// Probes a closed window with an empty segment whose sequence number is already acknowledged
     /// (RFC 9293 section 3.8.6.1).
     pub(crate) fn send_window_probe(&mut self) {
         let bits = self.count_bits();
         self.send(self.sk.snd_una.wrapping_sub(1), 0, bits, Ecn::NotEct);
     }
 
-    /// A RST (RFC 9293 section 3.10.7.4).
+    /// Sends a RST (RFC 9293 section 3.10.7.4).
     pub(super) fn send_reset(&mut self) {
         self.send(self.sk.snd_nxt, 0, Flags::RST, Ecn::NotEct);
     }
@@ -526,7 +530,7 @@ mod tests {
     use crate::linux::testing::{Pair, SENDER};
     use crate::outbox::Outbox;
 
-    /// Two pairs whose senders have an open window and data for it.
+    /// Two pairs whose senders have an open window and data to fill it.
     fn twins() -> [Pair; 2] {
         [(); 2].map(|()| {
             let mut pair = Pair::established();
@@ -549,7 +553,7 @@ mod tests {
             let next = end.next_new();
             end.transmit_new(next.end, next.is_fin, in_flight + sent);
         }
-        // What leaves is the same, as one output or as several.
+        // The same segments leave, as one output or as several.
         let sent = [&mut train, &mut single].map(|pair| {
             let segments = pair.sent_by(SENDER);
             pair.ends[SENDER].out = Outbox::default();

@@ -1,8 +1,8 @@
 //! Pacing: when the next segment is due, and which segments leave together.
 //!
-//! A segment that leaves later than it was due lets the next one catch up, by half of its own time at
-//! most. Segments that share a buffer (segmentation offload) leave at one time, and the next buffer
-//! waits for all of them.
+//! If a segment leaves later than it was due, the next one may catch up, by at most half of its own
+//! time. Segments that share a buffer (segmentation offload) leave at the same time, and the next
+//! buffer waits for all of them.
 
 use cwndlab_cc::TcpSock;
 use cwndlab_units::{Duration, Time};
@@ -12,18 +12,18 @@ const UNPACED_SEGMENTS: u32 = 10;
 /// `sk_pacing_status`: TCP paces by its own timer.
 const PACING_NEEDED: u32 = 1;
 
-/// When segments leave; the time from which the next one is due is in the socket (`tcp_wstamp_ns`).
+/// Pacing state; the time at which the next segment is due is in the socket (`tcp_wstamp_ns`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pacer {
-    /// When what waits for its time is due.
+    /// When waiting data are due; never if none wait.
     pub(super) timer: Time,
-    /// Data segments that have left.
+    /// Data segments sent so far.
     segments_out: u32,
-    /// Segments that a buffer takes at this time, and how many more the last one does.
+    /// Segments that fit a buffer now, and how many more fit the last one.
     pub(super) burst_pkts: u32,
     burst_left: u32,
     burst_departure_ns: u64,
-    /// How late the burst left, as far as it has not caught up.
+    /// Delay of the burst's departure that has not yet been caught up.
     burst_credit_ns: u64,
 }
 
@@ -41,7 +41,7 @@ impl Default for Pacer {
 }
 
 impl Pacer {
-    /// So many data segments leave.
+    /// Notes that `count` data segments leave.
     #[inline]
     pub(super) fn note_segments(&mut self, count: u32) {
         self.segments_out = self.segments_out.saturating_add(count);
@@ -60,7 +60,7 @@ impl Pacer {
         true
     }
 
-    /// Takes the timer, if it has fired.
+    /// Clears the timer if it has fired. Returns whether it had.
     #[inline]
     pub(super) fn take_due(&mut self, now: Time) -> bool {
         let is_due = self.timer <= now;
@@ -70,7 +70,8 @@ impl Pacer {
         is_due
     }
 
-    /// The departure time of a segment in microseconds. The next one is due when this one has left.
+    /// Returns the departure time of a segment in microseconds. The next one is due when this one
+    /// has left.
     #[inline]
     pub(super) fn pace(&mut self, sk: &mut TcpSock, payload: u32) -> u64 {
         let prior = sk.tcp_wstamp_ns;
@@ -88,7 +89,8 @@ impl Pacer {
         departure_us
     }
 
-    /// The departure time in microseconds of what is not paced itself, but waits for what was.
+    /// Returns the departure time in microseconds of data that are not paced but wait for earlier
+    /// paced ones.
     #[inline(always)]
     pub(super) fn depart(&mut self, sk: &mut TcpSock) -> u64 {
         let departure = sk.tcp_wstamp_ns.max(sk.tcp_clock_cache);
@@ -97,7 +99,7 @@ impl Pacer {
         departure / 1_000
     }
 
-    /// The same for a segment of the last one's buffer: it leaves with that.
+    /// Like [`Self::pace`], for a segment that shares the last one's buffer and leaves with it.
     #[inline(never)]
     pub(super) fn pace_in_burst(&mut self, sk: &mut TcpSock, payload: u32) -> u64 {
         let sock = &sk.inet_conn.icsk_inet.sk;
@@ -110,13 +112,13 @@ impl Pacer {
         self.burst_departure_ns / 1_000
     }
 
-    /// Whether the last buffer takes another segment.
+    /// Whether the last buffer has room for another segment.
     #[inline]
     pub(super) fn has_open_burst(&self) -> bool {
         self.burst_left > 0
     }
 
-    /// A segment goes into a buffer, a new one or the last.
+    /// Puts a segment into a buffer, a new one or the last.
     pub(super) fn fill_burst(&mut self, is_new: bool) {
         if is_new {
             self.burst_left = self.burst_pkts;
@@ -124,7 +126,7 @@ impl Pacer {
         self.burst_left = self.burst_left.saturating_sub(1);
     }
 
-    /// The next segment begins a buffer.
+    /// Closes the last buffer: the next segment starts a new one.
     #[inline]
     pub(super) fn end_burst(&mut self) {
         self.burst_left = 0;
@@ -175,7 +177,7 @@ mod tests {
         (sk.tcp_wstamp_ns, sk.tcp_clock_cache) = (1_000, 9_000);
         pacer.pace(&mut sk, 2_000);
         assert_eq!(sk.tcp_wstamp_ns, 9_000 + 2_000 - 1_000);
-        // The rest of it is the next one's of the same buffer.
+        // The rest of the credit goes to the next segment of the same buffer.
         assert_eq!(pacer.pace_in_burst(&mut sk, 2_000), 9);
         assert_eq!(sk.tcp_wstamp_ns, 9_000 + 4_000 - 2_000);
     }

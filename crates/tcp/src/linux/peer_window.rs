@@ -4,26 +4,26 @@ use cwndlab_cc::TcpSock;
 use cwndlab_packet::seq::after;
 use cwndlab_packet::{Flags, Segment};
 
-/// What is known of the peer's window besides its size, which is in the socket (`snd_wnd`).
+/// State of the peer's window besides its size, which is in the socket (`snd_wnd`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PeerWindow {
     /// `snd_wl1`: sequence number of the segment that announced the window.
     pub(super) told_at: u32,
     /// The largest window so far.
     pub(super) max_bytes: u32,
-    /// Shift of the field (RFC 7323 section 2).
+    /// Shift of the window field (RFC 7323 section 2).
     pub(super) scale: u8,
 }
 
 impl PeerWindow {
-    /// The window in bytes; that of a SYN is not scaled (RFC 7323 section 2.2).
+    /// The window in bytes; the window of a SYN is not scaled (RFC 7323 section 2.2).
     #[inline]
     pub(super) fn of(&self, segment: &Segment) -> u32 {
         let shift = if segment.flags.has(Flags::SYN) { 0 } else { self.scale };
         u32::from(segment.window) << shift
     }
 
-    /// `tcp_may_update_window`: whether the segment's window is newer than what is known.
+    /// `tcp_may_update_window`: whether the segment's window is newer than the known one.
     pub(super) fn is_news(&self, segment: &Segment, sk: &TcpSock) -> bool {
         let window = self.of(segment);
         after(segment.ack, sk.snd_una)
@@ -31,7 +31,7 @@ impl PeerWindow {
             || (segment.seq == self.told_at && (window > sk.snd_wnd || window == 0))
     }
 
-    /// A window was offered.
+    /// Records an offered window in the maximum.
     pub(super) fn note(&mut self, bytes: u32) {
         self.max_bytes = self.max_bytes.max(bytes);
     }

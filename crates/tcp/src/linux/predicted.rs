@@ -1,5 +1,5 @@
-//! Header prediction (Jacobson, 4BSD TCP header prediction, 1990): the three segments that nearly all
-//! are take a short way, which leaves the same state as the long one.
+//! Header prediction (Jacobson, 4BSD TCP header prediction, 1990): fast paths for the three most
+//! frequent segments, which leave the same state as the slow path.
 //!
 //! ```text
 //!   next data, for an end that only receives and reads at once  -->  counted, acknowledged, read
@@ -23,16 +23,16 @@ use super::state::State;
 use super::{LinuxEndpoint, empty_rate_sample};
 use crate::info::CaState;
 
-/// The header that is expected next (`pred_flags`).
+/// The header expected next (`pred_flags`).
 #[derive(Clone, Copy, Debug)]
 struct Prediction {
     seq: u32,
-    /// No more is acknowledged than was sent.
+    /// Nothing beyond this number is acknowledged.
     snd_nxt: u32,
 }
 
 impl Prediction {
-    /// Whether a header says nothing but that the next data came, or an ACK, and perhaps a new window.
+    /// Whether a header indicates only the next data or an ACK, perhaps with a new window.
     #[inline(always)]
     fn matches(self, segment: &Segment) -> bool {
         is_plain_header(segment) && segment.seq == self.seq && !after(segment.ack, self.snd_nxt)
@@ -40,8 +40,8 @@ impl Prediction {
 }
 
 impl LinuxEndpoint {
-    /// Takes a segment, then the application reads everything. Returns how many bytes, and whether the
-    /// peer has finished.
+    /// Processes a segment, then reads everything for the application. Returns the number of bytes
+    /// and whether the peer has finished.
     #[inline(always)]
     pub(crate) fn handle_segment_and_read(&mut self, now: Time, segment: &Segment) -> (u64, bool) {
         let is_expected = self.connection.expected.is_data(segment)
@@ -56,7 +56,8 @@ impl LinuxEndpoint {
         }
     }
 
-    /// Whether it is the next data though it was not expected; then others like it are.
+    /// Whether it is the next data although it was not expected; then similar segments are
+    /// expected.
     #[inline(never)]
     fn recognize_next_data(&mut self, segment: &Segment) -> bool {
         let is_next = self.is_next_data(segment);
@@ -78,19 +79,19 @@ impl LinuxEndpoint {
         (self.read(now, u64::MAX), self.peer_has_finished())
     }
 
-    /// Whether the header says nothing but that the next data came, or an ACK (`tcp_hdr_predicted`).
+    /// Whether the header indicates only the next data or an ACK (`tcp_hdr_predicted`).
     #[inline(always)]
     pub(super) fn is_predicted(&self, segment: &Segment) -> bool {
         self.is_predicted_but_window(segment) && self.has_known_window(segment)
     }
 
-    /// Whether the window is what it was.
+    /// Whether the window is unchanged.
     #[inline(always)]
     pub(super) fn has_known_window(&self, segment: &Segment) -> bool {
         self.peer_window.of(segment) == self.sk.snd_wnd
     }
 
-    /// Whether the header says nothing but that, and perhaps a new window.
+    /// Like [`Self::is_predicted`], but the window may be new.
     #[inline(always)]
     pub(super) fn is_predicted_but_window(&self, segment: &Segment) -> bool {
         let prediction = Prediction { seq: self.sk.rcv_nxt, snd_nxt: self.sk.snd_nxt };
@@ -100,8 +101,8 @@ impl LinuxEndpoint {
             && !self.is_accurate()
     }
 
-    /// Whether the segment is the next data and nothing else, and this end has neither anything to
-    /// send nor data that were not read.
+    /// Whether the segment is the next data and nothing else, and this end has nothing to send and
+    /// no unread data.
     fn is_next_data(&self, segment: &Segment) -> bool {
         self.connection.state == State::Established
             && self.is_predicted(segment)
@@ -133,8 +134,8 @@ impl LinuxEndpoint {
         segment.payload.into()
     }
 
-    /// Whether the segment is data beyond a hole that go on where the newest end, and nothing else, and
-    /// this end has neither anything to send nor data that were not read.
+    /// Whether the segment contains only data that continue the newest block beyond a hole, and
+    /// this end has nothing to send and no unread data.
     #[inline(always)]
     fn is_next_beyond_hole(&self, segment: &Segment) -> bool {
         is_plain_header(segment)
@@ -152,12 +153,12 @@ impl LinuxEndpoint {
             && !self.has_unsent()
     }
 
-    /// `tcp_data_queue_ofo` of such data, and what comes before and after it.
+    /// `tcp_data_queue_ofo` for such data, with the steps before and after it.
     #[inline(always)]
     fn keep_next_beyond_hole(&mut self, segment: &Segment) {
         self.rtt.last_us = None;
         self.note_options(segment);
-        // The window is known, and nothing new is acknowledged.
+        // The window is unchanged, and nothing new is acknowledged.
         let is_news = self.peer_window.is_news(segment, &self.sk);
         if is_news {
             self.peer_window.told_at = segment.seq;
@@ -172,9 +173,9 @@ impl LinuxEndpoint {
         self.note_phase();
     }
 
-    /// Whether an ACK that is predicted, but for the window perhaps, acknowledges a whole segment at
-    /// least, all segments were sent once, none of them is missing, and the window grows. A probe that
-    /// is out is not answered.
+    /// Whether an ACK acknowledges at least a whole segment, all segments were sent once, and none
+    /// is missing. It must be predicted, except perhaps for its window, and must not answer a probe
+    /// in flight.
     #[inline(always)]
     pub(super) fn is_plain_ack(&self, segment: &Segment) -> bool {
         self.connection.options.is_sack
@@ -187,7 +188,7 @@ impl LinuxEndpoint {
             })
     }
 
-    /// Whether it is such an ACK, as the last one was; its window may be another one.
+    /// Whether it is another such ACK, like the last one; its window may differ.
     #[inline(always)]
     pub(super) fn is_plain_ack_again(&self, segment: &Segment) -> bool {
         self.connection.expected.is_plain_ack(segment)
@@ -197,7 +198,7 @@ impl LinuxEndpoint {
             && self.rtx.first().is_some_and(|first| !after(first.end_seq, segment.ack))
     }
 
-    /// `tcp_ack` of such an ACK, which is predicted unless the window is another one.
+    /// `tcp_ack` for such an ACK, which is predicted unless its window is new.
     #[inline(always)]
     pub(super) fn handle_plain_ack(&mut self, segment: &Segment, is_predicted: bool) {
         let ack = segment.ack;
@@ -226,7 +227,7 @@ impl LinuxEndpoint {
         self.rack_update_reo_wnd(rate.prior_delivered);
         let mut rexmit = Rexmit::None;
         if self.ca_state() != CaState::Open as u8 {
-            // The algorithm asked for a reduction.
+            // The algorithm requested a reduction.
             self.fast_retransmit_alert(prior_una, 0, &mut flags, &mut rexmit);
         }
         if flags.has(AckFlags::SET_XMIT_TIMER) {
@@ -240,7 +241,7 @@ impl LinuxEndpoint {
         self.transmit_recovery(rexmit);
     }
 
-    /// `tcp_clean_rtx_queue` for it.
+    /// `tcp_clean_rtx_queue` for such an ACK.
     #[inline(always)]
     fn take_plain(&mut self, prior_una: u32, rate: &mut RateSample) -> AckFlags {
         let Some(taken) = self.take_off_untouched(false, rate) else {
@@ -286,7 +287,7 @@ mod tests {
     use crate::linux::ack_flags::AckFlags;
     use crate::linux::testing::{Pair, RECEIVER, SENDER};
 
-    /// Two pairs that have gone through the same, with as many rounds behind them.
+    /// Two pairs with the same history, `rounds` rounds long.
     fn twins(rounds: usize) -> [Pair; 2] {
         [(); 2].map(|()| {
             let mut pair = Pair::established();
@@ -377,7 +378,7 @@ mod tests {
             }
             let mut acks = short.deliver(&segments);
             assert_eq!(acks, long.deliver(&segments));
-            // The window is another one now and then.
+            // Every third window differs from the one before.
             for ack in acks.iter_mut().step_by(3) {
                 ack.window += 1;
             }

@@ -1,28 +1,28 @@
-//! The tail loss probe (RFC 8985 section 7): the state of the one that is out.
+//! State of the tail loss probe (RFC 8985 section 7) in flight.
 
 use cwndlab_packet::seq::{after, before};
 
 /// `tlp_high_seq` and `tlp_retrans`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TailLossProbe {
-    /// What the next data sequence number was when the probe left.
+    /// `snd_nxt` when the probe left; `None` if no probe is in flight.
     high_seq: Option<u32>,
-    /// The probe was the last segment once more, no new one.
+    /// The probe retransmitted the last segment instead of sending a new one.
     is_retransmission: bool,
 }
 
-/// What an ACK says of duplicates.
+/// Properties of an ACK that matter to the probe.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProbeAck {
     pub(crate) ack: u32,
-    /// It reports the probe as a duplicate.
+    /// The ACK reports the probe as a duplicate.
     pub(crate) is_probe_dsacked: bool,
-    /// It tells nothing new.
+    /// The ACK reports nothing new.
     pub(crate) is_duplicate: bool,
 }
 
 impl TailLossProbe {
-    /// Whether a probe is out.
+    /// Whether a probe is in flight.
     #[inline]
     pub(crate) fn is_out(&self) -> bool {
         self.high_seq.is_some()
@@ -34,23 +34,23 @@ impl TailLossProbe {
         self.high_seq.is_some_and(|high_seq| !before(ack, high_seq))
     }
 
-    /// A probe has left.
+    /// Notes that a probe has left.
     pub(crate) fn begin(&mut self, snd_nxt: u32, is_retransmission: bool) {
         *self = Self { high_seq: Some(snd_nxt), is_retransmission };
     }
 
-    /// It does not matter any more.
+    /// Ends the probe.
     pub(crate) fn end(&mut self) {
         self.high_seq = None;
     }
 
-    /// Whether a block that ends here may report the probe.
+    /// Whether a SACK block that ends here may report the probe.
     pub(crate) fn ends_at(&self, end: u32) -> bool {
         self.high_seq == Some(end)
     }
 
-    /// An ACK came (RFC 8985 section 7.4.2). Returns whether the probe repaired a loss, which counts as
-    /// congestion; it is out still until that has ended.
+    /// Processes an ACK (RFC 8985 section 7.4.2). Returns whether the probe repaired a loss, which
+    /// counts as congestion; then it remains in flight until the reduction starts.
     pub(crate) fn handle_ack(&mut self, ack: ProbeAck) -> bool {
         let Some(high_seq) = self.high_seq.filter(|_| self.is_reached_by(ack.ack)) else {
             return false;

@@ -1,5 +1,5 @@
-//! What holds whatever the network does: two endpoints over a channel that loses, repeats, marks and
-//! reorders, with every claim that either makes checked against what really arrived.
+//! Properties that hold whatever the network does: two endpoints over a channel that loses,
+//! repeats, marks and reorders, with every claim of either end checked against what really arrived.
 
 use std::collections::BTreeMap;
 
@@ -15,16 +15,17 @@ use crate::info::CaState;
 use crate::parts::Parts;
 use crate::profile::Profile;
 
-/// Until both have closed, somebody speaks at least this often, unless he waits for his pace (a
-/// segment in a round trip, however long that seems to be): the longest timeout, 512 ticks of 4 ms
-/// to which the wheel rounds it and the one that has begun, and 140 ms for what is under way and
-/// sets the timer again.
+/// Until both ends have closed, one of them sends at least this often, unless it waits for its
+/// pacing (one segment per round trip, however long that seems to be): the longest timeout, plus
+/// 512 ticks of 4 ms to which the wheel rounds it and the tick that has begun, plus 140 ms for
+/// segments in flight that set the timer again.
 const SILENCE: Duration = Duration::from_millis(120_000 + 513 * 4 + 140);
 
-/// Within this something new is acknowledged: of 120 timeouts of two minutes each, some repair and
-/// its answer come through. How long all takes is another matter: where ACKs are lost, answers to
-/// repairs echo the originals and let the timeout grow to its two minutes (the packet scripts
-/// `echo_of_repeated` and `rto_of_lost_acks`), and then every other loss costs as much.
+/// Within this time, something new is acknowledged: of 120 timeouts of two minutes each, some
+/// retransmission and its answer get through. The total time is another matter: if ACKs are lost,
+/// answers to retransmissions echo the originals and let the timeout grow to its two minutes (the
+/// packet scripts `echo_of_repeated` and `rto_of_lost_acks`), and then every other loss costs as
+/// much.
 const PATIENCE: Duration = Duration::from_secs(4 * 3_600);
 
 /// A network and two applications.
@@ -37,13 +38,13 @@ struct World {
     repeat_pct: u64,
     mark_pct: u64,
     delay: Duration,
-    /// Segments are late by up to this much, each by its own.
+    /// Maximum delay that is added to each segment independently.
     jitter: Duration,
-    /// Nothing arrives in this time.
+    /// Nothing arrives in this period.
     outage: (Time, Time),
-    /// What each end writes.
+    /// Bytes that each end writes.
     bytes: [u64; 2],
-    /// How often each end reads; zero is at once.
+    /// Interval between reads of each end; zero means immediate reads.
     reads_every: [Duration; 2],
 }
 
@@ -110,13 +111,13 @@ fn worlds() -> impl Strategy<Value = World> {
         })
 }
 
-/// What one end has really got, and promised.
+/// What one end has really received and promised.
 #[derive(Debug)]
 struct Truth {
     /// Bytes that arrived, as ranges of the peer's sequence space counted from its SYN.
     arrived: BTreeMap<u32, u32>,
     peer_first: Option<u32>,
-    /// The furthest right edge that it advertised, on the wire.
+    /// The highest right edge that it advertised, on the wire.
     right_edge: Option<u32>,
     window_shift: u8,
     written: u64,
@@ -137,7 +138,7 @@ impl Truth {
         }
     }
 
-    /// Takes note of a segment that is handed to this end.
+    /// Records a segment that is delivered to this end.
     fn note_arrival(&mut self, segment: &Segment) {
         let first = *self.peer_first.get_or_insert(segment.seq);
         let mut start = segment.seq.wrapping_sub(first);
@@ -155,7 +156,7 @@ impl Truth {
         self.arrived.insert(start, end);
     }
 
-    /// Whether all of a range of the wire has arrived.
+    /// Whether all of a range of wire sequence numbers has arrived.
     fn has(&self, start: u32, end: u32) -> bool {
         let Some(first) = self.peer_first else { return start == end };
         let (start, end) = (start.wrapping_sub(first), end.wrapping_sub(first));
@@ -169,7 +170,7 @@ struct Channel {
     random: Stream,
     ends: [LinuxEndpoint; 2],
     truth: [Truth; 2],
-    /// By arrival, then by order of departure.
+    /// Keyed by arrival time, then by order of departure.
     under_way: BTreeMap<(Time, u64), (usize, Segment)>,
     sent: u64,
     now: Time,
@@ -185,7 +186,7 @@ impl Channel {
         let mut end = || {
             let congestion = Congestion::new(algorithm, &BTreeMap::new()).expect("defaults");
             let phase = Duration::from_nanos(random.below(4_000_000));
-            // Sequence numbers and timestamps that wrap soon, half of the time.
+            // Half of the time, sequence numbers and timestamps that wrap soon.
             let seed = match random.below(2) {
                 0 => random.next_u64(),
                 _ => u64::MAX - random.below(50_000) - (random.below(50_000) << 32),
@@ -202,7 +203,7 @@ impl Channel {
         Self { world, random, ends, truth, under_way, sent, now, last_sent, news }
     }
 
-    /// Lets everything happen that happens at this time. Returns when the next thing does.
+    /// Runs everything that is due at this time. Returns when the next event is due.
     fn step(&mut self) -> Time {
         let mut next = Time::NEVER;
         for index in 0..2 {
@@ -241,7 +242,8 @@ impl Channel {
         }
     }
 
-    /// What leaves must be true: acknowledged data arrived, sent data are within the window.
+    /// Checks what a segment claims: acknowledged data arrived, and sent data are within the
+    /// window.
     fn check_segment(&mut self, from: usize, segment: &Segment) {
         let [here, there] = match from {
             0 => [0, 1],
@@ -265,7 +267,7 @@ impl Channel {
         }
         let shift = if segment.syn.is_some() { 0 } else { truth.window_shift };
         let edge = segment.ack.wrapping_add(u32::from(segment.window) << shift);
-        // The first SYN acknowledges nothing: where its window begins, it does not say.
+        // The first SYN acknowledges nothing, so it does not say where its window begins.
         let is_told = segment.flags.has(Flags::ACK);
         if is_told && truth.right_edge.is_none_or(|known| after(edge, known)) {
             truth.right_edge = Some(edge);
@@ -309,13 +311,13 @@ impl Channel {
                 check_counts(&self.ends[to]);
             }
         }
-        // What arrived with the last FIN is still to be read.
+        // Data that arrived with the last FIN are still unread.
         for (end, truth) in self.ends.iter_mut().zip(&mut self.truth) {
             truth.read += end.read(self.now, u64::MAX);
         }
     }
 
-    /// Neither end waits for the other for ever.
+    /// Checks that the ends do not wait for each other for ever.
     fn check_progress(&mut self) {
         let acknowledged = self.ends.each_ref().map(|end| end.sk.snd_una);
         if acknowledged != self.news.0 {
@@ -332,7 +334,7 @@ impl Channel {
     }
 }
 
-/// The scoreboard's counters are those of a recount, and the window is positive.
+/// Checks that the scoreboard's counters equal a recount, and that the window is positive.
 fn check_counts(end: &LinuxEndpoint) {
     let sk = &end.sk;
     let numbers = (0..end.rtx.len()).map(|index| end.rtx.head().wrapping_add(index));

@@ -1,32 +1,33 @@
-//! Proportional rate reduction (RFC 6937): how many segments may leave for what an ACK in recovery
-//! delivered.
+//! Proportional rate reduction (RFC 6937): how many segments may leave for the packets that an ACK
+//! in recovery delivers.
 
 use super::settings::WindowReduction;
 
-/// `RecoverFS` is the window before the reduction; these are the other counts of RFC 6937 section 3.
+/// Counts of RFC 6937 section 3, except `RecoverFS`, for which the window before the reduction is
+/// used.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Prr {
     /// `prr_delivered`: packets that reached the receiver since recovery began.
     delivered: u32,
-    /// `prr_out`: packets that were sent since then.
+    /// `prr_out`: packets sent since recovery began.
     out: u32,
 }
 
-/// What an ACK in recovery tells.
+/// Input from an ACK in recovery.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PrrAck {
-    /// Packets that it delivered, more than none.
+    /// Packets that it delivered, at least 1.
     pub(crate) delivered: u32,
-    /// It advances, and tells of no further loss.
+    /// The ACK advances and indicates no further loss.
     pub(crate) is_safe: bool,
     pub(crate) in_flight: u32,
     pub(crate) ssthresh: u32,
-    /// The window before the reduction, more than none.
+    /// The window before the reduction, at least 1.
     pub(crate) prior_cwnd: u32,
 }
 
 impl Prr {
-    /// Packets were sent.
+    /// Notes that `pkts` packets were sent.
     #[inline]
     pub(crate) fn note_sent(&mut self, pkts: u32) {
         self.out += pkts;
@@ -42,14 +43,14 @@ impl Prr {
             let share = u64::from(ack.ssthresh) * u64::from(self.delivered);
             share.div_ceil(u64::from(ack.prior_cwnd)) as i64 - out
         } else {
-            // Back to the threshold, as slow start would or packet for packet.
+            // Back to the threshold, like slow start or packet for packet.
             let mut count = (delivered - out).max(i64::from(ack.delivered));
             if ack.is_safe || reduction == WindowReduction::Prr {
                 count += 1;
             }
             count.min(room)
         };
-        // Fast retransmit at once when recovery begins.
+        // At the start of recovery, the fast retransmit leaves at once.
         count = count.max(i64::from(self.out == 0));
         (i64::from(ack.in_flight) + count).max(1) as u32
     }
@@ -63,7 +64,7 @@ mod tests {
         PrrAck { delivered, is_safe: false, in_flight, ssthresh: 70, prior_cwnd: 100 }
     }
 
-    /// Of 100 packets in flight one is lost; 99 ACKs follow, and 7 packets leave for every 10.
+    /// Of 100 packets in flight, one is lost; 99 ACKs follow, and 7 packets leave for every 10.
     #[test]
     fn in_proportion_the_flight_falls_to_the_threshold_in_one_round_trip() {
         let mut prr = Prr::default();

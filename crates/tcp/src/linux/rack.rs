@@ -14,11 +14,11 @@ pub(crate) const RECOVERY_THRESHOLD: u8 = 16;
 /// `RACK.*` of RFC 8985 section 5.2.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rack {
-    /// Send time and end of the segment delivered that was sent last.
+    /// Send time and end of the most recently sent segment that was delivered.
     mstamp: u64,
     end_seq: u32,
     pub(crate) rtt_us: u32,
-    /// Something was delivered since the last search.
+    /// Something was delivered since the last loss detection.
     pub(crate) is_advanced: bool,
     pub(crate) is_dsack_seen: bool,
     /// The reordering window in quarters of the lowest RTT.
@@ -43,11 +43,11 @@ impl Default for Rack {
 }
 
 impl LinuxEndpoint {
-    /// A segment was delivered (RFC 8985 section 6.2 steps 1 and 2).
+    /// Notes a delivered segment (RFC 8985 section 6.2 steps 1 and 2).
     #[inline]
     pub(crate) fn rack_advance(&mut self, flags: u8, end_seq: u32, sent: u64) {
         let rtt_us = self.sk.tcp_mstamp.saturating_sub(sent) as u32;
-        // A retransmission that seems too fast: its original was delivered.
+        // An implausibly fast retransmission: the original was delivered.
         if rtt_us < self.sk.rtt_min_us && flags & RETRANS != 0 {
             return;
         }
@@ -64,7 +64,7 @@ impl LinuxEndpoint {
     #[inline]
     pub(crate) fn rack_update_reo_wnd(&mut self, prior_delivered: u32) {
         let rack = &mut self.rack;
-        // Nearly always: there is nothing to take back, and nothing to add.
+        // The usual case: nothing to reset, and nothing to enlarge.
         let is_usual = !rack.is_dsack_seen && rack.reo_wnd_steps == 1;
         if is_usual || prior_delivered == 0 {
             return;
@@ -95,20 +95,20 @@ impl LinuxEndpoint {
         (self.sk.rtt_min_us >> 2).saturating_mul(steps).min(self.sk.srtt_us >> 3)
     }
 
-    /// How long until a segment counts as lost; not positive if it does.
+    /// Time until a segment counts as lost; zero or negative if it already does.
     #[inline]
     pub(crate) fn rack_remaining_us(&self, sent: u64, reo_wnd_us: u32) -> i64 {
         let due = u64::from(self.rack.rtt_us) + u64::from(reo_wnd_us);
         due as i64 - self.sk.tcp_mstamp.saturating_sub(sent) as i64
     }
 
-    /// Whether something that was sent after this segment was delivered.
+    /// Whether a segment that was sent after this one was delivered.
     #[inline]
     pub(super) fn was_delivered_after(&self, segment: &TxSegment) -> bool {
         sent_after(self.rack.mstamp, segment.tx_mstamp, self.rack.end_seq, segment.end_seq)
     }
 
-    /// Marks what is lost (RFC 8985 section 6.2 step 5). Returns how long to wait for the rest.
+    /// Marks losses (RFC 8985 section 6.2 step 5). Returns how long to wait for the other segments.
     pub(crate) fn rack_detect_loss(&mut self) -> Option<u64> {
         let reo_wnd_us = self.rack_reo_wnd_us();
         let mut wait_us = None;
@@ -145,7 +145,7 @@ impl LinuxEndpoint {
         true
     }
 
-    /// A segment is thought lost; or its retransmission, if it has been retransmitted.
+    /// Marks a segment as lost, or its retransmission if it has been retransmitted.
     pub(crate) fn mark_lost(&mut self, number: u32) {
         let segment = self.rtx.get_mut(number);
         if segment.flags & SACKED_ACKED != 0 {
@@ -177,7 +177,7 @@ mod tests {
         for (arrived, lost) in [(2, 0), (3, 1), (4, 1)] {
             let mut pair = Pair::established();
             let segments = pair.write(14_480);
-            // The last of the flight are later ones, so that the times tell them apart.
+            // The last of the flight are sent later, so that their times differ.
             let acks = pair.deliver(&segments[1..=arrived]);
             pair.answer(&acks);
             assert_eq!(pair.ends[SENDER].sk.lost_out, lost, "{arrived} arrived");

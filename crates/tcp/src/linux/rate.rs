@@ -13,10 +13,10 @@ pub(crate) fn sent_after(time: u64, other_time: u64, end_seq: u32, other_end_seq
     time > other_time || (time == other_time && after(end_seq, other_end_seq))
 }
 
-/// The last delivery rate that was not limited by the application, or the highest since.
+/// The last delivery rate that the application did not limit, or the highest since then.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DeliveryRate {
-    /// Packets that were delivered in this time.
+    /// Packets delivered in `interval_us`.
     delivered: u32,
     interval_us: u64,
 }
@@ -28,8 +28,8 @@ impl DeliveryRate {
         bits.checked_div(self.interval_us).map(Rate::from_bits_per_sec)
     }
 
-    /// Takes a sample of so many packets in this time. One that the application limited counts only
-    /// if it is no lower.
+    /// Records a sample of `delivered` packets in `interval_us`. A sample that the application
+    /// limited counts only if it is not lower.
     fn take(&mut self, delivered: i32, interval_us: u64, is_app_limited: bool) {
         let is_higher = (delivered as i64 as u64).wrapping_mul(self.interval_us)
             >= u64::from(self.delivered) * interval_us;
@@ -39,7 +39,7 @@ impl DeliveryRate {
     }
 }
 
-/// The snapshot of a delivered segment is the sample's, if the segment was sent last so far.
+/// Uses a delivered segment's snapshot for the sample if the segment was sent last so far.
 #[inline]
 pub(crate) fn take_rate(sk: &mut TcpSock, segment: &TxSegment, sample: &mut RateSample) {
     let sent = segment.tx_mstamp;
@@ -59,7 +59,7 @@ pub(crate) fn take_rate(sk: &mut TcpSock, segment: &TxSegment, sample: &mut Rate
 }
 
 impl LinuxEndpoint {
-    /// The snapshot that a segment takes along when it is sent.
+    /// Stores the snapshot for a rate sample in a segment that is being sent.
     #[inline]
     pub(crate) fn stamp_rate(&mut self, segment: &mut TxSegment) {
         let sk = &mut self.sk;
@@ -77,7 +77,7 @@ impl LinuxEndpoint {
         }
     }
 
-    /// A segment was delivered: the one sent last gives the sample.
+    /// Notes that a segment was delivered; the one sent last determines the sample.
     #[inline]
     pub(crate) fn rate_delivered(&mut self, number: u32, sample: &mut RateSample) {
         let segment = self.rtx.get_mut(number);
@@ -118,7 +118,7 @@ impl LinuxEndpoint {
         sample.interval_us = interval_us as i64;
         sample.snd_interval_us = send_us as u32;
         sample.rcv_interval_us = ack_us as u32;
-        // A rate above what one round trip allows comes from stretched ACKs.
+        // A rate above what one round trip allows is due to stretched ACKs.
         if interval_us < u64::from(sk.rtt_min_us) {
             sample.interval_us = -1;
             return;
@@ -126,7 +126,7 @@ impl LinuxEndpoint {
         self.rate.take(sample.delivered, interval_us, sample.is_app_limited != 0);
     }
 
-    /// Marks the flight as limited by the application, if nothing else holds it up.
+    /// Marks the flight as limited by the application if nothing else holds it up.
     pub(crate) fn check_app_limited(&mut self) {
         let unsent = self.buffer.write_seq.wrapping_sub(self.sk.snd_nxt);
         let in_flight = self.in_flight();

@@ -1,5 +1,5 @@
-//! The ACK state machine: entering and leaving recovery, proportional rate reduction (RFC 6937),
-//! F-RTO (RFC 5682), and undoing what was not congestion.
+//! The ACK state machine: start and end of recovery, proportional rate reduction (RFC 6937), F-RTO
+//! (RFC 5682), and undo of reductions that were not due to congestion.
 
 use cwndlab_cc::{CwndEvent, INFINITE_SSTHRESH, RateSample};
 use cwndlab_packet::seq::{after, before};
@@ -13,26 +13,27 @@ use super::timer::Pending;
 use super::{LinuxEndpoint, WindowReduction};
 use crate::info::{CaState, TcpEvent};
 
-/// What a reduction of the window remembers, so that it can be completed or undone.
+/// State of a window reduction, needed to complete or undo it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Recovery {
-    /// `undo_marker`: `snd_una` when the window was reduced, as long as that may be undone.
+    /// `undo_marker`: `snd_una` when the window was reduced, while this may be undone.
     pub(super) undo_marker: Option<u32>,
-    /// Retransmissions since then that no DSACK has reported as needless; negative if there was none.
+    /// Retransmissions since then that no DSACK has reported as unnecessary; negative if there was
+    /// none.
     pub(super) undo_retrans: i32,
-    /// Timestamp clock at the first retransmission, 0 if none.
+    /// Timestamp clock at the first retransmission; 0 if there was none.
     pub(super) retrans_stamp: u32,
-    /// The threshold before the reduction, 0 if it must not come back.
+    /// The threshold before the reduction; 0 if it must not be restored.
     pub(super) prior_ssthresh: u32,
     pub(super) prr: Prr,
-    /// The receiver forgot what it had sacked.
+    /// The receiver discarded data that it had sacked.
     pub(super) is_reneging: bool,
-    /// F-RTO looks whether the timeout was spurious (RFC 5682).
+    /// F-RTO is checking whether the timeout was spurious (RFC 5682).
     pub(super) is_frto: bool,
 }
 
 impl Recovery {
-    /// Whether the reduction may be undone, and data up to `end_seq` were sent again in it.
+    /// Whether the reduction may be undone and `end_seq` lies beyond its start.
     pub(super) fn may_undo_up_to(&self, end_seq: u32) -> bool {
         self.undo_marker.is_some_and(|marker| after(end_seq, marker))
     }
@@ -49,7 +50,7 @@ impl LinuxEndpoint {
         }
     }
 
-    /// `tcp_current_ssthresh`: what the threshold would be after an idle time.
+    /// `tcp_current_ssthresh`: at least three quarters of the window, unless it is being reduced.
     fn current_ssthresh(&self) -> u32 {
         let sk = &self.sk;
         if self.in_cwnd_reduction() {
@@ -59,7 +60,7 @@ impl LinuxEndpoint {
         }
     }
 
-    /// `tcp_fastretrans_alert`: what a dubious ACK leads to, state by state.
+    /// `tcp_fastretrans_alert`: handles a dubious ACK according to the state.
     pub(crate) fn fast_retransmit_alert(
         &mut self,
         prior_una: u32,
@@ -78,7 +79,7 @@ impl LinuxEndpoint {
         if self.check_reneging(flags) {
             return;
         }
-        // Leave a state when all that was sent before it is acknowledged.
+        // Leave a state when all data sent before it began are acknowledged.
         let state = CaState::from_u8(self.ca_state());
         if state == CaState::Open {
             self.recovery.retrans_stamp = 0;
@@ -141,7 +142,8 @@ impl LinuxEndpoint {
         *rexmit = Rexmit::Lost;
     }
 
-    /// The rest of the states: perhaps losses are evident now. Returns whether recovery began.
+    /// Handles states other than recovery, as losses may now be evident. Returns whether recovery
+    /// began.
     fn consider_recovery(
         &mut self,
         is_advanced: bool,
@@ -173,9 +175,11 @@ impl LinuxEndpoint {
         true
     }
 
-    /// The receiver dropped what it had sacked: the head of the queue is sacked, yet not
-    /// acknowledged. Forget all SACKs after half a round trip, at the retransmission timer; ACKs
-    /// that acknowledge nothing do not put it off.
+    /// Handles a receiver that discarded sacked data: the head of the queue is sacked, yet not
+    /// acknowledged. Returns whether this is the case.
+    ///
+    /// Sets the retransmission timer, which clears all SACKs, to half a round trip; ACKs that
+    /// acknowledge nothing do not postpone it.
     fn check_reneging(&mut self, flags: &mut AckFlags) -> bool {
         if !flags.has_all(AckFlags::SACK_RENEGING | AckFlags::SND_UNA_ADVANCED) {
             return false;
@@ -233,8 +237,8 @@ impl LinuxEndpoint {
         self.count_delivered(delivered, is_ece);
     }
 
-    /// `tcp_limit_reno_sacked`: no more duplicates than segments that are not lost; more is
-    /// reordering.
+    /// `tcp_limit_reno_sacked`: limits the duplicates to the segments that are not lost; an excess
+    /// is due to reordering.
     fn check_duplicate_acks(&mut self, acked: u32) {
         let sk = &mut self.sk;
         let holes = sk.lost_out.max(1).min(sk.packets_out);
@@ -270,7 +274,8 @@ impl LinuxEndpoint {
         }
     }
 
-    /// Without RACK: the first hole is lost, and all of more than `reordering` sacked below.
+    /// Marks losses without RACK: the first hole, and each segment with `reordering` or more sacked
+    /// above it.
     pub(super) fn mark_head_lost(&mut self, at_least: u32) {
         if self.is_fack() {
             self.mark_below_forward_most(at_least);
@@ -298,7 +303,7 @@ impl LinuxEndpoint {
         }
     }
 
-    // Into and out of the reduction of the window.
+    // Start and end of window reductions.
 
     /// `tcp_init_cwnd_reduction`.
     pub(crate) fn init_cwnd_reduction(&mut self) {
@@ -374,7 +379,8 @@ impl LinuxEndpoint {
             self.settings.repair.forward_rto_recovery && (is_new_recovery || retransmits > 0);
     }
 
-    /// `tcp_timeout_mark_lost`: all but what was sent within the last round trip.
+    /// `tcp_timeout_mark_lost`: marks all segments lost; RACK spares those sent within the last
+    /// RTT.
     fn timeout_mark_lost(&mut self) {
         let head = self.rtx.head();
         let is_reneg = self.rtx.get(head).flags & SACKED_ACKED != 0;
@@ -449,7 +455,7 @@ impl LinuxEndpoint {
         self.tell_window(CwndEvent::CompleteCwr);
     }
 
-    /// `tcp_cong_control`: the window after an ACK.
+    /// `tcp_cong_control`: updates the window after an ACK.
     #[inline(always)]
     pub(crate) fn control_congestion(
         &mut self,
@@ -459,7 +465,7 @@ impl LinuxEndpoint {
         sample: &RateSample,
     ) {
         if self.congestion.has_cong_control() {
-            // A copy, so that the sample needs no memory where no algorithm looks at it.
+            // A copy, so that the sample need not be in memory if no algorithm reads it.
             let sample = *sample;
             let requests = self.congestion.cong_control(&mut self.sk, ack, flags.bits(), &sample);
             return self.serve(requests);
@@ -483,8 +489,9 @@ impl LinuxEndpoint {
 
     // Undo.
 
-    /// `tcp_packet_delayed`: an ACK from before the first retransmission, or none was sent yet.
-    /// Without SACK the stamp is also 0 while recovery is held at its end, which is no proof.
+    /// `tcp_packet_delayed`: whether an ACK echoes a time before the first retransmission, or
+    /// nothing was retransmitted. Without SACK, the stamp is also 0 while recovery is held at its
+    /// end, which proves nothing.
     fn is_packet_delayed(&self) -> bool {
         if self.recovery.retrans_stamp != 0 {
             return self.is_echo_before(self.recovery.retrans_stamp);
@@ -519,7 +526,7 @@ impl LinuxEndpoint {
         self.event(TcpEvent::Undo(self.sk.snd_cwnd));
     }
 
-    /// `tcp_try_undo_recovery`. Returns whether the old state is held.
+    /// `tcp_try_undo_recovery`. Returns whether the state must be kept.
     fn try_undo_recovery(&mut self) -> bool {
         if self.may_undo() {
             if self.ca_state() == CaState::Loss as u8 {
@@ -530,7 +537,7 @@ impl LinuxEndpoint {
             self.rack.reo_wnd_persist -= 1;
         }
         if self.sk.snd_una == self.sk.high_seq && !self.connection.options.is_sack {
-            // Hold on until something above is acknowledged: against false fast retransmits
+            // Keep the state until higher data are acknowledged, to prevent false fast retransmits
             // (RFC 6582 section 4.1).
             if !self.is_any_retransmission_out() {
                 self.recovery.retrans_stamp = 0;
@@ -542,7 +549,8 @@ impl LinuxEndpoint {
         false
     }
 
-    /// `tcp_try_undo_dsack`: every retransmission was reported as a duplicate.
+    /// `tcp_try_undo_dsack`: undoes the reduction if every retransmission was reported as a
+    /// duplicate.
     fn try_undo_dsack(&mut self) -> bool {
         if self.recovery.undo_marker.is_some() && self.recovery.undo_retrans == 0 {
             let rack = &mut self.rack;
@@ -572,7 +580,7 @@ impl LinuxEndpoint {
         true
     }
 
-    /// Nothing is thought lost any more.
+    /// Clears all loss marks.
     pub(super) fn forget_losses(&mut self) {
         let mut number = self.rtx.head();
         while number != self.rtx.tail() {
@@ -584,7 +592,8 @@ impl LinuxEndpoint {
         self.sk.lost_out = 0;
     }
 
-    /// `tcp_try_undo_partial`: a partial ACK of data that were only late. Returns whether to wait.
+    /// `tcp_try_undo_partial`: handles a partial ACK of data that were only late. Returns whether
+    /// to wait.
     fn try_undo_partial(&mut self, prior_una: u32) -> bool {
         if self.recovery.undo_marker.is_none() || !self.is_packet_delayed() {
             return false;
@@ -628,7 +637,7 @@ impl LinuxEndpoint {
         }
     }
 
-    /// `tcp_process_loss`: an ACK after a timeout.
+    /// `tcp_process_loss`: handles an ACK after a timeout.
     fn process_loss(&mut self, flags: AckFlags, duplicates: u32, rexmit: &mut Rexmit) {
         let is_recovered = !before(self.sk.snd_una, self.sk.high_seq);
         let is_advanced = flags.has(AckFlags::SND_UNA_ADVANCED);
@@ -668,7 +677,7 @@ impl LinuxEndpoint {
         *rexmit = Rexmit::Lost;
     }
 
-    /// `tcp_cwnd_restart`: the window decays while nothing is sent (RFC 5681 section 4.1).
+    /// `tcp_cwnd_restart`: decays the window after an idle time (RFC 5681 section 4.1).
     pub(crate) fn check_idle_restart(&mut self) {
         if !self.settings.slow_start_after_idle
             || self.sk.packets_out > 0
@@ -697,7 +706,7 @@ impl LinuxEndpoint {
         self.sk.snd_cwnd_used = 0;
     }
 
-    /// `tcp_cwnd_validate`: whether the window was what limited the sender (RFC 7661's concern).
+    /// `tcp_cwnd_validate`: tracks whether the window limited the sender (cf. RFC 7661).
     pub(crate) fn validate_cwnd(&mut self, is_cwnd_limited: bool) {
         let sk = &mut self.sk;
         if !before(sk.snd_una, sk.cwnd_usage_seq)
@@ -746,7 +755,7 @@ mod tests {
     use super::*;
     use crate::linux::testing::{Pair, SENDER};
 
-    /// A pair that has lost the first of ten segments, which was sent again.
+    /// A pair whose first of ten segments was lost and retransmitted.
     fn in_recovery() -> (Pair, u32, Vec<cwndlab_packet::Segment>) {
         let mut pair = Pair::established();
         let segments = pair.write(14_480);

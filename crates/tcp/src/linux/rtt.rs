@@ -1,28 +1,28 @@
-//! Round trip time, its variance and the retransmission timeout (RFC 6298, with Linux's variance
-//! that falls slowly and rises at once), and the lowest RTT in a window.
+//! Round-trip time, its variance and the retransmission timeout (RFC 6298, with Linux's variance,
+//! which falls slowly and rises at once), and the lowest RTT in a window.
 
 use cwndlab_packet::seq::after;
 
-/// What the sender knows of its round trip time.
+/// RTT state of the sender.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rtt {
     pub(crate) estimator: RttEstimator,
     pub(crate) min: WindowedMin,
-    /// The sample of the last segment that was handled.
+    /// The sample of the last segment processed.
     pub(crate) last_us: Option<u32>,
 }
 
-/// Smoothed RTT and timeout. `srtt_us` and `mdev_us` live in the socket, as algorithms read them.
+/// Smoothed RTT and timeout. `srtt_us` and `mdev_us` are in the socket, where algorithms read them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RttEstimator {
     pub(crate) rttvar_us: u32,
     mdev_max_us: u32,
-    /// `snd_nxt` at which the variance may fall again.
+    /// The variance may fall again when `snd_una` has passed this number.
     rtt_seq: u32,
     rto_min_us: u32,
 }
 
-/// What [`RttEstimator::take`] reads of the connection.
+/// Input of [`RttEstimator::take`].
 pub(crate) struct RttSample {
     pub(crate) rtt_us: u32,
     pub(crate) snd_una: u32,
@@ -34,7 +34,7 @@ impl RttEstimator {
         Self { rttvar_us: 0, mdev_max_us: 0, rtt_seq: 0, rto_min_us }
     }
 
-    /// Takes a sample into `srtt_us` (scaled by 8) and `mdev_us` (scaled by 4).
+    /// Processes a sample; `srtt_us` is scaled by 8, `mdev_us` by 4.
     pub(crate) fn take(&mut self, srtt_us: &mut u32, mdev_us: &mut u32, sample: &RttSample) {
         let rtt = i64::from(sample.rtt_us);
         if *srtt_us == 0 {
@@ -67,7 +67,7 @@ impl RttEstimator {
         *srtt_us = smoothed.max(1) as u32;
     }
 
-    /// The timeout that follows (RFC 6298 section 2.3).
+    /// The resulting timeout (RFC 6298 section 2.3).
     pub(crate) fn rto_us(&self, srtt_us: u32) -> u64 {
         u64::from(srtt_us >> 3) + u64::from(self.rttvar_us)
     }
@@ -91,7 +91,7 @@ impl WindowedMin {
         self.samples[0].1
     }
 
-    /// Takes a value at a time in jiffies.
+    /// Adds a value at a time in jiffies.
     #[inline(always)]
     pub(crate) fn take(&mut self, time: u32, value: u32) {
         let window = self.window;

@@ -1,36 +1,37 @@
 //! The retransmit queue: every segment between `snd_una` and `snd_nxt`, in order.
 //!
-//! A ring of segments under numbers that only grow. Segments are found by sequence number by a
-//! guess from the segment size, and those that are lost and wait for retransmission are bits of a
-//! map: each operation costs O(1) amortised, whatever the window.
+//! A ring of segments whose numbers only increase. A segment is found by its sequence number with a
+//! guess from the segment size, and a bitmap lists the lost segments that wait for retransmission:
+//! each operation costs O(1) amortised, whatever the window.
 //!
-//! RACK goes through the segments in the order of their last transmissions. That is the order of the
-//! ring until something is sent again; what is stands in a queue of its own, and
-//! [`RtxQueue::next_sent`] merges the two. What RACK need not look at any more is in neither.
+//! RACK visits the segments in the order of their last transmission. This is the order of the ring
+//! until a segment is retransmitted; retransmitted segments are in a separate queue, and
+//! [`RtxQueue::next_sent`] merges the two. Segments that RACK need not visit any more are in
+//! neither.
 
 use std::collections::VecDeque;
 
 use cwndlab_packet::Flags;
 use cwndlab_packet::seq::{after, before};
 
-/// Bits of [`TxSegment::flags`], Linux's `TCPCB_*`.
+/// Reported by SACK. Like the following constants, a bit of [`TxSegment::flags`] (`TCPCB_*`).
 pub(crate) const SACKED_ACKED: u8 = 0x01;
 /// A retransmission is in flight.
 pub(crate) const SACKED_RETRANS: u8 = 0x02;
-/// Thought lost.
+/// Considered lost.
 pub(crate) const LOST: u8 = 0x04;
-/// Was retransmitted at some time.
+/// Was retransmitted at least once.
 pub(crate) const EVER_RETRANS: u8 = 0x80;
-/// The segment after it is in the same buffer.
+/// The next segment is in the same buffer.
 pub(crate) const SHARES_BUFFER: u8 = 0x10;
 /// Retransmitted, in flight or not.
 pub(crate) const RETRANS: u8 = SACKED_RETRANS | EVER_RETRANS;
-/// The flight was limited by the application when the segment left.
+/// The application limited the flight when the segment was sent.
 pub(crate) const APP_LIMITED: u8 = 0x08;
 /// The segment's place in the ring is not its place in the order of transmission.
 const MOVED: u8 = 0x20;
 
-/// A segment that was sent and is not cumulatively acknowledged.
+/// A segment that was sent but not cumulatively acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TxSegment {
     pub(crate) seq: u32,
@@ -39,19 +40,19 @@ pub(crate) struct TxSegment {
     pub(crate) tx_mstamp: u64,
     /// `tcp_rate.c`'s snapshot at the last transmission.
     pub(crate) first_tx_mstamp: u64,
-    /// 0 once the segment was used for a rate sample.
+    /// 0 after the segment was used for a rate sample.
     pub(crate) delivered_mstamp: u64,
     pub(crate) delivered: u32,
     pub(crate) delivered_ce: u32,
     pub(crate) flags: u8,
     /// SYN, FIN and PSH. A SYN carries no data; a FIN may follow data.
     pub(crate) control: Flags,
-    /// Number of its entry among the segments that were sent again, if it is there; else 0.
+    /// Number of its entry among the retransmitted segments; 0 if it has none.
     pub(super) resent: u32,
 }
 
 impl TxSegment {
-    /// A SYN or SYN-ACK sent at a time in microseconds.
+    /// Creates a SYN or SYN-ACK sent at a time in microseconds.
     pub(crate) fn syn(seq: u32, tx_mstamp: u64) -> Self {
         let (end_seq, control) = (seq.wrapping_add(1), Flags(Flags::SYN));
         Self { seq, end_seq, tx_mstamp, control, ..Self::default() }
@@ -61,7 +62,7 @@ impl TxSegment {
         self.control.has(Flags::SYN)
     }
 
-    /// Whether it is thought lost and was not sent again since.
+    /// Whether it is considered lost and has not been retransmitted since.
     #[inline]
     pub(crate) fn is_only_lost(&self) -> bool {
         self.flags & (LOST | SACKED_RETRANS) == LOST
@@ -73,13 +74,13 @@ impl TxSegment {
     }
 }
 
-/// The queue. Segments are named by number; `head()..tail()` are there.
+/// The queue. Segments are identified by number, from `head()` up to but excluding `tail()`.
 #[derive(Clone, Debug)]
 pub(crate) struct RtxQueue {
     ring: Vec<TxSegment>,
-    /// A bit per place: lost, not retransmitted, not sacked.
+    /// One bit per place: lost, not retransmitted, not sacked.
     waiting: Vec<u64>,
-    /// A bit per place: [`MOVED`]; and how many there are.
+    /// One bit per place for [`MOVED`], and the number of set bits.
     moved: Vec<u64>,
     moved_count: u32,
     mask: u32,
@@ -87,43 +88,43 @@ pub(crate) struct RtxQueue {
     tail: u32,
     /// No segment before this one waits for retransmission.
     hint: u32,
-    /// RACK need not look at any segment of the ring before this one: each was moved, or is lost and
-    /// was not sent again.
+    /// RACK need not visit any segment of the ring before this one: each was moved, or is lost and
+    /// not retransmitted since.
     first_unmoved: u32,
     resent: Resent,
-    /// Some segment shares a buffer with the next, or did.
+    /// Whether any segment shares, or shared, a buffer with the next.
     is_sharing: bool,
 }
 
-/// Segments that were sent again, in the order in which they were.
+/// Retransmitted segments, in the order of retransmission.
 #[derive(Clone, Debug)]
 struct Resent {
     entries: VecDeque<ResentEntry>,
-    /// Number of the first entry; 0 is none.
+    /// Number of the first entry; entries are numbered from 1.
     first: u32,
-    /// Entries whose segments are not listed here any more.
+    /// Entries whose segments are no longer listed here.
     stale: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct ResentEntry {
     number: u32,
-    /// The first segment that was not sent yet when this one was sent again.
+    /// The first segment that was not yet sent when this one was retransmitted.
     before: u32,
 }
 
-/// What [`RtxQueue::pop_untouched`] took off, or [`RtxQueue::sack_untouched`] marked: all of them were
-/// sent once, and nothing else was known of them.
+/// Segments that [`RtxQueue::pop_untouched`] removed or [`RtxQueue::sack_untouched`] marked: each
+/// was sent once, and was neither lost nor sacked before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Untouched {
     pub(crate) first: TxSegment,
     pub(crate) last: TxSegment,
     pub(crate) count: u32,
-    /// How many share the buffer of the one after them.
+    /// Number of segments that share the buffer of the next one.
     pub(crate) shared: u32,
 }
 
-/// How far a walk through the order of transmission has come.
+/// Position of a walk through the order of transmission.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SentOrder {
     in_ring: u32,
@@ -190,7 +191,7 @@ impl RtxQueue {
         (!self.is_empty()).then(|| self.get(self.head))
     }
 
-    /// Appends a segment that was just sent.
+    /// Appends a segment that was just sent. Returns its number.
     #[inline]
     pub(crate) fn push(&mut self, segment: TxSegment) -> u32 {
         if self.len() > self.mask {
@@ -202,8 +203,8 @@ impl RtxQueue {
         number
     }
 
-    /// Appends segments that were just sent together, as long as the first and each behind the one
-    /// before. Returns the number behind the last one.
+    /// Appends consecutive segments of the first one's length that were just sent together. Returns
+    /// the sequence number after the last one.
     #[inline(always)]
     pub(crate) fn push_train(&mut self, first: TxSegment, count: u32) -> u32 {
         while self.len() + count > self.mask + 1 {
@@ -222,7 +223,7 @@ impl RtxQueue {
         segment.seq
     }
 
-    /// Takes the first segment off.
+    /// Removes the first segment.
     #[inline]
     pub(crate) fn pop(&mut self) {
         let number = self.head;
@@ -236,7 +237,7 @@ impl RtxQueue {
         }
     }
 
-    /// Clears what the maps say of a segment that goes.
+    /// Clears the map entries of a segment that is being removed.
     #[cold]
     fn forget(&mut self, number: u32) {
         self.forget_resent(number);
@@ -247,14 +248,14 @@ impl RtxQueue {
         *word &= !(1 << (place % 64));
     }
 
-    /// Whether every segment was sent once, and none of them is sacked or taken for lost by RACK.
+    /// Whether every segment was sent once, and none is sacked or marked lost by RACK.
     #[inline]
     pub(crate) fn is_untouched(&self) -> bool {
         self.moved_count == 0
     }
 
-    /// The segments at the front that end at `una` or before it, of which none may be lost or
-    /// sacked, or were sent again, are taken off.
+    /// Removes the segments at the front that end at or before `una`; none may be lost, sacked or
+    /// retransmitted.
     #[inline]
     pub(crate) fn pop_untouched(&mut self, una: u32) -> Option<Untouched> {
         debug_assert!(self.is_untouched());
@@ -281,8 +282,8 @@ impl RtxQueue {
         Some(untouched)
     }
 
-    /// The segments from this one on that end at `end` or before it are sacked, as far as they were sent
-    /// once and nothing else is known of them. They are as they were before in what is returned.
+    /// Marks untouched segments as sacked, from `number` on, up to `end` or the first touched one.
+    /// Returns their previous state.
     pub(crate) fn sack_untouched(&mut self, number: u32, end: u32) -> Option<Untouched> {
         const TOUCHED: u8 = SACKED_ACKED | RETRANS | LOST | SHARES_BUFFER | MOVED;
         let mut behind = number;
@@ -307,7 +308,7 @@ impl RtxQueue {
         Some(Untouched { first, last, count, shared: 0 })
     }
 
-    /// How many segments before this one share the buffer of the one after them.
+    /// Number of segments before `end` that share the buffer of the next one.
     #[inline(never)]
     fn count_shared(&self, end: u32) -> u32 {
         let (mut number, mut shared) = (self.head, 0);
@@ -318,7 +319,7 @@ impl RtxQueue {
         shared
     }
 
-    /// The last segment shares the buffer of the one that is sent next.
+    /// Notes that the last segment shares its buffer with the next one sent.
     pub(crate) fn share_last(&mut self) {
         self.is_sharing = true;
         self.get_mut(self.tail.wrapping_sub(1)).flags |= SHARES_BUFFER;
@@ -345,7 +346,7 @@ impl RtxQueue {
         }
     }
 
-    /// The first segment that ends after `seq`, if there is one. `mss` is the usual size.
+    /// Returns the first segment that ends after `seq`, if any. `mss` is the usual segment size.
     #[inline]
     pub(crate) fn find(&self, seq: u32, mss: u32) -> Option<u32> {
         let first = self.first()?;
@@ -363,7 +364,7 @@ impl RtxQueue {
         (number != self.tail).then_some(number)
     }
 
-    /// A segment was sent again: it comes last in the order of transmission.
+    /// Moves a retransmitted segment to the end of the order of transmission.
     pub(crate) fn list_as_newest(&mut self, number: u32) {
         self.unlist(number);
         let Resent { entries, first, stale } = &self.resent;
@@ -375,13 +376,13 @@ impl RtxQueue {
         self.get_mut(number).resent = entry;
     }
 
-    /// RACK has done with a segment: it is not in the order of transmission any more.
+    /// Removes a segment that RACK has finished with from the order of transmission.
     pub(crate) fn unlist(&mut self, number: u32) {
         self.set_moved(number);
         self.forget_resent(number);
     }
 
-    /// It is not among those that were sent again any more.
+    /// Removes a segment from the retransmitted ones.
     fn forget_resent(&mut self, number: u32) {
         let entry = core::mem::take(&mut self.get_mut(number).resent);
         if entry != 0 {
@@ -397,14 +398,14 @@ impl RtxQueue {
         self.get_mut(number).flags |= MOVED;
     }
 
-    /// Before the first segment in the order of transmission.
+    /// Returns the start of the order of transmission.
     #[inline(always)]
     pub(crate) fn sent_order(&mut self) -> SentOrder {
         if before(self.first_unmoved, self.head) {
             self.first_unmoved = self.head;
         }
         self.first_unmoved = self.next_unmoved(self.first_unmoved);
-        // After a timeout, that is nearly all of the flight.
+        // After a timeout, this skips nearly all of the flight.
         while self.first_unmoved != self.tail && self.get(self.first_unmoved).is_only_lost() {
             self.first_unmoved = self.next_unmoved(self.first_unmoved.wrapping_add(1));
         }
@@ -419,12 +420,13 @@ impl RtxQueue {
         SentOrder { in_ring: self.first_unmoved, resent: self.resent.first }
     }
 
-    /// Segments that were thought lost are not any more, so that RACK looks at them again.
+    /// Makes RACK visit segments again whose loss marks were cleared.
     pub(crate) fn relist_lost(&mut self) {
         self.first_unmoved = self.head;
     }
 
-    /// The segment that was sent next. Segments may be unlisted between two calls.
+    /// Returns the next segment in the order of transmission. Segments may be unlisted between
+    /// calls.
     #[inline(always)]
     pub(crate) fn next_sent(&self, order: &mut SentOrder) -> Option<u32> {
         order.in_ring = self.next_unmoved(order.in_ring);
@@ -450,7 +452,7 @@ impl RtxQueue {
         }
     }
 
-    /// The first segment from this one on that was never sent again; the tail if there is none.
+    /// Returns the first segment from `number` on that was not moved; the tail if there is none.
     #[inline(always)]
     fn next_unmoved(&self, mut number: u32) -> u32 {
         while before(number, self.tail) {
@@ -465,13 +467,13 @@ impl RtxQueue {
         self.tail
     }
 
-    /// Whether an entry of this number is where its segment stands in the order of transmission.
+    /// Whether an entry of this number is its segment's current place in the order of transmission.
     fn is_listed(&self, entry: &ResentEntry, number: u32) -> bool {
         let is_queued = entry.number.wrapping_sub(self.head) < self.len();
         is_queued && self.get(entry.number).resent == number
     }
 
-    /// Drops the entries that do not count any more, and numbers the others again.
+    /// Drops stale entries and renumbers the others.
     fn drop_stale(&mut self) {
         let mut kept = VecDeque::with_capacity(self.resent.entries.len());
         let entries = core::mem::take(&mut self.resent.entries);
@@ -486,7 +488,7 @@ impl RtxQueue {
         self.resent = Resent { entries: kept, first: 1, stale: 0 };
     }
 
-    /// To be called when the flags of a segment changed: whether it waits for retransmission.
+    /// Updates whether a segment waits for retransmission; call this when its flags have changed.
     #[inline]
     pub(crate) fn update_waiting(&mut self, number: u32) {
         let flags = self.get(number).flags;
@@ -507,7 +509,7 @@ impl RtxQueue {
         self.waiting[(place / 64) as usize] &= !(1 << (place % 64));
     }
 
-    /// The first segment that waits for retransmission.
+    /// Returns the first segment that waits for retransmission.
     pub(crate) fn next_waiting(&mut self) -> Option<u32> {
         let mut number = self.hint;
         while before(number, self.tail) {

@@ -1,4 +1,4 @@
-//! What SACK blocks say (RFC 2018, RFC 2883), and reordering that follows from it.
+//! Processing of SACK blocks (RFC 2018, RFC 2883), and the reordering that they reveal.
 
 use cwndlab_cc::RateSample;
 use cwndlab_packet::seq::{after, before};
@@ -10,14 +10,15 @@ use super::rate::take_rate;
 use super::rtx::{LOST, RETRANS, SACKED_ACKED, SACKED_RETRANS, SHARES_BUFFER, Untouched};
 use crate::info::CaState;
 
-/// What the peer's SACK blocks have told so far.
+/// State from the SACK blocks received so far.
 #[derive(Clone, Debug)]
 pub(crate) struct Scoreboard {
-    /// Right after the highest sacked segment.
+    /// Sequence number after the highest sacked segment.
     pub(super) highest_seq: u32,
-    /// The blocks of the last ACK with SACK, sorted; what they cover needs no second look.
+    /// The blocks of the last ACK with SACK, sorted; the data that they cover are not examined
+    /// again.
     pub(super) cache: [SackBlock; 4],
-    /// Segments that came twice.
+    /// Segments reported as duplicates.
     duplicates: u32,
     pub(super) has_seen_reordering: bool,
 }
@@ -29,13 +30,13 @@ impl Scoreboard {
     }
 }
 
-/// What one ACK's blocks told.
+/// Results of one ACK's blocks.
 #[derive(Debug)]
 pub(crate) struct SackState {
     pub(crate) flags: AckFlags,
     /// Lowest never retransmitted segment that was sacked below the highest one.
     reord: u32,
-    /// Send times of the first and last newly sacked segment that was never retransmitted.
+    /// Send times of the first and the last newly sacked segment that was never retransmitted.
     pub(crate) first_sackt: Option<u64>,
     pub(crate) last_sackt: u64,
     pub(crate) sack_delivered: u32,
@@ -56,7 +57,7 @@ impl SackState {
 }
 
 impl LinuxEndpoint {
-    /// The sequence number after the highest sacked segment; `snd_una` without any.
+    /// The sequence number after the highest sacked segment; `snd_una` if there is none.
     #[inline]
     pub(crate) fn highest_sack(&self) -> u32 {
         if self.sk.sacked_out == 0 { self.sk.snd_una } else { self.scoreboard.highest_seq }
@@ -108,7 +109,7 @@ impl LinuxEndpoint {
         state.flags
     }
 
-    /// Tags what no block of the last ACK covered already.
+    /// Tags data that no block of the last ACK covered.
     fn tag_news(&mut self, block: SackBlock, state: &mut SackState) {
         let mut start = block.start;
         for index in 0..self.scoreboard.cache.len() {
@@ -145,7 +146,7 @@ impl LinuxEndpoint {
         after(block.start, sk.snd_una) || is_dsack
     }
 
-    /// Tags every segment that lies wholly in the range.
+    /// Tags every segment that lies entirely in the range.
     fn tag_range(&mut self, start: u32, end: u32, is_dsack: bool, state: &mut SackState) {
         let Some(first) = self.rtx.find(start, self.sk.mss_cache) else { return };
         let seq = self.rtx.get(first).seq;
@@ -156,9 +157,10 @@ impl LinuxEndpoint {
         }
     }
 
-    /// Tags the segments from this one on up to `end`, which lie beyond all that were sacked, as far as
-    /// they were sent once and nothing else is known of them: the last of them tells what each would,
-    /// one after the other. Returns the number of the first that is left.
+    /// Tags untouched segments from `number` up to `end`, which lie above all sacked ones. Returns
+    /// the first segment that is left.
+    ///
+    /// The last of them has the same effect as tagging each in turn.
     fn tag_untouched(&mut self, number: u32, end: u32, state: &mut SackState) -> u32 {
         let left = number.wrapping_sub(1);
         let is_behind_sacked =
@@ -180,7 +182,7 @@ impl LinuxEndpoint {
         number.wrapping_add(count)
     }
 
-    /// The same of any segments, one after the other.
+    /// Tags the segments of the range one by one, whatever their state.
     #[inline(never)]
     fn tag_each(
         &mut self,
@@ -223,7 +225,7 @@ impl LinuxEndpoint {
             let highest = self.highest_sack();
             let sk = &mut self.sk;
             if flags & SACKED_RETRANS != 0 {
-                // Not marked lost: its retransmission is believed to be in flight still.
+                // If it is not marked lost, its retransmission is believed to be still in flight.
                 if flags & LOST != 0 {
                     flags &= !(LOST | SACKED_RETRANS);
                     sk.lost_out -= 1;
@@ -294,7 +296,7 @@ impl LinuxEndpoint {
         if duplicates == 0 {
             return false;
         }
-        // A duplicate of data that are forgotten already can only be counted.
+        // A duplicate of data that already left the queue can only be counted.
         let recovery = &mut self.recovery;
         if recovery.undo_retrans > 0
             && !after(first.end, prior_una)
@@ -305,7 +307,7 @@ impl LinuxEndpoint {
         true
     }
 
-    /// `tcp_dsack_seen`. Returns the number of duplicate segments, 0 if the report is doubtful.
+    /// `tcp_dsack_seen`. Returns the number of duplicate segments; 0 if the report is doubtful.
     fn handle_dsack(&mut self, block: &SackBlock, state: &mut SackState) -> u32 {
         if !before(block.start, block.end) {
             return 0;
@@ -332,7 +334,7 @@ impl LinuxEndpoint {
         duplicates
     }
 
-    /// `tcp_check_sack_reordering`: something below the highest SACK arrived late.
+    /// `tcp_check_sack_reordering`: notes reordering if data below the highest SACK arrived late.
     pub(crate) fn check_sack_reordering(&mut self, low_seq: u32) {
         let highest = self.highest_sack();
         if !before(low_seq, highest) {

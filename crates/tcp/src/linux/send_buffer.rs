@@ -1,5 +1,5 @@
-//! What the application has written and the network has not taken: bytes, the memory that they
-//! occupy, where PSH goes, and what held the sender up.
+//! Data written by the application and not yet acknowledged: bytes, the memory that they occupy,
+//! positions of PSH, and the time that each limit held up the sender.
 
 use std::collections::VecDeque;
 
@@ -10,37 +10,40 @@ use super::LinuxEndpoint;
 use crate::info::Counters;
 use crate::linux::settings::LinuxSettings;
 
-/// `gso_max_size` less the longest headers: what a buffer holds that segmentation offload cuts.
+/// `gso_max_size` less the longest headers: payload of a buffer that segmentation offload cuts.
 const GSO_MAX_BYTES: u32 = 65_535 - 320;
 
-/// The send buffer. Data are cut into segments when they leave; memory is charged as if each full
-/// segment had a buffer of its own from the start. With segmentation offload, segments that leave
-/// together share one, and it is charged when they leave: what waits lies in a few large buffers.
+/// The send buffer.
+///
+/// Data are cut into segments when they leave; memory is charged as if each full segment had its
+/// own buffer from the start. With segmentation offload, segments that leave together share a
+/// buffer, which is charged when they leave: unsent data are in a few large buffers.
 #[derive(Clone, Debug)]
 pub(crate) struct SendBuffer {
     /// Sequence number after the last byte written.
     pub(crate) write_seq: u32,
-    /// Where the segment that is being filled began.
+    /// Start of the segment that is being filled.
     tail_start: u32,
-    /// Sequence numbers after which a PSH is due: the first, and those behind it.
+    /// Sequence numbers after which a PSH is due: the first, and the later ones.
     next_push: Option<u32>,
     later_pushes: VecDeque<u32>,
     pushed_seq: u32,
     /// `sk_wmem_queued` and `sk_sndbuf`.
     pub(crate) queued_bytes: u64,
     pub(crate) sndbuf_bytes: u64,
-    /// What a segment of the window counts for when the buffer is sized (`tcp_sndbuf_expand`).
+    /// Memory charged per segment of the window when the buffer is sized (`tcp_sndbuf_expand`).
     pub(crate) segment_room_bytes: u64,
-    /// The most segments that the buffer was sized for.
+    /// Largest number of segments for which the buffer was sized.
     pub(super) sized_for_pkts: u32,
-    /// What a buffer occupies beyond its payload: `sk_buff`, shared info and headroom.
+    /// Memory of a buffer beyond its payload: `sk_buff`, shared info and headroom.
     overhead_bytes: u32,
-    /// The same for a segment that is written and has not left.
+    /// Like `overhead_bytes`, but for a segment that is written and not sent.
     unsent_overhead_bytes: u32,
     /// `SOCK_NOSPACE`: the application waits for room.
     pub(crate) is_blocked: bool,
     pub(crate) is_fin_queued: bool,
-    /// A short segment at the tail waits for what the application writes at the same time.
+    /// A short segment at the tail waits for more data that the application writes at the same
+    /// time.
     pub(crate) is_corked: bool,
     /// `snd_sml`: end of the last short segment that was sent.
     pub(crate) short_end: u32,
@@ -73,15 +76,15 @@ impl SendBuffer {
         }
     }
 
-    /// Bytes written and not sent, a FIN not counted.
+    /// Bytes written but not sent, excluding a FIN.
     #[inline]
     pub(crate) fn unsent(&self, snd_nxt: u32) -> u64 {
-        // Before the SYN is sent `snd_nxt` lies one before the first byte.
+        // Before the SYN is sent, `snd_nxt` is one below the first byte.
         let unsent = self.write_seq.wrapping_sub(snd_nxt) as i32;
         (unsent.max(0) as u64).saturating_sub(u64::from(self.is_fin_queued))
     }
 
-    /// Bytes that leave next without a PSH, and before the last segment, which may carry a FIN.
+    /// Bytes that leave before the next PSH and before the last segment, which may carry a FIN.
     #[inline]
     pub(crate) fn plain_bytes(&self, snd_nxt: u32) -> u32 {
         let distance = |end: u32| (end.wrapping_sub(snd_nxt) as i32).max(0) as u32;
@@ -92,8 +95,8 @@ impl SendBuffer {
         }
     }
 
-    /// How much `wanted` bytes the buffer takes, as `tcp_sendmsg` does: it fills the segment at
-    /// the tail, and starts another as long as less than the whole buffer is used.
+    /// Accepts up to `wanted` bytes like `tcp_sendmsg` and returns their number: fills the segment
+    /// at the tail, and starts another one while the buffer is not fully used.
     pub(crate) fn take(&mut self, wanted: u64, snd_nxt: u32, mss: u32) -> u64 {
         let filled = self.write_seq.wrapping_sub(self.tail_start);
         let is_tail_there = !before(self.tail_start, snd_nxt) && (1..mss).contains(&filled);
@@ -113,9 +116,9 @@ impl SendBuffer {
         into_tail + left
     }
 
-    /// The same with segmentation offload, while data wait: the buffer at the tail takes what fits
-    /// into it however much memory is used. Segments leave from its front as it is filled, so this
-    /// ends only where the window does.
+    /// Like [`Self::take`] with segmentation offload while data are unsent: the tail buffer takes
+    /// what fits into it, however much memory is used. Segments leave from its front while it is
+    /// being filled, so this ends only when the window is full.
     pub(crate) fn take_into_tail(
         &mut self,
         wanted: u64,
@@ -130,25 +133,25 @@ impl SendBuffer {
         into_tail + if into_tail < wanted { self.take(wanted - into_tail, snd_nxt, mss) } else { 0 }
     }
 
-    /// What a buffer that segmentation offload cuts holds, in whole segments: no more than half of
-    /// the largest window that the peer has offered.
+    /// Payload of a buffer that segmentation offload cuts, in whole segments: at most half of the
+    /// largest window that the peer has offered.
     pub(crate) fn tail_bytes(&self, max_window: u32, mss: u64) -> u64 {
         (u64::from(GSO_MAX_BYTES.min(max_window >> 1)) / mss * mss).max(mss)
     }
 
-    /// How many more whole segments may be written until [`SendBuffer::needs_push`].
+    /// Number of whole segments that may be written until [`SendBuffer::needs_push`].
     pub(crate) fn segments_until_push(&self, max_window: u32, mss: u64) -> u64 {
         let limit = self.pushed_seq.wrapping_add(max_window >> 1);
         let bytes = limit.wrapping_sub(self.write_seq) as i32;
         bytes.max(0) as u64 / mss + 1
     }
 
-    /// Whether a PSH is due because half the peer's window was written since the last one.
+    /// Whether a PSH is due because half of the peer's window was written since the last one.
     pub(crate) fn needs_push(&self, max_window: u32) -> bool {
         after(self.write_seq, self.pushed_seq.wrapping_add(max_window >> 1))
     }
 
-    /// `tcp_mark_push`: the segment at the tail gets a PSH.
+    /// `tcp_mark_push`: sets a PSH on the segment at the tail.
     pub(crate) fn mark_push(&mut self) {
         self.pushed_seq = self.write_seq;
         if self.next_push.is_none() {
@@ -162,21 +165,22 @@ impl SendBuffer {
         self.later_pushes.back().copied().or(self.next_push)
     }
 
-    /// A write goes on filling the segment at the tail: the push that ended the last write is off.
+    /// Cancels the PSH that ended the last write, because another write continues the segment at
+    /// the tail.
     pub(crate) fn unmark_push(&mut self) {
         if self.last_push() == Some(self.write_seq) && self.later_pushes.pop_back().is_none() {
             self.next_push = None;
         }
     }
 
-    /// The segment that ends here, the next one to be sent, gets a PSH.
+    /// Sets a PSH on the next segment to be sent, which ends here.
     pub(crate) fn push_at(&mut self, end: u32) {
         if let Some(later) = self.next_push.replace(end) {
             self.later_pushes.push_front(later);
         }
     }
 
-    /// Whether the segment from `seq` to `end` carries a PSH; to be asked in rising order.
+    /// Whether the segment that ends at `end` carries a PSH; call this in ascending order.
     #[inline]
     pub(crate) fn take_push(&mut self, end: u32) -> bool {
         let mut is_push = false;
@@ -187,12 +191,12 @@ impl SendBuffer {
         is_push
     }
 
-    /// What was written with segmentation offload begins to leave in a buffer of its own.
+    /// Charges a new buffer for data that leave with segmentation offload.
     pub(crate) fn split(&mut self) {
         self.queued_bytes += u64::from(self.overhead_bytes);
     }
 
-    /// A segment was acknowledged. Its buffer goes with it, unless the next one is in it too.
+    /// Releases an acknowledged segment, and its buffer unless the next segment shares it.
     #[inline]
     pub(crate) fn release(&mut self, payload: u32, is_shared: bool) {
         let overhead = if is_shared { 0 } else { self.overhead_bytes };
@@ -200,7 +204,8 @@ impl SendBuffer {
         self.queued_bytes = self.queued_bytes.saturating_sub(bytes);
     }
 
-    /// The same for several segments, of which so many share the buffer of the one after them.
+    /// Like [`Self::release`] for several segments, of which `shared` share the buffer of the next
+    /// one.
     #[inline]
     pub(crate) fn release_several(&mut self, payload: u32, segments: u32, shared: u32) {
         let overhead = u64::from(segments - shared) * u64::from(self.overhead_bytes);
@@ -208,19 +213,19 @@ impl SendBuffer {
         self.queued_bytes = self.queued_bytes.saturating_sub(bytes);
     }
 
-    /// `tcp_shift_skb_data`: segments move into the buffers of their neighbours, as both were
-    /// reported by SACK.
+    /// `tcp_shift_skb_data`: moves segments into the buffers of their neighbours, as SACK reported
+    /// both.
     pub(crate) fn merge(&mut self, segments: u32) {
         let overhead = u64::from(segments) * u64::from(self.overhead_bytes);
         self.queued_bytes = self.queued_bytes.saturating_sub(overhead);
     }
 
-    /// The report is taken back: the segment counts with a buffer of its own again.
+    /// Undoes a merge: the SACK was revoked, and the segment has its own buffer again.
     pub(crate) fn unmerge(&mut self) {
         self.queued_bytes += u64::from(self.overhead_bytes);
     }
 
-    /// `sk_stream_is_writeable`: a third of the buffer is free.
+    /// `sk_stream_is_writeable`: whether a third of the buffer is free.
     #[inline]
     pub(crate) fn is_writable(&self) -> bool {
         self.sndbuf_bytes.saturating_sub(self.queued_bytes) >= self.queued_bytes >> 1
@@ -228,21 +233,21 @@ impl SendBuffer {
     }
 }
 
-/// What holds a sender up, the stronger reason last.
+/// Reasons why a sender is held up, in ascending priority.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(crate) enum Limit {
     /// Nothing to send.
     #[default]
     Idle,
-    /// Data are in flight or wait.
+    /// Data are in flight or waiting to be sent.
     Busy,
     /// The peer's window is full.
     ReceiveWindow,
-    /// The send buffer is full and all of it sent.
+    /// The send buffer is full and all of it has been sent.
     SendBuffer,
 }
 
-/// `tcp_chrono`: how long each limit lasted.
+/// `tcp_chrono`: the time spent in each limit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Chrono {
     is_on: [bool; 4],
@@ -252,7 +257,7 @@ pub(crate) struct Chrono {
 }
 
 impl Chrono {
-    /// A limit begins; the strongest one counts.
+    /// Starts a limit; the one with the highest priority counts.
     #[inline]
     pub(crate) fn start(&mut self, limit: Limit, now: Time) {
         if !self.is_on[limit as usize] {
@@ -261,7 +266,7 @@ impl Chrono {
         }
     }
 
-    /// A limit ends. When `Busy` ends, all end.
+    /// Ends a limit. The end of `Busy` ends all limits.
     #[inline]
     pub(crate) fn stop(&mut self, limit: Limit, now: Time) {
         if self.is_on[limit as usize] {
@@ -306,7 +311,7 @@ impl LinuxEndpoint {
         let segments = self.settings.initial_cwnd_pkts.max(segments);
         let wish = self.congestion.sndbuf_expand(&mut self.sk);
         if wish.is_none() {
-            // It never shrinks. An algorithm with a wish is asked each time.
+            // The buffer never shrinks. An algorithm with its own factor is asked each time.
             self.buffer.sized_for_pkts = segments;
         }
         let factor = wish.unwrap_or(2);
@@ -315,7 +320,7 @@ impl LinuxEndpoint {
         self.buffer.sndbuf_bytes = self.buffer.sndbuf_bytes.max(wanted.min(largest));
     }
 
-    /// `tcp_check_space`: the application may write again.
+    /// `tcp_check_space`: unblocks the application if there is room again.
     #[inline]
     pub(super) fn check_space(&mut self) {
         if !self.buffer.is_blocked {
@@ -332,7 +337,7 @@ impl LinuxEndpoint {
         }
     }
 
-    /// Everything written is sent, and the application cannot write: the buffer limits.
+    /// Starts the send-buffer limit if everything written is sent and the application cannot write.
     pub(crate) fn note_send_buffer_limit(&mut self) {
         if !self.has_unsent() && self.buffer.is_blocked {
             self.buffer.chrono.start(Limit::SendBuffer, self.clock.now());
@@ -383,7 +388,7 @@ mod tests {
     }
 
     /// Measured on Linux 6.18.44 with `SO_MEMINFO`, a peer that does not read and a send buffer of
-    /// 800,000 bytes: 508,548 bytes wait with `gso_max_segs` 1, all of the buffer without.
+    /// 800,000 bytes: 508,548 bytes wait with `gso_max_segs` 1, the whole buffer without it.
     #[test]
     fn linux_6_18_charges_832_bytes_a_buffer_and_offload_shares_it() {
         let make = |is_offloaded| {
@@ -399,7 +404,7 @@ mod tests {
         let mut shared = make(true);
         let taken = shared.take(10_000_000, 1, 1_448);
         assert!(taken.abs_diff(800_000) < 1_448, "{taken}");
-        // Two leave in one buffer, which goes with the second.
+        // Two segments leave in one buffer, which is released with the second.
         shared.split();
         assert_eq!(shared.queued_bytes, taken + 832);
         shared.release(1_448, true);
@@ -408,8 +413,9 @@ mod tests {
         assert_eq!(shared.queued_bytes, taken - 2 * 1_448);
     }
 
-    /// Measured there with a window that leaves all of them: 16 writes of 64 KiB in 0.3 ms, the
-    /// memory from 4,017,536 to 5,075,704 bytes of 4,194,304, and 65,160 bytes wait at the end.
+    /// Measured on the same system with a window that lets everything leave: 16 writes of 64 KiB in
+    /// 0.3 ms, the memory rises from 4,017,536 to 5,075,704 bytes of 4,194,304, and 65,160 bytes
+    /// wait at the end.
     #[test]
     fn the_tail_takes_what_fits_though_the_memory_is_used_up() {
         let profile = Profile::by_name("linux-6.18").expect("exists");

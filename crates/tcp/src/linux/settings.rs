@@ -1,4 +1,4 @@
-//! What distinguishes one release of Linux from another: the `[linux]` table of a stack profile.
+//! Settings in which releases of Linux differ: the `[linux]` table of a stack profile.
 
 use cwndlab_cc::JIFFY;
 use serde::{Deserialize, Serialize};
@@ -9,24 +9,25 @@ use serde::{Deserialize, Serialize};
 pub enum EcnMode {
     /// Never.
     Off,
-    /// If the peer asks for it.
+    /// Only if the peer asks for it.
     Passive,
-    /// Ask for it, and agree if the peer asks.
+    /// Asks for it, and agrees if the peer asks.
     Active,
-    /// The same for accurate ECN (RFC 9768; `tcp_ecn` 3 of Linux 7.0), which falls back to that.
+    /// Like `Active`, but for accurate ECN (RFC 9768; `tcp_ecn` 3 of Linux 7.0), with classic ECN
+    /// as the fallback.
     Accurate,
 }
 
-/// How the window falls in a recovery without timeout.
+/// How the window shrinks in a recovery without a timeout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowReduction {
-    /// Every second ACK takes one segment away (Mathis and others, 1999), and no ACK lets go more
-    /// than one segment; the window after it is no larger than what is in flight then.
+    /// Every second ACK reduces the window by one segment (Mathis and others, 1999), and the window
+    /// never exceeds the data in flight by more than one segment.
     RateHalving,
     /// Proportional rate reduction that grows like slow start below the threshold (RFC 6937).
     Prr,
-    /// The same, and grows only with ACKs that advance and tell of no further loss (Flach and
+    /// Like `Prr`, but grows only with ACKs that advance and indicate no further loss (Flach and
     /// others, 2016).
     PrrSafeAck,
 }
@@ -40,13 +41,13 @@ pub struct TimerSettings {
     pub rto_max_ms: u32,
     /// `TCP_TIMEOUT_INIT`.
     pub rto_initial_ms: u32,
-    /// Unit in which the timeout's RTT is measured.
+    /// Unit in which the RTT is measured for the timeout.
     pub rtt_tick_us: u32,
-    /// `tcp_syn_linear_timeouts`: repetitions of a SYN before the timer backs off.
+    /// `tcp_syn_linear_timeouts`: retransmissions of a SYN before the timer backs off.
     pub syn_linear_timeouts: u32,
 }
 
-/// Options that a connection offers and takes.
+/// Options that a connection offers and accepts.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct OptionSettings {
     /// `tcp_sack` (RFC 2018); without it, duplicate ACKs are counted (NewReno, RFC 6582).
@@ -55,14 +56,14 @@ pub struct OptionSettings {
     pub dsack: bool,
     /// `tcp_timestamps` (RFC 7323).
     pub timestamps: bool,
-    /// Each connection's timestamps start at a random number (RFC 7323 section 5.4); off is
-    /// `tcp_timestamps` = 2.
+    /// Each connection's timestamps start at a random offset (RFC 7323 section 5.4); `false` is
+    /// `tcp_timestamps` 2.
     pub timestamp_offsets: bool,
     /// `tcp_ecn_option` 2: accurate ECN also reports bytes in an option (RFC 9768 section 3.2.3).
     pub accurate_ecn_option: bool,
 }
 
-/// How losses are found and repaired.
+/// How losses are detected and repaired.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RepairSettings {
     /// RACK loss detection (RFC 8985) instead of counting duplicate ACKs; needs SACK.
@@ -70,44 +71,44 @@ pub struct RepairSettings {
     /// Tail loss probe (RFC 8985 section 7); needs SACK.
     pub tail_loss_probe: bool,
     /// `tcp_fack`: everything more than three segments below the highest SACK is lost (Mathis and
-    /// Mahdavi, 1996), until reordering is seen; instead of RACK.
+    /// Mahdavi, 1996), until reordering is seen; replaces RACK.
     pub forward_acknowledgement: bool,
-    /// Early retransmit after a quarter of the RTT (RFC 5827); instead of RACK.
+    /// Early retransmit after a quarter of the RTT (RFC 5827); replaces RACK.
     pub early_retransmit: bool,
-    /// How the window falls in recovery.
+    /// How the window shrinks in recovery.
     pub window_reduction: WindowReduction,
     /// F-RTO (RFC 5682).
     pub forward_rto_recovery: bool,
-    /// `tcp_frto_response` 2: a timeout that F-RTO found spurious is undone; otherwise the window is
-    /// halved all the same, without slow start.
+    /// `tcp_frto_response` 2: a timeout that F-RTO finds spurious is undone; otherwise the window
+    /// is halved anyway, without slow start.
     pub spurious_timeout_undo: bool,
 }
 
-/// The receive buffer and the window that it gives.
+/// The receive buffer and the window derived from it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ReceiveSettings {
-    /// The window of a SYN in segments, at most.
+    /// Upper limit of the window in a SYN, in segments.
     pub initial_receive_window_pkts: u32,
-    /// The window opens with what arrives (`rcv_ssthresh`), from the 64 KiB that a SYN can tell.
-    /// Otherwise the first ACK after the SYN offers the whole buffer, as RFC 9293 allows and as BSD
-    /// does.
+    /// The window opens with arriving data (`rcv_ssthresh`), starting from the 64 KiB that a SYN
+    /// can advertise. Otherwise, the first ACK after the SYN offers the whole buffer, as RFC 9293
+    /// allows and as BSD does.
     pub receive_window_opens_by_arrivals: bool,
-    /// `tcp_adv_win_scale`: all of the receive buffer but one part in 2 to this power is window.
+    /// `tcp_adv_win_scale`: the window is the receive buffer less one part in 2 to this power.
     pub receive_window_scale: u32,
     /// `tcp_rmem[1]`.
     pub receive_buffer_bytes: u32,
-    /// `tcp_rmem[2]`; auto-tuning stops there.
+    /// `tcp_rmem[2]`, the limit of auto-tuning.
     pub receive_buffer_max_bytes: u32,
 }
 
-/// Segments that are handed over together.
+/// Segments that are handed to the host together.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct BurstSettings {
-    /// `tcp_tso_rtt_log` (Linux 5.18): for each 2 to this power us of the lowest RTT the bytes are halved
-    /// that it adds to a burst; 0 adds none.
+    /// `tcp_tso_rtt_log` (Linux 5.18): the bytes that a short RTT adds to a burst are halved for
+    /// each 2 to this power us of the lowest RTT; 0 adds none.
     pub tso_rtt_log: u32,
     /// The last segment of a burst carries a PSH (Linux 5.4), so that a device that merges segments
-    /// hands them over; the receiver acknowledges it as soon as the application has read.
+    /// delivers them at once; the receiver acknowledges it as soon as the application has read.
     pub burst_push: bool,
 }
 
@@ -116,30 +117,31 @@ pub struct BurstSettings {
 pub struct SendSettings {
     /// `tcp_wmem[1]`.
     pub send_buffer_bytes: u32,
-    /// `tcp_wmem[2]`; auto-tuning stops there.
+    /// `tcp_wmem[2]`, the limit of auto-tuning.
     pub send_buffer_max_bytes: u32,
-    /// What a segment of the window counts for when the buffer is sized (`tcp_sndbuf_expand`): its
-    /// bookkeeping, and its payload and headers in a power of two.
+    /// Memory charged per segment of the window when the buffer is sized (`tcp_sndbuf_expand`):
+    /// bookkeeping, plus payload and headers rounded up to a power of two.
     pub send_segment_room_bytes: u32,
-    /// Whether the buffer also grows while the window is full and more room would not fill it more.
+    /// Whether the buffer also grows while the window is full, when more room would not fill the
+    /// window further.
     pub send_buffer_grows_at_full_window: bool,
-    /// What a buffer of the send queue occupies beyond its payload.
+    /// Memory that a buffer in the send queue occupies beyond its payload.
     pub send_overhead_bytes: u32,
 }
 
-/// ACKs of data out of order that are held back.
+/// ACKs of out-of-order data that are held back.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct HeldAckSettings {
-    /// `tcp_comp_sack_delay_ns`: how long ACKs of data out of order may be held back.
+    /// `tcp_comp_sack_delay_ns`: how long ACKs of out-of-order data may be held back.
     pub compressed_sack_delay_us: u32,
-    /// `tcp_comp_sack_slack_ns`: how much later than that its timer fires, which has nothing else
-    /// to fire with.
+    /// `tcp_comp_sack_slack_ns`: how much later than that the timer fires, as the kernel has no
+    /// other timer with which to combine it.
     pub compressed_sack_slack_us: u32,
-    /// `tcp_comp_sack_nr`: how many of them; 0 holds back none.
+    /// `tcp_comp_sack_nr`: how many ACKs may be held back; 0 disables this.
     pub compressed_sack_limit: u32,
 }
 
-/// How far segments may overtake each other before that is a loss.
+/// Degree of reordering that does not count as loss.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ReorderingSettings {
     /// `tcp_reordering`.
@@ -148,7 +150,7 @@ pub struct ReorderingSettings {
     pub max_reordering_pkts: u32,
 }
 
-/// The settings, named after the sysctl or constant that they stand for.
+/// The settings, named after the sysctls or constants that they represent.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LinuxSettings {
     /// Largest IP packet.
@@ -158,59 +160,61 @@ pub struct LinuxSettings {
     /// The retransmission timer.
     #[serde(flatten)]
     pub timer: TimerSettings,
-    /// Options that a connection offers and takes.
+    /// Options that a connection offers and accepts.
     #[serde(flatten)]
     pub options: OptionSettings,
-    /// How losses are found and repaired.
+    /// How losses are detected and repaired.
     #[serde(flatten)]
     pub repair: RepairSettings,
-    /// `tcp_abc` 0: the window grows by ACKs of new data, not by what they acknowledge.
+    /// `tcp_abc` 0: the window grows by the number of ACKs of new data, not by the data that they
+    /// acknowledge.
     pub growth_per_ack: bool,
     /// `tcp_ecn`.
     pub ecn: EcnMode,
     /// `tcp_slow_start_after_idle` (RFC 5681 section 4.1).
     pub slow_start_after_idle: bool,
-    /// The slow start threshold is remembered for the next connection to the same host
+    /// The slow start threshold is cached for the next connection to the same host
     /// (`tcp_no_metrics_save` and `tcp_no_ssthresh_metrics_save` 0).
     pub cached_ssthresh: bool,
-    /// The receive buffer and the window that it gives.
+    /// The receive buffer and the window derived from it.
     #[serde(flatten)]
     pub receive: ReceiveSettings,
     /// The send buffer.
     #[serde(flatten)]
     pub send: SendSettings,
-    /// Segments that leave together share a buffer, which is cut below TCP (GSO, TSO); without it,
-    /// as with `gso_max_segs` 1, each has its own.
+    /// Segments that leave together share a buffer, which is split below TCP (GSO, TSO); otherwise,
+    /// as with `gso_max_segs` 1, each segment has its own.
     pub segmentation_offload: bool,
-    /// Segments that are handed over together.
+    /// Segments that are handed to the host together.
     #[serde(flatten)]
     pub bursts: BurstSettings,
-    /// ACKs of data out of order that are held back.
+    /// ACKs of out-of-order data that are held back.
     #[serde(flatten)]
     pub held_acks: HeldAckSettings,
-    /// How far segments may overtake each other before that is a loss.
+    /// Degree of reordering that does not count as loss.
     #[serde(flatten)]
     pub reordering: ReorderingSettings,
-    /// `tcp_invalid_ratelimit`: an invalid segment without data is answered this long after another
-    /// at the earliest; 0 answers all.
+    /// `tcp_invalid_ratelimit`: minimum time between two answers to invalid segments without data;
+    /// 0 answers all.
     pub invalid_ratelimit_ms: u32,
     /// `tcp_min_rtt_wlen`.
     pub min_rtt_window_s: u32,
     /// Pace every algorithm, as the fq qdisc does.
     pub pacing: bool,
-    /// TCP Small Queues: a socket has little below it in its host, and sends as that leaves.
+    /// TCP Small Queues: limits a socket's data in the host below TCP, and sends more as those
+    /// leave.
     pub small_queues: bool,
     /// Nagle's algorithm (RFC 896); off is `TCP_NODELAY`.
     pub nagle: bool,
 }
 
-/// IP and TCP header without options, and the timestamps option with its padding.
+/// IP and TCP headers without options.
 pub(crate) const HEADER_BYTES: u32 = 40;
 /// `TCPOLEN_TSTAMP_ALIGNED`.
 pub(crate) const TIMESTAMP_BYTES: u32 = 12;
 
 impl LinuxSettings {
-    /// The MSS that is announced (RFC 6691).
+    /// The MSS to announce (RFC 6691).
     pub(crate) fn announced_mss(&self) -> u32 {
         self.mtu_bytes.saturating_sub(HEADER_BYTES).max(48)
     }

@@ -1,6 +1,7 @@
-//! How far a connection has come.
+//! State of a connection.
 
-/// States of a connection (RFC 9293 section 3.3.2) as far as they differ here.
+/// States of a connection (RFC 9293 section 3.3.2), reduced to those that this endpoint
+/// distinguishes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
     Closed,
@@ -8,6 +9,6 @@ pub(super) enum State {
     SynSent,
     SynReceived,
     Established,
-    /// The peer sent a RST.
+    /// The peer sent a RST, or this end refused the connection.
     Reset,
 }

@@ -1,4 +1,4 @@
-//! Two endpoints on a wire of 10 ms, for the unit tests of the parts that work on a connection.
+//! Two endpoints on a 10 ms wire, for unit tests of code that needs a connection.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::outbox::TcpOutput;
 use crate::parts::Parts;
 use crate::profile::Profile;
 
-/// A sender and a receiver, established; what leaves them is taken by [`Pair::sent_by`].
+/// An established sender and receiver; [`Pair::sent_by`] takes the segments that leave them.
 pub(super) struct Pair {
     pub(super) ends: [LinuxEndpoint; 2],
     pub(super) now: Time,
@@ -22,12 +22,12 @@ pub(super) const RECEIVER: usize = 1;
 const DELAY: Duration = Duration::from_millis(10);
 
 impl Pair {
-    /// Both run Linux 6.1 with CUBIC.
+    /// Creates a pair that runs Linux 6.1 with CUBIC.
     pub(super) fn established() -> Self {
         Self::established_of("linux-6.1")
     }
 
-    /// Both run this release of Linux with CUBIC.
+    /// Creates a pair that runs this release of Linux with CUBIC.
     pub(super) fn established_of(name: &str) -> Self {
         let profile = Profile::by_name(name).expect("exists");
         let cubic = Algorithm::by_name("cubic").expect("exists");
@@ -49,19 +49,19 @@ impl Pair {
         pair
     }
 
-    /// What an end sends now.
+    /// Returns what an end sends now.
     pub(super) fn sent_by(&mut self, end: usize) -> Vec<Segment> {
         let polled = self.ends[end].poll(self.now);
         polled.outputs.iter().flat_map(TcpOutput::segments).collect()
     }
 
-    /// The sender writes, and what leaves it is under way.
+    /// The sender writes. Returns the segments that leave it.
     pub(super) fn write(&mut self, bytes: u64) -> Vec<Segment> {
         self.ends[SENDER].write(self.now, bytes);
         self.sent_by(SENDER)
     }
 
-    /// Segments arrive, which an application reads at once. Returns what the receiver answers.
+    /// Delivers segments to the receiver, whose application reads at once. Returns the answers.
     pub(super) fn deliver(&mut self, segments: &[Segment]) -> Vec<Segment> {
         self.now += DELAY;
         for segment in segments {
@@ -70,7 +70,7 @@ impl Pair {
         self.sent_by(RECEIVER)
     }
 
-    /// Segments arrive at the sender. Returns what it sends then.
+    /// Delivers segments to the sender. Returns the segments that it sends.
     pub(super) fn answer(&mut self, acks: &[Segment]) -> Vec<Segment> {
         self.now += DELAY;
         for ack in acks {
@@ -79,7 +79,7 @@ impl Pair {
         self.sent_by(SENDER)
     }
 
-    /// Everything that an end knows, but for where its parameters lie.
+    /// The whole state of an end except the address of its parameters.
     pub(super) fn state_of(&self, end: usize) -> String {
         let state = format!("{:?}", self.ends[end]);
         let (before, pointer) = state.split_once("cc_params: ").expect("a field");

@@ -1,5 +1,5 @@
-//! The timers: retransmission, probe and reordering share one; besides there are the delayed ACK,
-//! the held-back SACK and pacing.
+//! The timers: one for retransmission, probes and reordering; others for delayed ACKs, held-back
+//! SACKs and pacing.
 
 use cwndlab_cc::{ICSK_ACK_SCHED, ICSK_ACK_TIMER};
 use cwndlab_units::Time;
@@ -13,7 +13,7 @@ use crate::info::{CaState, TcpEvent};
 /// `TCP_TIMEOUT_MIN_US`: slack of the reordering and probe timers.
 pub(super) const TIMEOUT_MIN_US: u64 = 2_000;
 
-/// What the retransmission timer is set for (`icsk_pending`).
+/// Purpose of the retransmission timer (`icsk_pending`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Pending {
     #[default]
@@ -32,15 +32,15 @@ pub(crate) enum Pending {
 pub(crate) struct RetransmitTimer {
     pub(crate) pending: Pending,
     pub(crate) fires: Time,
-    /// When it fires is worked out when the segment at hand has been handled, as the data that
-    /// leave meanwhile set the timer anyway.
+    /// The time is computed only after the current segment has been processed, because data sent in
+    /// the meantime set the timer anyway.
     pub(crate) is_postponed: bool,
-    /// The timeout (RFC 6298), backed off, and its upper bound.
+    /// The timeout (RFC 6298) with back-off, and its upper bound.
     pub(super) rto: Jiffies,
     pub(super) rto_max: Jiffies,
-    /// How often it was doubled since the last RTT sample.
+    /// Number of doublings since the last RTT sample.
     pub(super) backoff: u32,
-    /// Window probes without an answer.
+    /// Unanswered window probes.
     pub(super) probes_out: u32,
 }
 
@@ -57,12 +57,12 @@ impl RetransmitTimer {
         self.is_postponed = false;
     }
 
-    /// It waits for nothing.
+    /// Stops the timer.
     pub(super) fn clear(&mut self) {
         self.set(Pending::Nothing, Time::NEVER);
     }
 
-    /// The timer ran out: the next time it waits twice as long (RFC 6298 section 5.5).
+    /// Doubles the timeout after the timer expired (RFC 6298 section 5.5).
     fn back_off(&mut self) {
         self.backoff += 1;
         self.rto = self.rto.doubled().min(self.rto_max);
@@ -78,7 +78,8 @@ impl LinuxEndpoint {
         self.timer.set(pending, fires);
     }
 
-    /// The same, `tcp_reset_xmit_timer`: a paced segment has not left yet.
+    /// `tcp_reset_xmit_timer`: like [`Self::reset_timer`], plus the time until a paced segment
+    /// leaves.
     #[inline(always)]
     pub(crate) fn reset_xmit_timer(&mut self, pending: Pending, delay: Jiffies) {
         let ahead = self.sk.tcp_wstamp_ns.saturating_sub(self.sk.tcp_clock_cache);
@@ -91,7 +92,7 @@ impl LinuxEndpoint {
         self.timer.clear();
     }
 
-    /// `tcp_rto_delta_us`: what is left of the timeout since the first segment was sent.
+    /// `tcp_rto_delta_us`: remaining time of the timeout since the first segment was sent.
     #[inline(always)]
     pub(crate) fn rto_left_us(&self) -> i64 {
         let sent = self.rtx.first().map_or(self.sk.tcp_mstamp, |segment| segment.tx_mstamp);
@@ -121,7 +122,7 @@ impl LinuxEndpoint {
             && (state == CaState::Open as u8 || state == CaState::Cwr as u8)
     }
 
-    /// Schedules a loss probe, but works out for when only later.
+    /// Schedules a loss probe whose time is computed later.
     #[inline]
     pub(crate) fn postpone_loss_probe(&mut self) {
         self.timer.pending = Pending::LossProbe;
@@ -159,7 +160,7 @@ impl LinuxEndpoint {
             self.send_what_waits();
         }
         if let Some(came) = self.receiver.acks.take_held_back(now) {
-            // The clock was last read when data came, and that is what the ACK's timestamp says.
+            // The clock was last read when data arrived, and the ACK's timestamp shows that time.
             let now_us = self.sk.tcp_mstamp;
             self.sk.tcp_mstamp = self.clock.reading_ns(came) / 1_000;
             self.send_ack();
@@ -188,7 +189,7 @@ impl LinuxEndpoint {
         self.note_phase();
     }
 
-    /// What pacing or the host below held back.
+    /// Sends what pacing or the host below TCP held back.
     pub(crate) fn send_what_waits(&mut self) {
         if self.sk.lost_out > self.sk.retrans_out && self.sk.snd_cwnd > self.in_flight() {
             self.retransmit_lost();
@@ -253,7 +254,7 @@ impl LinuxEndpoint {
         self.reset_timer(Pending::Retransmit, self.timer.rto);
     }
 
-    /// Sends a SYN or SYN-ACK again.
+    /// Retransmits a SYN or SYN-ACK.
     fn handle_syn_timeout(&mut self) {
         let count = self.sk.inet_conn.icsk_retransmits.saturating_add(1);
         self.sk.inet_conn.icsk_retransmits = count;

@@ -1,4 +1,4 @@
-//! Bytes as a peer, a network and an application without manners: any of them drives one endpoint.
+//! Bytes that act as a misbehaving peer, network and application, and drive one endpoint.
 //!
 //! The fuzz target `tcp_segments` and `tests/hostile.rs` share this.
 
@@ -10,7 +10,7 @@ use cwndlab_packet::{EcnOption, Flags, SackBlock, SackBlocks, Segment, SynOption
 use cwndlab_tcp::{EcnMode, Endpoint, EndpointConfig, Profile, StackSettings};
 use cwndlab_units::{Duration, Ecn, Time};
 
-/// Bytes one after the other; zeros when they are used up.
+/// Returns the bytes one after another, and zeros when they are used up.
 struct Bytes<'a>(std::slice::Iter<'a, u8>);
 
 impl Bytes<'_> {
@@ -30,7 +30,7 @@ impl Bytes<'_> {
         u32::from(self.short()) << 16 | u32::from(self.short())
     }
 
-    /// A number near one of `bases`, or anywhere.
+    /// A number near one of `bases`, or any number.
     fn near(&mut self, bases: &[u32]) -> u32 {
         let kind = self.byte();
         match bases.get(usize::from(kind & 7)) {
@@ -41,14 +41,14 @@ impl Bytes<'_> {
     }
 }
 
-/// What a peer can know of the endpoint.
+/// Values that a peer can observe of the endpoint.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
-    /// First number, right after the last segment, and the last one's beginning.
+    /// First sequence number, the one after the last segment, and the start of the last segment.
     first: u32,
     next: u32,
     last: u32,
-    /// What it expects, and its timestamp.
+    /// The number that the endpoint expects next, and its timestamp.
     expects: u32,
     timestamp: u32,
 }
@@ -61,7 +61,8 @@ struct Hostile<'a> {
     seen: Seen,
 }
 
-/// Lets the bytes have their way. Panics if the endpoint does, or shows what cannot be.
+/// Drives an endpoint with the bytes. Panics if the endpoint does, or if it reports an impossible
+/// state.
 pub(crate) fn drive(bytes: &[u8]) {
     let mut bytes = Bytes(bytes.iter());
     let (endpoint, is_linux) = endpoint(&mut bytes);
@@ -78,7 +79,8 @@ pub(crate) fn drive(bytes: &[u8]) {
     }
 }
 
-/// Stack, algorithm and settings that the bytes choose, and whether the stack is Linux.
+/// Returns an endpoint whose stack, algorithm and settings the bytes choose, and whether it is
+/// Linux.
 fn endpoint(bytes: &mut Bytes<'_>) -> (Endpoint, bool) {
     static PROFILES: OnceLock<Vec<Profile>> = OnceLock::new();
     let profiles = PROFILES.get_or_init(|| Profile::names().filter_map(Profile::by_name).collect());
@@ -142,7 +144,7 @@ impl Hostile<'_> {
         }
     }
 
-    /// A segment that is right in most parts, or not.
+    /// A segment that is mostly valid, or not.
     fn segment(&mut self) -> Segment {
         let Seen { first, next, last, expects, timestamp } = self.seen;
         let bytes = &mut self.bytes;
@@ -212,7 +214,7 @@ impl Hostile<'_> {
         panic!("timers never rest");
     }
 
-    /// Takes what leaves, and looks at the endpoint. Returns when it wants to be polled again.
+    /// Takes the output and checks the endpoint's state. Returns when to poll again.
     fn poll(&mut self) -> Time {
         let polled = self.endpoint.poll(self.now);
         assert!(polled.next > self.now, "a timer for the past");
@@ -234,7 +236,7 @@ impl Hostile<'_> {
         let info = self.endpoint.info();
         assert!(info.cwnd_pkts >= 1, "{info:?}");
         assert!(info.sacked_pkts <= info.unacked_pkts && info.lost_pkts <= info.unacked_pkts);
-        // A classic end publishes its counts with the next ACK only.
+        // A classic end publishes its counts only with the next ACK.
         if self.is_linux {
             assert!(info.in_flight_pkts <= info.unacked_pkts + info.retrans_pkts, "{info:?}");
         }

@@ -1,14 +1,14 @@
-//! What `expect` can ask of an endpoint.
+//! Facts about an endpoint that `expect` can check.
 
 use cwndlab_tcp::{CaState, Endpoint};
 use cwndlab_units::Duration;
 
 use super::quantity::{Value, quantities};
 
-/// Name and reader of a fact.
+/// Name and getter of a fact.
 type Fact = (&'static str, fn(&Endpoint) -> Value);
 
-/// Everything that can be asked.
+/// All facts.
 pub(crate) const FACTS: &[Fact] = &[
     ("cwnd", |e| count(e.info().cwnd_pkts)),
     ("ssthresh", |e| e.info().ssthresh_pkts.map_or(NONE, count)),
@@ -79,7 +79,7 @@ fn state(state: CaState) -> &'static str {
     }
 }
 
-/// A fact and what it should be.
+/// A fact and its expected value.
 #[derive(Clone, Debug)]
 pub(crate) struct Claim {
     fact: &'static Fact,
@@ -93,7 +93,7 @@ enum Wanted {
 }
 
 impl Claim {
-    /// Reads `NAME VALUE` or `NAME LOW..HIGH`.
+    /// Parses `NAME VALUE` or `NAME LOW..HIGH`.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let [name, value] = words[..] else {
@@ -112,7 +112,7 @@ impl Claim {
         Ok(Self { fact, wanted })
     }
 
-    /// What is wrong with it, if it does not hold.
+    /// Describes the difference if the claim does not hold.
     pub(crate) fn difference(&self, endpoint: &Endpoint) -> Option<String> {
         let (name, of) = self.fact;
         let got = of(endpoint);

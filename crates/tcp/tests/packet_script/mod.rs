@@ -1,6 +1,7 @@
 //! Timed packet scripts, in the spirit of packetdrill (Cardwell et al., USENIX ATC 2013): a script
-//! says what the application and the network do to one endpoint, and what the endpoint must answer,
-//! to the microsecond of virtual time. `docs/explanation/tcp-by-example.md` describes the language.
+//! specifies what the application and the network do to one endpoint, and how the endpoint must
+//! answer, to the microsecond of virtual time. `docs/explanation/tcp-by-example.md` describes the
+//! language.
 
 mod fact;
 mod notation;
@@ -18,17 +19,17 @@ pub(crate) use run::run;
 /// A script, ready to run.
 #[derive(Clone, Debug)]
 pub(crate) struct Script {
-    /// Path of the file, as failures name it.
+    /// Path of the file, as shown in failures.
     pub(crate) file: String,
     /// First comment: the behaviour in one sentence.
     pub(crate) title: String,
-    /// Where the expectations come from.
+    /// Sources of the expectations.
     pub(crate) sources: Vec<String>,
     pub(crate) setup: Setup,
     pub(crate) steps: Vec<Step>,
 }
 
-/// The endpoint under test and where counting begins.
+/// The endpoint under test and the origins of numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
     pub(crate) stack: String,
@@ -38,7 +39,7 @@ pub(crate) struct Setup {
     /// Sequence numbers of the two SYNs; scripts count from them.
     pub(crate) sequence: u32,
     pub(crate) peer_sequence: u32,
-    /// What the endpoint's timestamp clock shows when the script begins.
+    /// Value of the endpoint's timestamp clock when the script starts.
     pub(crate) clock: u32,
 }
 
@@ -66,40 +67,40 @@ pub(crate) struct Step {
     pub(crate) action: Action,
 }
 
-/// When a step happens; a segment that is expected may have a range.
+/// When a step happens; an expected segment may have a range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum When {
-    /// Since the step before.
+    /// Relative to the step before.
     After(Duration, Duration),
-    /// Since the script began.
+    /// Relative to the start of the script.
     At(Time, Time),
 }
 
-/// What a step is.
+/// Action of a step.
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
     Connect,
     Listen,
-    /// The application writes, and so much of it is taken.
+    /// The application writes bytes, and so many of them are accepted.
     Write(u64, u64),
-    /// The application reads up to so much, and gets so much.
+    /// The application reads at most so many bytes, and gets so many.
     Read(u64, u64),
     Close,
-    /// There is a host below, which takes bursts of so many segments.
+    /// Attaches a host below TCP that accepts bursts of so many segments.
     Host(u32),
-    /// It says how many packets it takes from now on.
+    /// Sets how many packets the host accepts from now on.
     Room(u32),
-    /// So many packets with data have left it.
+    /// So many data packets leave the host.
     Depart(u32),
-    /// `<`: the network brings segments.
+    /// `<`: the network delivers segments.
     Arrive(Template),
     /// `>`: the endpoint sends segments.
     Leave(Template),
-    /// What the endpoint shows of itself.
+    /// Checks facts about the endpoint.
     Expect(Vec<Claim>),
 }
 
-/// Why a script failed: the place, and what to read to understand it.
+/// Why a script failed: the line, and an explanation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Failure {
     pub(crate) line: usize,

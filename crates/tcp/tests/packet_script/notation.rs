@@ -20,13 +20,13 @@ const FLAGS: [(char, u16); 8] = [
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Template {
     pub(crate) flags: u16,
-    /// Range of the sequence space, SYN and FIN counted; none is where the sender stands.
+    /// Range of the sequence space, including SYN and FIN; `None` is the sender's current position.
     pub(crate) range: Option<(u32, u32)>,
     /// Payload of each segment of a run, if there are several.
     pub(crate) each: Option<u32>,
     /// First and last acknowledgement number of a train, and the step between them.
     pub(crate) acks: (u32, u32, u32),
-    /// How often all of it comes.
+    /// Number of times that the whole template is repeated.
     pub(crate) times: u32,
     pub(crate) window: Option<u32>,
     pub(crate) options: Option<Options>,
@@ -41,30 +41,30 @@ pub(crate) struct Piece {
     pub(crate) is_last: bool,
 }
 
-/// What stands between `<` and `>`.
+/// The part between `<` and `>`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Options {
     pub(crate) mss: Option<u16>,
     pub(crate) window_scale: Option<u8>,
     pub(crate) is_sack_permitted: bool,
-    /// Value and echo; a bare `ts` only says that there are timestamps.
+    /// Value and echo; a bare `ts` only indicates that there are timestamps.
     pub(crate) timestamps: Option<Option<(u32, u32)>>,
     pub(crate) sacks: Vec<(u32, u32)>,
-    /// `ecn e0b 1 ceb 0 e1b 1`, or the reverse order, or the first counters of either.
+    /// `ecn e0b 1 ceb 0 e1b 1`, or the reverse order, or the first counters of either order.
     pub(crate) ecn_option: Option<EcnOption>,
 }
 
-/// A number of a script: decimal digits, `_` between them allowed.
+/// Parses a number of a script: decimal digits, with `_` allowed between them.
 pub(crate) fn number(text: &str) -> Result<u32, String> {
     text.replace('_', "").parse().map_err(|_| format!("`{text}` is not a number"))
 }
 
-/// A number that is not 0.
+/// Parses a number that is not 0.
 fn step(text: &str) -> Result<u32, String> {
     number(text).and_then(|step| if step == 0 { Err("a step of 0".to_owned()) } else { Ok(step) })
 }
 
-/// `1001`, or `1001..5001/1000` for a train.
+/// Parses `1001`, or `1001..5001/1000` for a train.
 fn acks(text: &str) -> Result<(u32, u32, u32), String> {
     let Some((first, rest)) = text.split_once("..") else {
         let ack = number(text)?;
@@ -80,7 +80,7 @@ fn range(text: &str) -> Result<(u32, u32), String> {
 }
 
 impl Template {
-    /// Reads what follows the arrow.
+    /// Parses the text after the arrow.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (text, options) = match text.split_once('<') {
             Some((before, rest)) => {
@@ -131,7 +131,7 @@ impl Template {
         Ok(template)
     }
 
-    /// The segments of the run, from where the sender stands if it says nothing.
+    /// The segments of the run; without a range, they start at the sender's current position.
     pub(crate) fn pieces(&self, next: u32) -> Vec<Piece> {
         let (start, end) = self.range.unwrap_or((next, next));
         let (length, (first, last, step)) = (end.wrapping_sub(start), self.acks);
@@ -192,7 +192,7 @@ impl Options {
     }
 }
 
-/// The names of the option's counters, as packetdrill has them.
+/// The names of the option's counters, as in packetdrill.
 const COUNTERS: [&str; 3] = ["e0b", "ceb", "e1b"];
 
 fn ecn_option(words: &[&str]) -> Result<EcnOption, String> {
@@ -229,7 +229,7 @@ fn flags(text: &str) -> Result<u16, String> {
     Ok(bits)
 }
 
-/// Where counting begins in either direction, and what windows are multiplied by.
+/// Origins of the numbers in either direction, and the scale of windows.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Origin {
     pub(crate) first: u32,
@@ -259,7 +259,7 @@ impl Origin {
         blocks.map(|block| (relative(block.start), relative(block.end))).collect()
     }
 
-    /// Blocks of a script as they go over the wire.
+    /// Converts blocks of a script to wire sequence numbers.
     pub(crate) fn wire_sacks(&self, blocks: &[(u32, u32)]) -> Result<SackBlocks, String> {
         let mut sacks = SackBlocks::default();
         for (start, end) in blocks {
@@ -272,7 +272,7 @@ impl Origin {
         Ok(sacks)
     }
 
-    /// The segment in a script's words.
+    /// Formats the segment in the notation of scripts.
     pub(crate) fn render(&self, segment: &Segment) -> String {
         let mut text: String =
             FLAGS.iter().filter(|(_, bit)| segment.flags.has(*bit)).map(|(c, _)| *c).collect();
@@ -310,7 +310,7 @@ impl Origin {
         text
     }
 
-    /// How a segment that left differs from what was expected, if it does.
+    /// Describes how a sent segment differs from the expected one, if it does.
     pub(crate) fn difference(
         &self,
         wanted: &Template,
@@ -321,7 +321,7 @@ impl Origin {
             FLAGS.iter().filter(|(_, bit)| bits & bit != 0).map(|(letter, _)| *letter).collect()
         };
         let Piece { range: (start, end), ack, is_last } = piece;
-        // Inside a run PSH depends on how the application cut its writes.
+        // Inside a run, PSH depends on how the application divided its writes.
         let ignored = if is_last { 0 } else { Flags::PSH | Flags::FIN };
         let (flags, got_flags) = (wanted.flags & !ignored, got.flags.0 & !ignored);
         if flags != got_flags {

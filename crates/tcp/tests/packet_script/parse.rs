@@ -1,4 +1,4 @@
-//! The text of a script becomes steps.
+//! Parser of scripts.
 
 use cwndlab_units::{Duration, Time};
 
@@ -7,7 +7,7 @@ use super::notation::{Template, number};
 use super::quantity::{Value, quantities};
 use super::{Action, Failure, Script, Setup, Step, When};
 
-/// Reads a script. A failure names the line.
+/// Parses a script. A failure names the line.
 pub(crate) fn parse(file: &str, text: &str) -> Result<Script, Failure> {
     let mut script = Script {
         file: file.to_owned(),
@@ -77,7 +77,7 @@ fn parse_setting(setup: &mut Setup, word: &str, value: &str) -> Result<(), Strin
     Ok(())
 }
 
-/// `+40ms` or `@1.2s`, a range or not.
+/// Parses `+40ms` or `@1.2s`, or a range of these.
 fn parse_when(word: &str) -> Result<Option<When>, String> {
     let Some(kind) = word.chars().next().filter(|first| ['+', '@'].contains(first)) else {
         return Ok(None);
@@ -125,7 +125,7 @@ impl When {
         }
     }
 
-    /// Earliest and latest time of a step, given the time of the one before.
+    /// Earliest and latest time of a step, given the time of the previous one.
     pub(crate) fn bounds(self, before: Time) -> (Time, Time) {
         match self {
             Self::After(low, high) => (before + low, before + high),

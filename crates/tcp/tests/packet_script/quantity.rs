@@ -9,7 +9,7 @@ pub(crate) enum Value {
     Word(&'static str),
 }
 
-/// A unit's name, its kind, and how many of the smallest unit it is.
+/// A unit's name, its kind, and its size in the smallest unit.
 type Unit = (&'static str, fn(u64) -> Value, u64);
 
 const UNITS: [Unit; 6] = [
@@ -22,7 +22,7 @@ const UNITS: [Unit; 6] = [
 ];
 
 impl Value {
-    /// The number in the smallest unit; a word has none.
+    /// The number in the smallest unit; `None` for a word.
     fn number(self) -> Option<u64> {
         match self {
             Self::Count(number) | Self::Nanos(number) | Self::BitsPerSec(number) => Some(number),
@@ -46,7 +46,7 @@ impl Value {
     }
 }
 
-/// Where the unit begins.
+/// Position at which the unit starts.
 fn unit_at(text: &str) -> usize {
     text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len())
 }
@@ -68,7 +68,7 @@ fn quantity(text: &str) -> Result<Value, String> {
     Ok(kind(value))
 }
 
-/// A quantity or a range of them; the low end may leave its unit to the high end.
+/// Parses a quantity or a range; the low end may omit a unit that the high end states.
 pub(crate) fn quantities(text: &str) -> Result<(Value, Value), String> {
     let Some((low, high)) = text.split_once("..") else {
         let value = quantity(text)?;

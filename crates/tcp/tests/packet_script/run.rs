@@ -12,7 +12,7 @@ use cwndlab_units::{Duration, Ecn, Time};
 use super::notation::{Origin, Piece, Template};
 use super::{Action, Failure, Script, Setup, Step};
 
-/// Plays a script to its end. A failure says what was expected, what came, and what was before.
+/// Plays a script to its end. A failure states what was expected, what happened, and the history.
 pub(crate) fn run(script: &Script) -> Result<(), Failure> {
     let first_line = |problem| Failure { line: 1, problem };
     let mut player = Player::new(&script.setup).map_err(first_line)?;
@@ -29,23 +29,23 @@ struct Player {
     /// When the last step happened.
     before: Time,
     wake: Time,
-    /// Segments that left and no step has asked for yet.
+    /// Segments sent by the endpoint that no step has consumed yet.
     left: VecDeque<(Time, Segment)>,
     peer: Peer,
     history: Vec<Note>,
 }
 
-/// A line of what happened so far.
+/// A line of the history.
 struct Note {
     at: Time,
     kind: &'static str,
     text: String,
-    /// The segments of the line, run together, and how many they are.
+    /// The segments of the line, joined, and their number.
     segments: Option<(Segment, u32)>,
     cwnd_pkts: u32,
 }
 
-/// What the script's side of the connection knows.
+/// State of the script's side of the connection.
 #[derive(Clone, Copy, Debug, Default)]
 struct Peer {
     /// Sequence numbers of the SYNs: the endpoint's, once it was seen, and the script's.
@@ -54,12 +54,12 @@ struct Peer {
     /// Next sequence number and last window of the script's side, from its SYN on.
     next: u32,
     window: u32,
-    /// What the two SYNs offered.
+    /// Offers of the two SYNs.
     shift: Option<u8>,
     endpoint_shift: Option<u8>,
     has_timestamps: bool,
     endpoint_has_timestamps: bool,
-    /// Where the endpoint's next new segment begins.
+    /// Start of the endpoint's next new segment.
     endpoint_next: u32,
 }
 
@@ -68,7 +68,7 @@ impl Peer {
         self.shift.is_some() && self.endpoint_shift.is_some()
     }
 
-    /// For what the endpoint sends.
+    /// Origin of segments sent by the endpoint.
     fn outward(&self) -> Origin {
         Origin {
             first: self.endpoint_first.unwrap_or_default(),
@@ -77,7 +77,7 @@ impl Peer {
         }
     }
 
-    /// For what the script sends.
+    /// Origin of segments sent by the script.
     fn inward(&self) -> Origin {
         Origin {
             first: self.first,
@@ -98,7 +98,7 @@ impl Peer {
         }
     }
 
-    /// The segments of a step, as they go over the wire.
+    /// The segments of a step, as sent on the wire.
     fn segments(&mut self, template: &Template) -> Result<Vec<Segment>, String> {
         let options = template.options.clone().unwrap_or_default();
         let is_syn = template.flags & Flags::SYN != 0;
@@ -173,7 +173,7 @@ impl Player {
         }
         let congestion =
             Congestion::new(algorithm, &parameters).map_err(|error| error.to_string())?;
-        // An endpoint takes its first sequence number and its clock's offset from the seed.
+        // An endpoint derives its initial sequence number and its clock's offset from the seed.
         let seed = u64::from(setup.sequence) << 32 | u64::from(setup.clock);
         let endpoint = Endpoint::new(EndpointConfig {
             flow: 0,
@@ -297,7 +297,7 @@ impl Player {
         Ok(())
     }
 
-    /// Nothing may have left that no step asked for.
+    /// Fails if the endpoint sent a segment that no step expected.
     fn refuse_rest(&self) -> Result<(), String> {
         match self.left.front() {
             None => Ok(()),
@@ -311,7 +311,7 @@ impl Player {
         }
     }
 
-    /// Lets the endpoint's timers run up to a time.
+    /// Runs the endpoint's timers up to a time.
     fn advance(&mut self, to: Time) {
         while self.wake <= to {
             self.now = self.now.max(self.wake);
@@ -349,7 +349,7 @@ impl Player {
         self.history.push(Note { at: self.now, kind, text, segments: None, cwnd_pkts });
     }
 
-    /// Notes a segment that left; one that continues the last one goes on its line.
+    /// Records a sent segment; one that continues the last one is added to its line.
     fn note_sent(&mut self, segment: &Segment, origin: &Origin) {
         let now = self.now;
         let run = self.history.last().filter(|note| note.at == now).and_then(|note| note.segments);
@@ -398,7 +398,7 @@ impl Note {
     }
 }
 
-/// A time in milliseconds.
+/// Formats a time in milliseconds.
 fn show(at: Time) -> String {
     if at.is_never() { "never".to_owned() } else { format!("{:.3}ms", at.as_nanos() as f64 / 1e6) }
 }

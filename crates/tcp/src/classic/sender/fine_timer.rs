@@ -1,7 +1,9 @@
 //! Vegas's retransmission timer (Brakmo, O'Malley and Peterson, 1994, section 3.1): each segment is
-//! timed by a fine clock, with no lower bound but the RTT itself. Nothing happens when it runs out; a
-//! duplicate ACK, and the first two ACKs of new data after a retransmission, look at it, and need not
-//! wait for a third duplicate that a small window never makes.
+//! timed by a fine-grained clock, with no lower bound but the RTT itself.
+//!
+//! Its expiry alone has no effect; a duplicate ACK, and the first two ACKs of new data after a
+//! retransmission, check it. A loss in a small window is thus repaired without a third duplicate
+//! ACK.
 
 use std::collections::VecDeque;
 
@@ -10,7 +12,7 @@ use cwndlab_units::{Duration, Time};
 use crate::classic::settings::ClassicSettings;
 use crate::classic::timer::RtoEstimator;
 
-/// How many ACKs of new data look after a retransmission.
+/// Number of ACKs of new data that check the timer after a retransmission.
 const LOOKS: u8 = 2;
 
 /// A segment in flight.
@@ -21,7 +23,7 @@ struct Sent {
     is_again: bool,
 }
 
-/// The departures of what is in flight, and the RTT in fine ticks.
+/// Send times of the segments in flight, and the RTT in fine-grained ticks.
 #[derive(Debug)]
 pub(super) struct FineTimer {
     sent: VecDeque<Sent>,
@@ -37,7 +39,7 @@ impl FineTimer {
         Self { sent: VecDeque::new(), estimator, looks: 0 }
     }
 
-    /// The segment that ends at `end` leaves, for the first time or again.
+    /// Notes that the segment that ends at `end` is sent, for the first time or again.
     pub(super) fn note_sent(&mut self, now: Time, end: u64) {
         let place = self.sent.partition_point(|sent| sent.end < end);
         match self.sent.get_mut(place) {
@@ -49,8 +51,8 @@ impl FineTimer {
         }
     }
 
-    /// All below `next` is acknowledged. The last of it gives a sample, unless it had to wait for one
-    /// that was sent again (Karn and Partridge, 1987).
+    /// Notes that all data below `next` are acknowledged. The last segment gives an RTT sample,
+    /// unless a retransmission is among them (Karn and Partridge, 1987).
     pub(super) fn note_acknowledged(&mut self, now: Time, next: u64) {
         let mut last = None;
         let mut is_again = false;
@@ -64,14 +66,14 @@ impl FineTimer {
         }
     }
 
-    /// Whether the first segment in flight has been there for longer than its timer.
+    /// Whether the first segment in flight has exceeded its timeout.
     pub(super) fn is_overdue(&self, now: Time) -> bool {
         let has_rtt = self.estimator.srtt().is_some();
         let first = self.sent.front().filter(|_| has_rtt);
         first.is_some_and(|sent| now.saturating_since(sent.at) > self.estimator.rto())
     }
 
-    /// Whether an ACK of new data may look, which counts as one look.
+    /// Returns whether an ACK of new data may check the timer, and counts the check.
     pub(super) fn take_look(&mut self) -> bool {
         let may = self.looks > 0;
         self.looks = self.looks.saturating_sub(1);

@@ -1,4 +1,4 @@
-//! What duplicate ACKs do: the entry into recovery, the window in it, and the way out.
+//! Handling of duplicate ACKs: entering recovery, the window during recovery, and leaving it.
 
 use cwndlab_cc::CwndEvent;
 use cwndlab_units::Time;
@@ -8,7 +8,7 @@ use super::{Phase, PrrState, Sender};
 use crate::classic::settings::Recovery;
 
 impl Sender {
-    /// Whether all that was in flight at the loss is acknowledged. Reno does not ask.
+    /// Whether everything in flight at the loss is acknowledged; always true in Reno's recovery.
     pub(super) fn has_recovered(&self) -> bool {
         let reno = self.recovery == Recovery::Reno && self.phase == Phase::Recovery;
         reno || self.repair.recover.is_none_or(|recover| self.stream.una >= recover)
@@ -19,19 +19,20 @@ impl Sender {
             Recovery::Reno | Recovery::NewReno | Recovery::Prr => {
                 self.sk.snd_cwnd = self.sk.snd_ssthresh;
             }
-            // What was SACKed above is reported again by the next duplicate ACKs.
+            // The next duplicate ACKs report again what was SACKed above.
             Recovery::Sack => self.scoreboard.clear(self.stream.una),
-            // Retransmissions beyond the flight of this loss may still be lost.
+            // Retransmissions beyond this loss's flight may still be lost.
             Recovery::Fack | Recovery::Tahoe => {}
         }
         self.enter(Phase::Open);
     }
 
-    /// New data are acknowledged, but not all of the flight. Returns whether the timer starts again.
+    /// Handles an ACK of new data that does not cover the whole flight. Returns whether the timer
+    /// restarts.
     pub(super) fn handle_partial_ack(&mut self, acknowledged: u32) -> bool {
         match self.recovery {
-            // RFC 6582 section 3.2, step 3: the next hole, and the window smaller by what left the
-            // network; the timer starts again for the first partial ACK only.
+            // RFC 6582 section 3.2, step 3: retransmit the next hole, and deflate the window by
+            // what left the network; only the first partial ACK restarts the timer.
             Recovery::NewReno => {
                 self.repair.resend_first = true;
                 self.sk.snd_cwnd = self.sk.snd_cwnd.saturating_sub(acknowledged) + 1;
@@ -91,15 +92,15 @@ impl Sender {
         }
     }
 
-    /// The fine timer of the first unacknowledged segment ran out, and no timeout is at work.
+    /// Whether the fine timer of the first unacknowledged segment expired outside the loss phase.
     fn is_overdue(&self, now: Time) -> bool {
         self.phase != Phase::Loss
             && self.rtt.fine_timer.as_ref().is_some_and(|timer| timer.is_overdue(now))
     }
 
-    /// The first two ACKs of new data after a retransmission look whether the next segment is
-    /// overdue, too. A segment of the flight whose loss reduced the window is sent again without
-    /// another reduction (Brakmo, O'Malley and Peterson, 1994, section 3.1).
+    /// Checks, for the first two ACKs of new data after a retransmission, whether the next segment
+    /// is overdue too. A segment of the flight whose loss reduced the window is retransmitted
+    /// without another reduction (Brakmo, O'Malley and Peterson, 1994, section 3.1).
     pub(super) fn look_after_retransmission(&mut self, now: Time) {
         let may_look = self.rtt.fine_timer.as_mut().is_some_and(FineTimer::take_look);
         if !may_look || !self.is_overdue(now) {
@@ -112,18 +113,19 @@ impl Sender {
         }
     }
 
-    /// The highest SACK is more than the threshold above the first hole.
+    /// Whether the highest SACK lies more than the threshold above the first hole.
     pub(super) fn has_gap(&self) -> bool {
         self.scoreboard.highest().is_some_and(|top| top > self.stream.una + self.fack_distance())
     }
 
-    /// A segment is lost if the highest SACKed one is more than the threshold above it.
+    /// Distance in bytes below the highest SACK beyond which a segment is lost.
     pub(super) fn fack_distance(&self) -> u64 {
         u64::from(self.settings.duplicate_ack_threshold + 1) * self.segment()
     }
 
-    /// Duplicate ACKs of a flight whose loss is being repaired already do not count again. Without
-    /// SACK they may come from a flight that was sent twice, up to its very end.
+    /// Whether a new loss may start recovery: duplicate ACKs of a flight whose loss is already
+    /// being repaired do not count again. Without SACK, they may come from a flight that was sent
+    /// twice, up to its very end.
     pub(super) fn may_enter_recovery(&self) -> bool {
         match self.repair.recover {
             Some(recover) if self.has_scoreboard() => self.stream.una >= recover,
@@ -138,7 +140,7 @@ impl Sender {
         self.counters.fast_retransmits += 1;
         self.repair.recover = Some(self.stream.max);
         if self.reduces_flight {
-            // What the SACK blocks show to be lost is not in flight.
+            // Segments that the SACK blocks show to be lost are not in flight.
             self.find_losses();
         }
         self.reduce_threshold();
@@ -147,7 +149,7 @@ impl Sender {
         self.repair.resend_first = true;
         self.rtt.timed = None;
         self.rtt.timer = now + self.rtt.estimator.rto();
-        // what left the network
+        // Packets that left the network.
         let gone = self.repair.duplicate_acks;
         match self.recovery {
             Recovery::Tahoe => {
@@ -165,7 +167,7 @@ impl Sender {
                 self.sk.snd_cwnd = self.sk.snd_ssthresh;
                 self.repair.pipe = i64::from(in_flight) - i64::from(gone);
             }
-            // The ACK's own share is taken when all of it is known.
+            // The share of this ACK is computed when it has been fully processed.
             Recovery::Prr => {}
             Recovery::Fack => {
                 self.repair.allowance = self.sk.snd_cwnd;
@@ -180,7 +182,7 @@ impl Sender {
         self.find_losses();
     }
 
-    /// Gives up the holes that the SACK blocks show to be lost.
+    /// Marks the holes that the SACK blocks show to be lost.
     pub(super) fn find_losses(&mut self) {
         let edge = match self.recovery {
             Recovery::Sack | Recovery::Prr => {
@@ -188,8 +190,8 @@ impl Sender {
                 self.scoreboard.edge_below_sacked(above)
             }
             Recovery::Fack => {
-                // Without this nothing would end the recovery: every duplicate ACK restarts the
-                // timer of a sender of this kind.
+                // Otherwise, nothing might end the recovery: with `RttSampling::EveryAck`, every
+                // duplicate ACK restarts the timer.
                 self.scoreboard.find_lost_repairs(self.fack_distance());
                 self.scoreboard.highest().map_or(0, |top| top.saturating_sub(self.fack_distance()))
             }
@@ -198,8 +200,8 @@ impl Sender {
         self.scoreboard.raise_lost(edge);
     }
 
-    /// An ACK in recovery delivered so many packets: RFC 6937 section 3, with the slow start
-    /// reduction bound.
+    /// Sets the window after an ACK in recovery that delivered `delivered` packets: RFC 6937
+    /// section 3, with the slow start reduction bound.
     pub(super) fn reduce_proportionally(&mut self, delivered: u32) {
         let pipe = self.in_flight();
         let ssthresh = self.sk.snd_ssthresh;
@@ -220,8 +222,8 @@ impl Sender {
         self.sk.snd_cwnd = (pipe + count).max(1);
     }
 
-    /// Every second ACK takes one packet out of flight until `ssthresh` are left, and no ACK lets
-    /// go more than one packet.
+    /// Reduces the packets in flight by one for every second ACK until `ssthresh` are left; no ACK
+    /// releases more than one packet.
     pub(super) fn halve_rate(&mut self) {
         self.repair.allowance -= u32::from(self.repair.takes_one);
         self.repair.takes_one = !self.repair.takes_one;

@@ -1,5 +1,5 @@
-//! When an ACK leaves (RFC 9293 section 3.8.6.3, RFC 5681 section 4.2): at once, after a while, with
-//! the next data, or held back beside a hole.
+//! When an ACK leaves (RFC 9293 section 3.8.6.3, RFC 5681 section 4.2): at once, after a delay,
+//! with the next data, or held back while there is a hole.
 //!
 //! ```text
 //!   two segments, quick ACKs, a hole filled ------------------------> now
@@ -7,7 +7,7 @@
 //!   beside a hole: the first three now, then held back: RTT / 20 ---> now
 //! ```
 //!
-//! Whether an ACK is due at all is in the socket (`icsk_ack.pending`), where an algorithm sees it.
+//! Whether an ACK is due at all is in the socket (`icsk_ack.pending`), where algorithms can see it.
 
 use cwndlab_cc::{ICSK_ACK_PUSHED, ICSK_ACK_SCHED, ICSK_ACK_TIMER};
 use cwndlab_units::{Duration, Time};
@@ -21,33 +21,33 @@ pub(crate) const MAX_QUICK_ACKS: u32 = 16;
 const ATO_MIN: Jiffies = Jiffies::from_millis(40);
 /// `TCP_DELACK_MAX`, `HZ / 5`.
 const DELAY_MAX: Jiffies = Jiffies::from_millis(200);
-/// `HZ / 2`: the longest that a delay grows before it is known for how long.
+/// `HZ / 2`: upper bound of a delay before a tighter one is known.
 const DELAY_UNKNOWN_MAX: Jiffies = Jiffies::from_millis(500);
-/// Duplicate ACKs that leave at once before SACKs are held back (`TCP_FASTRETRANS_THRESH`).
+/// `TCP_FASTRETRANS_THRESH`: duplicate ACKs that leave at once before SACKs are held back.
 const DUPLICATE_ACKS_AT_ONCE: u32 = 3;
 
 /// `icsk_ack`: how and when the next ACK leaves.
 #[derive(Clone, Debug)]
 pub(crate) struct AckSchedule {
-    /// ACKs that leave without delay.
+    /// Number of ACKs that leave without delay.
     quick: u32,
-    /// A reply carried an ACK (`TCP_PINGPONG_THRESH` 1): ACKs wait for replies.
+    /// Whether ACKs wait for replies to carry them, as one did before (`TCP_PINGPONG_THRESH` 1).
     is_interactive: bool,
-    /// Expected time between segments, 0 before the first.
+    /// Expected time between segments; 0 before the first.
     ato: Jiffies,
-    /// When data last came (`lrcvtime`).
+    /// When data last arrived (`lrcvtime`).
     received: Jiffies,
-    /// The tick for which the delayed ACK is set, and when its timer fires.
+    /// The tick for which the delayed ACK is scheduled, and when its timer fires.
     timeout: Jiffies,
     delayed: Time,
     /// Largest payload seen.
     pub(crate) rcv_mss: u32,
     held: HeldBack,
-    /// When something invalid without data was answered last.
+    /// When an invalid segment without data was last answered.
     invalid_answered: Option<Jiffies>,
 }
 
-/// ACKs beside a hole that are held back, and those that were not.
+/// State of ACKs that are held back while there is a hole.
 #[derive(Clone, Debug)]
 struct HeldBack {
     /// `tcp_comp_sack_delay_ns`, `tcp_comp_sack_slack_ns` and `tcp_comp_sack_nr`.
@@ -55,21 +55,21 @@ struct HeldBack {
     slack: Duration,
     limit: u32,
     count: u32,
-    /// ACKs that left at once at this `rcv_nxt`.
+    /// Number of ACKs that left at once at this `rcv_nxt`.
     at_once: u32,
     rcv_nxt: u32,
     timer: Time,
-    /// When the last segment came whose ACK is held back.
+    /// When the last segment whose ACK is held back arrived.
     came: Time,
 }
 
-/// Data that came in order.
+/// Properties of data that arrived in order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DataSeen {
     pub(crate) bytes: u32,
     pub(crate) is_pushed: bool,
     pub(crate) advmss: u32,
-    /// The window that is advertised.
+    /// The advertised window.
     pub(crate) window: u32,
     pub(crate) rto: Jiffies,
 }
@@ -105,21 +105,22 @@ impl AckSchedule {
         self.delayed.min(self.held.timer)
     }
 
-    /// No timer runs any more.
+    /// Stops both timers.
     pub(crate) fn stop(&mut self) {
         self.delayed = Time::NEVER;
         self.held.timer = Time::NEVER;
     }
 
-    // What comes and goes.
+    // Arriving data and departing ACKs.
 
-    /// `tcp_event_data_recv`: data came in order. Returns what it adds to `icsk_ack.pending`.
+    /// `tcp_event_data_recv`: processes data in order. Returns the bits to add to
+    /// `icsk_ack.pending`.
     #[inline(always)]
     pub(crate) fn note_data(&mut self, data: DataSeen, now: Jiffies) -> u8 {
         let mut pending = ICSK_ACK_SCHED;
         if data.bytes >= self.rcv_mss {
             self.rcv_mss = data.bytes.min(data.advmss);
-            // A full segment with PSH is the end of a write: no more may come soon.
+            // A full segment with PSH ends a write, so more data may take a while.
             if data.is_pushed {
                 pending |= ICSK_ACK_PUSHED;
             }
@@ -143,13 +144,14 @@ impl AckSchedule {
         pending
     }
 
-    /// Data leave, perhaps as a reply to what came shortly before.
+    /// Notes that data leave, perhaps as a reply to data that arrived shortly before.
     #[inline]
     pub(crate) fn note_data_sent(&mut self, now: Jiffies) {
         self.is_interactive |= now - self.received < self.ato;
     }
 
-    /// `tcp_event_ack_sent`: an ACK leaves, alone or with data, while this was pending.
+    /// `tcp_event_ack_sent`: notes that an ACK leaves, alone or with data; `pending` is what was
+    /// due.
     #[inline]
     pub(crate) fn note_sent(&mut self, pending: u8) {
         if pending == 0 && self.held.count == 0 {
@@ -168,7 +170,7 @@ impl AckSchedule {
 
     // Quick ACKs.
 
-    /// `tcp_enter_quickack_mode`: the next ACKs leave at once.
+    /// `tcp_enter_quickack_mode`: lets the next ACKs leave at once.
     pub(crate) fn enter_quick(&mut self, window: u32, max: u32) {
         self.raise_quick(window, max);
         self.is_interactive = false;
@@ -181,13 +183,13 @@ impl AckSchedule {
         self.quick = self.quick.max(quick);
     }
 
-    /// The window opens: the peer is told at once.
+    /// Lets one ACK leave at once, because the window opens.
     #[inline]
     pub(crate) fn quicken_once(&mut self) {
         self.quick |= 1;
     }
 
-    /// ACKs wait again.
+    /// Ends quick ACKs.
     #[inline]
     pub(crate) fn stop_quick(&mut self) {
         self.quick = 0;
@@ -204,8 +206,8 @@ impl AckSchedule {
         self.is_interactive
     }
 
-    /// Something invalid without data came. Returns whether it is answered: not if another was within
-    /// `limit` (`tcp_invalid_ratelimit`).
+    /// Returns whether to answer an invalid segment without data: not if another was answered
+    /// within `limit` (`tcp_invalid_ratelimit`).
     pub(crate) fn take_invalid(&mut self, now: Jiffies, limit: Jiffies) -> bool {
         let is_soon = self.invalid_answered.is_some_and(|at| now < at + limit);
         if !is_soon {
@@ -216,8 +218,8 @@ impl AckSchedule {
 
     // Delayed ACKs.
 
-    /// `tcp_send_delayed_ack`: sets the timer of a delayed ACK. Returns whether it is to leave now
-    /// instead, as that timer was about to fire.
+    /// `tcp_send_delayed_ack`: sets the timer of a delayed ACK. Returns whether the ACK must leave
+    /// now instead, because the timer was about to fire.
     #[inline(always)]
     pub(crate) fn delay(&mut self, clock: &Clock, srtt_us: u32, pending: u8) -> bool {
         let now = clock.jiffies();
@@ -234,21 +236,21 @@ impl AckSchedule {
         false
     }
 
-    /// Whether the timer of a delayed ACK is about to fire, so that [`AckSchedule::delay`] would let the
-    /// ACK leave now.
+    /// Whether the timer of a delayed ACK is about to fire, so that [`AckSchedule::delay`] would
+    /// return `true`.
     #[inline(always)]
     pub(crate) fn would_not_wait(&self, clock: &Clock, srtt_us: u32, pending: u8) -> bool {
         !self.delayed.is_never()
             && self.is_about_to_fire(clock.jiffies(), self.longest_delay(clock, srtt_us, pending))
     }
 
-    /// Whether a delayed ACK waits, for a quarter of `ato` at most.
+    /// Whether a delayed ACK is waiting, for at most another quarter of `ato`.
     #[inline(always)]
     fn is_about_to_fire(&self, now: Jiffies, ato: Jiffies) -> bool {
         !self.delayed.is_never() && self.timeout <= now + ato.halved().halved()
     }
 
-    /// How long an ACK may wait that is delayed now.
+    /// Maximum delay of an ACK that is delayed now.
     #[inline(always)]
     fn longest_delay(&self, clock: &Clock, srtt_us: u32, pending: u8) -> Jiffies {
         let mut ato = self.ato;
@@ -265,7 +267,7 @@ impl AckSchedule {
         ato.min(DELAY_MAX)
     }
 
-    /// Takes the delayed ACK's timer, if it has fired.
+    /// Clears the delayed ACK's timer if it has fired. Returns whether it had.
     #[inline]
     pub(crate) fn take_delayed(&mut self, now: Time) -> bool {
         let is_due = self.delayed <= now;
@@ -275,8 +277,8 @@ impl AckSchedule {
         is_due
     }
 
-    /// A delayed ACK leaves by its timer: the next one waits longer, unless this one waited in vain
-    /// for a reply.
+    /// Adapts the delay after a delayed ACK left by its timer: the next one waits longer, unless
+    /// this one waited in vain for a reply.
     pub(crate) fn note_delayed_sent(&mut self, rto: Jiffies) {
         if self.is_interactive() {
             self.is_interactive = false;
@@ -286,10 +288,10 @@ impl AckSchedule {
         }
     }
 
-    /// Sets the bits of `icsk_ack.pending` for a delayed ACK.
+    /// Bits of `icsk_ack.pending` for a delayed ACK.
     pub(crate) const DELAYED: u8 = ICSK_ACK_SCHED | ICSK_ACK_TIMER;
 
-    // ACKs beside a hole.
+    // ACKs while there is a hole.
 
     /// Whether an ACK is held back.
     #[inline]
@@ -297,8 +299,8 @@ impl AckSchedule {
         self.held.count > 0
     }
 
-    /// An ACK that reports a hole (`tcp_comp_sack_nr`): holds it back for a twentieth of `rtt_us`, which
-    /// is scaled by 8. Returns whether it is to leave at once instead.
+    /// Holds back an ACK that reports a hole (`tcp_comp_sack_nr`), for a twentieth of `rtt_us`,
+    /// which is scaled by 8. Returns whether it must leave at once instead.
     pub(crate) fn hold_back(&mut self, rcv_nxt: u32, rtt_us: u32, now: Time) -> bool {
         let held = &mut self.held;
         if held.count >= held.limit {
@@ -321,7 +323,8 @@ impl AckSchedule {
         false
     }
 
-    /// Takes what was held back, if its timer has fired: when the last of it came.
+    /// Takes the held-back ACKs if their timer has fired. Returns when the last of their segments
+    /// arrived.
     #[inline]
     pub(crate) fn take_held_back(&mut self, now: Time) -> Option<Time> {
         if self.held.timer > now {

@@ -1,5 +1,5 @@
-//! The receiving half: data in order and out of order, what ACKs report of them, the window with
-//! its auto-tuning, and when an ACK leaves.
+//! The receiving half: in-order and out-of-order data, their reporting in ACKs, the window with its
+//! auto-tuning, and the timing of ACKs.
 //!
 //! ```text
 //!   segment --> Reassembly --> ReceiveQueue --> application
@@ -36,21 +36,22 @@ pub(crate) struct Receiver {
     pub(crate) tuning: BufferTuning,
     pub(crate) acks: AckSchedule,
     advmss: u32,
-    /// Where the peer's data end, as soon as its FIN has said so.
+    /// End of the peer's data, once its FIN has arrived.
     pub(crate) fin_seq: Option<u32>,
-    /// All of them have come.
+    /// All of the peer's data have arrived.
     pub(crate) is_finished: bool,
 }
 
-/// What became of a segment's payload.
+/// Result of receiving a segment's payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Arrival {
-    /// In order; the gap behind it was filled if `has_filled_gap`. `free_bytes` is the window that
-    /// the buffer had room for with it, before what it made in order moved together.
+    /// In order; the gap behind it was filled if `has_filled_gap`. `free_bytes` is the window for
+    /// which the buffer had room with this payload, before data behind it that are now in order
+    /// were merged.
     InOrder { has_filled_gap: bool, free_bytes: u32 },
-    /// Kept for later; `free_bytes` is the window that the buffer had room for before.
+    /// Out of order and stored; `free_bytes` is the window for which the buffer had room before.
     OutOfOrder { free_bytes: u32 },
-    /// All of it was there before.
+    /// All of it had been received before.
     Duplicate,
     /// Beyond the window.
     OutOfWindow,
@@ -71,13 +72,13 @@ impl Receiver {
         }
     }
 
-    /// How segments are kept, before the first has come.
+    /// Sets how segments are stored; call it before the first arrives.
     pub(crate) fn set_buffers(&mut self, kind: Buffers) {
         self.out_of_order = Reassembly::new(kind);
         self.queue = ReceiveQueue::new(kind);
     }
 
-    /// The handshake is complete.
+    /// Opens the window and starts tuning after the handshake.
     pub(crate) fn open(&mut self, mss: u32, initial_cwnd_pkts: u32, now_us: u64) {
         self.advmss = mss;
         self.tuning.begin(self.window.open(mss, initial_cwnd_pkts), now_us);
@@ -88,7 +89,7 @@ impl Receiver {
         self.window.free_bytes(self.queue.memory_bytes + self.out_of_order.memory_bytes)
     }
 
-    /// What the window depends on now. While space is scarce, no ACK is quick.
+    /// The space on which the window depends now. Ends quick ACKs while it is scarce.
     #[inline]
     fn space(&mut self) -> Space {
         let space = Space { free_bytes: self.free_bytes(), rcv_mss: self.acks.rcv_mss };
@@ -105,7 +106,7 @@ impl Receiver {
         self.window.to_offer(space)
     }
 
-    /// Whether twice the window that the peer knows could be advertised now.
+    /// Whether at least twice the window known to the peer could be advertised now.
     #[inline]
     pub(crate) fn offers_twice_the_window(&mut self, rcv_nxt: u32) -> bool {
         let known = self.window.left_bytes(rcv_nxt);
@@ -133,8 +134,8 @@ impl Receiver {
         self.out_of_order.is_empty()
     }
 
-    /// Takes a payload that is the next, with nothing out of order. Returns the window that the
-    /// buffer has room for then, or nothing and takes nothing if the present one is closed.
+    /// Accepts a payload that is next in order, with nothing out of order. Returns the window for
+    /// which the buffer then has room; `None`, without accepting, if the window is closed.
     #[inline]
     pub(crate) fn take_next(&mut self, rcv_nxt: u32, bytes: u32) -> Option<u32> {
         if self.window.left_bytes(rcv_nxt) == 0 {
@@ -145,22 +146,22 @@ impl Receiver {
         Some(self.free_bytes())
     }
 
-    /// Whether the window is open, the peer has not told where its data end, and the application has
-    /// read all that came.
+    /// Whether the window is open, the peer's FIN has not arrived, and the application has read
+    /// everything.
     #[inline]
     pub(crate) fn is_open_and_read(&self, rcv_nxt: u32) -> bool {
         self.queue.bytes == 0 && self.fin_seq.is_none() && self.window.left_bytes(rcv_nxt) > 0
     }
 
-    /// Takes a payload that is the next and that the application reads as soon as it is acknowledged
-    /// ([`Receiver::read_held`]).
+    /// Accepts a payload that is next in order and that the application reads as soon as it is
+    /// acknowledged ([`Receiver::read_held`]).
     #[inline]
     pub(crate) fn hold_next(&mut self, bytes: u32) {
         self.window.is_old = true;
         self.queue.hold(bytes);
     }
 
-    /// The window opens as a segment came, if there is room now.
+    /// Opens the window after a segment if there is room now.
     #[inline]
     pub(crate) fn grow_window_into_room(&mut self, bytes: u32) {
         if !self.window.is_open_all() {
@@ -168,9 +169,10 @@ impl Receiver {
         }
     }
 
-    /// Whether data beyond a hole go on where the newest of them end, which none that came lie beyond;
-    /// besides, the window is open there, the peer has not told where its data end, and the application
-    /// has read all that is in order.
+    /// Whether data beyond a hole continue the newest block, which is also the highest.
+    ///
+    /// In addition, the window must be open there, the peer's FIN must not have arrived, and the
+    /// application must have read everything in order.
     #[inline]
     pub(crate) fn is_next_beyond_hole(&self, rcv_nxt: u32, seq: u32) -> bool {
         self.out_of_order.ends_at(seq)
@@ -179,7 +181,7 @@ impl Receiver {
             && seq.wrapping_sub(rcv_nxt) < self.window.left_bytes(rcv_nxt)
     }
 
-    /// Keeps such data, which end before `end`.
+    /// Stores such data, which end before `end`.
     #[inline]
     pub(crate) fn keep_next_beyond_hole(&mut self, end: u32) {
         self.window.is_old = true;
@@ -187,7 +189,7 @@ impl Receiver {
         self.sacks.extend_newest(end);
     }
 
-    /// The application reads what is held and nothing else.
+    /// Reads the held payload and nothing else.
     #[inline]
     pub(crate) fn read_held(&mut self, bytes: u32, now_us: u64) {
         self.window.is_old = true;
@@ -196,7 +198,7 @@ impl Receiver {
         self.tuning.note_read(&mut self.window, self.advmss, bytes, bytes, now_us);
     }
 
-    /// Takes a payload. Returns what became of it, and `rcv_nxt` after all that is in order.
+    /// Receives a payload. Returns the result, and `rcv_nxt` after all data in order.
     pub(crate) fn handle_data(&mut self, rcv_nxt: u32, seq: u32, end: u32) -> (Arrival, u32) {
         self.window.is_old = true;
         let right_edge = rcv_nxt.wrapping_add(self.window.left_bytes(rcv_nxt));
@@ -230,14 +232,14 @@ impl Receiver {
         (Arrival::InOrder { has_filled_gap, free_bytes }, rcv_nxt)
     }
 
-    /// Whether data out of order would be a block of their own for which the oldest is forgotten.
+    /// Whether out-of-order data would form a new block that displaces the oldest.
     #[cold]
     pub(crate) fn would_forget_block(&self, rcv_nxt: u32, seq: u32, end: u32) -> bool {
         let right_edge = rcv_nxt.wrapping_add(self.window.left_bytes(rcv_nxt));
         after(seq, rcv_nxt) && before(seq, right_edge) && self.sacks.would_forget(seq, end)
     }
 
-    /// The window opens as a segment came, if there is room.
+    /// Opens the window after a segment if there is room.
     #[inline]
     pub(crate) fn grow_window(&mut self, bytes: u32, free_bytes: u32) {
         if self.window.grow(self.advmss, bytes, free_bytes) {
@@ -245,19 +247,19 @@ impl Receiver {
         }
     }
 
-    /// The next ACKs leave at once, up to `max` of them, and say the window again.
+    /// Lets up to `max` of the next ACKs leave at once, with the window computed anew.
     pub(crate) fn enter_quick_acks(&mut self, max: u32) {
         self.window.is_old = true;
         self.acks.enter_quick(self.window.size, max);
     }
 
-    /// Bytes that the application might read.
+    /// Bytes that the application could read.
     #[inline]
     pub(crate) fn readable(&self) -> u64 {
         self.queue.bytes
     }
 
-    /// The application reads at most `max` bytes. Returns how many it got.
+    /// Reads at most `max` bytes. Returns their number.
     #[inline]
     pub(crate) fn read(&mut self, max: u64, now_us: u64) -> u64 {
         self.window.is_old = true;

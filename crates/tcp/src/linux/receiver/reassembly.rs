@@ -1,35 +1,35 @@
-//! Data out of order, and the memory that received data occupy until they are read.
+//! Out-of-order data, and the memory that received data occupy until they are read.
 //!
-//! Linux counts the memory of whole buffers against the receive buffer, so it decides the window
-//! that is offered. A segment that follows directly on the last one of its queue moves into that
-//! one's buffer and costs its payload only (`tcp_try_coalesce`), as long as the buffer has room for
-//! another fragment. A segment whose buffer is one piece, as those from a TUN are, stays alone.
+//! Linux charges the memory of whole buffers against the receive buffer, so it determines the
+//! offered window. A segment that directly follows the last one of its queue moves into the
+//! latter's buffer and costs only its payload (`tcp_try_coalesce`), while the buffer has room for
+//! another fragment. A segment whose buffer is one piece, as with a TUN device, keeps its own.
 
 use cwndlab_packet::SackBlock;
 use cwndlab_packet::seq::{after, before, earlier, later};
 
-/// What a buffer occupies beyond its payload: `sk_buff`, shared info and a head of 1 KiB.
+/// Memory of a buffer beyond its payload: `sk_buff`, shared info and a head of 1 KiB.
 const TRUESIZE_OVERHEAD_BYTES: u32 = 1_280;
-/// `MAX_SKB_FRAGS`: segments that share a buffer.
+/// `MAX_SKB_FRAGS`: maximum number of segments that share a buffer.
 const FRAGMENTS_MAX: u32 = 17;
-/// `sk_buff` beside the data of a buffer in one piece.
+/// Size of `sk_buff`, which is separate from the data of a buffer in one piece.
 const SKB_BYTES: u32 = 256;
-/// What such a buffer holds beside the payload: headers of IP and TCP with timestamps, room before
-/// them (`NET_SKB_PAD`), and the shared info.
+/// Bytes in such a buffer besides the payload: IP and TCP headers with timestamps, headroom
+/// (`NET_SKB_PAD`), and the shared info.
 const AROUND_PAYLOAD_BYTES: u32 = 52 + 64 + 320;
 
-/// How the segments that come are kept in buffers.
+/// How received segments are stored in buffers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Buffers {
-    /// The payload is in fragments, so that segments in a row share a buffer.
+    /// The payload is in fragments, so consecutive segments share a buffer.
     #[default]
     Shared,
-    /// Each is in one piece, whose length the kernel rounds up to a power of two.
+    /// Each segment is in one piece, whose length the kernel rounds up to a power of two.
     Separate,
 }
 
 impl Buffers {
-    /// Segments in one buffer.
+    /// Maximum number of segments in one buffer.
     #[inline]
     fn fragments_max(self) -> u32 {
         match self {
@@ -38,7 +38,7 @@ impl Buffers {
         }
     }
 
-    /// What a buffer occupies beyond the payload of its first segment.
+    /// Memory of a buffer beyond the payload of its first segment.
     #[inline]
     fn overhead_bytes(self, payload: u32) -> u32 {
         match self {
@@ -51,17 +51,17 @@ impl Buffers {
     }
 }
 
-/// Adjacent data in one or several buffers.
+/// Contiguous data in one or several buffers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Block {
     start: u32,
     end: u32,
     buffers: u32,
-    /// What the buffers occupy beyond the payload.
+    /// Memory of the buffers beyond the payload.
     overhead_bytes: u32,
     /// Payload in the first buffer.
     head_bytes: u32,
-    /// Segments in the first and in the last buffer.
+    /// Number of segments in the first and in the last buffer.
     head_fragments: u32,
     tail_fragments: u32,
 }
@@ -88,7 +88,7 @@ impl Block {
         self.bytes() + self.overhead_bytes
     }
 
-    /// A segment that begins where the block ends.
+    /// Appends a segment that starts at the end of the block.
     fn append(&mut self, end: u32, kind: Buffers) {
         if self.tail_fragments < kind.fragments_max() {
             self.tail_fragments += 1;
@@ -104,7 +104,7 @@ impl Block {
         self.end = end;
     }
 
-    /// Joins what begins at the end of this block or before it.
+    /// Merges a block that starts at or before the end of this one.
     fn join(&mut self, next: &Self) {
         self.start = earlier(self.start, next.start);
         self.end = later(self.end, next.end);
@@ -114,7 +114,7 @@ impl Block {
     }
 }
 
-/// Data out of order: sorted, disjoint, not touching.
+/// Out-of-order data in sorted, disjoint and not adjacent blocks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reassembly {
     blocks: Vec<Block>,
@@ -131,10 +131,11 @@ impl Reassembly {
         self.blocks.is_empty()
     }
 
-    /// `tcp_data_queue_ofo`: keeps a segment for later. Returns the part of it that was there before.
+    /// `tcp_data_queue_ofo`: stores a segment for later. Returns the part of it that was already
+    /// present.
     pub(crate) fn store(&mut self, seq: u32, end: u32) -> Option<SackBlock> {
         let mut fresh = Block::of_segment(seq, end, self.kind);
-        // Segments usually come at the end of the last block or of some block near it.
+        // Segments usually belong at the end of the last block or of one near it.
         let from = self.blocks.iter().rposition(|block| before(block.end, seq));
         let first = from.map_or(0, |index| index + 1);
         let touching = self.blocks[first..].iter().take_while(|b| !after(b.start, end)).count();
@@ -181,7 +182,7 @@ impl Reassembly {
         self.blocks.last().is_some_and(|block| block.end == seq)
     }
 
-    /// Keeps a segment that begins where the last block ends.
+    /// Stores a segment that starts where the last block ends.
     pub(crate) fn extend_last(&mut self, end: u32) {
         let Some(last) = self.blocks.last_mut() else { return };
         let before = last.memory_bytes();
@@ -189,7 +190,7 @@ impl Reassembly {
         self.memory_bytes += last.memory_bytes() - before;
     }
 
-    /// `tcp_ofo_queue`: moves what now is in order to `queue`. Returns the new `rcv_nxt`.
+    /// `tcp_ofo_queue`: moves data that are now in order to `queue`. Returns the new `rcv_nxt`.
     pub(crate) fn take(&mut self, mut rcv_nxt: u32, queue: &mut ReceiveQueue) -> u32 {
         let count = self.blocks.iter().take_while(|b| !after(b.start, rcv_nxt)).count();
         for block in self.blocks.drain(..count) {
@@ -211,7 +212,7 @@ pub(crate) struct ReceiveQueue {
     pub(crate) bytes: u64,
     pub(crate) memory_bytes: u32,
     buffers: u32,
-    /// What the buffers occupy beyond the payload.
+    /// Memory of the buffers beyond the payload.
     overhead_bytes: u32,
     /// Payload in the first buffer.
     head_bytes: u64,
@@ -224,7 +225,7 @@ impl ReceiveQueue {
         Self { kind, ..Self::default() }
     }
 
-    /// `tcp_queue_rcv`: a segment in order.
+    /// `tcp_queue_rcv`: stores a segment in order.
     #[inline]
     pub(crate) fn push(&mut self, bytes: u32) {
         self.bytes += u64::from(bytes);
@@ -243,14 +244,15 @@ impl ReceiveQueue {
         }
     }
 
-    /// A segment in order that is alone here and will be read at once: only its memory counts.
+    /// Stores a segment in order that is alone here and will be read at once: only its memory
+    /// counts.
     #[inline]
     pub(crate) fn hold(&mut self, bytes: u32) {
         debug_assert_eq!(self.bytes, 0, "there are data that were not read");
         self.memory_bytes = bytes + self.kind.overhead_bytes(bytes);
     }
 
-    /// It was read.
+    /// Releases the held segment after it was read.
     #[inline]
     pub(crate) fn release_held(&mut self) {
         self.memory_bytes = 0;
@@ -276,12 +278,12 @@ impl ReceiveQueue {
         self.memory_bytes += block.bytes() + overhead_bytes;
     }
 
-    /// How much of `max` bytes a reader gets from the first buffer.
+    /// Bytes that a read of `max` bytes takes from the first buffer.
     pub(crate) fn head(&self, max: u64) -> u64 {
         self.head_bytes.min(max)
     }
 
-    /// The application reads `bytes`, at most all that are here.
+    /// Removes the `bytes` that the application reads, at most all that are here.
     pub(crate) fn read(&mut self, bytes: u64) {
         let left = self.bytes - bytes;
         if left == 0 {
@@ -342,8 +344,8 @@ mod tests {
         }
     }
 
-    /// 2,304 bytes: half of this is what the window of a receiver behind a TUN shrinks by with each
-    /// segment that is not read (docs/notes/2026-11-vm.md).
+    /// 2,304 bytes: half of this is the amount by which the window of a receiver behind a TUN
+    /// device shrinks with each unread segment (docs/notes/2026-11-vm.md).
     #[test]
     fn segments_in_one_piece_stay_alone() {
         let mut reassembly = Reassembly::new(Buffers::Separate);

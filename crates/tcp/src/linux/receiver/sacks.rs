@@ -1,39 +1,39 @@
-//! What ACKs report besides `rcv_nxt`: blocks of data out of order (RFC 2018) and duplicates
-//! (RFC 2883).
+//! Reports of ACKs besides `rcv_nxt`: blocks of out-of-order data (RFC 2018) and duplicates (RFC
+//! 2883).
 
 use cwndlab_packet::seq::{before, earlier, later};
 use cwndlab_packet::{SackBlock, Segment};
 
 use crate::linux::settings::TIMESTAMP_BYTES;
 
-/// `TCP_NUM_SACKS`: blocks that are remembered.
+/// `TCP_NUM_SACKS`: number of blocks remembered.
 const BLOCKS_KEPT: usize = 4;
 
 /// The blocks to report.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SackReport {
-    /// The most recent first (RFC 2018 section 4).
+    /// Most recent block first (RFC 2018 section 4).
     blocks: Vec<SackBlock>,
-    /// A duplicate, which is reported once.
+    /// A duplicate, which is reported only once.
     duplicate: Option<SackBlock>,
 }
 
 impl SackReport {
-    /// Whether there is neither a block to report nor a duplicate.
+    /// Whether there is neither a block nor a duplicate to report.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.duplicate.is_none() && self.blocks.is_empty()
     }
 
-    /// How many blocks there are to report, a duplicate included.
+    /// Number of blocks to report, including a duplicate.
     pub(crate) fn count(&self) -> usize {
         usize::from(self.duplicate.is_some()) + self.blocks.len()
     }
 
-    /// Puts the blocks to report into an ACK, a duplicate first.
+    /// Puts the blocks to report into an ACK, the duplicate first.
     #[inline(never)]
     pub(crate) fn put_into(&mut self, segment: &mut Segment) {
-        // 40 bytes of options hold four blocks, or three beside timestamps.
+        // 40 bytes of options hold four blocks, or three with timestamps.
         let stamps = if segment.timestamps.is_some() { TIMESTAMP_BYTES as usize } else { 0 };
         let counts = segment.ecn_option().map_or(0, |option| option.padded_bytes());
         let room = (36 - stamps - counts) / 8;
@@ -43,17 +43,17 @@ impl SackReport {
         segment.header_bytes += 4 + 8 * segment.sacks.as_slice().len() as u16;
     }
 
-    /// Data came that were there before.
+    /// Notes data that had been received before.
     pub(crate) fn note_duplicate(&mut self, start: u32, end: u32) {
         self.duplicate = Some(SackBlock { start, end });
     }
 
-    /// No duplicate is reported.
+    /// Drops the duplicate from the report.
     pub(crate) fn forget_duplicate(&mut self) {
         self.duplicate = None;
     }
 
-    /// Everything up to `rcv_nxt` is in order now; blocks below it need no report.
+    /// Removes blocks that are in order now, or all if nothing is out of order.
     pub(crate) fn forget_below(&mut self, rcv_nxt: u32, is_all_in_order: bool) {
         if is_all_in_order {
             self.blocks.clear();
@@ -62,8 +62,7 @@ impl SackReport {
         }
     }
 
-    /// Whether new data out of order would be a block of their own for which the oldest is
-    /// forgotten.
+    /// Whether new out-of-order data would form a block of their own that displaces the oldest.
     pub(crate) fn would_forget(&self, start: u32, end: u32) -> bool {
         self.blocks.len() == BLOCKS_KEPT
             && !self.blocks.iter().any(|block| block.touches(start, end))
@@ -74,14 +73,14 @@ impl SackReport {
         self.blocks.first().is_some_and(|block| block.end == seq)
     }
 
-    /// New data begin where that block ends, and end before any other.
+    /// Extends the newest block by data that start at its end and end before any other block.
     pub(crate) fn extend_newest(&mut self, end: u32) {
         if let Some(block) = self.blocks.first_mut() {
             block.end = end;
         }
     }
 
-    /// `tcp_sack_new_ofo_skb`: the block with the newest data goes first.
+    /// `tcp_sack_new_ofo_skb`: puts the block with the newest data first.
     pub(crate) fn note_block(&mut self, start: u32, end: u32) {
         let Some(index) = self.blocks.iter().position(|block| block.touches(start, end)) else {
             self.blocks.truncate(BLOCKS_KEPT - 1);

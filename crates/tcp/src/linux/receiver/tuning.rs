@@ -1,53 +1,54 @@
-//! How large the receive buffer has to be: once a round trip it follows what was read in it
-//! (Fisk and Feng, Dynamic right-sizing in TCP, 2001).
+//! Auto-tuning of the receive buffer: once per round trip, its size follows the data read in that
+//! round (Fisk and Feng, Dynamic right-sizing in TCP, 2001).
 
 use cwndlab_packet::seq::before;
 
 use super::window::Window;
 
-/// RTT as the receiver sees it, and what the application read in it.
+/// The RTT as the receiver sees it, and the data that the application reads per RTT.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BufferTuning {
-    /// Scaled by 8, in microseconds; 0 before the first sample.
+    /// RTT scaled by 8, in microseconds; 0 before the first sample.
     rtt_us: u32,
     last_tsecr: u32,
-    /// Without timestamps: the right edge of a window, and when it was offered.
+    /// Without timestamps: the right edge of a window, and when the measurement began.
     window_rtt: Option<(u32, u64)>,
     /// Bytes that the application has read.
     copied: u64,
-    /// Bytes read in the last round, and where and when the present one began.
+    /// Most bytes read in one round so far, and the start of the present round in bytes and time.
     round_bytes: u32,
     round_start: u64,
     round_start_us: u64,
 }
 
 impl BufferTuning {
-    /// The first round begins, which is taken to bring so many bytes.
+    /// Starts the first round, for which `round_bytes` are assumed.
     pub(crate) fn begin(&mut self, round_bytes: u32, now_us: u64) {
         self.round_bytes = round_bytes;
         self.round_start_us = now_us;
         self.round_start = self.copied;
     }
 
-    /// The RTT seen from here, scaled by 8, in microseconds; 0 before the first sample.
+    /// The receiver's RTT, scaled by 8, in microseconds; 0 before the first sample.
     pub(crate) fn rtt_us(&self) -> u32 {
         self.rtt_us
     }
 
-    /// Whether the peer echoes another timestamp than last time.
+    /// Whether the echoed timestamp differs from the last one.
     #[inline]
     pub(crate) fn is_new_echo(&self, tsecr: u32) -> bool {
         tsecr != self.last_tsecr
     }
 
-    /// `tcp_rcv_rtt_measure_ts`: the peer's data, a full segment or not, echo a timestamp of ours.
+    /// `tcp_rcv_rtt_measure_ts`: takes an RTT sample from data that echo our timestamp, if
+    /// `is_full`.
     pub(crate) fn take_echo(&mut self, tsecr: u32, now_ms: u32, is_full: bool) {
         self.last_tsecr = tsecr;
         let delta_ms = now_ms.wrapping_sub(tsecr);
-        // Nobody takes weeks: an echo that was never sent.
+        // An RTT of weeks means that the echoed timestamp was never sent.
         if is_full && delta_ms < i32::MAX as u32 / 1_000 {
             let rtt_us = (delta_ms.max(1) * 1_000).min(u32::MAX >> 3);
-            // A lower one counts at once.
+            // A lower sample takes effect at once.
             self.rtt_us = match self.rtt_us {
                 0 => rtt_us << 3,
                 old if rtt_us << 3 < old => rtt_us << 3,
@@ -56,8 +57,8 @@ impl BufferTuning {
         }
     }
 
-    /// Data come from a peer without timestamps: it takes a round trip at least until a whole window
-    /// has come (Fisk and Feng, section 3.2), so that the shortest of these times counts.
+    /// Takes an RTT sample without timestamps: a whole window takes at least a round trip to arrive
+    /// (Fisk and Feng, section 3.2), so the shortest of these times counts.
     pub(crate) fn take_window(&mut self, rcv_nxt: u32, window: u32, now_us: u64) {
         if let Some((edge, began_us)) = self.window_rtt {
             if before(rcv_nxt, edge) {
@@ -70,8 +71,8 @@ impl BufferTuning {
         self.window_rtt = Some((rcv_nxt.wrapping_add(window), now_us));
     }
 
-    /// The application has read: `first_bytes` from the first buffer, and `bytes` in all. The space
-    /// follows after each buffer, so that a round ends with the first one.
+    /// Notes that the application has read `first_bytes` from the first buffer, and `bytes` in all.
+    /// Linux adjusts the space after each buffer, so a round ends with the first one.
     #[inline]
     pub(crate) fn note_read(
         &mut self,

@@ -1,24 +1,24 @@
-//! The window that is advertised: how large it may be, and which field says it.
+//! The advertised window: its size and its header field.
 
 use crate::linux::settings::LinuxSettings;
 
-/// The advertised window, and the buffer that it is a part of.
+/// The advertised window, and the buffer from which it is derived.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
     /// `rcv_wup`: `rcv_nxt` of the last ACK. The window's right edge is `left + size`.
     pub(crate) left: u32,
     /// `rcv_wnd`: the window of the last ACK.
     pub(crate) size: u32,
-    /// The field that says `size`.
+    /// The window field for `size`.
     field: u16,
-    /// Something may have changed since then that the window depends on.
+    /// Something on which the window depends may have changed since `field` was computed.
     pub(crate) is_old: bool,
-    /// Shift of the field (RFC 7323 section 2), and the bits of a window that it cuts off.
+    /// Shift of the field (RFC 7323 section 2), and the bits of a window that it drops.
     scale: u8,
     remainder: u32,
     /// `rcv_ssthresh`: how far the window has opened.
     threshold: u32,
-    /// The largest window, not more than an empty buffer holds.
+    /// The largest window, at most that of an empty buffer.
     clamp: u32,
     /// `tcp_adv_win_scale`.
     overhead_shift: u32,
@@ -28,10 +28,10 @@ pub(crate) struct Window {
     buffer_max_bytes: u32,
 }
 
-/// What a window depends on besides how far it has opened.
+/// Inputs of the window besides how far it has opened.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Space {
-    /// The window that the buffer has room for.
+    /// The window for which the buffer has room.
     pub(crate) free_bytes: u32,
     /// The largest segment seen.
     pub(crate) rcv_mss: u32,
@@ -54,7 +54,7 @@ impl Window {
             buffer_bytes: settings.receive.receive_buffer_bytes,
             buffer_max_bytes: settings.receive.receive_buffer_max_bytes,
         };
-        // `tcp_select_initial_window`: the scale that the largest buffer needs.
+        // `tcp_select_initial_window`: the scale needed for the largest buffer.
         window.clamp = window.full_bytes();
         let largest = window.buffer_max_bytes.max(window.full_bytes());
         window.set_scale(largest.max(1).ilog2().saturating_sub(15).min(14) as u8);
@@ -65,13 +65,13 @@ impl Window {
         self.scale
     }
 
-    /// The field is shifted by so many bits, 14 at most.
+    /// Sets the shift of the field, at most 14 bits.
     pub(crate) fn set_scale(&mut self, scale: u8) {
         self.scale = scale;
         self.remainder = (1 << scale) - 1;
     }
 
-    /// `tcp_win_from_space`: a part of the buffer is overhead.
+    /// `tcp_win_from_space`: the part of the buffer that is not overhead.
     #[inline]
     pub(super) fn of_space(&self, space: u32) -> u32 {
         space - (space >> self.overhead_shift)
@@ -81,25 +81,25 @@ impl Window {
         self.of_space(self.buffer_bytes)
     }
 
-    /// The window that the buffer has room for.
+    /// The window for which the buffer has room.
     #[inline]
     pub(crate) fn free_bytes(&self, memory_bytes: u32) -> u32 {
         self.of_space(self.buffer_bytes.saturating_sub(memory_bytes))
     }
 
-    /// The window that a SYN carries, whole segments of `mss`, and the state after it.
+    /// Returns the window field of a SYN, whole segments of `mss`, and sets the window to it.
     pub(crate) fn begin(&mut self, rcv_nxt: u32, mss: u32) -> u16 {
         let space = self.full_bytes();
         let whole = if space > mss { space / mss * mss } else { space };
         let whole = whole.min(self.initial_pkts.saturating_mul(mss));
         self.advertise(whole.min(u32::from(u16::MAX)), rcv_nxt);
         self.threshold = self.size;
-        // That of a SYN is not scaled (RFC 7323 section 2.2).
+        // The window of a SYN is not scaled (RFC 7323 section 2.2).
         self.size as u16
     }
 
-    /// The handshake is complete (`tcp_init_buffer_space`). Returns the bytes that one round is taken
-    /// to bring at first.
+    /// `tcp_init_buffer_space`: opens the window after the handshake. Returns the bytes assumed for
+    /// the first round.
     pub(crate) fn open(&mut self, mss: u32, initial_cwnd_pkts: u32) -> u32 {
         self.is_old = true;
         let largest = self.full_bytes();
@@ -116,19 +116,19 @@ impl Window {
         window.max(0) as u32
     }
 
-    /// `__tcp_select_window`: what would be advertised now, in whole units of the scale.
+    /// `__tcp_select_window`: the window that would be advertised now, in whole units of the scale.
     #[inline]
     pub(crate) fn to_offer(&self, space: Space) -> u32 {
         self.in_whole_units(self.that_fits(space))
     }
 
-    /// Whether it has opened as far as it may.
+    /// Whether the window has opened as far as it may.
     #[inline]
     pub(crate) fn is_open_all(&self) -> bool {
         self.threshold >= self.clamp
     }
 
-    /// Whether even an empty buffer surely offers less than so many bytes.
+    /// Whether even an empty buffer offers less than `bytes`.
     #[inline]
     pub(crate) fn opens_below(&self, bytes: u32) -> bool {
         self.threshold + self.remainder < bytes
@@ -140,7 +140,7 @@ impl Window {
         space.free_bytes < self.clamp >> 1
     }
 
-    /// What would be advertised now if every window could be expressed.
+    /// The window that would be advertised now if every size could be expressed.
     #[inline]
     fn that_fits(&self, space: Space) -> u32 {
         if self.is_scarce(space) {
@@ -149,7 +149,7 @@ impl Window {
         space.free_bytes.min(self.threshold)
     }
 
-    /// A closed window rather than a silly one (RFC 9293 section 3.8.6.2.2).
+    /// Closes the window rather than offering a silly one (RFC 9293 section 3.8.6.2.2).
     #[cold]
     fn of_scarce_space(&self, space: Space) -> u32 {
         let whole = space.free_bytes & !self.remainder;
@@ -159,13 +159,13 @@ impl Window {
         whole.min(self.threshold)
     }
 
-    /// A window that its field can express, rounded up.
+    /// Rounds a window up to a value that its field can express.
     #[inline]
     fn in_whole_units(&self, window: u32) -> u32 {
         (window + self.remainder) & !self.remainder
     }
 
-    /// The field of the last ACK, if it still holds for this one.
+    /// The field of the last ACK, if it is still valid for this one.
     #[inline]
     pub(crate) fn known_field(&self, rcv_nxt: u32) -> Option<u16> {
         (!self.is_old && rcv_nxt == self.left).then_some(self.field)
@@ -187,18 +187,18 @@ impl Window {
         self.field = (window >> self.scale).min(u32::from(u16::MAX)) as u16;
     }
 
-    /// `tcp_grow_window`: a segment of `bytes` came; the window follows by `2 * max(mss, bytes)` if
-    /// there is room for more. Returns whether it did.
+    /// `tcp_grow_window`: opens the window by `2 * max(mss, bytes)` after a segment of `bytes`,
+    /// limited by the room. Returns whether there was any room.
     #[inline]
     pub(crate) fn grow(&mut self, mss: u32, bytes: u32, free_bytes: u32) -> bool {
         let room = self.clamp.min(free_bytes).saturating_sub(self.threshold);
-        // The head of a segment holds no payload and is not counted, so that every segment is
-        // worth its place in the buffer.
+        // The head of a segment holds no payload and is not counted, so that every segment is worth
+        // its place in the buffer.
         self.threshold += (2 * mss).max(2 * bytes).min(room);
         room > 0
     }
 
-    /// The buffer grows to `wanted` bytes at most, and the largest window with it.
+    /// Enlarges the buffer to at most `wanted` bytes, and the largest window with it.
     pub(crate) fn enlarge_buffer(&mut self, wanted: u64) {
         let buffer = wanted.min(u64::from(self.buffer_max_bytes)) as u32;
         if buffer > self.buffer_bytes {
