@@ -1,4 +1,4 @@
-//! Fields of headers in network byte order; nothing beyond the end is read.
+//! Fields of headers in network byte order; `None` for a field beyond the end.
 
 pub(crate) fn half(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(bytes.get(at..at.checked_add(2)?)?.try_into().ok()?))

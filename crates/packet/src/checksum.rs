@@ -1,7 +1,7 @@
-//! The Internet checksum: RFC 1071, and RFC 1624 for a word that changes.
+//! The Internet checksum: RFC 1071, and RFC 1624 for updating a single word.
 
-/// The sum of the 16-bit words of some bytes, to which more may be added; an odd byte at the end is
-/// the high half of its word.
+/// Returns the sum of the 16-bit words of some bytes, to which more sums may be added; an odd last
+/// byte is the high half of its word.
 pub(crate) fn sum(bytes: &[u8]) -> u32 {
     bytes
         .chunks(2)
@@ -9,12 +9,12 @@ pub(crate) fn sum(bytes: &[u8]) -> u32 {
         .sum()
 }
 
-/// The checksum of what was summed.
+/// Returns the checksum for a sum of words.
 pub(crate) fn checksum(sum: u32) -> u16 {
     !folded(sum)
 }
 
-/// The checksum of a header in which one word has changed: RFC 1624 section 3, equation 3.
+/// Updates the checksum of a header in which one word has changed: RFC 1624 section 3, equation 3.
 pub(crate) fn updated(checksum: u16, before: u16, after: u16) -> u16 {
     !folded(u32::from(!checksum) + u32::from(!before) + u32::from(after))
 }

@@ -2,13 +2,13 @@
 //!
 //! Written from draft-ietf-tcpm-accurate-ecn-34, the text that became the RFC.
 
-/// Values of a field: 24 bits.
+/// Number of values of a 24-bit field.
 const MODULUS: u32 = 1 << 24;
 const FIELD_BYTES: usize = 3;
 
-/// How many bytes of payload came with ECT(0), CE and ECT(1): up to three counters, modulo 2^24.
+/// Bytes of payload received with ECT(0), CE and ECT(1): up to three counters, modulo 2^24.
 ///
-/// Order 0 is ECT(0), CE, ECT(1); order 1 is the reverse. Counters at the end may be left out (table
+/// Order 0 is ECT(0), CE, ECT(1); order 1 is the reverse. Counters at the end may be omitted (table
 /// 5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct EcnOption {
@@ -23,8 +23,10 @@ impl EcnOption {
     /// AccECN1, the kind of an option in order 1.
     pub const KIND_1: u8 = 174;
 
-    /// The first `count` of the counters ECT(0), CE and ECT(1), or of ECT(1), CE and ECT(0) in order
-    /// 1. More than three are three.
+    /// Creates an option with the first `count` of the counters ECT(0), CE and ECT(1), or of
+    /// ECT(1), CE and ECT(0) in order 1.
+    ///
+    /// A `count` above three counts as three.
     pub fn new(is_order_1: bool, count: usize, [ect0, ce, ect1]: [u32; 3]) -> Self {
         let counters = if is_order_1 { [ect1, ce, ect0] } else { [ect0, ce, ect1] };
         let mut option = Self { is_order_1, ..Self::default() };
@@ -35,8 +37,8 @@ impl EcnOption {
         option
     }
 
-    /// Reads the value of an option. A length that table 5 does not list is padding after the whole
-    /// fields (section 3.2.3). `None` if it is of another kind.
+    /// Parses the value of an option. In a length that table 5 does not list, the bytes after the
+    /// last whole field are padding (section 3.2.3). `None` if the option is of another kind.
     pub(crate) fn parse(kind: u8, value: &[u8]) -> Option<Self> {
         if kind != Self::KIND_0 && kind != Self::KIND_1 {
             return None;
@@ -48,12 +50,12 @@ impl EcnOption {
         Some(option)
     }
 
-    /// Its order, how many fields it has, and the fields.
+    /// The order, the number of fields, and the fields.
     pub(crate) const fn into_parts(self) -> (bool, u8, [[u8; FIELD_BYTES]; 3]) {
         (self.is_order_1, self.count, self.fields)
     }
 
-    /// The option of these parts.
+    /// Creates an option from these parts.
     pub(crate) const fn from_parts(
         is_order_1: bool,
         count: u8,
@@ -67,27 +69,27 @@ impl EcnOption {
         self.count += 1;
     }
 
-    /// The kind that its order has.
+    /// The option kind of its order.
     pub const fn kind(&self) -> u8 {
         if self.is_order_1 { Self::KIND_1 } else { Self::KIND_0 }
     }
 
-    /// Its length in bytes: 2, 5, 8 or 11.
+    /// Length in bytes: 2, 5, 8 or 11.
     pub const fn bytes(&self) -> usize {
         2 + FIELD_BYTES * self.count as usize
     }
 
-    /// The same with what fills whole words.
+    /// Length in bytes, padded to whole words.
     pub const fn padded_bytes(&self) -> usize {
         self.bytes().next_multiple_of(4)
     }
 
-    /// Its fields as they are sent.
+    /// The fields in the order in which they are sent.
     pub fn fields(&self) -> &[[u8; FIELD_BYTES]] {
         &self.fields[..usize::from(self.count)]
     }
 
-    /// The counters ECT(0), CE and ECT(1), modulo 2^24; `None` where one was left out.
+    /// The counters ECT(0), CE and ECT(1), modulo 2^24; `None` for an omitted one.
     pub fn counters(&self) -> [Option<u32>; 3] {
         let mut counters = [None; 3];
         for (counter, [high, middle, low]) in counters.iter_mut().zip(self.fields()) {
@@ -100,7 +102,7 @@ impl EcnOption {
     }
 }
 
-/// What a field has gained on a counter (appendix A.1).
+/// Increase from a counter to a field (appendix A.1).
 pub const fn gain(field: u32, counter: u32) -> u32 {
     field.wrapping_sub(counter) % MODULUS
 }

@@ -1,9 +1,10 @@
-//! Data in flight as packets show them: what is acknowledged, and the round trips that ACKs tell.
+//! Data in flight as seen in packets: what is acknowledged, and RTT samples from ACKs.
 //!
-//! Sequence numbers go on beyond 32 bits here: [`Flight::number_of`] finds them. An ACK gives one
-//! sample, of the last segment sent among those that it is the first to acknowledge, selectively or
-//! not; none of a segment that was sent twice, nor of any if it acknowledges one of those in order
-//! (Karn's rule, RFC 6298 section 3). Left out: which of two transmissions a timestamp echoes.
+//! Sequence numbers are extended beyond 32 bits here: [`Flight::number_of`] converts them. An ACK
+//! gives at most one RTT sample: of the most recently sent segment among those that it is the first
+//! to acknowledge, cumulatively or selectively. Segments that were sent twice give no sample, nor
+//! does a cumulative ACK that covers one of them (Karn's rule, RFC 6298 section 3). Left out:
+//! timestamps, which would tell two transmissions apart.
 
 use std::collections::VecDeque;
 
@@ -11,22 +12,21 @@ use cwndlab_units::Time;
 
 use crate::{Flags, Ranges, Segment, SeqNumber};
 
-/// Segments whose answer may be outstanding: where a capture holds no ACKs, older ones are
-/// forgotten.
+/// Maximum number of unanswered segments; older ones are forgotten if a capture contains no ACKs.
 const MAX_SEGMENTS: usize = 1 << 20;
 
 /// The data that one end sent, until they are acknowledged.
 #[derive(Debug)]
 pub struct Flight {
     segments: VecDeque<Sent>,
-    /// The number after the highest that was sent.
+    /// The number after the highest sent.
     next: u64,
-    /// The lowest that is not acknowledged.
+    /// The lowest number that is not acknowledged.
     acked: u64,
     sacked: Ranges,
 }
 
-/// A segment that was sent and not acknowledged in order.
+/// A segment that was sent but not cumulatively acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     start: u64,
@@ -37,19 +37,19 @@ struct Sent {
 }
 
 impl Flight {
-    /// Nothing is in flight, and this is the number of the first byte to come.
+    /// Creates an empty flight whose first byte has this number.
     pub fn starting_at(seq: SeqNumber) -> Self {
-        // Far from zero, so that what lies before is a number too.
+        // Far above zero, so that lower numbers exist too.
         let first = u64::from(seq.0) + (1 << 32);
         Self { segments: VecDeque::new(), next: first, acked: first, sacked: Ranges::default() }
     }
 
-    /// A sequence number of about now, with the bits that its field does not have.
+    /// Extends a recent sequence number by the bits that its field lacks.
     pub fn number_of(&self, seq: SeqNumber) -> u64 {
         seq.near(self.next)
     }
 
-    /// The number after the highest that was sent.
+    /// The number after the highest sent.
     pub fn next(&self) -> u64 {
         self.next
     }
@@ -69,8 +69,9 @@ impl Flight {
         self.segments.len() == 1 && self.segments.iter().all(Sent::is_timed)
     }
 
-    /// Data were sent, up to but not including `end`. Returns how many of their bytes had been sent
-    /// before.
+    /// Records data sent, up to but excluding `end`.
+    ///
+    /// Returns how many of their bytes had been sent before.
     pub fn send(&mut self, at: Time, start: u64, end: u64) -> u64 {
         let again_bytes = self.next.min(end).saturating_sub(start);
         if again_bytes > 0 {
@@ -90,8 +91,9 @@ impl Flight {
         again_bytes
     }
 
-    /// The data's sender was given this segment. Returns when the segment was sent whose round trip
-    /// its ACK and its SACK blocks tell, if they tell one.
+    /// Processes an ACK with its SACK blocks that the data's sender received.
+    ///
+    /// Returns the send time of the segment that gives an RTT sample, if any.
     pub fn handle_answer(&mut self, segment: &Segment) -> Option<Time> {
         if !segment.flags.has(Flags::ACK) {
             return None;
@@ -104,8 +106,9 @@ impl Flight {
         sent
     }
 
-    /// Everything below `acked` is acknowledged, as far as it was sent. Returns when the segment was sent whose round trip
-    /// this tells, if it tells one.
+    /// Acknowledges everything below `acked` that was sent.
+    ///
+    /// Returns the send time of the segment that gives an RTT sample, if any.
     pub fn acknowledge(&mut self, acked: u64) -> Option<Time> {
         let acked = acked.min(self.next);
         if acked <= self.acked {
@@ -128,9 +131,11 @@ impl Flight {
         latest.filter(|_| !is_ambiguous)
     }
 
-    /// Data beyond a hole are reported as received (RFC 2018). What is acknowledged already, as a
-    /// duplicate is (RFC 2883 section 4), or was never sent, tells nothing. Returns when the segment
-    /// was sent whose round trip this tells.
+    /// Records data beyond a hole as received (RFC 2018). Returns the send time of the segment that
+    /// gives an RTT sample, if any.
+    ///
+    /// Data already acknowledged, as in a report of duplicates (RFC 2883 section 4), or never sent
+    /// are ignored.
     fn sack(&mut self, start: u64, end: u64) -> Option<Time> {
         let start = start.max(self.acked);
         if end <= start || self.next < end {
@@ -151,7 +156,7 @@ impl Flight {
 }
 
 impl Sent {
-    /// Whether its answer tells a round trip.
+    /// Whether its acknowledgement gives an RTT sample.
     fn is_timed(&self) -> bool {
         !self.is_resent && !self.is_sacked
     }
@@ -166,13 +171,13 @@ mod tests {
         Time::from_millis(millis)
     }
 
-    /// Numbers of the tests begin here, close to the end of the circle.
+    /// First sequence number of the tests, shortly before the numbers wrap.
     const FIRST: SeqNumber = SeqNumber(u32::MAX - 1_499);
 
     struct Test(Flight);
 
     impl Test {
-        /// Segments of 1000 bytes, sent a millisecond after each other.
+        /// Sends segments of 1000 bytes at intervals of a millisecond.
         fn new(segments: u32) -> Self {
             let mut test = Self(Flight::starting_at(FIRST));
             for number in 0..segments {

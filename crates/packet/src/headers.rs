@@ -1,9 +1,9 @@
-//! TCP over IP as bytes: one reader and one writer of headers.
+//! TCP over IP as bytes: a parser and a writer of headers.
 //!
-//! What is written is what Linux sends: IPv4 without options, TCP options in Linux's order. What is
-//! read is any TCP segment over IPv4 or IPv6, of which a capture may have kept the beginning only.
-//! Left out: the urgent pointer, options that congestion control does not need, and the checksums of
-//! packets that are read, as offload leaves them empty.
+//! The writer produces headers as Linux sends them: IPv4 without options, TCP options in Linux's
+//! order. The parser reads any TCP segment over IPv4 or IPv6, even if a capture kept only its
+//! beginning. Left out: the urgent pointer, options that congestion control does not need, and the
+//! checksums of parsed packets, because offload leaves them empty.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -13,7 +13,7 @@ use crate::ip::{IpHeader, PROTOCOL_TCP, ipv4_header};
 use crate::{EcnOption, Flags, SackBlock, SackBlocks, Segment, SynOptions};
 
 const TCP_HEADER_BYTES: usize = 20;
-/// A data offset of 15 words, RFC 9293 section 3.1, less the header.
+/// A data offset of 15 words (RFC 9293 section 3.1), less the header.
 const MAX_OPTION_BYTES: usize = 40;
 
 const OPTION_END: u8 = 0;
@@ -24,7 +24,7 @@ const OPTION_SACK_PERMITTED: u8 = 4;
 const OPTION_SACK: u8 = 5;
 const OPTION_TIMESTAMPS: u8 = 8;
 
-/// An end of a connection.
+/// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Peer {
     /// Its address.
@@ -33,20 +33,22 @@ pub struct Peer {
     pub port: u16,
 }
 
-/// A TCP segment in its IP packet; with segmentation offload it stands for several.
+/// A TCP segment in its IP packet; with segmentation offload it represents several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpPacket {
     /// The sending end.
     pub source: Peer,
     /// The receiving end.
     pub destination: Peer,
-    /// The segment. Its flow and user are 0 when it was read: headers do not name them.
+    /// The segment. Its flow and user are 0 in a parsed packet: headers do not contain them.
     pub segment: Segment,
 }
 
 impl TcpPacket {
-    /// Reads a packet of `wire_bytes` of which `bytes` is the beginning; its own length field counts
-    /// where it has one. `None` if it is not TCP, or cut off before its ports, numbers and flags.
+    /// Parses a packet of `wire_bytes` of which `bytes` is the beginning; its own length field has
+    /// priority if present.
+    ///
+    /// `None` if it is not TCP, or truncated before its ports, numbers and flags.
     pub fn parse(bytes: &[u8], wire_bytes: u32) -> Option<Self> {
         let ip = IpHeader::parse(bytes)?;
         let tcp = bytes.get(ip.bytes..)?;
@@ -80,8 +82,10 @@ impl TcpPacket {
     }
 }
 
-/// The headers of a segment between two ends, in an IPv4 packet with this identification, and the
-/// packet's length. Its payload counts as zeros in the checksum.
+/// Returns the headers of a segment between two ends in an IPv4 packet with this identification,
+/// and the packet's length.
+///
+/// The payload counts as zeros in the checksum.
 pub fn ipv4_headers(
     [source, destination]: [(Ipv4Addr, u16); 2],
     id: u16,
@@ -101,7 +105,7 @@ pub fn ipv4_headers(
     bytes.extend(segment.window.to_be_bytes());
     bytes.extend([0; 4]);
     bytes.extend(&options);
-    // RFC 9293 section 3.1: over a pseudo header of addresses, protocol and length too.
+    // RFC 9293 section 3.1: it includes a pseudo header of addresses, protocol and length.
     let pseudo =
         sum(&ip[12..20]) + u32::from(PROTOCOL_TCP) + (tcp_bytes >> 16) + (tcp_bytes & 0xffff);
     let checksum = checksum(pseudo + sum(&bytes[ip.len()..]));
@@ -109,7 +113,7 @@ pub fn ipv4_headers(
     (bytes, ip.len() as u32 + tcp_bytes)
 }
 
-/// The options in Linux's order, padded to whole words; SACK blocks as far as there is room.
+/// Returns the options in Linux's order, padded to whole words, with as many SACK blocks as fit.
 fn written_options(segment: &Segment) -> Vec<u8> {
     let mut options = Vec::with_capacity(40);
     let is_sack_permitted = segment.syn.is_some_and(|syn| syn.is_sack_permitted);
@@ -151,7 +155,7 @@ fn written_options(segment: &Segment) -> Vec<u8> {
     options
 }
 
-/// Reads options up to the first that is damaged or cut off.
+/// Parses options up to the first that is damaged or truncated.
 fn read_options(segment: &mut Segment, mut bytes: &[u8]) {
     while let [kind, rest @ ..] = bytes {
         match *kind {
@@ -252,7 +256,7 @@ mod tests {
                 let mut sacks = SackBlocks::default();
                 let ecn_option =
                     counts.map(|(order, count, all)| EcnOption::new(order, count, all));
-                // A SYN has no blocks to report, and no room for them; beside counts of bytes there is
+                // A SYN has no blocks to report, and no room for them; with byte counts there is
                 // room for one.
                 let room = if ecn_option.is_some() { 1 } else { 4 };
                 for (start, end) in edges.into_iter().take(room).filter(|_| syn.is_none()) {

@@ -1,6 +1,7 @@
 //! IP headers: addresses, lengths and the ECN field of IPv4 and IPv6 (RFC 791, RFC 8200, RFC 3168).
 //!
-//! Left out: fragments but the first, and extension headers of IPv6 behind which no TCP can be found.
+//! Left out: fragments other than the first, and IPv6 extension headers after which TCP cannot be
+//! found.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -14,25 +15,26 @@ pub(crate) const IPV4_HEADER_BYTES: usize = 20;
 const IPV6_HEADER_BYTES: usize = 40;
 const FRAGMENT_OFFSET: u16 = 0x1fff;
 const DONT_FRAGMENT: u16 = 0x4000;
-/// What Linux gives its packets.
+/// TTL of Linux's packets.
 const TIME_TO_LIVE: u8 = 64;
 /// Hop-by-hop options, routing, destination options: headers between IPv6 and TCP.
 const IPV6_EXTENSIONS: [u8; 3] = [0, 43, 60];
 
-/// What is read of the IP header in front of a TCP segment.
+/// Fields of the IP header in front of a TCP segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IpHeader {
     pub(crate) source: IpAddr,
     pub(crate) destination: IpAddr,
     pub(crate) ecn: Ecn,
-    /// With options or extension headers.
+    /// Length of the header, including options or extension headers.
     pub(crate) bytes: usize,
-    /// Of the whole packet; 0 if the header does not say, as the device has still to cut it.
+    /// Length of the whole packet; 0 if the header omits it because the device has yet to split the
+    /// packet.
     pub(crate) total_bytes: u32,
 }
 
 impl IpHeader {
-    /// The header of a packet that carries TCP, from its first byte on.
+    /// Parses the header of a packet that carries TCP.
     pub(crate) fn parse(packet: &[u8]) -> Option<Self> {
         match packet.first()? >> 4 {
             4 => Self::parse_ipv4(packet),
@@ -78,8 +80,8 @@ impl IpHeader {
     }
 }
 
-/// An IPv4 header without options, in front of `content_bytes` of TCP. A packet longer than its length
-/// field can say has the largest length.
+/// Returns an IPv4 header without options for `content_bytes` of TCP. The length field is limited
+/// to its maximum.
 pub(crate) fn ipv4_header(
     (source, destination): (Ipv4Addr, Ipv4Addr),
     ecn: Ecn,
@@ -116,8 +118,9 @@ pub fn ecn(packet: &[u8]) -> Option<Ecn> {
     }
 }
 
-/// Marks an IP packet as one that met congestion, and keeps the checksum of an IPv4 header right.
-/// Anything else stays as it is.
+/// Marks an IP packet as having experienced congestion, and updates the checksum of an IPv4 header.
+///
+/// Other packets remain unchanged.
 pub fn mark_ce(packet: &mut [u8]) {
     match packet {
         [first, class, ..] if *first >> 4 == 6 => *class |= 0x30,

@@ -1,5 +1,5 @@
-//! TCP segments as packets: their fields, their headers as bytes, the order of sequence numbers, what
-//! packets tell of retransmissions and round trips, and capture files.
+//! TCP segments as packets: their fields, their headers as bytes, the order of sequence numbers,
+//! detection of retransmissions and round-trip times, and capture files.
 
 mod bytes;
 mod checksum;

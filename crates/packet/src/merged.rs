@@ -1,5 +1,5 @@
-//! Consecutive TCP segments as one packet that a kernel accepts with `virtio_net_hdr`, as GRO of a
-//! network device merges them (Linux, `tcp_gro_receive`).
+//! Consecutive TCP segments merged into one packet with a `virtio_net_hdr`, like GRO in a network
+//! device (Linux, `tcp_gro_receive`).
 
 use crate::Flags;
 use crate::bytes::{half, word};
@@ -11,18 +11,18 @@ use crate::places::{
 
 /// The longest headers: IPv4 without options, TCP with 40 bytes of options.
 const MOST_HEADER_BYTES: usize = IPV4_HEADER_BYTES + 60;
-/// What the length field of IPv4 can say.
+/// Maximum of IPv4's length field.
 const MOST_BYTES: usize = u16::MAX as usize;
-/// Places of TCP's fields behind an IPv4 header without options.
+/// Offsets of TCP's fields after an IPv4 header without options.
 const TCP: usize = IPV4_HEADER_BYTES;
 const SEQ: usize = TCP + places::SEQ;
 const FLAGS: usize = TCP + places::FLAGS;
 const WINDOW: usize = TCP + places::WINDOW;
 const TCP_CHECKSUM: usize = TCP + places::TCP_CHECKSUM;
-/// Data offset and flags without PSH, in which merged segments do not differ.
+/// Data offset and flags except PSH, which must be equal in merged segments.
 const OFFSET_AND_FLAGS_BUT_PSH: u16 = !Flags::PSH;
 
-/// The headers of segments that follow on each other, as one packet.
+/// The headers of consecutive segments, merged into one packet.
 #[derive(Clone, Debug)]
 pub struct Merged {
     headers: [u8; MOST_HEADER_BYTES],
@@ -36,8 +36,10 @@ pub struct Merged {
 }
 
 impl Merged {
-    /// Begins with a packet. `None` if nothing can follow it: no whole TCP segment over IPv4 without
-    /// IP options, a fragment, without payload, or with flags other than ACK and PSH.
+    /// Starts with a packet.
+    ///
+    /// `None` if no packet can be merged with it: it is not a whole TCP segment over IPv4 without
+    /// IP options, is a fragment, has no payload, or has flags other than ACK and PSH.
     pub fn new(packet: &[u8]) -> Option<Self> {
         let Shape { header_bytes, payload_bytes, is_pushed } = Shape::of(packet)?;
         let mut headers = [0; MOST_HEADER_BYTES];
@@ -52,8 +54,10 @@ impl Merged {
         })
     }
 
-    /// Takes in the packet that follows. Returns whether it does: the same headers but for length,
-    /// identification, checksums, sequence number and PSH, and the next bytes of the stream.
+    /// Appends a packet if it continues the stream with the same headers except for length,
+    /// identification, checksums, sequence number and PSH.
+    ///
+    /// Returns whether it did.
     pub fn extend(&mut self, packet: &[u8]) -> bool {
         let Some(next) = Shape::of(packet) else { return false };
         let follows = !self.is_complete
@@ -71,13 +75,13 @@ impl Merged {
         follows
     }
 
-    /// Whether a packet goes from the same end of the same connection to the other.
+    /// Whether a packet belongs to the same direction of the same connection.
     pub fn is_of_connection_of(&self, packet: &[u8]) -> bool {
         packet.get(ADDRESSES..SEQ) == Some(&self.headers[ADDRESSES..SEQ])
             && packet[PROTOCOL] == PROTOCOL_TCP
     }
 
-    /// Whether all is the same that segments of one burst have in common.
+    /// Whether a packet has the same headers where segments of one burst must not differ.
     fn has_headers_of(&self, packet: &[u8]) -> bool {
         let same = |from: usize, to: usize| self.headers[from..to] == packet[from..to];
         let flags = |bytes| half(bytes, FLAGS).map(|flags| flags & OFFSET_AND_FLAGS_BUT_PSH);
@@ -90,7 +94,7 @@ impl Merged {
             && same(TCP_CHECKSUM + 2, self.header_bytes)
     }
 
-    /// How many bytes of a packet come before its payload.
+    /// Bytes of a packet before its payload.
     pub fn header_bytes(&self) -> usize {
         self.header_bytes
     }
@@ -100,8 +104,8 @@ impl Merged {
         self.segment_bytes
     }
 
-    /// The headers of the whole: IPv4 with its length and checksum, TCP with the checksum of its
-    /// pseudo header only, to which the kernel would add the rest (`VIRTIO_NET_HDR_F_NEEDS_CSUM`).
+    /// The headers of the merged packet: IPv4 with its length and checksum; TCP with only the
+    /// checksum of its pseudo header, which the kernel completes (`VIRTIO_NET_HDR_F_NEEDS_CSUM`).
     pub fn headers(&mut self) -> &[u8] {
         let total_bytes = self.header_bytes + self.payload_bytes;
         put_length(&mut self.headers, IPV4_HEADER_BYTES, total_bytes);
@@ -109,7 +113,7 @@ impl Merged {
     }
 }
 
-/// What decides whether a segment can be merged.
+/// Properties that decide whether a segment can be merged.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     header_bytes: usize,
@@ -118,7 +122,7 @@ struct Shape {
 }
 
 impl Shape {
-    /// That of a packet; see [`Merged::new`].
+    /// Determines the shape of a packet; `None` as for [`Merged::new`].
     fn of(packet: &[u8]) -> Option<Self> {
         let is_plain = is_ipv4(packet)
             && packet[0] & 0x0f == 5
@@ -138,8 +142,8 @@ impl Shape {
     }
 }
 
-/// Where the TCP checksum of a merged packet begins and where it stands, counted from there, as
-/// `virtio_net_hdr` says it (`csum_start`, `csum_offset`).
+/// Start of the TCP checksum's range in a merged packet (`csum_start` of `virtio_net_hdr`);
+/// [`CHECKSUM_OFFSET`] is the offset of the checksum from there (`csum_offset`).
 pub const CHECKSUM_START: usize = TCP;
 /// See [`CHECKSUM_START`].
 pub const CHECKSUM_OFFSET: usize = places::TCP_CHECKSUM;
@@ -184,7 +188,8 @@ mod tests {
         let mut whole = merged.headers().to_vec();
         whole.resize(52 + 2 * 1448 + 100, 0);
         assert_eq!(checksum(sum(&whole[..20])), 0, "the header's checksum");
-        // What was summed and the rest make a right checksum, as the payload is zeros.
+        // The pseudo header's sum and the remaining words make a valid checksum, as the payload is
+        // zeros.
         let rest = checksum(sum(&whole[20..]));
         whole[36..38].copy_from_slice(&rest.to_be_bytes());
         let parsed = TcpPacket::parse(&whole, 0).expect("TCP").segment;

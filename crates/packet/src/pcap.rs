@@ -1,5 +1,5 @@
-//! Capture files that tcpdump and Wireshark read: pcap with nanosecond time stamps and link type 101
-//! (raw IP), as in draft-ietf-opsawg-pcap.
+//! Capture files for tcpdump and Wireshark: pcap with nanosecond timestamps and link type 101 (raw
+//! IP), as in draft-ietf-opsawg-pcap.
 
 use std::mem;
 
@@ -7,7 +7,7 @@ use cwndlab_units::Time;
 
 const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
 const LINKTYPE_RAW: u32 = 101;
-/// Longer than any headers: what is behind is payload, which is cut off.
+/// More than any headers; payload beyond this is cut off.
 const SNAP_BYTES: usize = 128;
 
 /// A capture file in memory.
@@ -17,7 +17,7 @@ pub struct Pcap {
 }
 
 impl Default for Pcap {
-    /// A file without packets.
+    /// Creates a file without packets.
     fn default() -> Self {
         let mut bytes = Vec::with_capacity(1 << 16);
         bytes.extend(MAGIC_NANOSECONDS.to_le_bytes());
@@ -31,7 +31,7 @@ impl Default for Pcap {
 }
 
 impl Pcap {
-    /// Adds a packet of so many bytes, of which `content` is the beginning at least.
+    /// Adds a packet of `wire_bytes` bytes, of which `content` contains at least the beginning.
     pub fn push(&mut self, at: Time, wire_bytes: u32, content: &[u8]) {
         let kept = &content[..content.len().min(SNAP_BYTES)];
         let secs = u32::try_from(at.as_nanos() / 1_000_000_000).unwrap_or(u32::MAX);
@@ -42,12 +42,12 @@ impl Pcap {
         self.bytes.extend(kept);
     }
 
-    /// Bytes to take.
+    /// Bytes that [`Pcap::take`] would return.
     pub fn bytes(&self) -> usize {
         self.bytes.len()
     }
 
-    /// The bytes that were added since the last call, or since the beginning.
+    /// Returns the bytes added since the last call, or since the beginning.
     pub fn take(&mut self) -> Vec<u8> {
         mem::take(&mut self.bytes)
     }

@@ -1,8 +1,8 @@
-//! A set of sequence numbers: what a receiver says it has beyond the first hole.
+//! A set of sequence numbers: the data that a receiver reports beyond the first hole.
 
 use std::collections::BTreeMap;
 
-/// Disjoint ranges, each from its first number to the one after its last.
+/// Disjoint half-open ranges of numbers.
 #[derive(Debug, Default)]
 pub struct Ranges {
     by_start: BTreeMap<u64, u64>,
@@ -10,12 +10,14 @@ pub struct Ranges {
 }
 
 impl Ranges {
-    /// How many numbers are in it.
+    /// Number of elements.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Adds a range; returns the parts of it that were not there.
+    /// Adds a range.
+    ///
+    /// Returns those parts of it that were not in the set.
     pub fn add(&mut self, start: u64, end: u64) -> Vec<(u64, u64)> {
         let mut new = Vec::new();
         let (mut merged_start, mut merged_end) = (start, end);
@@ -47,7 +49,7 @@ impl Ranges {
         new
     }
 
-    /// Takes out everything before `end`.
+    /// Removes everything before `end`.
     pub fn remove_before(&mut self, end: u64) {
         while let Some((&start, &stop)) = self.by_start.first_key_value() {
             if start >= end {
@@ -61,7 +63,7 @@ impl Ranges {
         }
     }
 
-    /// Whether every number of a range is in it.
+    /// Whether the set contains every number of a range.
     pub fn contains(&self, start: u64, end: u64) -> bool {
         self.by_start.range(..=start).next_back().is_some_and(|(_, &stop)| stop >= end)
     }

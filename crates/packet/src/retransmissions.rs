@@ -1,21 +1,23 @@
-//! Which packets of one direction were sent again, and in which bursts.
+//! Detection of retransmitted packets in one direction, and of bursts of them.
 
 use crate::SeqNumber;
 
-/// Runs of retransmissions without an acknowledgement of new data between.
+/// Runs of retransmissions without an ACK of new data in between.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Bursts {
-    /// Packets that were sent again.
+    /// Packets that were retransmitted.
     pub resent_pkts: u64,
     /// Bursts that have ended.
     pub bursts: u64,
-    /// The longest of them.
+    /// Length of the longest burst that has ended.
     pub longest_pkts: u64,
     open_pkts: u64,
 }
 
 impl Bursts {
-    /// So many packets were sent again. Returns whether they begin a burst.
+    /// Adds retransmitted packets.
+    ///
+    /// Returns whether they start a burst.
     #[inline]
     pub fn extend(&mut self, pkts: u64) -> bool {
         let begins = self.open_pkts == 0;
@@ -24,7 +26,7 @@ impl Bursts {
         begins
     }
 
-    /// New data are acknowledged, or the run is over.
+    /// Ends the open burst, if any: new data were acknowledged, or the run is over.
     #[inline]
     pub fn end(&mut self) {
         if self.open_pkts > 0 {
@@ -34,28 +36,28 @@ impl Bursts {
         }
     }
 
-    /// Whether a burst goes on.
+    /// Whether a burst is open.
     pub fn is_open(&self) -> bool {
         self.open_pkts > 0
     }
 }
 
-/// Counts the packets with data of one direction, beside their sender: what lies below the highest
-/// number sent is sent again.
+/// Counts the data packets of one direction, observed at their sender: packets below the highest
+/// number sent are retransmissions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Retransmissions {
-    /// Packets with data.
+    /// Data packets.
     pub sent_pkts: u64,
-    /// Those that were sent again.
+    /// Retransmissions among them.
     pub bursts: Bursts,
-    /// First sequence number never sent yet, once data have been sent.
+    /// First sequence number not sent yet; `None` before any data are sent.
     unsent: Option<SeqNumber>,
     /// Highest acknowledgement seen.
     acked: Option<SeqNumber>,
 }
 
 impl Retransmissions {
-    /// The sender sent a segment with payload.
+    /// Records a segment with payload that the sender sent.
     #[inline]
     pub fn handle_sent(&mut self, seq: SeqNumber, payload_bytes: u32) {
         self.sent_pkts += 1;
@@ -71,10 +73,10 @@ impl Retransmissions {
         }
     }
 
-    /// The sender sent so many segments with as much payload each, one behind the other.
+    /// Records `count` consecutive segments with `payload_bytes` each that the sender sent.
     #[inline]
     pub fn handle_train(&mut self, seq: SeqNumber, payload_bytes: u32, count: u32) {
-        // New data lie where the data before them ended, and need no comparison.
+        // New data start where the previous data ended, and need no comparison.
         if self.unsent == Some(seq) {
             self.sent_pkts += u64::from(count);
             self.unsent = Some(seq + payload_bytes.wrapping_mul(count));
@@ -83,7 +85,7 @@ impl Retransmissions {
         }
     }
 
-    /// The same, a segment after the other.
+    /// Like [`Self::handle_train`], one segment at a time.
     #[inline(never)]
     fn handle_each(&mut self, seq: SeqNumber, payload_bytes: u32, count: u32) {
         for index in 0..count {
@@ -91,7 +93,7 @@ impl Retransmissions {
         }
     }
 
-    /// The sender was given a segment with this acknowledgement.
+    /// Records an acknowledgement that the sender received.
     #[inline]
     pub fn handle_ack(&mut self, ack: SeqNumber) {
         if self.acked.is_some_and(|acked| !acked.is_before(ack)) {
@@ -109,7 +111,7 @@ mod tests {
     #[test]
     fn retransmissions_without_an_ack_between_are_one_burst() {
         let mut counted = Retransmissions::default();
-        // Across the end of the sequence numbers.
+        // The sequence numbers wrap.
         let first = SeqNumber(u32::MAX - 1_500);
         for segment in 0..5 {
             counted.handle_sent(first + 1_000 * segment, 1_000);
@@ -129,8 +131,8 @@ mod tests {
 
     #[test]
     fn a_train_counts_as_its_segments_do() {
-        // New, beyond a hole, sent again, new in part, and new behind that, across the end of the
-        // sequence numbers.
+        // New, beyond a hole, retransmitted, partly new, and new after that, with wrapping sequence
+        // numbers.
         let first = SeqNumber(u32::MAX - 3_500);
         let trains = [(0, 3), (4_000, 2), (1_000, 2), (5_500, 3), (8_500, 1)];
         let [mut whole, mut each] = [Retransmissions::default(); 2];

@@ -1,4 +1,4 @@
-//! A TCP segment without its payload: what the simulator sends through its links.
+//! A TCP segment without its payload, as the simulator sends it through its links.
 
 use cwndlab_units::Ecn;
 
@@ -6,7 +6,7 @@ use crate::EcnOption;
 use crate::seq::{after, before};
 
 /// The control bits that the endpoint uses (RFC 9293 section 3.1, RFC 3168 section 6.1, RFC 9768
-/// section 3.1), in the places that they have there.
+/// section 3.1), at their positions in the header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Flags(pub u16);
 
@@ -34,7 +34,7 @@ impl Flags {
         self.0 & bits != 0
     }
 
-    /// How much SYN and FIN occupy in the sequence space.
+    /// Sequence numbers that SYN and FIN occupy.
     #[inline]
     pub const fn sequence_space(self) -> u32 {
         self.has(Self::SYN) as u32 + self.has(Self::FIN) as u32
@@ -51,27 +51,29 @@ pub struct SackBlock {
 }
 
 impl SackBlock {
-    /// Whether the two overlap or follow on each other.
+    /// Whether the block and the range overlap or are adjacent.
     #[inline]
     pub fn touches(&self, start: u32, end: u32) -> bool {
         !after(start, self.end) && !before(end, self.start)
     }
 }
 
-/// The SACK blocks of one segment. The option of accurate ECN, beside which three of them have room
-/// at most, is in the place of the fourth, so that a segment does not grow by it.
+/// The SACK blocks of one segment.
+///
+/// The option of accurate ECN, with which at most three blocks fit, is stored in the place of the
+/// fourth, so that it does not enlarge the segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SackBlocks {
     blocks: [SackBlock; Self::MAX],
     count: u8,
-    /// 0 without the option, otherwise one more than its fields, and four more in order 1.
+    /// 0 without the option; otherwise its number of fields plus 1, and 4 more in order 1.
     ecn_tag: u8,
-    /// The last byte of the option, for which the block has no room.
+    /// The last byte of the option, which does not fit the block.
     ecn_rest: u8,
 }
 
 impl SackBlocks {
-    /// As many as fit into the option space of 40 bytes.
+    /// Number of blocks that fit the option space of 40 bytes.
     pub const MAX: usize = 4;
 
     /// The blocks, in the order of the option.
@@ -99,34 +101,34 @@ impl SackBlocks {
     }
 }
 
-/// What a SYN offers.
+/// Options of a SYN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SynOptions {
     /// Maximum segment size without options.
     pub mss: u16,
-    /// Shift of the windows to come (RFC 7323 section 2), if scaling is offered.
+    /// Shift of later windows (RFC 7323 section 2), if scaling is offered.
     pub window_scale: Option<u8>,
-    /// The sender understands SACK.
+    /// Whether the sender supports SACK.
     pub is_sack_permitted: bool,
 }
 
 impl SynOptions {
-    /// The segment size of an end that names none, RFC 9293 section 3.7.1.
+    /// The segment size of an end that announces none (RFC 9293 section 3.7.1).
     pub const DEFAULT_MSS: u16 = 536;
 }
 
 /// One segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Segment {
-    /// Which connection it belongs to.
+    /// Connection to which the segment belongs.
     pub flow: u32,
-    /// Whose connection it is, where a network tells its users apart.
+    /// User to whom the connection belongs, for networks that distinguish users.
     pub user: u16,
     /// Sequence number of the first byte.
     pub seq: u32,
     /// Next sequence number that the sender expects.
     pub ack: u32,
-    /// Bytes of payload; a FIN or SYN counts in sequence space besides.
+    /// Bytes of payload; SYN and FIN occupy additional sequence numbers.
     pub payload: u32,
     /// The window field, not scaled.
     pub window: u16,
@@ -134,18 +136,18 @@ pub struct Segment {
     pub flags: Flags,
     /// The ECN field of the IP header.
     pub ecn: Ecn,
-    /// TSval and TSecr (RFC 7323 section 3), if the option is there.
+    /// TSval and TSecr (RFC 7323 section 3), if the option is present.
     pub timestamps: Option<(u32, u32)>,
     /// SACK blocks.
     pub sacks: SackBlocks,
     /// Options of a SYN.
     pub syn: Option<SynOptions>,
-    /// Bytes of the IP and TCP headers with options.
+    /// Bytes of the IP and TCP headers, including options.
     pub header_bytes: u16,
 }
 
 impl Segment {
-    /// The option of accurate ECN, if it is there.
+    /// The option of accurate ECN, if present.
     pub fn ecn_option(&self) -> Option<EcnOption> {
         let SackBlocks { blocks, ecn_tag, ecn_rest, .. } = &self.sacks;
         let tag = ecn_tag.checked_sub(1)?;
@@ -158,7 +160,9 @@ impl Segment {
         ))
     }
 
-    /// Adds the option of accurate ECN. Of four SACK blocks the last one is left out.
+    /// Adds the option of accurate ECN.
+    ///
+    /// A fourth SACK block is dropped.
     pub fn set_ecn_option(&mut self, option: EcnOption) {
         let (is_order_1, count, [[a, b, c], [d, e, f], [g, h, rest]]) = option.into_parts();
         let sacks = &mut self.sacks;
@@ -181,7 +185,7 @@ impl Segment {
         self.payload
     }
 
-    /// The sequence number after the segment, SYN and FIN counted.
+    /// The sequence number after the segment, including SYN and FIN.
     #[inline]
     pub const fn end_seq(&self) -> u32 {
         self.seq.wrapping_add(self.payload).wrapping_add(self.flags.sequence_space())

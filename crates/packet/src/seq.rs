@@ -2,8 +2,10 @@
 
 use core::ops::{Add, Sub};
 
-/// A sequence number. It has no order of all numbers: of two, the one that is less than half the
-/// circle ahead comes after.
+/// A sequence number.
+///
+/// There is no total order: of two numbers, the one that is less than half the circle ahead is the
+/// later.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SeqNumber(pub u32);
 
@@ -14,8 +16,8 @@ impl SeqNumber {
         (self.0.wrapping_sub(other.0) as i32) < 0
     }
 
-    /// The number nearest to `near` of those that have these lower 32 bits: so numbers go on beyond
-    /// the circle's end.
+    /// Returns the number nearest to `near` among those with these lower 32 bits, which extends
+    /// numbers beyond the end of the circle.
     #[inline]
     pub const fn near(self, near: u64) -> u64 {
         let distance = self.0.wrapping_sub(near as u32) as i32;
@@ -35,7 +37,7 @@ impl Add<u32> for SeqNumber {
 impl Sub for SeqNumber {
     type Output = i32;
 
-    /// How far it is ahead of another.
+    /// Returns how far it is ahead of another.
     #[inline]
     fn sub(self, other: Self) -> i32 {
         self.0.wrapping_sub(other.0) as i32
@@ -54,13 +56,13 @@ pub const fn after(a: u32, b: u32) -> bool {
     before(b, a)
 }
 
-/// The later of two.
+/// Returns the later of two numbers.
 #[inline]
 pub const fn later(a: u32, b: u32) -> u32 {
     if before(a, b) { b } else { a }
 }
 
-/// The earlier of two.
+/// Returns the earlier of two numbers.
 #[inline]
 pub const fn earlier(a: u32, b: u32) -> u32 {
     if before(a, b) { a } else { b }

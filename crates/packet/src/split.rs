@@ -1,5 +1,5 @@
-//! A large TCP packet, which a kernel with segmentation offload sends through one call, as the
-//! segments that it stands for (Linux, `tcp_gso_segment`).
+//! A large TCP packet, sent by a kernel with segmentation offload in one call, split into the
+//! segments that it represents (Linux, `tcp_gso_segment`).
 
 use crate::Flags;
 use crate::bytes::{half, word};
@@ -11,20 +11,20 @@ use crate::places::{
 
 /// The longest headers: 15 words each of IPv4 and of TCP.
 const MOST_HEADER_BYTES: usize = 120;
-/// Only the last segment ends the stream or asks for delivery.
+/// Flags of only the last segment: end of the stream, and request for delivery.
 const OF_THE_LAST: u16 = Flags::FIN | Flags::PSH;
-/// Only the first says that the window was reduced (RFC 3168 section 6.1.2).
+/// Flag of only the first segment: the window was reduced (RFC 3168 section 6.1.2).
 const OF_THE_FIRST: u16 = Flags::CWR;
 
-/// The segments of a large packet, from its first on.
+/// The segments of a large packet, in order.
 #[derive(Clone, Debug)]
 pub struct Split<'a> {
-    /// Those of the segment that was given last.
+    /// Headers of the segment returned last.
     headers: [u8; MOST_HEADER_BYTES],
     header_bytes: usize,
     ip_bytes: usize,
     segment_bytes: usize,
-    /// Of the whole.
+    /// Flags of the whole packet.
     flags: u16,
     identification: u16,
     seq: u32,
@@ -33,8 +33,10 @@ pub struct Split<'a> {
 }
 
 impl<'a> Split<'a> {
-    /// The segments of a packet, each with so much payload, the last with the rest. `None` if it is
-    /// no whole TCP segment over IPv4 with payload.
+    /// Splits a packet into segments with `segment_bytes` of payload each; the last has the
+    /// remainder.
+    ///
+    /// `None` if it is not a whole TCP segment over IPv4 with payload.
     pub fn new(packet: &'a [u8], segment_bytes: usize) -> Option<Self> {
         let is_whole = is_ipv4(packet)
             && packet[PROTOCOL] == PROTOCOL_TCP
@@ -63,8 +65,9 @@ impl<'a> Split<'a> {
         })
     }
 
-    /// The headers of the next segment and its payload; `None` after the last. TCP's checksum is that
-    /// of the pseudo header only ([`Split::checksum_start`]).
+    /// Returns the headers and the payload of the next segment; `None` after the last.
+    ///
+    /// TCP's checksum covers only the pseudo header ([`Split::checksum_start`]).
     pub fn next_segment(&mut self) -> Option<(&[u8], &'a [u8])> {
         let start = self.given_bytes;
         let rest = self.payload.get(start..).filter(|rest| !rest.is_empty())?;
@@ -87,7 +90,7 @@ impl<'a> Split<'a> {
         Some((headers, payload))
     }
 
-    /// Where what TCP's checksum covers begins in each segment.
+    /// Start of the range of TCP's checksum in each segment.
     pub fn checksum_start(&self) -> usize {
         self.ip_bytes
     }
@@ -107,7 +110,7 @@ mod tests {
     const ENDS: [(Ipv4Addr, u16); 2] =
         [(Ipv4Addr::new(10, 0, 0, 1), 80), (Ipv4Addr::new(10, 0, 0, 2), 4_000)];
 
-    /// A packet whose payload tells where it is.
+    /// A packet whose payload depends on the position in it.
     fn packet(id: u16, segment: &Segment) -> Vec<u8> {
         let (mut bytes, _) = ipv4_headers(ENDS, id, segment);
         bytes.extend((0..segment.payload).map(|at| (at % 251) as u8));
@@ -168,8 +171,8 @@ mod tests {
                     ..whole
                 };
                 prop_assert_eq!(read(segment), expected);
-                // The headers are those of a segment of its own but for TCP's checksum, which what
-                // was summed and the rest make right.
+                // The headers equal those of a separate segment, except for TCP's checksum, which
+                // the pseudo header's sum and the remaining words make valid.
                 let header_bytes = usize::from(expected.header_bytes);
                 let mut alone = packet(id.wrapping_add(number as u16), &expected);
                 let payload = &bytes[header_bytes + start..][..expected.payload as usize];
@@ -198,7 +201,7 @@ mod tests {
             let payloads = segments.iter().flat_map(|segment| &segment[header_bytes..]);
             let joined: Vec<u8> = merged.headers().iter().chain(payloads).copied().collect();
             let mut expected = packet(id, &whole);
-            // Only the pseudo header is in it.
+            // It covers only the pseudo header.
             expected[20 + TCP_CHECKSUM..][..2].copy_from_slice(&joined[20 + TCP_CHECKSUM..][..2]);
             prop_assert_eq!(&joined, &expected);
             prop_assert_eq!(segments_of(&joined, merged.segment_bytes()), segments);

@@ -1,4 +1,4 @@
-//! Headers are read from any bytes.
+//! Headers can be parsed from any bytes.
 
 mod read_back;
 

@@ -1,15 +1,15 @@
-//! What holds of every packet's headers, for the tests and the fuzz target.
+//! Properties of every packet's headers, for the tests and the fuzz target.
 
 use std::net::IpAddr;
 
 use cwndlab_packet::{Segment, TcpPacket, ip, ipv4_headers};
 use cwndlab_units::Ecn;
 
-/// Reads bytes as a packet. What was read is written so that it reads back as the same, and a mark
-/// changes only the ECN field.
+/// Parses bytes as a packet. Checks that the parsed packet, when written, parses as the same, and
+/// that a mark changes only the ECN field.
 ///
 /// # Panics
-/// If it does not.
+/// If one of the checks fails.
 pub(crate) fn check(bytes: &[u8]) {
     let wire_bytes = bytes.len() as u32;
     let packet = TcpPacket::parse(bytes, wire_bytes);
@@ -26,7 +26,7 @@ pub(crate) fn check(bytes: &[u8]) {
     let ends = [(source, packet.source.port), (destination, packet.destination.port)];
     let (headers, wire_bytes) = ipv4_headers(ends, 0, &packet.segment);
     let Some(again) = TcpPacket::parse(&headers, wire_bytes) else {
-        // Its own headers were shorter: with these it is longer than the length field can say.
+        // Its own headers were shorter: with these, it exceeds the maximum of the length field.
         assert!(wire_bytes > u32::from(u16::MAX));
         return;
     };
