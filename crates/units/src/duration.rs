@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 pub struct Duration(u64);
 
 impl Duration {
-    /// No time.
+    /// A duration of zero.
     pub const ZERO: Self = Self(0);
-    /// The longest span.
+    /// The longest duration.
     pub const MAX: Self = Self(u64::MAX);
 
     /// `nanos` nanoseconds.

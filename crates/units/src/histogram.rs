@@ -1,10 +1,12 @@
-//! Values by the hundred million in a fixed amount of memory.
+//! Distribution of hundreds of millions of values in a fixed amount of memory.
 
-/// A log-linear histogram: 2 to the power of `SUB_BITS` buckets for each doubling, in which values
-/// from `MOST` on share the last. A quantile is within half a bucket's width of the true one: 0.2 %
-/// with 8 bits, and exact below 2 to the power of `SUB_BITS + 1`.
+/// A log-linear histogram: 2 to the power of `SUB_BITS` buckets for each doubling; values from
+/// `MOST` on share the last bucket.
 ///
-/// The idea of Gil Tene's HdrHistogram: the top bits of a value are its bucket.
+/// The error of a quantile is at most half a bucket's width: 0.2 % with 8 bits, and zero below 2 to
+/// the power of `SUB_BITS + 1`.
+///
+/// The idea is that of Gil Tene's HdrHistogram: the top bits of a value select its bucket.
 #[derive(Clone, Debug)]
 pub struct Histogram<const SUB_BITS: u32, const MOST: u64> {
     buckets: Vec<u32>,
@@ -12,7 +14,7 @@ pub struct Histogram<const SUB_BITS: u32, const MOST: u64> {
 }
 
 impl<const SUB_BITS: u32, const MOST: u64> Default for Histogram<SUB_BITS, MOST> {
-    /// Without values.
+    /// Creates a histogram without values.
     fn default() -> Self {
         Self { buckets: vec![0; bucket::<SUB_BITS>(MOST) + 1], sum: 0 }
     }
@@ -26,12 +28,12 @@ impl<const SUB_BITS: u32, const MOST: u64> Histogram<SUB_BITS, MOST> {
         self.sum += value;
     }
 
-    /// How many values there are.
+    /// Number of values.
     pub fn count(&self) -> u64 {
         self.buckets.iter().copied().map(u64::from).sum()
     }
 
-    /// Their mean, if there are any.
+    /// Mean of the values, if there are any.
     pub fn mean(&self) -> Option<f64> {
         match self.count() {
             0 => None,
@@ -39,13 +41,13 @@ impl<const SUB_BITS: u32, const MOST: u64> Histogram<SUB_BITS, MOST> {
         }
     }
 
-    /// The value below which `percent` per cent of them lie, if there are any.
+    /// The value below which `percent` per cent of the values lie, if there are any.
     pub fn percentile(&self, percent: f64) -> Option<f64> {
         let last = self.count().checked_sub(1)?;
         let rank = percent / 100.0 * last as f64;
         let mut below = 0_u64;
         let mut first = 0;
-        // Most buckets are far from the value: they are passed by many at once.
+        // Most buckets are far from the value, so they are skipped in groups.
         for passed in self.buckets.chunks(64) {
             let values: u64 = passed.iter().map(|&values| u64::from(values)).sum();
             if rank < (below + values) as f64 {
@@ -76,7 +78,7 @@ fn bucket<const SUB_BITS: u32>(value: u64) -> usize {
     ((u64::from(shift) << SUB_BITS) + (value >> shift)) as usize
 }
 
-/// The lowest value of a bucket and how many values it holds.
+/// The lowest value of a bucket, and the number of distinct values that it covers.
 fn bounds<const SUB_BITS: u32>(index: usize) -> (u64, u64) {
     let shift = (index >> SUB_BITS).saturating_sub(1);
     let top = index - (shift << SUB_BITS);

@@ -1,19 +1,20 @@
 use crate::Time;
 
-/// One thing that a state machine gives from `poll`, which gives `None` when there is nothing more
-/// until its `wake_time`.
+/// One output of a state machine's `poll`, which returns `None` if there is none until its
+/// `wake_time`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Output<P, E> {
-    /// A packet left at the logical time `at`, which is not after the poll however late that came.
+    /// A packet left at the logical time `at`, which is not after the poll, however late the poll
+    /// was.
     Packet {
         /// When it left.
         at: Time,
-        /// Where it left; a medium's ports are numbered by the medium.
+        /// Port at which it left; a medium numbers its own ports.
         port: u16,
         /// The packet.
         packet: P,
     },
-    /// Something happened that a recorder may want to know.
+    /// An event that a recorder may store.
     Event {
         /// When it happened.
         at: Time,

@@ -56,36 +56,37 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// Nothing passes.
+    /// A rate of zero.
     pub const ZERO: Self = Self { bits_per_sec: 0 };
 
-    /// `bits_per_sec` bits a second.
+    /// `bits_per_sec` bits per second.
     pub const fn from_bits_per_sec(bits_per_sec: u64) -> Self {
         Self { bits_per_sec }
     }
 
-    /// `kbit_per_sec` thousand bits a second.
+    /// `kbit_per_sec` kilobits per second.
     pub const fn from_kbit_per_sec(kbit_per_sec: u64) -> Self {
         Self { bits_per_sec: kbit_per_sec * 1_000 }
     }
 
-    /// `mbit_per_sec` million bits a second.
+    /// `mbit_per_sec` megabits per second.
     pub const fn from_mbit_per_sec(mbit_per_sec: u64) -> Self {
         Self { bits_per_sec: mbit_per_sec * 1_000_000 }
     }
 
-    /// Bits in one second.
+    /// Bits per second.
     pub const fn bits_per_sec(self) -> u64 {
         self.bits_per_sec
     }
 
-    /// Million bits in one second, for output.
+    /// Megabits per second, for output.
     pub fn as_mbit_per_sec_f64(self) -> f64 {
         self.bits_per_sec as f64 / 1e6
     }
 }
 
-/// The time that `self` bytes take at a rate, rounded down to a nanosecond; at no rate, for ever.
+/// The time that `self` bytes take at a rate, rounded down to a nanosecond; [`Duration::MAX`] at
+/// rate zero.
 impl Div<Rate> for Bytes {
     type Output = Duration;
 
@@ -104,7 +105,7 @@ impl Div<Rate> for Bytes {
     }
 }
 
-/// The whole bytes that pass at a rate in a time.
+/// The whole bytes that pass at a rate in a duration, rounded down.
 impl Mul<Duration> for Rate {
     type Output = Bytes;
 

@@ -1,10 +1,10 @@
-//! Randomness: one named stream per component of a run.
+//! Random numbers: one named stream per component of a run.
 //!
 //! A stream is xoshiro256++ (Blackman and Vigna 2021, "Scrambled linear pseudorandom number
 //! generators"), seeded by SplitMix64 as its authors advise, from SipHash-2-4 (Aumasson and
-//! Bernstein 2012) of the component's name under the run's seed. So the draws of one component
-//! depend on nothing that another one does, and two algorithms on one seed see the same channel.
-//! Nothing here is meant to be secret.
+//! Bernstein 2012) of the component's name under the run's seed. So the draws of one component do
+//! not depend on any other component, and two algorithms with the same seed see the same channel.
+//! The streams are not meant to be secret.
 
 /// A stream of random numbers that belongs to one component of one run.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -13,13 +13,13 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// The stream of `component`, such as `forward.0.loss`, in the run with this seed.
+    /// Creates the stream of `component`, such as `forward.0.loss`, in the run with this seed.
     pub fn new(run_seed: u64, component: &str) -> Self {
         let seed = sip_hash(run_seed, STREAM_KEY, component.as_bytes());
         Self { state: [1, 2, 3, 4].map(|index| split_mix_64(seed, index)) }
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         let [a, b, c, d] = self.state;
@@ -30,16 +30,17 @@ impl Stream {
         result
     }
 
-    /// A whole number below `limit`, all equally likely (Lemire 2019, without bias).
+    /// Returns a whole number below `limit`, all equally likely (Lemire 2019, without bias).
     ///
     /// # Panics
-    /// If there is no number below `limit`.
+    /// If `limit` is 0.
     #[inline]
     pub fn below(&mut self, limit: u64) -> u64 {
         assert!(limit > 0, "there is no number below 0");
         let mut product = u128::from(self.next_u64()) * u128::from(limit);
         if (product as u64) < limit {
-            // The 2^64 mod `limit` lowest fractions are one too many for some results.
+            // Among the fractions, the lowest 2^64 mod `limit` are in excess and would bias some
+            // results.
             let surplus = limit.wrapping_neg() % limit;
             while (product as u64) < surplus {
                 product = u128::from(self.next_u64()) * u128::from(limit);
@@ -48,33 +49,35 @@ impl Stream {
         (product >> 64) as u64
     }
 
-    /// A number from 0 up to but not including 1, a multiple of 2^-53.
+    /// Returns a number from 0 up to but not including 1, a multiple of 2^-53.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
 
-    /// An exponentially distributed number with the given mean.
+    /// Returns an exponentially distributed number with the given mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * libm::log(1.0 - self.unit())
     }
 
-    /// A normally distributed number with mean 0 and standard deviation 1 (Box and Muller 1958).
+    /// Returns a normally distributed number with mean 0 and standard deviation 1 (Box and Muller
+    /// 1958).
     ///
-    /// Takes two draws, always.
+    /// Always consumes two draws.
     pub fn normal(&mut self) -> f64 {
         let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.unit()));
         radius * libm::cos(core::f64::consts::TAU * self.unit())
     }
 }
 
-/// The second half of the hash's key: "cwndlab." in ASCII, so that streams are not those of another
-/// program that seeds in the same way.
+/// The second half of the hash's key: "cwndlab." in ASCII, so that streams differ from those of
+/// other programs that seed in the same way.
 const STREAM_KEY: u64 = u64::from_be_bytes(*b"cwndlab.");
 
-/// Element `index` of the sequence of SplitMix64 (Steele, Lea and Flood 2014, "Fast splittable
-/// pseudorandom number generators") from a seed; its first element has index 1. Any can be looked
-/// up, as the generator's state only counts.
+/// Returns element `index` of the SplitMix64 sequence (Steele, Lea and Flood 2014, "Fast splittable
+/// pseudorandom number generators") of a seed; the first element has index 1.
+///
+/// Any element can be computed directly, because the generator's state is only a counter.
 #[inline]
 pub const fn split_mix_64(seed: u64, index: u64) -> u64 {
     let z = seed.wrapping_add(index.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -134,7 +137,8 @@ mod tests {
 
     #[test]
     fn xoshiro_gives_the_published_sequence() {
-        // State 1, 2, 3, 4: made with the authors' xoshiro256plusplus.c, as rand_xoshiro lists it.
+        // State 1, 2, 3, 4: generated with the authors' xoshiro256plusplus.c, as listed by
+        // rand_xoshiro.
         let mut stream = Stream { state: [1, 2, 3, 4] };
         let expected = [
             41_943_041,
@@ -215,7 +219,8 @@ mod tests {
 
     #[test]
     fn below_has_no_bias() {
-        // 3/4 of 2^64: multiplication without rejection would give every third number twice.
+        // 3/4 of 2^64: multiplication without rejection would return every third number twice as
+        // often.
         let limit = 3 << 62;
         let mut stream = Stream::new(7, "below");
         let n = 300_000_u32;

@@ -21,10 +21,10 @@ fn units_are_what_they_say() {
 
 #[test]
 fn a_full_segment_takes_the_time_of_the_reference() {
-    // 1514 bytes at 10 Mbit/s, 1.2112 ms: the Linux reference's transmission time.
+    // 1514 bytes at 10 Mbit/s take 1.2112 ms: the Linux reference's transmission time.
     let time = Bytes(1514) / Rate::from_mbit_per_sec(10);
     assert_eq!(time, Duration::from_nanos(1_211_200));
-    // A bandwidth-delay product: 50 Mbit/s for 40 ms are 250 kB.
+    // A bandwidth-delay product: 50 Mbit/s for 40 ms is 250 kB.
     assert_eq!(Rate::from_mbit_per_sec(50) * Duration::from_millis(40), Bytes(250_000));
 }
 
@@ -72,7 +72,7 @@ fn ecn_codepoints_are_those_of_rfc_3168() {
 
 #[test]
 fn an_output_of_a_plain_packet_stays_small() {
-    // The event loop moves these: time and port beside the packet, nothing more.
+    // The event loop moves these values: time and port besides the packet, nothing more.
     assert!(size_of::<Output<[u64; 9], ()>>() <= 72 + 16);
 }
 
@@ -85,7 +85,8 @@ proptest! {
         let (bytes, rate) = (Bytes(bytes), Rate::from_bits_per_sec(rate));
         let time = bytes / rate;
         prop_assert!(rate * time <= bytes);
-        // Rounding down costs less than a nanosecond: with one more there are at least as many.
+        // Rounding down costs less than a nanosecond: one nanosecond more gives at least as many
+        // bytes.
         prop_assert!(rate * (time + Duration::from_nanos(1)) >= bytes);
     }
 
@@ -151,8 +152,8 @@ proptest! {
     }
 }
 
-// A difference that does not exist ends the program in release builds, too: what follows from a
-// duration of 584 years is wrong without a word.
+// An invalid difference also panics in release builds: otherwise a duration of 584 years would
+// silently give wrong results.
 
 #[test]
 #[should_panic(expected = "2 ms is longer than 1 ms")]
