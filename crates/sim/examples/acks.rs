@@ -1,7 +1,7 @@
-//! Prints every ACK of a run as the reference's per-ACK traces do, for comparison with `diff`.
+//! Prints every ACK of a run in the format of the reference's per-ACK traces, for `diff`.
 //!
-//! Usage: `acks ALGORITHM [SECONDS] [SCENARIO.json]`; without a file, the reference's S1p: 10 Mbit/s,
-//! 50 packets, the whole delay of 40 ms on the path of the ACKs.
+//! Usage: `acks ALGORITHM [SECONDS] [SCENARIO.json]`. The default is the reference's scenario S1p:
+//! 10 Mbit/s, a queue of 50 packets, and the whole delay of 40 ms on the path of the ACKs.
 
 use std::fs;
 

@@ -1,17 +1,17 @@
-//! The event loop: two directions of a path, and at their ends the flows.
+//! The event loop: the two directions of a path and the flows at their ends.
 //!
-//! Where both directions share a medium, the two links below are one with several ports.
+//! If both directions share a medium, the two links below are one link with several ports.
 //!
 //! ```text
 //!   application  ->  sender  -->host--access-->  [ forward link ]  ------>  receiver  ->  application
 //!                          <-------access---    [ reverse link ]  <--host--
 //! ```
 //!
-//! Everything that can act has a wake time in a [`WakeTree`](crate::wake::WakeTree). What is woken
-//! is polled until it says when it wants to be woken next; a packet that leaves a link is given to
-//! its endpoint at once, and what the endpoint answers to the other link. A link that was given a
-//! packet is polled before time goes on. Nothing here allocates once the queues have found their
-//! size.
+//! Everything that can act has a wake time in a [`WakeTree`](crate::wake::WakeTree). A component
+//! that wakes is polled until its next wake time lies in the future. A packet that leaves a link is
+//! passed to its endpoint at once, and the endpoint's answer to the other link. A link that
+//! received a packet is polled before time advances. Nothing here allocates once the queues have
+//! reached their size.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,7 +29,7 @@ use crate::recorder::Recorder;
 use crate::sampling::push_sample;
 use crate::wake::NEAR;
 
-/// Means are taken from samples at this distance.
+/// Interval of the samples from which means are computed.
 const MEAN_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Slow start thresholds that hosts remember, by direction and user.
@@ -42,24 +42,24 @@ pub(crate) struct Engine<'a> {
     pub(crate) recorder: Recorder,
     components: Vec<Component>,
     sample_interval: Option<Duration>,
-    /// From when on links count.
+    /// Links count from this time.
     warm_up_end: Time,
     end: Time,
-    /// When the next samples of which means are computed are taken.
+    /// Time of the next samples for the means.
     means_at: Time,
-    /// Set by another thread that does not want the rest.
+    /// Set by another thread to stop the run.
     stop: &'a AtomicBool,
-    /// What hosts remember of connections before the run.
+    /// Thresholds remembered from connections before the run.
     memory: Memory,
 }
 
-/// What a wake time belongs to; the first components are the two links.
+/// Owner of a wake time; indices below [`NEAR`] belong to the two links instead.
 #[derive(Clone, Copy, Debug)]
 enum Component {
-    /// The end of the warm-up; it goes before all flows whose windows begin with it.
+    /// The end of the warm-up; it precedes all flows whose windows begin at the same time.
     WarmUp,
     Flow(usize, Part),
-    /// A machine's device.
+    /// A host's device.
     HostNode(usize),
     Sampler,
 }
@@ -100,17 +100,17 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The same with links that count from the end of a warm-up on.
+    /// Makes links count from the end of a warm-up.
     pub(crate) fn after_warm_up(self, warm_up: Duration) -> Self {
         Self { warm_up_end: Time::ZERO + warm_up, ..self }
     }
 
-    /// The same, between hosts that remember earlier connections.
+    /// Sets the thresholds that hosts remember of earlier connections.
     pub(crate) fn remembering(self, memory: Memory) -> Self {
         Self { memory, ..self }
     }
 
-    /// What the hosts remember now.
+    /// Thresholds that the hosts remember at this point.
     pub(crate) fn memory(&self) -> Memory {
         let mut memory = self.memory.clone();
         for flow in &self.flows {
@@ -119,8 +119,10 @@ impl<'a> Engine<'a> {
         memory
     }
 
-    /// Runs to the end, or until it is to stop. Whenever enough is recorded, what was recorded
-    /// since the last time is handed to `take`; the rest stays with the recorder.
+    /// Runs to the end, or until `stop` is set.
+    ///
+    /// Whenever enough has been recorded, passes `take` the data recorded since its last call; the
+    /// remainder stays in the recorder.
     pub(crate) fn run(&mut self, take: &mut dyn FnMut(Recording)) {
         self.begin();
         while self.run_until_full() {
@@ -131,7 +133,8 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Runs until enough is recorded; false at the end, and if it is to stop.
+    /// Runs until enough has been recorded; returns false at the end of the run or if `stop` is
+    /// set.
     #[inline(never)]
     fn run_until_full(&mut self) -> bool {
         loop {
@@ -159,7 +162,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Something else than a link is due.
+    /// Wakes a component that is not a link.
     #[inline(never)]
     fn wake(&mut self, component: usize, now: Time) {
         match self.components[component - NEAR] {
@@ -179,8 +182,8 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// A flow that is about to start begins with the slow start threshold of the last connection
-    /// between the same hosts that has ended, where the stack caches it.
+    /// Gives a flow that is about to start the slow start threshold of the last ended connection
+    /// between the same hosts, if the stack caches it.
     fn recall(&mut self, index: usize) {
         if self.flows[index].has_started() {
             return;
@@ -219,8 +222,10 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Polls a link that is due until it has nothing more at this time; what comes out is given to
-    /// its flow. Nearly always that is one packet of a wire.
+    /// Polls a due link until it has nothing more at this time, and delivers its output to the
+    /// flows.
+    ///
+    /// Nearly always this is one packet of a wire.
     #[inline(always)]
     fn poll_link(&mut self, link: Direction, now: Time) {
         if let AnyLink::Wire(wire) = &mut self.path.links[link as usize]
@@ -237,8 +242,10 @@ impl<'a> Engine<'a> {
         self.path.settle_nodes_behind(link, now);
     }
 
-    /// The same where it takes more than one packet of a wire. The code of the flow is compiled once
-    /// more here, so that [`Self::poll_link`] has less to keep in registers.
+    /// Like [`Self::poll_link`], but for more than one packet of a wire.
+    ///
+    /// The flow's code is compiled again here, so that [`Self::poll_link`] has less to keep in
+    /// registers.
     #[inline(never)]
     fn drain_link(&mut self, link: Direction, now: Time) {
         let mut arrived = None;
@@ -267,7 +274,8 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The same for a Wi-Fi channel, which delivers the packets of a frame together, as a train.
+    /// Like [`Self::drain_link`], but for a Wi-Fi channel, which delivers a frame's packets as a
+    /// train.
     #[inline(never)]
     fn drain_channel(&mut self, link: Direction, now: Time) {
         loop {
@@ -283,8 +291,9 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Gives the packets of a train to their flows. Usually, a flow answers only after the last of its
-    /// consecutive packets.
+    /// Delivers the packets of a train to their flows.
+    ///
+    /// A flow usually answers only after the last of its consecutive packets.
     #[inline(always)]
     fn deliver_train(&mut self, link: Direction, direction: Direction, packets: u32, now: Time) {
         let mut arrived = None;
@@ -310,7 +319,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Gives what came out of a link, if it is a segment, to its flow.
+    /// Delivers a segment that left a link, if there is one, to its flow.
     #[inline(always)]
     fn deliver(&mut self, direction: Direction, now: Time, arrived: Option<&Frame>) {
         if let Some(Frame(segment)) = arrived {
@@ -326,7 +335,9 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Moves what comes out of a link to `arrived`, and records an event. Returns the way that it went.
+    /// Moves a link's next packet to `arrived`, or records its event.
+    ///
+    /// Returns the packet's direction.
     #[inline(never)]
     fn poll_output(
         &mut self,
@@ -346,7 +357,7 @@ impl<'a> Engine<'a> {
         link
     }
 
-    /// What has left a device goes on, and what it has received is handed over.
+    /// Passes on segments that have left a device, and delivers those that it has received.
     fn poll_node(&mut self, number: usize, now: Time) {
         while let Some(segment) = self.path.poll_received(number, now) {
             let flow = &mut self.flows[segment.flow as usize];
@@ -373,7 +384,7 @@ impl<'a> Engine<'a> {
         self.path.settle_node(number, now);
     }
 
-    /// Takes the samples of the means that are due, which come after all else at their time.
+    /// Takes due samples for the means, after all other events at the same time.
     #[inline(never)]
     fn sample_means(&mut self) {
         let now = self.means_at;

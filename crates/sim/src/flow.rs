@@ -1,4 +1,4 @@
-//! One connection: two endpoints, the application at both of them, and the flow's own access delay.
+//! One connection: two endpoints, the application at both of them, and the flow's access delay.
 
 mod attachment;
 mod datagrams;
@@ -28,7 +28,7 @@ pub(crate) struct Flow {
     pub(crate) receiver: Endpoint,
     application: Application,
     pub(crate) record: FlowRecord,
-    /// The way of the data.
+    /// Direction of the data.
     pub(crate) direction: Direction,
     /// The user's port on a shared medium.
     pub(crate) user: u16,
@@ -40,7 +40,7 @@ pub(crate) struct Flow {
     has_started: bool,
     is_sender_established: bool,
     is_receiver_established: bool,
-    /// How the ends stand on the path.
+    /// How the two ends are attached to the path.
     pub(crate) attachment: Attachment,
     /// When the receiver's application reads.
     reading: Reading,
@@ -56,7 +56,7 @@ pub(crate) enum Part {
     Sender,
     /// The receiver's endpoint.
     Receiver,
-    /// The application's own times, its start and its stop.
+    /// The application's own times, including its start and stop.
     Control,
     /// The access delay.
     Access,
@@ -67,7 +67,7 @@ impl Part {
 }
 
 impl Flow {
-    /// The flow of this index.
+    /// Creates the flow with this index.
     pub(crate) fn new(
         config: &FlowConfig,
         index: usize,
@@ -100,7 +100,7 @@ impl Flow {
         }
     }
 
-    /// Takes the flow's places among the components, and waits for its start.
+    /// Assigns the flow's components their leaves, and schedules its start.
     pub(crate) fn begin(&mut self, first_leaf: usize, path: &mut Path) {
         self.first_leaf = first_leaf;
         self.attachment.data_ingress = path.ingress(self.direction, self.user);
@@ -108,7 +108,7 @@ impl Flow {
         self.set_control(path);
     }
 
-    /// The components that the flow has; the last, its access delay, only if that takes time.
+    /// The flow's components; the last, the access delay, exists only if the delay is not zero.
     pub(crate) fn parts(&self) -> &'static [Part] {
         if self.attachment.access.delay > Duration::ZERO { &Part::ALL } else { &Part::ALL[..3] }
     }
@@ -117,7 +117,7 @@ impl Flow {
         self.has_started
     }
 
-    /// Which host sends to which: the way of the data and the user.
+    /// The pair of hosts: direction of the data, and user.
     pub(crate) fn hosts(&self) -> (Direction, u16) {
         (self.direction, self.user)
     }
@@ -127,23 +127,23 @@ impl Flow {
         self.has_started && self.sender.is_closed() && !self.application.is_of_datagrams()
     }
 
-    /// Whether the flow has a sender of TCP that has begun.
+    /// Whether the flow has a TCP sender that has started.
     pub(crate) fn has_tcp_sender(&self) -> bool {
         self.has_started && !self.application.is_of_datagrams()
     }
 
-    /// Whether it has not ended yet, either.
+    /// Whether the TCP sender has started and the measurement window has not ended.
     pub(crate) fn is_alive(&self, now: Time) -> bool {
         self.has_tcp_sender() && now <= self.record.window_end()
     }
 
-    /// What the application's user noticed.
+    /// The application's results as its user experiences them.
     pub(crate) fn outcome(&self) -> Outcome {
         let (window_start, window_end) = (self.record.window_start(), self.record.window_end());
         self.application.outcome(self.start, window_start, window_end)
     }
 
-    /// A part's time has come.
+    /// Handles the wake time of a part.
     pub(crate) fn handle_wake(
         &mut self,
         part: Part,
@@ -160,7 +160,7 @@ impl Flow {
         }
     }
 
-    /// A segment came to its end in one of the directions.
+    /// Delivers a segment to its end of the flow.
     #[inline(always)]
     pub(crate) fn handle_segment(
         &mut self,
@@ -181,7 +181,7 @@ impl Flow {
         }
     }
 
-    /// The receiver gets a segment and answers.
+    /// Passes a segment to the receiver, which answers.
     #[inline(always)]
     fn serve_at_receiver(&mut self, now: Time, segment: &Segment, path: &mut Path) {
         if self.give_to_receiver(now, segment, path) {
@@ -189,7 +189,7 @@ impl Flow {
         }
     }
 
-    /// The same of the data sender.
+    /// Passes a segment to the data sender, which answers.
     #[inline(always)]
     fn serve_at_sender(
         &mut self,
@@ -202,7 +202,7 @@ impl Flow {
         self.poll_sender(now, path, recorder);
     }
 
-    /// A segment is at the receiver's interface.
+    /// Records a segment's arrival at the receiver's interface.
     #[inline(always)]
     fn record_arrival(&mut self, now: Time, segment: &Segment) {
         if segment.payload_bytes() > 0 {
@@ -211,7 +211,7 @@ impl Flow {
         }
     }
 
-    /// The data sender gets a segment, and its application writes.
+    /// Passes a segment to the data sender, and lets its application write.
     #[inline(always)]
     fn give_to_sender(
         &mut self,
@@ -231,8 +231,10 @@ impl Flow {
         self.act_at_sender(now, path);
     }
 
-    /// The receiver gets a segment, and its application reads: at once, or when it is awake.
-    /// Returns whether the receiver is still to be polled.
+    /// Passes a segment to the receiver, and lets its application read, at once or after its
+    /// wake-up delay.
+    ///
+    /// Returns whether the receiver must still be polled.
     #[inline(always)]
     fn give_to_receiver(&mut self, now: Time, segment: &Segment, path: &mut Path) -> bool {
         if self.reading.is_at_once {
@@ -254,7 +256,7 @@ impl Flow {
         false
     }
 
-    /// The application at the receiver is woken, if it waits for what has come.
+    /// Wakes the receiver's application if it is waiting for the data that arrived.
     #[inline(never)]
     fn wake_receiver(&mut self, now: Time, path: &mut Path) {
         let has_news = self.receiver.readable() > 0 || self.receiver.peer_has_finished();
@@ -271,7 +273,7 @@ impl Flow {
         self.poll_receiver(now, path);
     }
 
-    /// Lets the application act at the receiver, then polls it.
+    /// Lets the application act at the receiver, then polls the receiver.
     #[inline(always)]
     fn serve_receiver(&mut self, now: Time, path: &mut Path) {
         self.reading.next = Time::NEVER;
@@ -298,7 +300,7 @@ impl Flow {
         self.poll_receiver(now, path);
     }
 
-    /// Lets the application act at the data sender, then polls it.
+    /// Lets the application act at the data sender, then polls the sender.
     #[inline(always)]
     fn serve_sender(&mut self, now: Time, path: &mut Path, recorder: &mut Recorder) {
         self.act_at_sender(now, path);
@@ -392,7 +394,7 @@ impl Flow {
         }
     }
 
-    /// The start, the stop, an end of the window, or a time that the application asked for.
+    /// Handles the start, the stop, the end of a window, and times requested by the application.
     fn handle_control(&mut self, now: Time, path: &mut Path, recorder: &mut Recorder) {
         if self.application.is_of_datagrams() {
             self.control_datagrams(now, path);
@@ -429,8 +431,9 @@ impl Flow {
         }
     }
 
-    /// Puts off a read that is due while the device, on the same processor, still has packets to
-    /// receive. Returns whether it did.
+    /// Postpones a due read while the device, on the same processor, still has packets to receive.
+    ///
+    /// Returns whether the read was postponed.
     fn hold_up_reading(&mut self, now: Time, path: &Path) -> bool {
         let (Some(wait), true) = (self.reading.yielding, self.reading.next <= now) else {
             return false;
@@ -453,7 +456,7 @@ impl Flow {
         path.wakes.set_leaf(self.leaf(Part::Control), self.control_wake);
     }
 
-    /// When the flow's control has something to do.
+    /// Next wake time of the flow's control component.
     fn next_control(&self) -> Time {
         if !self.has_started {
             return self.start;

@@ -5,7 +5,8 @@ use cwndlab_link::{Ack, Packet};
 use cwndlab_packet::{Flags, Segment};
 use cwndlab_units::Ecn;
 
-/// A segment on its way, and nothing else, so that the one in its endpoint's outbox is copied once.
+/// A segment in flight, and nothing else, so that it is copied only once from its endpoint's
+/// outbox.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame(pub(crate) Segment);
 
@@ -55,14 +56,14 @@ impl Packet for Frame {
     }
 }
 
-/// The longest packet that there is.
+/// Length of the longest possible packet.
 const LONGEST_BYTES: u32 = u16::MAX as u32;
 
-/// The count of accurate ECN (RFC 9768), which is the same in what is joined.
+/// Bits of the accurate ECN counter (RFC 9768), equal in all segments that are merged.
 const COUNT: u16 = Flags::AE | Flags::CWR | Flags::ECE;
 
 impl Merge for Frame {
-    /// As GRO does: data of one burst, which differ in nothing but their place in the stream.
+    /// As GRO does: merges data of one burst that differ only in their place in the stream.
     fn merge(&mut self, next: &Self) -> bool {
         let (held, next) = (&mut self.0, &next.0);
         let is_plain = |segment: &Segment| segment.payload > 0 && segment.sacks.is_empty();

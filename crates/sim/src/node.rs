@@ -1,4 +1,4 @@
-//! The machines' devices, between the sockets and the path.
+//! The hosts' devices, between the sockets and the path.
 
 use core::num::NonZeroU16;
 
@@ -11,16 +11,16 @@ use cwndlab_units::Stream;
 use crate::frame::Frame;
 use crate::ingress::Ingress;
 
-/// A device: all ends of a user on one side of the path that name the same share it.
+/// A device, shared by all ends of a user on one side of the path with the same configuration.
 #[derive(Debug)]
 pub(crate) struct HostNode {
     pub(crate) config: HostConfig,
     pub(crate) host: Host<Frame>,
-    /// What it has received, if it merges that.
+    /// Receive side, if received segments are merged.
     pub(crate) receiver: Option<Receiver<Frame>>,
-    /// The direction of what it passes on.
+    /// Direction of the segments that leave the device.
     pub(crate) direction: Direction,
-    /// Whether it stands behind the link instead of before it.
+    /// Whether the device is behind the link instead of in front of it.
     pub(crate) is_behind: bool,
     pub(crate) user: u16,
     pub(crate) ingress: Ingress,
@@ -31,12 +31,12 @@ pub(crate) struct HostNode {
 #[derive(Debug, Default)]
 pub(crate) struct HostNodes {
     pub(crate) all: Vec<HostNode>,
-    /// Whether the link empties the buffer of any.
+    /// Whether any device has a buffer that the link empties.
     pub(crate) is_any_emptied_by_link: bool,
 }
 
 impl HostNodes {
-    /// The device of an end that sends in `direction`, if it has one.
+    /// Index of the device of an end that sends in `direction`, if the end has one.
     pub(crate) fn find_or_add(
         &mut self,
         config: Option<HostConfig>,
@@ -69,7 +69,7 @@ impl HostNodes {
         }))
     }
 
-    /// What the endpoints behind a device have to know of it.
+    /// Properties of a device that the endpoints behind it need to know.
     pub(crate) fn traits_of(&self, number: usize) -> HostTraits {
         let config = &self.all[number].config;
         HostTraits {
@@ -80,7 +80,7 @@ impl HostNodes {
         }
     }
 
-    /// The direction of what a device behind the link passes on; `None` of one before it.
+    /// Direction of the segments that leave a device behind the link; `None` in front of the link.
     pub(crate) fn direction_behind(&self, number: usize) -> Option<Direction> {
         let node = &self.all[number];
         node.is_behind.then_some(node.direction)

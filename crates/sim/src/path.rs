@@ -1,4 +1,4 @@
-//! The two directions between the ends, and the times at which anything is due.
+//! The path's two directions, and the wake times of all components.
 
 mod nodes;
 
@@ -14,20 +14,20 @@ use crate::ingress::Ingress;
 use crate::node::HostNodes;
 use crate::wake::WakeTree;
 
-/// What carries both directions: a link each, or one medium that they share.
+/// Links of both directions: one for each, or one medium that they share.
 #[derive(Debug)]
 pub(crate) enum Links {
     Separate(Box<[AnyLink<Frame>; 2]>),
     Shared(Box<AnyLink<Frame>>),
 }
 
-/// The links and every component's wake time; the links are the components 0 and 1.
+/// The links and every component's wake time; the links are components 0 and 1.
 #[derive(Debug)]
 pub(crate) struct Path {
-    /// Where both directions share a medium, it is the first, and nothing enters the second.
+    /// If both directions share a medium, it is the first link, and nothing enters the second.
     pub(crate) links: [AnyLink<Frame>; 2],
     pub(crate) is_shared: bool,
-    /// What stands between the sockets and the links.
+    /// The hosts' devices between the sockets and the links.
     pub(crate) nodes: HostNodes,
     pub(crate) wakes: WakeTree,
 }
@@ -45,7 +45,7 @@ impl Path {
         }
     }
 
-    /// Where what goes in `direction` for this user enters.
+    /// Where this user's packets in `direction` enter.
     pub(crate) fn ingress(&self, direction: Direction, user: u16) -> Ingress {
         if !self.is_shared {
             return Ingress { link: direction, port: 0 };
@@ -53,13 +53,13 @@ impl Path {
         Ingress { link: Direction::Forward, port: direction.port(user) }
     }
 
-    /// In which direction something went that left `link` at `port`.
+    /// Direction of a packet that left `link` at `port`.
     #[inline]
     pub(crate) fn direction(link: Direction, port: u16) -> Direction {
         if port == 0 { Direction::Reverse } else { link }
     }
 
-    /// Gives a segment to a link, and sets when that acts next.
+    /// Passes a segment to a link, and sets the link's wake time.
     #[inline(never)]
     pub(crate) fn send_alone(&mut self, ingress: Ingress, now: Time, segment: &Segment) {
         if self.send_apart(ingress, now, &Train { first: *segment, count: 1 }) {
@@ -67,7 +67,7 @@ impl Path {
         }
     }
 
-    /// [`Path::send`] of what is mostly an ACK to a link that mostly only delays it.
+    /// [`Path::send`], optimized for a single ACK and a wire that only delays it.
     #[inline(always)]
     pub(crate) fn send_answer(&mut self, ingress: Ingress, now: Time, train: &Train) -> bool {
         let Train { ref first, count } = *train;
@@ -83,7 +83,7 @@ impl Path {
         self.send_apart(ingress, now, train)
     }
 
-    /// Gives a train to a link. Returns whether [`Path::settle`] must follow.
+    /// Passes a train to a link. Returns whether [`Path::settle`] must follow.
     #[inline(always)]
     pub(crate) fn send(&mut self, ingress: Ingress, now: Time, train: &Train) -> bool {
         let Train { ref first, count } = *train;
@@ -107,14 +107,15 @@ impl Path {
         false
     }
 
-    /// The same, where it is not worth its place in the caller.
+    /// [`Path::send`], compiled once instead of into each caller.
     #[inline(never)]
     pub(crate) fn send_apart(&mut self, ingress: Ingress, now: Time, train: &Train) -> bool {
         self.send(ingress, now, train)
     }
 
-    /// Gives a train to anything but a wire: to a medium all of it at once. Returns whether
-    /// [`Path::settle`] must follow.
+    /// Passes a train to a link that is not a wire; a shared medium receives it as a whole.
+    ///
+    /// Returns whether [`Path::settle`] must follow.
     #[inline(never)]
     fn send_to_medium(&mut self, ingress: Ingress, now: Time, train: &Train) -> bool {
         let Ingress { link, port } = ingress;
@@ -134,7 +135,7 @@ impl Path {
         false
     }
 
-    /// The same, to neither a wire nor a Wi-Fi channel.
+    /// Like [`Path::send_to_medium`], for links that are neither a wire nor a Wi-Fi channel.
     #[inline(never)]
     fn send_to_other(&mut self, ingress: Ingress, now: Time, train: &Train) {
         let Ingress { link, port } = ingress;
@@ -147,8 +148,9 @@ impl Path {
         }
     }
 
-    /// Gives all that an end sends at one time to its link, and sets when that acts next. Trains of
-    /// segments of the same length enter a Wi-Fi channel as one.
+    /// Passes all that an end sends at one time to its link, and sets the link's wake time.
+    ///
+    /// Trains of segments of equal length enter a Wi-Fi channel as one.
     #[inline]
     pub(crate) fn send_together(&mut self, ingress: Ingress, now: Time, outputs: &[TcpOutput]) {
         let Ingress { link, port } = ingress;
@@ -189,7 +191,7 @@ impl Path {
         frames(first, indices).for_each(|frame| _ = link.handle_packet(now, port, frame));
     }
 
-    /// The link that carries a direction, and what that direction is to it.
+    /// The link that carries a direction, and that direction in the link's terms.
     pub(crate) fn link_of(&mut self, direction: Direction) -> (&mut AnyLink<Frame>, Direction) {
         if self.is_shared {
             (&mut self.links[0], direction)
@@ -198,8 +200,9 @@ impl Path {
         }
     }
 
-    /// Whether a link has something at `now`. Sets when it acts next, as must be done after it was
-    /// given packets.
+    /// Sets a link's wake time, which must follow after it received packets.
+    ///
+    /// Returns whether the link is due at `now`.
     #[inline]
     pub(crate) fn settle(&mut self, link: Direction, now: Time) -> bool {
         let wake = self.links[link as usize].wake_time().max(now);
@@ -207,14 +210,14 @@ impl Path {
         wake == now
     }
 
-    /// The links count again.
+    /// Restarts the links' counts.
     pub(crate) fn begin_window(&mut self, now: Time) {
         for link in &mut self.links {
             link.begin_window(now);
         }
     }
 
-    /// What each stage of a direction could have carried so far for this user.
+    /// Bytes that each stage of a direction could have carried so far for this user.
     pub(crate) fn offered(
         &mut self,
         direction: Direction,
@@ -225,14 +228,14 @@ impl Path {
         link.offered_of(direction, user, now)
     }
 
-    /// What waits in all queues of a direction that hold what is this user's.
+    /// Backlog of all queues of a direction that hold this user's packets.
     pub(crate) fn backlog(&mut self, direction: Direction, user: u16, now: Time) -> Backlog {
         let (link, direction) = self.link_of(direction);
         link.backlog_of(direction, user, now)
     }
 }
 
-/// Whether both are trains of equally long segments.
+/// Whether both are trains of segments of equal length.
 fn are_alike(one: &TcpOutput, other: &TcpOutput) -> bool {
     match (one, other) {
         (TcpOutput::Train(one), TcpOutput::Train(other)) => {
@@ -242,7 +245,7 @@ fn are_alike(one: &TcpOutput, other: &TcpOutput) -> bool {
     }
 }
 
-/// How many segments leave.
+/// Number of segments in an output.
 fn segments(output: &TcpOutput) -> u32 {
     match output {
         TcpOutput::Train(train) => train.count,

@@ -1,8 +1,8 @@
-//! Packets as a capture file that tcpdump and Wireshark read.
+//! Packets as a capture file for tcpdump and Wireshark.
 //!
-//! Headers are complete with options and checksums; payload is cut off, and
-//! counts as zeros in the TCP checksum. Hosts are 10.0.0.1 (data sender) and 10.0.0.2, ports
-//! 40000 + flow and 5001.
+//! Headers are complete, with options and checksums; the payload is cut off and counts as zeros in
+//! the TCP checksum. The hosts are 10.0.0.1 (data sender) and 10.0.0.2, their ports 40000 + flow
+//! and 5001.
 
 use std::net::Ipv4Addr;
 
@@ -23,7 +23,7 @@ pub(crate) struct Capture {
 }
 
 impl Capture {
-    /// Adds a packet, which the data sender or the receiver sent.
+    /// Adds a packet from the data sender or from the receiver.
     pub(crate) fn push(&mut self, at: Time, segment: &Segment, is_from_sender: bool) {
         let sender = (SENDER_ADDRESS, FIRST_SENDER_PORT.wrapping_add(segment.flow as u16));
         let receiver = (RECEIVER_ADDRESS, RECEIVER_PORT);
@@ -33,7 +33,7 @@ impl Capture {
         self.file.push(at, wire_bytes, &headers);
     }
 
-    /// Bytes to take.
+    /// Number of bytes that [`Capture::take`] would return.
     pub(crate) fn bytes(&self) -> usize {
         self.file.bytes()
     }

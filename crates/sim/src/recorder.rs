@@ -1,4 +1,4 @@
-//! What is recorded on demand: samples, events, ACKs and packets.
+//! Optional recordings: samples, events, ACKs and packets.
 
 use std::mem;
 
@@ -10,19 +10,19 @@ use cwndlab_units::Time;
 
 use crate::pcap::Capture;
 
-/// More rows, or bytes of a capture, than this are handed over before the run goes on: some
-/// megabytes, so that a long run needs no more memory than a short one.
+/// Above this number of rows, or bytes of a capture, the recording is handed over before the run
+/// continues: some megabytes, so that a long run needs no more memory than a short one.
 const FULL_ROWS: usize = 1 << 16;
 const FULL_CAPTURE_BYTES: usize = 4 << 20;
 
-/// Everything that is recorded beside the flows' totals.
+/// All recordings except the flows' totals.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    /// What the scenario asked for, if anything.
+    /// Recordings that the scenario requests, if any.
     pub(crate) on_demand: Option<Box<OnDemand>>,
 }
 
-/// What costs time and memory.
+/// Recordings that cost time and memory.
 #[derive(Debug)]
 pub(crate) struct OnDemand {
     /// The flows' numbers.
@@ -50,12 +50,12 @@ impl Recorder {
         Self { on_demand }
     }
 
-    /// Whether so much is recorded that it should be taken.
+    /// Whether enough has been recorded to be handed over.
     pub(crate) fn is_full(&self) -> bool {
         self.on_demand.as_ref().is_some_and(|recorded| recorded.is_full())
     }
 
-    /// What was recorded since this was last asked.
+    /// Removes and returns the data recorded since the last call.
     pub(crate) fn take(&mut self) -> Recording {
         let Some(recorded) = &mut self.on_demand else { return Recording::default() };
         Recording {
@@ -76,7 +76,7 @@ impl OnDemand {
         rows >= FULL_ROWS || capture_bytes >= FULL_CAPTURE_BYTES
     }
 
-    /// A segment reached the data sender, which has not seen it yet.
+    /// Records a segment that arrives at the data sender, before the sender handles it.
     #[inline(never)]
     pub(crate) fn handle_arrival_at_sender(
         &mut self,
@@ -100,7 +100,7 @@ impl OnDemand {
         acks.srtt_ms.push(nan_if_zero(f64::from(info.srtt_us) / 1e3));
     }
 
-    /// The data sender sent segments.
+    /// Records segments that the data sender sent.
     #[inline(never)]
     pub(crate) fn handle_departure_from_sender(&mut self, now: Time, train: &Train) {
         if let Some(pcap) = &mut self.pcap {
@@ -137,12 +137,12 @@ impl OnDemand {
     }
 }
 
-/// A value as a column has it.
+/// A value in a column: NaN if there is none.
 pub(crate) fn nan_if_none(value: Option<f64>) -> f64 {
     value.unwrap_or(f64::NAN)
 }
 
-/// An RTT that the endpoint does not know yet is 0 there.
+/// An RTT in a column: endpoints report an unknown RTT as 0.
 pub(crate) fn nan_if_zero(value: f64) -> f64 {
     if value > 0.0 { value } else { f64::NAN }
 }

@@ -21,17 +21,18 @@ use crate::node::HostNodes;
 use crate::path::Links;
 use crate::recorder::Recorder;
 
-/// How long after its application a connection of an earlier run has to send what is left and close.
+/// Time after the application's end in which an earlier run's connection can send its data and
+/// close.
 const LINGER: Duration = Duration::from_secs(10);
 
-/// A run that cannot begin, or did not reach its end.
+/// An error that prevents a run from starting or from reaching its end.
 #[derive(Clone, PartialEq, Debug, Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The scenario is wrong in itself, or names what does not exist.
+    /// The scenario is invalid, or names something that does not exist.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// Another thread stopped it.
+    /// Another thread stopped the run.
     #[error("stopped")]
     Stopped,
 }
@@ -40,8 +41,8 @@ pub enum RunError {
 /// algorithms that it names.
 ///
 /// # Errors
-/// [`RunError`] if the scenario names an algorithm, a stack profile, a parameter or a trace that
-/// does not exist, or is wrong in itself.
+/// [`RunError`] if the scenario is invalid or names an algorithm, a stack profile, a parameter or a
+/// trace that does not exist.
 pub fn run(
     scenario: &Scenario,
     traces: &Traces,
@@ -50,10 +51,10 @@ pub fn run(
     run_unless_stopped(scenario, traces, algorithms, &AtomicBool::new(false))
 }
 
-/// Like [`run`], unless another thread sets `stop`, which is looked at every 10 simulated ms.
+/// Like [`run`], unless another thread sets `stop`, which is read every 10 simulated ms.
 ///
 /// # Errors
-/// [`RunError::Stopped`] beside those of [`run`].
+/// [`RunError::Stopped`] besides those of [`run`].
 pub fn run_unless_stopped(
     scenario: &Scenario,
     traces: &Traces,
@@ -68,8 +69,8 @@ pub fn run_unless_stopped(
     Ok(whole(flows, links, recorded))
 }
 
-/// Like [`run_unless_stopped`], but what was recorded is handed to `take` whenever it is some
-/// megabytes, so that memory does not grow with simulated time; the answer holds the rest of it.
+/// Like [`run_unless_stopped`], but passes recorded data to `take` after every few megabytes, so
+/// that memory does not grow with simulated time; the return value holds the remainder.
 ///
 /// # Errors
 /// As [`run_unless_stopped`].
@@ -95,7 +96,7 @@ pub fn run_in_parts(
     run_over(scenario, links, algorithms, stop, memory, take)
 }
 
-/// One of the runs before, of which nothing is recorded, and in which every flow can end.
+/// The scenario of an earlier run, which records nothing and in which every flow can end.
 fn earlier(scenario: &Scenario, index: usize) -> Scenario {
     let end = Time::ZERO + scenario.duration;
     let mut flows = scenario.before[index].clone();
@@ -112,7 +113,7 @@ fn earlier(scenario: &Scenario, index: usize) -> Scenario {
     }
 }
 
-/// The run of a scenario, whose flows stand at `place`.
+/// Builds the run of a scenario, whose flows error messages locate at `place`.
 fn engine<'a>(
     scenario: &Scenario,
     place: &str,
@@ -191,7 +192,7 @@ fn whole(flows: Vec<FlowSummary>, links: Vec<LinkSummary>, recorded: Recording) 
 /// Checks that a scenario can run with these traces and algorithms, without running it.
 ///
 /// # Errors
-/// [`RunError`] where [`run`] has one.
+/// [`RunError`] where [`run`] returns one.
 pub fn check(
     scenario: &Scenario,
     traces: &Traces,
@@ -207,7 +208,7 @@ pub fn check(
     Ok(())
 }
 
-/// A wire's directions are links of their own, which is faster; everything else is one link.
+/// Builds the links: one for each direction of a wire, which is faster, otherwise a shared one.
 fn build_links(path: &PathConfig, seed: u64, traces: &Traces) -> Result<Links, ScenarioError> {
     let one_way = |stages, name| AnyLink::one_way(stages, traces, seed, name);
     let links = match path {
@@ -221,14 +222,14 @@ fn build_links(path: &PathConfig, seed: u64, traces: &Traces) -> Result<Links, S
     links.map_err(|error| link_error(&error))
 }
 
-/// A link's error and where in the scenario it is: `path.forward[0]` for stage `forward.0`,
+/// Converts a link's error to its place in the scenario: `path.forward[0]` for stage `forward.0`,
 /// `path.downlink.adaptation` in a cell, `path.links[1].phy` in the second link of a chain.
 pub(crate) fn link_error(error: &ConfigError) -> ScenarioError {
     let mut place = "path".to_owned();
     let key = error.problem.place();
     for part in error.place.split('.').chain(Some(&*key)) {
         match part {
-            // The path or the chain's link is the medium itself.
+            // The path, or the chain's link, is the medium itself.
             "" | "wifi" | "cell" => {}
             number if number.bytes().all(|byte| byte.is_ascii_digit()) => {
                 place += &format!("[{number}]");

@@ -1,7 +1,7 @@
-//! What a path gives to a source that always has something to send.
+//! The capacity of a path for a source that always has something to send.
 //!
-//! The source keeps the path's queue full with packets of 1500 bytes and answers nothing, so what
-//! it gets is the path's capacity, and what its packets wait is the most that they can.
+//! The source keeps the path's queue full with packets of 1500 bytes and ignores all feedback, so
+//! its throughput is the path's capacity, and its packets' delay is the largest possible.
 
 use cwndlab_link::{
     Admission, AnyLink, Backlog, Direction, Link, Packet, PathConfig, Stages, Traces,
@@ -14,17 +14,17 @@ use crate::run::link_error;
 /// Length of each packet.
 const PACKET_BYTES: u32 = 1500;
 
-/// The most packets under way, where no queue has an end.
+/// Maximum packets in flight if no queue has a limit.
 const MOST_PACKETS: u32 = 2_000;
 
-/// How often the source looks whether there is room, beside whenever something has left.
+/// How often the source checks for room, besides after each departure.
 const TICK: Duration = Duration::from_millis(1);
 
-/// More packets in a tick than any link of ours delivers: 120 Gbit/s.
+/// More packets in a tick than any link of this project delivers: 120 Gbit/s.
 const MOST_PACKETS_PER_TICK: usize = 10_000;
 
 table! {
-/// What came of a saturated direction of a path.
+/// Results of saturating one direction of a path.
 #[derive(Clone, PartialEq, Debug, Default)]
 columns Saturation {
     /// When each packet arrived, in nanoseconds.
@@ -69,7 +69,7 @@ impl Packet for Probe {
     fn mark_ce(&mut self) {}
 }
 
-/// Saturates one direction of a path for one of its users, the other directions staying silent.
+/// Saturates one direction of a path for one of its users; the other directions stay idle.
 ///
 /// # Errors
 /// If the path's settings contradict each other, a trace is missing, or nothing limits the rate.
@@ -119,7 +119,7 @@ pub fn saturate(
     Ok(saturation)
 }
 
-/// A source at its place on a path.
+/// A source and the link that it saturates.
 struct Source {
     link: AnyLink<Probe>,
     direction: Direction,
@@ -142,7 +142,7 @@ impl Source {
         }
     }
 
-    /// Notes the blocks of this user that a cell has sent.
+    /// Records the transport blocks that a cell has sent for this user.
     fn take_blocks(&mut self, saturation: &mut Saturation) {
         let AnyLink::Cell(cell) = &mut self.link else { return };
         for block in cell.take_blocks() {
@@ -153,7 +153,7 @@ impl Source {
         }
     }
 
-    /// What waits for this user in this direction.
+    /// Backlog of this user in this direction.
     fn backlog(&mut self, now: Time) -> Backlog {
         self.link.backlog_of(self.direction, self.user, now)
     }
@@ -180,7 +180,7 @@ mod tests {
                 "queue": {"kind": "drop_tail", "packets": 30}}"#,
         );
         let saturation = saturated(&path, 10).expect("a rate");
-        // One millisecond a packet, the last 20 ms are still under way.
+        // One packet per millisecond; those of the last 20 ms are still in flight.
         assert_eq!(saturation.at_ns.len(), 10_000 - 20);
         let last = saturation.delay_ns.len() - 1;
         assert_eq!(saturation.delay_ns[last], 50_000_000, "30 packets and 20 ms");
@@ -198,7 +198,7 @@ mod tests {
         let saturation = saturated(&path, 10).expect("a rate");
         let during = |at: &&u64| (2_000_000_001..3_000_000_000).contains(*at);
         assert_eq!(saturation.at_ns.iter().filter(during).count(), 0);
-        // Loss is on arrival: the queue is filled again at once, so that the rate is still full.
+        // Loss is on arrival: the queue is refilled at once, so the rate stays full.
         assert!(saturation.at_ns.len() > 8_900, "{}", saturation.at_ns.len());
     }
 

@@ -4,7 +4,7 @@ use cwndlab_scenario::Connection;
 use cwndlab_tcp::Endpoint;
 use cwndlab_units::Time;
 
-/// A borrowed endpoint that is written to and read from without waiting.
+/// A borrowed endpoint with non-blocking writes and reads.
 pub(crate) struct Socket<'a>(pub(crate) &'a mut Endpoint);
 
 impl Connection for Socket<'_> {

@@ -1,16 +1,16 @@
-//! Which component is due next: a tournament tree over wake times.
+//! Finds the component that is due next: a tournament tree over wake times.
 //!
 //! The leaves hold one wake time per component, every inner node the earliest of its four children.
-//! The earliest component is found by walking down from the root, the left child first, so that
+//! The earliest component is found by walking down from the root, the leftmost child first, so that
 //! ties go to the component with the lower index and the order of events is a function of the
 //! scenario alone.
 //!
-//! The two components with the lowest indices, which are the two directions of the path and cause
-//! most of the events, stand beside the root instead of among the leaves.
+//! The two components with the lowest indices, the path's two directions, cause most of the events;
+//! they are next to the root instead of among the leaves.
 //!
 //! A leaf may be *earlier* than its component's true wake time, never later. Timers of a TCP
-//! endpoint move on with every ACK: only when the old time comes round is the leaf put right, which
-//! costs one look at the tree per timeout instead of one per ACK.
+//! endpoint move later with every ACK: the leaf is corrected only when its old time arrives, which
+//! costs one walk through the tree per timeout instead of one per ACK.
 
 use cwndlab_units::Time;
 
@@ -19,10 +19,12 @@ use cwndlab_units::Time;
 pub(crate) struct WakeTree {
     /// Wake times of the first two components.
     near: [Time; NEAR],
-    /// The earliest of the leaves.
+    /// The earliest time of the leaves.
     root: Time,
-    /// The children of each inner node, the root's first, then level by level: below child `i` of block
-    /// `b` are those of block `4 * b + 1 + i`. The last level repeats what is listed of the leaves.
+    /// The children of each inner node, the root's first, then level by level: below child `i` of
+    /// block `b` are those of block `4 * b + 1 + i`.
+    ///
+    /// The last level repeats the leaves' listed times.
     blocks: Vec<[Time; WIDTH]>,
     /// The first block of the last level.
     first_last: usize,
@@ -32,20 +34,20 @@ pub(crate) struct WakeTree {
 /// A component's place in the tree.
 #[derive(Clone, Copy, Debug)]
 struct Leaf {
-    /// What the tree knows.
+    /// Wake time in the tree.
     listed: Time,
-    /// The true wake time, not before the listed one.
+    /// True wake time, at or after the listed one.
     wake: Time,
 }
 
-/// How many components stand beside the root.
+/// Number of components next to the root.
 pub(crate) const NEAR: usize = 2;
 
 /// Children of an inner node.
 const WIDTH: usize = 4;
 
 impl WakeTree {
-    /// A tree of `components` components, none of which wants to be woken.
+    /// Creates a tree of `components` components with no wake times.
     pub(crate) fn new(components: usize) -> Self {
         let leaves = components.saturating_sub(NEAR);
         let (mut last_blocks, mut first_last) = (1, 0);
@@ -53,7 +55,7 @@ impl WakeTree {
             first_last += last_blocks;
             last_blocks *= WIDTH;
         }
-        // Of the last level, only blocks that have a leaf.
+        // The last level contains only blocks that have a leaf.
         let last_blocks = leaves.div_ceil(WIDTH).max(1);
         Self {
             near: [Time::NEVER; NEAR],
@@ -64,7 +66,7 @@ impl WakeTree {
         }
     }
 
-    /// Sets a component's wake time; [`Time::NEVER`] takes it out.
+    /// Sets a component's wake time; [`Time::NEVER`] removes it.
     #[inline]
     pub(crate) fn set(&mut self, component: usize, wake: Time) {
         match component.checked_sub(NEAR) {
@@ -73,7 +75,7 @@ impl WakeTree {
         }
     }
 
-    /// The same for one of the first two components.
+    /// Like [`Self::set`], but for one of the first two components.
     #[inline]
     pub(crate) fn set_near(&mut self, component: usize, wake: Time) {
         self.near[component] = wake;
@@ -85,7 +87,7 @@ impl WakeTree {
         self.near[component]
     }
 
-    /// The same for a component among the leaves.
+    /// Like [`Self::set`], but for a leaf.
     #[inline]
     pub(crate) fn set_leaf(&mut self, index: usize, wake: Time) {
         let leaf = &mut self.leaves[index];
@@ -96,7 +98,7 @@ impl WakeTree {
         }
     }
 
-    /// The component that is due first and its time, if any is at or before `until`.
+    /// The component that is due first and its wake time, if that is at or before `until`.
     #[inline]
     pub(crate) fn first(&mut self, until: Time) -> Option<(Time, usize)> {
         let near = usize::from(self.near[1] < self.near[0]);
@@ -107,7 +109,7 @@ impl WakeTree {
         (first.0 <= until).then_some(first)
     }
 
-    /// The first component of the leaves and this one, which goes before a leaf of the same time.
+    /// The first of the leaves and `other`, which precedes a leaf of the same time.
     #[inline(never)]
     fn first_with_leaves(&mut self, other: (Time, usize)) -> (Time, usize) {
         while self.root < other.0 {
@@ -122,7 +124,7 @@ impl WakeTree {
         other
     }
 
-    /// The first of the leaves that are listed the earliest.
+    /// The leftmost of the leaves with the earliest listed time.
     fn first_leaf(&self) -> usize {
         let mut number = 0;
         loop {
@@ -143,7 +145,7 @@ impl WakeTree {
         }
     }
 
-    /// A leaf has moved to an earlier time.
+    /// Updates the tree after a leaf moved to an earlier time.
     fn lower(&mut self, leaf: usize, listed: Time) {
         let (mut number, mut child) = (self.first_last + leaf / WIDTH, leaf % WIDTH);
         loop {
@@ -160,7 +162,7 @@ impl WakeTree {
         self.root = self.root.min(listed);
     }
 
-    /// The first leaf has moved to a later time.
+    /// Updates the tree after the first leaf moved to a later time.
     fn raise(&mut self, leaf: usize) {
         let mut earliest = self.leaves[leaf].listed;
         let (mut number, mut child) = (self.first_last + leaf / WIDTH, leaf % WIDTH);

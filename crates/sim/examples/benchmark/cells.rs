@@ -1,4 +1,4 @@
-//! Cells with one flow down whose radio is the bottleneck.
+//! Cells with one downlink flow whose radio is the bottleneck.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ pub(crate) fn cell(name: &str) -> Option<Value> {
     }
 }
 
-/// HSDPA of category 8 with HSUPA of category 5, walking.
+/// HSDPA of category 8 with HSUPA of category 5, at walking speed.
 fn hsdpa() -> Value {
     let up = json!({
         "core_delay_ns": 25 * MS, "queue_bytes": 100_000,
@@ -34,7 +34,7 @@ fn hsdpa() -> Value {
     })
 }
 
-/// LTE, 20 MHz and two layers, walking among ten others that always have something to send.
+/// LTE, 20 MHz and two layers, at walking speed, with ten other users who always have data to send.
 fn lte() -> Value {
     let background = json!({
         "users": 10, "way": "down", "lowest_mdb": 0, "highest_mdb": 20_000, "on_ns": 1_000 * MS,
@@ -51,7 +51,7 @@ fn lte() -> Value {
     })
 }
 
-/// NR, 50 MHz and one layer in Amarisoft's pattern, walking.
+/// NR, 50 MHz and one layer in Amarisoft's pattern, at walking speed.
 fn nr() -> Value {
     let mut pattern = vec![json!({"downlink_symbols": 13}); 7];
     pattern.push(json!({"downlink_symbols": 6, "uplink_symbols": 4}));

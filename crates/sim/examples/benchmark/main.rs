@@ -1,8 +1,8 @@
-//! One run for `make bench`, which measures it from outside: prints its totals as JSON.
+//! One run for `make bench`, which measures it from outside. Prints the run's totals as JSON.
 //!
 //! Usage: `benchmark dumbbell|gigabit|window|wifi|hsdpa|lte|nr|PATH.json [--flows N] [--seconds N]
-//! [--samples] [--window N] [--algorithm NAME] [--mbit N] [--ms N] [--repeat N]`; a file holds a
-//! scenario's path. A run of 0 seconds ends as it begins: what it costs is what every run does.
+//! [--samples] [--window N] [--algorithm NAME] [--mbit N] [--ms N] [--repeat N]`. The file contains
+//! a scenario's path. A run of 0 seconds ends as it begins and measures the fixed cost of a run.
 
 mod cells;
 
@@ -24,12 +24,12 @@ struct Options {
     seconds: u64,
     window: u64,
     samples: bool,
-    /// Rate and round trip of the dumbbell.
+    /// Rate and round-trip time of the dumbbell.
     mbit: u64,
     ms: u64,
-    /// How often the scenario is read and run.
+    /// Number of times that the scenario is read and run.
     repeat: u64,
-    /// Of the senders of all cases but `gigabit` and `window`.
+    /// Congestion control of the senders in all cases except `gigabit` and `window`.
     algorithm: String,
 }
 
@@ -100,13 +100,13 @@ fn options() -> Option<Options> {
     Some(options)
 }
 
-/// The path in a file, if the case is one.
+/// Reads the path from a file, if the case names one.
 fn read_path(case: &str) -> Option<Value> {
     let text = case.ends_with(".json").then(|| fs::read_to_string(case))?.ok()?;
     serde_json::from_str(&text).ok()
 }
 
-/// CUBIC, or another, over 50 Mbit/s, 40 ms and one bandwidth-delay product of queue.
+/// One CUBIC flow, by default, over 50 Mbit/s, 40 ms and a queue of one bandwidth-delay product.
 fn dumbbell(options: &Options) -> Value {
     let (bits_per_sec, delay_ns) = (options.mbit * 1_000_000, options.ms * 500_000);
     let bdp_bytes = bits_per_sec * options.ms / 1_000 / 8;
@@ -117,7 +117,7 @@ fn dumbbell(options: &Options) -> Value {
     });
     let back = json!({"delay_ns": delay_ns, "framing_bytes": FRAMING_BYTES});
     let path = wire(&bottleneck, &back);
-    // What fills the path and its queue once exceeds the default buffers of 6 MB.
+    // Data that fill the path and its queue once exceed the default buffers of 6 MB.
     let overrides = if bdp_bytes > 1_000_000 { large_buffers() } else { json!({}) };
     scenario(options, &path, &options.algorithm, &json!({}), &overrides)
 }
@@ -134,9 +134,9 @@ fn gigabit(options: &Options) -> Value {
     scenario(options, &wire(&bottleneck, &back), "cubic", &parameters, &large_buffers())
 }
 
-/// A window of a given size that just fills its path and, from 3 s on, loses every 100th segment.
+/// A window of a given size that just fills its path and, after 3 s, loses every 100th segment.
 ///
-/// The receiver acknowledges every segment behind a gap at once, as the ACKs are what is counted.
+/// The receiver immediately acknowledges every segment behind a gap, because ACKs are counted.
 fn window(options: &Options) -> Value {
     let round_trip_ms = 100;
     let bottleneck = json!({
@@ -153,7 +153,7 @@ fn window(options: &Options) -> Value {
     scenario(options, &wire(&bottleneck, &back), "fixed", &parameters, &overrides)
 }
 
-/// As many stations as flows, which send to the access point of an 802.11n channel of 65 Mbit/s.
+/// One station per flow, sending to the access point of an 802.11n channel of 65 Mbit/s.
 fn wifi(options: &Options) -> Value {
     let path = json!({
         "kind": "wifi", "standard": "802.11n", "rate_control": {"kind": "fixed", "index": 7},
@@ -186,7 +186,7 @@ fn scenario(
         "stack": "linux-6.1", "algorithm": algorithm, "parameters": parameters,
         "stack_overrides": overrides,
     });
-    // Flows start 0.1 s apart; where there are many, all in the first 2 s.
+    // Flows start 0.1 s apart; if there are many, all start in the first 2 s.
     let gap_ns = 100_000_000.min(2_000_000_000 / options.flows);
     let is_short = options.seconds == 0;
     let start_ns = |id: u64| if is_short { 0 } else { id * gap_ns };
@@ -217,7 +217,7 @@ fn totals(output: &RunOutput, baseline_kib: u64) -> Value {
     })
 }
 
-/// The most memory that this process has ever had, where the system says so.
+/// Peak memory of this process in KiB; 0 if the system does not report it.
 fn peak_kib() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));

@@ -1,4 +1,4 @@
-//! Cells, whose measurements are those of the link crate's tests.
+//! Cells; the measurements are those of the link crate's tests.
 
 #[path = "../../../link/tests/common/mod.rs"]
 mod common;
@@ -6,7 +6,7 @@ mod common;
 use crate::Report;
 use common::cell_rows;
 
-/// Measures what is wanted of the cells.
+/// Makes the selected measurements of cells.
 pub(crate) fn measure(report: &Report) {
     for rows in cell_rows::all() {
         if !rows.ids.iter().any(|id| report.wants(id)) {

@@ -1,4 +1,5 @@
-//! Measures what `make validate-links` compares with its targets: prints a JSON object a line.
+//! Makes the measurements that `make validate-links` compares with its targets; prints one JSON
+//! object per line.
 //!
 //! Usage: `validate_links [--only PREFIX] [--traces DIR]`
 
@@ -11,23 +12,23 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-/// Which measurements are wanted, and where their results go.
+/// Selection of measurements, and their inputs.
 struct Report {
-    /// Only those whose name begins with this.
+    /// Makes only measurements whose name begins with this prefix.
     only: String,
-    /// Where recorded traces lie that the project may not contain.
+    /// Folder with recorded traces that the project may not contain.
     traces: Option<PathBuf>,
 }
 
 impl Report {
-    /// Makes a measurement if it is wanted, and prints it.
+    /// Makes and prints a measurement if it is selected.
     fn measure(&self, id: &str, value: impl FnOnce() -> f64) {
         if self.wants(id) {
             println!("{}", json!({"id": id, "value": value()}));
         }
     }
 
-    /// Whether anything is wanted whose name begins like this.
+    /// Whether any measurement whose name begins with `id` is selected.
     fn wants(&self, id: &str) -> bool {
         id.starts_with(&self.only) || self.only.starts_with(id)
     }

@@ -14,7 +14,7 @@ use crate::wifi::Full;
 const TABLE: &str = include_str!("../../../../tests/links/ns3.csv");
 /// Flows start at this time.
 const START: Time = Time::from_secs(1);
-/// Runs whose mean counts, where flows share a queue or stations contend: these have luck.
+/// Runs per mean if flows share a queue or stations contend, where the result depends on chance.
 const RUNS: u64 = 10;
 const DATAGRAM_BYTES: u32 = 1472;
 
@@ -22,7 +22,7 @@ pub(crate) fn measure(report: &Report) {
     for setting in settings() {
         let names = ["mbit_s", "jain"].map(|name| format!("ns3.{name}.{}", setting.id));
         if names.iter().any(|name| report.wants(name)) {
-            // Datagrams that the access point alone sends meet nothing by chance.
+            // Datagrams from the access point alone never depend on chance.
             let runs = if setting.is_tcp || !setting.is_down { 0..RUNS } else { 0..1 };
             let runs = runs.map(|run| sum_and_jain(&setting.shares_mbit_s(1 + run)));
             let runs: Vec<(f64, f64)> = runs.collect();
@@ -43,14 +43,14 @@ fn sum_and_jain(shares: &[f64]) -> (f64, f64) {
 /// A row of the table.
 struct Setting {
     id: &'static str,
-    /// As the options of a Wi-Fi path in a scenario.
+    /// Options of a Wi-Fi path in a scenario.
     path: Value,
     is_tcp: bool,
     is_down: bool,
     stations: u16,
     warm_up: Time,
     seconds: u64,
-    /// Datagrams of all stations.
+    /// Offered load of datagrams, for all stations together.
     offered_bits_per_sec: f64,
 }
 
@@ -92,7 +92,7 @@ fn settings() -> impl Iterator<Item = Setting> {
     })
 }
 
-/// Where `ns3_wifi.cc` puts stations.
+/// Positions of the stations in `ns3_wifi.cc`.
 fn places(name: &str, stations: u16) -> Vec<Value> {
     let place = |station: u16| {
         let angle = TAU * f64::from(station) / f64::from(stations);
@@ -109,12 +109,12 @@ fn places(name: &str, stations: u16) -> Vec<Value> {
 }
 
 impl Setting {
-    /// What each station gets.
+    /// Throughput of each station.
     fn shares_mbit_s(&self, seed: u64) -> Vec<f64> {
         if self.is_tcp { self.tcp(seed) } else { self.datagrams(seed) }
     }
 
-    /// When it ends.
+    /// End of the run.
     fn end(&self) -> Time {
         self.warm_up + Duration::from_secs(self.seconds)
     }
@@ -160,7 +160,7 @@ impl Setting {
         let scenario = json!({
             "version": 1, "seed": seed, "path": self.path, "flows": flows, "record": {},
             "duration_ns": self.end().as_nanos(),
-            // Counted from a flow's start.
+            // The warm-up is counted from a flow's start.
             "warm_up_ns": (self.warm_up - START).as_nanos()});
         let scenario = Scenario::from_json(&scenario.to_string()).expect("a valid scenario");
         let output = cwndlab_sim::run(&scenario, &Traces::new(), &Algorithms::default());
@@ -168,7 +168,7 @@ impl Setting {
         flows.iter().map(|flow| flow.goodput_mbit_s.unwrap_or(0.0)).collect()
     }
 
-    /// Counts for each station what has come out by `now`, but for the warm-up.
+    /// Counts the packets delivered to each station by `now`, excluding the warm-up.
     fn count(&self, channel: &mut WifiChannel<Full>, now: Time, received: &mut [u64]) {
         while let Some(output) = channel.poll(now) {
             if let Output::Packet { at, packet, .. } = output {

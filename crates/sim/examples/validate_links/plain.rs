@@ -1,4 +1,4 @@
-//! Wires and traces: response functions of TCP, queues, replay.
+//! Wires and traces: response functions of TCP, queues, and replay of traces.
 
 use std::fs;
 use std::path::Path;
@@ -42,7 +42,7 @@ pub(crate) fn measure(report: &Report) {
     }
 }
 
-/// A flow that loses one packet in `every`, without a queue: RTT 100 ms.
+/// Runs a flow that loses one packet in `every`, without a queue. The RTT is twice `half_rtt_ms`.
 fn responding(algorithm: &str, every: u64, half_rtt_ms: u64, seconds: u64) -> FlowSummary {
     let delay_ns = half_rtt_ms * 1_000_000;
     let forward = json!({"delay_ns": delay_ns, "loss": {"kind": "periodic", "every": every}});
@@ -56,12 +56,12 @@ fn responding(algorithm: &str, every: u64, half_rtt_ms: u64, seconds: u64) -> Fl
     )
 }
 
-/// Reno for 20 minutes on a wire with a bandwidth-delay product of 100 packets, less a half.
+/// Runs Reno for 20 minutes on a wire with a bandwidth-delay product of 100 packets.
 fn alone_on_a_wire(queue_pkts: u32) -> FlowSummary {
     let forward = json!({
         "rate": {"kind": "fixed", "bits_per_sec": 12_000_000}, "delay_ns": 50_000_000,
         "queue": {"kind": "drop_tail", "packets": queue_pkts}});
-    // Paced, as a window that comes in bursts needs room for them.
+    // Paced, because a window that leaves in bursts needs queue space for the bursts.
     one_flow("reno", forward, 50_000_000, 1_200, json!({"pacing": true}))
 }
 
@@ -76,7 +76,7 @@ fn one_flow(
     seconds: u64,
     overrides: Value,
 ) -> FlowSummary {
-    // The response function of RFC 9438 is that of a CUBIC without fast convergence.
+    // RFC 9438's response function applies to CUBIC without fast convergence.
     let parameters = if algorithm == "cubic" { json!({"fast_convergence": 0}) } else { json!({}) };
     let end = json!({"stack": "linux-6.1", "algorithm": algorithm, "parameters": parameters,
         "stack_overrides": overrides});
@@ -112,7 +112,7 @@ impl Packet for Full {
     fn mark_ce(&mut self) {}
 }
 
-/// Mean wait of Poisson arrivals at a server that takes 1 ms for each.
+/// Mean wait of Poisson arrivals at a server with a service time of 1 ms.
 fn mean_wait_ms(load: f64) -> f64 {
     let stage = StageConfig {
         rate: RateConfig::Fixed { rate: Rate::from_mbit_per_sec(12) },
@@ -135,7 +135,7 @@ fn mean_wait_ms(load: f64) -> f64 {
     waits_ms / f64::from(left)
 }
 
-/// Every Mahimahi trace of the folder, by its file's name.
+/// Measures every Mahimahi trace in the folder, by its file's name.
 fn traces(report: &Report, folder: &Path) {
     let mut paths: Vec<_> = fs::read_dir(folder)
         .expect("a folder of traces")
@@ -157,11 +157,11 @@ fn traces(report: &Report, folder: &Path) {
     }
 }
 
-/// What a source gets that always has packets waiting.
+/// Deliveries to a source that always has packets waiting.
 struct Replay {
-    /// Packets of 1504 bytes with framing in the trace's first round.
+    /// Packets of 1504 bytes, with framing, in the trace's first round.
     opportunities: u64,
-    /// From the first of them to the first of the next round.
+    /// Time from the first packet to the first one of the next round.
     period: Duration,
 }
 

@@ -49,7 +49,7 @@ pub(crate) fn measure(report: &Report) {
     });
 }
 
-/// Each rate of each standard.
+/// Measures each rate of each standard.
 fn rates(report: &Report) {
     let channels = [
         ("b", Standard::B, 20, false, 4),
@@ -68,14 +68,15 @@ fn rates(report: &Report) {
                     short_guard_interval,
                     ..WifiConfig::new(standard, 1)
                 };
-                // So much longer that each rate needs a whole number of symbols more: the least common
-                // multiple of the bits in their symbols, or of it and 11 Mbit/s.
+                // A length difference at which each rate needs a whole number of additional
+                // symbols: the least common multiple of the bits in their symbols, or of that and
+                // 11 Mbit/s.
                 let longer_bytes = match name {
                     "b" => 1100,
                     "a" => 1080,
                     "n40" => 2430,
                     "ac80" => 5265,
-                    // With short guard intervals, 3.6 us, all ends at a multiple of 4 us.
+                    // With short guard intervals, 3.6 us, every frame ends at a multiple of 4 us.
                     "n20-short" => 11_700,
                     _ => 1170,
                 };
@@ -87,7 +88,7 @@ fn rates(report: &Report) {
     }
 }
 
-/// When a packet arrives that a station sends on an idle channel.
+/// Time until a packet arrives that a station sends on an idle channel.
 fn arrives_after(config: &WifiConfig, bytes: u32) -> Duration {
     let mut channel: WifiChannel<Full> = WifiChannel::new(config, 1, "wifi").expect("a channel");
     channel.handle_packet(Time::ZERO, 1, Full { station: 1, bytes });
@@ -101,7 +102,7 @@ fn arrives_after(config: &WifiConfig, bytes: u32) -> Duration {
     }
 }
 
-/// ns-3's channel of one station that sends datagrams, with an access point's beacons.
+/// ns-3's channel with one station that sends datagrams, and an access point's beacons.
 fn one_sender(index: u8) -> WifiConfig {
     WifiConfig {
         rate_control: RateControlConfig::Fixed { index },
@@ -111,8 +112,9 @@ fn one_sender(index: u8) -> WifiConfig {
     }
 }
 
-/// What all stations together get through when their queues are always full, of packets of 1500
-/// bytes with so much payload, over a minute.
+/// Payload rate of all stations together over a minute.
+///
+/// Their queues are always full of packets of 1500 bytes with `payload_bytes` of payload each.
 fn saturated_mbit_s(config: &WifiConfig, payload_bytes: u32) -> f64 {
     const QUEUE: u32 = 150;
     let (warm_up, end) = (Time::from_secs(2), Time::from_secs(62));
@@ -136,7 +138,6 @@ fn saturated_mbit_s(config: &WifiConfig, payload_bytes: u32) -> f64 {
     (8 * received * u64::from(payload_bytes)) as f64 / (end - warm_up).as_micros() as f64
 }
 
-/// A packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Full {
     pub(crate) station: u16,

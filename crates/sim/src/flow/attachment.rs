@@ -1,5 +1,5 @@
-//! How a connection's ends stand on the path: directly, behind a machine's device, or behind a delay of
-//! the flow's own.
+//! How a connection's ends are attached to the path: directly, through a host's device, or through
+//! the flow's access delay.
 
 use std::collections::VecDeque;
 
@@ -11,11 +11,11 @@ use cwndlab_units::{Duration, Time};
 use crate::ingress::Ingress;
 use crate::path::Path;
 
-/// The sender's place among the nodes, and the receiver's.
+/// Indices of the sender and of the receiver in `nodes`.
 pub(super) const SENDER: usize = 0;
 pub(super) const RECEIVER: usize = 1;
 
-/// What stands between the ends and the path, and where what they send enters it.
+/// Devices and access delay between the ends and the path, and the ingresses of both directions.
 #[derive(Debug)]
 pub(crate) struct Attachment {
     pub(super) data_ingress: Ingress,
@@ -23,18 +23,18 @@ pub(crate) struct Attachment {
     pub(super) access: Access,
     /// The devices of the sender and of the receiver.
     pub(crate) nodes: [Option<usize>; 2],
-    /// The devices through which data and ACKs come in: at the sender, and at the receiver.
+    /// The receiving devices of ACKs at the sender and of data at the receiver.
     pub(crate) receive_lines: Option<[Option<usize>; 2]>,
-    /// Segments that the sender sent all the same, and its device lost.
+    /// Segments that the sender's device dropped although the sender had sent them.
     pub(super) dropped_by_host: u64,
-    /// Whether nothing stands between the sender and the path: neither a device nor a delay.
+    /// Whether the sender is attached directly, without a device or an access delay.
     pub(super) is_direct: bool,
-    /// The same of the receiver, and whether what comes are segments.
+    /// Whether the receiver is attached directly and receives TCP segments.
     pub(super) is_receiver_direct: bool,
 }
 
 impl Attachment {
-    /// That of a flow whose devices and ingresses are not known yet.
+    /// Creates the attachment of a flow whose devices and ingresses are not yet known.
     pub(super) fn new(config: &FlowConfig, is_of_datagrams: bool) -> Self {
         Self {
             data_ingress: Ingress::default(),
@@ -48,7 +48,7 @@ impl Attachment {
         }
     }
 
-    /// Sends what the sender sends to its device, or into the delay.
+    /// Passes the sender's segments to its device or into the access delay.
     #[inline(never)]
     pub(super) fn send_indirectly(&mut self, now: Time, train: &Train, path: &mut Path) {
         if let Some(node) = self.nodes[SENDER] {
@@ -60,7 +60,7 @@ impl Attachment {
     }
 }
 
-/// A delay of one flow's own, in both directions, in which nothing is lost or overtaken.
+/// One flow's access delay in both directions, without loss or reordering.
 #[derive(Debug, Default)]
 pub(super) struct Access {
     pub(super) delay: Duration,
@@ -69,7 +69,7 @@ pub(super) struct Access {
 }
 
 impl Access {
-    /// When the next segment leaves either delay.
+    /// When the next segment leaves the delay in either direction.
     pub(super) fn due(&self) -> Time {
         let head =
             |queue: &VecDeque<(Time, Segment)>| queue.front().map_or(Time::NEVER, |head| head.0);
@@ -77,7 +77,7 @@ impl Access {
     }
 }
 
-/// The first segment of a queue, if its time has come.
+/// Removes the first segment of a queue if it is due.
 pub(super) fn pop_due(queue: &mut VecDeque<(Time, Segment)>, now: Time) -> Option<Segment> {
     let (due, _) = queue.front()?;
     if *due > now {

@@ -1,4 +1,4 @@
-//! A flow without TCP: what its application sends are datagrams.
+//! A flow without TCP: its application sends datagrams.
 
 use cwndlab_link::Admission;
 use cwndlab_packet::{Flags, SackBlocks, Segment};
@@ -11,7 +11,7 @@ use crate::path::Path;
 use crate::socket::Socket;
 
 impl Flow {
-    /// The same of a flow of datagrams.
+    /// Like [`Flow::handle_control`], but for a flow of datagrams.
     pub(super) fn control_datagrams(&mut self, now: Time, path: &mut Path) {
         if !self.has_started {
             self.has_started = true;

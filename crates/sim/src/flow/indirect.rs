@@ -1,4 +1,4 @@
-//! The flow behind a machine's device or a delay of its own: what stands between its ends and the path.
+//! A flow whose ends are attached through a host's device or an access delay.
 
 use cwndlab_link::Direction;
 use cwndlab_packet::{Flags, Segment};
@@ -10,8 +10,9 @@ use crate::path::Path;
 use crate::recorder::Recorder;
 
 impl Flow {
-    /// Gives what the link delivers to the device through which it comes in, if that takes time. Returns
-    /// whether it does.
+    /// Passes a segment from the link to the end's receiving device, if it has one.
+    ///
+    /// Returns whether it has.
     #[inline(never)]
     pub(super) fn enter_line(
         &self,
@@ -27,7 +28,7 @@ impl Flow {
         true
     }
 
-    /// A segment came to an end that is not at the path itself, beyond what it comes in through.
+    /// Handles a segment behind the receiving device, or at an end that is not attached directly.
     #[inline(never)]
     pub(crate) fn handle_beyond_line(
         &mut self,
@@ -46,13 +47,13 @@ impl Flow {
         }
     }
 
-    /// How often the sender's device had no room, if it has one.
+    /// Segments that the sender's device had no room for; `None` without a device.
     pub(crate) fn host_refusals(&self) -> Option<u64> {
         let refusals = self.sender.counters().refusals;
         self.attachment.nodes[SENDER].map(|_| refusals + self.attachment.dropped_by_host)
     }
 
-    /// A segment for a sender that is not at the path itself.
+    /// Handles a segment for a sender that is not attached directly.
     fn handle_indirect(
         &mut self,
         now: Time,
@@ -71,8 +72,10 @@ impl Flow {
         }
     }
 
-    /// Gives what comes from the link to the end's device, which hands it over later, or a datagram to
-    /// the application. Returns whether one of them took it; if not, it is for TCP now.
+    /// Passes a segment from the link to the end's device, which delivers it later, or a datagram
+    /// to the application.
+    ///
+    /// Returns whether one of them accepted it; if not, the segment is for TCP now.
     fn defer(&mut self, end: usize, now: Time, segment: &Segment, path: &mut Path) -> bool {
         if self.application.is_of_datagrams() {
             self.application.handle_datagram(now, segment.seq);
@@ -87,7 +90,7 @@ impl Flow {
         is_later
     }
 
-    /// A device hands over what it has received.
+    /// Handles a segment that a device delivers after receiving it.
     pub(crate) fn handle_received(
         &mut self,
         node: usize,
@@ -104,7 +107,7 @@ impl Flow {
         }
     }
 
-    /// Tells both ends what their devices take, before they send.
+    /// Sets at both ends how many packets their devices have room for, before they send.
     pub(super) fn tell_room(&mut self, now: Time, path: &mut Path) {
         for (node, end) in self.attachment.nodes.iter().zip([&mut self.sender, &mut self.receiver])
         {
@@ -114,7 +117,7 @@ impl Flow {
         }
     }
 
-    /// A segment has left the device of one of the ends.
+    /// Handles a segment that has left the device of one of the ends.
     pub(crate) fn handle_departed(
         &mut self,
         node: usize,
@@ -138,7 +141,7 @@ impl Flow {
         self.release(node, now, segment, path, recorder);
     }
 
-    /// A segment is no longer in the device of one of the ends, which may go on sending.
+    /// Releases a segment's room in the device of one of the ends, which may then send more.
     pub(crate) fn release(
         &mut self,
         node: usize,
@@ -161,7 +164,7 @@ impl Flow {
         }
     }
 
-    /// What has crossed the access delay goes on.
+    /// Passes on segments that have crossed the access delay.
     pub(super) fn poll_access(&mut self, now: Time, path: &mut Path, recorder: &mut Recorder) {
         while let Some(segment) = pop_due(&mut self.attachment.access.from_sender, now) {
             path.send_alone(self.attachment.data_ingress, now, &segment);

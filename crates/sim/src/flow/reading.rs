@@ -1,25 +1,25 @@
-//! When the application at a receiver reads what has come.
+//! When the receiver's application reads the data that arrived.
 
 use cwndlab_host::HostConfig;
 use cwndlab_units::{Duration, Time};
 
-/// The times of a reader.
+/// The read times of an application.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reading {
-    /// The application has begun and does nothing but read what comes.
+    /// Whether the application has started and only reads, without delay.
     pub(super) is_at_once: bool,
-    /// How long after data have come it reads, and when it does next.
+    /// Delay from the arrival of data to the read, and the time of the next read.
     pub(super) delay: Duration,
     pub(super) next: Time,
-    /// How long it takes to read, and until when it is awake as it has just read.
+    /// Duration of a read, and the time until which the application is awake after its last read.
     pub(super) read_time: Duration,
     pub(super) awake_until: Time,
-    /// How long it waits at a time for the device, with which it shares a processor.
+    /// How long a read is postponed at a time for the device, if both share a processor.
     pub(super) yielding: Option<Duration>,
 }
 
 impl Reading {
-    /// That of an application on this host; without one it reads at once.
+    /// The read times of an application on this host; without a host it reads at once.
     pub(super) fn new(host: Option<HostConfig>) -> Self {
         Self {
             is_at_once: false,

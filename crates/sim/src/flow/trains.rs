@@ -1,4 +1,4 @@
-//! Segments that arrive together, as a train: usually, an end answers after the last of them.
+//! Segments that arrive together, as a train: an end usually answers only after the last of them.
 
 use cwndlab_link::Direction;
 use cwndlab_packet::Segment;
@@ -10,10 +10,11 @@ use crate::path::Path;
 use crate::recorder::Recorder;
 
 impl Flow {
-    /// A segment of a train arrives at its end in one of the directions. Returns whether the end still
-    /// has to answer: the caller gives it the rest of the train, and then calls
-    /// [`Flow::answer_train`]. It does so only where an answer to each segment would have the same
-    /// results: all of them arrive at the same time.
+    /// Delivers a segment of a train to its end.
+    ///
+    /// Returns whether the end has not answered yet: the caller then delivers the remaining
+    /// segments of the train and calls [`Flow::answer_train`]. The answer is deferred only if
+    /// answering each segment would have the same results, as all of them arrive at the same time.
     #[inline(always)]
     pub(crate) fn handle_segment_of_train(
         &mut self,
@@ -35,7 +36,7 @@ impl Flow {
         }
         if !is_data && self.attachment.is_direct {
             self.give_to_sender(now, segment, path, recorder);
-            // A recording contains what arrives at the sender and what leaves it, in this order.
+            // A recording lists arrivals at the sender and departures from it in this order.
             let may_wait = recorder.on_demand.is_none() && self.sender.may_wait(now);
             if !may_wait {
                 self.poll_sender_apart(now, path, recorder);
@@ -54,13 +55,13 @@ impl Flow {
         self.poll_receiver(now, path);
     }
 
-    /// The same for the data sender.
+    /// [`Flow::poll_sender`], compiled once instead of into each caller.
     #[inline(never)]
     fn poll_sender_apart(&mut self, now: Time, path: &mut Path, recorder: &mut Recorder) {
         self.poll_sender(now, path, recorder);
     }
 
-    /// The end that received a train in this direction answers.
+    /// Lets the end that received a train from this direction answer.
     #[inline(never)]
     pub(crate) fn answer_train(&mut self, direction: Direction, now: Time, path: &mut Path) {
         let is_receiver = direction == self.direction;

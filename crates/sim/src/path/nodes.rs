@@ -1,4 +1,4 @@
-//! What the path asks of the hosts' devices at its ends, and tells them.
+//! Packets and room of the hosts' devices at the ends of the path.
 
 use cwndlab_host::{Lost, Receiver};
 use cwndlab_link::{Admission, Direction};
@@ -11,7 +11,7 @@ use crate::frame::Frame;
 use crate::node::HostNode;
 
 impl Path {
-    /// Connects the devices, the first of which is this component.
+    /// Connects the devices to the path; the first device is the component `first_component`.
     pub(crate) fn connect_nodes(&mut self, first_component: usize) {
         for number in 0..self.nodes.len() {
             let HostNode { direction, user, .. } = self.nodes.all[number];
@@ -21,14 +21,15 @@ impl Path {
         }
     }
 
-    /// How many packets of a flow a device takes now.
+    /// Number of packets of a flow that a device has room for now.
     pub(crate) fn room(&mut self, number: usize, flow: usize, now: Time) -> u32 {
         let in_link = self.bytes_in_link(number, now);
         self.nodes.all[number].host.room(now, in_link, flow as u32)
     }
 
-    /// Gives a segment that comes from the link to a device that hands over later what it receives.
-    /// Returns whether it does.
+    /// Passes a segment from the link to a device that delivers received segments later.
+    ///
+    /// Returns whether the device does.
     pub(crate) fn receive(&mut self, number: usize, now: Time, segment: &Segment) -> bool {
         let Some(receiver) = &mut self.nodes.all[number].receiver else { return false };
         receiver.handle_packet(now, Frame(*segment));
@@ -36,7 +37,7 @@ impl Path {
         true
     }
 
-    /// The next segment that a device hands over now of what it received.
+    /// Removes the next received segment that a device delivers now.
     pub(crate) fn poll_received(&mut self, number: usize, now: Time) -> Option<Segment> {
         match self.nodes.all[number].receiver.as_mut()?.poll(now)? {
             Output::Packet { packet: Frame(segment), .. } => Some(segment),
@@ -49,7 +50,7 @@ impl Path {
         self.nodes.all[number].host.backlog_packets()
     }
 
-    /// Gives a segment to a device. [`Path::settle_node`] must follow.
+    /// Passes a segment to a device. [`Path::settle_node`] must follow.
     pub(crate) fn send_to_node(
         &mut self,
         number: usize,
@@ -60,15 +61,16 @@ impl Path {
         self.nodes.all[number].host.handle_packet(now, in_link, Frame(*segment))
     }
 
-    /// The same with the segments of a train. Returns how many the device dropped.
+    /// Passes the segments of a train to a device, and returns how many it dropped.
     #[inline(never)]
     pub(crate) fn send_train_to_node(&mut self, number: usize, now: Time, train: &Train) -> u64 {
         let admissions = train.segments().map(|segment| self.send_to_node(number, now, &segment));
         admissions.filter(|&admission| admission == Admission::Dropped).count() as u64
     }
 
-    /// What leaves a device next or is lost in its queue, if it is due. [`Path::settle_node`] must
-    /// follow.
+    /// Removes the next due segment that leaves a device or is dropped by its queue.
+    ///
+    /// [`Path::settle_node`] must follow.
     pub(crate) fn poll_node(
         &mut self,
         number: usize,
@@ -78,7 +80,7 @@ impl Path {
         self.nodes.all[number].host.poll(now, in_link)
     }
 
-    /// Sets when a device acts next.
+    /// Sets a device's wake time.
     pub(crate) fn settle_node(&mut self, number: usize, now: Time) {
         let in_link = self.bytes_in_link(number, now);
         let node = &mut self.nodes.all[number];
@@ -87,7 +89,7 @@ impl Path {
         self.wakes.set(node.component, wake);
     }
 
-    /// A link has acted: devices that it empties may have room.
+    /// Updates devices whose buffer the link empties, after the link has acted.
     #[inline]
     pub(crate) fn settle_nodes_behind(&mut self, link: Direction, now: Time) {
         if self.nodes.is_any_emptied_by_link {
@@ -108,7 +110,7 @@ impl Path {
         }
     }
 
-    /// Bytes of a device's buffer that the link holds; none if the device itself is the buffer.
+    /// Bytes of a device's buffer that the link holds; 0 if the link does not empty the buffer.
     fn bytes_in_link(&mut self, number: usize, now: Time) -> Bytes {
         let HostNode { direction, user, ref host, .. } = self.nodes.all[number];
         if !host.is_emptied_by_link() {

@@ -1,4 +1,4 @@
-//! Each application: what it sends, when, and when it is complete.
+//! Each application: what it sends, when it sends, and when it is complete.
 
 use crate::setup::{Setup, algorithm};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ fn a_sized_transfer_delivers_its_bytes_and_completes() {
         let flow = &setup(json!({"kind": "sized", "bytes": bytes})).run().flows[0];
         assert_eq!(flow.delivered_bytes, bytes);
         let completion_ms = flow.completion_ms.expect("an end that was reached");
-        // A handshake and half a round trip at least, and the transmission of the bytes.
+        // At least a handshake and half a round trip, plus the transmission of the bytes.
         let least_ms = 60.0 + bytes as f64 * 8.0 / 10e6 * 1e3;
         assert!(completion_ms >= least_ms, "{bytes} bytes in {completion_ms} ms");
         assert!(completion_ms < 1.5 * least_ms + 200.0, "{bytes} bytes in {completion_ms} ms");
@@ -39,7 +39,7 @@ fn a_stopped_flow_ends_when_it_is_told_to() {
     let output = setup.run();
     let flow = &output.flows[0];
     assert_eq!((flow.end_s, flow.window_s), (5.0, Some(4.0)));
-    // What was in the send buffer still goes out, and then nothing more.
+    // Data in the send buffer are still sent, and then nothing more.
     let carried_s = flow.delivered_bytes as f64 * 8.0 / 9.5e6;
     assert!((4.5..7.0).contains(&carried_s), "{carried_s}");
 }
@@ -52,7 +52,7 @@ fn on_and_off_times_alternate() {
     let samples = setup.run().samples.expect("samples");
     let idle = samples.goodput_mbit_s.iter().filter(|goodput| **goodput < 0.5).count();
     let busy = samples.goodput_mbit_s.iter().filter(|goodput| **goodput > 7.0).count();
-    // Of 60 samples a third is on, and what is buffered drains for a while.
+    // A third of 60 samples is on, and buffered data drain for a while.
     assert!((20..=40).contains(&idle) && busy >= 15, "{idle} idle, {busy} busy");
 }
 
@@ -66,7 +66,7 @@ fn drawn_times_differ_by_seed_and_have_their_mean() {
         let mut setup = Setup { duration_s: 300, ..setup(application) };
         let goodput = |setup: &Setup| setup.run().flows[0].goodput_mbit_s.expect("a window");
         let first = goodput(&setup);
-        // On half of the time, and the buffer drains into the silence.
+        // On for half of the time, and the buffer drains into the off periods.
         assert!((4.0..9.0).contains(&first), "{distribution}: {first}");
         setup.seed += 1;
         assert_ne!(first, goodput(&setup), "{distribution}");
@@ -83,8 +83,7 @@ fn requests_are_answered_one_after_the_other() {
     let flow = &output.flows[0];
     assert_eq!(flow.delivered_bytes, 200_000);
     let completion_ms = flow.completion_ms.expect("20 of 20");
-    // A handshake, then 20 times a round trip and the response's transmission, and 19 times the
-    // thought.
+    // A handshake, then 20 times a round trip and the response's transmission, and 19 think times.
     let least_ms = 40.0 + 20.0 * (40.0 + 8.0) + 19.0 * 100.0;
     assert!((least_ms..least_ms + 100.0).contains(&completion_ms), "{completion_ms}");
 }
@@ -110,7 +109,7 @@ fn a_paced_application_sends_at_its_rate() {
         assert!((goodput - 2.0).abs() < 0.01, "{goodput}");
         flow.delivered_bytes as f64 / flow.sent_pkts as f64
     };
-    // Nagle's rule joins writes while anything is unacknowledged (RFC 9293 section 3.7.4).
+    // The Nagle algorithm joins writes while data are unacknowledged (RFC 9293 section 3.7.4).
     let joined = mean_bytes(&setup);
     assert!((1_300.0..1_448.0).contains(&joined), "{joined}");
     setup.stack_overrides = json!({"nagle": false});
@@ -136,7 +135,7 @@ fn a_paced_application_may_begin_as_bulk() {
 
 #[test]
 fn a_windowed_file_is_limited_by_its_blocks_outstanding() {
-    // 4 blocks of 8 kB a round trip of at least 40 ms: at most 6.4 Mbit/s of the link's 10.
+    // 4 blocks of 8 kB per round trip of at least 40 ms: at most 6.4 of the link's 10 Mbit/s.
     let application = |outstanding: u64| {
         json!({
             "kind": "windowed_file", "request_bytes": 8_000, "outstanding": outstanding,
@@ -155,7 +154,7 @@ fn a_windowed_file_is_limited_by_its_blocks_outstanding() {
 
 #[test]
 fn an_sftp_client_is_limited_by_its_blocks_outstanding_in_both_directions() {
-    // 4 blocks of 8 kB a round trip of at least 40 ms: at most 6.4 Mbit/s of the link's 10.
+    // 4 blocks of 8 kB per round trip of at least 40 ms: at most 6.4 of the link's 10 Mbit/s.
     let ms = |is_upload: bool, outstanding: u64| {
         let application = json!({
             "kind": "sftp", "bytes": 2_001_000, "request_bytes": 8_000,
@@ -170,7 +169,7 @@ fn an_sftp_client_is_limited_by_its_blocks_outstanding_in_both_directions() {
         assert!(few > 2_000_000.0 * 8.0 / 6.4e6 * 1e3, "{few}");
         assert!(many < 0.8 * few, "{many} {few}");
     }
-    // A request takes half a round trip more before the first block.
+    // The request takes another half round trip before the first block.
     let later_ms = ms(false, 4) - ms(true, 4);
     assert!((0.0..100.0).contains(&later_ms), "{later_ms}");
 }
@@ -184,7 +183,7 @@ fn chunks_over_http_wait_for_the_answer_to_the_one_before() {
     let http = |chunk_bytes: u64| json!({"kind": "http", "bytes": 2_000_000, "chunk_bytes": chunk_bytes, "is_upload": true});
     let whole = completion_ms(json!({"kind": "http", "bytes": 2_000_000, "is_upload": true}));
     assert_eq!(whole, completion_ms(http(2_000_000)));
-    // Nine answers of a round trip of 40 ms and more are waited for.
+    // The client waits for nine responses, each of which takes at least a round trip of 40 ms.
     let chunks = completion_ms(http(200_000));
     assert!((whole + 9.0 * 40.0..whole + 9.0 * 160.0).contains(&chunks), "{chunks} {whole}");
     let asked = setup(json!({"kind": "http", "bytes": 2_000_000, "is_upload": false})).run();

@@ -1,4 +1,4 @@
-//! bbr3 on whole paths, after cases of draft-ietf-ccwg-bbr, "BBR Example Test Cases".
+//! bbr3 on whole paths, based on the test cases of draft-ietf-ccwg-bbr, "BBR Example Test Cases".
 
 use cwndlab_scenario::RunOutput;
 use serde_json::json;
@@ -16,7 +16,7 @@ const REFILL: u32 = 5;
 const UP: u32 = 6;
 const PROBE_RTT: u32 = 7;
 
-/// A queue of one bandwidth-delay product.
+/// A path with a queue of one bandwidth-delay product.
 fn path(name: &str, mbit_s: u64, rtt_ms: u64) -> Setup {
     let bdp_pkts = mbit_s * rtt_ms * 1_000 / 8 / 1_514 + 1;
     Setup {
@@ -28,7 +28,7 @@ fn path(name: &str, mbit_s: u64, rtt_ms: u64) -> Setup {
     }
 }
 
-/// The phases that the flow reported, with their beginnings.
+/// The phases that the flow reported, with their start times.
 fn phases(output: &RunOutput) -> Vec<(f64, u32)> {
     let events = output.events.as_ref().expect("asked for");
     let all = events.t_s.iter().zip(&events.event).zip(&events.value);

@@ -86,7 +86,7 @@ fn a_capture_shows_the_connection_at_the_senders_interface() {
     assert_eq!((ack.is_from_sender, ack.flags & 0x12, ack.wire_bytes), (true, 0x10, 52));
     assert_eq!(ack.ack, syn_ack.seq.wrapping_add(1));
 
-    // What was sent is what the summary counts, and covers the transfer.
+    // The captured data segments match the summary's count and cover the transfer.
     let data: Vec<&Packet> =
         packets.iter().filter(|p| p.is_from_sender && p.payload_bytes > 0).collect();
     let flow = &output.flows[0];
@@ -94,7 +94,7 @@ fn a_capture_shows_the_connection_at_the_senders_interface() {
     let end = data.iter().map(|p| p.seq.wrapping_add(p.payload_bytes).wrapping_sub(ack.seq)).max();
     assert_eq!(end, Some(500_000));
     assert!(flow.retransmitted_pkts > 0 && packets.iter().any(|p| p.sack_blocks > 0));
-    // Both sides say goodbye.
+    // Both sides close with a FIN.
     for from_sender in [true, false] {
         assert!(packets.iter().any(|p| p.is_from_sender == from_sender && p.flags & 0x01 != 0));
     }

@@ -8,7 +8,7 @@ use crate::setup::run_json;
 
 const MS: u64 = 1_000_000;
 
-/// A direction of scheme 20 in which one block in ten fails at first.
+/// A direction of scheme 20 in which the first transmission of one block in ten fails.
 fn direction(core_ms: u64, queue_bytes: u64) -> Value {
     json!({
         "core_delay_ns": core_ms * MS, "queue_bytes": queue_bytes,
@@ -18,7 +18,7 @@ fn direction(core_ms: u64, queue_bytes: u64) -> Value {
     })
 }
 
-/// LTE of 10 MHz: 19.8 Mbit/s in blocks, of which a tenth are sent twice.
+/// LTE of 10 MHz: 19.8 Mbit/s in blocks, a tenth of which are sent twice.
 pub(crate) fn lte(users: usize) -> Value {
     json!({
         "kind": "cell",
@@ -80,10 +80,10 @@ fn goodput(flow: &FlowSummary) -> f64 {
 fn one_flow_fills_the_cell_and_its_queue_is_its_round_trip() {
     let output = run(&lte(1), &[bulk(0, 1, "forward", "cubic")]);
     let flow = &output.flows[0];
-    // 2481 bytes in a slot less 4, 90.7 % of the slots, 1448 of 1504 bytes.
+    // 2481 bytes per slot less 4 bytes, 90.7 % of the slots, 1448 of 1504 bytes.
     let whole = 2_477.0 * 8e-3 * 0.907 * 1_448.0 / 1_504.0;
     assert!((goodput(flow) / whole - 1.0).abs() < 0.03, "{} of {whole}", goodput(flow));
-    // 500 kB at 18 Mbit/s are 222 ms, on top of 40.
+    // 500 kB at 18 Mbit/s take 222 ms, on top of 40 ms.
     let round_trip = flow.rtt_mean_ms.expect("a round trip");
     assert!((150.0..265.0).contains(&round_trip), "{round_trip}");
 }
@@ -94,7 +94,7 @@ fn blocks_that_fail_are_not_seen_as_losses() {
     roomy["downlink"]["queue_bytes"] = json!(50_000_000);
     let ordered = run(&roomy, &[bulk(0, 1, "forward", "reno")]);
     assert_eq!(ordered.flows[0].retransmitted_pkts, 0);
-    // Without order in the cell, what waits for its block arrives late by 8 ms, hundreds of times.
+    // Without in-order delivery, hundreds of packets in retransmitted blocks arrive 8 ms late.
     roomy["downlink"]["rlc"] = json!({"kind": "transparent"});
     let unordered = run(&roomy, &[bulk(0, 1, "forward", "reno")]);
     assert!(
@@ -110,7 +110,7 @@ fn users_share_the_cell_but_not_their_queues() {
     let share = goodput(&both.flows[1]) / goodput(&both.flows[0]);
     assert!((0.95..1.05).contains(&share), "{share}");
 
-    // A user who sends little meets a queue of its own, whatever the other one's is.
+    // A user that sends little has a queue of its own, regardless of the other user's queue.
     let mut little = bulk(1, 2, "forward", "cubic");
     little["application"] = json!({"kind": "paced", "bits_per_sec": 500_000, "write_bytes": 1_448});
     let round_trip =
@@ -127,7 +127,7 @@ fn both_directions_are_their_own_but_for_the_acks() {
     let down = goodput(&run(&lte(1), &[bulk(0, 1, "forward", "cubic")]).flows[0]);
     let flows = [bulk(0, 1, "forward", "cubic"), bulk(1, 1, "reverse", "cubic")];
     let both = run(&lte(1), &flows);
-    // The ACKs of each wait in the other one's full queue, so that a window is a longer time's.
+    // Each flow's ACKs wait in the other flow's full queue, so a window lasts for a longer time.
     assert!(goodput(&both.flows[0]) > 0.75 * down, "{} of {down}", goodput(&both.flows[0]));
     assert!(goodput(&both.flows[1]) > 12.0, "{}", goodput(&both.flows[1]));
 }

@@ -1,5 +1,5 @@
-//! What the delay-based algorithms do on whole paths: Vegas's queue, its two weak points and the
-//! remedy against one of them, YeAH's two modes, Veno on a radio, LP behind others.
+//! Delay-based algorithms on whole paths: Vegas's queue, its two weaknesses and the remedy for one
+//! of them, YeAH's two modes, Veno on a radio link, and LP behind other flows.
 
 use crate::setup::{Setup, algorithm, bottleneck, run_json, wire};
 use cwndlab_link::Traces;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Goodput of a flow from one second on, in Mbit/s.
+/// Goodput of a flow after `from_s`, in Mbit/s.
 fn goodput(output: &RunOutput, flow: u32, from_s: f64) -> f64 {
     let samples = output.samples.as_ref().expect("samples");
     let rows = (0..samples.t_s.len())
@@ -17,7 +17,7 @@ fn goodput(output: &RunOutput, flow: u32, from_s: f64) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The queue from one second on: its mean and its extremes in packets.
+/// Mean, minimum and maximum of the queue after `from_s`, in packets.
 fn queue(output: &RunOutput, from_s: f64) -> (f64, u32, u32) {
     let samples = output.samples.as_ref().expect("samples");
     let rows = (0..samples.t_s.len())
@@ -45,7 +45,7 @@ fn setup(algorithms: &[&str]) -> Setup {
 
 #[test]
 fn vegas_keeps_alpha_to_beta_packets_in_the_queue_and_loses_none() {
-    // the queue counts the packet in transmission, and delayed ACKs let packets out in pairs
+    // The queue includes the packet in transmission, and delayed ACKs release packets in pairs.
     for (alpha, beta) in [(2, 4), (5, 8)] {
         let vegas =
             Setup { parameters: json!({"alpha": alpha, "beta": beta}), ..setup(&["vegas"]) };
@@ -59,7 +59,7 @@ fn vegas_keeps_alpha_to_beta_packets_in_the_queue_and_loses_none() {
     }
 }
 
-/// The path becomes 60 ms longer after 20 s; Vegas's and others' goodput in the last 20 s.
+/// Runs a flow whose path becomes 60 ms longer after 20 s.
 fn longer_path(name: &str, parameters: &Value) -> RunOutput {
     let longer = json!([{
         "delay_ns": 20_000_000, "transition": "keep",
@@ -70,7 +70,7 @@ fn longer_path(name: &str, parameters: &Value) -> RunOutput {
 
 #[test]
 fn a_path_that_gets_longer_starves_vegas_unless_the_remedy_is_on() {
-    // base of 40 ms on a path of 100 ms: cwnd 1.5 is at most beta = 4, so 2 or 3 packets in 100 ms
+    // Base RTT of 40 ms on a path of 100 ms: 1.5 * cwnd <= beta = 4, so 2 or 3 packets per RTT.
     let vegas = goodput(&longer_path("vegas", &json!({})), 0, 40.0);
     assert!(vegas < 0.5, "{vegas:.2} Mbit/s without the remedy");
     let reno = goodput(&longer_path("reno", &json!({})), 0, 40.0);
@@ -91,7 +91,7 @@ fn the_remedy_changes_nothing_on_a_path_that_stays() {
     assert!(without == with);
 }
 
-/// Five flows, the next one every 20 s, on a queue that never overflows.
+/// Five flows, one more every 20 s, on a queue that never overflows.
 fn late_comers(name: &str) -> RunOutput {
     Setup {
         forward: bottleneck(10_000_000, 500, 20),
@@ -106,10 +106,11 @@ fn late_comers(name: &str) -> RunOutput {
 fn late_comers_that_overestimate_the_base_rtt_of_vegas_hold_a_standing_queue() {
     let output = late_comers("vegas");
     let rates: Vec<f64> = (0..5).map(|flow| goodput(&output, flow, 110.0)).collect();
-    // each takes for the path's RTT what those before made of it, and has the more for it
+    // Each flow takes the queueing delay of its predecessors as part of the base RTT, and so gets
+    // more.
     assert!(rates[4] > 2.0 * rates[0], "{rates:.2?}");
     assert!(rates.is_sorted(), "{rates:.2?}");
-    // beta packets each would be 20 at most
+    // With beta packets each, the queue would hold at most 20.
     let (mean, least, _) = queue(&output, 110.0);
     assert!(mean > 1.3 * 20.0 && least > 0, "{mean:.1} packets, at least {least}");
     let bases: Vec<f64> =
@@ -119,7 +120,8 @@ fn late_comers_that_overestimate_the_base_rtt_of_vegas_hold_a_standing_queue() {
 
 #[test]
 fn vegas_waits_for_fewer_timeouts_with_its_fine_timers() {
-    // Reno's recovery, as when the paper was written, repairs one loss of a flight by duplicate ACKs
+    // Reno's recovery, as when the paper was written, repairs one loss per window by duplicate
+    // ACKs.
     let timeouts = |fine_retransmission: bool| {
         let lossy = json!([{
             "rate": {"kind": "fixed", "bits_per_sec": 2_000_000},
@@ -153,14 +155,14 @@ fn vegas_waits_for_fewer_timeouts_with_its_fine_timers() {
 
 #[test]
 fn yeah_fills_a_large_path_alone_and_decongests_it() {
-    // 100 Mbit/s and 100 ms are 826 packets, and so is the queue
+    // 100 Mbit/s and 100 ms are 826 packets, and the queue has the same size.
     let yeah =
         Setup { forward: bottleneck(100_000_000, 826, 50), reverse: wire(50), ..setup(&["yeah"]) };
     let output = yeah.run();
     let rate = goodput(&output, 0, 20.0);
     assert!(rate > 95.0, "{rate:.1} Mbit/s");
     let (mean, _, most) = queue(&output, 20.0);
-    // alpha = 80 packets; half of the path's is left to others
+    // alpha = 80 packets; half of the path's capacity is left to others.
     assert!(mean < 80.0 && most < 200, "{mean:.1} packets, at most {most}");
     let seen: Vec<f64> = phases(&output).into_iter().map(|(_, phase)| phase).collect();
     for phase in [1.0, 2.0, 3.0, 4.0] {
@@ -215,6 +217,6 @@ fn lp_is_reno_with_random_timestamps_and_gives_way_even_to_its_own_queue_without
     assert_eq!(alone("lp", true), alone("reno", true));
     let (rate, inferences) = alone("lp", false);
     assert!(inferences > 10, "{inferences} phases of inference");
-    // A kernel's lp has 5.73 Mbit/s here.
+    // A kernel's lp achieves 5.73 Mbit/s here.
     assert!((4.5..7.0).contains(&rate), "{rate:.2} Mbit/s");
 }

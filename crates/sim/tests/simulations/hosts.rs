@@ -1,4 +1,4 @@
-//! Senders behind devices with a queue of their own.
+//! Senders behind devices with their own queues.
 
 use cwndlab_link::Traces;
 use cwndlab_scenario::{FlowSummary, RunOutput};
@@ -9,12 +9,12 @@ use crate::setup::{Setup, bottleneck, run_json};
 
 const ALGORITHMS: [&str; 4] = ["cubic", "reno", "vegas", "westwood"];
 
-/// What PPP makes of a modem's serial line: three packets behind about four, at 20 Mbit/s.
+/// A modem's serial line with PPP: three queued packets behind about four, at 20 Mbit/s.
 fn ppp() -> Value {
     json!({"queue_packets": 3, "buffer_bytes": 6_000, "bits_per_sec": 20_000_000})
 }
 
-/// CUBIC without Small Queues for 5 s on 10 Mbit/s, 40 ms and a queue that never ends, behind this device.
+/// Runs CUBIC without Small Queues behind this device: 5 s, 10 Mbit/s, 40 ms, unlimited queue.
 fn behind(host: &Value) -> RunOutput {
     let mut setup = Setup::new(vec!["cubic".to_owned()]);
     setup.duration_s = 5;
@@ -26,7 +26,7 @@ fn behind(host: &Value) -> RunOutput {
     run_json(&scenario, &Traces::new())
 }
 
-/// An LTE user's upload behind this device.
+/// Runs an LTE user's upload behind this device.
 fn upload(algorithm: &str, stack: &str, host: Value) -> FlowSummary {
     let mut flow = cell::bulk(0, 1, "reverse", algorithm);
     flow["sender"]["stack"] = json!(stack);
@@ -65,10 +65,11 @@ fn a_short_device_queue_ends_slow_start_without_any_loss() {
     assert!(queueing(free) > 100.0, "slow start fills the endless queue");
 }
 
-/// The 4G thesis measured 1.60 to 1.61 Mbit/s at one place and 1.63 to 1.72 at another, whatever
-/// the algorithm, over PPP, and 7.5 to 11 over NDIS. The radio's grants bunch the ACKs, so that the
-/// window leaves in one burst: it cannot be much larger than the line and its queue. Linux 3.5, which
-/// they had, had no Small Queues yet; a later one waits until there is room.
+/// Over PPP, the 4G thesis measured 1.60 to 1.61 Mbit/s at one place and 1.63 to 1.72 at another,
+/// regardless of the algorithm, and 7.5 to 11 Mbit/s over NDIS. The radio's grants bunch the ACKs,
+/// so the window leaves in one burst and cannot be much larger than the line and its queue.
+///
+/// The thesis used Linux 3.5, which had no Small Queues yet; later versions wait for room.
 #[test]
 fn three_packets_limit_an_upload_whatever_the_algorithm_and_the_radio() {
     for algorithm in ALGORITHMS {
@@ -110,7 +111,7 @@ fn flows_of_a_machine_share_its_device_and_others_do_not() {
     assert!((3.4..4.0).contains(&separate), "{separate}");
 }
 
-/// A download's ACKs come in bursts, too; those that are refused are made up for by the next.
+/// A download's ACKs are sent in bursts, too; later ACKs make up for those that are dropped.
 #[test]
 fn a_receiver_that_loses_acks_in_its_device_loses_no_data() {
     let mut flow = cell::bulk(0, 1, "forward", "cubic");
@@ -123,7 +124,7 @@ fn a_receiver_that_loses_acks_in_its_device_loses_no_data() {
     assert!(acks < flow.sent_pkts / 4, "{acks} ACKs of {} segments", flow.sent_pkts);
 }
 
-/// What the sender of `flow` has between it and 100 Mbit/s, what the receiver has, and CUBIC.
+/// Runs CUBIC over 100 Mbit/s with these devices at the sender and at the receiver.
 fn with_offload(sender: Value, receiver: Value, is_paced: bool) -> RunOutput {
     let mut setup = Setup::new(vec!["cubic".to_owned()]);
     setup.forward = bottleneck(100_000_000, 300, 20);
@@ -140,7 +141,7 @@ fn merged_packets_are_acknowledged_once_and_carry_the_same_data() {
     let card = json!({"queue_packets": 1_000, "bits_per_sec": 1_000_000_000, "gro_ns": 500_000});
     let merged = with_offload(Value::Null, card, false);
     let acks = |run: &RunOutput| run.links[1].arrived_pkts as f64;
-    // A packet takes 121 us: five come in half a millisecond, of which two had an ACK.
+    // A packet takes 121 us: five arrive in half a millisecond and cause one ACK instead of 2 or 3.
     let ratio = acks(&merged) / acks(&plain);
     assert!((0.3..0.6).contains(&ratio), "{ratio}");
     let goodputs = [&plain, &merged].map(|run| goodput(&run.flows[0]));

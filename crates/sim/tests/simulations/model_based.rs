@@ -1,4 +1,4 @@
-//! bbr, cdg, dctcp and nv on whole paths: what each promises, measured.
+//! bbr, cdg, dctcp and nv on whole paths: measurements of what each algorithm promises.
 
 use cwndlab_link::Traces;
 use cwndlab_scenario::RunOutput;
@@ -7,10 +7,10 @@ use serde_json::json;
 use crate::setup::{Setup, algorithm, bottleneck, run_json, wire};
 
 const PAYLOAD_SHARE: f64 = 1_448.0 / 1_514.0;
-/// What BBR paces below its estimate.
+/// Factor by which BBR paces below its bandwidth estimate.
 const PACING_MARGIN: f64 = 0.99;
 
-/// A queue of one bandwidth-delay product, and the RTT without it.
+/// A path with a queue of one bandwidth-delay product; `rtt_ms` is the RTT without queueing.
 fn path(mbit_s: u64, rtt_ms: u64) -> Setup {
     let bdp_pkts = mbit_s * rtt_ms * 1_000 / 8 / 1_514 + 1;
     Setup {
@@ -22,14 +22,14 @@ fn path(mbit_s: u64, rtt_ms: u64) -> Setup {
     }
 }
 
-/// The phases that a flow reported, with their beginnings.
+/// The phases that a flow reported, with their start times.
 fn phases(output: &RunOutput) -> Vec<(f64, u32)> {
     let events = output.events.as_ref().expect("asked for");
     let all = events.t_s.iter().zip(&events.event).zip(&events.value);
     all.filter(|((_, event), _)| **event == "phase").map(|((&t, _), &v)| (t, v as u32)).collect()
 }
 
-/// The most frequent pacing rate, in Mbit/s: that of the six phases with the gain 1.
+/// Median of the pacing rate, in Mbit/s: the rate of the six phases with a gain of 1.
 fn cruising_mbit_s(output: &RunOutput, from_s: f64) -> f64 {
     let samples = output.samples.as_ref().expect("asked for");
     let mut rates: Vec<f64> = samples
@@ -54,8 +54,8 @@ fn bbr_estimates_the_bottleneck_to_two_per_cent() {
         let flow = &output.flows[0];
         let goodput = flow.goodput_mbit_s.expect("a window");
         assert!(goodput > 0.93 * bottleneck, "{mbit_s} Mbit/s, {rtt_ms} ms: {goodput}");
-        // A reno flow would fill the queue, which is as long as the path; here there are the probes
-        // and the room for three bursts of two.
+        // A Reno flow would fill the queue, which is as long as the path; BBR only fills it with
+        // its probes and three bursts of two packets.
         let queueing_ms = flow.queueing_delay_mean_ms.expect("samples");
         let bursts_ms = 6.0 * 1_514.0 * 8.0 / (mbit_s as f64 * 1e3);
         let most_ms = 0.3 * rtt_ms as f64 + bursts_ms;
@@ -83,7 +83,8 @@ fn bbr_follows_the_bottleneck_up_and_down() {
         rates.sort_by(f64::total_cmp);
         rates[rates.len() / 2]
     };
-    // ten round trips forget the old rate; probes of 1.25 find the new one
+    // After ten round trips, the old rate leaves the filter; probes with a gain of 1.25 find the
+    // new one.
     for (from, to, mbit_s) in [(5.0, 9.9, 20.0), (13.0, 19.9, 5.0), (24.0, 29.9, 20.0)] {
         let estimate = median(from, to);
         assert!((estimate / mbit_s - 1.0).abs() < 0.03, "from {from} s: {estimate}");
@@ -95,7 +96,7 @@ fn bbr_reports_its_phases_and_empties_the_queue_every_ten_seconds() {
     let output = path(10, 40).run();
     let reported = phases(&output);
     let order: Vec<u32> = reported.iter().map(|(_, phase)| *phase).collect();
-    // startup, drain, probe_bw, then probe_rtt and back again
+    // Startup, drain, probe_bw, then probe_rtt and back again.
     assert_eq!(&order[..3], [1, 2, 3]);
     assert_eq!(order[3..], [4, 3].repeat((order.len() - 3) / 2));
     let probes: Vec<f64> =
@@ -112,7 +113,7 @@ fn bbr_reports_its_phases_and_empties_the_queue_every_ten_seconds() {
 
 #[test]
 fn paced_packets_do_not_queue_behind_each_other() {
-    // An ACK for two releases two packets at once; pacing sends them one by one.
+    // An ACK of two packets releases two packets at once; pacing sends them one by one.
     let deepest = |name: &str| {
         let setup = Setup {
             forward: json!([{
@@ -158,7 +159,7 @@ fn dctcp_holds_the_queue_at_the_mark_and_the_link_full() {
     assert!((12.0..25.0).contains(&queue(&dctcp)), "{} queued", queue(&dctcp));
     assert!(goodput(&reno) < goodput(&dctcp), "{} for reno", goodput(&reno));
     assert_eq!(dctcp.flows.iter().map(|flow| flow.retransmitted_pkts).sum::<u64>(), 0);
-    // more of its packets are marked, and each mark takes less
+    // More of dctcp's packets are marked, and each mark reduces the window by less.
     assert!(dctcp.links[0].marked_pkts > 3 * reno.links[0].marked_pkts);
 }
 
@@ -189,6 +190,6 @@ fn cdg_survives_beside_reno() {
     };
     let output = setup.run();
     let [cdg, reno] = [0, 1].map(|flow| output.flows[flow].goodput_mbit_s.expect("a window"));
-    // without the shadow window and the limit on back-offs in vain it gets next to nothing
+    // Without the shadow window and the limit on ineffective back-offs, cdg gets almost nothing.
     assert!(cdg / (cdg + reno) > 0.15, "cdg {cdg}, reno {reno}");
 }

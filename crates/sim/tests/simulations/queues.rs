@@ -1,4 +1,4 @@
-//! Active queue management on whole paths: what FQ-CoDel and PIE promise, measured.
+//! Active queue management on whole paths: measurements of what FQ-CoDel and PIE promise.
 
 use cwndlab_link::Traces;
 use cwndlab_scenario::{FlowSummary, RunOutput};
@@ -31,10 +31,10 @@ fn goodput(flow: &FlowSummary) -> f64 {
     flow.goodput_mbit_s.expect("a window")
 }
 
-/// How long a packet of full length takes at 20 Mbit/s.
+/// Transmission time of a full-size packet at 20 Mbit/s.
 const PACKET_MS: f64 = 1_514.0 * 8.0 / 20e3;
 
-/// A bulk flow, and one that sends 1000 bytes every 20 ms.
+/// Runs a bulk flow and a flow that sends 1000 bytes every 20 ms.
 fn with_a_sparse_flow(queue: &Value, bulk: &str) -> RunOutput {
     let mut scenario = path(20, 40, queue, &[bulk, "reno"]).json();
     scenario["flows"][1]["application"] =
@@ -47,14 +47,14 @@ fn a_sparse_flow_waits_for_no_more_than_the_packet_in_service() {
     for bulk in ["cubic", "reno", "bbr"] {
         let output = with_a_sparse_flow(&fq_codel(), bulk);
         let (bulk_flow, sparse) = (&output.flows[0], &output.flows[1]);
-        // Its 1066 bytes take some time themselves.
+        // The transmission of the 1066 bytes takes some time itself.
         let base_ms = 40.0 + 1_066.0 * 8.0 / 20e3;
         let wait_ms = sparse.rtt_p99_ms.expect("samples") - base_ms;
         assert!(wait_ms < 1.1 * PACKET_MS, "{bulk}: {wait_ms} ms");
         assert_eq!(sparse.retransmitted_pkts, 0, "{bulk}");
         assert!(goodput(bulk_flow) > 0.75 * 20.0, "{bulk}: {}", goodput(bulk_flow));
     }
-    // In one queue for all it waits as everybody does.
+    // In a single queue, the sparse flow waits like the bulk flow.
     let output = with_a_sparse_flow(&drop_tail(), "cubic");
     let sparse = &output.flows[1];
     let wait_ms = sparse.queueing_delay_mean_ms.expect("samples");
@@ -63,15 +63,15 @@ fn a_sparse_flow_waits_for_no_more_than_the_packet_in_service() {
 
 #[test]
 fn bulk_flows_share_the_link_whatever_their_algorithms_are() {
-    // A short path, so that each has always something to send: on a long one a flow that CoDel's
-    // few milliseconds of queue do not carry over its reductions leaves the rest to the other.
+    // A short path, so that each flow always has data to send: on a long path, CoDel's few
+    // milliseconds of queue do not bridge a flow's reductions, and the other flow gets more.
     for pair in [["cubic", "bbr"], ["reno", "cubic"], ["reno", "bbr"], ["vegas", "cubic"]] {
         let output = path(20, 10, &fq_codel(), &pair).run();
         let rates: Vec<f64> = output.flows.iter().map(goodput).collect();
         assert!((rates[0] / rates[1] - 1.0).abs() < 0.05, "{pair:?}: {rates:?}");
         assert!(rates[0] + rates[1] > 0.94 * 20.0, "{pair:?}: {rates:?}");
     }
-    // Vegas beside CUBIC in one queue gets what is left.
+    // In one queue with CUBIC, Vegas gets only what CUBIC leaves.
     let output = path(20, 10, &drop_tail(), &["vegas", "cubic"]).run();
     assert!(3.0 * goodput(&output.flows[0]) < goodput(&output.flows[1]));
 }
@@ -92,7 +92,7 @@ fn codel_keeps_the_standing_delay_of_each_queue_below_its_target() {
     }
 }
 
-/// The queue in milliseconds at this rate, averaged over a time.
+/// Mean queue between two times, in milliseconds at this rate.
 fn queue_ms(output: &RunOutput, mbit_s: f64, from_s: f64, to_s: f64) -> f64 {
     let samples = output.samples.as_ref().expect("asked for");
     let rows = samples.flow.iter().zip(&samples.t_s).zip(&samples.queue_bytes);
@@ -103,7 +103,7 @@ fn queue_ms(output: &RunOutput, mbit_s: f64, from_s: f64, to_s: f64) -> f64 {
     queues.iter().sum::<f64>() / queues.len() as f64
 }
 
-/// That this queue, less a packet in service, is near a target of PIE.
+/// Asserts that this queue, without the packet in service, is near a target of PIE.
 fn assert_near(queue_ms: f64, mbit_s: f64, target_ms: f64) {
     let waiting_ms = queue_ms - 1_514.0 * 8.0 / (mbit_s * 1e3);
     let off_pct = 100.0 * (waiting_ms / target_ms - 1.0);
@@ -133,7 +133,7 @@ fn pie_with_marks_keeps_its_target_and_loses_nothing() {
         let all = events.t_s.iter().zip(&events.event);
         all.filter(|(t_s, event)| **t_s > 10.0 && **event == name).count()
     };
-    // Only the slow start goes beyond the probability up to which it marks.
+    // Only slow start exceeds the probability up to which PIE marks packets.
     assert_eq!((settled("aqm_drop"), settled("queue_overflow")), (0, 0));
     assert!(settled("ecn_mark") > 30, "{}", settled("ecn_mark"));
 }
@@ -148,8 +148,8 @@ fn pie_finds_back_to_its_target_after_a_step_of_the_rate() {
     ]);
     setup.duration_s = 45;
     let output = setup.run();
-    // What waited for 15 ms waits for 37 at the lower rate, and there is less than enough of it when
-    // the rate is back.
+    // A queue of 15 ms becomes 37 ms at the lower rate, and is too short when the rate increases
+    // again.
     assert!(queue_ms(&output, 4.0, 15.0, 16.0) > 25.0);
     assert_near(queue_ms(&output, 4.0, 17.0, 30.0), 4.0, 15.0);
     assert!(queue_ms(&output, 10.0, 30.0, 31.0) < 15.0);

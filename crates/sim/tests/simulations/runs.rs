@@ -1,4 +1,4 @@
-//! Whole runs against what is known of them: closed forms, conservation, and the same bytes twice.
+//! Whole runs against known results: closed forms, conservation, and identical bytes when repeated.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -69,10 +69,11 @@ fn a_flow_alone_gets_the_rate_less_headers() {
         let flow = &output.flows[0];
         let goodput = flow.goodput_mbit_s.expect("a window");
         assert_near(goodput, mbit_s * MSS_BYTES / FULL_FRAME_BYTES, 1.0);
-        // What is carried includes retransmissions, so that nearly nothing is missing.
+        // Carried bytes include retransmissions, so the utilisation is almost complete.
         assert_near(flow.utilisation_pct.expect("a rate"), 100.0, 1.0);
         assert_eq!(flow.timeouts, Some(0), "{name}");
-        // The empty path, and the transmission of something between a SYN and a full segment.
+        // The empty path, plus the transmission of a packet between a SYN and a full segment in
+        // size.
         let base_ms = 40.0 + FULL_FRAME_BYTES * 8.0 / bits_per_sec * 1e3;
         let smallest_ms = flow.rtt_base_ms.expect("samples");
         assert!(40.0 < smallest_ms && smallest_ms < base_ms + 0.01, "{name}: {smallest_ms} ms");
@@ -96,7 +97,7 @@ fn packets_are_conserved() {
         warm_up_s: 0,
         ..Setup::new(vec![algorithm("reno"), algorithm("cubic"), algorithm("highspeed")])
     };
-    // The flows close at 8 s, so that nothing is under way at the end.
+    // The flows close at 8 s, so no packet is in flight at the end.
     let output = setup.run();
     for link in &output.links {
         let gone = link.delivered_pkts + link.dropped_pkts;
@@ -106,7 +107,7 @@ fn packets_are_conserved() {
     let dropped: u64 = output.links[..2].iter().map(|link| link.dropped_pkts).sum();
     assert!(dropped > 0);
     for flow in &output.flows {
-        // Everything that was written before the close has arrived once.
+        // All bytes that were written before the close have arrived once.
         let new_pkts = flow.sent_pkts - flow.retransmitted_pkts;
         let least = flow.delivered_bytes.div_ceil(MSS_BYTES as u64);
         assert!(least <= new_pkts && new_pkts <= least + least / 20 + 10, "{flow:?}");
@@ -117,8 +118,9 @@ fn packets_are_conserved() {
 
 #[test]
 fn reno_under_random_loss_follows_the_square_root_law() {
-    // Mathis et al. 1997 with an ACK for every second segment, but bytes counted: the window grows
-    // by one segment a round trip, so that W = sqrt(3 / 2p); a rate far above it never queues.
+    // Mathis et al. 1997 with an ACK for every second segment, but byte counting: the window grows
+    // by one segment per round trip, so W = sqrt(3 / 2p); the link's rate is so high that no queue
+    // forms.
     for loss_ppb in [1_000_000, 4_000_000_u64] {
         let setup = Setup {
             forward: json!([{
@@ -190,7 +192,7 @@ fn data_and_acks_in_both_directions_share_the_links() {
     assert_eq!(both.flows[1].direction, "reverse");
     let upload = both.flows[1].goodput_mbit_s.expect("a window");
     assert!(1.0 < upload && upload < 2.0, "{upload}");
-    // ACKs of the download wait behind the upload's data.
+    // The download's ACKs wait behind the upload's data.
     let rtt = |output: &RunOutput| output.flows[0].rtt_p50_ms.expect("samples");
     assert!(rtt(&both) > rtt(&alone) + 20.0, "{} {}", rtt(&both), rtt(&alone));
     let goodput = |output: &RunOutput| output.flows[0].goodput_mbit_s.expect("a window");
@@ -260,7 +262,7 @@ fn a_step_of_the_rate_is_followed() {
 
 #[test]
 fn a_mahimahi_trace_is_used_to_nine_tenths() {
-    // 12 Mbit/s for 1 s, then 3 Mbit/s for 1 s, in a lap of 2 s.
+    // 12 Mbit/s for 1 s, then 3 Mbit/s for 1 s: a period of 2 s.
     let mut text = String::new();
     for ms in 1..=2_000 {
         if ms <= 1_000 || ms % 4 == 0 {
@@ -279,7 +281,7 @@ fn a_mahimahi_trace_is_used_to_nine_tenths() {
         };
         let output = setup.run_with(&traces);
         let link = &output.links[0];
-        // 30 laps without the warm-up, which is the first second of one.
+        // 30 periods without the warm-up, which is the first second of a period.
         assert_eq!(link.offered_bytes, Some((30 * 1_250 - 1_000) * 1_504));
         let used = link.delivered_bytes as f64 / link.offered_bytes.expect("a trace") as f64;
         assert!(used > 0.9, "{name}: {used}");
@@ -290,7 +292,7 @@ fn a_mahimahi_trace_is_used_to_nine_tenths() {
 
 #[test]
 fn a_receiver_that_wakes_up_later_acknowledges_together_what_came_together() {
-    // Ten packets at once every 10 ms.
+    // Bursts of ten packets every 10 ms.
     let text = (1..=100).map(|n| format!("{}\n", n * 10).repeat(10)).collect::<String>();
     let mut traces = Traces::default();
     traces.insert("bursts", RateTrace::parse_mahimahi(text.as_bytes()).expect("a good trace"));
@@ -315,7 +317,7 @@ fn a_receiver_that_wakes_up_later_acknowledges_together_what_came_together() {
     assert!(2 * few < many, "{few} of {many} acknowledgements");
     let [before, after] = [before, after].map(|goodput| goodput.expect("a goodput"));
     assert_near(after, before, 2.0);
-    // Awake for the fourth packet. An application still busy with it when the next comes need not wake up.
+    // Still awake for the fourth packet: a busy application does not need to wake up again.
     let (sleepy, awake) = (run(35, 0).0, run(35, 15).0);
     assert!(awake > sleepy, "{awake} of {sleepy} acknowledgements");
     assert!(awake < many, "{awake} of {many} acknowledgements");
@@ -389,7 +391,7 @@ fn a_threshold_is_remembered_from_one_connection_to_the_next_where_the_stack_cac
     assert!(first_threshold(true) >= 2.0);
 }
 
-/// The first threshold of a connection after others of the same hosts, in runs before its own.
+/// First ssthresh of a connection after earlier runs' connections between the same hosts.
 fn threshold_after(before: &[&str], stack_overrides: serde_json::Value) -> f64 {
     let setup = Setup {
         duration_s: 12, // so that none of them ends within a recovery
@@ -422,8 +424,8 @@ fn hosts_remember_the_runs_before_where_the_stack_does() {
     let after_reno = threshold_after(&["reno"], caches(true));
     let after_cubic = threshold_after(&["cubic"], caches(true));
     assert!(after_reno >= 2.0);
-    // CUBIC gives up three tenths where Reno gives up half: the run before decides, and the last
-    // one most.
+    // CUBIC reduces by three tenths and Reno by half: the most recent earlier run determines the
+    // threshold.
     assert!(after_cubic > after_reno, "{after_cubic} {after_reno}");
     let last_is_reno = threshold_after(&["cubic", "reno"], caches(true));
     assert!(last_is_reno < after_cubic, "{last_is_reno}");

@@ -5,7 +5,7 @@ use cwndlab_link::Traces;
 use cwndlab_scenario::{RunOutput, Scenario};
 use serde_json::{Value, json};
 
-/// A scenario of flows that differ in little.
+/// A scenario of flows with the same settings, except for those in lists.
 #[derive(Clone)]
 pub(crate) struct Setup {
     pub(crate) seed: u64,
@@ -14,16 +14,16 @@ pub(crate) struct Setup {
     pub(crate) forward: Value,
     pub(crate) reverse: Value,
     pub(crate) record: Value,
-    /// One flow each.
+    /// The congestion control of each flow.
     pub(crate) algorithms: Vec<String>,
-    /// Of every sender.
+    /// Parameters of every sender's algorithm.
     pub(crate) parameters: Value,
-    /// Of every end.
+    /// Overrides of the stack profile at both ends of every flow.
     pub(crate) stack_overrides: Value,
-    /// Of every flow.
+    /// Application of every flow.
     pub(crate) application: Value,
     pub(crate) stop_ns: Option<u64>,
-    /// Shorter lists than the flows go on with the defaults.
+    /// Lists shorter than the number of flows continue with default values.
     pub(crate) starts_ns: Vec<u64>,
     pub(crate) directions: Vec<&'static str>,
     pub(crate) access_delays_ns: Vec<u64>,
@@ -88,7 +88,7 @@ impl Setup {
     }
 }
 
-/// Runs a scenario that is not only a [`Setup`]'s.
+/// Runs a scenario that extends a [`Setup`].
 pub(crate) fn run_json(scenario: &Value, traces: &Traces) -> RunOutput {
     let scenario =
         Scenario::from_json(&scenario.to_string()).unwrap_or_else(|error| panic!("{error}"));
@@ -100,7 +100,7 @@ pub(crate) fn algorithm(name: &str) -> String {
     name.into()
 }
 
-/// A drop-tail bottleneck on Ethernet.
+/// A drop-tail bottleneck with Ethernet framing.
 pub(crate) fn bottleneck(bits_per_sec: u64, queue_pkts: u64, delay_ms: u64) -> Value {
     json!([{
         "rate": {"kind": "fixed", "bits_per_sec": bits_per_sec},
@@ -109,7 +109,7 @@ pub(crate) fn bottleneck(bits_per_sec: u64, queue_pkts: u64, delay_ms: u64) -> V
     }])
 }
 
-/// A wire with nothing but a delay.
+/// A wire with only a delay.
 pub(crate) fn wire(delay_ms: u64) -> Value {
     json!([{"delay_ns": delay_ms * 1_000_000}])
 }

@@ -1,4 +1,4 @@
-//! What users notice of applications, against closed forms.
+//! Measurements of applications from their users' point of view, against closed forms.
 
 use crate::setup::{Setup, algorithm, bottleneck, run_json};
 use cwndlab_link::Traces;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000 * MS;
-/// The link of these tests has no queue to speak of before anything is sent, and 40 ms both ways.
+/// The link of these tests has 40 ms of RTT and almost no queue before an application sends.
 const RTT_MS: f64 = 40.0;
 
 fn setup(application: Value) -> Setup {
@@ -28,12 +28,12 @@ fn a_response_takes_a_round_trip_and_its_transmission() {
         "kind": "request_response", "request_bytes": 100, "response_bytes": 5_000,
         "think_ns": 100 * MS,
     }));
-    // Four packets with 66 bytes of headers leave together into 10 Mbit/s.
+    // Four packets with 66 bytes of headers each enter the 10 Mbit/s link together.
     let expected_ms = RTT_MS + 5_264.0 * 8.0 / 10e6 * 1e3;
     for value in [flow.response_p50_ms, flow.response_p95_ms, flow.response_geometric_mean_ms] {
         assert!(is_near(value, expected_ms, 0.3), "{value:?}, not {expected_ms}");
     }
-    // One every response and thought, in the 59 s behind the warm-up.
+    // One response per exchange and think time, in the 59 s after the warm-up.
     let expected = 59_000.0 / (expected_ms + 100.0);
     assert!(is_near(flow.responses.map(|count| count as f64), expected, 2.0));
     assert_eq!((flow.video_startup_ms, flow.datagram_loss_pct), (None, None));
@@ -67,7 +67,7 @@ fn a_page_is_a_document_then_its_objects_then_a_pause() {
     setup.stack_overrides = json!({"initial_cwnd_pkts": 100});
     let flow = &setup.run().flows[0];
     assert_eq!(flow.delivered_bytes, 10 * (10_300 + 5 * 20_300));
-    // Two round trips, the time to parse, and 112 kB with headers through 10 Mbit/s.
+    // Two round trips, the parse time, and 112 kB with headers through 10 Mbit/s.
     let expected_ms = 2.0 * RTT_MS + 50.0 + 111_800.0 * 1_514.0 / 1_448.0 * 8.0 / 10e6 * 1e3;
     let median_ms = flow.response_p50_ms.expect("pages");
     assert!((expected_ms - 5.0..expected_ms + 60.0).contains(&median_ms), "{median_ms}");
@@ -94,10 +94,10 @@ fn a_video_reaches_its_highest_rate_where_the_link_has_room() {
     setup.forward = bottleneck(100_000_000, 500, 20);
     let flow = &setup.run().flows[0];
     assert_eq!(flow.video_rebuffering_pct, Some(0.0));
-    // From the ninth second of buffer on, which are there in a second or two, it climbs.
+    // The bit rate rises once nine seconds are buffered, within a second or two.
     let bitrate = flow.video_bitrate_mbit_s.expect("chunks");
     assert!((1.7..=2.0).contains(&bitrate), "{bitrate}");
-    // The first chunk: a handshake, a request, and its transmission from a small window.
+    // The first chunk: a handshake, a request, and its transmission with a small window.
     let startup_ms = flow.video_startup_ms.expect("a start");
     assert!((2.0 * RTT_MS..6.0 * RTT_MS).contains(&startup_ms), "{startup_ms}");
 }
@@ -113,7 +113,7 @@ fn a_video_settles_about_the_rate_of_the_link() {
 #[test]
 fn a_video_stands_still_for_what_the_link_lacks_of_its_lowest_rate() {
     let flow = run(video(&[20_000_000]));
-    // Each two seconds of video take four seconds and some to come through 9.6 Mbit/s of payload.
+    // Two seconds of video take over four seconds to arrive at 9.6 Mbit/s of payload.
     let expected_pct = 100.0 * (1.0 - 9.65 / 20.0);
     assert!(is_near(flow.video_rebuffering_pct, expected_pct, 4.0), "{flow:?}");
     assert_eq!(flow.video_bitrate_mbit_s, Some(20.0));
@@ -145,11 +145,11 @@ fn a_call_loses_what_a_link_loses() {
 
 #[test]
 fn more_than_a_link_carries_is_lost() {
-    // 1,514 bytes a millisecond with headers, 12.1 Mbit/s, into 10.
+    // With headers, 1,514 bytes per millisecond, 12.1 Mbit/s, into 10 Mbit/s.
     let output = Setup { warm_up_s: 0, ..setup(call(1_472, 1)) }.run();
     let lost_pct = 100.0 * (1.0 - 10.0 / (1_514.0 * 8.0 / 1e3));
     assert!(is_near(output.flows[0].datagram_loss_pct, lost_pct, 0.2), "{:?}", output.flows[0]);
-    // What neither arrived nor was dropped is in the queue or on the wire.
+    // Packets that neither arrived nor were dropped are in the queue or on the wire.
     let (flow, link) = (&output.flows[0], &output.links[0]);
     let arrived_pkts = flow.delivered_bytes / 1_472;
     let under_way_pkts = flow.sent_pkts - arrived_pkts - link.dropped_pkts;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::setup::run_json;
 
-/// Flows of 20 s with ns-3's TCP over 802.11n at 65 Mbit/s, each of its own station.
+/// Flows of 20 s with ns-3's TCP over 802.11n at 65 Mbit/s, each to or from its own station.
 fn wifi(algorithm: &str, directions: &[&str], seed: u64) -> RunOutput {
     let end = |algorithm: &str| {
         json!({"stack": "ns-3", "algorithm": algorithm, "parameters": {},
@@ -32,7 +32,7 @@ fn sum(output: &RunOutput) -> f64 {
     output.flows.iter().filter_map(|flow| flow.goodput_mbit_s).sum()
 }
 
-/// Packets of the way `name`, such as `user1.forward.0`, that were given to it and that it lost.
+/// Packets that arrived at stage `name`, such as `user1.forward.0`, and those that it dropped.
 fn packets(output: &RunOutput, name: &str) -> (u64, u64) {
     let link = output.links.iter().find(|link| link.link == name).expect("a link");
     (link.arrived_pkts, link.dropped_pkts)
@@ -42,12 +42,12 @@ fn packets(output: &RunOutput, name: &str) -> (u64, u64) {
 fn one_flow_gets_less_than_datagrams_as_its_acks_need_the_air_too() {
     let output = wifi("cubic", &["reverse"], 1);
     let goodput = sum(&output);
-    // Datagrams of this size get 59.6 Mbit/s.
+    // Datagrams of this size achieve 59.6 Mbit/s.
     assert!((52.0..54.5).contains(&goodput), "{goodput}");
     let (data, lost_data) = packets(&output, "user1.reverse.0");
     let (acks, lost_acks) = packets(&output, "user1.forward.0");
     assert_eq!((lost_data, lost_acks), (0, 0));
-    // Delayed ACKs: one for two, but for what is under way.
+    // Delayed ACKs: one ACK per two segments, except for packets in flight.
     assert!((acks * 2).abs_diff(data) < 200, "{acks} for {data}");
 }
 
@@ -56,7 +56,7 @@ fn both_ways_at_once_share_the_air() {
     let up = sum(&wifi("cubic", &["reverse"], 1));
     let down = sum(&wifi("cubic", &["forward"], 1));
     let both = wifi("cubic", &["reverse", "forward"], 1);
-    // An empty channel is the same in both directions.
+    // An empty channel performs equally in both directions.
     assert!((up / down - 1.0).abs() < 0.02, "{up} up, {down} down");
     assert!((44.0..54.0).contains(&sum(&both)), "{}", sum(&both));
     for flow in &both.flows {
@@ -83,8 +83,8 @@ fn a_run_depends_on_its_seed_alone() {
     assert_ne!(goodputs(1), goodputs(2));
 }
 
-/// CUBIC from the server to two near stations and one far off, for 20 s, and to each station a flow
-/// of two packets at a time, which are acknowledged at once, as a ping.
+/// Runs for 20 s CUBIC from the server to two near stations and a distant one, and to each station
+/// also a flow of two packets at a time, which are acknowledged at once, like a ping.
 fn downlink(queue: &Value) -> RunOutput {
     let end = |algorithm: &str, parameters: Value| json!({"stack": "linux-6.1", "algorithm": algorithm, "parameters": parameters});
     let flow = |id: usize| {
@@ -105,7 +105,7 @@ fn downlink(queue: &Value) -> RunOutput {
     run_json(&scenario, &Traces::default())
 }
 
-/// Rates of the three long flows in Mbit/s, and median delays of the pings in milliseconds.
+/// Rates of the three bulk flows in Mbit/s, and median delays of the pings in milliseconds.
 fn rates_and_delays(queue: &Value) -> (Vec<f64>, Vec<f64>) {
     let output = downlink(queue);
     let (long, pings) = output.flows.split_at(3);
@@ -118,7 +118,7 @@ fn rates_and_delays(queue: &Value) -> (Vec<f64>, Vec<f64>) {
 #[test]
 fn delay_under_fairness_is_an_order_of_magnitude_below_that_of_a_fifo() {
     let (_, fifo) = rates_and_delays(&json!({"kind": "fifo"}));
-    // What the card holds of each station, up to 12 ms, delays the others, too.
+    // Packets that the card holds for each station, up to 12 ms, also delay the other stations.
     for (queue, factor) in [
         (json!({"kind": "fq_codel"}), 10.0),
         (json!({"kind": "airtime"}), 10.0),
