@@ -1,4 +1,4 @@
-//! The queue, and the device behind it.
+//! The transmit queue and the device behind it.
 
 use std::collections::VecDeque;
 
@@ -8,54 +8,56 @@ use cwndlab_units::{Bytes, Duration, Output, Rate, Stream, Time};
 use crate::config::HostConfig;
 use crate::queue::Queue;
 
-/// A machine's device with its queue. Where the link empties the device's buffer, every method is
-/// given how much the link `held` of it at the time; otherwise that is not looked at.
+/// A host's device with its queue.
+///
+/// If the link empties the device's buffer, `held` in every method is the part of the buffer that
+/// the link holds at that time; otherwise it is ignored.
 #[derive(Clone, Debug)]
 pub struct Host<P> {
     buffer_bytes: u64,
     queue: Queue<P>,
     device: Device<P>,
-    /// What has left the device and was not polled yet.
+    /// Packets that have left the device and have not been polled.
     departed: VecDeque<(Time, P)>,
     counters: HostCounters,
 }
 
-/// What empties the device's buffer.
+/// The component that empties the device's buffer.
 #[derive(Clone, Debug)]
 enum Device<P> {
-    /// The device, at its rate if it has one, and with some time for each packet.
+    /// The device itself, at its rate if it has one, and with a time for each packet.
     Timed {
         rate: Option<Rate>,
         packet_time: Duration,
-        /// What it holds, and when each has left.
+        /// Packets in the device, and when each leaves it.
         packets: VecDeque<(Time, P)>,
         bytes: u64,
-        /// When it is done with what it holds.
+        /// When all packets in the device have left.
         busy_until: Time,
     },
-    /// The link.
+    /// The link empties the buffer.
     Link,
 }
 
-/// A packet that the queue's management dropped after it was taken.
+/// A packet that the queue's AQM dropped after it had been queued.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lost<P>(pub P);
 
-/// What a host counted.
+/// Counts of a host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct HostCounters {
-    /// Packets that came from sockets.
+    /// Packets from sockets.
     pub arrived: u64,
-    /// How many of them were refused, so that their sockets know.
+    /// Packets refused at once, which their sockets notice.
     pub dropped: u64,
-    /// How many the queue's management dropped later, as if the network had lost them.
+    /// Packets dropped later by the queue's AQM, which look like losses in the network.
     pub lost: u64,
-    /// Packets that left.
+    /// Packets that have left.
     pub departed: u64,
 }
 
 impl<P: Packet> Host<P> {
-    /// An idle device; `random` is its own stream.
+    /// Creates an idle device; `random` is the device's own stream.
     pub fn new(config: HostConfig, random: Stream) -> Self {
         let HostConfig { rate, packet_time, .. } = config;
         let device = if rate.is_none() && packet_time == Duration::ZERO {
@@ -73,12 +75,12 @@ impl<P: Packet> Host<P> {
         }
     }
 
-    /// Whether it is the link that empties the device's buffer.
+    /// Whether the link empties the device's buffer.
     pub fn is_emptied_by_link(&self) -> bool {
         matches!(self.device, Device::Link)
     }
 
-    /// Takes a packet from a socket, or drops it where there is no room.
+    /// Queues a packet from a socket, or drops it if there is no room.
     pub fn handle_packet(&mut self, now: Time, held: Bytes, packet: P) -> Admission {
         self.counters.arrived += 1;
         self.advance(now);
@@ -95,14 +97,14 @@ impl<P: Packet> Host<P> {
         Admission::Queued
     }
 
-    /// The next packet that the queue's management dropped after it was taken.
+    /// The next packet that the queue's AQM dropped after it had been queued.
     fn next_lost(&mut self) -> Option<Lost<P>> {
         let packet = self.queue.pop_lost()?;
         self.counters.lost += 1;
         Some(Lost(packet))
     }
 
-    /// How many packets of 1500 bytes it would take now of this flow, one after the other.
+    /// Number of consecutive packets of 1500 bytes of this flow that there is room for now.
     pub fn room(&mut self, now: Time, held: Bytes, flow: u32) -> u32 {
         self.advance(now);
         let in_device = self.device_bytes(held);
@@ -111,7 +113,8 @@ impl<P: Packet> Host<P> {
         self.queue.room(flow, free)
     }
 
-    /// The next packet that has left until `now`, at port 0; when all have, what was lost in the queue.
+    /// The next packet that has left by `now`, at port 0; after all of them, packets lost in the
+    /// queue.
     pub fn poll(&mut self, now: Time, held: Bytes) -> Option<Output<P, Lost<P>>> {
         if let Some((at, packet)) = self.next_departure(now, held) {
             return Some(Output::Packet { at, port: 0, packet });
@@ -135,10 +138,10 @@ impl<P: Packet> Host<P> {
         Some(next)
     }
 
-    /// When [`Host::poll`] has something to give; [`Time::NEVER`] if that is not before new input.
+    /// When [`Host::poll`] next returns something; [`Time::NEVER`] if not before new input.
     pub fn wake_time(&mut self, now: Time, held: Bytes) -> Time {
         let wake = self.packet_time(now, held);
-        // Looking for the first packet may drop others.
+        // Reading the first packet may drop others.
         if self.queue.has_lost() { now } else { wake }
     }
 
@@ -156,7 +159,7 @@ impl<P: Packet> Host<P> {
         }
     }
 
-    /// Packets that came and were not polled.
+    /// Packets that have arrived and have not been polled.
     pub fn backlog_packets(&self) -> u32 {
         let in_device = match &self.device {
             Device::Timed { packets, .. } => packets.len(),
@@ -165,7 +168,7 @@ impl<P: Packet> Host<P> {
         self.queue.len() + (in_device + self.departed.len()) as u32
     }
 
-    /// What was counted so far.
+    /// The counts so far.
     pub fn counters(&self) -> HostCounters {
         self.counters
     }
@@ -182,7 +185,7 @@ impl<P: Packet> Host<P> {
         in_device == 0 || in_device + u64::from(bytes) <= self.buffer_bytes
     }
 
-    /// Lets a device with a rate send until `now`.
+    /// Advances a device with a rate until `now`.
     fn advance(&mut self, now: Time) {
         while let Device::Timed { packets, bytes, .. } = &mut self.device
             && packets.front().is_some_and(|&(at, _)| at <= now)
@@ -194,7 +197,7 @@ impl<P: Packet> Host<P> {
         }
     }
 
-    /// Moves what fits from the queue into a device with a rate.
+    /// Moves packets from the queue into a device with a rate while they fit.
     fn feed(&mut self, now: Time) {
         let Device::Timed { rate, packet_time, packets, bytes, busy_until } = &mut self.device
         else {
@@ -214,7 +217,7 @@ impl<P: Packet> Host<P> {
     }
 }
 
-/// What a socket reckons a packet to be before there is one.
+/// Packet size that a socket assumes before there is a packet.
 const FULL_PACKET_BYTES: u64 = 1_500;
 
 #[cfg(test)]
@@ -252,7 +255,7 @@ mod tests {
         admissions.filter(|&admission| admission == Admission::Queued).count()
     }
 
-    /// The next packet that leaves, and when it does.
+    /// The next packet that leaves, and its departure time.
     fn depart(host: &mut Host<Numbered>, now: Time, held: Bytes) -> Option<(Time, Numbered)> {
         match host.poll(now, held)? {
             Output::Packet { at, packet, .. } => Some((at, packet)),

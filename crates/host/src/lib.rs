@@ -1,4 +1,4 @@
-//! What stands between a socket and the wire: a device's transmit queue and its own buffer.
+//! The path between a socket and the wire: a device's transmit queue and its own buffer.
 //!
 //! ```text
 //!   sockets  ->  [ queue: qdisc ]  ->  [ buffer of the device ]  ->  link
@@ -7,18 +7,18 @@
 //!
 //! A packet leaves the queue when the device's buffer has room for it. A device with a rate empties
 //! its buffer at that rate: a serial line or USB between a computer and its modem, or an Ethernet
-//! card. A device without one is emptied by the link, which tells how much of the buffer it
-//! has not carried yet.
+//! card. A device without a rate is emptied by the link, and the caller passes how much of the
+//! buffer the link still holds.
 //!
-//! The queue's limit is the device's `txqueuelen`, which is 1000 for most and 3 for PPP. Linux tells
-//! a socket at once when the queue is full, so that these packets never leave TCP: it asks for
-//! [`Host::room`] before it sends.
+//! The queue's limit is the device's `txqueuelen`, which is 1000 for most devices and 3 for PPP.
+//! Linux notifies a socket at once when the queue is full, so a packet that does not fit never
+//! leaves TCP: TCP reads [`Host::room`] before it sends.
 //!
-//! What TCP does about it is TCP's: bursts of segments, how much of a socket stands below it, pacing.
-//! With fq, too, it is TCP that paces. TCP learns of drops by pie, not of those by fq_codel.
+//! TCP itself decides the size of bursts, how much of a socket's data may wait in the host, and
+//! pacing, also with fq. TCP notices drops by pie, but not those by fq_codel.
 //!
-//! Left out: several queues of one device, limits of its buffer that follow its load (BQL), and time
-//! in interrupts. A burst of segments (GSO) takes the room of its segments, not that of one packet.
+//! Left out: multiple queues per device, buffer limits that follow the load (BQL), and the time for
+//! interrupts. A burst of segments (GSO) occupies the space of its segments, not of one packet.
 
 mod config;
 mod host;

@@ -1,4 +1,4 @@
-//! The queueing discipline: in what order packets go to the device, and how many it holds.
+//! The queueing discipline: the order in which packets go to the device, and the queue's limit.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,7 +13,7 @@ pub(crate) struct Queue<P> {
     limit_packets: u32,
     packets: u32,
     order: Order<P>,
-    /// What the management has dropped after it was taken.
+    /// Packets that the AQM dropped after they had been queued.
     lost: VecDeque<P>,
 }
 
@@ -24,18 +24,18 @@ enum Order<P> {
     Managed(Box<Managed<P>>),
 }
 
-/// A queue that decides in time which packet is next, or whether it is dropped.
+/// A queue whose AQM decides which packet is next and which packets it drops.
 #[derive(Clone, Debug)]
 struct Managed<P> {
     discipline: Discipline<P>,
-    /// The packet that is dequeued next.
+    /// The packet that leaves next, already dequeued by the AQM.
     first: Option<P>,
-    /// Whether a socket is never refused, as it is the longest queue that loses.
+    /// Whether a socket's packet is never refused, because drops affect the longest queue instead.
     takes_all: bool,
 }
 
-/// Deficit round robin over flows as fq does it (tc-fq(8)): flows that were empty go first, with a
-/// larger share.
+/// Deficit round robin over flows as in fq (tc-fq(8)): flows whose queue was empty are served
+/// first, with a larger quantum.
 #[derive(Clone, Debug)]
 struct Fair<P> {
     flows: BTreeMap<u32, Flow<P>>,
@@ -46,19 +46,19 @@ struct Fair<P> {
 #[derive(Clone, Debug)]
 struct Flow<P> {
     packets: VecDeque<P>,
-    /// Bytes that it may still send in its turn.
+    /// Bytes that the flow may still send in its turn.
     credit: i64,
     is_listed: bool,
 }
 
-/// `quantum` and `initial_quantum` of fq: two and ten packets of Ethernet.
+/// `quantum` and `initial_quantum` of fq: two and ten Ethernet packets.
 const QUANTUM_BYTES: i64 = 2 * 1_514;
 const INITIAL_QUANTUM_BYTES: i64 = 10 * 1_514;
 /// `flow_limit` of fq.
 const FLOW_LIMIT_PACKETS: u32 = 100;
 
 impl<P: Packet> Queue<P> {
-    /// An empty queue; `random` is its own stream.
+    /// Creates an empty queue; `random` is the queue's own stream.
     pub(crate) fn new(config: &HostConfig, random: Stream) -> Self {
         let order = if let Some(management) = config.qdisc.management() {
             let limit = Some(config.queue_packets);
@@ -81,8 +81,8 @@ impl<P: Packet> Queue<P> {
         self.packets
     }
 
-    /// How many packets of a flow it takes where `beside` of those it holds count for nothing, as
-    /// there is room for them behind it.
+    /// Number of packets of a flow that there is room for, if `beside` packets may be queued in
+    /// addition to the limit because the device has room for them.
     pub(crate) fn room(&self, flow: u32, beside: u32) -> u32 {
         let all = self.limit_packets.saturating_add(beside).saturating_sub(self.packets);
         match &self.order {
@@ -95,7 +95,7 @@ impl<P: Packet> Queue<P> {
         }
     }
 
-    /// Takes a packet, unless the management drops it.
+    /// Queues a packet, unless the AQM drops it.
     pub(crate) fn push(&mut self, now: Time, packet: P) -> Admission {
         self.packets += 1;
         match &mut self.order {
@@ -108,7 +108,8 @@ impl<P: Packet> Queue<P> {
                     managed.discipline.push(now, packet, |gone, _| lost.push_back(gone));
                 self.packets -= (lost.len() - before) as u32;
                 if admission == Admission::Dropped {
-                    // Of several it is the last; its socket learns it at once.
+                    // The last of several dropped packets is the new one; its socket notices the
+                    // drop at once.
                     lost.pop_back();
                     return admission;
                 }
@@ -117,7 +118,7 @@ impl<P: Packet> Queue<P> {
         Admission::Queued
     }
 
-    /// The packet whose turn it is now.
+    /// The next packet to leave.
     pub(crate) fn front(&mut self, now: Time) -> Option<&P> {
         match &mut self.order {
             Order::Arrival(packets) => packets.front(),
@@ -151,7 +152,7 @@ impl<P: Packet> Queue<P> {
         packet
     }
 
-    /// The next packet that was dropped after it was taken.
+    /// The next packet that was dropped after it had been queued.
     pub(crate) fn pop_lost(&mut self) -> Option<P> {
         self.lost.pop_front()
     }
@@ -177,7 +178,7 @@ impl<P: Packet> Fair<P> {
         flow.packets.push_back(packet);
     }
 
-    /// Advances to a flow that has a packet and credit: it is then the first of a list.
+    /// Advances to a flow with a packet and credit, which is then the first of its list.
     fn front(&mut self) -> Option<&P> {
         loop {
             let is_new = !self.new.is_empty();
@@ -186,7 +187,7 @@ impl<P: Packet> Fair<P> {
             let flow = self.flows.get_mut(&id).expect("a listed flow is known");
             if flow.packets.is_empty() {
                 list.pop_front();
-                // So that it cannot be new again at once.
+                // Prevents the flow from becoming new again at once.
                 if is_new && !self.old.is_empty() {
                     self.old.push_back(id);
                 } else {
@@ -303,7 +304,7 @@ mod tests {
             let config = HostConfig { queue_packets: 1_000, qdisc, ..HostConfig::default() };
             let mut queue = Queue::new(&config, Stream::new(1, "host"));
             let (mut left, mut lost, mut refused) = (0, 0, 0);
-            // Two come for each that leaves, for two seconds.
+            // Two packets arrive for each that leaves, for two seconds.
             for ms in 0..2_000_u64 {
                 let now = Time::from_millis(ms);
                 for number in 0..2 {

@@ -1,40 +1,40 @@
-//! The receiving side: packets that come close together are taken from the device together, and
-//! those of one flow that follow on each other become one (GRO), so that TCP answers once.
+//! The receive side: packets that arrive close together are taken from the device together, and
+//! consecutive packets of one flow are merged into one (GRO), so that TCP answers once.
 
 use core::convert::Infallible;
 use std::collections::VecDeque;
 
 use cwndlab_units::{Duration, Output, Time};
 
-/// A packet that can swallow the next one.
+/// A packet that can be merged with the next one.
 pub trait Merge {
-    /// Takes in `next` if that is the continuation of this packet. Returns whether it did.
+    /// Appends `next` if it is the continuation of this packet. Returns whether it is.
     fn merge(&mut self, next: &Self) -> bool;
 
     /// Whether `other` belongs to the same connection.
     fn is_of_same_flow(&self, other: &Self) -> bool;
 }
 
-/// What a device has received and its machine has not looked at.
+/// Packets that a device has received and its host has not processed.
 #[derive(Clone, Debug)]
 pub struct Receiver<P> {
-    /// How long the device waits for more after a packet before it interrupts.
+    /// How long the device waits for further packets before it raises an interrupt.
     interval: Duration,
     batch: VecDeque<P>,
     due: Time,
-    /// What the machine has begun to take, and since when.
+    /// Packets that the host is processing, and the time of their interrupt.
     taken: VecDeque<P>,
     taken_at: Time,
 }
 
 impl<P: Merge> Receiver<P> {
-    /// A device that waits so long for more.
+    /// Creates a device that raises an interrupt `interval` after the first packet.
     pub fn new(interval: Duration) -> Self {
         let (batch, taken) = (VecDeque::new(), VecDeque::new());
         Self { interval, batch, due: Time::NEVER, taken, taken_at: Time::NEVER }
     }
 
-    /// Takes a packet from the link.
+    /// Receives a packet from the link.
     pub fn handle_packet(&mut self, now: Time, packet: P) {
         if self.batch.is_empty() {
             self.due = now + self.interval;
@@ -45,7 +45,7 @@ impl<P: Merge> Receiver<P> {
         }
     }
 
-    /// The next of what the machine gets, which is all that came until the interrupt, at its port 0.
+    /// The next packet of those that arrived before the interrupt, at port 0.
     pub fn poll(&mut self, now: Time) -> Option<Output<P, Infallible>> {
         if self.taken.is_empty() && self.due <= now {
             core::mem::swap(&mut self.taken, &mut self.batch);
@@ -55,7 +55,7 @@ impl<P: Merge> Receiver<P> {
         Some(Output::Packet { at: self.taken_at, port: 0, packet })
     }
 
-    /// When [`Receiver::poll`] has something; [`Time::NEVER`] if nothing came.
+    /// When [`Receiver::poll`] next returns a packet; [`Time::NEVER`] if no packet has arrived.
     pub fn wake_time(&self) -> Time {
         if self.taken.is_empty() { self.due } else { self.taken_at }
     }
@@ -85,7 +85,7 @@ mod tests {
         }
     }
 
-    /// All that the machine gets at `now`.
+    /// All packets that the host gets at `now`.
     fn all(receiver: &mut Receiver<Piece>, now: Time) -> Vec<Piece> {
         let mut pieces = Vec::new();
         while let Some(Output::Packet { packet, .. }) = receiver.poll(now) {

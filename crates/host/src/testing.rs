@@ -1,9 +1,9 @@
-//! What tests send.
+//! Packets for tests.
 
 use cwndlab_link::Packet;
 use cwndlab_units::Ecn;
 
-/// A packet that is known by its number.
+/// A packet identified by its number.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Numbered {
     pub(crate) flow: u32,
