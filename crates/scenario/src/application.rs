@@ -1,9 +1,9 @@
-//! What produces and consumes the data of a flow: small state machines that are given the time.
+//! Applications produce and consume the data of a flow: small state machines without a clock.
 //!
-//! An application acts on both ends of its flow: the *sender* of the data and their *receiver*. It
-//! acts when its end of the connection has been given a segment, and at the times it asked for.
-//! Both ends read whatever has arrived at once; data are counted, not carried. The connection is
-//! whatever does what a socket does: an endpoint of the simulator, a socket of the kernel.
+//! An application acts at both ends of its flow: the *sender* and the *receiver* of the data. It
+//! acts after its end of the connection has received a segment, and at the times that it requested.
+//! Both ends read all data that have arrived at once; data are counted, not carried. The connection
+//! is anything that behaves like a socket: an endpoint of the simulator, or a socket of the kernel.
 
 use cwndlab_units::{Duration, Stream, Time};
 
@@ -30,20 +30,20 @@ use times::{Times, geometric_mean, percentile};
 use video::Video;
 use web::{Page, Web};
 
-/// Shape of the Pareto on and off times: finite mean, infinite variance, as in ns-2.
+/// Shape of the Pareto-distributed on and off times: finite mean, infinite variance, as in ns-2.
 const PARETO_SHAPE: f64 = 1.5;
 
 /// A running application.
 #[derive(Debug)]
 pub struct Application {
     kind: Kind,
-    /// When it next wants to act without input.
+    /// When the application next acts without input.
     wake: Time,
-    /// Its transfer is complete: the receiver has read the last byte.
+    /// Whether the transfer is complete: the receiver has read the last byte.
     is_complete: bool,
-    /// It has closed the sender's side.
+    /// Whether the application has closed the sender's side.
     has_closed: bool,
-    /// It has closed the receiver's side.
+    /// Whether the application has closed the receiver's side.
     has_closed_receiver: bool,
 }
 
@@ -81,7 +81,7 @@ enum Kind {
 }
 
 impl Application {
-    /// The application of a flow, with its own stream of randomness.
+    /// Creates a flow's application with its own random stream.
     pub fn new(config: &ApplicationConfig, stream: Stream) -> Self {
         let kind = match *config {
             ApplicationConfig::Bulk {} => Kind::Bulk { block_left: BLOCK_BYTES },
@@ -140,7 +140,7 @@ impl Application {
                 Kind::Datagrams(Datagrams::new(bytes, interval))
             }
         };
-        // Datagrams have no connection that could be closed.
+        // Datagrams have no connection to close.
         let is_unconnected = matches!(kind, Kind::Datagrams(_));
         Self {
             kind,
@@ -151,13 +151,13 @@ impl Application {
         }
     }
 
-    /// When it next wants to act without input.
+    /// When the application next acts without input.
     #[inline]
     pub fn wake_time(&self) -> Time {
         self.wake
     }
 
-    /// Whether its transfer is complete: the receiver has read the last byte.
+    /// Whether the transfer is complete: the receiver has read the last byte.
     #[inline]
     pub fn is_complete(&self) -> bool {
         self.is_complete
@@ -171,18 +171,18 @@ impl Application {
         )
     }
 
-    /// Whether it does nothing at the receiver but read, until the sender has closed.
+    /// Whether the application only reads at the receiver, until the sender has closed.
     #[inline]
     pub fn only_reads(&self) -> bool {
         matches!(self.kind, Kind::Bulk { .. } | Kind::OnOff { .. } | Kind::Paced { .. })
     }
 
-    /// Whether it sends datagrams and has no connection.
+    /// Whether the application sends datagrams without a connection.
     pub fn is_of_datagrams(&self) -> bool {
         matches!(self.kind, Kind::Datagrams(_))
     }
 
-    /// The datagram that is due now; each is given once.
+    /// Removes and returns the datagram that is due now.
     pub fn take_datagram(&mut self) -> Option<Datagram> {
         match &mut self.kind {
             Kind::Datagrams(call) => call.take(),
@@ -190,15 +190,15 @@ impl Application {
         }
     }
 
-    /// The datagram of this number has come to the receiver.
+    /// Handles the arrival of the datagram with this number at the receiver.
     pub fn handle_datagram(&mut self, now: Time, number: u32) {
         if let Kind::Datagrams(call) = &mut self.kind {
             call.handle_arrival(now, number);
         }
     }
 
-    /// What its user noticed in the window that begins and ends then, of a flow that started at
-    /// `start`.
+    /// The results that the user experiences in the window from `from` to `until`, for a flow that
+    /// started at `start`.
     pub fn outcome(&self, start: Time, from: Time, until: Time) -> Outcome {
         match &self.kind {
             Kind::RequestResponse(exchange) => outcome_of(&exchange.responses, from, until),
@@ -224,7 +224,7 @@ impl Application {
         }
     }
 
-    /// The sender's connection is established.
+    /// Handles the establishment of the sender's connection.
     pub fn handle_sender_established(&mut self, now: Time) {
         match &mut self.kind {
             Kind::OnOff { on, distribution, stream, is_on, .. } => {
@@ -244,7 +244,7 @@ impl Application {
         }
     }
 
-    /// The receiver's connection is established.
+    /// Handles the establishment of the receiver's connection.
     pub fn handle_receiver_established(&mut self, now: Time) {
         match &mut self.kind {
             Kind::RequestResponse(exchange) => exchange.begin_request(now),
@@ -255,7 +255,7 @@ impl Application {
         }
     }
 
-    /// The time that the application asked for has come.
+    /// Handles a time that the application requested.
     pub fn handle_wake(&mut self, now: Time) {
         self.wake = Time::NEVER;
         match &mut self.kind {
@@ -265,7 +265,7 @@ impl Application {
                 self.wake = now + draw(mean, *distribution, stream);
             }
             Kind::Paced { bits_per_sec, write_bytes, began, writes, to_write, bulk_for: _ } => {
-                // what was left of the bulk is not written any more
+                // unwritten data of the bulk phase are discarded
                 *to_write = if *writes == 0 { *write_bytes } else { *to_write + *write_bytes };
                 *writes += 1;
                 let bits = u128::from(*writes) * u128::from(*write_bytes) * 8;
@@ -333,7 +333,7 @@ impl Application {
         }
     }
 
-    /// Reads and writes at the receiver of the data. Answers how many bytes it read.
+    /// Reads and writes at the receiver of the data, and returns the number of bytes read.
     #[inline(always)]
     pub fn act_at_receiver<C: Connection>(&mut self, now: Time, receiver: &mut C) -> u64 {
         let read = receiver.read(now);
@@ -348,7 +348,7 @@ impl Application {
         read
     }
 
-    /// The receiver has read some bytes of data, or none.
+    /// Handles data that the receiver has read, possibly 0 bytes.
     fn handle_read<C: Connection>(&mut self, now: Time, read: u64, receiver: &mut C) {
         match &mut self.kind {
             Kind::Bulk { .. } | Kind::OnOff { .. } | Kind::Paced { .. } | Kind::Datagrams(_) => {}
@@ -380,7 +380,7 @@ impl Application {
         }
     }
 
-    /// Ends the application: nothing more is written, and the sender closes.
+    /// Ends the application: the sender writes nothing more and closes.
     pub fn stop<C: Connection>(&mut self, now: Time, sender: &mut C) {
         self.wake = Time::NEVER;
         match &mut self.kind {
@@ -403,7 +403,7 @@ impl Application {
     }
 }
 
-/// What a user noticed of an application that asks.
+/// Results of an application with requests.
 fn outcome_of(times: &Times, from: Time, until: Time) -> Outcome {
     let sorted_ms = times.sorted_ms(from, until);
     Outcome {
@@ -416,7 +416,7 @@ fn outcome_of(times: &Times, from: Time, until: Time) -> Outcome {
     }
 }
 
-/// Writes whole blocks until the socket takes no more.
+/// Writes whole blocks until the socket has no more room.
 #[inline]
 fn write_blocks<C: Connection>(now: Time, connection: &mut C, block_left: &mut u64) {
     loop {
@@ -431,7 +431,7 @@ fn write_blocks<C: Connection>(now: Time, connection: &mut C, block_left: &mut u
     }
 }
 
-/// A time with the given mean, at least a nanosecond.
+/// Draws a time with the given mean, at least a nanosecond.
 fn draw(mean: Duration, distribution: Distribution, stream: &mut Stream) -> Duration {
     let mean_nanos = mean.as_nanos() as f64;
     let nanos = match distribution {

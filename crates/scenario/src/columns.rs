@@ -1,22 +1,22 @@
-//! The columns of a run's tables: name, unit, type and meaning of each come from the field that
-//! holds its values, so that there is one list of them.
+//! The columns of a run's tables. The field that holds a column's values defines its name, unit,
+//! type and meaning, so that there is only one list of columns.
 
 /// A column of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Column {
     /// Name, which ends in its unit.
     pub name: &'static str,
-    /// What its values are.
+    /// Kind of its values.
     pub kind: Kind,
     /// Whether a value can be undefined: `None`, or `NaN` in a column of floats.
     pub can_be_undefined: bool,
-    /// The type of its values here.
+    /// Type of its values in Rust.
     pub rust_type: &'static str,
-    /// The comment of its field.
+    /// Doc comment of its field.
     pub meaning: &'static str,
 }
 
-/// What the values of a column are.
+/// Kind of a column's values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A word.
@@ -27,7 +27,7 @@ pub enum Kind {
     Real,
 }
 
-/// Suffixes of names and the units that they stand for. Of two that fit, the longer comes first.
+/// Suffixes of names and their units. If two suffixes match, the longer one precedes the other.
 const UNITS: [(&str, &str); 9] = [
     ("_mbit_s", "Mbit/s"),
     ("_pkts", "packets"),
@@ -41,13 +41,13 @@ const UNITS: [(&str, &str); 9] = [
 ];
 
 impl Column {
-    /// The column of a field.
+    /// Creates the column of a field.
     pub const fn of<T: Cell>(name: &'static str, meaning: &'static str) -> Self {
         let (kind, can_be_undefined, rust_type) = (T::KIND, T::CAN_BE_UNDEFINED, T::NAME);
         Self { name, kind, can_be_undefined, rust_type, meaning }
     }
 
-    /// The unit that ends its name; empty for a word, a count or an index.
+    /// Unit at the end of the name; empty for a word, a count or an index.
     pub fn unit(&self) -> &'static str {
         let found = UNITS.iter().find(|(suffix, _)| self.name.ends_with(suffix));
         found.map_or("", |(_, unit)| unit)
@@ -57,9 +57,9 @@ impl Column {
 /// The values of a column.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Values {
-    /// Words that are made as they are needed.
+    /// Words created at run time.
     Texts(Vec<String>),
-    /// Words of which there are a few.
+    /// Words from a fixed set.
     Names(Vec<&'static str>),
     /// Small numbers.
     U8(Vec<u8>),
@@ -81,14 +81,14 @@ pub enum Values {
 
 /// A type that a column's values can have.
 pub trait Cell: Sized {
-    /// What they are.
+    /// Kind of these values.
     const KIND: Kind;
-    /// Whether one can be undefined.
+    /// Whether a value can be undefined.
     const CAN_BE_UNDEFINED: bool;
     /// Name of the type in Python.
     const NAME: &'static str;
 
-    /// The values of a column of these.
+    /// Converts a column of this type.
     fn values(column: Vec<Self>) -> Values;
 }
 
@@ -117,7 +117,7 @@ cell!(Option<u32>, SomeU32, Integer, true, "uint32");
 cell!(Option<u64>, SomeU64, Integer, true, "uint64");
 cell!(Option<f64>, SomeF64, Real, true, "float64");
 
-/// A struct whose fields are the columns of a table: of one row each, or as whole columns.
+/// A struct whose fields are a table's columns: as single rows, or as whole columns.
 #[macro_export]
 macro_rules! table {
     ($(#[$attribute:meta])* row $name:ident {
@@ -129,7 +129,7 @@ macro_rules! table {
         }
 
         impl $name {
-            /// The columns of a table of these.
+            /// The columns of a table of such rows.
             pub const COLUMNS: &[$crate::Column] = &[
                 $($crate::Column::of::<$type>(stringify!($field), concat!($($meaning),+)),)*
             ];
@@ -151,7 +151,7 @@ macro_rules! table {
         }
 
         impl $name {
-            /// Adds rows below.
+            /// Appends later rows.
             pub fn append(&mut self, later: Self) {
                 $(self.$field.extend(later.$field);)*
             }

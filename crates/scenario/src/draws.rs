@@ -1,17 +1,18 @@
-//! From a study's seed to the numbers of one run: its own seed, and by how much it begins later.
+//! Derives the numbers of one run from a study's seed: the run's seed, and delays of start times.
 //!
-//! Both are parts of a SHA-256, so that they depend on nothing but what is named here, on any
-//! machine and in any order of the runs.
+//! Both are parts of a SHA-256 hash, so they depend only on the arguments, on any machine and in
+//! any order of the runs.
 
 use sha2::{Digest, Sha256};
 
-/// What every reader of JSON holds exactly.
+/// Every JSON reader represents integers of this size exactly.
 const SEED_BITS: u32 = 53;
 
-/// The seed of a repetition.
+/// Seed of a repetition.
 ///
-/// `cell` is what the channel's randomness may depend on, as canonical JSON within a JSON string: runs
-/// that share it meet the same channel. Without it, all cells of a study share their seeds.
+/// `cell` contains the settings on which the channel's randomness may depend, as canonical JSON
+/// within a JSON string: runs with the same `cell` have the same channel. If it is `None`, all
+/// cells of a study share their seeds.
 pub fn run_seed(cell: Option<&str>, repetition: u64, study_seed: u64) -> u64 {
     let named = cell.map(|cell| format!("\"cell\":{cell},")).unwrap_or_default();
     let text = format!("{{{named}\"repetition\":{repetition},\"study\":{study_seed}}}");
@@ -19,7 +20,7 @@ pub fn run_seed(cell: Option<&str>, repetition: u64, study_seed: u64) -> u64 {
     u64::from_be_bytes([a, b, c, d, e, f, g, h]) >> (u64::BITS - SEED_BITS)
 }
 
-/// A number of nanoseconds that a run draws under a name: below `most_ns`, or 0 if that is 0.
+/// A named random number of nanoseconds of a run: below `most_ns`, or 0 if `most_ns` is 0.
 pub fn drawn_ns(seed: u64, name: &str, most_ns: u64) -> u64 {
     let digest = <[u8; 32]>::from(Sha256::digest(format!("{seed}/{name}")));
     let number = digest[..16].iter().fold(0_u128, |number, &byte| number << 8 | u128::from(byte));
@@ -30,7 +31,7 @@ pub fn drawn_ns(seed: u64, name: &str, most_ns: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Held fast: results in stores are named by them.
+    /// These values must not change: they name results in stores.
     #[test]
     fn seeds_are_those_of_version_0_2() {
         assert_eq!(run_seed(Some(r#""{\"duration_ns\":1}""#), 3, 1), 6_461_971_596_950_460);

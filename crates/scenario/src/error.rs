@@ -8,12 +8,12 @@ use thiserror::Error;
 pub struct ScenarioError {
     /// Place in the JSON, such as `flows[1].sender.algorithm`.
     pub path: String,
-    /// What is wrong there.
+    /// The problem at that place.
     pub message: String,
 }
 
 impl ScenarioError {
-    /// An error at a place in the JSON.
+    /// Creates an error at a place in the JSON.
     pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self { path: path.into(), message: message.into() }
     }

@@ -1,9 +1,9 @@
-//! Names of files that a caller writes beside its results.
+//! Names of files that a caller writes next to its results.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Most file systems have no longer names.
+/// Longest name that most file systems allow.
 const MAX_BYTES: usize = 255;
 
 /// The name of a file, without a folder.

@@ -1,10 +1,10 @@
-//! Scenarios and their results: the part of a run that is the same whether the simulator or the
-//! kernel of a machine makes it.
+//! Scenarios and their results: the part of a run that the simulator and the kernel backend share.
 //!
-//! [`Scenario`] says what happens. [`Application`] produces and consumes a flow's data, over
-//! whatever does what a socket does ([`Connection`]). [`FlowRecord`] counts what is seen of a flow,
-//! [`flow_summary`] and [`link_summaries`] make the rows of [`RunOutput`] of it. So a column means
-//! the same in all backends. Nothing here reads a clock, a socket or a file.
+//! [`Scenario`] describes the run. [`Application`] produces and consumes a flow's data over a
+//! [`Connection`], which is anything that behaves like a socket. [`FlowRecord`] collects a flow's
+//! measurements; [`flow_summary`] and [`link_summaries`] convert them to the rows of [`RunOutput`],
+//! so a column has the same meaning in all backends. Nothing here reads a clock, a socket or a
+//! file.
 
 mod application;
 mod columns;

@@ -1,13 +1,13 @@
-//! What a run answers: a summary per flow and per stage, and columns on demand.
+//! The results of a run: a summary per flow and per stage, and optional columns.
 //!
-//! A value that is undefined (the RTT of a flow that never had a sample, the completion of a
-//! transfer without an end) is `None`, in the columns `NaN`; it is never 0.
+//! An undefined value (the RTT of a flow without a sample, the completion of a transfer that did
+//! not end) is `None`, or `NaN` in columns; it is never 0.
 
 use serde::Serialize;
 
 use crate::table;
 
-/// Everything that a run answers.
+/// All results of a run.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct RunOutput {
     /// One summary per flow, in the scenario's order.
@@ -24,7 +24,7 @@ pub struct RunOutput {
     pub pcap: Option<Vec<u8>>,
 }
 
-/// A part of what a run recorded on demand; the same columns as in [`RunOutput`].
+/// A part of a run's optional recordings, with the same columns as [`RunOutput`].
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Recording {
     /// Samples at an interval.
@@ -38,7 +38,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Adds what was recorded after this.
+    /// Appends a later recording.
     pub fn append(&mut self, later: Self) {
         append(&mut self.samples, later.samples, Samples::append);
         append(&mut self.events, later.events, Events::append);
@@ -55,7 +55,9 @@ fn append<T>(own: &mut Option<T>, later: Option<T>, join: impl FnOnce(&mut T, T)
 }
 
 table! {
-/// One flow's result. The window of its means and rates is warm-up to end; counts are whole-life.
+/// One flow's results.
+///
+/// Means and rates are for the window from the warm-up's end; counts are for the flow's whole life.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 row FlowSummary {
     /// The flow's number.
@@ -191,7 +193,7 @@ row LinkSummary {
 }
 
 table! {
-/// State of each flow at an interval.
+/// State of each flow at regular intervals.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 columns Samples {
     /// The flow's number.
@@ -228,7 +230,7 @@ columns Samples {
 }
 
 table! {
-/// What happened to the senders and on the path.
+/// Events at the senders and on the path.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 columns Events {
     /// The flow's number; `None` for an event of the path that concerns every flow.
@@ -243,7 +245,7 @@ columns Events {
 }
 
 table! {
-/// The state in which each ACK found its sender.
+/// Each ACK, with the sender's state before it handles the ACK.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 columns Acks {
     /// The flow's number.

@@ -1,50 +1,51 @@
-//! One flow's running totals, taken as segments pass and read out when the run has ended.
+//! One flow's running totals, updated as segments pass and read after the run.
 
 use cwndlab_packet::{Retransmissions, SeqNumber};
 use cwndlab_units::{Bytes, Duration, Histogram, Time};
 
-/// Within 0.2 %; round trips from 4.5 minutes on share a bucket.
+/// Accurate to 0.2 %; round trips of 4.5 minutes and more share a bucket.
 type RttHistogram = Histogram<8, { (1 << 28) - 1 }>;
 
-/// Running totals of one flow: of its packets, and of its two ends.
+/// Running totals of one flow: of its packets and of its two ends.
 #[derive(Debug)]
 pub struct FlowRecord {
-    /// First moment of the window of means and rates, and its last.
+    /// First and last moment of the window for means and rates.
     pub(crate) window_start: Time,
     pub(crate) window_end: Time,
-    /// What each stage in the data's direction could have carried until the window's ends.
+    /// Bytes that each stage in the data's direction could have carried by the window's start and
+    /// end.
     pub(crate) offered_at_start: Option<Vec<Option<Bytes>>>,
     pub(crate) offered_at_end: Option<Vec<Option<Bytes>>>,
     /// RTT samples in the window.
     pub(crate) rtt_us: RttHistogram,
-    /// The smallest RTT ever; the largest number before the first one.
+    /// The smallest RTT of the flow's life; `u32::MAX` before the first sample.
     least_rtt_us: u32,
-    /// Since the flow's beginning, and what they were when the window began and ended.
+    /// Totals since the flow's start, and their values at the window's start and end.
     pub(crate) totals: Totals,
     at_start: Option<Totals>,
     at_end: Option<Totals>,
-    /// The window has begun and not ended.
+    /// Whether the window has begun and not ended.
     is_inside: bool,
-    /// The last moment before the window begins or ends next.
+    /// The last moment before the window next begins or ends.
     edge: Time,
     pub(crate) retransmissions: Retransmissions,
     pub(crate) marked_pkts: u64,
     pub(crate) cwnd: CwndMean,
     srtt_sum_us: u64,
-    /// Samples of the window before the first RTT.
+    /// Samples in the window before the first RTT.
     samples_without_srtt: u64,
     interval: Interval,
 }
 
-/// Bytes that only grow.
+/// Cumulative totals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Totals {
-    /// What arrived over the data's direction, IP headers included.
+    /// Bytes that arrived in the data's direction, including IP headers.
     pub(crate) arrived_bytes: u64,
-    /// Payload sent, payload read.
+    /// Payload sent, and payload read.
     pub(crate) sent_bytes: u64,
     pub(crate) delivered_bytes: u64,
-    /// The packets that carried what arrived.
+    /// Number of packets that arrived.
     pub(crate) arrived_pkts: u64,
 }
 
@@ -56,7 +57,7 @@ pub(crate) struct CwndMean {
     max_pkts: u32,
 }
 
-/// What the next row of samples is compared with.
+/// State at the last row of samples.
 #[derive(Debug, Default)]
 struct Interval {
     /// Totals at the last row.
@@ -67,7 +68,7 @@ struct Interval {
     rtt_samples: u64,
 }
 
-/// What was counted between two rows of samples.
+/// Totals between two rows of samples.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct IntervalTotals {
     /// Payload sent, retransmissions included.
@@ -79,7 +80,7 @@ pub struct IntervalTotals {
 }
 
 impl FlowRecord {
-    /// Nothing seen yet of a flow whose means and rates are of this window.
+    /// Creates the record of a flow with this window for means and rates.
     pub fn new(window_start: Time, window_end: Time) -> Self {
         Self {
             window_start,
@@ -102,8 +103,9 @@ impl FlowRecord {
         }
     }
 
-    /// Time goes on to `now`. What is counted next is in the window if it has begun and not ended
-    /// before: after the warm-up, up to the end.
+    /// Advances to `now`.
+    ///
+    /// The next counts are inside the window if they are after its start and not after its end.
     #[inline]
     fn advance(&mut self, now: Time) {
         if now > self.edge {
@@ -124,12 +126,12 @@ impl FlowRecord {
         self.is_inside = self.at_start.is_some() && self.at_end.is_none();
     }
 
-    /// The smallest RTT ever; `None` without any.
+    /// The smallest RTT of the flow's life; `None` without a sample.
     pub(crate) fn rtt_base_us(&self) -> Option<u32> {
         (self.least_rtt_us < u32::MAX).then_some(self.least_rtt_us)
     }
 
-    /// What was counted in the window so far.
+    /// Totals in the window so far.
     pub(crate) fn in_window(&self) -> Totals {
         let (start, end) = (self.totals_at_start(), self.totals_at_end());
         Totals {
@@ -140,7 +142,7 @@ impl FlowRecord {
         }
     }
 
-    /// Those of now, as long as the window has not begun.
+    /// The current totals if the window has not begun.
     fn totals_at_start(&self) -> Totals {
         self.at_start.unwrap_or(self.totals)
     }
@@ -155,13 +157,13 @@ impl FlowRecord {
         (window > Duration::ZERO).then_some(window)
     }
 
-    /// The sender sent a segment with payload.
+    /// Records a segment with payload that the sender sent.
     #[inline]
     pub fn handle_sent(&mut self, now: Time, seq: u32, payload_bytes: u32) {
         self.handle_train(now, seq, payload_bytes, 1);
     }
 
-    /// The sender sent so many segments with as much payload each, one behind the other.
+    /// Records a train of `count` consecutive segments, each with `payload_bytes` of payload.
     #[inline]
     pub fn handle_train(&mut self, now: Time, seq: u32, payload_bytes: u32, count: u32) {
         self.advance(now);
@@ -169,13 +171,13 @@ impl FlowRecord {
         self.retransmissions.handle_train(SeqNumber(seq), payload_bytes, count);
     }
 
-    /// The sender was given a segment with this acknowledgement.
+    /// Records the acknowledgement in a segment that the sender received.
     #[inline]
     pub fn handle_ack(&mut self, ack: u32) {
         self.retransmissions.handle_ack(SeqNumber(ack));
     }
 
-    /// The flow ended before the run did.
+    /// Ends the window when the flow ends before the run.
     pub fn end_window(&mut self, now: Time) {
         self.window_end = self.window_end.min(now);
         if self.is_inside {
@@ -193,12 +195,12 @@ impl FlowRecord {
         self.window_end
     }
 
-    /// Payload sent so far, and payload read.
+    /// Payload sent, and payload read, so far.
     pub fn sent_and_delivered_bytes(&self) -> [u64; 2] {
         [self.totals.sent_bytes, self.totals.delivered_bytes]
     }
 
-    /// Begins the next row of samples; the totals of the last one.
+    /// Begins the next row of samples, and returns the totals since the last one.
     pub fn end_interval(&mut self) -> IntervalTotals {
         let Totals { sent_bytes, delivered_bytes, .. } = self.totals;
         let next = Interval { sent_bytes, delivered_bytes, ..Interval::default() };
@@ -210,7 +212,7 @@ impl FlowRecord {
         }
     }
 
-    /// When [`FlowRecord::handle_offered`] is to be called next; never if all is known.
+    /// When [`FlowRecord::handle_offered`] must be called next; [`Time::NEVER`] if it need not be.
     pub fn next_offered(&self) -> Time {
         let mut next = Time::NEVER;
         if self.offered_at_start.is_none() && self.window().is_some() {
@@ -219,8 +221,8 @@ impl FlowRecord {
         if self.offered_at_end.is_none() { next.min(self.window_end) } else { next }
     }
 
-    /// What each stage in the data's direction could have carried until now. Counts when it is
-    /// first called after the window's begin and after its end.
+    /// Records how much each stage in the data's direction could have carried so far, at the first
+    /// call at or after the window's start and at or after its end.
     pub fn handle_offered(&mut self, now: Time, mut offered: impl FnMut() -> Vec<Option<Bytes>>) {
         if self.offered_at_start.is_none() && self.window_start <= now {
             self.offered_at_start = Some(offered());
@@ -230,7 +232,7 @@ impl FlowRecord {
         }
     }
 
-    /// One record of a flow whose packets (`self`) and whose ends were watched apart.
+    /// Combines the records of a flow's packets (`self`) and of its ends, observed separately.
     #[must_use]
     pub fn joined_with(self, ends: Self) -> Self {
         Self {
@@ -245,12 +247,12 @@ impl FlowRecord {
         }
     }
 
-    /// The run has ended.
+    /// Finishes the record at the end of the run.
     pub fn finish(&mut self) {
         self.retransmissions.bursts.end();
     }
 
-    /// An ACK gave an RTT sample.
+    /// Records an RTT sample from an ACK.
     #[inline]
     pub fn handle_rtt(&mut self, now: Time, rtt_us: u32) {
         self.least_rtt_us = self.least_rtt_us.min(rtt_us);
@@ -262,7 +264,7 @@ impl FlowRecord {
         self.interval.rtt_samples += 1;
     }
 
-    /// A segment with payload arrived at the receiver's interface.
+    /// Records the arrival of a segment with payload at the receiver's interface.
     #[inline]
     pub fn handle_arrived(&mut self, now: Time, wire_bytes: u32, is_marked: bool) {
         if is_marked {
@@ -273,14 +275,14 @@ impl FlowRecord {
         self.totals.arrived_pkts += 1;
     }
 
-    /// The receiver's application read data.
+    /// Records data that the receiver's application read.
     #[inline]
     pub fn handle_read(&mut self, now: Time, bytes: u64) {
         self.advance(now);
         self.totals.delivered_bytes += bytes;
     }
 
-    /// One of the samples every 10 ms from which the means are taken.
+    /// Records one of the samples, every 10 ms, from which the means are computed.
     pub fn handle_sample(&mut self, now: Time, cwnd_pkts: u32, srtt_us: u32) {
         if now < self.window_start || self.window_end < now {
             return;
@@ -301,7 +303,7 @@ impl FlowRecord {
 }
 
 impl Totals {
-    /// These totals of packets with those that were seen at the ends.
+    /// Combines totals of packets with totals observed at the ends.
     fn joined_with(self, ends: Self) -> Self {
         Self { delivered_bytes: ends.delivered_bytes, ..self }
     }
@@ -317,7 +319,7 @@ impl CwndMean {
     }
 }
 
-/// A mean, if there is anything to take it of.
+/// A ratio, or `None` if `count` is 0.
 pub(crate) fn ratio(sum: f64, count: u64) -> Option<f64> {
     (count > 0).then(|| sum / count as f64)
 }

@@ -1,8 +1,8 @@
 //! The scenario: everything that determines a run, as canonical JSON in SI integers.
 //!
-//! A field that is `null` or absent has its default; an unknown key is an error. What can be
-//! checked without the algorithms and traces is checked by [`Scenario::from_json`], and every error
-//! names the place in the JSON.
+//! A field that is `null` or absent has its default; an unknown key is an error.
+//! [`Scenario::from_json`] checks everything that does not depend on algorithms and traces, and
+//! every error names the place in the JSON.
 
 use core::num::NonZeroU16;
 use std::collections::BTreeMap;
@@ -16,10 +16,10 @@ use crate::application::ApplicationConfig;
 use crate::error::ScenarioError;
 use crate::file_name::FileName;
 
-/// The version of the format that this crate reads and writes.
+/// Version of the format that this crate reads and writes.
 pub const SCENARIO_VERSION: u32 = 1;
 
-/// Everything that determines a run, but the contents of traces.
+/// Everything that determines a run, except the contents of traces.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
@@ -30,22 +30,24 @@ pub struct Scenario {
     /// When the run ends.
     #[serde(rename = "duration_ns")]
     pub duration: Duration,
-    /// What is left out at the beginning of each flow's statistics.
+    /// Time that is excluded at the beginning of each flow's statistics.
     #[serde(rename = "warm_up_ns", default)]
     pub warm_up: Duration,
     /// The network.
     pub path: PathConfig,
     /// The connections, in any order of start.
     pub flows: Vec<FlowConfig>,
-    /// The connections of earlier runs over the same path, the last one's last: they count for what
-    /// the hosts remember of them.
+    /// The connections of earlier runs over the same path, the most recent run last.
+    ///
+    /// They matter only for what the hosts remember of them.
     #[serde(default)]
     pub before: Vec<Vec<FlowConfig>>,
-    /// What is recorded beyond the summary.
+    /// Recordings in addition to the summary.
     #[serde(default)]
     pub record: RecordConfig,
-    /// Where in a tick of 4 ms the hosts' clocks are when the run begins; drawn from the seed if
-    /// absent. Linux's timers and its algorithms round to these ticks.
+    /// Phase of the hosts' ticks of 4 ms at the start of the run; drawn from the seed if absent.
+    ///
+    /// Linux's timers and algorithms round to these ticks.
     #[serde(rename = "jiffies_phase_ns", default, skip_serializing_if = "Option::is_none")]
     pub jiffies_phase: Option<Duration>,
 }
@@ -54,28 +56,28 @@ pub struct Scenario {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlowConfig {
-    /// The number by which results name the flow.
+    /// Number of the flow in results.
     pub id: u32,
-    /// The direction of its data; its ACKs go in the opposite one.
+    /// Direction of the data; ACKs travel in the opposite direction.
     #[serde(default)]
     pub direction: Direction,
-    /// Which user of a shared medium it belongs to, counted from 1.
+    /// User of a shared medium, counted from 1.
     #[serde(default = "first_user")]
     pub user: NonZeroU16,
-    /// When it connects.
+    /// When the flow connects.
     #[serde(rename = "start_ns", default)]
     pub start: Time,
-    /// When its application stops; at the run's end if absent.
+    /// When the application stops; at the end of the run if absent.
     #[serde(rename = "stop_ns", default)]
     pub stop: Option<Time>,
-    /// What produces its data.
+    /// The application that produces the data.
     #[serde(default)]
     pub application: ApplicationConfig,
     /// The end that sends the data.
     pub sender: EndConfig,
-    /// The end that receives them.
+    /// The end that receives the data.
     pub receiver: EndConfig,
-    /// One-way delay of this flow's own access, beside the shared path, in both directions.
+    /// One-way delay of the flow's own access, in addition to the path, in both directions.
     #[serde(rename = "access_delay_ns", default)]
     pub access_delay: Duration,
 }
@@ -91,29 +93,30 @@ pub struct EndConfig {
     /// Parameters of the algorithm that differ from their defaults.
     #[serde(default)]
     pub parameters: BTreeMap<String, i64>,
-    /// Values of the profile that differ from it.
+    /// Settings that differ from the profile.
     #[serde(default)]
     pub stack_overrides: BTreeMap<String, serde_json::Value>,
-    /// The device through which it sends; nothing that matters if absent. Ends of the same user on
-    /// the same side that say the same share one.
+    /// The device through which this end sends; if absent, the host has no effect.
+    ///
+    /// Ends of the same user on the same side with the same device share it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostConfig>,
 }
 
-/// What is recorded beyond the summary.
+/// Recordings in addition to the summary.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordConfig {
-    /// Interval of the samples; none if absent.
+    /// Interval of the samples; no samples if absent.
     #[serde(rename = "sample_interval_ns", default)]
     pub sample_interval: Option<Duration>,
-    /// Whether losses, recoveries, timeouts and the like are recorded.
+    /// Whether events such as losses, recoveries and timeouts are recorded.
     #[serde(default)]
     pub events: bool,
     /// Whether every ACK is recorded.
     #[serde(default)]
     pub ack_trace: bool,
-    /// File for the packets at the data senders' interfaces; the caller writes it.
+    /// File name for the capture at the data senders' interfaces; the caller writes the file.
     #[serde(default)]
     pub pcap: Option<FileName>,
 }
@@ -122,7 +125,7 @@ impl Scenario {
     /// Reads and checks a scenario.
     ///
     /// # Errors
-    /// [`ScenarioError`] at the first thing that is malformed, unknown or out of range.
+    /// [`ScenarioError`] at the first value that is malformed, unknown or out of range.
     pub fn from_json(json: &str) -> Result<Self, ScenarioError> {
         let mut reader = serde_json::Deserializer::from_str(json);
         let scenario: Self = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
@@ -140,7 +143,7 @@ impl Scenario {
         serde_json::to_string(self).expect("a scenario has string keys only")
     }
 
-    /// Checks what the types alone cannot say.
+    /// Checks conditions that the types cannot express.
     ///
     /// # Errors
     /// [`ScenarioError`] at the first value out of range.

@@ -10,26 +10,26 @@ use crate::output::{FlowSummary, LinkSummary};
 use crate::record::{FlowRecord, ratio};
 use crate::scenario::FlowConfig;
 
-/// A flow that has ended.
+/// A flow at the end of the run.
 #[derive(Clone, Copy, Debug)]
 pub struct FinishedFlow<'a> {
-    /// What it was asked to be.
+    /// The flow's configuration.
     pub config: &'a FlowConfig,
-    /// The stacks of its sender and its receiver, by name.
+    /// Names of the sender's and the receiver's stack.
     pub stacks: [&'a str; 2],
     /// The user's port on a shared medium.
     pub user: u16,
-    /// What was seen of it.
+    /// The flow's measurements.
     pub record: &'a FlowRecord,
-    /// What its sender counted.
+    /// Counts of the flow's sender.
     pub counts: SenderCounts,
     /// When the receiver had read the last byte.
     pub completed: Option<Time>,
-    /// What its application's user noticed.
+    /// The application's results from its user's point of view.
     pub outcome: Outcome,
 }
 
-/// What a flow's sender counts itself. What it cannot tell is `None`.
+/// Counts of a flow's sender; `None` for those that it does not provide.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SenderCounts {
     /// Retransmission timeouts.
@@ -40,17 +40,17 @@ pub struct SenderCounts {
     pub recoveries: Option<u64>,
     /// Tail loss probes sent.
     pub tail_loss_probes: Option<u64>,
-    /// How often its host had no room for a segment.
+    /// Number of times that the host had no room for a segment.
     pub host_refusals: Option<u64>,
     /// Time with data in flight or waiting.
     pub busy: Duration,
-    /// Of it, limited by the peer's window.
+    /// Part of `busy` in which the peer's window was the limit.
     pub rwnd_limited: Duration,
-    /// Of it, limited by the send buffer.
+    /// Part of `busy` in which the send buffer was the limit.
     pub sndbuf_limited: Duration,
 }
 
-/// One flow's result.
+/// Summarizes one flow.
 pub fn flow_summary(flow: &FinishedFlow<'_>, path: &PathConfig) -> FlowSummary {
     let FinishedFlow { config, record, counts, outcome, .. } = *flow;
     let is_tcp = !matches!(config.application, ApplicationConfig::Datagrams { .. });
@@ -119,10 +119,10 @@ pub fn flow_summary(flow: &FinishedFlow<'_>, path: &PathConfig) -> FlowSummary {
     }
 }
 
-/// The algorithm and the stack of datagrams, which know no congestion control.
+/// Algorithm and stack of datagrams, which have no congestion control.
 const NO_TCP: &str = "none";
 
-/// The flow's share of what the slowest stage of its direction could have carried in its window.
+/// The flow's share of the bytes that the slowest stage could have carried in its window.
 fn utilisation_pct(flow: &FinishedFlow<'_>, path: &PathConfig) -> Option<f64> {
     let record = flow.record;
     record.window()?;
@@ -134,7 +134,7 @@ fn utilisation_pct(flow: &FinishedFlow<'_>, path: &PathConfig) -> Option<f64> {
         .enumerate()
         .filter_map(|(n, (start, end))| Some((end.as_ref()?.0 - start.as_ref()?.0, n)))
         .min_by_key(|&(bytes, _)| bytes)?;
-    // A medium that is shared offers nothing to one flow, so that this is a wire's.
+    // A shared medium reports no capacity for one flow, so this stage is a wire.
     let stages = path.stages(flow.config.direction);
     let framing_bytes = stages.get(stage).and_then(|stage| stage.config()).map_or(0, framing_bytes);
     let framing_bytes = u64::from(framing_bytes);
@@ -143,7 +143,7 @@ fn utilisation_pct(flow: &FinishedFlow<'_>, path: &PathConfig) -> Option<f64> {
     ratio(100.0 * carried as f64, offered_bytes)
 }
 
-/// What a stage adds to each packet.
+/// Framing that a stage adds to each packet.
 fn framing_bytes(stage: &StageConfig) -> u32 {
     stage.framing_bytes.unwrap_or(match stage.rate {
         RateConfig::Mahimahi { .. } => OpportunityTrace::FRAMING_BYTES,
@@ -151,9 +151,10 @@ fn framing_bytes(stage: &StageConfig) -> u32 {
     })
 }
 
-/// The counts of every stage that the packets of each user pass in each direction: those of a wire
-/// that users of a medium share once, as `forward.0`, those of the medium for each, as
-/// `user2.forward.1`.
+/// The counts of every stage that packets pass, for each user and direction.
+///
+/// A wire that a medium's users share appears once, as `forward.0`; a medium appears for each user,
+/// as `user2.forward.1`.
 pub fn link_summaries(
     path: &PathConfig,
     mut counters_of: impl FnMut(Direction, u16) -> Vec<Counters>,
@@ -178,7 +179,7 @@ pub fn link_summaries(
     summaries
 }
 
-/// One stage's result.
+/// Summarizes one stage.
 fn summary(link: String, counters: Counters) -> LinkSummary {
     LinkSummary {
         link,

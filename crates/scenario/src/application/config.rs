@@ -1,123 +1,125 @@
-//! What an application is asked to be, as a scenario has it.
+//! The configuration of an application in a scenario.
 
 use cwndlab_units::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ScenarioError;
 
-/// What produces a flow's data.
+/// The application that produces a flow's data.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ApplicationConfig {
-    /// As much as the connection takes, until the end.
+    /// As much data as the connection accepts, until the end.
     Bulk {},
     /// One transfer of a given size, then a close.
     Sized {
         /// Size of the transfer.
         bytes: u64,
     },
-    /// Bulk for a time, then silence for a time, in turn.
+    /// Alternates between bulk and silence.
     OnOff {
-        /// Time of writing, its mean if it is drawn.
+        /// Time of writing, or its mean if drawn.
         #[serde(rename = "on_ns")]
         on: Duration,
-        /// Time of silence, its mean if it is drawn.
+        /// Time of silence, or its mean if drawn.
         #[serde(rename = "off_ns")]
         off: Duration,
-        /// How both are drawn.
+        /// Distribution of both times.
         #[serde(default)]
         distribution: Distribution,
     },
-    /// The receiver of the data asks, the sender answers, the receiver thinks. It connects.
+    /// The receiver of the data connects and sends requests; the sender of the data responds.
     RequestResponse {
         /// Size of a request.
         request_bytes: u64,
         /// Size of a response.
         response_bytes: u64,
-        /// From a response's last byte to the next request.
+        /// Time from a response's last byte to the next request.
         #[serde(rename = "think_ns", default)]
         think: Duration,
-        /// Requests until the close; without end if absent.
+        /// Number of requests before the close; unlimited if absent.
         #[serde(default)]
         count: Option<u64>,
     },
-    /// A write of the same size at equal intervals, after a time of bulk.
+    /// Writes of equal size at equal intervals, after a bulk phase.
     Paced {
-        /// Rate of what is written.
+        /// Rate of the written data.
         bits_per_sec: u64,
         /// Size of a write.
         write_bytes: u64,
-        /// How long it is bulk before that.
+        /// Duration of the bulk phase.
         #[serde(rename = "bulk_for_ns", default)]
         bulk_for: Duration,
     },
-    /// Blocks of a file, each acknowledged by a message of the application, a limited number
-    /// outstanding: how SFTP clients send.
+    /// Blocks of a file with a limited number outstanding, each acknowledged by an application
+    /// message, as SFTP clients send.
     WindowedFile {
         /// Size of a block.
         request_bytes: u64,
-        /// Blocks that may wait for their acknowledgement.
+        /// Maximum number of unacknowledged blocks.
         outstanding: u64,
-        /// Size of the file; without end if absent.
+        /// Size of the file; unlimited if absent.
         #[serde(default)]
         total_bytes: Option<u64>,
     },
-    /// One file over HTTP: asked for and answered, or uploaded, whole or in chunks of which each
-    /// waits for the answer to the one before.
+    /// One file over HTTP: requested and downloaded, or uploaded as a whole or in chunks, each of
+    /// which waits for the response to the chunk before.
     Http {
         /// Size of the file.
         bytes: u64,
         /// Size of a chunk of an upload; the whole file if absent.
         #[serde(default)]
         chunk_bytes: Option<u64>,
-        /// Whether the client sends the file; else it asks for it, and opens the connection.
+        /// Whether the client uploads the file; otherwise it requests the file and opens the
+        /// connection.
         is_upload: bool,
     },
-    /// One file over SFTP: blocks are written or asked for ahead of the answers, a limited number.
+    /// One file over SFTP: a limited number of blocks is written or requested before the responses.
     Sftp {
         /// Size of the file.
         bytes: u64,
         /// Size of a block.
         request_bytes: u64,
-        /// Blocks that may wait for their answer.
+        /// Maximum number of blocks without a response.
         outstanding: u64,
-        /// Whether the client sends the file; else it asks for it, and opens the connection.
+        /// Whether the client uploads the file; otherwise it requests the file and opens the
+        /// connection.
         is_upload: bool,
     },
     /// Web pages over one connection: a document, then all its objects at once.
     Web {
         /// Size of the document.
         document_bytes: u64,
-        /// How many objects it refers to.
+        /// Number of objects in the document.
         objects: u64,
-        /// Size of each.
+        /// Size of each object.
         object_bytes: u64,
-        /// From the document's last byte to the requests for its objects.
+        /// Time from the document's last byte to the requests for its objects.
         #[serde(rename = "parse_ns", default)]
         parse: Duration,
-        /// From a page's last byte to the next page.
+        /// Time from a page's last byte to the next page.
         #[serde(rename = "think_ns", default)]
         think: Duration,
-        /// Pages until the close; without end if absent.
+        /// Number of pages before the close; unlimited if absent.
         #[serde(default)]
         count: Option<u64>,
     },
-    /// A video in chunks, whose client chooses the rate of each by what it has buffered.
+    /// A video in chunks, whose client selects the rate of each chunk by its buffer level.
     Video {
-        /// Rates at which the video is encoded, the lowest first.
+        /// Encoding rates of the video, in ascending order.
         rungs_bits_per_sec: Vec<u64>,
-        /// What a chunk plays.
+        /// Playing time of a chunk.
         #[serde(rename = "chunk_ns")]
         chunk: Duration,
-        /// The most that is buffered.
+        /// Maximum playing time that is buffered.
         #[serde(rename = "buffer_ns")]
         buffer: Duration,
     },
-    /// Datagrams of one size at equal intervals, without a connection: a call.
+    /// Datagrams of equal size at equal intervals, without a connection: a call.
     Datagrams {
-        /// Payload of each.
+        /// Payload of each datagram.
         bytes: u32,
-        /// From one to the next.
+        /// Time from one datagram to the next.
         #[serde(rename = "interval_ns")]
         interval: Duration,
     },
@@ -129,7 +131,7 @@ impl Default for ApplicationConfig {
     }
 }
 
-/// How a time is drawn.
+/// Distribution of a time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Distribution {
@@ -228,7 +230,7 @@ fn check_video(
     Ok(())
 }
 
-/// The payload that an Ethernet frame has room for behind the headers of IPv4 and UDP.
+/// Maximum UDP payload in an Ethernet frame with IPv4.
 const MAX_DATAGRAM_BYTES: u32 = 1_472;
 
 fn check_datagrams(path: &str, bytes: u32) -> Result<(), ScenarioError> {

@@ -1,7 +1,7 @@
-//! Datagrams of one size at equal intervals: a call, as RTP sends it over UDP (RFC 3550).
+//! Datagrams of equal size at equal intervals: a call, as RTP sends it over UDP (RFC 3550).
 //!
-//! Nothing is acknowledged, repeated or slowed down. As they leave at known times, the number of a
-//! datagram tells when it was sent.
+//! Nothing is acknowledged, retransmitted or slowed down. Datagrams leave at fixed times, so a
+//! datagram's number determines when it was sent.
 
 use cwndlab_units::{Duration, Time};
 
@@ -18,18 +18,18 @@ pub(super) struct Datagrams {
     began: Time,
     sent: u32,
     is_due: bool,
-    /// Numbers of those that arrived and how long they took.
+    /// Numbers of the datagrams that arrived, and their delays.
     arrived: Vec<(u32, Duration)>,
 }
 
-/// A datagram that is to leave.
+/// A datagram to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Datagram {
-    /// Counted from 0.
+    /// The datagram's number, from 0.
     pub number: u32,
-    /// Its payload.
+    /// Payload of the datagram.
     pub payload_bytes: u32,
-    /// The headers before it.
+    /// Length of the IP and UDP headers.
     pub header_bytes: u16,
 }
 
@@ -39,18 +39,18 @@ impl Datagrams {
         Self { bytes, interval, began: Time::ZERO, sent: 0, is_due: false, arrived }
     }
 
-    /// The flow starts, and with it the first datagram.
+    /// Starts the flow; the first datagram is due now.
     pub(super) fn begin(&mut self, now: Time) {
         self.began = now;
     }
 
-    /// One is due. Answers when the next one is.
+    /// Makes a datagram due, and returns when the next one is due.
     pub(super) fn handle_wake(&mut self) -> Time {
         self.is_due = true;
         self.sent_at(self.sent + 1)
     }
 
-    /// The datagram that is due, once.
+    /// Removes and returns the datagram that is due.
     pub(super) fn take(&mut self) -> Option<Datagram> {
         if !core::mem::take(&mut self.is_due) {
             return None;
@@ -60,7 +60,7 @@ impl Datagrams {
         Some(Datagram { number, payload_bytes: self.bytes, header_bytes: HEADER_BYTES })
     }
 
-    /// A datagram has come to the receiver.
+    /// Records the arrival of a datagram at the receiver.
     pub(super) fn handle_arrival(&mut self, now: Time, number: u32) {
         self.arrived.push((number, now.saturating_since(self.sent_at(number))));
     }
@@ -69,8 +69,11 @@ impl Datagrams {
         self.began + Duration::from_nanos(self.interval.as_nanos() * u64::from(number))
     }
 
-    /// Loss in per cent and the 95th percentile of the delay in ms, of what was sent after `from`
-    /// and until `until`. What may still be on its way, behind the last that arrived, is not lost.
+    /// Loss in per cent and 95th percentile of the delay in ms, of the datagrams sent after `from`
+    /// and up to `until`.
+    ///
+    /// Datagrams sent after the last one that arrived may still be in flight, and do not count as
+    /// lost.
     pub(super) fn loss_pct_and_delay_p95_ms(
         &self,
         from: Time,
@@ -97,7 +100,7 @@ mod tests {
 
     const INTERVAL: Duration = Duration::from_millis(20);
 
-    /// Ten datagrams, of which those with these numbers arrive after a delay.
+    /// Ten datagrams, of which those with these numbers arrive, each after its delay.
     fn call(arriving: &[(u32, u64)]) -> Datagrams {
         let mut call = Datagrams::new(172, INTERVAL);
         call.begin(Time::from_millis(100));
@@ -132,7 +135,7 @@ mod tests {
     #[test]
     fn what_is_sent_in_the_warm_up_does_not_count() {
         let call = call(&[(2, 10), (4, 10)]);
-        // Sent at 100 ms and every 20 ms: after 120 ms come the numbers from 2 on.
+        // Sent at 100 ms and every 20 ms: the first datagram after 120 ms has number 2.
         let (loss_pct, _) =
             call.loss_pct_and_delay_p95_ms(Time::from_millis(120), Time::from_secs(9));
         assert!((loss_pct.expect("some") - 100.0 / 3.0).abs() < 1e-9, "{loss_pct:?}");

@@ -1,25 +1,25 @@
-//! What a user notices of an application.
+//! The results of an application from its user's point of view.
 
-/// The measures of an application that its user notices; `None` where an application has no such
-/// measure, or nothing was measured.
+/// Results that an application's user experiences; `None` if the application has no such result, or
+/// nothing was measured.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Outcome {
-    /// Responses and pages that were complete in the window; 0 of an application that asks and was
-    /// not answered.
+    /// Responses and pages completed in the window; 0 if an application with requests received no
+    /// response.
     pub responses: Option<u64>,
     /// Median time from a request to the last byte of its response, or of a page.
     pub response_p50_ms: Option<f64>,
-    /// 95th percentile of the same.
+    /// 95th percentile of that time.
     pub response_p95_ms: Option<f64>,
-    /// 99th percentile of the same.
+    /// 99th percentile of that time.
     pub response_p99_ms: Option<f64>,
-    /// Geometric mean of the same.
+    /// Geometric mean of that time.
     pub response_geometric_mean_ms: Option<f64>,
-    /// Mean rate at which the video's chunks are encoded that came in the window.
+    /// Mean encoding rate of the video chunks that arrived in the window.
     pub video_bitrate_mbit_s: Option<f64>,
-    /// Share of the time since playing began in which the player had nothing to play.
+    /// Share of the time since playback began in which the player's buffer was empty.
     pub video_rebuffering_pct: Option<f64>,
-    /// From the flow's start until its video began to play.
+    /// Time from the flow's start to the start of playback.
     pub video_startup_ms: Option<f64>,
     /// Share of the datagrams sent in the window that never arrived.
     pub datagram_loss_pct: Option<f64>,

@@ -1,11 +1,11 @@
-//! Requests and their answers, one after the other on one connection.
+//! Requests and responses in sequence on one connection.
 
 use cwndlab_units::{Duration, Time};
 
 use super::requests::Requests;
 use super::times::Times;
 
-/// One request at a time, each answered by a response of the same size.
+/// One request at a time; all responses have the same size.
 #[derive(Debug)]
 pub(super) struct RequestResponse {
     pub(super) request_bytes: u64,
@@ -17,7 +17,7 @@ pub(super) struct RequestResponse {
     pub(super) response_to_write: u64,
     pub(super) response_to_read: u64,
     asked_at: Time,
-    /// The times from each request to the last byte of its response.
+    /// Times from each request to the last byte of its response.
     pub(super) responses: Times,
 }
 
@@ -58,7 +58,7 @@ impl RequestResponse {
         self.response_to_write += self.requests.read(read) * self.response_bytes;
     }
 
-    /// Whether a response is complete.
+    /// Counts bytes of a response, and returns whether it is complete.
     pub(super) fn handle_response_bytes(&mut self, now: Time, read: u64) -> bool {
         if read == 0 || self.response_to_read == 0 {
             return false;

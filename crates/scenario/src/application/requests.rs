@@ -1,15 +1,15 @@
-//! Requests of one size, as a server reads them from a stream of bytes.
+//! Requests of equal size, as a server reads them from a byte stream.
 
-/// What a server has read of requests that follow one another.
+/// A server's position in a sequence of requests.
 #[derive(Debug)]
 pub(super) struct Requests {
     each_bytes: u64,
-    /// Bytes missing of the current request.
+    /// Bytes missing from the current request.
     missing_bytes: u64,
 }
 
 impl Requests {
-    /// Of this size, none of which has been read.
+    /// Creates a sequence of requests of this size.
     pub(super) fn new(each_bytes: u64) -> Self {
         Self { each_bytes, missing_bytes: each_bytes }
     }

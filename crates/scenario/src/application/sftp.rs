@@ -1,34 +1,35 @@
-//! Files in blocks with answers: SFTP as its clients speak it, and uploads in chunks over HTTP.
+//! Files in blocks with responses: SFTP clients, and uploads in chunks over HTTP.
 //!
-//! A client keeps a limited number of blocks outstanding: it writes them ahead of the server's
-//! status messages, or asks for them ahead of the data. What is counted is data; sizes of messages
-//! matter only on the way back. Left out: the key exchange before a session, the SSH channel's own
-//! window (2 MiB in OpenSSH, as much as its client has outstanding), headers around blocks (0.2 %),
-//! and that OpenSSH's client begins with one request and has one more with every answer.
+//! A client keeps a limited number of blocks outstanding: it writes them before the server's status
+//! messages arrive, or requests them before the data arrive. Only data are counted; message sizes
+//! matter only in the opposite direction. Left out: the key exchange before a session, the SSH
+//! channel's own window (2 MiB in OpenSSH, as much as its client keeps outstanding), headers around
+//! blocks (0.2 %), and the start of OpenSSH's client with one request, plus one with every
+//! response.
 
 use cwndlab_units::Time;
 
 use super::connection::{Connection, write_up_to};
 use super::requests::Requests;
 
-/// What acknowledges a block: a status message (draft-ietf-secsh-filexfer-02 section 7) with an
-/// empty text in an SSH packet with cipher and MAC.
+/// Size of a block's acknowledgement: a status message (draft-ietf-secsh-filexfer-02 section 7)
+/// with an empty text, in an SSH packet with cipher and MAC.
 pub(super) const STATUS_BYTES: u64 = 52;
-/// What asks for a block: a read (draft-ietf-secsh-filexfer-02 section 6.4) of a handle of four
-/// bytes in an SSH packet with cipher and MAC.
+/// Size of a request for a block: a read (draft-ietf-secsh-filexfer-02 section 6.4) of a handle of
+/// four bytes, in an SSH packet with cipher and MAC.
 const READ_BYTES: u64 = 68;
 
-/// A file that its sender writes in blocks, each answered by its receiver.
+/// A file that its sender writes in blocks, each acknowledged by its receiver.
 #[derive(Debug)]
 pub(super) struct Upload {
     block_bytes: u64,
     reply_bytes: u64,
-    /// Bytes of the file not yet given to a block; the most there is for a file without end.
+    /// Bytes of the file not yet assigned to a block; `u64::MAX` for an unlimited file.
     file_left: u64,
-    /// Blocks that may be started.
+    /// Number of blocks that may be started.
     credit: u64,
     block_to_write: u64,
-    /// Bytes that the receiver has not read yet, of the whole file and of the current block.
+    /// Bytes that the receiver has not yet read, of the whole file and of the current block.
     file_to_read: u64,
     block_to_read: u64,
     replies_to_write: u64,
@@ -55,7 +56,7 @@ impl Upload {
         }
     }
 
-    /// The client has read some bytes of replies. Answers whether it has written everything.
+    /// Handles replies that the client has read. Returns whether it has written everything.
     pub(super) fn act_at_sender<C: Connection>(
         &mut self,
         now: Time,
@@ -67,7 +68,7 @@ impl Upload {
         self.file_left == 0 && self.block_to_write == 0
     }
 
-    /// The server has read some bytes of data. Answers whether that was the last of the file.
+    /// Handles data that the server has read. Returns whether the file is complete.
     pub(super) fn act_at_receiver<C: Connection>(
         &mut self,
         now: Time,
@@ -79,7 +80,7 @@ impl Upload {
         self.file_to_read == 0
     }
 
-    /// Nothing more is written.
+    /// Stops writing.
     pub(super) fn stop(&mut self) {
         self.file_left = 0;
         self.block_to_write = 0;
@@ -127,20 +128,20 @@ impl Upload {
     }
 }
 
-/// A file that its receiver asks for in blocks.
+/// A file that its receiver requests in blocks.
 #[derive(Debug)]
 pub(super) struct Download {
     block_bytes: u64,
     outstanding: u64,
-    /// Bytes that the client has not asked for yet.
+    /// Bytes that the client has not yet requested.
     file_to_ask: u64,
     requests_to_write: u64,
-    /// At the server: requests, bytes of the file not yet answered with, and of answers not yet
-    /// written.
+    /// At the server: requests, bytes of the file not yet assigned to a response, and bytes of
+    /// responses not yet written.
     requests: Requests,
     file_left: u64,
     answers_to_write: u64,
-    /// Bytes that the client has not read yet, of the whole file and of the current block.
+    /// Bytes that the client has not yet read, of the whole file and of the current block.
     file_to_read: u64,
     block_to_read: u64,
 }
@@ -160,14 +161,14 @@ impl Download {
         }
     }
 
-    /// The client is connected: it asks for as much as it may.
+    /// Requests as many blocks as allowed, after the client has connected.
     pub(super) fn begin(&mut self) {
         for _ in 0..self.outstanding {
             self.ask();
         }
     }
 
-    /// The server has read some bytes of requests. Answers whether it has written everything.
+    /// Handles requests that the server has read. Returns whether it has written everything.
     pub(super) fn act_at_sender<C: Connection>(
         &mut self,
         now: Time,
@@ -183,7 +184,7 @@ impl Download {
         self.file_left == 0 && self.answers_to_write == 0
     }
 
-    /// The client has read some bytes of data. Answers whether that was the last of the file.
+    /// Handles data that the client has read. Returns whether the file is complete.
     pub(super) fn act_at_receiver<C: Connection>(
         &mut self,
         now: Time,
@@ -202,7 +203,7 @@ impl Download {
         self.file_to_read == 0
     }
 
-    /// Nothing more is written.
+    /// Stops writing.
     pub(super) fn stop(&mut self) {
         self.file_left = 0;
         self.answers_to_write = 0;

@@ -1,8 +1,8 @@
-//! Times that an application's user notices, and their percentiles.
+//! Times that an application's user experiences, and their percentiles.
 
 use cwndlab_units::{Duration, Time};
 
-/// Times and when each was known.
+/// Times, each with the moment of its measurement.
 #[derive(Debug, Default)]
 pub(super) struct Times {
     entries: Vec<(Time, Duration)>,
@@ -13,7 +13,7 @@ impl Times {
         self.entries.push((now, time));
     }
 
-    /// The times known after `from` and until `until` in milliseconds, the shortest first.
+    /// The times measured after `from` and up to `until`, in milliseconds, in ascending order.
     pub(super) fn sorted_ms(&self, from: Time, until: Time) -> Vec<f64> {
         let is_inside = |at: Time| from < at && at <= until;
         let inside = self.entries.iter().filter(|entry| is_inside(entry.0));
@@ -23,7 +23,7 @@ impl Times {
     }
 }
 
-/// The percentile of sorted values, between the two nearest ones in proportion.
+/// Percentile of sorted values, with linear interpolation between the two nearest values.
 pub(super) fn percentile(sorted: &[f64], percent: f64) -> Option<f64> {
     let rank = percent / 100.0 * sorted.len().checked_sub(1)? as f64;
     let below = sorted[rank as usize];
@@ -31,7 +31,7 @@ pub(super) fn percentile(sorted: &[f64], percent: f64) -> Option<f64> {
     Some(below + (rank - libm::floor(rank)) * (above - below))
 }
 
-/// The geometric mean of positive values.
+/// Geometric mean of positive values.
 pub(super) fn geometric_mean(values: &[f64]) -> Option<f64> {
     let logarithms: f64 = values.iter().map(|&value| libm::log(value)).sum();
     (!values.is_empty()).then(|| libm::exp(logarithms / values.len() as f64))

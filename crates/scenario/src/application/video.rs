@@ -1,11 +1,11 @@
-//! A video in chunks, whose client chooses each chunk's rate by what it has buffered.
+//! A video in chunks, whose client selects each chunk's rate by its buffer level.
 //!
 //! The client is BBA-0 of Huang, Johari, McKeown, Trunnell and Watson, A Buffer-Based Approach to
-//! Rate Adaptation, SIGCOMM 2014, Algorithm 1: below a reservoir the lowest rate, above the cushion
-//! the highest, between them the rate that a straight line from buffer to rate allows, and a change
-//! only where that line has crossed the next rate. It asks for one chunk at a time over one
-//! connection, plays from the first chunk on, stands still when it has nothing to play and goes on
-//! with the next chunk. Left out: chunks of variable size, sound, an end of the video.
+//! Rate Adaptation, SIGCOMM 2014, Algorithm 1: the lowest rate below a reservoir, the highest above
+//! the cushion, and in between the rate given by a straight line from buffer level to rate; the
+//! rate changes only when the line has crossed the next rate. The client requests one chunk at a
+//! time over one connection, plays from the first chunk on, and stalls with an empty buffer until
+//! the next chunk arrives. Left out: chunks of variable size, audio, an end of the video.
 
 use cwndlab_units::{Duration, Time};
 
@@ -14,44 +14,44 @@ use super::requests::Requests;
 
 /// The reservoir as a share of the buffer: 90 s of 240 s (section 4 of the paper).
 const RESERVOIR: (u64, u64) = (3, 8);
-/// Where the cushion ends, likewise: 90 s and 126 s of 240 s.
+/// End of the cushion as a share of the buffer: 90 s + 126 s of 240 s.
 const CUSHION_END: (u64, u64) = (9, 10);
 
 /// A client and its server.
 #[derive(Debug)]
 pub(super) struct Video {
-    /// Rates at which the video is encoded, the lowest first.
+    /// Encoding rates of the video, in ascending order.
     rungs_bits_per_sec: Vec<u64>,
     chunk: Duration,
     buffer: Duration,
-    /// At the server: requests, size of an answer, bytes of it not written.
+    /// At the server: requests, size of a response, and bytes of it not yet written.
     requests: Requests,
     answer_bytes: u64,
     answer_to_write: u64,
-    /// At the client: the rate of the chunk that it waits for or had last, and what is missing of it.
+    /// At the client: rate of the current or last chunk, and its bytes not yet read.
     rung: usize,
     request_to_write: u64,
     chunk_to_read: u64,
     has_stopped: bool,
     player: Player,
-    /// Chunks that have come: when, and how they are encoded.
+    /// Chunks that have arrived: time and encoding rate.
     chunks: Vec<(Time, u64)>,
 }
 
-/// What is played, and when nothing is.
+/// Playback and stalls.
 #[derive(Clone, Copy, Debug, Default)]
 struct Player {
     connected_at: Time,
-    /// From the connection to the first chunk.
+    /// Time from the connection to the first chunk.
     startup: Option<Duration>,
-    /// Until when the times below count.
+    /// End of the time covered by the totals below.
     until: Time,
     buffered: Duration,
     played: Duration,
     stalled: Duration,
 }
 
-/// What a user sees of a video.
+/// A video's results from its user's point of view.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
     pub(super) bitrate_mbit_s: Option<f64>,
@@ -77,20 +77,20 @@ impl Video {
         }
     }
 
-    /// The client is connected: it asks for the first chunk, at the lowest rate.
+    /// Requests the first chunk, at the lowest rate, after the client has connected.
     pub(super) fn begin(&mut self, now: Time) {
         self.player.connected_at = now;
         self.ask();
     }
 
-    /// The client has room for another chunk.
+    /// Requests the next chunk when the client has room for it.
     pub(super) fn handle_room(&mut self, now: Time) {
         self.player.advance(now);
         self.rung = self.next_rung();
         self.ask();
     }
 
-    /// The server has read some bytes of requests. Answers whether it has written all answers.
+    /// Handles requests that the server has read. Returns whether it has written all responses.
     pub(super) fn act_at_sender<C: Connection>(
         &mut self,
         now: Time,
@@ -102,7 +102,7 @@ impl Video {
         self.answer_to_write == 0
     }
 
-    /// The client has read some bytes of a chunk. Answers when it acts next by itself, if it does.
+    /// Handles data that the client has read. Returns when it next acts by itself, if it does.
     pub(super) fn act_at_receiver<C: Connection>(
         &mut self,
         now: Time,
@@ -120,7 +120,7 @@ impl Video {
         wake
     }
 
-    /// A chunk is there: the next is asked for when there is room for it.
+    /// Handles a complete chunk; the next one is requested when there is room for it.
     fn handle_chunk(&mut self, now: Time) -> Option<Time> {
         self.player.handle_chunk(now, self.chunk);
         self.chunks.push((now, self.rungs_bits_per_sec[self.rung]));
@@ -144,7 +144,7 @@ impl Video {
         self.request_to_write += HTTP_REQUEST_BYTES;
     }
 
-    /// The rate of the next chunk: Algorithm 1 of the paper.
+    /// Index of the next chunk's rate: Algorithm 1 of the paper.
     fn next_rung(&self) -> usize {
         let rungs = &self.rungs_bits_per_sec;
         let last = rungs.len() - 1;
@@ -165,7 +165,7 @@ impl Video {
         }
     }
 
-    /// The rate that the line from buffer to rate allows.
+    /// Rate given by the line from buffer level to rate.
     fn allowed_bits_per_sec(&self) -> f64 {
         let share = |(over, under): (u64, u64)| (self.buffer.as_nanos() / under * over) as f64;
         let (begin, end) = (share(RESERVOIR), share(CUSHION_END));
@@ -175,13 +175,13 @@ impl Video {
         lowest + height.clamp(0.0, 1.0) * (highest - lowest)
     }
 
-    /// No chunk more is asked for or written.
+    /// Stops requesting and writing chunks.
     pub(super) fn stop(&mut self) {
         self.has_stopped = true;
         self.answer_to_write = 0;
     }
 
-    /// What was seen: rates of the chunks that came after `from`, standstills until `until`.
+    /// Rates of the chunks that arrived in the window, and stalls until the window's end.
     pub(super) fn seen(&self, from: Time, until: Time) -> Seen {
         let mut player = self.player;
         player.advance(until);
@@ -230,7 +230,7 @@ mod tests {
 
     const CHUNK: Duration = Duration::from_secs(4);
 
-    /// The paper's own client: 240 s of buffer, of which 90 s are the reservoir and 126 s the cushion.
+    /// The paper's client: 240 s of buffer, with a reservoir of 90 s and a cushion of 126 s.
     fn client(rung: usize, buffered_s: u64) -> Video {
         let rungs = vec![1_000_000, 2_000_000, 4_000_000];
         let mut video = Video::new(rungs, CHUNK, Duration::from_secs(240));
@@ -251,7 +251,8 @@ mod tests {
 
     #[test]
     fn a_rate_is_kept_until_the_line_crosses_the_next() {
-        // The line is at 2 Mbit/s with 132 s: above it goes up, and down only at 1 Mbit/s.
+        // The line reaches 2 Mbit/s at 132 s: the rate rises above that, and falls only at 1
+        // Mbit/s.
         assert_eq!(client(0, 131).next_rung(), 0);
         assert_eq!(client(0, 133).next_rung(), 1);
         assert_eq!(client(1, 95).next_rung(), 1);

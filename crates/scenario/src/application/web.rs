@@ -1,9 +1,9 @@
 //! Web pages over one connection: a document, then all its objects at once.
 //!
-//! As a browser does over HTTP/2 (RFC 9113): the client asks for the document, reads it whole, takes
-//! some time to find what it refers to, and asks for all of that together; the server answers in
-//! order. The page is complete with the last byte. Left out: further hosts and connections, objects
-//! that other objects refer to, priorities, header compression.
+//! Like a browser with HTTP/2 (RFC 9113): the client requests the document, reads all of it, takes
+//! some time to parse it, and requests all its objects together; the server responds in order. The
+//! page is complete with the last byte. Left out: other hosts and connections, objects that refer
+//! to further objects, priorities, header compression.
 
 use cwndlab_units::{Duration, Time};
 
@@ -11,15 +11,15 @@ use super::connection::{Connection, HTTP_ANSWER_BYTES, HTTP_REQUEST_BYTES, write
 use super::requests::Requests;
 use super::times::Times;
 
-/// A page's parts, each with the head of its answer.
+/// A page's parts, each without its response header.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Page {
     pub(super) document_bytes: u64,
     pub(super) objects: u64,
     pub(super) object_bytes: u64,
-    /// From the document's last byte to the requests for its objects.
+    /// Time from the document's last byte to the requests for its objects.
     pub(super) parse: Duration,
-    /// From a page's last byte to the next page.
+    /// Time from a page's last byte to the next page.
     pub(super) think: Duration,
 }
 
@@ -28,21 +28,21 @@ pub(super) struct Page {
 pub(super) struct Web {
     page: Page,
     pages_left: Option<u64>,
-    /// At the server: requests, objects still to be asked for before the next document, bytes of
-    /// answers not yet written.
+    /// At the server: requests, objects to be requested before the next document, and bytes of
+    /// responses not yet written.
     requests: Requests,
     objects_to_answer: u64,
     answers_to_write: u64,
-    /// At the client.
+    /// At the client: bytes of requests not yet written, and the part that it is reading.
     requests_to_write: u64,
     waits_for: Part,
     part_to_read: u64,
     page_began: Time,
-    /// The times from each page's first request to its last byte.
+    /// Times from each page's first request to its last byte.
     pub(super) pages: Times,
 }
 
-/// What the client reads, or has read last.
+/// The part of a page that the client is reading or has read last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Part {
     Document,
@@ -65,7 +65,7 @@ impl Web {
         }
     }
 
-    /// The client asks for what comes next: a new page's document, or the objects of the one it has.
+    /// Requests a new page's document, or the objects of the current document.
     pub(super) fn ask(&mut self, now: Time) {
         let Page { document_bytes, objects, object_bytes, .. } = self.page;
         if self.waits_for == Part::Document {
@@ -86,7 +86,7 @@ impl Web {
         self.page_began = now;
     }
 
-    /// The server has read some bytes of requests. Answers whether it has written all answers.
+    /// Handles requests that the server has read. Returns whether it has written all responses.
     pub(super) fn act_at_sender<C: Connection>(
         &mut self,
         now: Time,
@@ -107,7 +107,7 @@ impl Web {
         self.answers_to_write == 0
     }
 
-    /// The client has read some bytes of answers. Answers when it acts next by itself, if it does.
+    /// Handles data that the client has read. Returns when it next acts by itself, if it does.
     pub(super) fn act_at_receiver<C: Connection>(
         &mut self,
         now: Time,
@@ -125,7 +125,7 @@ impl Web {
         wake
     }
 
-    /// A document or all objects are there.
+    /// Handles a complete document or complete objects.
     fn handle_part(&mut self, now: Time) -> Option<Time> {
         let has_more = self.waits_for == Part::Document && self.page.objects > 0;
         let pause = if has_more { self.page.parse } else { self.page.think };
@@ -148,7 +148,7 @@ impl Web {
         self.pages_left == Some(0) && self.waits_for == Part::Objects && self.part_to_read == 0
     }
 
-    /// Nothing more is asked for or written.
+    /// Stops requesting and writing.
     pub(super) fn stop(&mut self) {
         self.pages_left = Some(0);
         self.answers_to_write = 0;
