@@ -1,32 +1,32 @@
-//! What a link may know of acknowledgements, to drop those that later ones make superfluous.
+//! Fields of acknowledgements with which a link drops ACKs that later ones supersede.
 
-/// A TCP packet that acknowledges; its numbers are sequence numbers, which wrap.
+/// A TCP packet that acknowledges data; its numbers are sequence numbers, which wrap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ack {
-    /// Which connection and direction it belongs to.
+    /// Connection and direction of the packet.
     pub connection: u64,
-    /// The next byte that is expected.
+    /// Next byte that the receiver expects.
     pub number: u32,
-    /// Ranges received beyond it (RFC 2018), the free places (0, 0).
+    /// Ranges received beyond `number` (RFC 2018); unused entries are (0, 0).
     pub sacks: [(u32, u32); Self::MOST_SACKS],
-    /// What it echoes of ECN: the bits AE, ECE and CWR.
+    /// ECN feedback: the bits AE, ECE and CWR.
     pub echo: u16,
-    /// TSval (RFC 7323), if the option is there.
+    /// TSval (RFC 7323), if the option is present.
     pub timestamp: Option<u32>,
-    /// Whether it only acknowledges and has no option that might say more.
+    /// Whether it carries no data and no option that could contain other information.
     pub is_pure: bool,
 }
 
 impl Ack {
-    /// As many blocks as fit into TCP's options.
+    /// Maximum number of blocks that fit into TCP's options.
     pub const MOST_SACKS: usize = 4;
 
-    /// Whether a sender that gets this one needs the older one no more.
+    /// Whether a sender that receives this ACK no longer needs the older one.
     ///
-    /// As CAKE's filter has it (Høiland-Jørgensen, Täht and Morton, "Piece of CAKE", 2018, section
-    /// III.D): this one acknowledges more bytes, SACK blocks included, and all that the older one
-    /// does. So no duplicate ACK is superfluous, and none that echoes another mark or reports a
-    /// duplicate (RFC 2883).
+    /// As in CAKE's filter (Høiland-Jørgensen, Täht and Morton, "Piece of CAKE", 2018, section
+    /// III.D): this ACK acknowledges more bytes, including SACK blocks, and everything that the
+    /// older one acknowledges. So duplicate ACKs are never superseded, nor ACKs that echo another
+    /// mark or report a duplicate (RFC 2883).
     pub fn supersedes(&self, older: &Self) -> bool {
         let is_newer = match (self.timestamp, older.timestamp) {
             (Some(own), Some(other)) => !is_before(own, other),
@@ -61,7 +61,7 @@ impl Ack {
     }
 }
 
-/// Whether `a` comes before `b` on the circle of sequence numbers (RFC 9293 section 3.4).
+/// Whether `a` precedes `b` in sequence space (RFC 9293 section 3.4).
 fn is_before(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }

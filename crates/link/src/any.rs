@@ -1,4 +1,4 @@
-//! Any link, chosen by an enum, so that nothing is called through a pointer per packet.
+//! Any link, selected by an enum, so that no packet needs a call through a pointer.
 
 use cwndlab_trace::Traces;
 use cwndlab_units::{Bytes, Output, Time};
@@ -17,7 +17,7 @@ use crate::{
 pub enum AnyLink<P> {
     /// One wire.
     Wire(Wire<P>),
-    /// Links one behind the other.
+    /// Links in series.
     Chain(Box<Chain<P, Self>>),
     /// A link in each direction.
     Duplex(Box<Duplex<Self>>),
@@ -25,13 +25,13 @@ pub enum AnyLink<P> {
     Wifi(Box<WifiChannel<P>>),
     /// A radio cell.
     Cell(Box<Cell<P>>),
-    /// A delay both ways.
+    /// The same delay in both directions.
     Distance(Distance<P>),
-    /// What follows a wire whose packets leave out of order.
+    /// The part behind a wire whose packets leave out of order.
     Scatter(Scatter<P>),
 }
 
-/// Calls the same method of whichever link it is.
+/// Calls the same method of each variant.
 macro_rules! dispatch {
     ($any:expr, $link:ident => $call:expr) => {
         match $any {
@@ -47,10 +47,11 @@ macro_rules! dispatch {
 }
 
 impl<P: Packet> AnyLink<P> {
-    /// The wires of these stages one behind the other, for the run with this seed; without any, a
+    /// Creates the wires of these stages in series, for the run with this seed; without stages, a
     /// perfect wire.
     ///
-    /// `name`, such as `forward`, names the way; stage 0 is `forward.0` in errors and streams.
+    /// `name`, such as `forward`, names the direction; stage 0 is `forward.0` in errors and
+    /// streams.
     ///
     /// # Errors
     /// If a stage's settings contradict each other or a trace is missing.
@@ -80,7 +81,8 @@ impl<P: Packet> AnyLink<P> {
 }
 
 impl<P: Packet> AnyLink<P> {
-    /// Both ways of a path as one link: port 0 is the network's side, the others its users'.
+    /// Creates both directions of a path as one link: port 0 is the network's side, the others are
+    /// its users'.
     ///
     /// # Errors
     /// As for [`AnyLink::one_way`].
@@ -93,7 +95,7 @@ impl<P: Packet> AnyLink<P> {
         build.path(config, "")
     }
 
-    /// Links one behind the other, with stages that events can number.
+    /// Puts links in series, if events can number all their stages.
     fn chain(links: Vec<Self>, place: &str) -> Result<Self, ConfigError> {
         if links.iter().map(Stages::stages).sum::<usize>() > usize::from(u16::MAX) {
             let place = place.to_owned();
@@ -103,17 +105,17 @@ impl<P: Packet> AnyLink<P> {
     }
 }
 
-/// Makes the links of a run.
+/// Builds the links of a run.
 #[derive(Clone, Copy)]
 struct Builder<'a> {
     traces: &'a Traces,
     run_seed: u64,
-    /// Whether each user has a port, as a shared medium stands somewhere on the path.
+    /// Whether each user has a port, because the path contains a shared medium.
     has_user_ports: bool,
 }
 
 impl Builder<'_> {
-    /// The link of a path at `place`: empty, or the path with a dot behind it.
+    /// Builds the link of a path at `place`, which is empty or ends with a dot.
     fn path<P: Packet>(self, config: &PathConfig, place: &str) -> Result<AnyLink<P>, ConfigError> {
         match config {
             PathConfig::Wire(wire) => self.wire(wire, place),
@@ -146,7 +148,7 @@ impl Builder<'_> {
         Ok(AnyLink::Duplex(Box::new(duplex)))
     }
 
-    /// The channel, as far from the server as it says.
+    /// Builds the channel, behind the delay to the server if it has one.
     fn wifi<P: Packet>(self, config: &WifiConfig, name: &str) -> Result<AnyLink<P>, WifiError> {
         let channel = AnyLink::Wifi(Box::new(WifiChannel::new(config, self.run_seed, name)?));
         Ok(match config.wire_delay {
@@ -183,7 +185,7 @@ impl Builder<'_> {
     }
 }
 
-/// What is made of links calls these again, so they stand apart from the fast case.
+/// Links made of links call these recursively, so they are separate from the fast path.
 impl<P: Packet> AnyLink<P> {
     #[inline(never)]
     fn handle_composed(&mut self, now: Time, port: u16, packet: P) -> Admission {

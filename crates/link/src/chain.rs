@@ -1,4 +1,4 @@
-//! Links one behind the other.
+//! Links in series.
 
 use std::collections::VecDeque;
 
@@ -6,29 +6,30 @@ use cwndlab_units::{Bytes, Output, Time};
 
 use crate::{Admission, Backlog, Counters, Direction, Link, LinkEvent, Packet, Stages};
 
-/// A chain of links, which is a link: what leaves one at a user's port enters the next at port 0, and
-/// what leaves one at port 0 enters the one before at its user's port.
+/// A chain of links, which is itself a link: a packet that leaves one link at a user's port enters
+/// the next at port 0, and a packet that leaves a link at port 0 enters the previous one at its
+/// user's port.
 ///
-/// So wires and media stand in any order: a wire before a cell, one behind a Wi-Fi channel. The
-/// stages are those of its links, those at the network's side first; on the way up packets pass them
-/// from the last to the first. However late the chain is polled or given packets, its links work in
-/// the order of their times.
+/// So wires and media can be in any order, such as a wire before a cell or one behind a Wi-Fi
+/// channel. The stages are those of its links, from the network's side on; in the uplink, packets
+/// pass them from the last to the first. However late the chain is polled or given packets, its
+/// links act in the order of their times.
 #[derive(Clone, Debug)]
 pub struct Chain<P, L> {
     links: Vec<L>,
-    /// The number that each link's first stage has in the chain.
+    /// Number of each link's first stage within the chain.
     first_stages: Vec<u16>,
     /// When there is something to poll.
     wake: Time,
-    /// What left before it was asked for, as a packet came late.
+    /// Outputs that left before they were polled, because a packet arrived late.
     outbox: VecDeque<Output<P, LinkEvent>>,
 }
 
 impl<P: Packet, L: Link<P> + Stages> Chain<P, L> {
-    /// A chain of at least one link.
+    /// Creates a chain of at least one link.
     ///
     /// # Panics
-    /// If there is none, or their stages are more than events can number.
+    /// If there is no link, or events cannot number all stages.
     pub fn new(links: Vec<L>) -> Self {
         assert!(!links.is_empty(), "a chain needs a link");
         let mut first = 0;
@@ -44,7 +45,7 @@ impl<P: Packet, L: Link<P> + Stages> Chain<P, L> {
         Self { links, first_stages, wake, outbox: VecDeque::new() }
     }
 
-    /// Lets everything happen until `now`, and keeps what leaves.
+    /// Advances all links to `now`, and keeps their outputs.
     #[cold]
     fn advance(&mut self, now: Time) {
         while let Some(output) = self.poll_links(now) {
@@ -52,7 +53,7 @@ impl<P: Packet, L: Link<P> + Stages> Chain<P, L> {
         }
     }
 
-    /// What leaves the chain next, until `now`.
+    /// The next output that leaves the chain by `now`.
     #[inline]
     fn poll_links(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
         loop {
@@ -86,16 +87,16 @@ impl<P: Packet, L: Link<P> + Stages> Chain<P, L> {
         };
     }
 
-    /// The link that has this stage, as it is at `now`, and the stage's number there.
+    /// The link with this stage, advanced to `now`, and the stage's number within the link.
     fn find(&mut self, stage: usize, now: Time) -> (&mut L, usize) {
         self.catch_up(now);
         let index = self.first_stages.partition_point(|&first| usize::from(first) <= stage);
-        // Of links without a stage the last is meant that begins here.
+        // A link without stages shares its number with the next link, which is the one meant here.
         let index = index.checked_sub(1).expect("the first link begins with stage 0");
         (&mut self.links[index], stage - usize::from(self.first_stages[index]))
     }
 
-    /// Nothing is put into a link, or asked of it, before what was due there until then.
+    /// Advances the links to `now`, which must happen before any of them is used.
     #[inline]
     fn catch_up(&mut self, now: Time) {
         if self.wake <= now {
@@ -170,7 +171,7 @@ impl<P: Packet, L: Link<P> + Stages> Stages for Chain<P, L> {
     }
 }
 
-/// The link that has something to do next, and when.
+/// Index of the link that acts next, and the time at which it acts.
 #[inline]
 fn next<P: Packet, L: Link<P>>(links: &[L]) -> (usize, Time) {
     let mut next = (0, links[0].wake_time());

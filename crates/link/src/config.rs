@@ -1,8 +1,8 @@
-//! What a stage of a path is made of, as the scenario's JSON says it.
+//! The configuration of a path's stages in the scenario's JSON.
 //!
-//! These types are the only definition of that JSON on the Rust side. A key that is absent or
-//! `null` has its default, an unknown key is an error. Times are nanoseconds and rates bits per
-//! second there; here they have their types.
+//! These types are the only definition of that JSON in Rust. A key that is absent or `null` has its
+//! default; an unknown key is an error. The JSON contains times in nanoseconds and rates in bits
+//! per second; the types here are typed quantities.
 
 use core::num::NonZeroU32;
 
@@ -11,59 +11,61 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::Probability;
 
-/// One wire of a chain: loss and outages, then the queue, then the rate, then the delay.
+/// One wire of a chain: policer, loss and outages, then the queue, the rate, and the delay.
 ///
-/// The default is a perfect wire: what enters leaves at once.
+/// The default is a perfect wire: each packet leaves at once.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StageConfig {
-    /// How fast packets are served.
+    /// Rate at which packets are served.
     #[serde(default, deserialize_with = "null_is_default")]
     pub rate: RateConfig,
-    /// Where they wait for service.
+    /// Queue in which packets wait for service.
     #[serde(default, deserialize_with = "null_is_default")]
     pub queue: QueueConfig,
     /// Propagation delay, after service.
     #[serde(rename = "delay_ns", default, deserialize_with = "null_is_default")]
     pub delay: Duration,
-    /// What is added to the delay, packet by packet, without changing their order.
+    /// Random addition to each packet's delay, which does not change the order.
     #[serde(default)]
     pub jitter: Option<JitterConfig>,
-    /// The rate above which arrivals are dropped, before everything else; none if absent.
+    /// Rate above which arrivals are dropped, before everything else; none if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub police: Option<PoliceConfig>,
-    /// What is lost on arrival, before the queue.
+    /// Loss on arrival, before the queue.
     #[serde(default)]
     pub loss: Option<LossConfig>,
-    /// What the link adds to each packet's IP length, in its rate and its byte limits: Ethernet 14,
-    /// PPP 8. If absent, 4 on a Mahimahi trace (see [`crate::OpportunityTrace`]) and else none.
+    /// Bytes that the link adds to each packet's IP length, for its rate and its byte limits:
+    /// Ethernet 14, PPP 8.
+    ///
+    /// If absent, 4 for a Mahimahi trace (see [`crate::OpportunityTrace`]) and otherwise 0.
     #[serde(default)]
     pub framing_bytes: Option<u32>,
-    /// When the link does not work.
+    /// Times in which the link does not work.
     #[serde(default, deserialize_with = "null_is_default")]
     pub outages: Vec<OutageConfig>,
-    /// What changes at given times.
+    /// Changes at given times.
     #[serde(default, deserialize_with = "null_is_default")]
     pub schedule: Vec<StepConfig>,
-    /// Which ACKs leave the queue where later ones say as much; none if absent.
+    /// Removal of queued ACKs that later ones supersede; none if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ack_filter: Option<AckFilter>,
-    /// Of the ACKs that only count on, one in so many passes; all if absent.
+    /// ACK thinning: one in this many ACKs without other information passes; all pass if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ack_thinning: Option<NonZeroU32>,
-    /// Which packets leave out of order.
+    /// Reordering of packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<ReorderConfig>,
-    /// What a change does to packets that are already queued.
+    /// Effect of a change on packets that are already queued.
     #[serde(default, deserialize_with = "null_is_default")]
     pub transition: Transition,
 }
 
-/// How fast packets are served.
+/// Rate at which packets are served.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum RateConfig {
-    /// Service takes no time, so that nothing ever queues.
+    /// Service takes no time, so nothing is ever queued.
     Unlimited {},
     /// A packet takes its length divided by the rate.
     Fixed {
@@ -71,27 +73,28 @@ pub enum RateConfig {
         #[serde(rename = "bits_per_sec")]
         rate: Rate,
     },
-    /// A packet leaves at once if there are tokens for its length, and else when there are; tokens
-    /// arrive at the rate and at most `burst` of them are kept. A longer packet than `burst` is
-    /// dropped.
+    /// A packet leaves as soon as there are tokens for its length; tokens arrive at the rate and at
+    /// most `burst` of them are kept.
+    ///
+    /// A packet longer than `burst` is dropped.
     TokenBucket {
-        /// How fast tokens arrive.
+        /// Rate at which tokens arrive.
         #[serde(rename = "bits_per_sec")]
         rate: Rate,
-        /// How many are kept.
+        /// Maximum number of tokens.
         #[serde(rename = "burst_bytes")]
         burst: Bytes,
     },
     /// Delivery opportunities of a Mahimahi trace.
     Mahimahi {
-        /// Under which name the caller hands in the trace.
+        /// Name under which the caller provides the trace.
         path: String,
     },
-    /// A log of throughput over time, repeated for ever.
+    /// A log of throughput over time, repeated forever.
     Log {
-        /// Under which name the caller hands in the log.
+        /// Name under which the caller provides the log.
         path: String,
-        /// Whether a rate holds until the next one, or else moves to it in a straight line.
+        /// Whether a rate holds until the next one; otherwise rates are interpolated linearly.
         #[serde(default = "yes")]
         hold: bool,
     },
@@ -104,7 +107,7 @@ impl Default for RateConfig {
     }
 }
 
-/// Where packets wait. Limits count the packet in service too.
+/// Queue in which packets wait. Limits include the packet in service.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum QueueConfig {
@@ -122,7 +125,7 @@ pub enum QueueConfig {
         /// Acceptable standing delay.
         #[serde(rename = "target_ns", default = "codel_target")]
         target: Duration,
-        /// Time that senders are given to react: a long round trip.
+        /// Time for senders to react: a long round trip.
         #[serde(rename = "interval_ns", default = "codel_interval")]
         interval: Duration,
         /// Whether ECN-capable packets are marked instead of dropped.
@@ -139,13 +142,13 @@ pub enum QueueConfig {
     FqCodel(FqCodelConfig),
     /// Proportional integral controller enhanced: PIE, RFC 8033.
     Pie(PieConfig),
-    /// A queue for L4S beside one for the rest, coupled: DualPI2, RFC 9332.
+    /// A queue for L4S and a classic queue, coupled: DualPI2, RFC 9332.
     #[serde(rename = "dualpi2")]
     DualPi2(DualPi2Config),
     /// Random early detection, Floyd and Jacobson 1993.
     Red(RedConfig),
-    /// ECN-capable arrivals are marked and others dropped while more than the threshold is queued,
-    /// as DCTCP wants it (RFC 8257 section 3.1).
+    /// While more than the threshold is queued, ECN-capable arrivals are marked and others dropped,
+    /// as DCTCP requires (RFC 8257 section 3.1).
     Step {
         /// Threshold in bytes.
         #[serde(default)]
@@ -163,7 +166,7 @@ pub enum QueueConfig {
 }
 
 impl Default for QueueConfig {
-    /// A queue without limit.
+    /// A queue without a limit.
     fn default() -> Self {
         Self::DropTail { packets: None, bytes: None }
     }
@@ -173,22 +176,22 @@ impl Default for QueueConfig {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FqCodelConfig {
-    /// How many queues flows are hashed into.
+    /// Number of queues into which flows are hashed.
     #[serde(default = "fq_codel_queues")]
     pub queues: NonZeroU32,
-    /// What a queue may send in its turn.
+    /// Bytes that a queue may send in its turn.
     #[serde(rename = "quantum_bytes", default = "fq_codel_quantum")]
     pub quantum: Bytes,
     /// Acceptable standing delay of each queue.
     #[serde(rename = "target_ns", default = "codel_target")]
     pub target: Duration,
-    /// Time that senders are given to react: a long round trip.
+    /// Time for senders to react: a long round trip.
     #[serde(rename = "interval_ns", default = "codel_interval")]
     pub interval: Duration,
     /// Whether ECN-capable packets are marked instead of dropped.
     #[serde(default)]
     pub ecn: bool,
-    /// Limit of all queues together in packets; what passes it is dropped from the longest queue.
+    /// Limit of all queues together in packets; excess packets are dropped from the longest queue.
     #[serde(default)]
     pub packets: Option<u32>,
     /// Limit of all queues together in bytes.
@@ -200,10 +203,10 @@ pub struct FqCodelConfig {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PieConfig {
-    /// The delay to which the queue is controlled.
+    /// Target queueing delay.
     #[serde(rename = "target_ns", default = "pie_target")]
     pub target: Duration,
-    /// How long a burst after calm is let in unhindered.
+    /// Length of a burst that is accepted without drops after a calm period.
     #[serde(rename = "burst_ns", default = "pie_burst")]
     pub burst: Duration,
     /// Whether ECN-capable packets are marked instead of dropped while the probability is below
@@ -222,13 +225,13 @@ pub struct PieConfig {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DualPi2Config {
-    /// The delay to which the classic queue is controlled.
+    /// Target queueing delay of the classic queue.
     #[serde(rename = "target_ns", default = "dual_pi2_target")]
     pub target: Duration,
-    /// The longest usual round trip, for which the controller is stable.
+    /// Longest typical round-trip time, for which the controller is stable.
     #[serde(rename = "max_rtt_ns", default = "dual_pi2_max_rtt")]
     pub max_rtt: Duration,
-    /// From this delay on L4S packets are marked.
+    /// Delay above which L4S packets are marked.
     #[serde(rename = "threshold_ns", default = "dual_pi2_threshold")]
     pub threshold: Duration,
     /// Limit of both queues together in packets.
@@ -239,7 +242,7 @@ pub struct DualPi2Config {
     pub bytes: Option<Bytes>,
 }
 
-/// Active management of a queue that a radio or a device empties; its limits are given beside it.
+/// Active management of a queue that a radio or a device empties; its limits are set separately.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum AqmConfig {
@@ -248,7 +251,7 @@ pub enum AqmConfig {
         /// Acceptable standing delay.
         #[serde(rename = "target_ns", default = "codel_target")]
         target: Duration,
-        /// Time that senders are given to react.
+        /// Time for senders to react.
         #[serde(rename = "interval_ns", default = "codel_interval")]
         interval: Duration,
         /// Whether ECN-capable packets are marked instead of dropped.
@@ -257,16 +260,16 @@ pub enum AqmConfig {
     },
     /// A queue for each flow, with CoDel in each: RFC 8290.
     FqCodel {
-        /// How many queues flows are hashed into.
+        /// Number of queues into which flows are hashed.
         #[serde(default = "fq_codel_queues")]
         queues: NonZeroU32,
-        /// What a queue may send in its turn.
+        /// Bytes that a queue may send in its turn.
         #[serde(rename = "quantum_bytes", default = "fq_codel_quantum")]
         quantum: Bytes,
         /// Acceptable standing delay of each queue.
         #[serde(rename = "target_ns", default = "codel_target")]
         target: Duration,
-        /// Time that senders are given to react.
+        /// Time for senders to react.
         #[serde(rename = "interval_ns", default = "codel_interval")]
         interval: Duration,
         /// Whether ECN-capable packets are marked instead of dropped.
@@ -275,40 +278,41 @@ pub enum AqmConfig {
     },
     /// Proportional integral controller enhanced: RFC 8033.
     Pie {
-        /// The delay to which the queue is controlled.
+        /// Target queueing delay.
         #[serde(rename = "target_ns", default = "pie_target")]
         target: Duration,
-        /// How long a burst after calm is let in unhindered.
+        /// Length of a burst that is accepted without drops after a calm period.
         #[serde(rename = "burst_ns", default = "pie_burst")]
         burst: Duration,
         /// Whether ECN-capable packets are marked instead of dropped, below a probability of 10 %.
         #[serde(default)]
         ecn: bool,
     },
-    /// A queue for L4S beside one for the rest, coupled: DualPI2, RFC 9332.
+    /// A queue for L4S and a classic queue, coupled: DualPI2, RFC 9332.
     #[serde(rename = "dualpi2")]
     DualPi2 {
-        /// The delay to which the classic queue is controlled.
+        /// Target queueing delay of the classic queue.
         #[serde(rename = "target_ns", default = "dual_pi2_target")]
         target: Duration,
-        /// The longest usual round trip, for which the controller is stable.
+        /// Longest typical round-trip time, for which the controller is stable.
         #[serde(rename = "max_rtt_ns", default = "dual_pi2_max_rtt")]
         max_rtt: Duration,
-        /// From this delay on L4S packets are marked.
+        /// Delay above which L4S packets are marked.
         #[serde(rename = "threshold_ns", default = "dual_pi2_threshold")]
         threshold: Duration,
     },
 }
 
-/// A packet that finds so many waiting is dropped, and then none before `spacing_packets` others
-/// were taken: a packet discard prevention counter (Sågfors, Ludwig, Meyer and Peisa, "Queue
-/// management for TCP traffic over 3G links", 2003), of one threshold.
+/// A packet that arrives at a queue of this length is dropped, and then none before
+/// `spacing_packets` others have been accepted: a packet discard prevention counter (Sågfors,
+/// Ludwig, Meyer and Peisa, "Queue management for TCP traffic over 3G links", 2003) with one
+/// threshold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EarlyDiscard {
-    /// How many packets may wait.
+    /// Queue length at which packets are dropped.
     pub at_packets: u32,
-    /// How many packets are taken before the next is dropped.
+    /// Number of packets accepted before the next drop.
     pub spacing_packets: u32,
 }
 
@@ -316,10 +320,10 @@ pub struct EarlyDiscard {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RedConfig {
-    /// Below this average nothing is marked.
+    /// Average below which nothing is marked.
     #[serde(rename = "min_bytes")]
     pub min: Bytes,
-    /// From this average on everything is marked, unless `gentle`.
+    /// Average from which everything is marked, unless `gentle` is set.
     #[serde(rename = "max_bytes")]
     pub max: Bytes,
     /// Limit of the queue itself.
@@ -328,94 +332,94 @@ pub struct RedConfig {
     /// Marking probability at `max`.
     #[serde(rename = "max_probability_ppb", default = "red_max_probability")]
     pub max_probability: Probability,
-    /// The average moves by 2^-shift of its distance to the queue with each arrival; 9 is the
-    /// paper's weight of 0.002.
+    /// With each arrival, the average moves by 2^-shift of its distance to the queue; 9 is close to
+    /// the paper's weight of 0.002.
     #[serde(default = "red_weight_shift")]
     pub weight_shift: u32,
-    /// The time in which an idle link would have sent one packet, by which the average decays.
-    /// Absent, it does not decay, which is what Linux's RED does below a token bucket: the bucket
-    /// only peeks, so that RED never learns of an empty queue.
+    /// Transmission time of one packet, by which the average decays while the link is idle.
+    ///
+    /// If absent, the average does not decay, like Linux's RED below a token bucket: the bucket
+    /// only peeks, so RED never notices an empty queue.
     #[serde(rename = "idle_packet_ns", default)]
     pub idle_packet: Option<Duration>,
     /// Whether ECN-capable packets are marked instead of dropped.
     #[serde(default)]
     pub ecn: bool,
-    /// Whether the probability goes on to 1 at twice `max` instead of jumping to it.
+    /// Whether the probability rises to 1 at twice `max` instead of jumping to 1 at `max`.
     #[serde(default)]
     pub gentle: bool,
-    /// Whether even ECN-capable packets are dropped where everything would be marked.
+    /// Whether ECN-capable packets are also dropped when everything would be marked.
     #[serde(default)]
     pub hard_drop: bool,
 }
 
-/// A policer: a packet passes if there are tokens for its length, and is dropped if not.
+/// A policer: a packet passes if there are tokens for its length, and is otherwise dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PoliceConfig {
-    /// How fast tokens arrive.
+    /// Rate at which tokens arrive.
     #[serde(rename = "bits_per_sec")]
     pub rate: Rate,
-    /// How many are kept.
+    /// Maximum number of tokens.
     #[serde(rename = "burst_bytes")]
     pub burst: Bytes,
 }
 
-/// How many ACKs that say the same may wait.
+/// Number of superseded ACKs that may stay in the queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AckFilter {
-    /// Two, so that the loss of one does no harm: CAKE's `ack-filter`.
+    /// One, so that the loss of an ACK does no harm: CAKE's `ack-filter`.
     Conservative,
-    /// One: CAKE's `ack-filter-aggressive`.
+    /// None: CAKE's `ack-filter-aggressive`.
     Aggressive,
 }
 
-/// What is lost on arrival.
+/// Loss on arrival.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum LossConfig {
-    /// Each packet on its own.
+    /// Independent losses.
     Iid {
         /// Probability of a loss.
         #[serde(rename = "ppb")]
         probability: Probability,
     },
-    /// A chain of two states that moves with each packet (Gilbert 1960, Elliott 1963).
+    /// A chain of two states with a transition after each packet (Gilbert 1960, Elliott 1963).
     GilbertElliott {
-        /// From good to bad.
+        /// Probability of a transition from good to bad.
         #[serde(rename = "p_ppb")]
         p: Probability,
-        /// From bad to good.
+        /// Probability of a transition from bad to good.
         #[serde(rename = "r_ppb")]
         r: Probability,
-        /// Loss while good.
+        /// Loss probability in the good state.
         #[serde(rename = "loss_good_ppb", default)]
         loss_good: Probability,
-        /// Loss while bad.
+        /// Loss probability in the bad state.
         #[serde(rename = "loss_bad_ppb", default = "always")]
         loss_bad: Probability,
     },
-    /// Every so many packets one, without chance: for tests and benchmarks.
+    /// Regular loss without randomness, for tests and benchmarks.
     Periodic {
-        /// The last packet of this many is lost.
+        /// One of this many packets is lost, the last one.
         every: NonZeroU32,
     },
 }
 
-/// What is added to the delay, packet by packet.
+/// Random addition to each packet's delay.
 ///
-/// The order stays: no packet leaves before the one that came before it, unless [`ReorderConfig`]
-/// says otherwise.
+/// The order is preserved: no packet leaves before an earlier one, unless [`ReorderConfig`] is set.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum JitterConfig {
-    /// From nothing to `max`, all equally likely.
+    /// Uniform between 0 and `max`.
     Uniform {
-        /// The most.
+        /// Largest addition.
         #[serde(rename = "max_ns")]
         max: Duration,
     },
-    /// Normal around zero; the delay as a whole is never less than zero.
+    /// Normal with mean 0; the total delay is never negative.
     Normal {
         /// Standard deviation.
         #[serde(rename = "sigma_ns")]
@@ -427,49 +431,51 @@ pub enum JitterConfig {
         #[serde(rename = "mean_ns")]
         mean: Duration,
     },
-    /// Spikes of a Wi-Fi channel with hidden nodes, as Huitema, Nandakumar and Jennings test C4 with
-    /// (draft-huitema-ccwg-c4-test section 2.3): a Poisson number (mean 1) of intervals of 1 ms, less
-    /// a part of one, and of a share of packets a Poisson number (mean 12) of 7.5 ms.
+    /// Spikes of a Wi-Fi channel with hidden nodes, as in Huitema, Nandakumar and Jennings' tests
+    /// of C4 (draft-huitema-ccwg-c4-test section 2.3): a Poisson number (mean 1) of intervals of 1
+    /// ms, less a fraction of one, and for a share of the packets a Poisson number (mean 12) of
+    /// intervals of 7.5 ms.
     Wifi {
-        /// The average that the share follows from: nothing up to 1 ms, every packet from 91 ms.
+        /// The mean, which determines that share: no packets at 1 ms or less, all packets from 91
+        /// ms.
         #[serde(rename = "mean_ns")]
         mean: Duration,
     },
-    /// Packets arrive in bunches, at the multiples of a period: a receiver's card that interrupts
-    /// so often, or a radio that is awake so often.
+    /// Packets arrive in bunches, at multiples of a period: a network card with an interrupt per
+    /// period, or a radio that wakes up once per period.
     Bunched {
-        /// From one bunch to the next.
+        /// Time from one bunch to the next.
         #[serde(rename = "period_ns")]
         period: Duration,
     },
 }
 
-/// Which packets leave a wire out of order; without it none does.
+/// Reordering of a wire's packets.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ReorderConfig {
-    /// Some take longer, so that those behind overtake them.
+    /// Some packets take longer, so that later ones overtake them.
     Late {
-        /// Probability that a packet does.
+        /// Probability that a packet takes longer.
         #[serde(rename = "ppb")]
         probability: Probability,
-        /// How much longer.
+        /// Additional delay.
         #[serde(rename = "delay_ns")]
         delay: Duration,
-        /// At most one in so many.
+        /// At most one in this many packets takes longer.
         #[serde(default = "one")]
         gap: NonZeroU32,
     },
-    /// Some have no delay at all and overtake those before them: netem's own form.
+    /// Some packets have no delay and overtake earlier ones, as in netem.
     Early {
-        /// Probability that a packet does.
+        /// Probability that a packet has no delay.
         #[serde(rename = "ppb")]
         probability: Probability,
-        /// At most one in so many.
+        /// At most one in this many packets has no delay.
         #[serde(default = "one")]
         gap: NonZeroU32,
     },
-    /// Whatever has a shorter jitter overtakes what has a longer one.
+    /// A packet with a shorter jitter overtakes packets with a longer one.
     Jitter {},
 }
 
@@ -477,57 +483,59 @@ pub enum ReorderConfig {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OutageConfig {
-    /// When it begins.
+    /// Start of the outage.
     #[serde(rename = "start_ns")]
     pub start: Time,
-    /// When it is over.
+    /// End of the outage.
     #[serde(rename = "stop_ns")]
     pub stop: Time,
-    /// What happens to packets.
+    /// Effect on packets.
     #[serde(default)]
     pub kind: OutageKind,
 }
 
-/// What an outage does to packets.
+/// Effect of an outage on packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutageKind {
-    /// What arrives is lost; what is queued goes on.
+    /// Arrivals are lost; queued packets are still sent.
     #[default]
     Drop,
-    /// Service pauses; what arrives is queued.
+    /// Service pauses; arrivals are queued.
     Hold,
 }
 
-/// A change at a given time. What is absent stays as it is.
+/// A change at a given time. Absent values do not change.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepConfig {
-    /// When.
+    /// Time of the change.
     #[serde(rename = "at_ns")]
     pub at: Time,
-    /// The new rate; only where the rate is not a trace.
+    /// New rate; not possible if the rate is a trace.
     #[serde(rename = "bits_per_sec", default)]
     pub rate: Option<Rate>,
-    /// The new delay.
+    /// New delay.
     #[serde(rename = "delay_ns", default)]
     pub delay: Option<Duration>,
-    /// The new loss; i.i.d. with probability 0 for none.
+    /// New loss; i.i.d. with probability 0 for none.
     #[serde(default)]
     pub loss: Option<LossConfig>,
 }
 
-/// What a step of the rate or the delay does to packets that are already queued.
+/// Effect of a change of rate or delay on packets that are already queued.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Transition {
-    /// As a wire does: what is left to send goes at the new rate, and has the delay of when it is
-    /// sent; the order stays.
+    /// As on a wire: unsent bytes are sent at the new rate, with the delay at their time of
+    /// sending; the order is preserved.
     #[default]
     Retime,
-    /// As Linux's netem does: when a packet leaves is decided when it arrives, and stays. On a
-    /// wire without a rate, a packet with a shorter delay overtakes. Token buckets, traces and CoDel
-    /// (with one queue or many) know nothing of this and work as with `retime`.
+    /// As in Linux's netem: a packet's departure is fixed when it arrives.
+    ///
+    /// On a wire without a rate, a packet with a shorter delay overtakes. Token buckets, traces,
+    /// and queues that decide on dequeue (CoDel, FQ-CoDel, DualPI2, ACK filters) ignore this and
+    /// work as with `retime`.
     Keep,
 }
 

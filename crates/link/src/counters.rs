@@ -1,4 +1,4 @@
-//! What a link counts.
+//! Counts of a link's stages.
 
 use core::ops::{Add, Sub};
 
@@ -6,12 +6,12 @@ use cwndlab_units::{Bytes, Duration};
 
 use crate::DropReason;
 
-/// Packets and their bytes, as the link counts them: framing included.
+/// Packets and their bytes, including framing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tally {
-    /// How many packets.
+    /// Number of packets.
     pub packets: u64,
-    /// How many bytes in all.
+    /// Number of bytes.
     pub bytes: u64,
 }
 
@@ -52,11 +52,11 @@ pub struct Drops {
     pub aqm: u64,
     /// Longer than the link can send.
     pub too_long: u64,
-    /// Waited too long.
+    /// Waited longer than the link keeps packets.
     pub expired: u64,
-    /// Came faster than a policer allows.
+    /// Exceeded a policer's rate.
     pub policed: u64,
-    /// ACKs that later ones made superfluous.
+    /// ACKs that later ones superseded.
     pub ack_filtered: u64,
 }
 
@@ -92,36 +92,38 @@ impl Sub for Drops {
     }
 }
 
-/// What one stage of a link counted in a window of time.
+/// Counts of one stage of a link in a window of time.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Counters {
-    /// The window.
+    /// Length of the window.
     pub window: Duration,
-    /// What was given to it.
+    /// Packets that arrived at the stage.
     pub arrived: Tally,
-    /// What left at its end.
+    /// Packets that left the stage.
     pub delivered: Tally,
-    /// What is gone.
+    /// Packets dropped.
     pub dropped: Tally,
     /// The packets of `dropped` by reason.
     pub drops: Drops,
-    /// What was marked "congestion experienced".
+    /// Packets marked "congestion experienced".
     pub marked: Tally,
-    /// What the link could have sent: a trace's opportunities at 1504 bytes, or rate times time.
+    /// Bytes that the link could have sent: a trace's opportunities of 1504 bytes, or rate times
+    /// time.
+    ///
     /// `None` if the rate is unlimited.
     pub offered: Option<Bytes>,
-    /// Mean over time of the packets that waited or were in service; nothing in no time.
+    /// Time average of the packets that waited or were in service; `None` for an empty window.
     pub queue_mean_packets: Option<f64>,
-    /// The most of them at one time.
+    /// Maximum number of packets that waited or were in service.
     pub queue_max_packets: u32,
 }
 
-/// What waits or is in service.
+/// Packets that wait or are in service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Backlog {
-    /// How many packets.
+    /// Number of packets.
     pub packets: u32,
-    /// How many bytes, framing included.
+    /// Number of bytes, including framing.
     pub bytes: u64,
 }
 

@@ -1,16 +1,16 @@
-//! Propagation: when a packet arrives that was sent.
+//! Propagation: arrival times of packets.
 
 use cwndlab_units::{Duration, Stream, Time};
 
 use crate::config::JitterConfig;
 use crate::schedule::Steps;
 
-/// A delay that may change at given times, with jitter that keeps the order.
+/// A delay that may change at given times, with jitter that preserves the order.
 #[derive(Clone, Debug)]
 pub(crate) struct Delay {
     delay: Steps<Duration>,
     jitter: Option<Jitter>,
-    /// When the packet before arrives.
+    /// Arrival of the previous packet.
     previous: Time,
 }
 
@@ -30,8 +30,8 @@ impl Delay {
         Self { delay, jitter, previous: Time::ZERO }
     }
 
-    /// When a packet arrives that was sent at `sent`, with the delay of that time and behind all
-    /// that were sent before.
+    /// Arrival of a packet sent at `sent`, with the delay at that time, but not before any packet
+    /// that was sent earlier.
     #[inline]
     pub(crate) fn arrival(&mut self, sent: Time) -> Time {
         self.delay.advance(sent);
@@ -40,8 +40,8 @@ impl Delay {
         self.previous
     }
 
-    /// The delay and until when it holds, if every packet has the same, and so has the last one, which
-    /// was sent at `sent`: it did not wait for another to arrive.
+    /// The delay and the end of its validity, if all packets have the same delay and the last one,
+    /// sent at `sent`, did not wait for another packet's arrival.
     #[inline]
     pub(crate) fn fixed_after(&self, sent: Time) -> Option<(Duration, Time)> {
         let delay = *self.delay.value();
@@ -49,14 +49,16 @@ impl Delay {
         is_fixed.then(|| (delay, self.delay.until()))
     }
 
-    /// A packet behind all others arrives then.
+    /// Records that a packet behind all others arrives at `arrival`.
     #[inline]
     pub(crate) fn note_arrival(&mut self, arrival: Time) {
         self.previous = arrival;
     }
 
-    /// When a packet arrives as netem has it without a rate: with the delay of the time when it
-    /// came, overtaking what had a longer one; jitter alone changes no order.
+    /// Arrival of a packet as in netem without a rate: with the delay at the time `came` of its
+    /// enqueueing.
+    ///
+    /// It overtakes packets with a longer delay; jitter alone does not reorder.
     pub(crate) fn netem_arrival(&mut self, came: Time, sent: Time) -> Time {
         if self.delay.advance(came) {
             self.previous = Time::ZERO;
@@ -66,8 +68,8 @@ impl Delay {
         self.previous
     }
 
-    /// When a packet arrives as netem has it with a rate: there the delay runs while the packet
-    /// waits for those before it to have arrived, and only then its own time at the rate.
+    /// Arrival of a packet as in netem with a rate: the delay runs while the packet waits for
+    /// earlier ones to arrive, and its own transmission time follows.
     pub(crate) fn netem_arrival_with_rate(
         &mut self,
         came: Time,
@@ -80,7 +82,7 @@ impl Delay {
         self.previous
     }
 
-    /// The delay of a packet that is sent at `sent`, whatever others have.
+    /// Delay of a packet sent at `sent`, independent of other packets.
     pub(crate) fn sample_at(&mut self, sent: Time) -> Duration {
         self.delay.advance(sent);
         self.sample(sent)
@@ -97,7 +99,7 @@ impl Delay {
 }
 
 impl Jitter {
-    /// The delay of one packet that begins then.
+    /// Delay of one packet whose propagation begins at `from`.
     #[inline(never)]
     fn sample(&mut self, from: Time, delay: Duration) -> Duration {
         match self.config {
@@ -127,7 +129,7 @@ impl Jitter {
 }
 
 impl Jitter {
-    /// What collisions and retransmissions add to the delay of one packet, for this average.
+    /// Delay that collisions and retransmissions add to one packet, for this mean.
     fn wifi_spike(&mut self, mean: Duration) -> Duration {
         let share = (mean.as_millis_f64() - 1.0) / MOST_SPIKES_MS;
         let mut spike_ms = self.poisson(1.0);
@@ -140,8 +142,9 @@ impl Jitter {
         Duration::from_nanos(libm::round(spike_ms * 1e6) as u64)
     }
 
-    /// A number from Poisson's distribution: how many uniform numbers can be multiplied before the
-    /// product is below exp(-mean) (Knuth, The Art of Computer Programming, section 3.4.1).
+    /// Draws a number from a Poisson distribution: the number of uniform numbers that can be
+    /// multiplied before the product is below exp(-mean) (Knuth, The Art of Computer Programming,
+    /// section 3.4.1).
     fn poisson(&mut self, mean: f64) -> f64 {
         let limit = libm::exp(-mean);
         let (mut count, mut product) = (0.0, self.random.unit());
@@ -153,8 +156,8 @@ impl Jitter {
     }
 }
 
-/// The numbers of draft-huitema-ccwg-c4-test section 2.3: a retransmission's interval, how many there
-/// are on average where there are any, and what both make.
+/// Constants of draft-huitema-ccwg-c4-test section 2.3: interval of a retransmission, mean number
+/// of retransmissions of affected packets, and the product of both.
 const RETRY_MS: f64 = 7.5;
 const MEAN_RETRIES: f64 = 12.0;
 const MOST_SPIKES_MS: f64 = RETRY_MS * MEAN_RETRIES;
@@ -216,7 +219,7 @@ mod tests {
 
     #[test]
     fn wifi_spikes_are_those_of_the_c4_tests() {
-        // The draft's "bad Wi-Fi": an average of 7 ms, so that x = 6/90 of the packets are repeated.
+        // The draft's "bad Wi-Fi": a mean of 7 ms, so x = 6/90 of the packets are retransmitted.
         let mut delay = jittery(JitterConfig::Wifi { mean: MS * 7 });
         let n = 200_000_u64;
         let spikes_ms: Vec<f64> = (0..n)
@@ -229,17 +232,17 @@ mod tests {
             spikes_ms.iter().filter(|&&ms| is(ms)).count() as f64 / n as f64
         };
         let (x, none) = (6.0 / 90.0, libm::exp(-1.0));
-        // Nothing happens: no deferral (Poisson of mean 1) and, but for exp(-12), no repetition.
+        // No added delay: no deferral (Poisson with mean 1) and, up to exp(-12), no retransmission.
         assert!((share(&|ms| ms == 0.0) - none * (1.0 - x)).abs() < 0.004);
-        // One deferral less a part of it is what lies below 1 ms otherwise.
+        // Otherwise, a delay below 1 ms is one deferral less a fraction of it.
         assert!((share(&|ms| ms > 0.0 && ms < 1.0) - none * (1.0 - x)).abs() < 0.004);
-        // Fewer than 4 repetitions are one case in 400, and more than 8 deferrals one in 100,000.
+        // Fewer than 4 retransmissions: one case in 400; more than 8 deferrals: one in 100,000.
         assert!((share(&|ms| ms > 22.0) - x).abs() < 0.003);
-        // 12 repetitions of 7.5 ms are as likely more as less.
+        // The median is about 12 retransmissions of 7.5 ms.
         let long = share(&|ms| ms > 91.5) / x;
         assert!((0.40..0.50).contains(&long), "{long}");
         let mean_ms = spikes_ms.iter().sum::<f64>() / n as f64;
-        // 1 ms of deferrals, less half a millisecond where there is one, and x times 90 ms.
+        // 1 ms of deferrals, less half a millisecond if there is one, and x times 90 ms.
         let expected_ms = 1.0 - 0.5 * (1.0 - none) + 6.0;
         assert!((mean_ms - expected_ms).abs() < 0.15, "{mean_ms} and {expected_ms}");
         let mut calm = jittery(JitterConfig::Wifi { mean: MS });

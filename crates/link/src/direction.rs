@@ -17,10 +17,10 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Both, in the order in which a pair holds what belongs to them.
+    /// Both directions, in the order of pairs that are indexed by direction.
     pub const BOTH: [Self; 2] = [Self::Forward, Self::Reverse];
 
-    /// The other one.
+    /// The opposite direction.
     pub const fn opposite(self) -> Self {
         match self {
             Self::Forward => Self::Reverse,
@@ -28,7 +28,7 @@ impl Direction {
         }
     }
 
-    /// The port of a shared medium at which what goes from or to this user enters; it leaves at that
+    /// Port of a shared medium at which packets from or to this user enter; they leave at the port
     /// of the opposite direction.
     pub const fn port(self, user: u16) -> u16 {
         match self {
@@ -37,7 +37,7 @@ impl Direction {
         }
     }
 
-    /// Its name in scenarios and tables.
+    /// Name in scenarios and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Forward => "forward",

@@ -1,4 +1,4 @@
-//! A delay both ways and nothing else.
+//! A fixed delay in both directions.
 
 use std::collections::VecDeque;
 
@@ -6,19 +6,19 @@ use cwndlab_units::{Duration, Output, Time};
 
 use crate::{Admission, Backlog, Counters, Direction, Link, LinkEvent, Packet, Stages};
 
-/// The distance to a server: a wire of the same delay both ways that has room for everything and
-/// loses nothing.
+/// The distance to a server: a wire with the same delay in both directions, unlimited capacity and
+/// no loss.
 ///
-/// It has no stage: what is on its way is in no counter and no backlog.
+/// It has no stage: packets in flight are in no counter and no backlog.
 #[derive(Clone, Debug)]
 pub struct Distance<P> {
     delay: Duration,
-    /// When each packet arrives, towards the users and towards the network.
+    /// Arrival times and packets, towards the users and towards the network.
     ways: [VecDeque<(Time, P)>; 2],
 }
 
 impl<P> Distance<P> {
-    /// A wire of this one-way delay.
+    /// Creates a wire with this one-way delay.
     pub fn new(delay: Duration) -> Self {
         Self { delay, ways: [VecDeque::new(), VecDeque::new()] }
     }
@@ -66,7 +66,7 @@ impl<P> Stages for Distance<P> {
     fn begin_window(&mut self, _now: Time) {}
 }
 
-/// When the first packet on the way arrives; never, if none is there.
+/// Arrival of the first packet in flight; [`Time::NEVER`] if there is none.
 fn first_arrival<P>(way: &VecDeque<(Time, P)>) -> Time {
     way.front().map_or(Time::NEVER, |&(at, _)| at)
 }

@@ -1,4 +1,4 @@
-//! Two one-way links as one with two ports.
+//! Two one-way links as one link with two ports.
 
 use cwndlab_units::{Bytes, Output, Time};
 
@@ -6,10 +6,10 @@ use crate::{Admission, Backlog, Counters, Direction, Link, LinkEvent, Packet, St
 
 /// A link in each direction: port 0 is the network's side, port 1 the user's.
 ///
-/// If there are several users, they share both ways; port 1 is theirs together, unless each has a
-/// port of its own.
+/// Several users share both directions; port 1 is common to all users, unless each has a port of
+/// its own.
 ///
-/// The stages of the way down come first, then those of the way up.
+/// The downlink's stages precede the uplink's.
 #[derive(Clone, Debug)]
 pub struct Duplex<L> {
     down: L,
@@ -18,17 +18,17 @@ pub struct Duplex<L> {
 }
 
 impl<L: Stages> Duplex<L> {
-    /// Both ways, independent of each other; each takes packets at its port 0.
+    /// Creates a link of two independent directions, each of which receives packets at its port 0.
     pub fn new(down: L, up: L) -> Self {
         Self { down, up, has_user_ports: false }
     }
 
-    /// The same for users who have a port each, as behind a shared medium.
+    /// Creates a link whose users have a port each, as behind a shared medium.
     pub fn with_user_ports(down: L, up: L) -> Self {
         Self { down, up, has_user_ports: true }
     }
 
-    /// What one way gave, as this link gives it.
+    /// Converts an output of one direction to an output of this link.
     #[inline]
     fn output<P: Packet>(
         &self,

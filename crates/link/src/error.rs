@@ -1,4 +1,4 @@
-//! Why a configuration makes no link.
+//! Errors of link configurations.
 
 use cwndlab_units::{Bytes, Time};
 use thiserror::Error;
@@ -10,84 +10,84 @@ use crate::{TraceKind, WifiError};
 #[derive(Clone, PartialEq, Debug, Error)]
 #[error("{place}: {problem}")]
 pub struct ConfigError {
-    /// Which link or stage, such as `forward.0` or `links.1.wifi`.
+    /// Link or stage, such as `forward.0` or `links.1.wifi`.
     pub place: String,
-    /// What is wrong with it.
+    /// The problem at that place.
     #[source]
     pub problem: StageError,
 }
 
-/// What is wrong with a stage.
+/// A problem with a stage.
 #[derive(Clone, PartialEq, Debug, Error)]
 #[non_exhaustive]
 pub enum StageError {
-    /// The caller handed in no trace of that name.
+    /// The caller provided no trace of that name.
     #[error("the trace `{0}` has not been loaded")]
     UnknownTrace(String),
-    /// A rate log where a Mahimahi trace is wanted, or the reverse.
+    /// A rate log instead of a Mahimahi trace, or vice versa.
     #[error("trace `{path}` is a {found}, but the kind of the rate requires a {wanted}")]
     WrongTraceKind {
-        /// Its name.
+        /// Name of the trace.
         path: String,
-        /// What it is.
+        /// Kind of the trace.
         found: TraceKind,
-        /// What it should be.
+        /// Required kind.
         wanted: TraceKind,
     },
     /// The schedule changes the rate of a trace.
     #[error("the schedule changes the rate at {0:?}, but the rate of a trace cannot be changed")]
     TraceRateChange(Time),
-    /// A rate of zero with `keep`.
+    /// A rate of zero with transition `keep`.
     #[error(
         "with transition `keep`, a rate of 0 would hold packets forever: use `retime` or an outage"
     )]
     KeptZeroRate,
-    /// Reordering as netem does, and as `reorder` says, at one time.
+    /// `reorder` together with transition `keep`, which reorders packets as netem does.
     #[error(
         "reorder cannot be combined with transition `keep`, which determines the order of \
         packets itself"
     )]
     KeptReorder,
-    /// Queues that know when a packet leaves as soon as it comes.
+    /// An ACK filter with a queue that determines departures on arrival.
     #[error(
         "ack_filter works with drop_tail, codel, fq_codel and dualpi2, not with pie, red and step"
     )]
     AckFilterQueue,
-    /// An outage that stops before it starts.
+    /// An outage that does not stop after its start.
     #[error("an outage starts at {start:?} but stops at {stop:?}")]
     EmptyOutage {
-        /// Its start.
+        /// Start of the outage.
         start: Time,
-        /// Its stop.
+        /// End of the outage.
         stop: Time,
     },
-    /// A token bucket without room.
+    /// A token bucket whose burst is zero or too large.
     #[error("a burst of {} bytes is not possible: use from 1 to {} bytes", .0.0, Self::MAX_BURST.0)]
     Burst(Bytes),
     /// RED thresholds in the wrong order.
     #[error("red: min is {} bytes, but must be below max, which is {} bytes", min.0, max.0)]
     RedThresholds {
-        /// The lower one.
+        /// The lower threshold.
         min: Bytes,
-        /// The upper one.
+        /// The upper threshold.
         max: Bytes,
     },
     /// A weight too small for the arithmetic.
     #[error("red: a weight of 2^-{0} is too small; use at least 2^-24 (weight_shift = 24)")]
     RedWeight(u32),
-    /// RED's average cannot decay by packets that take no time.
+    /// An idle packet time of zero, with which RED's average cannot decay.
     #[error(
         "red: with idle_packet = 0, the average queue length would never decay; remove this \
         key"
     )]
     RedIdlePacket,
-    /// A step queue without threshold.
+    /// A step queue without a threshold.
     #[error("step: the threshold mark is missing; set it in packets or bytes")]
     NoStep,
     /// A CoDel interval of zero.
     #[error("codel and fq_codel: interval must be longer than 0")]
     CodelInterval,
-    /// A turn in which nothing could be sent, or one without measure.
+    /// An FQ-CoDel quantum of zero or out of range.
     #[error("fq_codel: a quantum of {} bytes; use from 1 to 4,294,967,295 bytes", .0.0)]
     FqCodelQuantum(Bytes),
     /// A controller whose updates would be too frequent.
@@ -96,30 +96,30 @@ pub enum StageError {
     /// More stages than events can number.
     #[error("the path has more than 65535 stages")]
     TooManyStages,
-    /// A chain of nothing.
+    /// A chain without links.
     #[error("a chain must contain at least one link")]
     NoLinks,
-    /// Media of one chain that do not have the same users.
+    /// Media of one chain that have different numbers of users.
     #[error(
         "one link of this chain has {first} users and another link has {other}: all packets pass \
          both links, so their numbers of users must be equal"
     )]
     DifferentUsers {
-        /// Those of the first medium.
+        /// Number of users of the first medium.
         first: u16,
-        /// Those of another one.
+        /// Number of users of another medium.
         other: u16,
     },
-    /// A Wi-Fi channel that cannot be.
+    /// An invalid Wi-Fi channel.
     #[error(transparent)]
     Wifi(#[from] WifiError),
-    /// A cell that cannot be.
+    /// An invalid cell.
     #[error(transparent)]
     Cell(#[from] CellError),
 }
 
 impl StageError {
-    /// The key within the stage or medium that is wrong; empty where no single key is.
+    /// The invalid key within the stage or medium; empty if no single key is invalid.
     pub fn place(&self) -> String {
         match self {
             Self::Wifi(error) => error.place().to_owned(),

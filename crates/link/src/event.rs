@@ -1,4 +1,4 @@
-//! What a recorder may want to know of a link.
+//! Events of a link, for recordings.
 
 use cwndlab_units::{Duration, Rate};
 
@@ -7,34 +7,34 @@ use crate::OutageKind;
 /// Something that happened at a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LinkEvent {
-    /// At which of the link's stages.
+    /// Index of the link's stage.
     pub stage: u16,
-    /// What happened.
+    /// Kind of the event.
     pub kind: LinkEventKind,
 }
 
-/// What happened at a link.
+/// Kind of an event at a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LinkEventKind {
-    /// A packet is gone.
+    /// A packet was dropped.
     Dropped {
-        /// Its flow.
+        /// Flow of the packet.
         flow: u32,
-        /// Its length with the link's framing.
+        /// Length with the link's framing.
         bytes: u32,
-        /// Why.
+        /// Reason for the drop.
         reason: DropReason,
     },
     /// A packet was marked "congestion experienced".
     Marked {
-        /// Its flow.
+        /// Flow of the packet.
         flow: u32,
-        /// Its length with the link's framing.
+        /// Length with the link's framing.
         bytes: u32,
     },
     /// An outage began.
     OutageBegan(OutageKind),
-    /// An outage is over.
+    /// An outage ended.
     OutageEnded(OutageKind),
     /// The schedule changed the rate.
     RateChanged(Rate),
@@ -45,7 +45,7 @@ pub enum LinkEventKind {
 }
 
 impl LinkEventKind {
-    /// The event's name in results.
+    /// Name of the event in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Dropped { reason, .. } => match reason {
@@ -67,7 +67,7 @@ impl LinkEventKind {
         }
     }
 
-    /// The flow it concerns, if it concerns one.
+    /// Flow of the packet, if the event concerns a packet.
     pub const fn flow(self) -> Option<u32> {
         match self {
             Self::Dropped { flow, .. } | Self::Marked { flow, .. } => Some(flow),
@@ -75,7 +75,7 @@ impl LinkEventKind {
         }
     }
 
-    /// Its number in results: bytes of a packet, bits per second, nanoseconds, or nothing.
+    /// Value in results: bytes of a packet, bits per second, nanoseconds, or none.
     pub const fn value(self) -> Option<u64> {
         match self {
             Self::Dropped { bytes, .. } | Self::Marked { bytes, .. } => Some(bytes as u64),
@@ -86,7 +86,7 @@ impl LinkEventKind {
     }
 }
 
-/// Why a packet is gone.
+/// Reason why a packet was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DropReason {
     /// The link lost it.
@@ -97,12 +97,12 @@ pub enum DropReason {
     Overflow,
     /// The queue's active management dropped it.
     Aqm,
-    /// It is longer than the link can ever send: a token bucket's burst, an opportunity.
+    /// It was longer than the link can ever send: longer than a burst or an opportunity.
     TooLong,
     /// It waited longer than the link keeps packets.
     Expired,
-    /// It came faster than a policer allows.
+    /// It exceeded a policer's rate.
     Policed,
-    /// It was an ACK that a later one made superfluous.
+    /// It was an ACK that a later one superseded.
     AckFiltered,
 }

@@ -1,13 +1,13 @@
-//! Links as state machines that are given the time.
+//! Links as state machines without a clock.
 //!
-//! A link takes packets with [`Link::handle_packet`] and gives them back from [`Link::poll`] at the
+//! A link receives packets in [`Link::handle_packet`] and returns them from [`Link::poll`] with the
 //! logical time at which they leave, however late it is polled. It reads no clock and no file and
-//! knows nothing of TCP. [`Wire`] is a one-way link: loss and outages, a queue, a rate, a delay.
-//! [`Chain`] and [`Duplex`] make links of links. [`AnyLink`] is any of them, chosen by an enum.
-//! A shared medium is one link too: port 0 is the network's side, the ports from 1 on are its users',
-//! and what enters at port 0 leaves at the port that [`Packet::user`] tells.
+//! does not depend on TCP. [`Wire`] is a one-way link: loss and outages, a queue, a rate, a delay.
+//! [`Chain`] and [`Duplex`] combine links. [`AnyLink`] is any of these links, selected by an enum.
+//! A shared medium is also a link: port 0 is the network's side, the other ports are its users',
+//! and a packet that enters at port 0 leaves at the port given by [`Packet::user`].
 //!
-//! One rule decides every tie: what a link serves at a time is served before what arrives then.
+//! One rule decides every tie: departures at a time precede arrivals at the same time.
 
 mod ack;
 mod any;

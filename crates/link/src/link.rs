@@ -1,4 +1,4 @@
-//! What every link does.
+//! The interface of every link.
 
 use cwndlab_units::{Output, Time};
 
@@ -6,28 +6,31 @@ use crate::{Admission, LinkEvent, Packet};
 
 /// A link: a wire, or a shared medium with several ports.
 ///
-/// The times given to one link never go back.
+/// Times passed to a link never decrease.
 pub trait Link<P: Packet> {
-    /// Takes a packet that enters at `port`.
+    /// Receives a packet that enters at `port`.
     ///
-    /// The answer tells what the first queue did with it; a later one may still drop it. Poll the
-    /// link afterwards, or look at [`Link::wake_time`], as both may have changed.
+    /// The result is the decision of the first queue; a later queue may still drop the packet. Poll
+    /// the link afterwards, or read [`Link::wake_time`], because both may have changed.
     fn handle_packet(&mut self, now: Time, port: u16, packet: P) -> Admission;
 
-    /// Gives what left until `now`, in the order of its times, one thing at a time; when nothing is
-    /// left, [`Link::wake_time`] is after `now`.
+    /// Returns the outputs that left by `now`, one at a time in the order of their times; after the
+    /// last one, [`Link::wake_time`] is after `now`.
     fn poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>>;
 
-    /// Gives the next packet that leaves before `before`, where that is certain at `now`, until when
-    /// all has been polled: it is only under way, and whatever else happens, it leaves then.
+    /// Returns the next packet that leaves before `before`, if its departure is certain at `now`
+    /// because only propagation remains.
     ///
-    /// The link itself does not go on by this. Packets of one port come in the order of their
-    /// times. A link that does not know answers [`None`].
+    /// Everything that is due by `now` must have been polled.
+    ///
+    /// This does not advance the link. Packets of one port are returned in the order of their
+    /// times. A link that cannot predict departures returns [`None`].
     fn poll_ahead(&mut self, _now: Time, _before: Time) -> Option<Output<P, LinkEvent>> {
         None
     }
 
-    /// When [`Link::poll`] has something to give, unless there is input before.
-    /// Not after `now` if it has something already, [`Time::NEVER`] if it is idle.
+    /// When [`Link::poll`] next returns something, unless there is input before.
+    ///
+    /// At or before `now` if an output is due, [`Time::NEVER`] if the link is idle.
     fn wake_time(&self) -> Time;
 }

@@ -1,11 +1,11 @@
-//! What a link loses on arrival, before the queue.
+//! Loss of packets on arrival, before the queue.
 
 use cwndlab_units::Stream;
 
 use crate::Probability;
 use crate::config::LossConfig;
 
-/// A loss process that moves with each packet.
+/// A loss process that advances with each packet.
 #[derive(Clone, Debug)]
 pub(crate) enum Loss {
     None,
@@ -14,7 +14,7 @@ pub(crate) enum Loss {
     Periodic { every: u32, left: u32 },
 }
 
-/// Gilbert 1960, Elliott 1963, as thresholds for 64 random bits.
+/// Gilbert 1960, Elliott 1963, with thresholds for 64 random bits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chain {
     good_to_bad: u64,
@@ -24,7 +24,7 @@ pub(crate) struct Chain {
 }
 
 impl Loss {
-    /// Begins in the good state.
+    /// Creates the process, in the good state.
     pub(crate) fn new(config: Option<&LossConfig>) -> Self {
         match config {
             None => Self::None,
@@ -49,10 +49,10 @@ impl Loss {
         }
     }
 
-    /// Decides on the next packet: `true` loses it.
+    /// Decides whether the next packet is lost.
     ///
-    /// The present state decides on the packet, then it may change. Takes the same number of draws
-    /// for every packet.
+    /// The present state applies to this packet and may change after it. Takes the same number of
+    /// draws for every packet.
     #[inline]
     pub(crate) fn decide(&mut self, random: &mut Stream) -> bool {
         match self {
@@ -88,7 +88,7 @@ mod tests {
         Probability::from_ppb(ppb).expect("a probability")
     }
 
-    /// Losses and runs of losses in this many packets.
+    /// Number of losses and number of runs of losses in this many packets.
     fn count(config: &LossConfig, packets: u32) -> (f64, f64) {
         let mut random = Stream::new(5, "forward.0.loss");
         let mut loss = Loss::new(Some(config));
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn independent_losses_have_their_rate() {
         let (losses, bursts) = count(&LossConfig::Iid { probability: ppb(10_000_000) }, 1_000_000);
-        // Binomial: mean 10,000, standard deviation 99.5. Runs are as rare as chance makes them.
+        // Binomial: mean 10,000, standard deviation 99.5. Losses are consecutive only by chance.
         assert!((losses - 10_000.0).abs() < 500.0, "{losses}");
         assert!((losses / bursts - 1.0 / 0.99).abs() < 0.01, "{}", losses / bursts);
     }

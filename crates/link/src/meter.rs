@@ -1,10 +1,10 @@
-//! How a stage of any link counts: in all, and since a window began.
+//! Counts of any link's stage: since the start, and since a window began.
 
 use cwndlab_units::Time;
 
 use crate::{Backlog, Counters, DropReason, Drops, Tally};
 
-/// What a stage has counted since the beginning.
+/// Counts of a stage since the start.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) arrived: Tally,
@@ -12,12 +12,13 @@ pub(crate) struct Counts {
     pub(crate) dropped: Tally,
     pub(crate) drops: Drops,
     pub(crate) marked: Tally,
-    /// Sum over packets of their time in the queue, in nanoseconds. It wraps, which differences do
-    /// not see.
+    /// Sum of the packets' time in the queue, in nanoseconds.
+    ///
+    /// It wraps, which does not affect differences.
     pub(crate) queue_time: u64,
 }
 
-/// The counts of a stage, with those at the beginning of a window.
+/// A stage's counts, with their values at the start of a window.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Meter {
     pub(crate) counts: Counts,
@@ -26,33 +27,33 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// A packet is given to the stage.
+    /// Counts a packet that arrives at the stage.
     #[inline]
     pub(crate) fn arrive(&mut self, bytes: u32) {
         self.counts.arrived.add(bytes);
     }
 
-    /// The same of several.
+    /// Counts several packets that arrive together.
     #[inline]
     pub(crate) fn arrive_together(&mut self, packets: Backlog) {
         self.counts.arrived.packets += u64::from(packets.packets);
         self.counts.arrived.bytes += packets.bytes;
     }
 
-    /// Packets leave at the stage's end.
+    /// Counts packets that leave the stage.
     #[inline]
     pub(crate) fn deliver(&mut self, packets: Backlog) {
         self.counts.delivered.packets += u64::from(packets.packets);
         self.counts.delivered.bytes += packets.bytes;
     }
 
-    /// A packet is gone.
+    /// Counts a dropped packet.
     pub(crate) fn drop(&mut self, bytes: u32, reason: DropReason) {
         self.counts.dropped.add(bytes);
         self.counts.drops.add(reason);
     }
 
-    /// A packet is marked "congestion experienced".
+    /// Counts a packet that is marked "congestion experienced".
     pub(crate) fn mark(&mut self, bytes: u32) {
         self.counts.marked.add(bytes);
     }
@@ -62,12 +63,12 @@ impl Meter {
         self.since
     }
 
-    /// Begins a window at `now` with the counts as of then.
+    /// Begins a window at `now` with these counts.
     pub(crate) fn begin_window(&mut self, counts: Counts, now: Time) {
         (self.before, self.since) = (counts, now);
     }
 
-    /// What a window counted that ends at `now` with these counts.
+    /// Counts of the window that ends at `now` with these counts.
     pub(crate) fn counters(&self, counts: Counts, queue_max_packets: u32, now: Time) -> Counters {
         let before = &self.before;
         let window = now.saturating_since(self.since);
@@ -87,37 +88,37 @@ impl Meter {
     }
 }
 
-/// What waits in a queue, and has waited over time.
+/// Current and past occupancy of a queue.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Occupancy {
     backlog: Backlog,
-    /// The most packets since the window began.
+    /// Maximum number of packets since the window began.
     most: u32,
-    /// Packets times nanoseconds until the last change. It wraps.
+    /// Integral of the number of packets, in packet-nanoseconds up to the last change. It wraps.
     time: u64,
     changed_at: Time,
 }
 
 impl Occupancy {
-    /// What waits.
+    /// Packets that wait.
     #[inline]
     pub(crate) fn backlog(&self) -> Backlog {
         self.backlog
     }
 
-    /// The most packets at one time since the window began.
+    /// Maximum number of packets since the window began.
     pub(crate) fn most(&self) -> u32 {
         self.most
     }
 
-    /// A packet comes.
+    /// Adds a packet.
     #[inline]
     pub(crate) fn enter(&mut self, at: Time, bytes: u32) {
         self.add(at, bytes);
         self.note_most();
     }
 
-    /// Packets come together.
+    /// Adds packets that arrive together.
     #[inline]
     pub(crate) fn enter_together(&mut self, at: Time, packets: Backlog) {
         self.pass_time(at);
@@ -125,21 +126,21 @@ impl Occupancy {
         self.note_most();
     }
 
-    /// A packet comes for which others may have to go before it is known how many there are:
-    /// [`Occupancy::note_most`] follows.
+    /// Adds a packet after which others may have to leave; [`Occupancy::note_most`] must follow
+    /// them.
     #[inline]
     pub(crate) fn add(&mut self, at: Time, bytes: u32) {
         self.pass_time(at);
         self.backlog.add(bytes);
     }
 
-    /// Takes what waits now into the maximum.
+    /// Updates the maximum with the current number of packets.
     #[inline]
     pub(crate) fn note_most(&mut self) {
         self.most = self.most.max(self.backlog.packets);
     }
 
-    /// Packets go.
+    /// Removes packets.
     #[inline]
     pub(crate) fn leave(&mut self, at: Time, gone: Backlog) {
         self.pass_time(at);
@@ -147,7 +148,7 @@ impl Occupancy {
         self.backlog.bytes -= gone.bytes;
     }
 
-    /// Packets times nanoseconds until `at`.
+    /// Integral of the number of packets up to `at`, in packet-nanoseconds.
     #[inline]
     pub(crate) fn pass_time(&mut self, at: Time) -> u64 {
         let nanos = at.saturating_since(self.changed_at).as_nanos();
@@ -157,7 +158,7 @@ impl Occupancy {
         self.time
     }
 
-    /// Begins the maximum again.
+    /// Restarts the maximum.
     pub(crate) fn begin_window(&mut self) {
         self.most = self.backlog.packets;
     }

@@ -19,7 +19,7 @@ pub(crate) struct Spans {
 }
 
 impl Spans {
-    /// The outages of one kind, those that overlap made into one.
+    /// Outages of one kind; overlapping ones are merged.
     pub(crate) fn new(outages: &[OutageConfig], kind: OutageKind) -> Result<Self, StageError> {
         let mut sorted: Vec<Span> = Vec::new();
         for &OutageConfig { start, stop, kind: its_kind } in outages {
@@ -49,12 +49,12 @@ impl Spans {
         self.spans.is_empty()
     }
 
-    /// The span that `time` lies in, or else the first one after it.
+    /// The span that contains `time`, or else the next one.
     pub(crate) fn at_or_after(&self, time: Time) -> Option<Span> {
         self.spans.get(self.spans.partition_point(|span| span.stop <= time)).copied()
     }
 
-    /// When the span is over that `time` lies in, or `time` if it lies in none.
+    /// End of the span that contains `time`, or `time` if there is none.
     pub(crate) fn open_from(&self, time: Time) -> Time {
         match self.at_or_after(time) {
             Some(span) if span.start <= time => span.stop,
@@ -63,7 +63,7 @@ impl Spans {
     }
 }
 
-/// Whether what arrives is lost; asked at times that never go back.
+/// Times in which arrivals are lost; queries must not go back in time.
 #[derive(Clone, Debug)]
 pub(crate) struct Blackouts {
     spans: Spans,

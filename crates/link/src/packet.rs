@@ -1,52 +1,52 @@
-//! What a link sees of a packet, and what it answers to one.
+//! The packets of a link, and what happens to them on arrival.
 
 use cwndlab_units::Ecn;
 
 use crate::Ack;
 
-/// What a link must know of a packet: the simulator's segments and the emulator's frames.
+/// Properties of a packet that a link needs: segments of the simulator and frames of the emulator.
 pub trait Packet {
-    /// Length of the IP packet; what a link adds to it is the link's matter.
+    /// Length of the IP packet, without the link's framing.
     fn wire_bytes(&self) -> u32;
 
-    /// Which flow it belongs to.
+    /// Index of the packet's flow.
     fn flow(&self) -> u32;
 
-    /// On a shared medium, the port of the user that it comes from or goes to.
+    /// On a shared medium, the port of the user that sends or receives the packet.
     fn user(&self) -> u16 {
         1
     }
 
-    /// Its ECN field.
+    /// The packet's ECN field.
     fn ecn(&self) -> Ecn;
 
-    /// What it acknowledges, if it is TCP and does; needed by ACK filters only.
+    /// Acknowledgement, if the packet is a TCP ACK; only ACK filters need it.
     fn ack(&self) -> Option<Ack> {
         None
     }
 
-    /// Sets its ECN field to "congestion experienced".
+    /// Sets the packet's ECN field to "congestion experienced".
     fn mark_ce(&mut self);
 }
 
-/// Packets of one user and of the same length that come together.
+/// Packets of one user and of the same length that arrive together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Alike {
-    /// Whose they are, as [`Packet::user`] says.
+    /// User of the packets, as [`Packet::user`].
     pub user: u16,
-    /// Length of each, as [`Packet::wire_bytes`] says.
+    /// Length of each packet, as [`Packet::wire_bytes`].
     pub wire_bytes: u32,
-    /// How many there are.
+    /// Number of packets.
     pub count: u32,
 }
 
-/// What became of a packet on arrival.
+/// Result of a packet's arrival.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Admission {
-    /// It was taken.
+    /// The packet was accepted.
     Queued,
-    /// It is gone.
+    /// The packet was dropped.
     Dropped,
-    /// It was taken and marked.
+    /// The packet was accepted and marked.
     Marked,
 }

@@ -1,4 +1,4 @@
-//! What lies between the ends, as the scenario's JSON says it.
+//! The path between the ends in the scenario's JSON.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use crate::{Direction, RateTrace, TraceError, Traces, WifiConfig};
 
 /// The path between the network and its users.
 ///
-/// A wire has two directions that know nothing of each other. Every other kind is a shared medium:
-/// one object with port 0 on the network's side and a port for each user.
+/// A wire has two independent directions. Every other kind is a shared medium: one object with port
+/// 0 on the network's side and a port for each user.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum PathConfig {
@@ -21,21 +21,21 @@ pub enum PathConfig {
     Wifi(Box<WifiConfig>),
     /// A radio cell.
     Cell(Box<CellConfig>),
-    /// Links one behind the other, of which any may be wires or media.
+    /// Links in series, each of which may be a wire or a medium.
     Chain(ChainConfig),
 }
 
-/// A stage with counters of its own that packets of a user pass in a direction.
+/// A stage with its own counters on a user's path in one direction.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum PathStage<'a> {
-    /// A wire, which all users share; `None` is one without any effect.
+    /// A wire, which all users share; `None` is a wire without any effect.
     Wire(Option<&'a StageConfig>),
     /// The user's own queue at a medium.
     Medium,
 }
 
 impl<'a> PathStage<'a> {
-    /// What a wire is asked to be.
+    /// Configuration of a wire.
     pub fn config(self) -> Option<&'a StageConfig> {
         match self {
             Self::Wire(config) => config,
@@ -44,7 +44,7 @@ impl<'a> PathStage<'a> {
     }
 }
 
-/// Links one behind the other, those at the network's side first. All users pass all of them.
+/// Links in series, from the network's side on. All users' packets pass all of them.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChainConfig {
@@ -52,7 +52,7 @@ pub struct ChainConfig {
     pub links: Vec<PathConfig>,
 }
 
-/// Two independent directions, each a chain of stages. No stage is a wire without any effect.
+/// Two independent directions, each a chain of stages. An empty list is a wire without any effect.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WireConfig {
@@ -64,20 +64,20 @@ pub struct WireConfig {
 }
 
 impl PathConfig {
-    /// How many users the path has; `None` if it does not tell them apart.
+    /// Number of users; `None` if the path does not distinguish users.
     pub fn users(&self) -> Option<u16> {
         match self {
             Self::Wire(_) => None,
-            // Not more than 2007, which the channel checks.
+            // At most 2007, which the channel checks.
             Self::Wifi(wifi) => Some(u16::try_from(wifi.stations.len()).unwrap_or(u16::MAX)),
-            // Not more than 1000, which the cell checks.
+            // At most 1000, which the cell checks.
             Self::Cell(cell) => Some(u16::try_from(cell.users.len()).unwrap_or(u16::MAX)),
-            // That all have the same number is checked when the chain is made.
+            // Creating the chain checks that all links have the same number of users.
             Self::Chain(chain) => chain.links.iter().find_map(Self::users),
         }
     }
 
-    /// Whether a medium tells a device when it may send: one alone, which no wire stands before.
+    /// Whether a medium grants a device its transmissions, because no wire precedes it.
     pub fn is_granting(&self) -> bool {
         matches!(self, Self::Wifi(_) | Self::Cell(_))
     }
@@ -88,7 +88,7 @@ impl PathConfig {
         ways.into_iter().flatten().filter_map(|stage| Some(&stage.config()?.rate))
     }
 
-    /// What packets of a user pass in a direction, in their order.
+    /// Stages that a user's packets pass in a direction, in order.
     pub fn stages(&self, direction: Direction) -> Vec<PathStage<'_>> {
         match self {
             Self::Wire(wire) => {
@@ -114,11 +114,13 @@ impl PathConfig {
         }
     }
 
-    /// Adds the traces that the path names to those already read, each as the kind that its stage
-    /// wants. One without contents is left out: [`AnyLink`](crate::AnyLink) reports it with its stage.
+    /// Adds the traces that the path names to `traces`, each parsed as the kind that its stage
+    /// requires.
+    ///
+    /// A trace without contents is skipped: [`AnyLink`](crate::AnyLink) reports it with its stage.
     ///
     /// # Errors
-    /// The name of the first trace that cannot be read, and why.
+    /// If a trace cannot be parsed: its name and the reason.
     pub fn read_traces<C: AsRef<[u8]>>(
         &self,
         contents: &BTreeMap<String, C>,

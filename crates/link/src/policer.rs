@@ -1,7 +1,7 @@
-//! A policer: what comes faster than a rate, beyond a burst, is dropped and not queued.
+//! A policer: packets that exceed a rate by more than a burst are dropped, not queued.
 //!
-//! A single-rate token bucket as operators and content networks have it (RFC 2697's committed bucket
-//! alone; Flach and others, "An Internet-Wide Analysis of Traffic Policing", SIGCOMM 2016).
+//! A single-rate token bucket as used by operators and content networks (only the committed bucket
+//! of RFC 2697; Flach and others, "An Internet-Wide Analysis of Traffic Policing", SIGCOMM 2016).
 
 use cwndlab_units::Time;
 
@@ -10,24 +10,24 @@ use crate::config::PoliceConfig;
 #[derive(Clone, Debug)]
 pub(crate) struct Policer {
     bits_per_sec: u64,
-    /// Thousand millionths of a bit: what comes in a nanosecond is the rate.
+    /// Tokens in billionths of a bit: the number that arrives in a nanosecond equals the rate.
     tokens: u128,
     most: u128,
-    /// When the tokens were counted last.
+    /// Time of the last token count.
     counted_at: Time,
 }
 
 const NANOBITS_PER_BYTE: u128 = 8_000_000_000;
 
 impl Policer {
-    /// A bucket that is full at first.
+    /// Creates a full bucket.
     pub(crate) fn new(config: &PoliceConfig) -> Self {
         let most = u128::from(config.burst.0) * NANOBITS_PER_BYTE;
         let bits_per_sec = config.rate.bits_per_sec();
         Self { bits_per_sec, tokens: most, most, counted_at: Time::ZERO }
     }
 
-    /// Whether a packet that comes now passes; it takes its tokens then.
+    /// Takes the tokens of a packet that arrives now, and returns whether there were enough.
     pub(crate) fn passes(&mut self, now: Time, bytes: u32) -> bool {
         let elapsed = now.saturating_since(self.counted_at).as_nanos();
         let earned = u128::from(elapsed) * u128::from(self.bits_per_sec);
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn a_burst_passes_and_then_the_rate() {
-        // 12 Mbit/s: a packet of 1500 bytes a millisecond.
+        // 12 Mbit/s: a packet of 1500 bytes per millisecond.
         let mut policer = policer(12, 15_000);
         let at_once = (0..20).filter(|_| policer.passes(Time::ZERO, 1_500)).count();
         assert_eq!(at_once, 10);
@@ -75,7 +75,7 @@ mod tests {
             for gap in gaps_us {
                 now = Time::from_nanos(now.as_nanos() + gap * 1_000);
                 passed += u64::from(policer.passes(now, 1_500)) * 1_500;
-                // A byte a microsecond.
+                // One byte per microsecond.
                 prop_assert!(passed <= burst + now.as_micros());
             }
         }

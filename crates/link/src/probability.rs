@@ -1,4 +1,4 @@
-//! A probability as a whole number of parts per billion, so that a scenario says it exactly.
+//! A probability as a whole number of parts per billion, so that a scenario contains exact values.
 
 use cwndlab_units::Stream;
 use serde::{Deserialize, Serialize};
@@ -14,12 +14,12 @@ pub struct Probability {
 }
 
 impl Probability {
-    /// Never.
+    /// Probability 0.
     pub const ZERO: Self = Self { ppb: 0 };
-    /// Always.
+    /// Probability 1.
     pub const ONE: Self = Self { ppb: BILLION };
 
-    /// `ppb` parts per billion, if that is not more than all.
+    /// `ppb` parts per billion; `None` if that is more than 1.
     pub const fn from_ppb(ppb: u32) -> Option<Self> {
         if ppb <= BILLION { Some(Self { ppb }) } else { None }
     }
@@ -29,14 +29,14 @@ impl Probability {
         self.ppb
     }
 
-    /// As a fraction, for output.
+    /// The probability as a fraction, for output.
     pub fn as_f64(self) -> f64 {
         f64::from(self.ppb) / f64::from(BILLION)
     }
 
-    /// The number below which one of `Stream::next_u64` lies with this probability.
+    /// Threshold for `Stream::next_u64`: a number is below it with this probability.
     ///
-    /// Exact to 2^-64; certainty is one part in 2^64 short.
+    /// Exact to 2^-64; for probability 1 it is 2^-64 too low.
     pub(crate) const fn threshold(self) -> u64 {
         if self.ppb == BILLION {
             u64::MAX
@@ -45,7 +45,7 @@ impl Probability {
         }
     }
 
-    /// Whether it happens this time.
+    /// Draws whether the event happens this time.
     pub fn draw(self, random: &mut Stream) -> bool {
         random.next_u64() < self.threshold()
     }

@@ -1,4 +1,4 @@
-//! The line of packets on a wire, from the server to the far end, in one ring.
+//! The queue of packets on a wire, from the server to the far end, in one ring.
 //!
 //! ```text
 //!    head                cursor                       tail
@@ -9,18 +9,18 @@ use cwndlab_units::Time;
 
 use crate::{Backlog, Tally};
 
-/// Packets in order of their arrival at the far end.
+/// Packets in the order of their arrival at the far end.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring<P> {
-    /// As many as a power of two.
+    /// The number of slots is a power of two.
     slots: Vec<Slot<P>>,
-    /// Running numbers, which wrap; a slot's place is its number modulo the number of slots.
+    /// Running numbers, which wrap; a packet's slot is its number modulo the number of slots.
     head: usize,
     cursor: usize,
     tail: usize,
-    /// By how much all three were lowered.
+    /// Total by which all three numbers have been lowered.
     lowered: usize,
-    /// Bytes of all packets that were put in, and of those before the cursor.
+    /// Bytes of all packets that were pushed, and of those before the cursor.
     pushed_bytes: u64,
     passed_bytes: u64,
 }
@@ -33,7 +33,7 @@ pub(crate) struct Slot<P> {
     /// When it leaves the server.
     pub(crate) served: Time,
     pub(crate) bytes: u32,
-    /// Nothing in a slot that is free.
+    /// `None` in a free slot.
     pub(crate) packet: Option<P>,
 }
 
@@ -47,26 +47,28 @@ impl<P> Ring<P> {
         self.tail.wrapping_sub(self.head)
     }
 
-    /// What had not left the server when [`Ring::pass`] was called last.
+    /// Packets that had not left the server at the last call of [`Ring::pass`].
     #[inline]
     pub(crate) fn backlog(&self) -> Backlog {
         Backlog { packets: self.backlog_packets(), bytes: self.pushed_bytes - self.passed_bytes }
     }
 
-    /// The packets of it.
+    /// Number of these packets.
     #[inline]
     pub(crate) fn backlog_packets(&self) -> u32 {
         self.tail.wrapping_sub(self.cursor) as u32
     }
 
-    /// All packets that were ever put in.
+    /// All packets that were ever pushed.
     pub(crate) fn pushed(&self) -> Tally {
         let packets = self.lowered.wrapping_add(self.tail) as u64;
         Tally { packets, bytes: self.pushed_bytes }
     }
 
-    /// Whether fewer than `packets` packets, of which there is one at least, have not left the server by
-    /// `now`. They leave it in their order.
+    /// Whether fewer than `packets` packets, which must be at least one, have not left the server
+    /// by `now`.
+    ///
+    /// Packets leave the server in order.
     #[inline]
     pub(crate) fn has_fewer_waiting(&self, packets: u32, now: Time) -> bool {
         debug_assert!(packets > 0, "there are never fewer than none");
@@ -75,7 +77,7 @@ impl<P> Ring<P> {
             || self.slots[self.place(self.tail.wrapping_sub(packets))].served <= now
     }
 
-    /// Counts what left the server until `now` out of the backlog.
+    /// Removes packets that left the server by `now` from the backlog.
     #[inline]
     pub(crate) fn pass(&mut self, now: Time) {
         let (mut cursor, mut passed_bytes) = (self.cursor, 0);
@@ -91,20 +93,20 @@ impl<P> Ring<P> {
         self.passed_bytes += passed_bytes;
     }
 
-    /// The same where all have left it.
+    /// Removes all packets from the backlog, if all have left the server.
     #[inline]
     pub(crate) fn pass_all(&mut self) {
         self.cursor = self.tail;
         self.passed_bytes = self.pushed_bytes;
     }
 
-    /// Puts a packet at the end.
+    /// Appends a packet.
     #[inline]
     pub(crate) fn push(&mut self, arrival: Time, served: Time, bytes: u32, packet: P) {
         self.push_with(arrival, served, bytes, |place| *place = Some(packet));
     }
 
-    /// The same of a packet that is put into its place there.
+    /// Like [`Ring::push`], but `put` constructs the packet in its slot.
     #[inline(always)]
     pub(crate) fn push_with(
         &mut self,
@@ -126,8 +128,8 @@ impl<P> Ring<P> {
         put(&mut slot.packet);
     }
 
-    /// Moves the packet at the end before all that arrive later, but not before any that has not
-    /// left the server by `now`.
+    /// Moves the last packet before all that arrive later, but not before any that has not left the
+    /// server by `now`.
     pub(crate) fn sort_last(&mut self, now: Time) {
         let mut number = self.tail.wrapping_sub(1);
         while number != self.head {
@@ -144,7 +146,7 @@ impl<P> Ring<P> {
         }
     }
 
-    /// When the first packet arrives.
+    /// Arrival of the first packet.
     #[inline]
     pub(crate) fn first_arrival(&self) -> Time {
         if self.head == self.tail { Time::NEVER } else { self.slots[self.place(self.head)].arrival }
@@ -156,7 +158,7 @@ impl<P> Ring<P> {
         if self.head == self.tail { Time::NEVER } else { self.slots[self.place(self.head)].served }
     }
 
-    /// Takes out the first packet, with its arrival.
+    /// Removes the first packet, and returns it with its arrival.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(Time, P)> {
         let arrival = self.first_arrival();
@@ -167,8 +169,10 @@ impl<P> Ring<P> {
         Some((arrival, first?))
     }
 
-    /// The same of a ring that is not empty, with `take` to take the packet out. Returns when the next
-    /// one arrives.
+    /// Like [`Ring::pop`], but for a ring that is not empty, and `take` removes the packet from its
+    /// slot.
+    ///
+    /// Returns the arrival of the next packet.
     #[inline(always)]
     pub(crate) fn pop_with(&mut self, take: impl FnOnce(&mut Option<P>)) -> Time {
         let (head, tail) = (self.head, self.tail);
@@ -206,7 +210,7 @@ impl<P> Ring<P> {
         number & (self.slots.len() - 1)
     }
 
-    /// Makes twice as much room.
+    /// Doubles the number of slots.
     #[cold]
     fn grow(&mut self) {
         let room = self.slots.len();
@@ -237,7 +241,7 @@ mod tests {
     #[test]
     fn packets_leave_in_order_through_growth_and_wrap() {
         let mut ring = Ring::new();
-        // Numbers that wrap soon: the running numbers are only ever compared as differences.
+        // Numbers that wrap soon: running numbers are only compared as differences.
         (ring.head, ring.cursor, ring.tail) = (usize::MAX - 5, usize::MAX - 5, usize::MAX - 5);
         let (mut pushed, mut popped) = (0_u64, 0_u64);
         for round in 0..200 {
@@ -273,7 +277,7 @@ mod tests {
         assert!(ring.has_fewer_waiting(21, at(10)) && !ring.has_fewer_waiting(20, at(10)));
         assert!(ring.has_fewer_waiting(31, at(0)) && ring.has_fewer_waiting(1, at(30)));
         assert_eq!(ring.waiting().map(|slot| slot.bytes).sum::<u32>(), (11..=30).sum::<u32>());
-        // What leaves without having been passed leaves the backlog too.
+        // Packets that leave before they are passed also leave the backlog.
         for _ in 0..12 {
             ring.pop();
         }

@@ -1,4 +1,4 @@
-//! A propagation delay that does not keep the order of packets.
+//! A propagation delay that does not preserve the order of packets.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use crate::config::ReorderConfig;
 use crate::delay::Delay;
 use crate::{Admission, Backlog, Counters, Direction, Link, LinkEvent, Packet, Stages};
 
-/// The way from a wire's server to its far end, on which packets overtake each other.
+/// The propagation from a wire's server to its far end, in which packets overtake each other.
 ///
-/// It stands behind a wire that has no delay of its own, loses nothing and has no stage: what is on
-/// its way is in no counter and no backlog. Which packets are out of order is decided as in Linux's
-/// netem (`reorder` and `gap` of tc-netem(8)): one in `gap` at most, with a probability.
+/// It follows a wire without a delay of its own, loses nothing and has no stage: packets in flight
+/// are in no counter and no backlog. Packets are reordered as in Linux's netem (`reorder` and `gap`
+/// of tc-netem(8)): at most one in `gap`, with a probability.
 #[derive(Clone, Debug)]
 pub struct Scatter<P> {
     config: ReorderConfig,
@@ -20,7 +20,7 @@ pub struct Scatter<P> {
     random: Stream,
     /// Packets since the last one out of order.
     since: u32,
-    /// By their arrival, and those of one time as they came.
+    /// Packets by arrival time; those with equal times are in the order of their entry.
     under_way: BTreeMap<(Time, u64), P>,
     entered: u64,
 }
@@ -30,7 +30,7 @@ impl<P> Scatter<P> {
         Self { config, delay, random, since: 0, under_way: BTreeMap::new(), entered: 0 }
     }
 
-    /// When a packet arrives that is sent now.
+    /// Arrival of a packet that is sent now.
     fn arrival(&mut self, now: Time) -> Time {
         match self.config {
             ReorderConfig::Jitter {} => now + self.delay.sample_at(now),
@@ -50,7 +50,7 @@ impl<P> Scatter<P> {
         }
     }
 
-    /// Decides whether this packet is one out of order, and counts it.
+    /// Decides whether this packet is reordered, and counts it.
     fn draw_next(&mut self, gap: u32, probability: crate::Probability) -> bool {
         let is_next = self.since + 1 >= gap && probability.draw(&mut self.random);
         self.since = if is_next { 0 } else { self.since.saturating_add(1) };

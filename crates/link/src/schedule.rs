@@ -1,4 +1,4 @@
-//! What changes at given times, and the events that tell of it.
+//! Changes at given times, and their events.
 
 use cwndlab_units::{Duration, Rate, Time};
 
@@ -6,7 +6,7 @@ use crate::LinkEventKind;
 use crate::config::{OutageKind, StepConfig};
 use crate::outage::Spans;
 
-/// A value that changes at given times; asked at times that never go back.
+/// A value that changes at given times; it advances only forward.
 #[derive(Clone, Debug)]
 pub(crate) struct Steps<T> {
     /// In order of time.
@@ -17,8 +17,9 @@ pub(crate) struct Steps<T> {
 }
 
 impl<T: Clone> Steps<T> {
-    /// A value and what it becomes later. Of two changes at one time the later one in the list
-    /// stays.
+    /// A value and its later changes.
+    ///
+    /// If two changes have the same time, the later one in the list applies.
     pub(crate) fn new(first: T, changes: impl Iterator<Item = (Time, T)>) -> Self {
         let mut steps: Vec<(Time, T)> = changes.collect();
         steps.sort_by_key(|&(at, _)| at);
@@ -26,7 +27,7 @@ impl<T: Clone> Steps<T> {
         Self { steps, next: 0, now: first, until }
     }
 
-    /// Goes on to `time`; whether the value is a new one.
+    /// Advances to `time`. Returns whether the value is new.
     #[inline]
     pub(crate) fn advance(&mut self, time: Time) -> bool {
         time >= self.until && self.step(time)
@@ -44,7 +45,7 @@ impl<T: Clone> Steps<T> {
         is_new
     }
 
-    /// When it changes next.
+    /// Time of the next change.
     pub(crate) fn until(&self) -> Time {
         self.until
     }
@@ -58,7 +59,7 @@ impl<T: Clone> Steps<T> {
     }
 }
 
-/// The rate over time.
+/// Rates over time.
 pub(crate) fn rate_steps(first: Rate, schedule: &[StepConfig]) -> Vec<(Time, Rate)> {
     let mut steps = vec![(Time::ZERO, first)];
     steps.extend(schedule.iter().filter_map(|step| Some((step.at, step.rate?))));
@@ -66,7 +67,7 @@ pub(crate) fn rate_steps(first: Rate, schedule: &[StepConfig]) -> Vec<(Time, Rat
     steps
 }
 
-/// The events that are known beforehand, in order of time.
+/// Events known in advance, in order of time.
 pub(crate) fn scheduled_events(
     schedule: &[StepConfig],
     blackouts: &Spans,

@@ -4,10 +4,11 @@
 //!   handle_packet(port 0) -> [ police, loss, outage ] -> [ queue -> server ] -> [ delay ] -> poll: port 1
 //! ```
 //!
-//! When a packet leaves the server and when it arrives is computed when it is queued, as all that
-//! decides it is known then. So one ring holds it until it arrives, and it costs one wake-up. Only
-//! CoDel and FQ-CoDel decide later: their packets wait before the ring until their turn, which costs
-//! a second one.
+//! A packet's departure from the server and its arrival are computed when it is queued, because
+//! everything that determines them is known by then. So one ring holds the packet until it arrives,
+//! and it costs one wake-up. Only queues that decide on dequeue (CoDel, FQ-CoDel, DualPI2, ACK
+//! filters) hold packets in front of the ring until they are dequeued, which costs a second
+//! wake-up.
 
 mod build;
 mod dequeue;
@@ -40,46 +41,46 @@ use steady::Steady;
 /// A one-way link: packets enter at port 0 and leave at port 1.
 #[derive(Clone, Debug)]
 pub struct Wire<P> {
-    /// When there is something to poll: a packet or something else.
+    /// When there is something to poll.
     wake: Time,
-    /// When something else than a packet's arrival is due: an event, or the next dequeue.
+    /// When something other than an arrival is due: an event, or the next dequeue.
     other_at: Time,
-    /// Every packet whose place in the line is decided.
+    /// Every packet whose departure is known.
     ring: Ring<P>,
     server: Server,
     queue: Queue,
     delay: Delay,
     framing_bytes: u32,
-    /// Whether there is more than a queue that decides on arrival: loss, outages, packets that are
-    /// too long, a queue that decides on dequeue.
+    /// Whether anything besides a queue that decides on arrival is in use: loss, outages, a maximum
+    /// packet length, a queue that decides on dequeue.
     has_ingress: bool,
     timing: Timing,
-    /// What the last packet has met.
+    /// Treatment of the last packet.
     steady: Steady,
-    /// What is asked of an arrival before the queue, if anything.
+    /// Filters in front of the queue, if any.
     ingress: Option<Box<IngressFilter>>,
-    /// The queue instead, if it decides when a packet is dequeued.
+    /// The queue that replaces `queue` if it decides on dequeue.
     on_dequeue: Option<Box<OnDequeue<P>>>,
     events: VecDeque<(Time, LinkEventKind)>,
-    /// What is known beforehand to happen, the next last.
+    /// Events known in advance, in reverse order.
     scheduled: Vec<(Time, LinkEventKind)>,
     meter: Meter,
-    /// The most packets in queue and service at one time since the window began.
+    /// Maximum number of packets in queue and service since the window began.
     longest: LongestQueue,
 }
 
-/// How a packet's arrival follows from its service.
+/// Computation of a packet's arrival from its service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Timing {
-    /// By the delay at the time when it is sent.
+    /// With the delay at the time when it is sent.
     Retime,
-    /// As netem without a rate: by the delay when it came, in order of arrival.
+    /// As in netem without a rate: with the delay on arrival at the wire, sorted by arrival.
     KeepDelay,
-    /// As netem with a rate.
+    /// As in netem with a rate.
     KeepRate,
 }
 
-/// Policer, loss, outages and the thinning of ACKs.
+/// Policer, loss, outages and ACK thinning.
 #[derive(Clone, Debug)]
 struct IngressFilter {
     policer: Option<Policer>,
@@ -120,8 +121,8 @@ impl<P: Packet> Link<P> for Wire<P> {
     #[inline]
     fn poll_ahead(&mut self, now: Time, before: Time) -> Option<Output<P, LinkEvent>> {
         debug_assert!(now < self.wake, "what is due comes first");
-        // Only netem without a rate lets a packet overtake, and what has not left the server
-        // belongs to the backlog.
+        // Only netem without a rate lets a packet overtake, and packets that have not left the
+        // server belong to the backlog.
         let is_certain = self.timing != Timing::KeepDelay
             && self.ring.first_arrival() < before.min(self.other_at)
             && self.ring.first_served() <= now;
@@ -149,7 +150,7 @@ impl<P: Packet> Stages for Wire<P> {
     fn offered(&mut self, stage: usize, now: Time) -> Option<Bytes> {
         debug_assert_eq!(stage, 0, "a wire has one stage");
         let since = self.meter.since();
-        // What is offered at time 0 belongs to the run.
+        // Capacity at time 0 belongs to the run.
         let earlier = if since > Time::ZERO { self.server.offered(since) } else { Some(Bytes(0)) };
         Some(self.server.offered(now)? - earlier?)
     }
@@ -170,7 +171,7 @@ impl<P: Packet> Stages for Wire<P> {
 }
 
 impl<P: Packet> Wire<P> {
-    /// How many packets are on the wire: in the queue, in service or under way.
+    /// Number of packets on the wire: in the queue, in service or in flight.
     pub fn packets_inside(&self) -> usize {
         self.ring.len()
             + self.on_dequeue.as_ref().map_or(0, |aqm| aqm.queue.backlog().packets as usize)
@@ -189,7 +190,7 @@ impl<P: Packet> Wire<P> {
         }
     }
 
-    /// Why a packet does not even come to the queue, if so.
+    /// Reason to drop a packet before the queue, if any.
     #[inline(never)]
     fn ingress_drop(&mut self, now: Time, bytes: u32, packet: &P) -> Option<DropReason> {
         let reason =
@@ -197,11 +198,11 @@ impl<P: Packet> Wire<P> {
         reason.or_else(|| (bytes > self.server.longest_bytes()).then_some(DropReason::TooLong))
     }
 
-    /// Asks the queue for room.
+    /// Queues a packet if the queue has room for it.
     #[inline(always)]
     fn admit(&mut self, now: Time, bytes: u32, packet: P) -> Admission {
         let Queue::DropTail(limits) = &self.queue else { return self.manage(now, bytes, packet) };
-        // What left the server meanwhile is only counted out where that makes a difference.
+        // Departures since the last packet are only counted if they make a difference.
         let mut backlog = self.ring.backlog();
         if backlog.packets >= self.longest.packets() || !limits.have_room(backlog, bytes) {
             self.ring.pass(now);
@@ -214,7 +215,7 @@ impl<P: Packet> Wire<P> {
         Admission::Queued
     }
 
-    /// Works out when a packet that has room leaves and arrives.
+    /// Computes when a packet that has room leaves and arrives.
     #[inline(always)]
     fn enqueue(&mut self, now: Time, backlog: Backlog, bytes: u32, packet: P) {
         let begins = self.server.free_at().max(now);
@@ -228,7 +229,7 @@ impl<P: Packet> Wire<P> {
         }
     }
 
-    /// Puts a packet on its way that came at `came` and leaves the server at `served`.
+    /// Sends a packet that arrived at `came` and leaves the server at `served`.
     #[inline(always)]
     fn send(&mut self, now: Time, came: Time, served: Time, bytes: u32, packet: P) {
         let queue_time = served.as_nanos().wrapping_sub(came.as_nanos());
@@ -253,12 +254,12 @@ impl<P: Packet> Wire<P> {
         }
     }
 
-    /// Lets a packet overtake those that arrive later.
+    /// Sends a packet that may overtake packets with a later arrival.
     #[cold]
     fn send_by_netem(&mut self, now: Time, served: Time, bytes: u32, packet: P) {
         let arrival = self.delay.netem_arrival(now, served);
         self.ring.push(arrival, served, bytes, packet);
-        // What is sorted must not be counted by its place.
+        // The backlog must not be counted by position after sorting.
         self.ring.pass(now);
         self.ring.sort_last(now);
         self.wake = self.wake.min(self.ring.first_arrival());
@@ -271,7 +272,7 @@ impl<P: Packet> Wire<P> {
         Output::Packet { at, port: 1, packet }
     }
 
-    /// Asks a queue that is more than drop-tail.
+    /// Queues a packet in a queue other than drop-tail, unless its AQM drops the packet.
     #[inline(never)]
     fn manage(&mut self, now: Time, bytes: u32, mut packet: P) -> Admission {
         self.ring.pass(now);
@@ -307,7 +308,7 @@ impl<P: Packet> Wire<P> {
         self.set_wake();
     }
 
-    /// When the first event happened or will happen.
+    /// Time of the first event in the past or future.
     fn event_at(&self) -> Time {
         self.scheduled_at().min(self.happened_at())
     }
@@ -343,8 +344,8 @@ impl<P: Packet> Wire<P> {
         self.ring.backlog() + waiting
     }
 
-    /// The counts as of `now`: what is neither dropped nor inside is delivered, and the time in the
-    /// queue is not as it will be.
+    /// Counts at `now`: packets that are neither dropped nor inside are delivered, and queueing
+    /// time after `now` is subtracted.
     fn settled_counts(&mut self, now: Time) -> Counts {
         self.dequeue_until(now);
         self.ring.pass(now);

@@ -1,15 +1,15 @@
-//! Older ACKs leave the queue where a newer one says all that they do.
+//! Drops queued ACKs that a newer ACK supersedes.
 //!
-//! As CAKE's `ack-filter` (tc-cake(8); Høiland-Jørgensen, Täht and Morton, "Piece of CAKE", 2018,
-//! section III.D): whenever a packet comes, the first of its connection's pure ACKs that it
-//! supersedes leaves the queue. Left out: what a modem may do before its queue.
+//! As in CAKE's `ack-filter` (tc-cake(8); Høiland-Jørgensen, Täht and Morton, "Piece of CAKE",
+//! 2018, section III.D): when an ACK arrives, the first pure ACK of its connection that it
+//! supersedes leaves the queue. Left out: filtering that a modem may do before its queue.
 
 use super::Waiting;
 use crate::config::AckFilter;
 use crate::packet::Packet;
 
 impl AckFilter {
-    /// Which of the packets that wait is superfluous once `new` has come, if any.
+    /// Index of the waiting packet that `new` makes superfluous, if any.
     pub(crate) fn find<'a, P: Packet + 'a>(
         self,
         waiting: impl Iterator<Item = &'a Waiting<P>>,

@@ -1,9 +1,9 @@
-//! Of a connection's ACKs that only count on, one in so many passes: ACK decimation (RFC 3449 section
-//! 5.2.2), as satellite modems and performance enhancing proxies do.
+//! Passes one in so many of a connection's ACKs that only acknowledge more data: ACK decimation
+//! (RFC 3449 section 5.2.2), as in satellite modems and performance-enhancing proxies.
 //!
-//! Nothing is held back, so the last ACK of a train may be among those that are dropped. What passes
-//! always: ACKs with data or options that say more, with SACK blocks, duplicates, and those that echo
-//! another mark than the one before.
+//! No packet is delayed, so the last ACK of a train may be dropped. Always passed: ACKs with data,
+//! or with options that contain other information, with SACK blocks, duplicates, and ACKs that echo
+//! another mark than the previous one.
 
 use core::num::NonZeroU32;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ pub(crate) struct AckThinner {
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     last: Ack,
-    /// How many were dropped since the last that passed.
+    /// Number of ACKs dropped since the last one that passed.
     dropped: u32,
 }
 
@@ -28,7 +28,7 @@ impl AckThinner {
         Self { every, connections: BTreeMap::new() }
     }
 
-    /// Whether a packet that acknowledges this is dropped.
+    /// Whether to drop a packet with this acknowledgement.
     pub(crate) fn drops(&mut self, ack: Option<Ack>) -> bool {
         let Some(ack) = ack else { return false };
         let seen = self.connections.entry(ack.connection);
@@ -56,7 +56,7 @@ mod tests {
         AckThinner::new(NonZeroU32::new(every).expect("at least one"))
     }
 
-    /// Which of the ACKs pass, by place.
+    /// Indices of the ACKs that pass.
     fn passing(every: u32, acks: &[Ack]) -> Vec<usize> {
         let mut thinner = thinner(every);
         let places = acks.iter().enumerate();

@@ -10,9 +10,9 @@
 //!                                                              +--
 //! ```
 //!
-//! Everything is decided when a packet is dequeued. The names are those of the
-//! pseudocode in RFC 8289 section 5; with ECN a packet is marked where it would be dropped, and
-//! sent. One queue holds all flows; [`super::FlowQueues`] has one of these for each.
+//! All decisions are made when a packet is dequeued. The names are those of the pseudocode in RFC
+//! 8289 section 5; with ECN, a packet that would be dropped is marked and sent instead. One queue
+//! holds all flows; [`super::FlowQueues`] has one CoDel queue for each flow.
 
 use std::collections::VecDeque;
 
@@ -29,7 +29,7 @@ pub(crate) struct Waiting<P> {
     pub(crate) arrived: Time,
 }
 
-/// What one can set.
+/// Settings of CoDel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct CodelSettings {
     pub(crate) target: Duration,
@@ -44,16 +44,16 @@ pub(crate) struct Codel<P> {
     backlog: Backlog,
     law: ControlLaw,
     ecn: bool,
-    /// The longest packet seen: as little as that may always stand in the queue.
+    /// Length of the longest packet seen: this many bytes may always stand in the queue.
     max_packet: u32,
 }
 
-/// The part of the state that does not concern packets.
+/// The state that does not depend on packets.
 #[derive(Clone, Debug)]
 struct ControlLaw {
     target: Duration,
     interval: Duration,
-    /// When the delay will have been above target for an interval, if it is above.
+    /// When the delay will have been above the target for an interval, if it is above.
     first_above_time: Option<Time>,
     dropping: bool,
     drop_next: Time,
@@ -82,12 +82,12 @@ impl<P: Packet> Codel<P> {
         self.waiting.push_back(waiting);
     }
 
-    /// Goes on with other settings.
+    /// Changes the settings.
     pub(crate) fn tune(&mut self, CodelSettings { target, interval, ecn }: CodelSettings) {
         (self.law.target, self.law.interval, self.ecn) = (target, interval, ecn);
     }
 
-    /// Says how long a packet of this link may be, which other queues know too.
+    /// Sets the minimum for the longest packet of this link, which other queues know, too.
     pub(crate) fn expect_packets_of(&mut self, bytes: u32) {
         self.max_packet = self.max_packet.max(bytes);
     }
@@ -104,21 +104,21 @@ impl<P: Packet> Codel<P> {
         self.waiting.iter()
     }
 
-    /// Takes out the first packet without asking the control law.
+    /// Removes the first packet without the control law.
     pub(crate) fn pop_front(&mut self) -> Option<Waiting<P>> {
         let head = self.waiting.pop_front()?;
         self.backlog.remove(head.bytes);
         Some(head)
     }
 
-    /// Takes a packet out of the middle, which the control law did not decide either.
+    /// Removes a packet from the middle, also without the control law.
     pub(crate) fn remove(&mut self, index: usize) -> Option<Waiting<P>> {
         let gone = self.waiting.remove(index)?;
         self.backlog.remove(gone.bytes);
         Some(gone)
     }
 
-    /// The packet to be sent now and whether it was marked; what is dropped goes to `dropped`.
+    /// Dequeues the next packet, and returns whether it was marked; passes drops to `dropped`.
     pub(crate) fn dequeue(
         &mut self,
         now: Time,
@@ -161,7 +161,7 @@ impl<P: Packet> Codel<P> {
         Some((head, false))
     }
 
-    /// The head of the queue, and whether it may be dropped.
+    /// Removes the head of the queue. Returns whether it may be dropped.
     fn dodequeue(&mut self, now: Time) -> Option<(Waiting<P>, bool)> {
         let Some(head) = self.pop_front() else {
             self.law.first_above_time = None;
@@ -197,7 +197,7 @@ impl ControlLaw {
         }
     }
 
-    /// Enters the dropping state, at a rate near the last one's if that was not long ago.
+    /// Enters the dropping state, with a rate near the previous one if that was recent.
     fn begin_dropping(&mut self, now: Time) {
         self.dropping = true;
         let delta = self.count.saturating_sub(self.last_count);

@@ -1,4 +1,4 @@
-//! A managed queue that something else than a wire's server empties: a radio's blocks, or a device.
+//! A managed queue that is not emptied by a wire's server, but by a radio's blocks or a device.
 
 use core::num::NonZeroU32;
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ use crate::config::{AckFilter, AqmConfig, PieConfig};
 use crate::packet::{Admission, Packet};
 use crate::{Backlog, DropReason};
 
-/// A queue with active management. When a packet is dequeued is not known before it is asked for.
+/// A queue with active management, for which the time of the next dequeue is not known in advance.
 #[derive(Clone, Debug)]
 pub struct Discipline<P> {
     queue: Managed<P>,
@@ -23,26 +23,27 @@ pub struct Discipline<P> {
 
 #[derive(Clone, Debug)]
 enum Managed<P> {
-    /// Decides when a packet comes.
+    /// Decides when a packet arrives.
     OnEnqueue { pie: Pie, waiting: VecDeque<Waiting<P>>, backlog: Backlog },
-    /// Decides when a packet is dequeued, or lets all pass.
+    /// Decides when a packet is dequeued, or passes all packets.
     OnDequeue { queue: DequeueAqm<P>, limits: Limits },
 }
 
-/// A packet that is dequeued.
+/// A packet that leaves the queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Dequeued<P> {
-    /// The packet, with its mark if it has one.
+    /// The packet, with its ECN mark if it has one.
     pub packet: P,
-    /// When it came.
+    /// Arrival of the packet.
     pub arrived: Time,
-    /// Whether it was marked only now.
+    /// Whether it was marked when it was dequeued.
     pub is_marked: bool,
 }
 
 impl<P: Packet> Discipline<P> {
-    /// An empty queue of so many packets and bytes; `random` is its own stream. An interval of 0 makes
-    /// CoDel drop everything that waits longer than its target.
+    /// Creates an empty queue with these limits; `random` is the queue's own stream.
+    ///
+    /// With an interval of 0, CoDel drops every packet that waits longer than its target.
     pub fn new(
         config: AqmConfig,
         packets: Option<u32>,
@@ -75,13 +76,13 @@ impl<P: Packet> Discipline<P> {
         Self::of(Managed::OnDequeue { queue, limits })
     }
 
-    /// An empty queue that drops only what finds no room.
+    /// Creates an empty queue that drops only packets that do not fit.
     pub(crate) fn drop_tail(packets: Option<u32>, bytes: Option<Bytes>) -> Self {
         let limits = Limits::new(packets, bytes);
         Self::of(Managed::OnDequeue { queue: DequeueAqm::None(Fifo::new()), limits })
     }
 
-    /// The same with ACKs dropped where others say as much; PIE has no filter.
+    /// Adds an ACK filter and ACK thinning; PIE does not use the filter.
     pub(crate) fn with_fewer_acks(
         self,
         ack_filter: Option<AckFilter>,
@@ -94,7 +95,7 @@ impl<P: Packet> Discipline<P> {
         Self { queue, ack_filter: None, thinner: None }
     }
 
-    /// What waits.
+    /// Packets that wait.
     pub fn backlog(&self) -> Backlog {
         match &self.queue {
             Managed::OnEnqueue { backlog, .. } => *backlog,
@@ -102,7 +103,7 @@ impl<P: Packet> Discipline<P> {
         }
     }
 
-    /// Takes a packet. What is dropped, which may be another one, goes to `gone` with the reason.
+    /// Queues a packet. Passes each drop, which may be another packet, to `gone` with its reason.
     pub fn push(
         &mut self,
         now: Time,
@@ -177,7 +178,7 @@ impl<P: Packet> Discipline<P> {
         }
     }
 
-    /// The packet that is sent now; what is dropped instead goes to `gone`.
+    /// Dequeues the next packet; passes packets dropped instead to `gone`.
     pub fn pop(&mut self, now: Time, mut gone: impl FnMut(P)) -> Option<Dequeued<P>> {
         let (Waiting { packet, arrived, .. }, is_marked) = match &mut self.queue {
             Managed::OnEnqueue { pie, waiting, backlog } => {

@@ -1,10 +1,10 @@
-//! Drop-tail: what does not fit is dropped.
+//! Drop-tail: a packet that does not fit is dropped.
 
 use cwndlab_units::Bytes;
 
 use crate::Backlog;
 
-/// The room of a queue, the packet in service included.
+/// Limits of a queue, which include the packet in service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Limits {
     packets: u32,
@@ -19,7 +19,7 @@ impl Limits {
         }
     }
 
-    /// Whether no more is there than may be.
+    /// Whether the backlog is within the limits.
     pub(crate) fn hold(self, backlog: Backlog) -> bool {
         backlog.packets <= self.packets && backlog.bytes <= self.bytes
     }
@@ -29,7 +29,7 @@ impl Limits {
         backlog.packets < self.packets && backlog.bytes + u64::from(bytes) <= self.bytes
     }
 
-    /// How many packets may be there, if that is all that matters.
+    /// Limit in packets, if there is no limit in bytes.
     #[inline]
     pub(crate) fn packets_alone(self) -> Option<u32> {
         (self.bytes == u64::MAX).then_some(self.packets)

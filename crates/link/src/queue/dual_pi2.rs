@@ -8,20 +8,20 @@
 //!   p' += alpha (delay - target) + beta (delay - delay before), every 15 ms
 //! ```
 //!
-//! Everything is decided when a packet is dequeued, by the pseudocode of appendices A.1 and A.2 and
-//! with its names; the parts whose choice the RFC leaves open:
+//! All decisions are made when a packet is dequeued, by the pseudocode of appendices A.1 and A.2
+//! and with its names. Choices that the RFC leaves open:
 //!
-//! - The scheduler is a weighted round robin, counted in bytes: while both queues hold packets, the
-//!   classic one is served a sixteenth. Alone, each is served at once.
-//! - A delay is how long the packet that is dequeued has waited, and at an update how long the first
-//!   packet of the queue has. The time in service is not part of it, as with [`super::Codel`].
-//! - Which packets are marked or dropped follows from the probability without random numbers, as in
-//!   the pseudocode's `recur`.
-//! - The lone packet of the L queue is not marked by the ramp (`Th_len`), so that a slow link, on
-//!   which a packet lasts longer than the threshold, does not mark them all.
+//! - The scheduler is a weighted round robin that counts bytes: while both queues hold packets, the
+//!   classic queue gets a sixteenth. Alone, each queue is served at once.
+//! - A delay is the waiting time of the packet that is dequeued, or, at an update, of the queue's
+//!   first packet. It excludes the time in service, as in [`super::Codel`].
+//! - The probability determines marks and drops without random numbers, as in the pseudocode's
+//!   `recur`.
+//! - The only packet of the L queue is not marked by the ramp (`Th_len`), so that a slow link, on
+//!   which a packet takes longer than the threshold, does not mark every packet.
 //!
-//! No timer runs: an arrival, or a packet that is dequeued, makes up for the updates that were due
-//! until then, which comes to the same, as nothing between changes a queue.
+//! There is no timer: each arrival and each dequeue first makes the updates that were due by then.
+//! The results are the same, because nothing changes a queue in between.
 
 use cwndlab_units::{Duration, Ecn, Time};
 
@@ -30,19 +30,19 @@ use crate::config::AckFilter;
 use crate::packet::Packet;
 use crate::{Backlog, DropReason};
 
-/// What one can set.
+/// Settings of DualPI2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct DualPi2Settings {
-    /// The queueing delay to which the classic queue is controlled.
+    /// Target queueing delay of the classic queue.
     pub(crate) target: Duration,
-    /// The longest usual round trip, on which the gains of the controller depend ("RTT_max").
+    /// Longest typical round-trip time, which determines the controller's gains ("RTT_max").
     pub(crate) max_rtt: Duration,
-    /// From this delay on packets of the L queue are marked ("minTh").
+    /// Delay above which packets of the L queue are marked ("minTh").
     pub(crate) threshold: Duration,
 }
 
 impl DualPi2Settings {
-    /// Whether the controller has updates that are not too frequent to make up for.
+    /// Whether the update interval is long enough to make up for missed updates.
     pub(crate) fn is_usable(&self) -> bool {
         self.target.min(self.max_rtt) >= Duration::from_millis(1)
     }
@@ -54,23 +54,23 @@ pub(crate) struct DualPi2<P> {
     low_latency: LowLatency<P>,
     classic: Classic<P>,
     controller: Controller,
-    /// By how much the classic queue was served less than its share since both hold packets, in
-    /// bytes times the weights.
+    /// By how much the classic queue has been served less than its share since both queues hold
+    /// packets, in bytes times the weights.
     classic_credit: i64,
-    /// When the last packet came.
+    /// Arrival of the last packet.
     last_arrival: Time,
     /// Whether the only packet is never dropped.
     keeps_last: bool,
 }
 
-/// The queue of packets that are ECT(1) or marked already.
+/// The queue of packets with ECT(1) or CE.
 #[derive(Clone, Debug)]
 struct LowLatency<P> {
     queue: Fifo<P>,
     /// "minTh".
     threshold: Duration,
     marks: Recurrence,
-    /// Used in overload only.
+    /// Used only in overload.
     drops: Recurrence,
 }
 
@@ -78,7 +78,7 @@ struct LowLatency<P> {
 #[derive(Clone, Debug)]
 struct Classic<P> {
     queue: Fifo<P>,
-    /// Marks and drops.
+    /// Marks or drops.
     signals: Recurrence,
 }
 
@@ -97,7 +97,7 @@ struct Controller {
     next_update: Time,
 }
 
-/// Happens in the given share of cases, evenly spread; "recur".
+/// An event that happens in the given share of cases, evenly spaced; "recur".
 #[derive(Clone, Debug, Default)]
 struct Recurrence {
     count: f64,
@@ -121,13 +121,13 @@ impl<P: Packet> DualPi2<P> {
         }
     }
 
-    /// The same without ever dropping the only packet: a node that has won a channel for it has
-    /// something to send then.
+    /// Makes the queue keep its only packet: a node that has won a channel for this packet must
+    /// have something to send.
     pub(crate) fn keeping_last(self) -> Self {
         Self { keeps_last: true, ..self }
     }
 
-    /// What waits in both queues.
+    /// Backlog of both queues.
     pub(crate) fn backlog(&self) -> Backlog {
         self.low_latency.queue.backlog() + self.classic.queue.backlog()
     }
@@ -136,12 +136,12 @@ impl<P: Packet> DualPi2<P> {
         self.low_latency.queue.iter().chain(self.classic.queue.iter())
     }
 
-    /// When the last packet came, if any waits: since then at the latest there is a next one.
+    /// Arrival of the last packet, if any waits: since then, at the latest, there is a next packet.
     pub(crate) fn waits_since(&self) -> Option<Time> {
         (self.backlog().packets > 0).then_some(self.last_arrival)
     }
 
-    /// Takes an arrival; "dualpi2_enqueue".
+    /// Queues an arrival; "dualpi2_enqueue".
     pub(crate) fn push(&mut self, waiting: Waiting<P>) {
         self.update_until(waiting.arrived);
         self.last_arrival = waiting.arrived;
@@ -151,7 +151,7 @@ impl<P: Packet> DualPi2<P> {
         }
     }
 
-    /// Takes out the packet that is superfluous once `new` is in its queue, if any.
+    /// Removes the packet that `new` makes superfluous in the queue of `new`, if any.
     pub(crate) fn take_superseded(&mut self, filter: AckFilter, new: &P) -> Option<Waiting<P>> {
         let queue = match new.ecn() {
             Ecn::Ect1 | Ecn::Ce => &mut self.low_latency.queue,
@@ -161,7 +161,7 @@ impl<P: Packet> DualPi2<P> {
         queue.remove(index)
     }
 
-    /// The packet to be sent now and whether it was marked; what is dropped goes to `dropped`.
+    /// Dequeues the next packet, and returns whether it was marked; passes drops to `dropped`.
     ///
     /// "dualpi2_dequeue".
     pub(crate) fn dequeue(
@@ -190,7 +190,7 @@ impl<P: Packet> DualPi2<P> {
         }
     }
 
-    /// Whether the classic queue is served now, and charges it or the other; "scheduler".
+    /// Selects the classic queue or the other, and charges the selected one; "scheduler".
     fn schedule_classic(&mut self) -> bool {
         let [low_latency, classic] =
             [&self.low_latency.queue, &self.classic.queue].map(|queue| queue.front());
@@ -207,7 +207,7 @@ impl<P: Packet> DualPi2<P> {
         is_classic
     }
 
-    /// Makes up for the updates that were due until now.
+    /// Makes the updates that were due by `now`.
     fn update_until(&mut self, now: Time) {
         let queues = [&self.low_latency.queue, &self.classic.queue];
         let arrivals = queues.map(|queue| queue.front().map(|head| head.arrived));
@@ -217,7 +217,7 @@ impl<P: Packet> DualPi2<P> {
 }
 
 impl<P: Packet> LowLatency<P> {
-    /// The first packet, and what becomes of it (appendix A.2, with overload).
+    /// Removes the first packet, and decides what to do with it (appendix A.2, with overload).
     fn dequeue(&mut self, now: Time, controller: &Controller) -> Option<(Waiting<P>, Verdict)> {
         let head = self.queue.pop_front()?;
         if controller.is_overloaded() && self.drops.recur(controller.classic_probability()) {
@@ -230,7 +230,7 @@ impl<P: Packet> LowLatency<P> {
         Some((head, if is_marked { Verdict::Mark } else { Verdict::Accept }))
     }
 
-    /// The probability of a mark by the delay of the queue itself; "laqm".
+    /// Probability of a mark by the queue's own delay; "laqm".
     fn ramp(&self, waited: Duration) -> f64 {
         let above = waited.saturating_sub(self.threshold).as_nanos() as f64;
         (above / RAMP.as_nanos() as f64).min(1.0)
@@ -238,7 +238,7 @@ impl<P: Packet> LowLatency<P> {
 }
 
 impl<P: Packet> Classic<P> {
-    /// The first packet, and what becomes of it.
+    /// Removes the first packet, and decides what to do with it.
     fn dequeue(&mut self, controller: &Controller) -> Option<(Waiting<P>, Verdict)> {
         let head = self.queue.pop_front()?;
         let verdict = if !self.signals.recur(controller.classic_probability()) {
@@ -278,13 +278,13 @@ impl Controller {
         (COUPLING * self.base_probability).min(1.0)
     }
 
-    /// Whether marks cannot say more: "p_CL >= p_Lmax", which is "p_C >= p_Cmax".
+    /// Whether marks are saturated: "p_CL >= p_Lmax", which is "p_C >= p_Cmax".
     fn is_overloaded(&self) -> bool {
         COUPLING * self.base_probability >= 1.0
     }
 
-    /// Makes up for the updates that were due until now; `first` is when the packet arrived that
-    /// waits longest.
+    /// Makes the updates that were due by `now`; `first` is the arrival of the packet that has
+    /// waited longest.
     fn update_until(&mut self, now: Time, first: Option<Time>) {
         while self.next_update <= now {
             if first.is_none() && self.is_at_rest() {
@@ -298,7 +298,7 @@ impl Controller {
         }
     }
 
-    /// Whether updates do nothing until a packet waits.
+    /// Whether updates have no effect until a packet waits.
     fn is_at_rest(&self) -> bool {
         self.base_probability == 0.0 && self.delay_before == Duration::ZERO
     }
@@ -314,7 +314,7 @@ impl Controller {
 }
 
 impl Recurrence {
-    /// Whether it happens in this case, which counts the case.
+    /// Whether the event happens in this case; counts the case.
     fn recur(&mut self, likelihood: f64) -> bool {
         self.count += likelihood;
         let recurs = self.count > 1.0;
@@ -325,14 +325,14 @@ impl Recurrence {
     }
 }
 
-/// "k": how much more often the L queue is marked than the base probability says (RFC 9332 section
-/// 2.1 recommends 2).
+/// "k": ratio of the L queue's marking probability to the base probability (RFC 9332 section 2.1
+/// recommends 2).
 const COUPLING: f64 = 2.0;
 
-/// How much longer than at the threshold a packet waits that is marked for sure ("range").
+/// Delay in addition to the threshold at which every packet is marked ("range").
 const RAMP: Duration = Duration::from_micros(400);
 
-/// The shares of both queues of what is sent while both hold packets (appendix A.1).
+/// Shares of both queues in the bytes sent while both hold packets (appendix A.1).
 const CLASSIC_WEIGHT: i64 = 1;
 const LOW_LATENCY_WEIGHT: i64 = 15;
 

@@ -1,4 +1,4 @@
-//! A queue that decides nothing, whose packets can still be taken out.
+//! A queue without active management, from which packets can be removed.
 
 use std::collections::VecDeque;
 
@@ -29,7 +29,7 @@ impl<P> Fifo<P> {
         self.remove(0)
     }
 
-    /// Takes a packet out of the middle.
+    /// Removes a packet from the middle.
     pub(crate) fn remove(&mut self, index: usize) -> Option<Waiting<P>> {
         let gone = self.waiting.remove(index)?;
         self.backlog.remove(gone.bytes);

@@ -6,12 +6,12 @@
 //!                         old  [ q ] [ q ] [ q ]    then the others, a quantum each
 //! ```
 //!
-//! A flow's packets go to one of so many queues by a hash that the run's seed salts; flows whose
-//! hashes meet share one (RFC 8290 section 4.1). Deficit round robin chooses the queue, CoDel what
-//! of it is sent. Where the limit is passed, the longest queue loses its first packets, until it is
-//! half as long or has lost a batch of 64 (section 4.1). A queue with no credits left has had its
-//! turn, as in Linux; the words of section 4.2 are "a negative number of credits". The mark above a
-//! threshold of delay (section 5.2.7) is left out.
+//! A flow's packets go to one of the queues by a hash that is salted from the run's seed; flows
+//! with equal hashes share a queue (RFC 8290 section 4.1). Deficit round robin selects the queue,
+//! and CoDel decides which of its packets is sent. When the limit is exceeded, the longest queue
+//! drops packets from its head until it is half as long or has dropped a batch of 64 (section 4.1).
+//! A queue's turn ends when it has no credits left, as in Linux; section 4.2 says "a negative
+//! number of credits". Left out: marking above a delay threshold (section 5.2.7).
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -22,35 +22,35 @@ use crate::Backlog;
 use crate::config::AckFilter;
 use crate::packet::Packet;
 
-/// How many packets the longest queue loses at most at once.
+/// Maximum number of packets that the longest queue drops at once.
 const DROP_BATCH: usize = 64;
 
-/// How the queues are made and served.
+/// Settings of the queues and of their scheduler.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowQueueSettings {
     pub(crate) codel: CodelSettings,
-    /// How many queues there are.
+    /// Number of queues.
     pub(crate) queues: u32,
-    /// How many bytes a queue may send in its turn.
+    /// Bytes that a queue may send in its turn.
     pub(crate) quantum_bytes: u32,
-    /// Which queue a flow has depends on it.
+    /// Salt of the hash from flows to queues.
     pub(crate) salt: u64,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct FlowQueues<P> {
     settings: FlowQueueSettings,
-    /// The queues that were ever used, in the order of their first use.
+    /// Queues that have been used, in the order of their first use.
     queues: Vec<FlowQueue<P>>,
-    /// Where a hash has its queue.
+    /// Index of the queue of each hash.
     places: BTreeMap<u32, usize>,
-    /// The active queues by their places: those without a turn yet, and those that had one.
+    /// Indices of the active queues: those that have not had a turn, and those that have.
     new: VecDeque<usize>,
     old: VecDeque<usize>,
     backlog: Backlog,
-    /// The longest packet that came.
+    /// Length of the longest packet seen.
     max_packet: u32,
-    /// When the last packet came, and to which queue.
+    /// Arrival of the last packet, and the index of its queue.
     last_arrival: Time,
     last_place: usize,
 }
@@ -58,7 +58,7 @@ pub(crate) struct FlowQueues<P> {
 #[derive(Clone, Debug)]
 struct FlowQueue<P> {
     codel: Codel<P>,
-    /// What it may still send before others have their turn; at most a packet less than nothing.
+    /// Bytes that the queue may still send in its turn; negative by at most one packet.
     credits: i64,
     is_active: bool,
 }
@@ -86,7 +86,7 @@ impl<P: Packet> FlowQueues<P> {
         self.queues.iter().flat_map(|queue| queue.codel.iter())
     }
 
-    /// Gives every queue, those to come too, other settings of CoDel.
+    /// Changes CoDel's settings in every existing and future queue.
     pub(crate) fn tune(&mut self, codel: CodelSettings) {
         if self.settings.codel != codel {
             self.settings.codel = codel;
@@ -94,17 +94,17 @@ impl<P: Packet> FlowQueues<P> {
         }
     }
 
-    /// Bytes of the longest queue.
+    /// Bytes in the longest queue.
     pub(crate) fn longest_bytes(&self) -> u64 {
         self.queues.iter().map(|queue| queue.codel.backlog().bytes).max().unwrap_or(0)
     }
 
-    /// When the last packet came, if any waits: since then at the latest there is a next one.
+    /// Arrival of the last packet, if any waits: since then, at the latest, there is a next packet.
     pub(crate) fn waits_since(&self) -> Option<Time> {
         (self.backlog.packets > 0).then_some(self.last_arrival)
     }
 
-    /// Takes an arrival; "enqueue", RFC 8290 section 4.1.
+    /// Queues an arrival; "enqueue", RFC 8290 section 4.1.
     pub(crate) fn push(&mut self, waiting: Waiting<P>) {
         self.max_packet = self.max_packet.max(waiting.bytes);
         self.last_arrival = waiting.arrived;
@@ -120,7 +120,7 @@ impl<P: Packet> FlowQueues<P> {
         }
     }
 
-    /// Takes out of its queue the packet that is superfluous once `new` is in it, if any.
+    /// Removes the packet that `new` makes superfluous in the queue of `new`, if any.
     pub(crate) fn take_superseded(&mut self, filter: AckFilter, new: &P) -> Option<Waiting<P>> {
         let place = self.place(new.flow());
         let codel = &mut self.queues[place].codel;
@@ -130,11 +130,13 @@ impl<P: Packet> FlowQueues<P> {
         Some(gone)
     }
 
-    /// Takes a batch of the first packets out of the longest queue in bytes, of several the one first
-    /// used, and gives each to `gone` with whether it was the last arrival. Returns
-    /// whether there was one.
+    /// Drops a batch of packets from the head of the longest queue in bytes, or the first used of
+    /// several longest ones.
     ///
-    /// The queue stays active until its turn comes.
+    /// Passes each packet to `gone`, with whether it was the last arrival. Returns whether there
+    /// was a packet.
+    ///
+    /// The queue stays active until its turn.
     pub(crate) fn shorten_longest(&mut self, mut gone: impl FnMut(Waiting<P>, bool)) -> bool {
         let places = (0..self.queues.len()).rev();
         let bytes_at = |place: usize| self.queues[place].codel.backlog().bytes;
@@ -152,7 +154,7 @@ impl<P: Packet> FlowQueues<P> {
         true
     }
 
-    /// The packet to be sent now and whether it was marked; what is dropped goes to `dropped`.
+    /// Dequeues the next packet, and returns whether it was marked; passes drops to `dropped`.
     ///
     /// "Dequeue", RFC 8290 section 4.2.
     pub(crate) fn dequeue(
@@ -184,7 +186,8 @@ impl<P: Packet> FlowQueues<P> {
             }
             list.pop_front();
             if is_new {
-                // Else a flow of one packet at a time would always be new, and others starve.
+                // Otherwise a flow of one packet at a time would always be new, and starve the
+                // others.
                 self.old.push_back(place);
             } else {
                 queue.is_active = false;
@@ -192,7 +195,7 @@ impl<P: Packet> FlowQueues<P> {
         }
     }
 
-    /// Where the queue of a flow is, which is made if it is the first of its hash.
+    /// Index of a flow's queue, which is created if its hash is new.
     fn place(&mut self, flow: u32) -> usize {
         let hash = self.settings.hash(flow);
         *self.places.entry(hash).or_insert_with(|| {
@@ -204,7 +207,7 @@ impl<P: Packet> FlowQueues<P> {
 }
 
 impl FlowQueueSettings {
-    /// The number of a flow's queue, brought into range as Lemire 2019 does.
+    /// Hash of a flow, reduced to the range of queues as in Lemire 2019.
     fn hash(&self, flow: u32) -> u32 {
         let hash = split_mix_64(self.salt, flow.into()) >> 32;
         ((hash * u64::from(self.queues)) >> 32) as u32

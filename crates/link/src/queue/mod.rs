@@ -1,4 +1,4 @@
-//! Queues: what waits, what is dropped and what is marked.
+//! Queues: they hold, drop and mark packets.
 
 mod ack_filter;
 mod ack_thinner;
@@ -33,15 +33,15 @@ use crate::Backlog;
 use crate::config::AckFilter;
 use crate::packet::Packet;
 
-/// A queue that decides when a packet arrives; a [`DequeueAqm`] decides when one is dequeued (RFC
-/// 7567 section 4.1 has both).
+/// A queue that decides when a packet arrives; a [`DequeueAqm`] decides when a packet is dequeued
+/// (RFC 7567 section 4.1 describes both).
 #[derive(Clone, Debug)]
 pub(crate) enum Queue {
     DropTail(Limits),
     EnqueueAqm(Box<EnqueueAqm>),
 }
 
-/// Active queue management that acts when a packet is enqueued.
+/// Active queue management that decides when a packet is enqueued.
 #[derive(Clone, Debug)]
 pub(crate) enum EnqueueAqm {
     Pie(Pie),
@@ -49,10 +49,10 @@ pub(crate) enum EnqueueAqm {
     Step(Step),
 }
 
-/// Active queue management that acts when a packet is dequeued.
+/// Active queue management that decides when a packet is dequeued.
 #[derive(Clone, Debug)]
 pub(crate) enum DequeueAqm<P> {
-    /// It lets all pass; an ACK filter needs packets to wait here.
+    /// Passes all packets; an ACK filter needs a queue here.
     None(Fifo<P>),
     Codel(Codel<P>),
     Flows(FlowQueues<P>),
@@ -68,7 +68,7 @@ impl EnqueueAqm {
         }
     }
 
-    /// Takes note of a packet that is queued now; `dequeue_at` tells when it begins to be sent.
+    /// Notes a packet that is queued now; `dequeue_at` returns when its service will begin.
     pub(crate) fn queued(&mut self, now: Time, dequeue_at: impl FnOnce() -> Time) {
         match self {
             Self::Pie(pie) => pie.queued(now, dequeue_at()),
@@ -87,10 +87,10 @@ impl<P: Packet> DequeueAqm<P> {
         }
     }
 
-    /// Since when a packet waits to be dequeued, and its bytes.
+    /// Time since which a packet has been waiting to be dequeued, and its length.
     ///
-    /// Which of several queues will have it is decided only then. So its length is not known before,
-    /// and it waits in service for the tokens of a bucket, as below Linux's.
+    /// A discipline with several queues selects the packet only at the dequeue, so its length is
+    /// reported as 0, and it waits in service for a bucket's tokens, as below Linux's token bucket.
     pub(crate) fn next(&self) -> Option<(Time, u32)> {
         match self {
             Self::None(fifo) => fifo.front().map(|head| (head.arrived, head.bytes)),
@@ -100,7 +100,7 @@ impl<P: Packet> DequeueAqm<P> {
         }
     }
 
-    /// The packet to be sent now and whether it was marked; what is dropped goes to `dropped`.
+    /// Dequeues the next packet, and returns whether it was marked; passes drops to `dropped`.
     pub(crate) fn dequeue(
         &mut self,
         now: Time,
@@ -114,7 +114,7 @@ impl<P: Packet> DequeueAqm<P> {
         }
     }
 
-    /// Takes out the packet that is superfluous once `new` is in the queue, if any.
+    /// Removes the packet that `new` makes superfluous, if any.
     pub(crate) fn take_superseded(&mut self, filter: AckFilter, new: &P) -> Option<Waiting<P>> {
         match self {
             Self::None(fifo) => {

@@ -6,14 +6,14 @@
 //!   arrival -> [ burst? calm? ] -> dropped or marked with probability p -> [ queue ] -> sent
 //! ```
 //!
-//! It is the basic algorithm of RFC 8033 section 4, with marks (section 5.1) and the cap on how fast
-//! the probability grows (section 5.5). The delay is measured rather than estimated from a rate
-//! (section 4.3): that of the packet dequeued last, or none if none waits. As in CoDel the
-//! time in service is not part of it. The probability is always at work (no section 5.3), and drops
-//! are independent of each other (no section 5.4).
+//! The basic algorithm of RFC 8033 section 4, with marks (section 5.1) and the limit on the growth
+//! of the probability (section 5.5). The delay is measured rather than estimated from a rate
+//! (section 4.3): it is the waiting time of the packet dequeued last, or 0 if no packet waits, and
+//! excludes the time in service, as in CoDel. The probability is never inactive (no section 5.3),
+//! and drops are independent of each other (no section 5.4).
 //!
-//! No timer runs: an arrival, or a packet that is dequeued, makes up for the updates that were due
-//! before it, which comes to the same, as nothing else depends on the probability.
+//! There is no timer: each arrival and each dequeue first makes the updates that were due before.
+//! The results are the same, because nothing else depends on the probability.
 
 use std::collections::VecDeque;
 
@@ -30,14 +30,14 @@ pub(crate) struct Pie {
     burst: Duration,
     ecn: bool,
     limits: Limits,
-    /// Of every packet that is still queued: when it is dequeued, and when it arrived.
+    /// Dequeue time and arrival time of every packet in the queue.
     waiting: VecDeque<(Time, Time)>,
-    /// How long the packet waited that was dequeued last.
+    /// Waiting time of the packet dequeued last.
     last_wait: Duration,
     /// The delay at the last update; "qdelay_old_".
     delay: Duration,
     drop_probability: f64,
-    /// How much longer everything is let in.
+    /// Time for which all packets are still accepted.
     burst_allowance: Duration,
     next_update: Time,
     random: Stream,
@@ -60,8 +60,10 @@ impl Pie {
         }
     }
 
-    /// What becomes of an arrival. Each takes one draw, so that the n-th has the same one whatever
-    /// became of those before it.
+    /// Decides on an arrival.
+    ///
+    /// Each takes one draw, so the n-th arrival has the same draw whatever happened to earlier
+    /// ones.
     pub(crate) fn admit(&mut self, now: Time, backlog: Backlog, arrival: Arrival) -> Verdict {
         self.update_until(now);
         let draw = self.random.unit();
@@ -83,13 +85,14 @@ impl Pie {
         }
     }
 
-    /// Takes note of a packet that arrives now and is dequeued then; never if that is not known.
+    /// Records a packet that arrives now; `dequeue_at` is [`Time::NEVER`] if not yet known.
     pub(crate) fn queued(&mut self, now: Time, dequeue_at: Time) {
         self.waiting.push_back((dequeue_at, now));
     }
 
-    /// The packet that came first is dequeued now, which was not known beforehand. An update that is
-    /// due now already knows how long it waited.
+    /// Records that the first packet is dequeued now, if its dequeue time was not known in advance.
+    ///
+    /// An update that is due now already uses its waiting time.
     pub(crate) fn leave(&mut self, now: Time) {
         self.update_before(now);
         if let Some(first) = self.waiting.front_mut() {
@@ -98,13 +101,13 @@ impl Pie {
         self.pass(now);
     }
 
-    /// Whether nothing is dropped early (RFC 8033 section 4.1). "A couple of packets" are two; the
-    /// pseudocode compares bytes with a mean size that the RFC does not state.
+    /// Whether nothing is dropped early (RFC 8033 section 4.1). "A couple of packets" means two;
+    /// the pseudocode compares bytes with a mean size that the RFC does not specify.
     fn is_calm(&self) -> bool {
         self.delay < self.target / 2 && self.drop_probability < 0.2 || self.waiting.len() <= 2
     }
 
-    /// Makes up for the updates until now.
+    /// Makes the updates that were due at or before `now`.
     fn update_until(&mut self, now: Time) {
         self.update_before(now);
         if self.next_update == now {
@@ -114,7 +117,7 @@ impl Pie {
         self.pass(now);
     }
 
-    /// Makes up for the updates before `now`.
+    /// Makes the updates that were due before `now`.
     fn update_before(&mut self, now: Time) {
         while self.next_update < now {
             self.pass(self.next_update);
@@ -130,17 +133,17 @@ impl Pie {
         }
     }
 
-    /// Whether updates do nothing but use up the burst allowance until a packet waits.
+    /// Whether updates only use up the burst allowance until a packet waits.
     fn is_at_rest(&self) -> bool {
         self.waiting.is_empty() && self.delay == Duration::ZERO && self.drop_probability == 0.0
     }
 
-    /// "current_qdelay": how long the packet waited that was dequeued last; 0 if none waits.
+    /// "current_qdelay": waiting time of the packet dequeued last; 0 if no packet waits.
     fn current_delay(&self) -> Duration {
         if self.waiting.is_empty() { Duration::ZERO } else { self.last_wait }
     }
 
-    /// Removes those that were dequeued until `time`.
+    /// Removes packets that were dequeued at or before `time`.
     fn pass(&mut self, time: Time) {
         while let Some(&(dequeued, arrived)) = self.waiting.front()
             && dequeued <= time
@@ -150,7 +153,7 @@ impl Pie {
         }
     }
 
-    /// One update of the probability (RFC 8033 section 4.2) and of the burst allowance (section 4.4).
+    /// Updates the probability (RFC 8033 section 4.2) and the burst allowance (section 4.4).
     fn update(&mut self) {
         let delay = self.current_delay();
         let before = core::mem::replace(&mut self.delay, delay);
@@ -171,7 +174,7 @@ impl Pie {
     }
 }
 
-/// By how much less a small probability moves; the table of RFC 8033 section 4.2.
+/// Factor by which a small probability changes less; the table of RFC 8033 section 4.2.
 fn step_scale(probability: f64) -> f64 {
     match probability {
         p if p < 0.000_001 => 1.0 / 2048.0,
@@ -184,19 +187,19 @@ fn step_scale(probability: f64) -> f64 {
     }
 }
 
-/// "T_UPDATE", RFC 8033 section 4.2; alpha and beta are for it.
+/// "T_UPDATE", RFC 8033 section 4.2; alpha and beta are defined for this interval.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(15);
 
 const ALPHA_HZ: f64 = 0.125;
 const BETA_HZ: f64 = 1.25;
 
-/// What is left of the probability after an update without congestion.
+/// Factor of the probability at each update without congestion.
 const DECAY: f64 = 0.98;
 
-/// The most by which a probability of a tenth or more grows at once, RFC 8033 section 5.5.
+/// Maximum increase per update of a probability of 0.1 or more, RFC 8033 section 5.5.
 const MAX_STEP: f64 = 0.02;
 
-/// "mark_ecnth", RFC 8033 section 5.1: from here on even ECN-capable packets are dropped.
+/// "mark_ecnth", RFC 8033 section 5.1: from here on, ECN-capable packets are dropped, too.
 const MARK_THRESHOLD: f64 = 0.1;
 
 #[cfg(test)]

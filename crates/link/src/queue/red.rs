@@ -1,13 +1,12 @@
 //! Random early detection (Floyd and Jacobson 1993).
 //!
-//! With each arrival the average queue moves by its weight towards the queue in bytes. Below `min`
-//! nothing happens; from `min` to `max` arrivals are marked with a probability that grows to its
-//! maximum, spread evenly over arrivals; above `max` all are, or with `gentle` (Floyd 2000) from
-//! twice `max` on.
+//! With each arrival, the average queue moves by its weight towards the queue in bytes. Below
+//! `min`, nothing is marked; from `min` to `max`, arrivals are marked with a probability that grows
+//! to its maximum, evenly spread over arrivals; above `max`, all arrivals are marked, or with
+//! `gentle` (Floyd 2000) only above twice `max`.
 //!
-//! The average is kept as an integer with `weight_shift` binary digits after the point, as Linux
-//! keeps it, so that the reference's RED with `min` and `max` one byte apart is reproduced to the
-//! packet.
+//! The average is an integer with `weight_shift` fractional bits, as in Linux, so that each
+//! decision of the reference's RED with `min` and `max` one byte apart is reproduced.
 
 use cwndlab_units::{Stream, Time};
 
@@ -20,7 +19,7 @@ use crate::{Backlog, DropReason, Probability};
 pub(crate) struct Red {
     config: RedConfig,
     limits: Limits,
-    /// The average queue in bytes, times 2^weight_shift.
+    /// Average queue in bytes, times 2^weight_shift.
     average: u64,
     /// Arrivals since the last mark while the average is between the thresholds.
     unmarked: Option<u64>,
@@ -101,7 +100,7 @@ impl Red {
     }
 }
 
-/// What RED wants to be done with an arrival.
+/// RED's decision on an arrival.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Decision {
     Pass,
@@ -111,7 +110,7 @@ enum Decision {
 
 const BILLION: u64 = Probability::ONE.ppb() as u64;
 
-/// A weight of 6e-8: with queues below a gigabyte the average fits 64 bits by far.
+/// A weight of 6e-8: with queues below a gigabyte, the average easily fits into 64 bits.
 const MAX_WEIGHT_SHIFT: u32 = 24;
 
 #[cfg(test)]
@@ -168,7 +167,7 @@ mod tests {
                 last = arrival;
             }
         }
-        // pb is 0.01 half way, so gaps are uniform from 1 to 1/pb = 100.
+        // pb is 0.01 halfway, so gaps are uniform from 1 to 1/pb = 100.
         assert!(gaps.iter().skip(1).all(|&gap| gap <= 101));
         let mean = f64::from(last) / gaps.len() as f64;
         assert!((mean - 50.5).abs() < 2.0, "{mean}");
@@ -210,7 +209,7 @@ mod tests {
 
     #[test]
     fn the_red_of_the_linux_reference_marks_when_the_average_passes_20_packets() {
-        // min 30280, max 30281, weight 1/2: avg = (avg + queue) / 2 with each arrival.
+        // min 30280, max 30281, weight 1/2: avg = avg / 2 + queue / 2 with each arrival.
         let config = RedConfig {
             min: Bytes(30_280),
             max: Bytes(30_281),
@@ -222,7 +221,7 @@ mod tests {
         let mut red = red(&config);
         let verdicts: Vec<Verdict> =
             (0..40).map(|packets| red.admit(Time::ZERO, queue(packets * 1514), ECT)).collect();
-        // On a ramp of one packet an arrival the average is one packet behind the queue.
+        // On a ramp of one packet per arrival, the average is one packet behind the queue.
         let first = verdicts.iter().position(|&verdict| verdict == Verdict::Mark);
         assert_eq!(first, Some(22));
         assert!(verdicts[22..].iter().all(|&verdict| verdict == Verdict::Mark));

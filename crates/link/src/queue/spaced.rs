@@ -1,9 +1,9 @@
-//! Discards one by one, far from each other: a packet discard prevention counter.
+//! Isolated drops: a packet discard prevention counter.
 //!
-//! A queue that overflows under a growing window drops several packets before their sender hears of
-//! the first. Sågfors, Ludwig, Meyer and Peisa, "Queue management for TCP traffic over 3G links",
-//! 2003, let the queue of a radio bearer drop one packet where a threshold is reached, and then count
-//! packets before the next may be dropped. Of theirs this has one threshold.
+//! A queue that overflows under a growing window drops several packets before the sender notices
+//! the first drop. Sågfors, Ludwig, Meyer and Peisa, "Queue management for TCP traffic over 3G
+//! links", 2003, let a radio bearer's queue drop one packet at a threshold, and then count packets
+//! before the next one may be dropped. This implementation has only one of their thresholds.
 
 use crate::Backlog;
 use crate::config::EarlyDiscard;
@@ -20,7 +20,7 @@ impl SpacedDiscard {
         Self { config, taken: u32::MAX }
     }
 
-    /// Decides on a packet that finds this backlog: `true` drops it.
+    /// Decides whether to drop a packet that arrives at this backlog.
     pub(crate) fn decide(&mut self, backlog: Backlog) -> bool {
         let is_due = self.taken >= self.config.spacing_packets;
         if is_due && backlog.packets >= self.config.at_packets {

@@ -1,7 +1,7 @@
-//! Step marking: everything that arrives while more than a threshold is queued.
+//! Step marking: marks every arrival while more than a threshold is queued.
 //!
-//! It is the queue that DCTCP wants (RFC 8257 section 3.1): the queue at the moment counts, not its
-//! average. Packets that cannot be marked are dropped instead, as by RED with a probability of 1.
+//! DCTCP requires such a queue (RFC 8257 section 3.1): it uses the current queue, not an average.
+//! Packets that cannot be marked are dropped instead, as by RED with a probability of 1.
 
 use cwndlab_units::Bytes;
 

@@ -1,19 +1,19 @@
-//! What a queue is asked on a packet's arrival, and what it answers.
+//! The decision of a queue on a packet's arrival.
 
 use cwndlab_units::Time;
 
 use crate::DropReason;
 
-/// A packet that asks for room.
+/// Properties of an arriving packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub(crate) bytes: u32,
     pub(crate) is_ecn_capable: bool,
-    /// Since when the link is idle, if it is.
+    /// Time since which the link has been idle, if it is idle.
     pub(crate) idle_since: Option<Time>,
 }
 
-/// What becomes of it.
+/// Decision on an arriving packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     Accept,

@@ -1,27 +1,27 @@
-//! How much a link can send over time: piecewise constant and known beforehand.
+//! The capacity of a link over time: piecewise constant and known in advance.
 //!
-//! A schedule, a log and pauses are all the same thing here, so when a packet leaves can be said
-//! when it is queued, and nothing needs to be computed again when the rate changes.
+//! Schedules, logs and pauses are all represented in this way, so a packet's departure can be
+//! computed when it is queued and need not be recomputed when the rate changes.
 
 use cwndlab_trace::RateLog;
 use cwndlab_units::{Bytes, Duration, Rate, Time};
 
 use crate::outage::Spans;
 
-/// A rate that is as good as unlimited.
+/// A practically unlimited rate.
 pub(crate) const UNLIMITED: Rate = Rate::from_bits_per_sec(u64::MAX);
 
-/// Where the rates come from.
+/// Source of the rates.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
-    /// From each time on a rate; the first from the beginning.
+    /// Rates with their start times; the first starts at 0.
     Steps(Vec<(Time, Rate)>),
     /// A log that repeats.
     Log(RateLog),
 }
 
 impl Source {
-    /// The rate at a time, and until when it holds.
+    /// The rate at a time, and the end of its validity.
     pub(crate) fn rate_at(&self, time: Time) -> (Rate, Time) {
         match self {
             Self::Steps(steps) => {
@@ -32,7 +32,7 @@ impl Source {
         }
     }
 
-    /// Billionths of bits from the beginning until a time, without pauses.
+    /// Capacity from time 0 to `time` in billionths of bits, without pauses.
     fn nanobits_until(&self, time: Time) -> u128 {
         match self {
             Self::Steps(steps) => {
@@ -50,16 +50,16 @@ impl Source {
     }
 }
 
-/// The rates with the pauses.
+/// Rates and pauses.
 #[derive(Clone, Debug)]
 pub(crate) struct Capacity {
     source: Source,
     pauses: Spans,
-    /// The piece that the last question lay in, as most lie in the same.
+    /// The piece of the last query, because most queries are in the same piece.
     rate: Rate,
     since: Time,
     until: Time,
-    /// The last length and its time at `rate`, as most packets have the same.
+    /// The last length and its time at `rate`, because most packets have the same length.
     bytes: u32,
     time: Duration,
 }
@@ -79,9 +79,9 @@ impl Capacity {
         capacity
     }
 
-    /// When `bytes` are sent that are begun at `start`, rounded down to the nanosecond.
+    /// When `bytes` that start at `start` have been sent, rounded down to the nanosecond.
     ///
-    /// `start` must not go back from one question to the next.
+    /// `start` must not decrease from one call to the next.
     #[inline]
     pub(crate) fn finish(&mut self, start: Time, bytes: u32) -> Time {
         if start >= self.until {
@@ -95,14 +95,14 @@ impl Capacity {
         if finish <= self.until { finish } else { self.sent_after(start, nanobits_of(bytes)) }
     }
 
-    /// How long so many bytes take while the present rate holds, and until when it does.
+    /// Transmission time of `bytes` at the present rate, and the end of the rate's validity.
     #[inline]
     pub(crate) fn steady_time(&self, bytes: u32) -> (Duration, Time) {
         debug_assert_eq!(bytes, self.bytes, "the last packet is meant");
         (self.time, self.until)
     }
 
-    /// When this many billionths of bits are sent that are begun at `start`, rounded down.
+    /// When this many billionths of bits that start at `start` have been sent, rounded down.
     #[cold]
     fn sent_after(&self, start: Time, mut left: u128) -> Time {
         let mut now = start;
@@ -118,7 +118,7 @@ impl Capacity {
             left -= fits;
             now = until;
             if let Source::Log(log) = &self.source {
-                // A slow log is not walked lap by lap.
+                // Skip the periods of a slow log instead of walking through them.
                 let laps = left / log.nanobits_per_period();
                 if laps > 1 && self.pauses.at_or_after(now).is_none() {
                     let laps = u64::try_from(laps - 1).unwrap_or(u64::MAX);
@@ -132,7 +132,7 @@ impl Capacity {
         }
     }
 
-    /// The first time at or after `start` by when at least this many billionths of bits are sent.
+    /// The first time at or after `start` by which at least this many billionths of bits are sent.
     pub(crate) fn sent_by(&mut self, start: Time, left: u128) -> Time {
         if start >= self.until {
             self.enter(start);
@@ -145,7 +145,7 @@ impl Capacity {
         }
     }
 
-    /// Billionths of bits that can be sent from one time to another.
+    /// Capacity between two times in billionths of bits.
     pub(crate) fn nanobits_between(&self, from: Time, to: Time) -> u128 {
         if self.since <= from && to <= self.until {
             return nanobits(self.rate, to - from);
@@ -153,7 +153,7 @@ impl Capacity {
         self.nanobits_until(to) - self.nanobits_until(from)
     }
 
-    /// What can be sent from the beginning until a time; nothing is said of an unlimited rate.
+    /// Bytes that can be sent from time 0 to `time`; `None` if the rate is unlimited.
     pub(crate) fn offered(&self, time: Time) -> Option<Bytes> {
         if let Source::Steps(steps) = &self.source
             && steps.iter().any(|&(from, rate)| rate == UNLIMITED && from < time)
@@ -163,7 +163,7 @@ impl Capacity {
         Some(Bytes((self.nanobits_until(time) / nanobits_of(1)) as u64))
     }
 
-    /// The first time at or after `time` that lies in no pause.
+    /// The first time at or after `time` that is not in a pause.
     pub(crate) fn open_from(&self, time: Time) -> Time {
         self.pauses.open_from(time)
     }
@@ -181,7 +181,7 @@ impl Capacity {
         self.source.nanobits_until(time) - paused
     }
 
-    /// The rate at a time and until when it holds, pauses included.
+    /// The rate at a time and the end of its validity, including pauses.
     fn piece(&self, time: Time) -> (Rate, Time) {
         let (rate, until) = self.source.rate_at(time);
         match self.pauses.at_or_after(time) {

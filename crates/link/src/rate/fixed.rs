@@ -1,14 +1,14 @@
-//! Service at a rate: a packet takes its length divided by the rate, which may change meanwhile.
+//! Service at a rate, which may change while a packet is being sent.
 
 use cwndlab_units::{Bytes, Time};
 
 use super::Capacity;
 
-/// A sender that works as fast as its capacity allows at the time of sending.
+/// A server that sends at the rate of its capacity at the time of sending.
 #[derive(Clone, Debug)]
 pub(crate) struct Fixed {
     pub(crate) capacity: Capacity,
-    /// When the packet before has left.
+    /// When the previous packet leaves.
     pub(crate) free_at: Time,
 }
 
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn what_is_left_goes_at_the_new_rate() {
-        // 1500 bytes are 1 ms at 12 Mbit/s and 2 ms at 6.
+        // 1500 bytes take 1 ms at 12 Mbit/s and 2 ms at 6 Mbit/s.
         let mut server = server(steps(&[(0, 12), (10, 6), (20, 0), (30, 24)]), Spans::default());
         assert_eq!(server.serve(Time::from_micros(9_500), 1500), Time::from_micros(11_000));
         assert_eq!(server.serve(millis(19), 1500), Time::from_micros(30_250));
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_log_repeats() {
-        // 12 Mbit/s for 1 s, 0 for 1 s, 6 Mbit/s for 1 s, again and again.
+        // 12 Mbit/s for 1 s, 0 for 1 s, 6 Mbit/s for 1 s, and so on.
         let Ok(RateTrace::Log(log)) = RateTrace::parse_log(b"0,12\n1,0\n2,6\n") else {
             panic!("must be a log")
         };
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_slow_log_takes_no_walk_of_its_laps() {
-        // 1 bit/s in laps of 2 us: 12,000 s for a packet are six thousand million laps.
+        // 1 bit/s in periods of 2 us: the 12,000 s of a packet are six billion periods.
         let Ok(RateTrace::Log(log)) = RateTrace::parse_log(b"0,0.000001\n0.000001,0.000001\n")
         else {
             panic!("must be a log")

@@ -1,4 +1,4 @@
-//! How packets are served, one after the other.
+//! Servers, which send packets one after the other.
 
 mod capacity;
 mod fixed;
@@ -14,11 +14,11 @@ pub(crate) use netem::Netem;
 pub(crate) use token_bucket::TokenBucket;
 pub(crate) use trace::Opportunities;
 
-/// What serves packets.
+/// A server of packets.
 ///
-/// There are two ways to use one. Where everything is decided on arrival, [`Server::serve`] says at
-/// once when a packet will have left. Where a queue decides when a packet is dequeued,
-/// [`Server::dequeue_at`] says when that is, and [`Server::serve_dequeued`] serves it then.
+/// It can be used in two ways. If everything is decided on arrival, [`Server::serve`] returns at
+/// once when a packet leaves. If a queue decides when a packet is dequeued, [`Server::dequeue_at`]
+/// returns the time of the dequeue, and [`Server::serve_dequeued`] then serves the packet.
 #[derive(Clone, Debug)]
 pub(crate) enum Server {
     Fixed(Fixed),
@@ -28,7 +28,7 @@ pub(crate) enum Server {
 }
 
 impl Server {
-    /// When the packet has left that arrived last, at `now`.
+    /// Serves a packet that arrives at `now`, and returns when it leaves.
     #[inline]
     pub(crate) fn serve(&mut self, now: Time, bytes: u32) -> Time {
         match self {
@@ -47,8 +47,8 @@ impl Server {
         }
     }
 
-    /// When a packet that waits since `arrived` is dequeued, if all before it have been
-    /// served or dropped.
+    /// When a packet that has waited since `arrived` is dequeued, after all earlier packets have
+    /// been served or dropped.
     pub(crate) fn dequeue_at(&mut self, arrived: Time, bytes: u32) -> Time {
         match self {
             Self::Fixed(server) => server.dequeue_at(arrived),
@@ -58,7 +58,7 @@ impl Server {
         }
     }
 
-    /// When a packet has left that was dequeued at `now`.
+    /// Serves a packet that is dequeued at `now`, and returns when it leaves.
     pub(crate) fn serve_dequeued(&mut self, now: Time, bytes: u32) -> Time {
         match self {
             Self::Fixed(server) => server.serve(now, bytes),
@@ -68,7 +68,7 @@ impl Server {
         }
     }
 
-    /// When it is or was done with all that it was given.
+    /// When the last packet so far leaves, or left.
     pub(crate) fn free_at(&self) -> Time {
         match self {
             Self::Fixed(server) => server.free_at(),
@@ -78,7 +78,7 @@ impl Server {
         }
     }
 
-    /// The longest packet that can ever be sent.
+    /// Length of the longest packet that can be sent.
     pub(crate) fn longest_bytes(&self) -> u32 {
         match self {
             Self::Fixed(_) | Self::Netem(_) => u32::MAX,
@@ -87,7 +87,7 @@ impl Server {
         }
     }
 
-    /// What could have been sent until `time`, if that is limited.
+    /// Bytes that could have been sent by `time`, if that is limited.
     pub(crate) fn offered(&self, time: Time) -> Option<Bytes> {
         match self {
             Self::Fixed(server) => server.offered(time),

@@ -1,14 +1,13 @@
-//! Service at a rate as in Linux's netem: when a packet leaves is decided when it arrives.
+//! Service at a rate as in Linux's netem: a packet's departure is fixed when it arrives.
 
 use cwndlab_units::{Bytes, Duration, Rate, Time};
 
 use super::{Capacity, Source};
 use crate::outage::Spans;
 
-/// A sender that gives each packet the time it takes at the rate of its arrival.
+/// A server that assigns each packet its transmission time at the rate on arrival.
 ///
-/// A later rate changes nothing for what is already queued. Pauses move it all the same, as netem
-/// has none.
+/// Later rates do not affect queued packets. Pauses, which netem does not have, do.
 #[derive(Clone, Debug)]
 pub(crate) struct Netem {
     source: Source,
@@ -38,7 +37,7 @@ impl Netem {
         self.pauses.open_from(arrived.max(self.free_at))
     }
 
-    /// How long the packet served last takes at its rate.
+    /// Transmission time of the last packet at its rate.
     pub(crate) fn last_time(&self) -> Duration {
         self.last_time
     }
@@ -51,7 +50,7 @@ impl Netem {
         Capacity::new(self.source.clone(), self.pauses.clone()).offered(time)
     }
 
-    /// When this much time outside of pauses has passed.
+    /// The time after `start` by which this much time outside of pauses has passed.
     fn after(&self, start: Time, mut left: Duration) -> Time {
         let mut now = start;
         loop {

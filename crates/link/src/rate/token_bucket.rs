@@ -1,8 +1,8 @@
-//! Service by tokens, as Linux's tbf does it.
+//! Service by tokens, as in Linux's tbf.
 //!
-//! Tokens arrive at the rate and at most a burst of them is kept. A packet leaves at the instant
-//! when there are tokens for its whole length; it takes no time by itself. During a pause none
-//! arrive.
+//! Tokens arrive at the rate, and at most a burst of them is kept. A packet leaves at the instant
+//! when there are tokens for its whole length; its transmission takes no time. No tokens arrive
+//! during a pause.
 
 use cwndlab_units::{Bytes, Time};
 
@@ -15,12 +15,12 @@ pub(crate) struct TokenBucket {
     burst_bytes: u32,
     /// Tokens at `counted`, in billionths of a bit.
     tokens: u128,
-    /// When the packet before has left.
+    /// When the previous packet left.
     counted: Time,
 }
 
 impl TokenBucket {
-    /// A full bucket.
+    /// Creates a full bucket.
     pub(crate) fn new(capacity: Capacity, burst_bytes: u32) -> Self {
         Self { capacity, burst_bytes, tokens: nanobits_of(burst_bytes), counted: Time::ZERO }
     }
@@ -37,7 +37,7 @@ impl TokenBucket {
         leaves
     }
 
-    /// When a packet of that length could leave.
+    /// When a packet of this length could leave.
     pub(crate) fn dequeue_at(&mut self, arrived: Time, bytes: u32) -> Time {
         self.next(arrived, bytes).1
     }
@@ -54,7 +54,7 @@ impl TokenBucket {
         self.capacity.offered(time)
     }
 
-    /// From when on a packet waits for tokens, and when it leaves.
+    /// When a packet begins to wait for tokens, and when it leaves.
     fn next(&mut self, now: Time, bytes: u32) -> (Time, Time) {
         let start = self.capacity.open_from(now.max(self.counted));
         if start.is_never() {
@@ -86,23 +86,23 @@ mod tests {
 
     #[test]
     fn a_burst_leaves_at_once_and_then_the_rate_holds() {
-        // 1 byte a microsecond.
+        // 1 byte per microsecond.
         let mut bucket = bucket(8, 4_500, Spans::default());
         let us = Time::from_micros;
         assert_eq!([0; 3].map(|_| bucket.serve(us(100), 1500)), [us(100); 3]);
         assert_eq!(bucket.serve(us(100), 1500), us(1_600));
         assert_eq!(bucket.serve(us(100), 1000), us(2_600));
-        // 700 us later there are 700 tokens: a small packet leaves, a large one waits.
+        // After 700 us there are 700 tokens: a small packet leaves, the next one waits.
         assert_eq!(bucket.serve(us(3_300), 600), us(3_300));
         assert_eq!(bucket.serve(us(3_300), 600), us(3_800));
-        // However long it idles, no more than the burst is kept.
+        // However long the link is idle, at most a burst of tokens is kept.
         assert_eq!([0; 3].map(|_| bucket.serve(us(9_000_000), 1500)), [us(9_000_000); 3]);
         assert_eq!(bucket.serve(us(9_000_000), 1), us(9_000_001));
     }
 
     #[test]
     fn the_bucket_of_the_linux_reference_spaces_packets_by_their_length() {
-        // 10 Mbit/s, burst 1600: the first of 1514 bytes leaves 86 tokens, 68.8 us.
+        // 10 Mbit/s, burst 1600: the first packet of 1514 bytes leaves 86 tokens, or 68.8 us.
         let mut bucket = bucket(10, 1_600, Spans::default());
         let ns = Time::from_nanos;
         assert_eq!(bucket.serve(Time::ZERO, 1514), Time::ZERO);
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn no_token_is_lost_to_rounding() {
-        // 7 Mbit/s: 1500 bytes are 1,714,285.71 ns.
+        // 7 Mbit/s: 1500 bytes take 1,714,285.71 ns.
         let mut bucket = bucket(7, 1_500, Spans::default());
         let mut last = Time::ZERO;
         for _ in 0..=7_000 {

@@ -1,27 +1,27 @@
 //! Service at the opportunities of a Mahimahi trace, with Mahimahi's rules.
 //!
 //! At each opportunity the link sends 1504 bytes from the head of the queue. A packet that does not
-//! fit goes on at the next one and leaves when its last byte is sent; several small ones may leave
-//! at one. What finds the queue empty is wasted. What arrives at the time of an opportunity comes
-//! too late for it.
+//! fit continues at the next opportunity and leaves when its last byte is sent; several small
+//! packets may leave at one opportunity. An opportunity is wasted while the queue is empty. A
+//! packet that arrives at the time of an opportunity misses it.
 
 use cwndlab_trace::OpportunityTrace;
 use cwndlab_units::{Bytes, Duration, Time};
 
 use crate::outage::Spans;
 
-/// A sender that works at given times.
+/// A server that sends only at given times.
 #[derive(Clone, Debug)]
 pub(crate) struct Opportunities {
     trace: OpportunityTrace,
     pauses: Spans,
-    /// When the trace's present lap began.
+    /// Start of the trace's current period.
     lap_ms: u64,
-    /// The present opportunity in the lap, its time, and how many bytes are left of it.
+    /// The current opportunity's index in the period, its time, and the bytes left of it.
     index: usize,
     time: Time,
     left: u32,
-    /// When the packet before has left.
+    /// When the previous packet left.
     served: Time,
 }
 
@@ -71,7 +71,7 @@ impl Opportunities {
         self.served
     }
 
-    /// The opportunities up to and including `time` that lie in no pause.
+    /// Capacity of the opportunities up to and including `time` that are not in a pause.
     pub(crate) fn offered(&self, time: Time) -> Bytes {
         let before = |time: Time| match time.as_nanos().checked_sub(1) {
             Some(nanos) => self.trace.opportunities_until(Time::from_nanos(nanos)),
@@ -87,9 +87,9 @@ impl Opportunities {
         Bytes((before(end) - paused) * OpportunityTrace::OPPORTUNITY.0)
     }
 
-    /// Passes by what comes at or before `time`.
+    /// Wastes opportunities at or before `time`.
     fn waste_until(&mut self, time: Time) {
-        // Most often it is a few opportunities; after a long silence they are searched.
+        // Usually there are only a few; after a long silence, search for the next one.
         for _ in 0..8 {
             if self.time > time {
                 return;
@@ -101,7 +101,7 @@ impl Opportunities {
         }
     }
 
-    /// Goes to the next opportunity that lies in no pause.
+    /// Advances to the next opportunity that is not in a pause.
     fn advance(&mut self) {
         self.index += 1;
         self.enter();

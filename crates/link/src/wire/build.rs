@@ -1,4 +1,4 @@
-//! From the configuration of a stage to a wire.
+//! Builds a wire from a stage's configuration.
 
 use core::iter;
 use std::collections::VecDeque;
@@ -30,7 +30,7 @@ use crate::scatter::Scatter;
 use crate::schedule::{Steps, rate_steps, scheduled_events};
 
 impl<P: Packet> Wire<P> {
-    /// A wire as configured, for the run with this seed.
+    /// Creates a wire from its configuration, for the run with this seed.
     ///
     /// `name`, such as `forward.0`, names its random streams and its errors.
     ///
@@ -48,7 +48,7 @@ impl<P: Packet> Wire<P> {
 }
 
 impl<P> Scatter<P> {
-    /// What stands behind the wire of this stage if its packets leave out of order.
+    /// The part behind the wire of this stage if its packets leave out of order.
     pub(crate) fn behind(config: &StageConfig, run_seed: u64, name: &str) -> Option<Self> {
         let reorder = config.reorder?;
         let build = Builder { config, traces: &Traces::new(), run_seed, name };
@@ -56,7 +56,7 @@ impl<P> Scatter<P> {
     }
 }
 
-/// The queue that decides on arrival, and the one that decides later, if that is in use instead.
+/// The queue that decides on arrival, and the one that replaces it if it decides on dequeue.
 type Queues<P> = (Queue, Option<Box<OnDequeue<P>>>);
 
 struct Builder<'a> {
@@ -92,7 +92,7 @@ impl Builder<'_> {
             other_at: event_at,
             ring: Ring::new(),
             queue,
-            // What leaves out of order is delayed behind the wire.
+            // Reordered packets are delayed behind the wire.
             delay: if config.reorder.is_some() {
                 Delay::new(Steps::new(Duration::ZERO, iter::empty()), None, self.stream("jitter"))
             } else {

@@ -1,4 +1,4 @@
-//! The part of a wire that decides when a packet is dequeued: CoDel, FQ-CoDel and DualPI2.
+//! Queues of a wire that decide on dequeue: CoDel, FQ-CoDel, DualPI2, and ACK filters.
 
 use cwndlab_units::Time;
 
@@ -75,7 +75,7 @@ impl<P: Packet> Wire<P> {
         admission
     }
 
-    /// Dequeues what is due until `now`.
+    /// Dequeues packets that are due by `now`.
     pub(super) fn dequeue_until(&mut self, now: Time) {
         if self.on_dequeue.as_ref().is_some_and(|aqm| aqm.next_dequeue <= now) {
             let aqm = self.on_dequeue.take().expect("was some");
@@ -110,18 +110,18 @@ impl<P: Packet> Wire<P> {
         self.set_wake();
     }
 
-    /// Drops the ACK that the arrival makes superfluous, if there is a filter.
+    /// Drops the ACK that `packet` makes superfluous, if there is a filter.
     fn filter_acks(&mut self, now: Time, aqm: &mut OnDequeue<P>, packet: &P) {
         let Some(filter) = aqm.ack_filter else { return };
         if let Some(gone) = aqm.queue.take_superseded(filter, packet) {
             self.count_wait(now, gone.arrived);
             self.drop_packet(now, gone.packet.flow(), gone.bytes, DropReason::AckFiltered);
-            // It may have been the next one, of another length.
+            // The dropped ACK may have been the next packet, with another length.
             aqm.next_dequeue = Time::NEVER;
         }
     }
 
-    /// Counts the time in the queue of a packet that leaves it otherwise than by being sent.
+    /// Counts the queueing time of a packet that is dropped from the queue.
     fn count_wait(&mut self, now: Time, arrived: Time) {
         let waited = now.as_nanos() - arrived.as_nanos();
         self.meter.counts.queue_time = self.meter.counts.queue_time.wrapping_add(waited);

@@ -1,24 +1,25 @@
-//! How long the queue of a wire was at most, and what that says of the next packet.
+//! The longest queue of a wire, and a test of whether the queue is shorter now.
 
 use cwndlab_units::{Duration, Time};
 
 use super::steady::Steady;
 use crate::ring::Ring;
 
-/// The longest queue since a window began, beside the shortest service of late, from which a look at
-/// the server alone tells most times that the queue is shorter now.
+/// The longest queue since a window began, and a bound on recent service times.
+///
+/// With both, the server's state alone usually shows that the queue is shorter now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct LongestQueue {
-    /// The most packets in queue and service at one time.
+    /// Maximum number of packets in queue and service.
     packets: u32,
-    /// Of the last packets, as many as that, none took less time in service.
+    /// None of the last `packets` packets had a shorter service time.
     shortest_service: Duration,
-    /// So many packets less one take at least so long.
+    /// Minimum service time of `packets - 1` packets.
     least_time: Duration,
 }
 
 impl LongestQueue {
-    /// No packet came yet.
+    /// Creates the state before the first packet.
     pub(super) fn new() -> Self {
         let shortest_service = Duration::from_nanos(u64::MAX);
         Self { packets: 0, shortest_service, least_time: Duration::ZERO }
@@ -29,7 +30,7 @@ impl LongestQueue {
         self.packets
     }
 
-    /// It was so long.
+    /// Sets the longest queue.
     pub(super) fn set(&mut self, packets: u32) {
         self.packets = packets;
         let others = u64::from(packets.saturating_sub(1));
@@ -37,7 +38,7 @@ impl LongestQueue {
         self.least_time = Duration::from_nanos(nanos);
     }
 
-    /// A packet takes so long in service.
+    /// Records the service time of a packet.
     #[inline]
     pub(super) fn note_service(&mut self, service: Duration) {
         if service < self.shortest_service {
@@ -46,15 +47,15 @@ impl LongestQueue {
         }
     }
 
-    /// Looks at the queue itself: whether it is as long at `now` as it was at most.
+    /// Checks the queue itself. Returns whether it is as long at `now` as the longest one.
     #[inline(never)]
     pub(super) fn look_at<P>(&mut self, ring: &Ring<P>, steady: &Steady, now: Time) -> bool {
         self.note_alike(steady.service, ring.pushed().packets - steady.packets_before);
         self.packets == 0 || !ring.has_fewer_waiting(self.packets, now)
     }
 
-    /// The last `count` packets took so long, each of them: what took less before them has left a queue
-    /// that is no longer than that.
+    /// Raises the bound if the last `count` packets all had this service time: packets with shorter
+    /// ones have left a queue that is not longer than that.
     fn note_alike(&mut self, service: Duration, count: u64) {
         if service > self.shortest_service && count >= u64::from(self.packets) {
             self.shortest_service = service;
@@ -62,8 +63,8 @@ impl LongestQueue {
         }
     }
 
-    /// Whether the queue is surely shorter at `now` than it was, as the server has done with all of it
-    /// at `free_at`: if the first of as many packets had not left by `now`, the others would take longer.
+    /// Whether the queue is certainly shorter at `now` than the longest one, if the server finishes
+    /// it at `free_at`: if it were as long, the packets behind the first one would take longer.
     #[inline]
     pub(super) fn is_longer_than_queue(&self, free_at: Time, now: Time) -> bool {
         free_at.as_nanos() - now.as_nanos() < self.least_time.as_nanos()

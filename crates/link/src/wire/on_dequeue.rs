@@ -1,4 +1,4 @@
-//! What a wire has whose queue decides when a packet is dequeued.
+//! A wire's queue that decides on dequeue.
 
 use cwndlab_units::Time;
 
@@ -11,6 +11,6 @@ pub(super) struct OnDequeue<P> {
     pub(super) queue: DequeueAqm<P>,
     pub(super) limits: Limits,
     pub(super) ack_filter: Option<AckFilter>,
-    /// When a packet is dequeued next, if one waits.
+    /// Time of the next dequeue, if a packet waits.
     pub(super) next_dequeue: Time,
 }

@@ -1,7 +1,7 @@
-//! What nearly every packet meets: room in a drop-tail queue, and a rate and a delay that hold.
+//! The fast path: room in a drop-tail queue, and constant rate and delay.
 //!
-//! The wire remembers what it worked out for the last packet. The next one that is as long and is
-//! served while neither rate nor delay changes takes as long again, and nothing else is asked.
+//! The wire stores what it computed for the last packet. If the next packet has the same length,
+//! and neither rate nor delay changes before its service, it takes the same time.
 
 use cwndlab_units::{Duration, Time};
 
@@ -12,9 +12,10 @@ use crate::queue::Queue;
 use crate::rate::Server;
 
 impl<P: Packet> Wire<P> {
-    /// Takes packets of one length, as far as each meets what the last one met. Returns how many; what
-    /// is left goes the way of all others, [`Link::handle_packet`]. `put` puts the packet of an index
-    /// where it is kept.
+    /// Queues packets of one length while each is treated like the last packet.
+    ///
+    /// Returns the number of packets queued; the caller passes the others to
+    /// [`Link::handle_packet`]. `put` stores the packet with an index in its slot.
     ///
     /// [`Link::handle_packet`]: crate::Link::handle_packet
     #[inline(always)]
@@ -35,7 +36,7 @@ impl<P: Packet> Wire<P> {
         taken
     }
 
-    /// Takes a packet of the length of the last one, if it meets the same.
+    /// Queues a packet of the last packet's length, if it is treated like the last packet.
     #[inline(always)]
     fn take_one(&mut self, now: Time, bytes: u32, put: impl FnOnce(&mut Option<P>)) -> bool {
         let Server::Fixed(server) = &mut self.server else { return false };
@@ -43,7 +44,7 @@ impl<P: Packet> Wire<P> {
         if begins >= self.steady.until {
             return false;
         }
-        // Where the queue was longer before, there is room for another packet.
+        // If the queue was longer before, there is room for another packet.
         let is_longest = !self.longest.is_longer_than_queue(begins, now)
             && self.longest.look_at(&self.ring, &self.steady, now);
         if is_longest {
@@ -69,9 +70,10 @@ impl<P: Packet> Wire<P> {
         true
     }
 
-    /// Takes a packet that meets the same as the last one, if what that met was a delay alone: where
-    /// service takes no time, nobody waits, and what is shorter takes no time either. `put` puts the
-    /// packet where it is kept.
+    /// Queues a packet that is only delayed, if the last packet was only delayed, too: if service
+    /// takes no time, no packet waits, and shorter packets take no time either.
+    ///
+    /// `put` stores the packet in its slot.
     #[inline(always)]
     pub fn take_at_once(
         &mut self,
@@ -100,16 +102,16 @@ impl<P: Packet> Wire<P> {
         self.wake <= now && now < self.other_at
     }
 
-    /// Moves the packet that has arrived to `place`, which costs no copy but that.
+    /// Moves the packet that has arrived to `place`, without another copy.
     #[inline(always)]
     pub fn move_arrived(&mut self, place: &mut Option<P>) {
         let next = self.ring.pop_with(|packet| *place = packet.take());
         self.wake = next.min(self.other_at);
     }
 
-    /// Remembers what a packet of so many bytes has met whose service begins and ends at these times, if
-    /// the next one may meet the same: a queue that is limited in packets alone, a rate and a delay that
-    /// hold, and nothing that arrives later than itself.
+    /// Stores the treatment of a packet of this length whose service begins and ends at these
+    /// times, if it can apply to the next packet: the queue is limited only in packets, rate and
+    /// delay are constant, and the packet did not wait for an earlier one's arrival.
     #[inline]
     pub(super) fn remember(&mut self, bytes: u32, begins: Time, served: Time) {
         let packets = self.ring.pushed().packets;

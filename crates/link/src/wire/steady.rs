@@ -1,26 +1,26 @@
-//! What the last packet has met on a wire.
+//! The treatment of the last packet on a wire.
 
 use cwndlab_units::{Duration, Time};
 
-/// How long a packet of a length takes, as long as that holds.
+/// Times of a packet of a given length, and the end of their validity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Steady {
     pub(super) bytes: u32,
-    /// Its time in service, and from the server to the far end.
+    /// Its service time.
     pub(super) service: Duration,
-    /// How long a packet may be for which service takes no time and which has room: 0 if none is.
+    /// Maximum length of a packet that has room and is served in no time; 0 if there is none.
     pub(super) at_once_bytes: u32,
     pub(super) delay: Duration,
-    /// It holds for packets whose service begins before this time.
+    /// Valid for packets whose service begins before this time.
     pub(super) until: Time,
-    /// How many packets the queue holds.
+    /// Limit of the queue in packets.
     pub(super) room_packets: u32,
-    /// How many packets had come before this one and those that met the same.
+    /// Number of packets before the first one with this treatment.
     pub(super) packets_before: u64,
 }
 
 impl Steady {
-    /// Nothing was remembered.
+    /// The state before the first packet.
     pub(super) fn unknown() -> Self {
         let (service, delay) = (Duration::ZERO, Duration::ZERO);
         Self {

@@ -1,5 +1,5 @@
-//! Packet by packet against the pseudocode of RFC 8289 section 5, alone and, with the lists of RFC
-//! 8290 section 4.2, for several flows.
+//! Comparison with the pseudocode of RFC 8289 section 5, packet by packet, for one queue and, with
+//! the lists of RFC 8290 section 4.2, for several flows.
 
 use cwndlab_units::{Ecn, Stream};
 
@@ -39,7 +39,7 @@ const SETTINGS: CodelSettings = CodelSettings {
     ecn: false,
 };
 
-/// The state of the pseudocode, with its names; times are nanoseconds, and 0 is none.
+/// The pseudocode's state, with its names; times are in nanoseconds, and 0 means none.
 #[derive(Default)]
 struct Pseudocode {
     queue: VecDeque<(u64, Numbered)>,
@@ -107,7 +107,7 @@ fn control_law(time: u64, count: u32) -> u64 {
     time + (INTERVAL as f64 / f64::from(count).sqrt()) as u64
 }
 
-/// What happens in 20 s of a load that goes up and down: packets that come, and turns to send.
+/// Steps of 20 s with alternating load: arrivals, and opportunities to send.
 enum Step {
     Arrival(u64, Numbered),
     Turn(u64),
@@ -123,7 +123,7 @@ fn steps(seed: u64, flows: u64) -> Vec<Step> {
             let bytes = 60 + random.below(1_441) as u32;
             steps.push(Step::Arrival(arrival, Numbered { number, flow, bytes }));
             number += 1;
-            // Five seconds of 1.6 times the rate of service, then five of half of it.
+            // Five seconds at 1.6 times the service rate, then five at half of it.
             let mean = if arrival / 5_000_000_000 % 2 == 0 { 0.6e6 } else { 2e6 };
             arrival += random.exponential(mean) as u64;
         } else {
@@ -197,7 +197,7 @@ fn flow_queues_are_the_two_lists_of_rfc_8290_packet_by_packet() {
                 let is_new = !new.is_empty();
                 let Some(&flow) = new.front().or(old.front()) else { break None };
                 let list = if is_new { &mut new } else { &mut old };
-                // Linux's "<= 0"; the RFC's words are "a negative number of credits".
+                // Linux has "<= 0"; the RFC says "a negative number of credits".
                 if credits[flow] <= 0 {
                     credits[flow] += i64::from(QUANTUM);
                     list.pop_front();

@@ -1,4 +1,4 @@
-//! RFC 9332's appendix A beside a model of its pseudocode, and its rules one by one.
+//! Comparison with a model of the pseudocode in RFC 9332's appendix A, and tests of its rules.
 
 use cwndlab_units::Stream;
 
@@ -43,7 +43,7 @@ fn ms(millis: u64) -> Time {
     Time::from_millis(millis)
 }
 
-/// What became of a packet at the head of its queue.
+/// Decision on a packet at the head of its queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
     Sent,
@@ -51,7 +51,7 @@ enum Fate {
     Dropped,
 }
 
-/// The pseudocode of figures 3 to 8, in seconds and with a timer of its own.
+/// The pseudocode of figures 3 to 8, in seconds and with a timer.
 #[derive(Default)]
 struct Model {
     lq: Vec<(f64, Numbered)>,
@@ -138,7 +138,7 @@ impl Model {
     }
 }
 
-/// A queue on a link of 1.5 bytes a microsecond, 12 Mbit/s, and what became of its packets.
+/// A queue on a link of 1.5 bytes per microsecond, 12 Mbit/s, and the fates of its packets.
 struct Link {
     queue: DualPi2<Numbered>,
     model: Model,
@@ -164,7 +164,7 @@ impl Link {
         }
     }
 
-    /// Serves what waits until `now`.
+    /// Serves waiting packets until `now`.
     fn serve_until(&mut self, now: Time) {
         while self.free_at < now && self.queue.backlog().packets > 0 {
             let at = self.free_at;
@@ -202,7 +202,8 @@ fn every_packet_fares_as_in_the_pseudocode() {
         let mut link = Link::new();
         let (mut now, mut number) = (Time::ZERO, 0);
         for _ in 0..12 {
-            // From a third of the rate to three times of it, of changing shares of each codepoint.
+            // From a third of the rate to three times the rate, with varying shares of each
+            // codepoint.
             let gap_us = 300.0 + 2_700.0 * random.unit();
             let (l4s, capable) = (random.unit(), random.unit());
             for _ in 0..300 {
@@ -216,7 +217,7 @@ fn every_packet_fares_as_in_the_pseudocode() {
                 link.arrive(now, Numbered { number, bytes, ecn });
                 number += 1;
             }
-            // Sometimes a rest in which the probability falls, sometimes to nothing.
+            // Sometimes a pause in which the probability falls, sometimes to 0.
             if random.unit() < 0.4 {
                 now += Duration::from_millis((4_000.0 * random.unit()) as u64);
             }
@@ -243,7 +244,7 @@ fn the_gains_are_those_of_figure_2() {
 
 #[test]
 fn the_classic_queue_is_controlled_to_its_target_by_a_sender_that_obeys() {
-    // What is sent falls with the drop probability, as a reacting sender's does: 12 Mbit/s at 4 %.
+    // The load falls with the drop probability, as with a responsive sender: 12 Mbit/s at 4 %.
     let mut link = Link::new();
     let mut random = Stream::new(5, "arrivals");
     let (mut now, mut waits) = (Time::ZERO, Vec::new());
@@ -316,7 +317,7 @@ fn in_overload_neither_queue_is_marked_instead_of_dropped() {
     {
         marked[head.packet.number % 2] += u32::from(is_marked);
     }
-    // 0.6 squared is 36 %; what is left of L4S is marked, all of it.
+    // 0.6 squared is 36 %; all other L4S packets are marked.
     assert!(dropped.iter().all(|&count| (355..=365).contains(&count)), "{dropped:?}");
     assert_eq!(marked[1], 0);
     assert!(marked[0] >= 999 - dropped[0], "{marked:?}");

@@ -40,7 +40,7 @@ const SETTINGS: FlowQueueSettings = FlowQueueSettings {
     salt: 7,
 };
 
-/// Queues, and how many packets were handed in.
+/// Queues, and the number of packets pushed.
 struct Script {
     queues: FlowQueues<Numbered>,
     number: u32,
@@ -65,7 +65,7 @@ impl Script {
         (0..packets).for_each(|_| self.push(flow, bytes));
     }
 
-    /// Of which flows the next packets are, at a time at which CoDel drops nothing.
+    /// Flows of the next packets, at a time at which CoDel drops nothing.
     fn flows(&mut self, packets: usize) -> Vec<u32> {
         let next = || self.queues.dequeue(Time::ZERO, |_| panic!("CoDel dropped"));
         core::iter::from_fn(next).take(packets).map(|(sent, _)| sent.packet.flow).collect()
@@ -81,7 +81,7 @@ fn flows_take_turns_of_a_quantum_in_bytes() {
     let mut script = Script::new(SETTINGS);
     script.push_many(1, 1500, 4);
     script.push_many(2, 500, 12);
-    // A packet is sent as long as there are credits; what was too much is missing in later turns.
+    // A packet is sent while there are credits; an overdraft is deducted from later turns.
     let order = script.flows(16);
     assert_eq!(order, [1, 1, 2, 2, 2, 2, 1, 2, 2, 2, 1, 2, 2, 2, 2, 2]);
 }
@@ -102,7 +102,7 @@ fn a_new_queue_without_credits_becomes_old_behind_the_others() {
     script.push_many(1, 500, 9);
     assert_eq!(script.flows(5), [1; 5], "four of the first quantum, one of the second");
     script.push_many(2, 1514, 3);
-    // A quantum as a new one; from then on it waits for its turn as the other does.
+    // A new flow gets a quantum; then it waits for its turn like the other flow.
     assert_eq!(script.flows(6), [2, 1, 1, 2, 1, 1]);
 }
 
@@ -113,10 +113,10 @@ fn an_emptied_new_queue_becomes_old_and_is_not_new_again_before_its_turn() {
     assert_eq!(script.flows(5), [1; 5]);
     script.push(2, 100);
     assert_eq!(script.flows(2), [2, 1], "the second time it was found empty");
-    // A flow that sends a packet whenever its last one is gone must not be first each time.
+    // A flow that sends each packet after its previous one has left must not always be first.
     script.push(2, 100);
     assert_eq!(script.flows(3), [1, 2, 1]);
-    // Now it was found empty in its turn, and is new when it comes again.
+    // Now it was empty in its turn, and becomes new with its next packet.
     script.push(2, 100);
     assert_eq!(script.flows(2), [2, 1]);
 }
@@ -136,7 +136,7 @@ fn an_emptied_old_queue_is_inactive_and_has_a_full_quantum_when_it_comes_again()
     assert_eq!(script.queues.new, [place]);
 }
 
-/// The flows and numbers of those that the longest queue loses, and which was the last arrival.
+/// Flows and numbers of the packets that the longest queue drops, and which was the last arrival.
 fn lost(script: &mut Script) -> Vec<(u32, u32, bool)> {
     let mut lost = Vec::new();
     let is_any = script.queues.shorten_longest(|gone, is_last| {
@@ -180,7 +180,7 @@ fn no_more_than_a_batch_is_lost_at_once() {
 #[test]
 fn each_queue_has_a_codel_of_its_own() {
     let mut script = Script::new(SETTINGS);
-    // A standing queue of one flow, and another's packet that comes just in time.
+    // One flow with a standing queue, and a flow whose packet arrives just in time.
     for number in 0..400 {
         script.push_at(ms(number), 1, 1500);
     }
@@ -201,7 +201,7 @@ fn each_queue_has_a_codel_of_its_own() {
 
 #[test]
 fn what_is_not_more_than_a_packet_of_the_link_is_never_dropped() {
-    // RFC 8289 section 5 means the longest packet of the interface, and not of the queue.
+    // RFC 8289 section 5 means the longest packet of the interface, not of the queue.
     let mut script = Script::new(SETTINGS);
     script.push(1, 1500);
     script.push_many(2, 100, 15);
@@ -230,7 +230,7 @@ fn the_hash_spreads_flows_evenly_and_depends_on_the_salt() {
     for flow in 0..64_000 {
         counts[settings.hash(flow) as usize] += 1;
     }
-    // 1000 each with a standard deviation of 31; chi squared has 63 degrees of freedom.
+    // 1000 each, with a standard deviation of 31; chi-squared has 63 degrees of freedom.
     let chi_squared: f64 =
         counts.iter().map(|&count| (f64::from(count) - 1000.0).powi(2) / 1000.0).sum();
     assert!((30.0..110.0).contains(&chi_squared), "{chi_squared}");
@@ -253,6 +253,7 @@ fn a_marking_queue_marks_and_sends() {
             is_marked
         })
         .count();
-    // The first after an interval; then the law: 490 ms hold the sum of 100 / sqrt(n) up to 8.
+    // The first after an interval, then the control law: the sum of 100 / sqrt(n) is 470 ms for n =
+    // 1 to 9, which fits into the remaining 490 ms.
     assert!((7..=10).contains(&marked), "{marked}");
 }

@@ -26,14 +26,15 @@ const ECT: Arrival = Arrival { bytes: 1500, is_ecn_capable: true, idle_since: No
 const NOT_ECT: Arrival = Arrival { bytes: 1500, is_ecn_capable: false, idle_since: None };
 const QUEUE: Backlog = Backlog { packets: 20, bytes: 30_000 };
 
-/// Lets one packet wait so long that its turn comes at `now`, and three for ever.
+/// Queues a packet that will have waited `millis` when it is dequeued at `now`, and three that
+/// stay.
 fn wait_of(pie: &mut Pie, now: Time, millis: u64) {
     pie.waiting.clear();
     pie.queued(now - Duration::from_millis(millis), now);
     (0..3).for_each(|_| pie.queued(now, Time::NEVER));
 }
 
-/// One update that finds this delay.
+/// Makes one update with this delay.
 fn update(pie: &mut Pie, millis: u64) {
     pie.next_update = pie.next_update.max(ms(3_000));
     let now = pie.next_update;
@@ -99,7 +100,7 @@ fn updates_that_were_missed_are_made_up_for_exactly() {
     for pie in [&mut punctual, &mut late] {
         pie.drop_probability = 0.2;
         pie.burst_allowance = Duration::ZERO;
-        // Fifty packets, each of them 1 ms in service, and a late one.
+        // Fifty packets with 1 ms in service each, and a late one.
         (0..50).for_each(|number| pie.queued(ms(1), ms(1 + number)));
         pie.queued(ms(40), ms(80));
     }
@@ -109,7 +110,7 @@ fn updates_that_were_missed_are_made_up_for_exactly() {
     assert_eq!(late.next_update, punctual.next_update);
     assert_eq!(late.next_update, ms(7_005));
     assert_eq!((late.delay, late.burst_allowance), (punctual.delay, punctual.burst_allowance));
-    // An hour of silence costs no 240,000 steps: nothing changes any more.
+    // An hour of silence does not need 240,000 steps: nothing changes any more.
     assert!(late.is_at_rest());
     late.update_until(ms(3_600_001));
     assert_eq!(late.next_update, ms(3_600_015));
@@ -140,14 +141,14 @@ fn the_delay_is_that_of_the_last_turn_and_none_if_nobody_waits() {
     assert_eq!(pie.delay, Duration::ZERO);
 }
 
-/// The share of arrivals that are let in at this state.
+/// Share of the arrivals accepted in this state.
 fn let_in(pie: &mut Pie, arrival: Arrival) -> f64 {
     let now = pie.next_update - Duration::from_millis(1);
     let taken = (0..20_000).filter(|_| pie.admit(now, QUEUE, arrival) == Verdict::Accept);
     taken.count() as f64 / 20_000.0
 }
 
-/// A queue in the midst of congestion.
+/// A queue in a state of congestion.
 fn congested(probability: f64) -> Pie {
     let mut pie = pie(&config());
     update(&mut pie, 30);
@@ -212,7 +213,7 @@ fn the_burst_allowance_lasts_150_ms_and_comes_back_with_calm() {
     assert_eq!(pie.burst_allowance, Duration::ZERO);
     pie.drop_probability = 0.9;
     assert!(let_in(&mut pie, NOT_ECT) < 0.15);
-    // The delay must be small, it must have been at the last update, and the probability be gone.
+    // The delay must be small, now and at the last update, and the probability must be 0.
     pie.drop_probability = 0.0;
     let now = pie.next_update;
     wait_of(&mut pie, now - Duration::from_millis(1), 5);
@@ -246,9 +247,9 @@ fn a_full_queue_drops_whatever_the_probability_is() {
     assert_eq!(room.admit(ms(1), QUEUE, ECT), Verdict::Accept);
 }
 
-/// What becomes of each arrival, and the final probability, as RFC 8033 section 4 has it with the
-/// marks of section 5.1 and the cap of section 5.5: a timer every 15 ms and a queue of arrival times,
-/// of which the first leaves every `service_us`.
+/// Decision on each arrival, and the final probability, by RFC 8033 section 4 with the marks of
+/// section 5.1 and the limit of section 5.5: a timer every 15 ms and a queue of arrival times, the
+/// first of which leaves every `service_us`.
 fn by_the_rules(arrivals: &[Time], service_us: u64) -> (Vec<Verdict>, f64) {
     const QDELAY_REF: f64 = 0.015;
     let mut random = Stream::new(1, "forward.0.pie");
@@ -323,7 +324,7 @@ fn pie_is_the_rfc_packet_by_packet() {
         let mut at = 0.0;
         let arrivals: Vec<Time> = (0..20_000)
             .map(|number| {
-                // Every third second the load is a fifth.
+                // In every third second, the load is a fifth.
                 let is_calm = number / 1_000 % 3 == 2;
                 at += random.exponential(1e6 / load * if is_calm { 5.0 } else { 1.0 });
                 Time::from_nanos(at as u64)
@@ -352,7 +353,8 @@ fn pie_is_the_rfc_packet_by_packet() {
 
 #[test]
 fn an_update_between_two_departures_knows_the_first_alone() {
-    // A queue whose departures are not known beforehand: the update at 15 ms comes between them.
+    // Departures that are not known in advance: the update at 15 ms is between the first and the
+    // second.
     let mut unknown = pie(&config());
     let mut known = pie(&config());
     for (arrived, leaves) in [(1, 11), (2, 29), (3, 31)] {
