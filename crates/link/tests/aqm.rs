@@ -1,4 +1,4 @@
-//! FQ-CoDel and PIE on links, under loads that do not react.
+//! FQ-CoDel and PIE on links, with unresponsive load.
 
 mod common;
 
@@ -17,7 +17,7 @@ fn link(mbit_s: u64, json: &str) -> AnyLink<Frame> {
     wire(StageConfig { queue: queue(json), ..fixed(mbit_s, None) })
 }
 
-/// Flows of 1500 bytes at so many Mbit/s each, for a time, with gaps that vary by a third.
+/// Flows of 1500-byte packets at these rates until `until`, with gaps that vary by a third.
 fn loads(mbit_s: &[f64], until: Time) -> Vec<(Time, Frame)> {
     let mut random = Stream::new(3, "arrivals");
     let mut arrivals = Vec::new();
@@ -34,7 +34,7 @@ fn loads(mbit_s: &[f64], until: Time) -> Vec<(Time, Frame)> {
     frames.map(|(n, (at, flow))| (at, Frame::new(n as u32, 1500).in_flow(flow))).collect()
 }
 
-/// What each flow got, in Mbit/s, until the load stops.
+/// Rate of each flow between two times, in Mbit/s.
 fn rates(outcome: &Outcome, arrivals: &[(Time, Frame)], from: Time, until: Time) -> Vec<f64> {
     let mut packets = [0_u32; 3];
     for left in outcome.left.iter().filter(|left| left.at > from && left.at <= until) {
@@ -51,7 +51,7 @@ fn drops(outcome: &Outcome, why: DropReason) -> Vec<(Time, u32)> {
     outcome.events.iter().filter_map(of).collect()
 }
 
-/// How long each packet of a flow waited before its service of `service_ms`.
+/// Waiting time of each packet of a flow before its service of `service_ms`.
 fn waits_ms(outcome: &Outcome, arrivals: &[(Time, Frame)], flow: u32, service_ms: f64) -> Vec<f64> {
     let of_flow = outcome.left.iter().filter(|l| arrivals[l.number as usize].1.flow == flow);
     of_flow.map(|l| (l.at - arrivals[l.number as usize].0).as_millis_f64() - service_ms).collect()
@@ -66,7 +66,7 @@ fn flow_queues_give_the_shares_of_max_min_fairness() {
         ms(5_000),
         ms(20_000),
     );
-    // One queue gives in proportion to what comes.
+    // One queue serves flows in proportion to their load.
     assert!((one[2] / one[1] - 20.0 / 6.0).abs() < 0.3, "{one:?}");
     for kind in [
         r#"{"kind": "fq_codel"}"#,
@@ -75,7 +75,8 @@ fn flow_queues_give_the_shares_of_max_min_fairness() {
     ] {
         let outcome = run(&mut link(12, kind), &arrivals, ms(20_000));
         let rates = rates(&outcome, &arrivals, ms(5_000), ms(20_000));
-        // 2 for the one that wants no more, and halves of the rest.
+        // 2 Mbit/s for the flow that sends no more, and half of the remainder for each of the
+        // others.
         for (rate, share) in rates.iter().zip([2.0, 5.0, 5.0]) {
             assert!((rate / share - 1.0).abs() < 0.02, "{kind}: {rates:?}");
         }
@@ -113,7 +114,8 @@ fn a_full_flow_queue_makes_room_at_the_cost_of_the_longest() {
     for number in 0..10 {
         assert_eq!(put(&mut link, number, 0), Admission::Queued);
     }
-    // One is in service; of the nine that wait the first go until half of their bytes are left.
+    // One packet is in service; of the nine that wait, the first ones are dropped until half of
+    // their bytes remain.
     assert_eq!(put(&mut link, 10, 1), Admission::Queued);
     assert_eq!(link.backlog(0, us(10)).packets, 6);
     for number in 11..15 {
@@ -124,9 +126,9 @@ fn a_full_flow_queue_makes_room_at_the_cost_of_the_longest() {
     let mut outcome = Outcome::default();
     run_until(&mut link, ms(100), &mut outcome);
     assert_eq!(drops(&outcome, DropReason::Overflow), [(us(10), 0); 7]);
-    // Flow 0 had sent less than a quantum, so it is still in line, and then the others have theirs.
+    // Flow 0 has sent less than a quantum, so it is served again before the other flows.
     assert_eq!(outcome.numbers(), [0, 8, 10, 11, 12, 13, 14, 15, 9]);
-    // Where there is nothing but service, the arrival itself goes.
+    // If only the packet in service is left, the arrival itself is dropped.
     let mut service_only = self::link(12, r#"{"kind": "fq_codel", "packets": 1}"#);
     assert_eq!(put(&mut service_only, 0, 0), Admission::Queued);
     assert_eq!(put(&mut service_only, 1, 1), Admission::Dropped);
@@ -135,7 +137,7 @@ fn a_full_flow_queue_makes_room_at_the_cost_of_the_longest() {
 
 #[test]
 fn pie_lets_a_burst_of_100_ms_pass_and_drops_of_a_longer_one() {
-    // Twice the rate: after 100 ms it waits for 100 ms.
+    // Twice the rate: after 100 ms, packets wait for 100 ms.
     let burst = |until| {
         let arrivals = loads(&[24.0], until);
         run(&mut link(12, r#"{"kind": "pie"}"#), &arrivals, ms(10_000))
@@ -168,7 +170,7 @@ fn pie_drops_the_share_that_is_too_much_and_keeps_its_target() {
 
 #[test]
 fn pie_measures_the_past_and_knows_nothing_of_an_outage_to_come() {
-    // The service of what came just before the outage ends long after it; nobody knew then.
+    // Packets that arrive just before the outage leave long after it, which PIE cannot know then.
     let stage: StageConfig = serde_json::from_str(
         r#"{"rate": {"kind": "fixed", "bits_per_sec": 12000000}, "queue": {"kind": "pie"},
             "outages": [{"start_ns": 500000000, "stop_ns": 2000000000, "kind": "hold"}]}"#,

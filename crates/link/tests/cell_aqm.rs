@@ -1,4 +1,4 @@
-//! Managed queues of a cell's users: how long packets wait in them.
+//! Managed queues of a cell's users: waiting times of packets.
 
 mod common;
 
@@ -27,9 +27,11 @@ const PIE: AqmConfig = AqmConfig::Pie {
     ecn: false,
 };
 
-/// A window of packets that shrinks by half for each loss, at most once in 20 ms, and grows by one for
-/// every window that arrives; and a packet of another flow every 10 ms. Median milliseconds that each
-/// takes in the last five of fifteen seconds, and Mbit/s of the first.
+/// A bulk flow whose window is halved after losses, at most once in 20 ms, and grows by one packet
+/// per window; and a second flow with a packet every 10 ms.
+///
+/// Returns both flows' median delay in ms in the last five of fifteen seconds, and the bulk flow's
+/// rate in Mbit/s.
 fn run(aqm: Option<AqmConfig>) -> (f64, f64, f64) {
     const BULK: u32 = 1_000_000_000;
     let mut config = lte(25, 1, 20);
@@ -103,7 +105,7 @@ fn management_keeps_the_wait_short_and_the_radio_busy() {
 fn a_sparse_flow_overtakes_in_queues_of_flows() {
     let (_, behind, _) = run(Some(CODEL));
     let (_, beside, _) = run(Some(fq_codel()));
-    // LTE's least is 4 ms: processing, alignment, block, decoding.
+    // LTE's minimum is 4 ms: processing, alignment, block, decoding.
     assert!(beside < 6.0, "{beside} ms");
     assert!(beside < behind, "{beside} and {behind} ms");
 }

@@ -1,4 +1,4 @@
-//! How long cells take: unloaded latency and stalls behind lost blocks.
+//! Delays of cells: unloaded latency and stalls behind lost blocks.
 
 mod common;
 
@@ -19,7 +19,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// LTE with a core of 1 ms each way.
+/// LTE with a core delay of 1 ms in each direction.
 fn lte_with_core() -> CellConfig {
     let core = DirectionConfig { core_delay: ms(1), ..direction(10) };
     CellConfig { downlink: core.clone(), uplink: core, ..lte(50, 1, 10) }
@@ -42,8 +42,8 @@ fn one_way_down_takes_4_ms_in_lte() {
 
 #[test]
 fn lte_ping_takes_20_ms_with_requests_and_10_with_grants_beforehand() {
-    // WIRELESS.md section 10.3: 20 within 2 with requests every 10 ms, 10 to 11 without, and 1.5 ms
-    // more at a block error rate of 10 %.
+    // WIRELESS.md section 10.3: 20 ms +- 2 ms with requests every 10 ms, 10 to 11 ms without, and
+    // 1.5 ms more at a block error rate of 10 %.
     let requested = mean(&pings(&lte_with_core(), 1000));
     assert!((requested - 20.0).abs() < 2.0, "{requested}");
     let beforehand = CellConfig {
@@ -75,15 +75,15 @@ fn a_retransmission_costs_8_ms_in_lte() {
     }
     seen.sort_unstable();
     seen.dedup();
-    // 1 ms to process, 1 ms block, 1.5 ms to decode, and 8 ms for each transmission more.
+    // 1 ms processing, 1 ms block, 1.5 ms decoding, and 8 ms for each retransmission.
     assert_eq!(seen[..4], [3_500, 11_500, 19_500, 27_500]);
 }
 
 #[test]
 fn nr_ping_follows_the_period_of_requests() {
-    // WIRELESS.md section 10.3: 6 to 10 ms with requests every 2.5 to 5 ms; with 20 ms a mean of 18
-    // and an even width of 20. The first is a commercial base station, which answers within 5G-LENA's
-    // two slots; the second is the callbox, whose software takes four.
+    // WIRELESS.md section 10.3: 6 to 10 ms with requests every 2.5 to 5 ms; with 20 ms, a mean of
+    // 18 ms and a uniform spread of 20 ms. The first is a commercial base station, which responds
+    // within 5G-LENA's two slots; the second is the callbox, whose software takes four slots.
     let rows = [("DDDSU", 5, 2, 6.0, 10.0), ("DDDDDDDAUU", 20, 4, 16.0, 20.0)];
     for (slots, request_ms, base, least, most) in rows {
         let core = DirectionConfig { core_delay: Duration::from_micros(250), ..direction(15) };
@@ -104,7 +104,7 @@ fn nr_ping_follows_the_period_of_requests() {
 }
 
 /// WIRELESS.md section 1.6, means within 10 %, percentiles within a slot, shares within 3 points:
-/// mean, p50, p90, p99, p99.9 in milliseconds, and the share of blocks that are delayed in percent.
+/// mean, p50, p90, p99, p99.9 in milliseconds, and the percentage of blocks that are delayed.
 #[test]
 fn stalls_are_those_of_stop_and_wait_and_order() {
     let with = |config: CellConfig, first| {
@@ -139,7 +139,7 @@ fn without_order_nothing_waits_for_others_but_packets_overtake() {
     };
     let config = CellConfig { downlink: down, ..lte(50, 1, 10) };
     let stalls = stalls(&config, 20_000);
-    // Only the blocks that failed are late: the row of the table turns red.
+    // Only the blocks that failed are late; the table's row assumes in-order delivery.
     assert!((stalls.delayed_pct() - 10.0).abs() < 1.0, "{}", stalls.delayed_pct());
     assert!(stalls.overtaken > 1_000, "{}", stalls.overtaken);
 }
@@ -165,7 +165,7 @@ fn what_harq_gives_up_is_sent_again_or_lost_by_mode() {
     };
     assert_eq!(run(RlcConfig::Acknowledged { recovery: ms(80) }), 2000);
     let left = run(RlcConfig::Unacknowledged { reordering: ms(50) });
-    // A packet of 1504 bytes touches 2.51 blocks of 995, of which 9 % are given up: 0.91^2.51.
+    // A packet of 1504 bytes is in 2.51 blocks of 995 bytes, 9 % of which are lost: 0.91^2.51.
     assert!((left as f64 / 2000.0 - 0.789).abs() < 0.02, "{left}");
 }
 
@@ -188,16 +188,16 @@ fn a_user_wakes_up_as_late_as_its_state_says() {
         run_until(&mut cell, at + ms(3_000), &mut outcome);
         (outcome.left.last().expect("it came").at - at).as_millis()
     };
-    // Asleep at the beginning: only the promotion on the way up.
+    // Asleep at the beginning: the uplink only needs the promotion.
     assert!((263..295).contains(&delay(Time::from_millis(5), 1)));
-    // Called: up to a paging cycle, then the promotion.
+    // Paged: up to a paging cycle, then the promotion.
     let called = delay(Time::from_secs(60), 0);
     assert!((263..=1_550).contains(&called), "{called}");
-    // Connected, listening every 160 ms; its own packets wait for nothing but a grant.
+    // Connected, listening every 160 ms; uplink packets only wait for a grant.
     let listening = delay(Time::from_secs(65), 0);
     assert!((3..=165).contains(&listening), "{listening}");
     assert!(delay(Time::from_secs(70), 1) < 30);
-    // Within 100 ms of the last: at once.
+    // Within 100 ms of the last packet: no wait.
     let mut quick = Vec::new();
     for number in 0..20 {
         let at = Time::from_secs(75) + ms(20 * number);
@@ -231,17 +231,17 @@ fn handover_stops_service_and_loses_only_if_seamless() {
     };
     let (left, gaps) = run(true);
     assert_eq!(left, 20_000);
-    // One a second for 20 seconds, the same in both, as the channel does not depend on its mode.
+    // One per second for 20 s, in both cases, because the channel does not depend on the RLC mode.
     assert!((12..32).contains(&gaps), "{gaps}");
     let (left, others) = run(false);
-    // Two that follow each other closely may look like one.
+    // Two gaps in quick succession may look like one.
     assert!(others.abs_diff(gaps) <= 1, "{others}");
-    // What had failed in the last round trip: about 20 % of 8 blocks.
+    // Blocks that had failed in the last round trip: about 20 % of 8 blocks.
     assert!(left < 20_000 && left + 8 * gaps > 20_000, "{left}");
 }
 
-/// Milliseconds that small packets take up which come at random, two in a millisecond, and how many
-/// leave at one time.
+/// Delays in milliseconds of small packets that arrive at random, two per millisecond, and the mean
+/// number of packets that leave at one time.
 fn acks(config: &CellConfig) -> (Vec<f64>, f64) {
     let mut cell = cell(config, 7);
     let mut random = Stream::new(3, "arrivals");
@@ -270,18 +270,18 @@ fn what_is_not_told_waits_for_the_timers() {
     let (always, few) = with(None);
     let (told, many) = with(timers(20, 320));
     assert_eq!((always.len(), told.len()), (20_000, 20_000));
-    // What comes behind the last report waits until it is repeated, and leaves together.
+    // Packets that arrive after the last report wait until it is repeated, and leave together.
     assert!(mean(&always) < 20.0 && mean(&told) > 100.0, "{} {}", mean(&always), mean(&told));
     assert!(many > 1.5 * few, "{many} {few}");
-    // A report with every block is a timer of no length.
+    // A report with every block is equivalent to a timer of zero.
     let (every, same) = with(timers(0, 0));
     assert!((mean(&every) / mean(&always) - 1.0).abs() < 0.01 && (same / few - 1.0).abs() < 0.01);
 }
 
 #[test]
 fn a_user_that_was_forgotten_asks_again() {
-    // The first grant is for one packet alone, the other comes behind the report: nothing tells of
-    // it but the timer.
+    // The first grant covers only one packet, and the other arrives after the report: only the
+    // timer reports it.
     let waits = |repeat| {
         let reports = Some(ReportsConfig { period: ms(10_000), repeat: ms(repeat) });
         let access = AccessConfig { reports, first_grant_bytes: Some(1_530), ..access(10) };

@@ -1,4 +1,4 @@
-//! What every cell must keep, whatever it is made of.
+//! Properties of every cell, whatever its configuration.
 
 mod common;
 
@@ -130,7 +130,7 @@ fn configs() -> impl Strategy<Value = CellConfig> {
             (Just((base, down, up, users, others, sleep, handover)), keep, grant, reports)
         })
         .prop_map(|((base, down, up, users, others, sleep, handover), keep, grant, reports)| {
-            // A dedicated channel has one scheme.
+            // A dedicated channel has only one scheme.
             let is_dedicated = |is_down: bool| match &base.radio {
                 RadioConfig::Umts { downlink, .. } => {
                     !is_down || matches!(downlink, UmtsDownlink::Dedicated { .. })
@@ -193,7 +193,7 @@ fn configs() -> impl Strategy<Value = CellConfig> {
         })
 }
 
-/// When, at which port, what.
+/// Time, port and frame of each arrival.
 type Arrivals = Vec<(Time, u16, Frame)>;
 
 fn arrivals() -> impl Strategy<Value = Arrivals> {
@@ -206,7 +206,7 @@ fn arrivals() -> impl Strategy<Value = Arrivals> {
         let mut now_us = 0;
         let mut frames = Vec::new();
         for (number, (gap_us, bytes, port)) in arrivals.into_iter().enumerate() {
-            // Ties with slots must be met.
+            // Arrivals must coincide with slots.
             now_us += if gap_us > 1_500 { gap_us / 1000 * 1000 } else { gap_us };
             let port_down = number as u16 % 3 + 1;
             let user = if port == 0 { port_down } else { port };
@@ -216,13 +216,13 @@ fn arrivals() -> impl Strategy<Value = Arrivals> {
     })
 }
 
-/// A frame that enters a cell of so many users: users that are not there are the first one.
+/// Maps a frame to the users of a cell; a missing user becomes user 1.
 fn entering(config: &CellConfig, port: u16, frame: &Frame) -> (u16, Frame) {
     let user = if usize::from(frame.user) <= config.users.len() { frame.user } else { 1 };
     (if port == 0 { 0 } else { user }, Frame { user, ..frame.clone() })
 }
 
-/// Hands everything in at its time; polls whenever the cell wants it.
+/// Passes all arrivals at their times; polls whenever the cell is due.
 fn punctual(config: &CellConfig, arrivals: &Arrivals) -> (Cell<Frame>, Outcome) {
     let mut cell = cell(config, 42);
     let mut outcome = Outcome::default();
@@ -295,7 +295,7 @@ proptest! {
             cell.handle_packet(*at, port, frame);
         }
         drain(&mut cell, LONG, &mut late);
-        // What leaves at one time at both sides has no order.
+        // Packets that leave at one time on both sides have no order.
         let sorted = |outcome: &Outcome| {
             let mut left = outcome.left.clone();
             left.sort_by_key(|left| (left.at, left.port));
@@ -321,7 +321,7 @@ proptest! {
         for port in 0..=config.users.len() as u16 {
             for from in 0..=config.users.len() as u16 {
                 let side = if port == 0 { &config.uplink } else { &config.downlink };
-                // Queues of flows let one overtake another.
+                // With flow queues, packets of one flow may overtake those of another.
                 let has_flow_queues = matches!(side.aqm, Some(AqmConfig::FqCodel { .. }));
                 if matches!(side.rlc, RlcConfig::Transparent {}) || has_flow_queues {
                     continue;

@@ -1,4 +1,4 @@
-//! What cells carry, against the tables of ns-3 and the standards.
+//! Rates of cells, compared with the tables of ns-3 and of the standards.
 
 mod common;
 
@@ -40,9 +40,9 @@ fn rayleigh(doppler_mhz: u32, branches: u8) -> Option<FadingConfig> {
 
 #[test]
 fn round_robin_gives_what_ns_3_does() {
-    // lte-test-rr-ff-mac-scheduler of ns-3, 5 MHz: (scheme, users, bytes a second of each down, up).
-    // ns-3 leaves a 25th resource block of the downlink unused, which the standard does not; its
-    // tolerance and ours is 10 %.
+    // lte-test-rr-ff-mac-scheduler of ns-3, 5 MHz: (scheme, users, bytes per second of each user
+    // down and up). ns-3 leaves a 25th resource block of the downlink unused, which the standard
+    // does not; the tolerance, as in ns-3, is 10 %.
     let rows = [
         (28, 1, 2_196_000.0, 2_292_000.0),
         (28, 3, 749_000.0, 749_000.0),
@@ -77,7 +77,7 @@ fn round_robin_gives_what_ns_3_does() {
 
 #[test]
 fn proportional_fair_shares_time_whatever_the_channel() {
-    // ns-3's lte-test-pf-ff-mac-scheduler: each gets 1/N of what it would alone.
+    // ns-3's lte-test-pf-ff-mac-scheduler: each user gets 1/N of its rate when alone.
     let policy = SchedulerConfig::ProportionalFair { window: 99 };
     let adaptive = |decibels: &[i32]| {
         let down = DirectionConfig { adaptation: reports(6, false), ..direction(0) };
@@ -103,9 +103,9 @@ fn maximum_ci_serves_the_best_user_first() {
 
 #[test]
 fn choosing_the_moment_gains_what_fading_offers() {
-    // WIRELESS.md section 10.9: for Rayleigh fading, proportional fair serves a user at the best of N
-    // ratios, whose mean is the sum of 1/k: a bound for the gain over round robin, which the
-    // logarithm of capacity keeps it below.
+    // WIRELESS.md section 10.9: for Rayleigh fading, proportional fair serves a user at the best of
+    // N ratios, whose mean is the sum of 1/k. This bounds the gain over round robin, which is
+    // smaller because capacity grows with the logarithm of the ratio.
     let rate = |users: usize, scheduler| {
         let one = UserConfig { fading: rayleigh(5_000, 1), ..user(8) };
         let down = DirectionConfig {
@@ -128,8 +128,8 @@ fn choosing_the_moment_gains_what_fading_offers() {
 
 #[test]
 fn outer_loop_brings_errors_to_one_in_ten() {
-    // WIRELESS.md sections 1.4 and 10.9: 0.10 within 0.02 with it; without it and with stale reports
-    // 0.2 to 0.4.
+    // WIRELESS.md sections 1.4 and 10.9: 0.10 +- 0.02 with the outer loop; without it and with
+    // stale reports, 0.2 to 0.4.
     let first_errors = |doppler_mhz, delay_ms, has_outer_loop| {
         let down = DirectionConfig {
             adaptation: reports(delay_ms, has_outer_loop),
@@ -161,7 +161,7 @@ fn outer_loop_brings_errors_to_one_in_ten() {
 
 #[test]
 fn harq_takes_as_many_transmissions_as_it_needs() {
-    // ns-3's lte-harq: with P1 = 0.926 and then none, blocks take 1.926 transmissions.
+    // ns-3's lte-harq: with P1 = 0.926 and then 0, blocks take 1.926 transmissions.
     let given = BlockErrors::Given {
         ppb: [926_000_000, 0].map(|ppb| Probability::from_ppb(ppb).expect("one")).to_vec(),
     };
@@ -187,14 +187,14 @@ fn background_users_take_their_part() {
     let rate = |background| saturate(&CellConfig { background, ..lte(50, 1, 10) }, false, 60)[0][0];
     let alone = rate(Vec::new());
     assert!((rate(others(3, 0)) / alone - 0.25).abs() < 0.02);
-    // One that wants service half of the time: a share of 3/4.
+    // One user that needs service half of the time: a share of 3/4.
     let share = rate(others(1, 500)) / alone;
     assert!((share - 0.75).abs() < 0.05, "{share}");
 }
 
 #[test]
 fn a_users_full_queue_is_no_other_users() {
-    // User 1 has a standing queue of 400 kB; user 2's packets meet none.
+    // User 1 has a standing queue of 400 kB; user 2's packets do not wait in it.
     for scheduler in
         [SchedulerConfig::RoundRobin, SchedulerConfig::ProportionalFair { window: 100 }]
     {
@@ -227,7 +227,7 @@ fn a_users_full_queue_is_no_other_users() {
 
 #[test]
 fn an_early_discard_takes_one_packet_where_an_overflow_takes_many() {
-    // 80 packets come at once.
+    // 80 packets arrive at once.
     let missing = |early_discard| {
         let down = DirectionConfig { queue_packets: Some(60), early_discard, ..direction(10) };
         let mut cell = cell(&CellConfig { downlink: down, ..lte(50, 1, 10) }, 1);
@@ -264,7 +264,7 @@ fn an_early_discard_that_cannot_be_is_told() {
 
 #[test]
 fn hsdpa_and_dedicated_channels_carry_what_their_tables_say() {
-    // RLC rates of WIRELESS.md sections 3.2 to 3.4, less 2 bytes of each packet.
+    // RLC rates of WIRELESS.md sections 3.2 to 3.4, less 2 bytes per packet.
     let kbit_s = |config: &CellConfig, is_uplink| saturate(config, is_uplink, 11)[0][1] * 8e-3;
     let packets = 1500.0 / 1502.0;
     for (category, quality, expected) in [(6, 30, 3360.0), (8, 30, 6720.0), (12, 20, 1600.0)] {
@@ -287,7 +287,7 @@ fn hsdpa_and_dedicated_channels_carry_what_their_tables_say() {
 
 #[test]
 fn dedicated_channels_repair_by_rlc() {
-    // 1 % of blocks lost: each is sent again 100 ms later, and nothing is lost.
+    // 1 % of blocks are lost: each is retransmitted 100 ms later, and no packet is lost.
     let up = DirectionConfig {
         block_errors: errors(1, 1),
         transmissions: 1,
@@ -302,14 +302,14 @@ fn dedicated_channels_repair_by_rlc() {
     let mut outcome = Outcome::default();
     run_until(&mut cell, Time::from_secs(200), &mut outcome);
     assert_eq!(outcome.numbers(), (0..2_000).collect::<Vec<_>>());
-    // 3 004 000 bytes at 48 000 a second, 1 % of them twice.
+    // 3,004,000 bytes at 48,000 bytes/s, 1 % of them twice.
     let seconds = outcome.left.last().expect("it came").at.as_secs_f64();
     assert!((seconds / (62.58 * 1.01) - 1.0).abs() < 0.01, "{seconds}");
 }
 
 #[test]
 fn nr_carries_what_its_slots_hold() {
-    // WIRELESS.md section 5.2, 50 MHz, 7 slots and 6 symbols down, 2 slots up of 10: Mbit/s.
+    // WIRELESS.md section 5.2, 50 MHz; of 10 slots, 7 and 6 symbols down, 2 up: Mbit/s.
     for (scheme, down, up) in [(10, 66.4, 19.7), (15, 99.6, 29.5), (20, 138.7, 41.0)] {
         let config = nr("DDDDDDDAUU", scheme, 20);
         for (is_uplink, expected) in [(false, down), (true, up)] {
@@ -336,7 +336,7 @@ fn hsupa_grows_into_its_grant() {
     assert_eq!(payloads.iter().max(), Some(&1_720));
 }
 
-/// NR at 15 kHz and 5 MHz with these slots, and so many elements of each for reference signals.
+/// NR at 15 kHz and 5 MHz with these slots, each with this overhead for reference signals.
 fn nr_with(slots: Vec<SlotConfig>, overhead: u16, scheme: u8) -> CellConfig {
     let mut config = nr("DDDSU", scheme, 5);
     if let RadioConfig::Nr(radio) = &mut config.radio {
@@ -349,8 +349,8 @@ fn nr_with(slots: Vec<SlotConfig>, overhead: u16, scheme: u8) -> CellConfig {
 #[test]
 fn grants_pass_over_slots_without_room() {
     let slot = |downlink_symbols, uplink_symbols| SlotConfig { downlink_symbols, uplink_symbols };
-    // Two symbols of 24 elements, all of them reference signals; and three that hold, of the
-    // poorest scheme, no more than the headers.
+    // Two symbols of 24 elements, all of them reference signals; and three symbols that, at the
+    // lowest scheme, have room only for the headers.
     for (symbols, overhead, scheme) in [(2, 24, 10), (3, 30, 0)] {
         for place in 0..4 {
             let mut slots = vec![slot(13, 0); 4];
@@ -379,7 +379,8 @@ fn grants_pass_over_slots_without_room() {
 
 #[test]
 fn a_short_slot_answers_though_it_carries_no_data() {
-    // Down and its answer: with an answer in the special slot a block that fails comes again sooner.
+    // Downlink and its feedback: with feedback in the special slot, a failed block is retransmitted
+    // sooner.
     let until_again = |slots| {
         let mut config = nr(slots, 10, 5);
         config.downlink.block_errors = errors(100, 0);

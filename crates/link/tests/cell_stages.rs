@@ -1,4 +1,4 @@
-//! Every stage of a cell's pipeline is seen: without it, a figure that must hold does not.
+//! Tests that each stage of a cell's pipeline matters: without it, a figure misses its target.
 
 mod common;
 
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use common::cell_rows::{self, Change};
 
-/// Target and tolerance of a figure, as `make validate-links` reads them.
+/// Target and tolerance of a figure, as read by `make validate-links`.
 struct Target {
     target: f64,
     tolerance: f64,

@@ -1,4 +1,4 @@
-//! Wires and media one behind the other, in any order: what must always hold.
+//! Wires and media in series, in any order: properties that always hold.
 
 mod common;
 
@@ -76,7 +76,7 @@ fn link(config: &PathConfig) -> AnyLink<Frame> {
     AnyLink::shared(config, &Traces::new(), 7).expect("valid settings")
 }
 
-/// When a packet comes, at which port, of which length.
+/// Time, port and length of each arrival.
 fn arrivals() -> impl Strategy<Value = Vec<(Time, u16, Frame)>> {
     let gap_us = prop_oneof![4 => Just(0_u64), 3 => 0_u64..900, 1 => 0_u64..20_000];
     let bytes = prop_oneof![2 => Just(1500_u32), 1 => Just(52_u32)];
@@ -111,7 +111,7 @@ fn punctual(link: &mut AnyLink<Frame>, arrivals: &[(Time, u16, Frame)]) -> Outco
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Also: what goes down leaves at its user's port, unless no medium tells users apart.
+    /// Also: downlink packets leave at their user's port, unless no medium distinguishes users.
     #[test]
     fn every_packet_leaves_once_at_its_port_or_is_dropped_once(
         config in chains(),
@@ -168,7 +168,7 @@ proptest! {
                 };
                 arrivals.iter().filter(of).count() as u64
             };
-            // A wire's counters are of all users, a medium's of one.
+            // A wire's counters cover all users, a medium's only one.
             if config.users().is_none() {
                 let mut expected = came(None);
                 for counters in link.counters_of(direction, 1, LONG) {
@@ -202,7 +202,7 @@ fn a_channel_behind_a_wire_is_as_fast_as_the_wire_and_its_events_name_the_stage(
         link.handle_packet(at, 0, Frame::of(2, number, 1_500));
     }
     run_until(&mut link, LONG, &mut outcome);
-    // 12,000 bits in 1.2 ms, for 600 ms and what is queued.
+    // 12,000 bits per 1.2 ms, for 600 ms and the queue at the end.
     assert!((500..=521).contains(&outcome.left.len()), "{}", outcome.left.len());
     assert!(outcome.events.iter().all(|(_, event)| event.stage == 0));
     assert!(outcome.left.iter().all(|left| left.port == 2));
@@ -210,7 +210,7 @@ fn a_channel_behind_a_wire_is_as_fast_as_the_wire_and_its_events_name_the_stage(
     let mut up = Outcome::default();
     run_until(&mut link, Time::from_secs(70), &mut up);
     let took_us = (up.left[0].at - LONG).as_nanos() / 1_000;
-    // 6 ms at 2 Mbit/s, 5 ms of wire, and the channel's own fraction of a millisecond.
+    // 6 ms at 2 Mbit/s, 5 ms of wire, and the channel's fraction of a millisecond.
     assert!((11_000..12_000).contains(&took_us), "{took_us}");
     assert_eq!(link.counters(1, Time::from_secs(70)).delivered.packets, 1);
 }

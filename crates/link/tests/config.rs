@@ -38,7 +38,7 @@ fn the_plain_stage_of_the_scenario_format_is_read() {
     assert_eq!(stage.framing_bytes, Some(14));
 }
 
-/// One of everything.
+/// Stages that together use every kind of setting.
 const STAGES: [&str; 9] = [
     r#"{"rate": {"kind": "unlimited"}, "jitter": {"kind": "uniform", "max_ns": 5},
         "loss": {"kind": "iid", "ppb": 10000000}, "transition": "keep"}"#,

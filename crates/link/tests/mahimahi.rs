@@ -1,4 +1,4 @@
-//! Trace-driven links against a plain reading of Mahimahi's rules.
+//! Trace-driven links, compared with a direct implementation of Mahimahi's rules.
 
 mod common;
 
@@ -7,7 +7,7 @@ use cwndlab_link::{AnyLink, DropReason, Link, LinkEventKind, OutageConfig, Outag
 use cwndlab_units::{Bytes, Duration, Stream, Time};
 use proptest::prelude::*;
 
-/// Mahimahi's rules, one opportunity after the other: when each of the packets leaves, in ms.
+/// Departures of the packets in ms, by Mahimahi's rules, one opportunity after the other.
 ///
 /// Arrivals are times in nanoseconds and IP lengths, in order.
 fn reference(stamps_ms: &[u64], arrivals: &[(u64, u32)], end_ms: u64) -> Vec<u64> {
@@ -68,7 +68,7 @@ fn departures(stamps_ms: &[u64], arrivals: &[(u64, u32)], end_ms: u64) -> Vec<u6
     outcome.millis()
 }
 
-/// A source that always has `window` packets of 1500 bytes queued.
+/// Drives a link with a source that always has `window` packets of 1500 bytes queued.
 fn saturate(link: &mut AnyLink<Frame>, window: u32, end: Time) -> Outcome {
     let mut outcome = Outcome::default();
     let mut number = 0;
@@ -104,18 +104,18 @@ fn a_saturated_source_uses_every_opportunity_of_a_recorded_trace_to_the_millisec
         .map(|line| line.parse().expect("a number"))
         .collect();
     let period = stamps_ms[stamps_ms.len() - 1];
-    // Across the first wrap, whatever the length.
+    // Beyond the first wrap, whatever the length.
     let end_ms = period + period / 2;
     let mut link = link(&trace);
     let outcome = saturate(&mut link, 5_000, ms(end_ms));
 
     let always: Vec<(u64, u32)> = vec![(0, 1500); stamps_ms.len() * 2];
     let expected = reference(&stamps_ms, &always, end_ms);
-    // What falls on time 0 comes before the first arrival in both.
+    // Opportunities at time 0 precede the first arrival in both.
     assert_eq!(outcome.left.len(), expected.len());
     assert_eq!(outcome.millis(), expected);
 
-    // Opportunities offered are the stamps of the file in that time, exactly.
+    // The opportunities offered are exactly the file's timestamps in that time.
     let second_lap = stamps_ms.iter().filter(|&&stamp| stamp <= end_ms - period).count();
     let stamps = (stamps_ms.len() + second_lap) as u64;
     let counters = link.counters(0, ms(end_ms));
@@ -126,11 +126,11 @@ fn a_saturated_source_uses_every_opportunity_of_a_recorded_trace_to_the_millisec
 
 #[test]
 fn small_packets_share_an_opportunity_and_large_ones_carry_over() {
-    // 96 + 4 bytes: 15 fit, 4 bytes of the sixteenth go with them.
+    // 96 + 4 bytes: 15 packets fit, and 4 bytes of the sixteenth.
     let arrivals: Vec<(u64, u32)> = vec![(0, 96); 31];
     let left = departures(&[5, 6, 9], &arrivals, 20);
     assert_eq!(left, [[5; 15].as_slice(), &[6; 15], &[9; 1]].concat());
-    // 1000 + 4 bytes: four bytes of the third are left to the third opportunity.
+    // 1000 + 4 bytes: four bytes of the third packet are left for the third opportunity.
     let left = departures(&[5, 6, 9], &[(0, 1000); 4], 20);
     assert_eq!(left, [5, 6, 9, 9]);
 }
@@ -141,16 +141,16 @@ fn an_arrival_at_the_time_of_an_opportunity_is_too_late_for_it() {
     assert_eq!(departures(&[5, 8], &[(nano(5, 1), 1500)], 20), [5]);
     assert_eq!(departures(&[5, 8], &[(nano(5, 0), 1500)], 20), [8]);
     assert_eq!(departures(&[5, 5, 8], &[(nano(5, 0), 1500)], 20), [8]);
-    // The rest of an opportunity is wasted when the queue runs empty.
+    // The rest of an opportunity is wasted when the queue becomes empty.
     assert_eq!(departures(&[5, 8], &[(0, 100), (nano(5, 0), 1500)], 20), [5, 8]);
 }
 
 #[test]
 fn the_trace_begins_again_after_its_last_stamp() {
-    // Lap 1 begins at 7: 9, 14, 14; lap 2 at 14: 16, 21, 21.
+    // Period 1 begins at 7: 9, 14, 14; period 2 at 14: 16, 21, 21.
     let left = departures(&[2, 7, 7], &[(0, 1500); 9], 100);
     assert_eq!(left, [2, 7, 7, 9, 14, 14, 16, 21, 21]);
-    // A stamp of 0 falls together with the last one of the lap before.
+    // A timestamp of 0 coincides with the last one of the previous period.
     assert_eq!(departures(&[0, 4], &[(0, 1500); 4], 100), [4, 4, 8, 8]);
 }
 
@@ -198,7 +198,7 @@ fn offered_bytes_of_a_window_leave_out_the_warm_up() {
     assert_eq!(counters.window, Duration::from_millis(15));
 }
 
-/// Stamps that do not decrease, with at least one that is positive.
+/// Non-decreasing timestamps, at least one of them positive.
 fn traces() -> impl Strategy<Value = Vec<u64>> {
     let steps = prop::collection::vec(prop_oneof![4 => 0_u64..3, 1 => 0_u64..60], 1..40);
     (steps, 1_u64..20).prop_map(|(steps, last)| {
@@ -226,7 +226,7 @@ proptest! {
         let mut now = 0;
         let arrivals: Vec<(u64, u32)> = (0..packets)
             .map(|_| {
-                // Often to the millisecond, where the ties are.
+                // Often at a whole millisecond, where ties occur.
                 now += random.exponential(mean_gap_us as f64 * 1e3) as u64;
                 if random.below(2) == 0 {
                     now = now.next_multiple_of(1_000_000);

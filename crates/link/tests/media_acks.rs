@@ -1,4 +1,4 @@
-//! ACKs that leave the queues of cells and of access points.
+//! ACKs in the queues of cells and access points.
 
 mod common;
 
@@ -15,7 +15,7 @@ use cwndlab_units::{Bytes, Duration, Output, Time};
 
 const ACKS: u32 = 2_000;
 
-/// ACKs that enter at a port every so many microseconds: which leave, and how many the filter takes.
+/// Sends ACKs to a port every `gap_us`. Returns those that left, and the number filtered.
 fn run<L: Link<TcpFrame> + Stages>(link: &mut L, port: u16, gap_us: u64) -> (Vec<u32>, usize) {
     let (mut left, mut filtered) = (Vec::new(), 0);
     let mut poll = |link: &mut L, now| {
@@ -59,12 +59,12 @@ fn fq_codel() -> AqmConfig {
     }
 }
 
-/// Up, where a cell's ACKs wait in the modem.
+/// The uplink, where a cell's ACKs wait in the modem.
 fn in_a_cell(aqm: Option<AqmConfig>, filter: Option<AckFilter>, every: u32) -> (Vec<u32>, usize) {
     let mut config = lte(6, 1, 0);
     config.uplink.aqm = aqm;
     (config.uplink.ack_filter, config.uplink.ack_thinning) = (filter, thinning(every));
-    // The filter needs ACKs that wait; the thinning is seen best where all that remain are sent.
+    // The filter needs ACKs that wait; thinning is best tested if all other ACKs are sent.
     let gap_us = if filter.is_some() { 100 } else { 5_000 };
     run(&mut Cell::new(&config, 3, "cell").expect("a cell"), 1, gap_us)
 }

@@ -1,5 +1,5 @@
-//! Blocks of NR at every bandwidth and spacing, against TS 38.214 section 5.1.3.2, computed here in
-//! another way: in floating point, step by step as the text has it.
+//! NR blocks of every bandwidth and spacing, compared with TS 38.214 section 5.1.3.2, computed here
+//! in another way: in floating point, step by step as in the text.
 
 mod common;
 
@@ -10,7 +10,7 @@ use cwndlab_link::cellular::{CellConfig, NrConfig, NrDuplex, RadioConfig, SlotCo
 use cwndlab_link::channel::FrequencyRange::{self, Fr1, Fr2};
 use cwndlab_units::Time;
 
-/// Bandwidths in MHz with their resource blocks.
+/// Bandwidths in MHz, with their resource blocks.
 type Widths = &'static [(u32, u32)];
 
 /// TS 38.101-1 and 38.101-2 table 5.3.2-1, by range and spacing in kHz.
@@ -61,7 +61,7 @@ const WIDTHS: [(FrequencyRange, u32, Widths); 5] = [
     (Fr2, 120, &[(50, 32), (100, 66), (200, 132), (400, 264)]),
 ];
 
-/// Schemes of table 5.1.3.1-2: index, bits in a symbol, code rate x 1024.
+/// Schemes of table 5.1.3.1-2: index, bits per symbol, code rate x 1024.
 const SCHEMES: [(u8, f64, f64); 6] = [
     (0, 2.0, 120.0),
     (4, 2.0, 602.0),
@@ -71,7 +71,7 @@ const SCHEMES: [(u8, f64, f64); 6] = [
     (27, 8.0, 948.0),
 ];
 
-/// Section 5.1.3.2, for blocks of more than 3824 bits; 0 for smaller ones.
+/// Section 5.1.3.2, for blocks of more than 3824 bits; 0 for smaller blocks.
 fn block_bits(resource_blocks: u32, symbols: u32, modulation: f64, rate: f64, layers: u8) -> f64 {
     let elements = f64::from((12 * symbols - 24).min(156) * resource_blocks);
     let information = elements * rate / 1024.0 * modulation * f64::from(layers);
@@ -97,7 +97,7 @@ fn config(radio: impl Fn(&mut NrConfig), scheme: u8) -> CellConfig {
     config
 }
 
-/// The sizes of blocks down of a full queue, by the slot's place in a pattern.
+/// Downlink block sizes of a full queue, by the slot's position in a pattern.
 fn full_blocks(config: &CellConfig, slot_ns: u64, slots: u64) -> Vec<Option<u32>> {
     let mut cell = cell(config, 1);
     cell.record_blocks();

@@ -1,4 +1,4 @@
-//! What every link must keep, whatever it is made of.
+//! Properties of every link, whatever its configuration.
 
 mod common;
 
@@ -13,10 +13,10 @@ use cwndlab_link::{
 use cwndlab_units::{Bytes, Duration, Ecn, Rate, Time};
 use proptest::prelude::*;
 
-/// Everything happens in this time.
+/// Time in which everything happens.
 const END_MS: u64 = 400;
 
-/// So many flows send in turn.
+/// Number of flows, which send in turn.
 const FLOWS: u32 = 3;
 
 fn rates() -> impl Strategy<Value = RateConfig> {
@@ -183,7 +183,7 @@ fn stages() -> impl Strategy<Value = StageConfig> {
                     framing_bytes: framing,
                     outages,
                     schedule,
-                    // Both have tests of their own, in tests/reorder.rs.
+                    // Both are tested separately, in tests/reorder.rs.
                     ack_filter: None,
                     ack_thinning: None,
                     reorder: None,
@@ -203,7 +203,7 @@ fn arrivals() -> impl Strategy<Value = Vec<(Time, Frame)>> {
         let mut now_us = 0;
         let mut frames = Vec::new();
         for (number, (gap_us, bytes, is_capable)) in arrivals.into_iter().enumerate() {
-            // Ties with opportunities, steps and outages must be met.
+            // Arrivals must coincide with opportunities, steps and outages.
             now_us += if gap_us > 20_000 { gap_us / 1000 * 1000 } else { gap_us };
             let number = number as u32;
             let ecn = match is_capable {
@@ -218,7 +218,7 @@ fn arrivals() -> impl Strategy<Value = Vec<(Time, Frame)>> {
     })
 }
 
-/// The most that may be in a queue, in packets and bytes.
+/// Limits of a queue in packets and bytes.
 fn limits_of(queue: &QueueConfig) -> (u32, u64) {
     let (packets, bytes) = match *queue {
         QueueConfig::DropTail { packets, bytes }
@@ -237,7 +237,7 @@ fn decides_on_dequeue(queue: &QueueConfig) -> bool {
     matches!(queue, Codel { .. } | FqCodel(_) | DualPi2(_))
 }
 
-/// In which of a queue's lines a packet waits, all of which keep their order.
+/// Number of the internal queue in which a packet waits; each internal queue preserves its order.
 fn line(queue: &QueueConfig, frame: &Frame) -> u32 {
     match queue {
         QueueConfig::FqCodel(_) => frame.flow,
@@ -383,7 +383,7 @@ proptest! {
         prop_assert_eq!(&late.left, &punctual.left);
         let sorted = |outcome: &Outcome| {
             let mut events = outcome.events.clone();
-            // Stages of a chain tell their news independently of each other.
+            // A chain's stages report their events independently of each other.
             events.sort_by_key(|&(at, event)| (at, event.stage));
             events
         };
@@ -424,7 +424,8 @@ proptest! {
         prop_assert!(outcome.left.windows(2).all(|pair| pair[0].at <= pair[1].at));
         prop_assert!(outcome.events.windows(2).all(|pair| pair[0].0 <= pair[1].0));
         if !(keeps && changes_delay) {
-            // Several queues let packets overtake each other, and none those of its own queue.
+            // With several queues, packets may overtake those in other queues, but not in their
+            // own.
             for line in 0..FLOWS.max(2) {
                 let is_in = |&n: &u32| self::line(&stage.queue, &arrivals[n as usize].1) == line;
                 let numbers: Vec<u32> = outcome.numbers().into_iter().filter(is_in).collect();
@@ -462,8 +463,8 @@ proptest! {
         let now = arrivals[arrivals.len() - 1].0 + Duration::from_millis(50);
         common::run_until(&mut counted, now, &mut outcome);
         let counters = counted.counters(0, now);
-        // A kept departure may be at a rate that no longer holds, and a bucket begins full; times
-        // are rounded down by less than a nanosecond a packet.
+        // With `keep`, a departure may be at a rate that no longer applies, and a bucket is full at
+        // first; times are rounded down by less than a nanosecond per packet.
         let burst = match stage.rate {
             RateConfig::TokenBucket { burst, .. } => burst.0,
             _ => 0,
@@ -496,7 +497,8 @@ proptest! {
     ) {
         let same_length = |(at, frame): (Time, Frame)| (at, Frame { bytes: 1400, ..frame });
         let arrivals: Vec<_> = arrivals.into_iter().map(same_length).collect();
-        // So patient that nothing is dropped: then only the order differs from one queue's.
+        // With such a long target nothing is dropped, so only the order differs from that of one
+        // queue.
         let patient = QueueConfig::FqCodel(FqCodelConfig {
             queues: NonZeroU32::new(64).expect("more than none"),
             quantum: Bytes(quantum),

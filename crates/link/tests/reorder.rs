@@ -1,4 +1,4 @@
-//! Packets that leave a wire out of order, and ACKs that leave its queue.
+//! Reordering by a wire, and ACK filtering in its queue.
 
 mod common;
 
@@ -22,12 +22,12 @@ fn gap(packets: u32) -> NonZeroU32 {
     NonZeroU32::new(packets).expect("not 0")
 }
 
-/// A packet every half millisecond.
+/// Packets at intervals of half a millisecond.
 fn spaced(count: u32) -> Vec<(Time, Frame)> {
     (0..count).map(|number| (us(u64::from(number) * 500), Frame::new(number, 500))).collect()
 }
 
-/// The share of packets that another overtook.
+/// Share of the packets that were overtaken.
 fn overtaken(outcome: &Outcome) -> f64 {
     let numbers = outcome.numbers();
     let mut most = 0;
@@ -49,7 +49,7 @@ fn late_packets_come_later_by_their_delay_and_no_other_does() {
     let share = overtaken(&outcome);
     assert!((0.017..0.023).contains(&share), "{share}");
     for left in &outcome.left {
-        // 500 bytes at 20 Mbit/s are 0.2 ms.
+        // 500 bytes at 20 Mbit/s take 0.2 ms.
         let took_us = left.at.as_micros() - u64::from(left.number) * 500;
         assert!(took_us == 10_200 || took_us == 15_200, "{took_us}");
     }
@@ -65,7 +65,7 @@ fn early_packets_have_no_delay_and_are_no_closer_than_their_gap() {
         .filter(|left| left.at.as_micros() - u64::from(left.number) * 500 == 200)
         .map(|left| left.number)
         .collect();
-    // As netem: the first four wait, the fifth goes at once, and so on.
+    // As in netem: four packets are delayed, the fifth leaves at once, and so on.
     assert_eq!(early, (0..200).map(|n| 5 * n + 4).collect::<Vec<_>>());
 }
 
@@ -77,7 +77,8 @@ fn jitter_changes_the_order_only_where_it_may() {
     let share = |stage| overtaken(&run(&mut wire(stage), &spaced(20_000), Time::from_secs(60)));
     assert!(share(kept) == 0.0);
     let share = share(free);
-    // What is repeated for 90 ms on average is overtaken: 19/90 of the packets at least.
+    // Packets with retransmissions of 90 ms on average are overtaken: at least 19/90 of the
+    // packets.
     assert!((0.2..0.6).contains(&share), "{share}");
 }
 
@@ -137,7 +138,7 @@ proptest! {
     }
 }
 
-/// What left and what was filtered of these packets, which come so many microseconds apart.
+/// Packets that left and packets that were filtered, of these arrivals in microseconds.
 fn filtered(stage: &StageConfig, packets: &[(u64, TcpFrame)]) -> (Vec<(Time, TcpFrame)>, Vec<u32>) {
     let mut link: AnyLink<TcpFrame> =
         AnyLink::one_way(std::slice::from_ref(stage), &Traces::new(), 1, "forward")
@@ -182,7 +183,7 @@ fn acks(count: u32) -> Vec<(u64, TcpFrame)> {
 
 #[test]
 fn a_filter_keeps_one_ack_or_two_and_always_the_newest() {
-    // 52 bytes at 1 Mbit/s take 416 us, in which 41 ACKs come.
+    // 52 bytes at 1 Mbit/s take 416 us, in which 41 ACKs arrive.
     let all = filtered(&filter(None), &acks(1_000)).0;
     assert_eq!(all.len(), 1_000);
     for (kind, most_waiting) in [(AckFilter::Aggressive, 1), (AckFilter::Conservative, 2)] {
@@ -190,7 +191,7 @@ fn a_filter_keeps_one_ack_or_two_and_always_the_newest() {
         assert_eq!(left.len() + gone.len(), 1_000);
         assert!(left.len() <= 1_000 / 41 + 2 + most_waiting, "{kind:?}: {}", left.len());
         assert_eq!(left.last().expect("some").1.number, 999);
-        // The newest news waits no longer behind older ones than these take.
+        // The newest ACK waits at most for the few older ones in the queue.
         assert!(left.last().expect("some").0 < ms(12));
     }
 }
@@ -256,7 +257,7 @@ proptest! {
             let of = |packet: &&TcpFrame| packet.connection == connection;
             let mut numbers = left.iter().map(|(_, packet)| packet).filter(of).map(|p| p.number);
             prop_assert!(numbers.clone().is_sorted(), "the order of a connection stays");
-            // What was acknowledged last arrives.
+            // The last acknowledgement arrives.
             let last = packets.iter().map(|(_, packet)| packet).rfind(of);
             prop_assert_eq!(numbers.next_back(), last.map(|packet| packet.number));
         }

@@ -1,4 +1,4 @@
-//! Links against closed forms.
+//! Links compared with closed forms.
 
 mod common;
 
@@ -6,8 +6,9 @@ use common::{Frame, Outcome, fixed, run_until, wire};
 use cwndlab_link::{Admission, Link, LinkEventKind, QueueConfig, StageConfig, Stages};
 use cwndlab_units::{Duration, Stream, Time};
 
-/// Poisson arrivals of 1500 bytes on 12 Mbit/s, 1 ms each: mean wait in ms, mean queue, share of
-/// arrivals that were dropped.
+/// Poisson arrivals of 1500 bytes at 12 Mbit/s, 1 ms each.
+///
+/// Returns mean wait in ms, mean queue, and share of arrivals dropped.
 fn poisson(load: f64, packets: u32, limit: Option<u32>) -> (f64, f64, f64) {
     let mut link = wire(fixed(12, limit));
     let mut random = Stream::new(17, "arrivals");
@@ -49,13 +50,13 @@ fn the_wait_in_an_m_d_1_queue_is_that_of_pollaczek_and_khinchine() {
 
 #[test]
 fn one_place_without_waiting_room_blocks_as_erlang_says() {
-    // M/D/1/1: blocked with load / (1 + load), whatever the distribution of service.
+    // M/D/1/1: the blocking probability is load / (1 + load) for any distribution of service.
     let (wait_ms, _, dropped) = poisson(0.7, 400_000, Some(1));
     assert!(wait_ms.abs() < 1e-9);
     assert!((dropped - 0.7 / 1.7).abs() < 0.003, "{dropped}");
 }
 
-/// Arrivals on 12 Mbit/s, one every `gap_us`, through CoDel.
+/// Results of arrivals at 12 Mbit/s through CoDel, one every `gap_us`.
 struct Codel {
     drops_ms: Vec<f64>,
     sojourns_ms: Vec<f64>,
@@ -102,19 +103,19 @@ fn codel_leaves_a_queue_below_its_target_alone() {
 
 #[test]
 fn codel_waits_an_interval_and_then_drops_by_the_control_law() {
-    // An overload that drops cannot cure: 2.5 packets a millisecond for 4 s.
+    // An overload that drops do not reduce: 2.5 packets per millisecond for 4 s.
     let overloaded = codel(400, 10_000, false);
     let drops = &overloaded.drops_ms;
-    // The n-th arrives at 0.4 n ms and its turn is at n ms: the sojourn reaches 5 ms at the
-    // ninth's turn, and a whole interval later, at a packet's turn, the first is dropped.
+    // The n-th packet arrives at 0.4 n ms and is dequeued at n ms: the sojourn time reaches 5 ms at
+    // the ninth dequeue, and the first drop is at a dequeue one whole interval later.
     assert!((drops[0] - 109.0).abs() < 1.5, "{}", drops[0]);
     for (count, pair) in (1..).zip(drops.windows(2)).take(300) {
         let law = 100.0 / f64::from(count).sqrt();
         let gap = pair[1] - pair[0];
-        // A drop waits for a packet's turn, at most 1 ms; what was late is made up for.
+        // A drop waits for a dequeue, at most 1 ms; later gaps make up for the delay.
         assert!((gap - law).abs() <= 1.01, "gap {count} is {gap} ms, the law says {law} ms");
     }
-    // Over many drops the law holds exactly: the sum of interval / sqrt(count).
+    // Over many drops the control law holds exactly: the sum of interval / sqrt(count).
     let sum: f64 = (1..=300).map(|count| 100.0 / f64::from(count).sqrt()).sum();
     assert!((drops[300] - drops[0] - sum).abs() < 2.0);
 }
@@ -125,7 +126,7 @@ fn codel_marks_where_it_would_drop_and_loses_nothing() {
     let marking = codel(400, 5_000, true);
     assert!(marking.drops_ms.is_empty());
     assert_eq!(marking.sojourns_ms.len(), 5_000);
-    // Marked packets stay, so the queue takes longer to drain and there are more of them.
+    // Marked packets are sent, so the queue takes longer to drain, and more packets are marked.
     assert!(marking.marked >= dropping.drops_ms.len() as u32);
     assert!(dropping.drops_ms.len() > 100);
 }

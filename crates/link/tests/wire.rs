@@ -1,4 +1,4 @@
-//! What a wire does to packets, one setting at a time.
+//! Effects of a wire on packets, one setting at a time.
 
 mod common;
 
@@ -11,7 +11,7 @@ use cwndlab_link::{
 };
 use cwndlab_units::{Bytes, Duration, Rate, Time};
 
-/// Frames of 1500 bytes, all at one time.
+/// Frames of 1500 bytes that all arrive at one time.
 fn burst(at: Time, count: u32) -> Vec<(Time, Frame)> {
     (0..count).map(|number| (at, Frame::new(number, 1500))).collect()
 }
@@ -39,7 +39,7 @@ fn the_default_is_a_perfect_wire() {
 
 #[test]
 fn a_packet_arrives_after_queue_service_and_delay() {
-    // 1500 bytes and 14 of framing at 12.112 Mbit/s are 1 ms.
+    // 1500 bytes and 14 bytes of framing at 12.112 Mbit/s take 1 ms.
     let stage = StageConfig {
         rate: RateConfig::Fixed { rate: Rate::from_kbit_per_sec(12_112) },
         delay: MS * 20,
@@ -53,7 +53,7 @@ fn a_packet_arrives_after_queue_service_and_delay() {
     assert_eq!(counters.arrived.bytes, 3 * 1514);
     assert_eq!(counters.offered, Some(Bytes(100 * 1514)));
     assert_eq!(counters.queue_max_packets, 3);
-    // 1 + 2 + 3 packet-milliseconds in 100.
+    // 1 + 2 + 3 packet-milliseconds in 100 ms.
     assert_eq!(counters.queue_mean_packets, Some(0.06));
 }
 
@@ -64,7 +64,7 @@ fn the_queue_limit_counts_the_packet_in_service_as_netem_does() {
         burst(ms(0), 5).into_iter().map(|(at, frame)| link.handle_packet(at, 0, frame)).collect();
     use Admission::{Dropped, Queued};
     assert_eq!(admissions, [Queued, Queued, Queued, Dropped, Dropped]);
-    // One is served at 1 ms, and served before what arrives then.
+    // One packet is served at 1 ms, before arrivals at the same time.
     assert_eq!(link.handle_packet(us(999), 0, Frame::new(5, 1500)), Dropped);
     assert_eq!(link.handle_packet(us(1_000), 0, Frame::new(6, 1500)), Queued);
     assert_eq!(link.handle_packet(us(1_000), 0, Frame::new(7, 1500)), Dropped);
@@ -100,7 +100,7 @@ fn a_rate_step_retimes_what_is_queued() {
     let stage = StageConfig { schedule: vec![slower], ..fixed(12, None) };
     let mut link = wire(stage.clone());
     let outcome = run(&mut link, &burst(us(500), 4), ms(100));
-    // 1 ms each until 2 ms; the second is half sent then and takes another millisecond.
+    // 1 ms each until 2 ms, when the second is half sent and takes another millisecond.
     let at: Vec<u64> = outcome.left.iter().map(|left| left.at.as_micros()).collect();
     assert_eq!(at, [1_500, 3_000, 5_000, 7_000]);
     assert_eq!(kinds(&outcome), [(2, LinkEventKind::RateChanged(Rate::from_mbit_per_sec(6)))]);
@@ -120,7 +120,7 @@ fn a_delay_step_keeps_the_order_unless_it_is_netems() {
     let arrivals = [(ms(9), Frame::new(0, 1500)), (ms(10), Frame::new(1, 1500))];
     let outcome = run(&mut wire(stage.clone()), &arrivals, ms(100));
     assert_eq!((outcome.numbers(), outcome.millis()), (vec![0, 1], vec![29, 29]));
-    // netem's queue is sorted by time: the second overtakes.
+    // netem's queue is sorted by time: the second packet overtakes.
     let mut kept = wire(StageConfig { transition: Transition::Keep, ..stage });
     let outcome = run(&mut kept, &arrivals, ms(100));
     assert_eq!((outcome.numbers(), outcome.millis()), (vec![1, 0], vec![15, 29]));
@@ -128,7 +128,7 @@ fn a_delay_step_keeps_the_order_unless_it_is_netems() {
 
 #[test]
 fn netem_with_a_rate_lets_nothing_overtake_and_spaces_what_follows() {
-    // netem's departure is max(last departure, now + delay) + own time.
+    // netem's departure is max(last departure, now + delay) + transmission time.
     let shorter = StepConfig { delay: Some(MS * 5), ..step(10) };
     let stage = StageConfig {
         delay: MS * 20,
@@ -176,7 +176,7 @@ fn a_drop_outage_loses_what_arrives_and_a_hold_keeps_it() {
     let outages = vec![outage(OutageKind::Hold)];
     let mut link = wire(StageConfig { outages, ..fixed(12, Some(5)) });
     let outcome = run(&mut link, &arrivals, ms(100));
-    // Five of the eight that arrive meanwhile find room, then the queue drains at the rate.
+    // Five of the eight packets that arrive meanwhile find room, then the queue drains at the rate.
     assert_eq!(outcome.numbers(), [0, 1, 2, 3, 4, 5, 6, 11]);
     assert_eq!(outcome.millis(), [1, 2, 11, 12, 13, 14, 15, 16]);
     assert_eq!(link.counters(0, ms(20)).offered, Some(Bytes(12 * 1500)));
@@ -221,7 +221,7 @@ fn the_reference_s_red_below_a_token_bucket_marks_a_standing_queue_of_20_packets
         framing_bytes: Some(14),
         ..StageConfig::default()
     };
-    // Packets at exactly the rate behind a standing queue: the backlog they find is constant.
+    // Packets at exactly the rate behind a standing queue: each finds the same backlog.
     let marks = |standing: u32| {
         let mut link = wire(stage.clone());
         let mut outcome = Outcome::default();
@@ -238,7 +238,7 @@ fn the_reference_s_red_below_a_token_bucket_marks_a_standing_queue_of_20_packets
         }
         admissions[100..].iter().filter(|&&seen| seen == Admission::Marked).count()
     };
-    // The first of them left at once and one more before each arrival.
+    // The first packet leaves at once, and one more before each arrival.
     assert_eq!(marks(22), 0);
     assert_eq!(marks(23), 100);
 }
@@ -273,7 +273,7 @@ fn a_chain_adds_its_delays_and_its_slowest_link_decides() {
         AnyLink::one_way(&stages, &Traces::new(), 1, "forward").expect("valid settings");
     assert_eq!(link.stages(), 3);
     let outcome = run(&mut link, &burst(ms(0), 6), ms(100));
-    // 0.5 ms + 5 ms + 1 ms + 7 ms + 1 ms; then one a millisecond, as far as they find room.
+    // 0.5 ms + 5 ms + 1 ms + 7 ms + 1 ms; then one packet per millisecond, if it finds room.
     let at: Vec<u64> = outcome.left.iter().map(|left| left.at.as_micros()).collect();
     assert_eq!(at, [14_500, 15_500, 16_500, 17_500, 18_500]);
     assert_eq!(link.counters(0, ms(100)).delivered.packets, 6);
@@ -301,7 +301,7 @@ fn both_ways_of_a_duplex_are_independent() {
 
 #[test]
 fn only_a_packet_under_way_is_certain_to_leave() {
-    // 1500 bytes take 1 ms at 12 Mbit/s, and 2 ms under way.
+    // 1500 bytes take 1 ms at 12 Mbit/s, and 2 or 3 ms of propagation.
     let [down, up] = [2, 3].map(|millis| {
         wire(StageConfig { delay: Duration::from_millis(millis), ..fixed(12, None) })
     });
@@ -319,7 +319,7 @@ fn only_a_packet_under_way_is_certain_to_leave() {
     assert_eq!(ahead(ms(1), ms(3)), [], "until then, exclusively");
     assert_eq!(ahead(ms(1), us(3_001)), [(ms(3), 1, 0)]);
     assert_eq!(ahead(ms(2), ms(50)), [(ms(4), 1, 1), (ms(4), 0, 2)]);
-    // A delay that becomes shorter lets netem's packets overtake.
+    // If the delay becomes shorter, netem's packets overtake.
     let shorter = StepConfig { delay: Some(Duration::from_millis(1)), ..step(10) };
     let netem = StageConfig {
         delay: Duration::from_millis(20),

@@ -1,4 +1,4 @@
-//! Cells for the tests, and what measures them.
+//! Cells for tests, and measurements of them.
 
 use cwndlab_link::cellular::{
     AccessConfig, BlockErrors, Cell, CellConfig, DirectionConfig, LteConfig, NrConfig, RadioConfig,
@@ -21,12 +21,12 @@ pub(crate) fn no_errors() -> BlockErrors {
     BlockErrors::Given { ppb: vec![Probability::ZERO] }
 }
 
-/// Fails of the first transmission and of all further ones, in percent.
+/// Error rates in percent, of the first transmission and of all retransmissions.
 pub(crate) fn errors(first: u32, further: u32) -> BlockErrors {
     BlockErrors::Given { ppb: vec![ppb(first * 10_000_000), ppb(further * 10_000_000)] }
 }
 
-/// A direction without core, with one scheme, whose blocks never fail.
+/// A direction without a core delay, with one scheme, whose blocks never fail.
 pub(crate) fn direction(scheme: u8) -> DirectionConfig {
     DirectionConfig {
         core_delay: Duration::ZERO,
@@ -67,7 +67,7 @@ pub(crate) fn access(period_ms: u64) -> AccessConfig {
     }
 }
 
-/// LTE with one scheme for all.
+/// LTE with one scheme for all users.
 pub(crate) fn lte(resource_blocks: u16, users: usize, scheme: u8) -> CellConfig {
     CellConfig {
         radio: RadioConfig::Lte(LteConfig {
@@ -89,7 +89,7 @@ pub(crate) fn lte(resource_blocks: u16, users: usize, scheme: u8) -> CellConfig 
 }
 
 /// Slots of 14 symbols: `D`ownlink, `U`plink, `S`pecial ones with 10 down and 2 up, whose reference
-/// signals leave no room for data up, and Amarisoft's with 6 down.
+/// signals leave no room for uplink data, and `A`marisoft's with 6 down.
 pub(crate) fn pattern(slots: &str) -> Vec<SlotConfig> {
     let slot = |slot| match slot {
         'D' => SlotConfig { downlink_symbols: 13, uplink_symbols: 0 },
@@ -123,7 +123,7 @@ pub(crate) fn nr(slots: &str, scheme: u8, request_ms: u64) -> CellConfig {
     }
 }
 
-/// HSDPA of a category with R99 at 384 kbit/s up.
+/// HSDPA of a category with an R99 uplink of 384 kbit/s.
 pub(crate) fn hsdpa(category: u8, users: usize, scheme: u8) -> CellConfig {
     CellConfig {
         radio: RadioConfig::Umts {
@@ -141,8 +141,9 @@ pub(crate) fn cell(config: &CellConfig, seed: u64) -> Cell<Frame> {
     Cell::new(config, seed, "cell").expect("valid settings")
 }
 
-/// Keeps every user's queue full in one direction for a time; bytes a second that each user gets,
-/// as transport blocks and as packets.
+/// Keeps every user's queue full in one direction.
+///
+/// Returns each user's bytes per second, in transport blocks and in packets.
 pub(crate) fn saturate(config: &CellConfig, is_uplink: bool, seconds: u64) -> Vec<[f64; 2]> {
     let mut config = config.clone();
     let side = if is_uplink { &mut config.uplink } else { &mut config.downlink };
@@ -187,12 +188,12 @@ pub(crate) fn saturate(config: &CellConfig, is_uplink: bool, seconds: u64) -> Ve
     sums.into_iter().map(|pair| pair.map(|sum| sum / window)).collect()
 }
 
-/// How long blocks wait for others and for themselves.
+/// Stalls of blocks behind other blocks and by retransmissions.
 pub(crate) struct Stalls {
-    /// Of each block, from the end of its first transmission to its release, less the decoding.
+    /// Time of each block from the end of its first transmission to its release, less the decoding.
     added_ms: Vec<f64>,
     pub(crate) new_blocks_a_slot: f64,
-    /// How many came before one that was sent earlier.
+    /// Number of blocks that arrived before an earlier one.
     pub(crate) overtaken: usize,
 }
 
@@ -213,11 +214,11 @@ impl Stalls {
     }
 }
 
-/// Sends `blocks` blocks down, one in every slot, each of exactly one packet.
+/// Sends `blocks` blocks down, one per slot, each with exactly one packet.
 pub(crate) fn stalls(config: &CellConfig, blocks: u32) -> Stalls {
     let mut cell = cell(config, 21);
     cell.record_blocks();
-    // A first packet of one byte tells how much a block holds.
+    // A separate cell shows the payload of a full block.
     let probe = {
         let mut cell = self::cell(config, 21);
         cell.record_blocks();
@@ -255,7 +256,7 @@ pub(crate) fn stalls(config: &CellConfig, blocks: u32) -> Stalls {
     }
 }
 
-/// Milliseconds of pings of 84 bytes that are answered at once, one every 600 ms and a bit.
+/// Round-trip times in milliseconds of pings of 84 bytes, one about every 600 ms.
 pub(crate) fn pings(config: &CellConfig, count: u64) -> Vec<f64> {
     let mut cell = cell(config, 11);
     let mut delays = Vec::new();
@@ -266,7 +267,7 @@ pub(crate) fn pings(config: &CellConfig, count: u64) -> Vec<f64> {
         cell.handle_packet(sent, 1, Frame::new(0, 84));
         super::run_until(&mut cell, sent + Duration::from_millis(500), &mut outcome);
         let came = outcome.left.last().expect("the request came").at;
-        // The cell was run further, so the answer comes to a network of its own.
+        // The cell has run beyond this time, so the response uses a new cell.
         let mut back = self::cell(config, 11);
         back.handle_packet(came, 0, Frame::new(1, 84));
         let mut outcome = super::Outcome::default();

@@ -1,7 +1,7 @@
-//! What cells come to beside the figures of `tests/links/targets.toml`: one measurement for each.
+//! Measurements of cells for the figures of `tests/links/targets.toml`.
 //!
-//! A measurement takes a change that is made to each of its cells, so that a test can take a stage
-//! of the pipeline away and see which figures notice.
+//! A measurement takes a change, which it applies to each of its cells, so that a test can remove a
+//! stage of the pipeline and check which figures change.
 
 use cwndlab_link::cellular::{
     AccessConfig, BackgroundConfig, BlockErrors, BlockRecord, CellConfig, DirectionConfig,
@@ -22,15 +22,15 @@ use super::{Frame, Outcome, run_until};
 /// A change to a cell.
 pub(crate) type Change = fn(CellConfig) -> CellConfig;
 
-/// Figures that one simulation gives.
+/// Figures from one simulation.
 pub(crate) struct Rows {
-    /// Their names in the file of targets.
+    /// Names of the figures in the file of targets.
     pub(crate) ids: Vec<String>,
-    /// What they come to in cells that are changed so.
+    /// Values of the figures in changed cells.
     pub(crate) measure: Box<dyn Fn(Change) -> Vec<f64>>,
 }
 
-/// Everything that is measured.
+/// All measurements.
 pub(crate) fn all() -> Vec<Rows> {
     let mut rows = peaks();
     rows.extend(round_robin());
@@ -55,7 +55,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Every block that a full queue sends in a time.
+/// All blocks that a full queue sends in a given time.
 fn blocks(config: &CellConfig, is_uplink: bool, time: Duration) -> Vec<BlockRecord> {
     let mut cell = cell(config, 3);
     cell.record_blocks();
@@ -73,7 +73,7 @@ fn largest(config: &CellConfig, is_uplink: bool) -> BlockRecord {
     *blocks.iter().max_by_key(|block| block.bits).expect("blocks were sent")
 }
 
-/// WIRELESS.md section 10.1: the best that each technology can do.
+/// WIRELESS.md section 10.1: peak rates of each technology.
 fn peaks() -> Vec<Rows> {
     let with_radio = |radio: RadioConfig, config: CellConfig| CellConfig { radio, ..config };
     let radio = |resource_blocks, layers, category| {
@@ -96,7 +96,7 @@ fn peaks() -> Vec<Rows> {
         let config = with_radio(radio, lte(100, 1, 28));
         all.push(rows(&ids.each_ref().map(String::as_str), move |change| {
             let config = change(config.clone());
-            // Bits in a millisecond.
+            // Bits per millisecond.
             [false, true].map(|is_uplink| f64::from(largest(&config, is_uplink).bits)).to_vec()
         }));
     }
@@ -109,7 +109,7 @@ fn peaks() -> Vec<Rows> {
         let count = ids.len();
         all.push(rows(&ids, move |change| {
             let block = largest(&change(hsdpa(category, 1, 29)), false);
-            // In 2 ms.
+            // A block per 2 ms.
             vec![f64::from(block.payload_bytes * 8) / 2.0; count]
         }));
     }
@@ -119,7 +119,7 @@ fn peaks() -> Vec<Rows> {
             let config = change(nr("DDDDDDDAUU", scheme, 20));
             let down = blocks(&config, false, ms(50));
             let most = down.iter().map(|block| block.bits).max().expect("blocks were sent");
-            // Slot 7 of 10 has 6 symbols.
+            // Slot 7 of 10 has 6 downlink symbols.
             let in_part = |block: &&BlockRecord| block.at.as_micros() / 500 % 10 == 7;
             let part = down.iter().find(in_part).expect("a block in the short slot").bits;
             vec![most.into(), part.into(), largest(&config, true).bits.into()]
@@ -128,7 +128,7 @@ fn peaks() -> Vec<Rows> {
     all
 }
 
-/// ns-3's lte-test-rr-ff-mac-scheduler: scheme, users, and whether up.
+/// ns-3's lte-test-rr-ff-mac-scheduler: scheme, users, and whether uplink.
 const ROUND_ROBIN: [(u8, usize, bool); 18] = [
     (28, 1, false),
     (28, 3, false),
@@ -228,9 +228,9 @@ fn schedulers() -> Vec<Rows> {
     all
 }
 
-/// WIRELESS.md section 1.6: one block in every slot, P = .1 (or .01), .02, .02, four transmissions.
+/// WIRELESS.md section 1.6: one block per slot, P = .1 (or .01), .02, .02, four transmissions.
 fn stall_tables() -> Vec<Rows> {
-    // Slots of 0.5 ms for both directions, answered in 10: the table's row for NR.
+    // Slots of 0.5 ms for both directions, with a HARQ round trip of 10 slots: the table's NR row.
     let nr_always = || {
         let mut config = nr("D", 10, 20);
         let RadioConfig::Nr(radio) = &mut config.radio else { unreachable!("it is NR") };
@@ -267,7 +267,7 @@ fn stall_tables() -> Vec<Rows> {
     tables.into_iter().map(table).collect()
 }
 
-/// Mean milliseconds of a packet down an empty cell.
+/// Mean delay in milliseconds of a downlink packet in an empty cell.
 fn one_way(config: &CellConfig) -> f64 {
     let delay = |number: u64| {
         let mut cell = cell(config, 1);
@@ -317,13 +317,14 @@ fn latencies() -> Vec<Rows> {
             vec![mean(&pings(&config, 4000)) - mean(&pings(&change(plain), 4000))]
         }),
         rows(&["latency.lte.again"], move |change| {
-            // One delay with every block decoded at once, another with every first one lost.
+            // One delay if every block is decoded at once, another if every first transmission is
+            // lost.
             let erring = |first| {
                 let block_errors = errors(first, 0);
                 let downlink = DirectionConfig { block_errors, ..direction(10) };
                 one_way(&change(CellConfig { downlink, ..lte(50, 1, 10) }))
             };
-            // To the nanosecond, behind what sums of so many leave.
+            // Rounded to a nanosecond, to remove the rounding errors of the sums.
             vec![libm::round((erring(100) - erring(0)) * 1e6) / 1e6]
         }),
         rows(&["latency.nr.ping.commercial"], move |change| {
@@ -338,7 +339,7 @@ fn latencies() -> Vec<Rows> {
     ]
 }
 
-/// Ratios in decibels of the slots of a full cell, one each millisecond.
+/// SINR in decibels of each slot of a full cell, one per millisecond.
 fn ratios(one: UserConfig, change: Change, seconds: u64) -> Vec<f64> {
     let config = change(CellConfig { users: vec![one], ..lte(6, 1, 0) });
     let blocks = blocks(&config, false, Duration::from_secs(seconds));
@@ -354,10 +355,10 @@ fn correlation(values: &[f64], lag: usize) -> f64 {
     sum / variance * values.len() as f64 / (values.len() - lag) as f64
 }
 
-/// WIRELESS.md sections 10.8 and 10.9, seen through the blocks.
+/// WIRELESS.md sections 10.8 and 10.9, measured by the blocks.
 fn channels() -> Vec<Rows> {
     vec![
-        // Power's autocorrelation is the square of the amplitude's, J0^2; 10 Hz, to 42 ms.
+        // The autocorrelation of power is the square of the amplitude's, J0^2; 10 Hz, up to 42 ms.
         rows(&["fading.autocorrelation", "fading.crossings", "fading.duration"], |change| {
             let one = UserConfig { fading: rayleigh(10_000, 1), ..user(0) };
             let ratios = ratios(one, change, 400);
@@ -400,7 +401,7 @@ fn channels() -> Vec<Rows> {
         }),
         error_rates(),
         rows(&["harq.rate"], |change| {
-            // ns-3's lte-harq: a first failure of 0.926 and then none.
+            // ns-3's lte-harq: an error rate of 0.926 for first transmissions, then 0.
             let block_errors = BlockErrors::Given { ppb: vec![ppb(926_000_000), ppb(0)] };
             let down = DirectionConfig { block_errors, ..direction(10) };
             let rate = |config| saturate(&change(config), false, 21)[0][1];
@@ -428,7 +429,7 @@ fn error_rates() -> Rows {
     })
 }
 
-/// How often the first transmission of a block is lost that has about so many bits.
+/// Error rate of first transmissions of blocks of about this size.
 fn error_rate(change: Change, scheme: u8, mdb: i32, bits: u32) -> f64 {
     let down = DirectionConfig { block_errors: BlockErrors::Curves, ..direction(scheme) };
     let one = UserConfig { downlink_mdb: Decibel::from_milli(mdb), ..user(0) };
@@ -452,7 +453,7 @@ fn error_rate(change: Change, scheme: u8, mdb: i32, bits: u32) -> f64 {
     blocks.iter().filter(|block| !block.is_decoded).count() as f64 / blocks.len() as f64
 }
 
-/// What happens to one user now and then.
+/// Occasional events of a single user.
 fn users() -> Vec<Rows> {
     vec![
         rows(&["sleep.promotion", "sleep.listening"], |change| {
@@ -488,7 +489,7 @@ fn users() -> Vec<Rows> {
             vec![if gaps.is_empty() { 0.0 } else { mean(&gaps) }]
         }),
         rows(&["discard.longest"], |change| {
-            // Twice what the cell can carry, in an endless queue.
+            // Twice the cell's capacity, in an unlimited queue.
             let down = DirectionConfig { discard: Some(ms(150)), ..direction(4) };
             let mut cell = cell(&change(CellConfig { downlink: down, ..lte(25, 1, 4) }), 4);
             let mut outcome = Outcome::default();
@@ -506,7 +507,7 @@ fn users() -> Vec<Rows> {
     ]
 }
 
-/// The stages of the pipeline, each with the change that takes it away and a figure that notices.
+/// Stages of the pipeline, each with a change that removes it and a figure that it affects.
 pub(crate) fn stages() -> Vec<(&'static str, Change, &'static str)> {
     fn both(config: CellConfig, change: impl Fn(DirectionConfig) -> DirectionConfig) -> CellConfig {
         CellConfig { downlink: change(config.downlink), uplink: change(config.uplink), ..config }

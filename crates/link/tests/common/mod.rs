@@ -1,4 +1,4 @@
-//! A packet and a driver for the tests of links.
+//! A packet and a driver for tests of links.
 
 #![expect(dead_code, reason = "each test program uses its own part")]
 
@@ -11,7 +11,7 @@ use cwndlab_link::{
 };
 use cwndlab_units::{Bytes, Duration, Ecn, Output, Rate, Time};
 
-/// A packet that owns something, as the emulator's frames do: not `Copy`.
+/// A packet that owns heap memory, like the emulator's frames, and is not `Copy`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Frame {
     pub(crate) number: Box<u32>,
@@ -31,7 +31,7 @@ impl Frame {
         Self { number: Box::new(number), flow: number, user, bytes, ecn: Ecn::NotEct }
     }
 
-    /// The same packet as one of this flow; else each is a flow of its own.
+    /// Assigns the packet to a flow; otherwise each packet is its own flow.
     pub(crate) fn in_flow(self, flow: u32) -> Self {
         Self { flow, ..self }
     }
@@ -63,7 +63,7 @@ impl Packet for Frame {
     }
 }
 
-/// A packet that left: when, its number, whether it was marked.
+/// A packet that left a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Left {
     pub(crate) at: Time,
@@ -72,7 +72,7 @@ pub(crate) struct Left {
     pub(crate) is_marked: bool,
 }
 
-/// What came out of a link.
+/// Outputs of a link.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) left: Vec<Left>,
@@ -89,7 +89,7 @@ impl Outcome {
     }
 }
 
-/// Polls until the link waits for a time after `now`, and checks what every poll must keep.
+/// Polls until the link is next due after `now`, and checks the properties of every poll.
 pub(crate) fn drain<L: Link<Frame>>(link: &mut L, now: Time, outcome: &mut Outcome) {
     loop {
         let wake = link.wake_time();
@@ -109,7 +109,8 @@ pub(crate) fn drain<L: Link<Frame>>(link: &mut L, now: Time, outcome: &mut Outco
     }
 }
 
-/// Takes what leaves before `before` and is certain at `now`, when nothing is left to poll.
+/// Takes packets that are certain at `now` to leave before `before`, after everything due was
+/// polled.
 pub(crate) fn take_ahead<L: Link<Frame>>(
     link: &mut L,
     now: Time,
@@ -124,7 +125,7 @@ pub(crate) fn take_ahead<L: Link<Frame>>(
     }
 }
 
-/// Hands in packets at their times, in order, and polls at every time at which the link wants it.
+/// Passes arrivals at their times, in order, and polls whenever the link is due.
 pub(crate) fn run<L: Link<Frame>>(link: &mut L, arrivals: &[(Time, Frame)], end: Time) -> Outcome {
     let mut outcome = Outcome::default();
     for (at, frame) in arrivals {
@@ -136,7 +137,7 @@ pub(crate) fn run<L: Link<Frame>>(link: &mut L, arrivals: &[(Time, Frame)], end:
     outcome
 }
 
-/// Polls at every time up to `end` at which the link wants it.
+/// Polls at every time up to `end` at which the link is due.
 pub(crate) fn run_until<L: Link<Frame>>(link: &mut L, end: Time, outcome: &mut Outcome) {
     while link.wake_time() <= end && !link.wake_time().is_never() {
         let time = link.wake_time();
@@ -158,7 +159,7 @@ pub(crate) fn fixed(mbit_s: u64, packets: Option<u32>) -> StageConfig {
     }
 }
 
-/// A stage on a Mahimahi trace, and the trace.
+/// A stage with a Mahimahi trace, and the trace.
 pub(crate) fn mahimahi(text: &[u8]) -> (StageConfig, Traces) {
     let mut traces = Traces::new();
     traces.insert("trace", RateTrace::parse_mahimahi(text).expect("a trace"));

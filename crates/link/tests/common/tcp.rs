@@ -1,9 +1,9 @@
-//! Packets of which a link knows what they acknowledge.
+//! Packets whose acknowledgements a link can read.
 
 use cwndlab_link::{Ack, Packet};
 use cwndlab_units::Ecn;
 
-/// An ACK, or data, of a connection.
+/// An ACK or a data packet of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TcpFrame {
     pub(crate) number: u32,

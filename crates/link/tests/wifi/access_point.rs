@@ -1,5 +1,5 @@
-//! The access point's queues, against the model of "Ending the Anomaly" (Høiland-Jørgensen, Kazior,
-//! Täht, Hurtig and Brunstrom, USENIX ATC 2017).
+//! The access point's queues, compared with the model of "Ending the Anomaly" (Høiland-Jørgensen,
+//! Kazior, Täht, Hurtig and Brunstrom, USENIX ATC 2017).
 
 use cwndlab_link::{
     AccessPointConfig, AggregationConfig, AqlConfig, DownlinkConfig, Link, NodeConfig, RadioConfig,
@@ -9,9 +9,9 @@ use cwndlab_units::{Duration, Stream, Time};
 
 use crate::common::{Frame, Outcome, drain};
 
-/// Two stations near the access point and one so far off that only the slowest rate arrives.
+/// Two stations near the access point, and one so distant that only the slowest rate works.
 const METRES: [i64; 3] = [3, 3, 75];
-/// Their data bits a symbol of 4 us: MCS 7 and MCS 0.
+/// Their data bits per symbol of 4 us: MCS 7 and MCS 0.
 const DATA_BITS: [f64; 3] = [260.0, 260.0, 26.0];
 
 fn channel(queue: Option<DownlinkConfig>, max_packets: u32) -> WifiChannel<Frame> {
@@ -32,7 +32,7 @@ fn channel(queue: Option<DownlinkConfig>, max_packets: u32) -> WifiChannel<Frame
     WifiChannel::new(&config, 1, "wifi").expect("a channel")
 }
 
-/// A station's part of ten seconds in which more comes for each than the channel carries.
+/// A station's results over ten seconds in which the load for each exceeds the channel's capacity.
 #[derive(Clone, Copy, Debug)]
 struct Share {
     mbit_s: f64,
@@ -76,8 +76,10 @@ fn saturated(queue: Option<DownlinkConfig>, max_packets: u32) -> [Share; 3] {
     })
 }
 
-/// The paper's equations 1 to 5: what stations get whose aggregates have so many packets, in Mbit/s,
-/// and their shares of the air. With airtime fairness these are equal; else each has a frame in turn.
+/// The paper's equations 1 to 5: rates in Mbit/s and airtime shares of stations with these
+/// aggregate sizes.
+///
+/// With airtime fairness the shares are equal; otherwise each station sends a frame in turn.
 fn model(aggregates: [f64; 3], is_fair: bool) -> [(f64, f64); 3] {
     let data = |station: usize| {
         let bytes = aggregates[station] * (1500.0 + 38.0 + 4.0 + 2.0);
@@ -96,7 +98,7 @@ fn model(aggregates: [f64; 3], is_fair: bool) -> [(f64, f64); 3] {
     })
 }
 
-/// Checks that shares of the air and of what arrives are within five points of the model's.
+/// Checks that airtime shares and rate shares are within five points of the model's.
 fn assert_model(name: &str, shares: [Share; 3], is_fair: bool) {
     let expected = model(shares.map(|share| share.aggregate), is_fair);
     let sum: f64 = shares.iter().map(|share| share.mbit_s).sum();
@@ -144,8 +146,8 @@ fn shares_are_those_of_the_published_model() {
     }
 }
 
-/// Mbit/s of datagrams of 1472 bytes, one each 150 us to stations in turn, at MCS 7, over ten
-/// seconds: measured with ns-3.37 (first run number, an access point's beacons as it sends them).
+/// Mbit/s of datagrams of 1472 bytes, one every 150 us to the stations in turn, at MCS 7, over ten
+/// seconds: measured with ns-3.37 (first run number, with an access point's beacons).
 const NS_3_DOWNLINK: [(u64, f64); 4] = [(1, 59.603), (3, 59.609), (5, 59.611), (12, 59.607)];
 
 #[test]

@@ -1,4 +1,4 @@
-//! What single frames do, and what each of the settings is for.
+//! Tests of single frames, and of each setting.
 
 use core::num::NonZeroU32;
 
@@ -60,7 +60,8 @@ fn a_lone_packet_takes_the_channel_at_once() {
     run_until(&mut channel, us(2_000), &mut outcome);
     assert_eq!(outcome.left[0].at, us(1_000 + 36 + 192));
     assert_eq!(outcome.left[0].port, 0);
-    // The other way: after SIFS and the ACK of 28 us comes AIFS, and the channel is long idle.
+    // The other direction: after SIFS and the ACK of 28 us follows AIFS, and the channel is long
+    // idle.
     channel.handle_packet(us(3_000), 0, Frame::new(1, 1500));
     run_until(&mut channel, us(4_000), &mut outcome);
     assert_eq!((outcome.left[1].at, outcome.left[1].port), (us(3_228), 1));
@@ -97,14 +98,14 @@ fn an_access_point_sends_to_the_station_whose_packet_waited_longest() {
             _ => break,
         }
     }
-    // The first goes alone, and takes no other station's packet along.
+    // The first frame is sent alone, and contains no other station's packet.
     assert_eq!(left, [(2, 0), (3, 1), (3, 4), (1, 2), (2, 3)]);
     assert_eq!(channel.statistics().frames, 4);
 }
 
 #[test]
 fn two_ways_share_the_channel_and_what_waits_is_aggregated() {
-    // One station sends, and is sent a small packet for every second of its own, as by TCP.
+    // One station sends, and receives a small packet for every second one of its own, as in TCP.
     let mut channel: WifiChannel<Numbered> = WifiChannel::new(&n(1), 1, "wifi").expect("a channel");
     for number in 0..100 {
         channel.handle_packet(Time::ZERO, 1, Numbered::new(number, 1, 1500));
@@ -126,12 +127,12 @@ fn two_ways_share_the_channel_and_what_waits_is_aggregated() {
     }
     let mbit_s = f64::from(data) * 1500.0 * 8.0 / 10e6;
     assert!(answers >= data / 2 - 100, "{answers} of {data}");
-    // Without the other way it would be 60.7; the small packets cost a frame, not one each.
+    // Without the other direction it would be 60.7; the small packets cost one frame, not one each.
     assert!((50.0..57.0).contains(&mbit_s), "{mbit_s}");
     let statistics = channel.statistics();
     let collided = statistics.collided_frames as f64 / statistics.frames as f64;
     assert!((0.01..0.15).contains(&collided), "{collided}");
-    // Both ways have about as many frames.
+    // Both directions have about the same number of frames.
     let per_frame = statistics.packets as f64 / statistics.frames as f64;
     assert!(per_frame > 15.0, "{per_frame}");
 }
@@ -143,18 +144,19 @@ fn aggregation_is_what_makes_high_rates_worth_it() {
         aggregation: Some(AggregationConfig { max_packets, ..AggregationConfig::default() }),
         ..n(1)
     };
-    // 228 us of frame, 44 of SIFS and ACK, 43 of AIFS and 7.5 slots: 12000 bits in 382.5 us.
+    // A frame of 228 us, 44 us of SIFS and ACK, 43 us of AIFS and 7.5 slots: 12000 bits in 382.5
+    // us.
     let mbit_s = throughput(&alone);
     assert!((mbit_s - 31.37).abs() < 0.2, "{mbit_s}");
     assert!((throughput(&limited(1)) - mbit_s).abs() < 1e-9);
-    // 1520 us of frame with eight.
+    // A frame of 1520 us with eight packets.
     let eight = throughput(&limited(8));
     assert!((55.0..57.0).contains(&eight), "{eight}");
 }
 
 #[test]
 fn packets_are_given_up_after_their_attempts() {
-    // At 70 m nothing but the slowest rate arrives.
+    // At 70 m only the slowest rate works.
     let config = WifiConfig { attempts: NonZeroU32::new(3), ..n(1) };
     let mut channel = channel(&with_radio(config, &[70]));
     let mut outcome = Outcome::default();
@@ -167,13 +169,14 @@ fn packets_are_given_up_after_their_attempts() {
         matches!(event, LinkEventKind::Dropped { reason: DropReason::Loss, bytes: 1538, .. })
     };
     assert_eq!(outcome.events.iter().filter(|(_, event)| lost(&event.kind)).count(), 5);
-    // The first goes alone, then twice with the others, and they once more without it.
+    // The first packet is sent alone, then twice with the others, and they are sent once more
+    // without it.
     assert_eq!(channel.statistics().frames, 1 + 2 + 1);
 }
 
 #[test]
 fn a_lossy_channel_keeps_the_order_and_loses_little() {
-    // At 21 m some of the packets at MCS 7 have to be repeated.
+    // At 21 m some of the packets at MCS 7 must be retransmitted.
     let config = with_radio(n(1), &[21]);
     let mut channel = channel(&config);
     let (mbit_s, _) = saturate(&mut channel, 1, IP, TIMES);
@@ -205,12 +208,12 @@ fn a_full_queue_drops_what_comes() {
     let config = WifiConfig { queue_packets: 10, ..n(2) };
     let mut channel: WifiChannel<Numbered> =
         WifiChannel::new(&config, 1, "wifi").expect("a channel");
-    // The stations' packets share the room of the access point's queue.
+    // The stations' packets share the access point's queue limit.
     for number in 0..24 {
         channel.handle_packet(Time::ZERO, 0, Numbered::new(number, number as u16 % 2 + 1, 1500));
     }
     let drops = [0, 2].map(|stage| channel.counters(stage, Time::ZERO).drops.overflow);
-    // The very first is on the air at once, but in the queue until it has arrived.
+    // The first packet is on the air at once, but stays in the queue until it has arrived.
     assert_eq!(drops, [7, 7]);
     assert_eq!(channel.backlog(0, Time::ZERO).packets, 5);
 }
@@ -220,7 +223,7 @@ fn beacons_take_their_share_of_the_air() {
     let beacons = Some(BeaconConfig { interval: Duration::from_millis(20), bytes: 300 });
     let without = throughput(&n(1));
     let with = throughput(&WifiConfig { beacons, ..n(1) });
-    // 424 us at 6 Mbit/s and SIFS with a slot before, in 20 ms.
+    // 424 us at 6 Mbit/s, with SIFS and a slot before it, every 20 ms.
     assert!((with / without - (1.0 - 0.449 / 20.0)).abs() < 0.002, "{with} of {without}");
 }
 
@@ -236,9 +239,9 @@ fn another_network_takes_its_share_if_heard_and_more_if_hidden() {
     };
     let alone = throughput(&n(1));
     let heard = interference(InterferenceKind::Heard) / alone;
-    // What is left is 0.7, less the backoff that begins again after each burst.
+    // The remaining share is 0.7, less the backoff that restarts after each burst.
     assert!((0.66..0.7).contains(&heard), "{heard}");
-    // A hidden one disturbs a frame of 5.4 ms nearly always, and part of it each time.
+    // A hidden network almost always disturbs a frame of 5.4 ms, but only part of it.
     let hidden = interference(InterferenceKind::Hidden) / alone;
     assert!((0.2..0.62).contains(&hidden), "{hidden}");
 }
@@ -251,14 +254,14 @@ fn rts_makes_collisions_cheap() {
     };
     let (without, with) = (many(None), many(Some(1_000)));
     assert!(with > 1.2 * without, "{with} against {without}");
-    // A lone station only pays for it: 36 us of RTS and CTS at 24 Mbit/s ... and twice SIFS.
+    // For a lone station it is only overhead: 36 us of RTS and CTS at 24 Mbit/s ... and twice SIFS.
     let one = WifiConfig { rts_threshold_bytes: Some(1_000), ..n(1) };
     assert!(throughput(&one) < throughput(&n(1)));
 }
 
 #[test]
 fn the_stronger_of_two_frames_may_survive() {
-    // One station beside the access point and one 25 dB weaker, both fine alone.
+    // One station next to the access point and one 25 dB weaker; both work alone.
     let near = |metres: &[i64]| {
         let config = WifiConfig {
             rate_control: RateControlConfig::Fixed { index: 4 },
@@ -276,7 +279,8 @@ fn the_stronger_of_two_frames_may_survive() {
 
 #[test]
 fn a_station_at_the_access_point_is_heard_over_one_beside_it() {
-    // 50 dB stronger, at the highest rate: it hardly loses a frame, and the other those that meet.
+    // 50 dB stronger, at the highest rate: it loses hardly any frame, the other loses colliding
+    // frames.
     let mut config = n(2);
     config.stations[0].x_mm = 1;
     (config.stations[1].x_mm, config.stations[1].y_mm) = (1_000, 1_000);
@@ -304,7 +308,7 @@ fn minstrel_comes_near_the_ideal_rate() {
 
 #[test]
 fn the_longest_frame_is_no_longer_than_the_opportunity() {
-    // With 3 ms a video station sends 15 packets at once instead of 28.
+    // With 3 ms, a video station sends 15 packets at once instead of 28.
     let mut config = n(1);
     config.stations[0].access = Some(AccessCategory::Video);
     let mut channel = channel(&config);
@@ -362,8 +366,9 @@ fn a_configuration_reads_back_and_a_wrong_one_is_refused_with_the_reason() {
     assert_eq!(refusal(priorities), "802.11a has no priorities: `access` must be legacy or absent");
 }
 
-/// Stations that keep so many packets under way, of which each second one is answered: what arrives
-/// in Mbit/s of 1472 bytes each, the share of accesses that collide, and the packets per frame.
+/// Stations with a fixed number of packets in flight, every second of which is answered.
+///
+/// Returns the rate in Mbit/s of 1472 bytes per packet, and the statistics.
 fn windowed(stations: u16, window: u32) -> (f64, WifiStatistics) {
     let config = WifiConfig { queue_time: Duration::from_secs(60), ..n(usize::from(stations)) };
     let mut channel: WifiChannel<Numbered> =
@@ -401,7 +406,7 @@ fn windowed(stations: u16, window: u32) -> (f64, WifiStatistics) {
 fn windows_of_89_packets_share_the_channel_with_their_answers() {
     let results: Vec<_> = (1..=7).map(|stations| windowed(stations, 88)).collect();
     let mbit_s: Vec<f64> = results.iter().map(|(mbit_s, _)| *mbit_s).collect();
-    // 88 packets of 1472 bytes go in three frames of 28 and one of 4, which average 21.
+    // 88 packets of 1472 bytes are sent in three frames of 28 and one of 4, which average 22.
     assert!((52.0..54.0).contains(&mbit_s[0]), "{mbit_s:?}");
     assert!(mbit_s.windows(2).all(|pair| pair[0] > pair[1]), "{mbit_s:?}");
     assert!(mbit_s[6] > 0.8 * mbit_s[0], "{mbit_s:?}");
@@ -415,7 +420,7 @@ fn windows_of_89_packets_share_the_channel_with_their_answers() {
 
 #[test]
 fn a_receiver_is_told_of_packets_that_expired_on_the_air() {
-    // Twice what the channel carries, so that the first packet of a frame expires while it is sent.
+    // Twice the channel's capacity, so that the first packet of a frame expires while it is sent.
     let packets_in_order = |asks_after_expiry| {
         let config = WifiConfig {
             rate_control: RateControlConfig::Fixed { index: 0 },
@@ -438,7 +443,7 @@ fn a_receiver_is_told_of_packets_that_expired_on_the_air() {
     let (told, after) = packets_in_order(true);
     assert_eq!(before.packets, silent as u64, "each packet is sent once");
     assert_eq!(after.packets, told as u64, "each packet is sent once");
-    // A frame of two packets takes 4.1 ms, and a request with its response 0.16 ms more.
+    // A frame of two packets takes 4.1 ms, and a request with its response another 0.16 ms.
     let less = 1.0 - told as f64 / silent as f64;
     assert!((0.02..0.045).contains(&less), "{silent} and {told} packets");
     assert!(after.frames * 2 > told as u64, "requests are frames");

@@ -9,7 +9,7 @@ use crate::common::{Frame, Outcome, drain, run_until, us};
 
 const DELAY_US: u64 = 20_000;
 
-/// A channel that is always free, behind a wire of this delay or none.
+/// A channel that is always idle, optionally behind a wire with this delay.
 fn link(wire_delay_us: Option<u64>, stations: usize) -> AnyLink<Frame> {
     let config = WifiConfig {
         rate_control: RateControlConfig::Fixed { index: 7 },
@@ -20,7 +20,7 @@ fn link(wire_delay_us: Option<u64>, stations: usize) -> AnyLink<Frame> {
     AnyLink::shared(&path, &Traces::new(), 1).expect("a channel")
 }
 
-/// A packet down to and one up from the second station, far apart.
+/// Sends a downlink and an uplink packet of the second station, far apart in time.
 fn there_and_back(link: &mut AnyLink<Frame>) -> Vec<(u64, u16, u32)> {
     let mut outcome = Outcome::default();
     link.handle_packet(us(1_000), 0, Frame::of(2, 0, 1500));

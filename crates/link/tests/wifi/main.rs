@@ -1,4 +1,4 @@
-//! The Wi-Fi channel as a whole: against closed forms, against ns-3, and what it must always keep.
+//! The Wi-Fi channel as a whole: comparisons with closed forms and with ns-3, and its invariants.
 
 mod access_point;
 mod channel;
@@ -11,7 +11,7 @@ mod saturation;
 use cwndlab_link::Packet;
 use cwndlab_units::Ecn;
 
-/// A packet of one user, not `Copy`.
+/// A packet of one user, which is not `Copy`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Numbered {
     pub(crate) number: Box<u32>,

@@ -1,4 +1,4 @@
-//! What a Wi-Fi channel must always keep, whatever it is made of.
+//! Properties of every Wi-Fi channel, whatever its configuration.
 
 use core::num::NonZeroU32;
 
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 use crate::Numbered;
 
-/// Where and when a packet comes.
+/// Time, port and packet of an arrival.
 #[derive(Clone, Debug)]
 struct Arrival {
     at: Time,
@@ -21,7 +21,7 @@ struct Arrival {
     packet: Numbered,
 }
 
-/// What came out: when, where, which packet; for a drop the lane instead of the port.
+/// An output: time, port and packet; for a drop, the lane instead of the port.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Seen {
     Left(Time, u16, Numbered),
@@ -61,7 +61,7 @@ fn standards() -> impl Strategy<Value = WifiConfig> {
     ]
 }
 
-/// A queue of the access point, and none.
+/// The access point's queue, possibly none.
 fn queues() -> impl Strategy<Value = Option<DownlinkConfig>> {
     let count = |count| NonZeroU32::new(count).expect("not 0");
     let stations = (1_u32..200, 0..3, prop::option::of(100_u64..12_000)).prop_map(
@@ -155,7 +155,7 @@ fn arrivals() -> impl Strategy<Value = Vec<(u64, u16, bool, u32)>> {
     prop::collection::vec((gap_us, 0_u16..3, any::<bool>(), bytes), 1..250)
 }
 
-/// Gives the arrivals to stations that there are.
+/// Maps the arrivals to stations that exist.
 fn placed(config: &WifiConfig, arrivals: &[(u64, u16, bool, u32)]) -> Vec<Arrival> {
     let mut now = Time::ZERO;
     let arrival = |(number, &(gap_us, user, is_up, bytes)): (usize, &(u64, u16, bool, u32))| {
@@ -189,7 +189,7 @@ fn drain(channel: &mut WifiChannel<Numbered>, now: Time, seen: &mut Vec<Seen>) {
     }
 }
 
-/// Polls at every time up to `end` at which the channel wants it.
+/// Polls at every time up to `end` at which the channel is due.
 fn run_until(channel: &mut WifiChannel<Numbered>, end: Time, seen: &mut Vec<Seen>) {
     while channel.wake_time() <= end {
         let time = channel.wake_time();
@@ -216,7 +216,7 @@ fn left(seen: &[Seen]) -> impl Iterator<Item = (Time, u16, &Numbered)> {
     })
 }
 
-/// Long enough for nearly everything to leave.
+/// Long enough for almost everything to leave.
 const LONG: Time = Time::from_secs(40);
 
 proptest! {
@@ -266,7 +266,7 @@ proptest! {
         let seen = run(&mut channel(&config), &arrivals, LONG);
         prop_assert!(left(&seen).collect::<Vec<_>>().windows(2).all(|p| p[0].0 <= p[1].0));
         let mut last = vec![None; 2 * config.stations.len() + 2];
-        // Each packet is a flow of its own.
+        // Each packet is its own flow.
         let queue = config.access_point.queue;
         let is_in_order = matches!(queue, None | Some(DownlinkConfig::Fifo { .. }));
         for (at, port, packet) in left(&seen) {

@@ -1,4 +1,4 @@
-//! Channels that are never idle, against Bianchi's analysis and what ns-3 measures.
+//! Channels that are never idle, compared with Bianchi's analysis and with measurements by ns-3.
 
 use core::num::NonZeroU32;
 
@@ -10,7 +10,8 @@ use cwndlab_units::{Duration, Output, Time};
 
 use crate::common::Frame;
 
-/// Payload bits that arrived per microsecond between two times, with every station's queue full.
+/// Payload rate in Mbit/s between two times with every station's queue full, and packets per
+/// station.
 pub(crate) fn saturate(
     channel: &mut WifiChannel<Frame>,
     stations: u16,
@@ -33,7 +34,7 @@ pub(crate) fn saturate(
                 }
                 channel.handle_packet(now, station, packet);
             }
-            // What is lost for good makes room for another.
+            // A packet that is lost makes room for another.
             Some(Output::Event { event, .. }) => {
                 let station = event.kind.flow().expect("a packet was dropped");
                 channel.handle_packet(now, station as u16, Frame::new(station, ip_bytes));
@@ -45,7 +46,7 @@ pub(crate) fn saturate(
     (bits as f64 / (end - warm_up).as_nanos() as f64 * 1e3, per_station)
 }
 
-/// The channel of Bianchi's analysis: one packet a frame, and never given up.
+/// The channel of Bianchi's analysis: one packet per frame, and unlimited retries.
 fn bianchi(standard: Standard, rate: u8, stations: u16, eifs: bool) -> WifiConfig {
     WifiConfig {
         rate_control: RateControlConfig::Fixed { index: rate },
@@ -56,10 +57,12 @@ fn bianchi(standard: Standard, rate: u8, stations: u16, eifs: bool) -> WifiConfi
     }
 }
 
-/// Of each row: standard, index of its rate, whether stations wait EIFS, and Mbit/s of IP with 5,
-/// 10, ..., 50 stations. From ns-3's `src/wifi/examples/reference` and `wifi-bianchi.cc`, whose
-/// tolerance is ours: the formula of Bianchi 2000, with the correction for the winner's backoff of
-/// zero (Tinnirello, Bianchi and Xiao 2010).
+/// Each row: standard, index of its rate, whether stations wait for EIFS, and Mbit/s of IP with 5,
+/// 10, ..., 50 stations.
+///
+/// From ns-3's `src/wifi/examples/reference` and `wifi-bianchi.cc`, with the same tolerance: the
+/// formula of Bianchi 2000, with the correction for the winner's backoff of zero (Tinnirello,
+/// Bianchi and Xiao 2010).
 const BIANCHI: [(Standard, u8, bool, [f64; 10]); 5] = [
     (
         Standard::A,
@@ -97,7 +100,7 @@ const BIANCHI: [(Standard, u8, bool, [f64; 10]); 5] = [
 fn throughput_is_that_of_bianchis_analysis() {
     let mut worst = 0.0_f64;
     for (standard, rate, eifs, published) in BIANCHI {
-        // `make validate-links` has all of them.
+        // `make validate-links` checks all of them.
         for (stations, published) in (5_u16..).step_by(5).zip(published).step_by(3) {
             let config = bianchi(standard, rate, stations, eifs);
             let mut channel = WifiChannel::new(&config, 1, "wifi").expect("a channel");
@@ -114,13 +117,13 @@ fn throughput_is_that_of_bianchis_analysis() {
     assert!(worst <= 0.015, "{worst}");
 }
 
-/// ns-3's channel of `wifi-testing.rst`: 802.11n at 20 MHz with one station that sends datagrams
-/// of 1472 bytes to the access point.
+/// ns-3's channel of `wifi-testing.rst`: 802.11n at 20 MHz with one station that sends datagrams of
+/// 1472 bytes to the access point.
 fn one_sender(rate: u8) -> WifiConfig {
     WifiConfig {
         rate_control: RateControlConfig::Fixed { index: rate },
         aggregation: Some(AggregationConfig::default()),
-        // An access point's beacons at ns-3's interval. Their length is that of ns-3's elements.
+        // An access point's beacons at ns-3's interval and with the length of ns-3's elements.
         beacons: Some(BeaconConfig { interval: Duration::from_micros(102_400), bytes: 140 }),
         ..WifiConfig::new(Standard::N, 1)
     }
@@ -178,7 +181,7 @@ fn equal_stations_get_equal_shares_and_higher_priorities_more() {
     assert!(unequal.windows(2).all(|pair| pair[0] < pair[1]), "{unequal:?}");
 }
 
-/// How far a channel of 50 stations is from Bianchi's analysis with EIFS.
+/// Relative error of a channel of 50 stations against Bianchi's analysis with EIFS.
 fn error_of_fifty(change: impl Fn(&mut WifiConfig)) -> f64 {
     let mut config = bianchi(Standard::A, 7, 50, true);
     change(&mut config);
@@ -193,7 +196,7 @@ fn each_part_of_the_contention_is_needed_for_the_analysis() {
     assert!(whole.abs() < 0.015, "{whole}");
     let without_eifs = error_of_fifty(|config| config.eifs = false);
     assert!(without_eifs > 0.03, "{without_eifs}");
-    // A packet that is given up at once never doubles the window.
+    // A packet that is dropped after its first attempt never doubles the window.
     let without_doubling = error_of_fifty(|config| config.attempts = NonZeroU32::new(1));
     assert!(without_doubling < -0.2, "{without_doubling}");
     let with_rts = error_of_fifty(|config| config.rts_threshold_bytes = Some(0));
