@@ -24,7 +24,7 @@ pub struct RunOutput {
     pub pcap: Option<Vec<u8>>,
 }
 
-/// A part of a run's optional recordings, with the same columns as [`RunOutput`].
+/// Part of a run's optional recordings, with the same columns as [`RunOutput`].
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Recording {
     /// Samples at an interval.
@@ -57,109 +57,111 @@ fn append<T>(own: &mut Option<T>, later: Option<T>, join: impl FnOnce(&mut T, T)
 table! {
 /// One flow's results.
 ///
-/// Means and rates are for the window from the warm-up's end; counts are for the flow's whole life.
+/// Means and rates cover the window, which starts at the end of the warm-up. Counts cover the
+/// whole life of the flow.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 row FlowSummary {
-    /// The flow's number.
+    /// Number of the flow.
     pub flow: u32,
-    /// `forward` or `reverse`: which way the data ran.
+    /// Direction of the data: `forward` or `reverse`.
     pub direction: &'static str,
-    /// Which user of a shared medium it belongs to.
+    /// Number of the flow's user on a shared medium.
     pub user: u16,
-    /// The data sender's algorithm.
+    /// Congestion control algorithm of the data sender.
     pub algorithm: String,
-    /// The data sender's stack profile.
+    /// Stack profile of the data sender.
     pub stack: String,
-    /// The receiver's algorithm.
+    /// Congestion control algorithm of the receiver.
     pub receiver_algorithm: String,
-    /// The receiver's stack profile.
+    /// Stack profile of the receiver.
     pub receiver_stack: String,
-    /// What produced the data.
+    /// Application that produced the data.
     pub application: &'static str,
-    /// When it connected.
+    /// Time at which the flow opened its connection.
     pub start_s: f64,
-    /// When it completed, was stopped, or the run ended.
+    /// Time at which the flow completed or was stopped, or at which the run ended.
     pub end_s: f64,
-    /// Length of the window; `None` if the flow ended within the warm-up.
+    /// Length of the measurement window; `None` if the flow ended within the warm-up.
     pub window_s: Option<f64>,
-    /// Payload that the application read in the window.
+    /// Rate at which the application read payload in the window.
     pub goodput_mbit_s: Option<f64>,
-    /// Payload that the sender sent in the window, retransmissions included.
+    /// Rate at which the sender sent payload in the window, including retransmissions.
     pub throughput_mbit_s: Option<f64>,
-    /// Payload that the application read, ever.
+    /// Payload that the application read during the whole life of the flow.
     pub delivered_bytes: u64,
-    /// Mean of the RTT samples in the window, one for each ACK that allows one.
+    /// Mean of the RTT samples in the window; each ACK that allows a sample gives one.
     pub rtt_mean_ms: Option<f64>,
-    /// Median of the same.
+    /// Median of the RTT samples in the window.
     pub rtt_p50_ms: Option<f64>,
-    /// 95th percentile of the same.
+    /// 95th percentile of the RTT samples in the window.
     pub rtt_p95_ms: Option<f64>,
-    /// 99th percentile of the same.
+    /// 99th percentile of the RTT samples in the window.
     pub rtt_p99_ms: Option<f64>,
-    /// Smallest RTT sample of the flow's life.
+    /// Smallest RTT sample of the whole life of the flow.
     pub rtt_base_ms: Option<f64>,
     /// Mean of the smoothed RTT, sampled every 10 ms in the window.
     pub srtt_mean_ms: Option<f64>,
-    /// Mean RTT less the smallest.
+    /// Mean RTT minus the smallest RTT (`rtt_base_ms`).
     pub queueing_delay_mean_ms: Option<f64>,
     /// Segments with payload that the sender sent.
     pub sent_pkts: u64,
-    /// How many of them were retransmissions.
+    /// Retransmitted segments with payload.
     pub retransmitted_pkts: u64,
-    /// Their share.
+    /// Share of `retransmitted_pkts` in `sent_pkts`.
     pub retransmitted_pct: Option<f64>,
-    /// Runs of retransmissions without an ACK of new data between.
+    /// Bursts: retransmissions without an ACK of new data between them.
     pub retransmission_bursts: u64,
-    /// Their mean length.
+    /// Mean length of the bursts of retransmissions.
     pub retransmission_burst_mean_pkts: Option<f64>,
-    /// The longest.
+    /// Length of the longest burst of retransmissions.
     pub retransmission_burst_max_pkts: Option<u64>,
-    /// Retransmission timeouts; a tail loss probe is none.
+    /// Retransmission timeouts, not including tail loss probes.
     pub timeouts: Option<u64>,
-    /// Timeouts that turned out to be unnecessary.
+    /// Timeouts that were found to be spurious.
     pub spurious_timeouts: Option<u64>,
     /// Fast recoveries entered.
     pub recoveries: Option<u64>,
     /// Tail loss probes sent.
     pub tail_loss_probes: Option<u64>,
-    /// How often the sender's host had no room for a segment; `None` without a host.
+    /// Times that the queue of the sender's host had no room for a segment; `None` without a host.
     pub host_refusals: Option<u64>,
     /// Segments with payload that arrived with a congestion mark.
     pub ecn_marked_pkts: u64,
     /// Mean of the congestion window, sampled every 10 ms in the window.
     pub cwnd_mean_pkts: Option<f64>,
-    /// Largest of the same samples.
+    /// Largest of the congestion window's samples in the window.
     pub cwnd_max_pkts: Option<u32>,
-    /// From connect to the last byte read, for a transfer with an end that was reached.
+    /// Time from opening the connection to reading the last byte; `None` unless a transfer of
+    /// limited size was completed.
     pub completion_ms: Option<f64>,
-    /// The flow's share of what its slowest stage could have carried in the window.
+    /// Delivered data as a share of what the flow's slowest stage could have carried in the window.
     pub utilisation_pct: Option<f64>,
-    /// Time with data in flight or to send.
+    /// Time during which data were in flight or waiting to be sent.
     pub busy_s: f64,
-    /// Part of it in which the peer's window was the limit.
+    /// Part of `busy_s` during which the peer's receive window limited the sender.
     pub rwnd_limited_s: f64,
-    /// Part of it in which the send buffer was the limit.
+    /// Part of `busy_s` during which the send buffer limited the sender.
     pub sndbuf_limited_s: f64,
-    /// Responses and pages that were complete in the window; 0 of an application that asks and was
-    /// not answered.
+    /// Responses or pages completed in the window; 0 if an application sent requests but received
+    /// no complete response.
     pub responses: Option<u64>,
-    /// Median time from a request to the last byte of its response, or of a page.
+    /// Median of the times from a request to the last byte of its response, or of its page.
     pub response_p50_ms: Option<f64>,
-    /// 95th percentile of the same.
+    /// 95th percentile of the times from a request to the last byte of its response.
     pub response_p95_ms: Option<f64>,
-    /// 99th percentile of the same.
+    /// 99th percentile of the times from a request to the last byte of its response.
     pub response_p99_ms: Option<f64>,
-    /// Geometric mean of the same.
+    /// Geometric mean of the times from a request to the last byte of its response.
     pub response_geometric_mean_ms: Option<f64>,
-    /// Mean rate at which the video's chunks are encoded that came in the window.
+    /// Mean encoding rate of the video chunks that arrived in the window.
     pub video_bitrate_mbit_s: Option<f64>,
-    /// Share of the time since playing began in which the player had nothing to play.
+    /// Share of the time since the start of playback during which the video stalled.
     pub video_rebuffering_pct: Option<f64>,
-    /// From the flow's start until its video began to play.
+    /// Time from the start of the flow to the start of playback.
     pub video_startup_ms: Option<f64>,
-    /// Share of the datagrams sent in the window that never arrived.
+    /// Share of the datagrams sent in the window that were lost.
     pub datagram_loss_pct: Option<f64>,
-    /// 95th percentile of the time from a datagram's sending to its arrival.
+    /// 95th percentile of the one-way delay of the datagrams.
     pub datagram_delay_p95_ms: Option<f64>,
 }
 }
@@ -168,26 +170,26 @@ table! {
 /// One stage's counts from the end of the warm-up to the end of the run.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 row LinkSummary {
-    /// Direction and number, such as `forward.0`; on a shared medium behind the user,
-    /// `user1.forward.0`.
+    /// Direction and number of the stage, such as `forward.0`; on a shared medium, preceded by the
+    /// user, as in `user1.forward.0`.
     pub link: String,
-    /// Packets that came in.
+    /// Packets that arrived at the stage.
     pub arrived_pkts: u64,
-    /// Packets that left.
+    /// Packets that left the stage at its far end.
     pub delivered_pkts: u64,
-    /// Packets lost or discarded.
+    /// Packets that were lost or dropped.
     pub dropped_pkts: u64,
-    /// Packets that were given a congestion mark.
+    /// Packets that the stage marked with ECN's CE codepoint.
     pub marked_pkts: u64,
-    /// Bytes that came in, with framing.
+    /// Bytes that arrived at the stage, including framing.
     pub arrived_bytes: u64,
-    /// Bytes that left, with framing.
+    /// Bytes that left the stage at its far end, including framing.
     pub delivered_bytes: u64,
-    /// Bytes that the stage could have carried; `None` without a rate.
+    /// Bytes that the stage could have carried; `None` if it has no rate.
     pub offered_bytes: Option<u64>,
-    /// Mean over time of the packets that wait or are in service.
+    /// Mean over time of the packets waiting or in service.
     pub queue_mean_pkts: Option<f64>,
-    /// The most of them at one time.
+    /// Largest number of packets waiting or in service.
     pub queue_max_pkts: u32,
 }
 }
@@ -196,9 +198,9 @@ table! {
 /// State of each flow at regular intervals.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 columns Samples {
-    /// The flow's number.
+    /// Number of the flow.
     pub flow: Vec<u32>,
-    /// Time.
+    /// Time since the start of the run.
     pub t_s: Vec<f64>,
     /// Congestion window.
     pub cwnd_pkts: Vec<u32>,
@@ -208,21 +210,21 @@ columns Samples {
     pub srtt_ms: Vec<f64>,
     /// Mean of the RTT samples since the last row.
     pub rtt_ms: Vec<f64>,
-    /// Payload sent since the last row, retransmissions included.
+    /// Rate at which payload was sent since the last row, including retransmissions.
     pub throughput_mbit_s: Vec<f64>,
-    /// Payload read by the application since the last row.
+    /// Rate at which the application read payload since the last row.
     pub goodput_mbit_s: Vec<f64>,
-    /// Segments in flight as the sender estimates them.
+    /// Segments in flight, as the sender estimates them.
     pub inflight_pkts: Vec<u32>,
     /// Packets in all queues of the data's direction.
     pub queue_pkts: Vec<u32>,
     /// Bytes in all queues of the data's direction.
     pub queue_bytes: Vec<u64>,
-    /// Packets in the sender's host; `NaN` without a host.
+    /// Packets in the queue of the sender's host; `NaN` without a host.
     pub host_queue_pkts: Vec<f64>,
     /// Pacing rate; `NaN` if the sender does not pace.
     pub pacing_rate_mbit_s: Vec<f64>,
-    /// The sender's last estimate of its delivery rate.
+    /// Latest delivery rate that the sender estimated.
     pub delivery_rate_mbit_s: Vec<f64>,
     /// State of the ACK state machine: 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss.
     pub ca_state: Vec<u8>,
@@ -233,13 +235,13 @@ table! {
 /// Events at the senders and on the path.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 columns Events {
-    /// The flow's number; `None` for an event of the path that concerns every flow.
+    /// Number of the flow; `None` for an event of the path that concerns every flow.
     pub flow: Vec<Option<u32>>,
-    /// Time.
+    /// Time since the start of the run.
     pub t_s: Vec<f64>,
-    /// What happened.
+    /// Name of the event.
     pub event: Vec<&'static str>,
-    /// A number that belongs to it; `NaN` if there is none.
+    /// Number that belongs to the event; `NaN` if it has none.
     pub value: Vec<f64>,
 }
 }
@@ -248,19 +250,19 @@ table! {
 /// Each ACK, with the sender's state before it handles the ACK.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 columns Acks {
-    /// The flow's number.
+    /// Number of the flow.
     pub flow: Vec<u32>,
-    /// Time.
+    /// Time since the start of the run.
     pub t_s: Vec<f64>,
     /// First unacknowledged byte, counted from the first byte of data.
     pub snd_una: Vec<u64>,
-    /// Next byte to send, counted likewise.
+    /// Next byte to send, counted from the first byte of data.
     pub snd_nxt: Vec<u64>,
     /// Congestion window.
     pub cwnd_pkts: Vec<u32>,
     /// Slow start threshold; `NaN` while infinite.
     pub ssthresh_pkts: Vec<f64>,
-    /// The receive window that the peer last announced.
+    /// Receive window that the peer announced last.
     pub snd_wnd_bytes: Vec<u32>,
     /// Smoothed RTT; `NaN` before the first sample.
     pub srtt_ms: Vec<f64>,

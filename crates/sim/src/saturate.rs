@@ -27,17 +27,17 @@ table! {
 /// Results of saturating one direction of a path.
 #[derive(Clone, PartialEq, Debug, Default)]
 columns Saturation {
-    /// When each packet arrived, in nanoseconds.
+    /// Arrival time of each packet, in nanoseconds.
     pub at_ns: Vec<u64>,
-    /// How long it had been under way.
+    /// One-way delay of each packet, in nanoseconds.
     pub delay_ns: Vec<u64>,
-    /// Every tick of a millisecond: packets that waited or were in service.
+    /// Packets waiting or in service, once a millisecond.
     pub queue_pkts: Vec<u32>,
-    /// The same in bytes.
+    /// Bytes waiting or in service, once a millisecond.
     pub queue_bytes: Vec<u64>,
-    /// Of a cell, when each transport block of this user was sent...
+    /// Time at which each transport block of this user was sent, in a cell, in nanoseconds.
     pub block_at_ns: Vec<u64>,
-    /// ...and its ratio of signal to interference and noise.
+    /// Signal-to-interference-and-noise ratio of each of these transport blocks.
     pub block_sinr_db: Vec<f64>,
 }
 }
