@@ -97,7 +97,7 @@ class _HarmWatch:
 
 
 def outcome_of(results: Results, run: str, goal: Goal, washout_s: float) -> PeriodOutcome:
-    """Return goodput and smoothed RTT of a period, without the wash-out at its beginning."""
+    """Return the outcome of a period, excluding its wash-out."""
     flows = results.flows()
     own = flows.filter(flows["run"] == run)
     samples = results.samples()
