@@ -276,7 +276,7 @@ def _written(model: type[Model]) -> type[Model]:
     return create_model(model.__name__, __base__=form, __doc__=model.__doc__, client=client)
 
 
-if TYPE_CHECKING:  # what people write is made of the SI models at run time
+if TYPE_CHECKING:  # the written forms are derived from the SI models at run time
     WrittenApplication: TypeAlias = Model
 else:
     _forms = [_written(model) for model in APPLICATIONS.values()]

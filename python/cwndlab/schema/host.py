@@ -103,7 +103,7 @@ def _text_as_preset(value: object) -> object:
     return {"preset": value} if isinstance(value, str) else value
 
 
-if TYPE_CHECKING:  # what people write is made of the SI model at run time
+if TYPE_CHECKING:  # the written form is derived from the SI model at run time
     WrittenHost: TypeAlias = Model
 else:
     WrittenHost = create_model(

@@ -9,7 +9,7 @@ from cwndlab import core
 from cwndlab.schema.study import TABLES, StudyModel
 from cwndlab.schema.users import WrittenPopulation
 
-_BOTH = ("link", "reverse_link", "application")  # may also be a word or a line in [study]
+_BOTH = ("link", "reverse_link", "application")  # may also be a single string in [study]
 
 
 def study_schema() -> dict[str, Any]:

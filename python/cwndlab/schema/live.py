@@ -50,7 +50,7 @@ class LivePath(Model):
     )
 
 
-if TYPE_CHECKING:  # what people write is made of the SI model at run time
+if TYPE_CHECKING:  # the written form is derived from the SI model at run time
     Live: TypeAlias = Model
 else:
     Live = written_form(LivePath, is_whole=True)

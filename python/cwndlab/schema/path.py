@@ -1,4 +1,4 @@
-"""The path of a scenario: wires, a radio cell or a Wi-Fi channel, in the form that the core makes.
+"""The path of a scenario, as the core produces it: wires, a radio cell or a Wi-Fi channel.
 
 The core defines the keys, units and defaults of a path (`crates/texts`; `crates/link` reads them);
 this module only gives access to them. Only the path of a real network is defined in Python.
@@ -19,7 +19,7 @@ class PathPart(dict[str, Any]):
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  JSON
         if name.startswith(("__", "model_")):
-            raise AttributeError(name)  # of copying and of models, never a key
+            raise AttributeError(name)  # looked up by copy and pydantic, never a key
         return self.get(name)
 
 

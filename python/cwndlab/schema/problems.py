@@ -38,7 +38,7 @@ class DocumentError(ValueError):
 def field_errors(
     error: ValidationError, model: type[BaseModel], document: object
 ) -> list[FieldError]:
-    """Validate `document` as a `model`, and return all errors found."""
+    """Return the invalid values that pydantic found in `document`, with the paths of their keys."""
     return [found for details in error.errors() for found in _told(details, model, document)]
 
 
@@ -61,7 +61,7 @@ def _field_error(details: ErrorDetails, model: type[BaseModel], document: Any) -
         elif isinstance(node, str):
             return FieldError(key, message)  # a text that stands for a table
         elif details["type"] != "missing" or part != details["loc"][-1]:
-            continue  # the kind of a table, which is no key of the document
+            continue  # the kind of a table, which is not a key of the document
         key += (part,)
     if details["type"] == "union_tag_invalid" and isinstance(node, dict):
         key += ("kind",)

@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 class Written:
     """Marks a field of an SI model that study files contain as a quantity with a unit."""
 
-    text: Any  # the type that reads and writes it
-    unit: str  # how the SI field's name ends
-    instead: str = ""  # what the written key ends in
-    scale: int = 1  # how many of the text's smallest units are one of the field's
+    text: Any  # the type that parses and formats the quantity
+    unit: str  # the unit at the end of the SI field's name
+    instead: str = ""  # replaces the unit at the end of the key in study files
+    scale: int = 1  # smallest units of the text in one unit of the field
 
     def key(self, name: str) -> str:
         """Return the field's key in study files."""
@@ -282,7 +282,7 @@ def _texts(given: Any, path: str, written: Written | None) -> Iterator[tuple[str
     elif isinstance(given, tuple) and given and isinstance(given[0], Model):
         for n, item in enumerate(given):
             if n and item == given[n - 1]:
-                continue  # as the one before
+                continue  # listed together with the previous, equal item
             alike = next((m for m in range(n, len(given)) if given[m] != item), len(given))
             name = f"{path}.{n}" if alike == n + 1 else f"{path}.{n}-{alike - 1}"
             yield from _texts(item, name, None)
