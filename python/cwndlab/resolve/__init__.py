@@ -48,7 +48,7 @@ class Resolved:
     algorithms: Mapping[str, FileAlgorithm]  # algorithms in files, by name
     start_jitter_ns: tuple[int, ...]  # maximum random start delay of each flow
     begin_within_ns: int = 0
-    server_ns: int = 0  # between the link and the server, one way
+    server_ns: int = 0  # one-way delay between the link and the server
 
 
 def resolve(study: StudyModel, folder: Path, references: Mapping[str, str]) -> Resolved:
@@ -165,7 +165,7 @@ class ResolvedLink:
 
     path: PathPart
     traces: Mapping[str, Trace]
-    server_ns: int = 0  # between the link and the server, one way
+    server_ns: int = 0  # one-way delay between the link and the server
 
     @property
     def contents(self) -> dict[str, bytes]:

@@ -32,7 +32,7 @@ class Trace:
     """A trace file, and the name that scenarios use for its content."""
 
     path: Path
-    original: bytes  # the file
+    original: bytes  # content of the file
     content: bytes  # the trace in the form that the simulator reads
     sha256: str
     kind: str
