@@ -5,9 +5,9 @@ of a point is its prior density, divided by the density of the mixture of all pr
 (Cornuet et al., Scandinavian Journal of Statistics 39, 2012), times a kernel of the point's
 distance.  The distance compares parameter estimates, which a regression computes from the
 statistics near the measurement (semi-automatic summaries: Fearnhead and Prangle, Journal of the
-Royal Statistical
-Society B 74, 2012); the kernel's width shrinks from round to round.  Finally, a local regression
-corrects for the remaining distance (Beaumont, Zhang and Balding, Genetics 162, 2002).
+Royal Statistical Society B 74, 2012); the kernel's width shrinks from round to round.  Finally, a
+local regression corrects for the remaining distance (Beaumont, Zhang and Balding, Genetics 162,
+2002).
 """
 
 from __future__ import annotations

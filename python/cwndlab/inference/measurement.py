@@ -51,7 +51,7 @@ class MeasuredFlow:
 
     @property
     def fastest_mbit_s(self) -> float | None:
-        """Goodput that no link like the measured one reaches in its first seconds.
+        """Goodput in the first seconds above which a link cannot be the measured link.
 
         None if the goodput of the first seconds was not measured.
         """

@@ -193,8 +193,8 @@ def _excess(measured: Floats, replicates: Floats) -> float:
     """Return how far the measurement is from new simulations on the inferred links.
 
     The unit is the 95th percentile of the distance of a simulation from all others. In contrast to
-    the simulations near the measurement, these are on links after the adjustment, so that they also
-    show whether the adjustment was valid.
+    the simulations near the measurement, the new simulations use links after the adjustment, so
+    they also show whether the adjustment was valid.
     """
     whole = replicates[np.isfinite(replicates).all(axis=1)]
     if len(whole) <= len(measured):

@@ -143,7 +143,7 @@ def _put_start(put: Callable[[str, float | None], None], samples: Mapping[str, F
 
 
 def _put_quarters(put: Callable[[str, float | None], None], samples: Mapping[str, Floats]) -> None:
-    """Summarise how the goodput went over the run, such as before and after others came."""
+    """Summarise the goodput of each quarter of the run, which competing flows may change."""
     goodput = np.asarray(samples.get("goodput_mbit_s", ()), np.float64)
     goodput = goodput[np.isfinite(goodput)]
     if len(goodput) >= LEAST_SECONDS:
