@@ -3,8 +3,7 @@
 The ledger is a file in JSON Lines format with one line for each prediction. The SHA-256 of the
 prediction identifies its line, so ledgers can be published, joined and merged: a line that occurs
 twice counts once, and two outcomes of the same prediction are an error, because one of them would
-be lost. The package
-contains a ledger of predictions that were compared with published measurements
+be lost. The package contains a ledger of predictions that were compared with published measurements
 (`data/public-ledger.jsonl`).
 """
 

@@ -66,7 +66,7 @@ class Reality:
 
 
 def _came_true(found: Score) -> list[dict[str, float]]:
-    """Return how often what was stated with a certain probability came true, for JSON."""
+    """Return each bin's stated probability and the fraction that came true, for JSON."""
     return [
         {"stated": each.stated, "happened": each.happened, "comparisons": each.count}
         for each in found.bins

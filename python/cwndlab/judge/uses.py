@@ -30,7 +30,7 @@ Alizadeh, Neural Adaptive Video Streaming with Pensieve (SIGCOMM 2017)."""
 TRANSFER_WEIGHT = 0.1
 """Weight of a transfer during a call: 10 % of its speed is worth 1 % of call quality."""
 
-_LONGEST_STANDSTILL = 1.0  # stalls are as long as the playback: no user watches longer
+_LONGEST_STANDSTILL = 1.0  # stall time / playback time: no user keeps watching beyond this
 _FRAME_MS = 20.0  # duration of speech in a frame, before it can be sent
 _DATAGRAMS = "datagrams"
 _OF_CALLS = frozenset({"application", "datagram_delay_p95_ms", "datagram_loss_pct"})
