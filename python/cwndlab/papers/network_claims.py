@@ -2,7 +2,7 @@
 
 A claim *holds* as inferred if it is true with a probability of at least 95 % on an inferred
 network, *fails* if this probability is at most 5 %, and is *undecided* otherwise.  A value of a
-claim that uses only the given columns is no prediction and does not count.
+claim that uses only the given columns is not a prediction and does not count.
 """
 
 from __future__ import annotations

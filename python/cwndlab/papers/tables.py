@@ -136,7 +136,7 @@ def is_level(flows: pl.DataFrame, factor: str, level: str) -> pl.Expr:
 
 
 def of_levels(flows: pl.DataFrame, levels: Mapping[str, str]) -> pl.Expr:
-    """Return a Polars expression that selects runs with all of these levels."""
+    """Return a Polars expression for runs with these levels; ignore factors without a column."""
     known = [
         is_level(flows, factor, level)
         for factor, level in levels.items()
