@@ -42,7 +42,7 @@ def room_for_labels_in(count: int) -> float:
 def label_line_ends(labels_of: Mapping[Axes, Sequence[PlacedLabel]]) -> None:
     """Write each name to the right of its axes, next to the end of its line.
 
-    Whatever changes the layout, such as titles and labels of axes, has been drawn before.
+    Call this function after titles, axis labels and everything else that changes the layout.
     """
     for figure in {axes.figure.figure for axes in labels_of}:
         figure.draw_without_rendering()  # compute the layout, which determines heights

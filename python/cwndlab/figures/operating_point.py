@@ -83,7 +83,8 @@ def mark_capacity(
         if queue_pkts is not None and np.isfinite(queue_pkts):
             places.append((bdp_pkts + queue_pkts, "BDP + queue"))
     for place, name in places:
-        # The layout would make the axes tiny to reach a name beyond them.
+        # Extend the axis to the mark: otherwise, the layout shrinks the axes to fit a name beyond
+        # them.
         axes.set_xlim(right=max(axes.get_xlim()[1], 1.05 * place))
         axes.axvline(place, color="#666666", linewidth=0.9, linestyle=(0, (4, 2)), zorder=1)
         if is_named:
