@@ -1,9 +1,9 @@
-"""What each algorithm costs per ACK over reno on the same recorded ACKs; exits 1 above the bar.
+"""Cost of each algorithm per ACK, compared with reno on the same ACKs; exits with 1 above a bar.
 
 The ACKs are those of a reno flow in the simulator, on 10 Mbit/s and 40 ms with a queue of 50
-packets, for 30 s; `--trace` takes a recording of a kernel in the same columns instead. What pacing
-costs, a timer and a poll a segment, shows in the simulator only: instructions a delivered segment
-on the benchmark's dumbbell, over reno's.
+packets, for 30 s; `--trace` reads ACKs recorded on a kernel, in the same columns, instead. Pacing
+needs a timer and a poll for each segment, whose cost only the simulator shows. Paced algorithms are
+therefore also compared by their instructions per delivered segment on the benchmark's dumbbell.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PACED = ("bbr",)
 PACED_RATIO = 2.0
 DUMBBELL_SECONDS = (20, 60)
 RECORDED_SECONDS = 30
-# A difference of two lengths leaves the start of the process out.
+# The difference of two run lengths excludes the start of the process.
 REPETITIONS = (1, 5)
 
 
@@ -59,7 +59,7 @@ def main() -> int:
 
 
 def judge_paced(names: list[str]) -> int:
-    """How many of the paced algorithms are too costly in the simulator."""
+    """Return the number of paced algorithms that cost too much in the simulator."""
     benchmark = measure.build()
     reno = per_segment(benchmark, "reno")
     print(f"{'reno':16} {reno:8.0f} instructions/segment")
@@ -74,7 +74,7 @@ def judge_paced(names: list[str]) -> int:
 
 
 def per_segment(benchmark: Path, algorithm: str) -> float:
-    """Instructions a delivered segment, one flow on the dumbbell."""
+    """Return the instructions per delivered segment of one flow on the dumbbell."""
     command = [str(benchmark), "dumbbell", "--algorithm", algorithm, "--seconds"]
     few, many = (measure.instructions([*command, str(seconds)]) for seconds in DUMBBELL_SECONDS)
     segments = [int(json.loads(printed)["delivered_segments"]) for _, printed in (few, many)]
@@ -82,12 +82,12 @@ def per_segment(benchmark: Path, algorithm: str) -> float:
 
 
 def algorithms() -> list[str]:
-    """Every algorithm, by the name of its file."""
+    """Return the names of all algorithms, which are the names of their files."""
     return sorted(path.stem for path in (measure.ROOT / "algorithms").glob("*.c"))
 
 
 def recorded(path: Path | None) -> str:
-    """A recording of ACKs."""
+    """Return recorded ACKs as CSV: from `path`, or else from a reno flow in the simulator."""
     if path is None:
         acks = measure.build_example("cwndlab-sim", "acks")
         command = [str(acks), "reno", str(RECORDED_SECONDS)]
@@ -98,7 +98,7 @@ def recorded(path: Path | None) -> str:
 
 
 def per_ack(cost: Path, algorithm: str, trace: Path) -> float:
-    """Instructions per ACK, the calls of the hooks included."""
+    """Return the instructions per ACK, including the calls of the hooks."""
     few, many = (
         measure.instructions([str(cost), algorithm, str(trace), str(repetitions)])
         for repetitions in REPETITIONS

@@ -1,10 +1,11 @@
-"""The published tests of C4 (draft-huitema-ccwg-c4-test), each judged by its worst run.
+"""The published tests of C4 (draft-huitema-ccwg-c4-test), each judged by its slowest run.
 
-The draft gives a link, one or two downloads and the longest time that any of 100 runs may take.
-What its text leaves out or garbles is as in the authors' files (github.com/private-octopus/c4,
-sim_specs), and listed. Two tests also run over a host more like that of the authors, which was not
-Linux's TCP. Its BBR is version 3, as its design cites draft-ietf-ccwg-bbr. Its tests of
-media are left out, since they need QUIC's datagrams and priorities. Prints a table in Markdown.
+For each test, the draft gives a link, one or two downloads and the longest time that any of 100
+runs may take. Values that its text omits or garbles come from the authors' files
+(github.com/private-octopus/c4, sim_specs) and are listed as assumptions. The authors' hosts ran
+QUIC instead of Linux's TCP, so two tests are repeated under conditions closer to theirs. The
+competing BBR is version 3, because the design of C4 cites draft-ietf-ccwg-bbr. The draft's tests of
+media are omitted because they need QUIC's datagrams and priorities. Prints a table in Markdown.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from cwndlab.algorithm.single_run import run_once
 from cwndlab.api.study import Study
 
 MB = 1_000_000
-# Only the first three have a queue in the text, 1 BDP. In the files it is 250 ms here, and 80 ms
-# where the rate changes.
+# The text states a queue, 1 BDP, only for the first three tests. In the authors' files, the queue
+# is 250 ms here, and 80 ms where the rate changes.
 BAD_WIFI = {"rate": "10 Mbit/s", "delay": "1 ms", "jitter": "wifi 7 ms", "queue": "312500 bytes"}
 WIRE = {"rate": "20 Mbit/s", "delay": "40 ms"}
 SLOW = {"rate": "10 Mbit/s", "delay": "35 ms"}
 BUFFERS = {f"{end}_buffer_max_bytes": 64 * MB for end in ("receive", "send")}
-# Two BDP of the satellite are 26 000 packets, each of which occupies 4 kB of a send buffer.
+# Two BDP of the satellite link are 26 000 packets, each of which occupies 4 kB of a send buffer.
 WHOLE_WINDOW = {
     "receive_window_opens_by_arrivals": False,
     "receive_buffer_bytes": 128 * MB,
@@ -34,15 +35,15 @@ WHOLE_WINDOW = {
 }
 GEO = {"rate": "250 Mbit/s", "delay": "300 ms"}
 SAVED = {"saved_cwnd": 18_750, "saved_rtt": 600}
-# The authors' links count UDP payload, of whose 1,440 bytes about 37 are no data: header, tag and
-# STREAM frame of RFC 9000. Here, it is 66 of 1,514.
+# The authors' links count UDP payload: about 37 of each 1,440 bytes are not data but header, tag
+# and STREAM frame (RFC 9000). Here, 66 of each 1,514 bytes are not data.
 OF_QUIC = (1403 / 1440) / (1448 / 1514)
-START_S = 0.1  # runs differ by when flows start
+START_S = 0.1  # the start of each flow is random, so that runs differ
 
 
 @dataclass(frozen=True)
 class Case:
-    """A test: times in s, sizes in MB, the keys of the link."""
+    """A test, with times in s, sizes in MB, and the keys of the link."""
 
     name: str
     link: dict[str, Any]
@@ -50,7 +51,7 @@ class Case:
     limit_s: float
     other: str | None = None
     other_mb: int = 0
-    delay_s: float = 0  # how much later the main connection starts than the other one
+    delay_s: float = 0  # start of the main connection after the other one's; negative if earlier
     assumption: str = ""
     parameters: dict[str, int] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
@@ -182,7 +183,7 @@ CASES = [
 
 
 def main() -> int:
-    """Run them."""
+    """Run the chosen tests and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="only tests whose names contain one of these")
     parser.add_argument("--seeds", type=int, default=100, help="runs of each")
@@ -207,7 +208,7 @@ def main() -> int:
 
 
 def completion_s(case: Case, seed: int) -> float:
-    """Time from the first start of a connection of this run to the end of the main download."""
+    """Return the time from the first start of a connection to the end of the main download."""
     main_start, other_start = max(case.delay_s, 0), max(-case.delay_s, 0)
     flows = [_flow("c4", case.size_mb, main_start)]
     if case.other is not None:

@@ -1,9 +1,9 @@
-"""Whether stated probabilities are met: decisions on made-up utilities whose truth is known.
+"""Check stated probabilities with decisions on artificial utilities whose true means are known.
 
 Utilities are lognormal gains with a spread of up to 1, Student's t with 3 degrees of freedom, or
-near-constant with outages in 5 % of the runs; a part of the chance is shared by all algorithms of a
-repetition.  True means are ties, steps within the zone, or far apart.  Each world is decided once
-from 6 to 40 pairs of 2 to 19 algorithms, and once more from fresh runs.
+nearly constant with outages in 5 % of the runs; all algorithms share a part of the noise in each
+repetition. True means are ties, steps within the indifference zone, or far apart. In each world,
+from 6 to 40 pairs of runs of 2 to 19 algorithms are decided, and then fresh runs are decided again.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ KINDS = ("lognormal 0.1", "lognormal 0.3", "lognormal 1", "t3", "outages")
 GAPS = (0.0, 0.02, 0.1, 0.5)
 EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.01)
 OUTAGES = 0.05
-FEWEST = 30  # decisions of a bin
-TOLERANCE = 0.05  # by which a stated probability may exceed what happened
+FEWEST = 30  # decisions in a bin
+TOLERANCE = 0.05  # accepted excess of a stated probability over the observed share
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Where utilities come from."""
+    """The distribution of utilities: kind of noise, true means, and shared part of the noise."""
 
     kind: str
     means: np.ndarray
@@ -42,7 +42,7 @@ class World:
     """Of the spread, the part that all algorithms share in a repetition."""
 
     def runs(self, pairs: int, random: np.random.Generator) -> np.ndarray:
-        """Utilities: a row an algorithm, a column a repetition."""
+        """Draw utilities with a row for each algorithm and a column for each repetition."""
         common = self._noise((1, pairs), random)
         own = self._noise((len(self.means), pairs), random)
         mixed = np.sqrt(self.shared) * common + np.sqrt(1 - self.shared) * own
@@ -92,19 +92,19 @@ def main() -> int:
 
 
 def made(kind: str, count: int, gap: float, random: np.random.Generator) -> World:
-    """One world: ties, or steps of up to a gap below the best."""
+    """Draw a world whose means are ties, or up to `gap` below the best."""
     means = -gap * random.random(count)
     means[random.integers(count)] = 0.0
     return World(kind, means, float(random.choice([0.0, 0.5, 0.95])))
 
 
 def decided(utilities: np.ndarray) -> Chosen:
-    """What is decided of utilities."""
+    """Return the decision on these utilities."""
     return chosen_of(utilities, np.zeros_like(utilities), price=0.0)
 
 
 def told(title: str, found: np.ndarray) -> int:
-    """Print a reliability table; the number of bins in which more was stated than happened."""
+    """Print a reliability table; return the number of bins with overstated probabilities."""
     stated, happened = found.T
     print(f"{title}: Brier score {np.mean((stated - happened) ** 2):.4f}, {len(found):,} decisions")
     missed = 0
@@ -121,7 +121,7 @@ def told(title: str, found: np.ndarray) -> int:
 
 
 def draw(path: Path, stays: np.ndarray, good: np.ndarray) -> None:
-    """Draw stated against happened, as a diagonal should look."""
+    """Draw the reliability diagram: stated against observed probability, with the diagonal."""
     from matplotlib.figure import Figure  # noqa: PLC0415  only with --figure
 
     figure = Figure(figsize=(5, 5), layout="constrained")

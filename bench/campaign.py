@@ -1,9 +1,9 @@
-"""What a campaign costs beside its simulation; exits 1 above a bar.
+"""Cost of a campaign in addition to its simulation; exits with 1 above a bar.
 
-A study of many short runs, from the start of the interpreter to the finished results: wall and CPU
-time, memory, `fsync`s and bytes, on one core and on two; the simulation itself beside it; how time
-and memory grow with the number of runs; what is lost by SIGKILL at random moments; and what it
-costs to draw networks over the ranges of a preset.
+Measures a study of many short runs, from the start of the interpreter to the finished results, on
+one core and on two: wall and CPU time, memory, `fsync`s and bytes. Also measures the time of the
+simulation itself, the growth of time and memory with the number of runs, the runs lost by SIGKILL
+at random moments, and the cost of drawing networks from the ranges of a preset.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ SUMMARIES = '{"samples": "none", "events": False}'
 
 @dataclass(frozen=True)
 class Cost:
-    """What a campaign cost."""
+    """The measured cost of one campaign."""
 
     wall_s: float
     cpu_s: float
@@ -92,7 +92,7 @@ class Cost:
 
 
 def campaign(runs: int, folder: Path, record: str = "{}", jobs: int = 2) -> Cost:
-    """A study in a process of its own, and what it cost from its start to its end."""
+    """Run a study in a separate process, and return its cost from start to end."""
     text = _CAMPAIGN.format(repetitions=runs // 2, record=record, folder=str(folder), jobs=jobs)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began_s = time.perf_counter()
@@ -105,12 +105,12 @@ def campaign(runs: int, folder: Path, record: str = "{}", jobs: int = 2) -> Cost
 
 
 def output_of(text: str) -> bytes:
-    """What a Python program prints."""
+    """Return the output of a Python program."""
     return subprocess.check_output([sys.executable, "-c", text])  # noqa: S603  our own program
 
 
 def digest(folder: Path) -> str:
-    """Of all files that do not tell when and where they were made."""
+    """Return a hash of all files except those that contain times and machines."""
     whole = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.name not in CHANGING:
@@ -119,7 +119,7 @@ def digest(folder: Path) -> str:
 
 
 def kills(count: int, folder: Path, runs: int) -> tuple[int, int]:
-    """Kill a study at random moments; runs that were lost, and that were computed twice."""
+    """Kill a study at random moments; return the numbers of lost runs and of repeated runs."""
     from cwndlab.errors import ResultsError  # noqa: PLC0415  the rest needs no cwndlab
     from cwndlab.results.folder import Folder  # noqa: PLC0415
 

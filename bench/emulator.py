@@ -1,10 +1,11 @@
-"""How exact the emulator is on this machine, against bars; exits 1 below one.
+"""Accuracy of the emulator on this machine, compared with bars; exits with 1 if one is missed.
 
-Goodput of bulk transfers beside what the link can carry and the share of a core that the emulator
-takes for it, the delay that it adds to that of its link, and presets in real time. As root. A
-machine can be no more exact than its timers: turns of pings and of as many bare timers as a ping
-has wake-ups alternate, and the median of the turns' ratios is judged. The load is printed, and how
-much of the processors the host of a virtual machine took for itself.
+Measures, as root, the goodput of bulk transfers relative to the capacity of the link, the share of
+a core that the emulator needs for them, the delay that it adds to the link's delay, and presets in
+real time. A machine cannot be more accurate than its timers. Therefore, turns of pings alternate
+with turns of bare timers, as many as the wake-ups of a ping, and the median of the turns' ratios is
+judged. The load is printed, and the share of processor time that the host of a virtual machine
+took.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ PINGER = Path(__file__).with_name("pinger.py")
 
 
 def run(study: Study) -> tuple[list[dict[str, float]], dict[str, object]]:
-    """The only run of a study on the kernel: its flows and the emulator's report."""
+    """Execute the only run of a study on the kernel; return its flows and the emulator's report."""
     made = study.matrix.runs[0]
     with RunsHelper() as helper:
         answer = helper.ask(
@@ -59,7 +60,7 @@ def run(study: Study) -> tuple[list[dict[str, float]], dict[str, object]]:
 
 
 def lateness(report: dict[str, object]) -> str:
-    """What is said of the emulator beside a figure."""
+    """Return lateness, drops and CPU share of the emulator as text, for the end of a row."""
     late = report["lateness"]
     drops = report["ring_drops"]
     cpu = report["cpu_pct"]
@@ -70,7 +71,7 @@ def lateness(report: dict[str, object]) -> str:
 
 
 def goodput(mbit_s: int, bar: float | None, seconds: int) -> bool:
-    """One rate. Whether it holds its bars; without one, whatever comes out."""
+    """Measure goodput at one rate; return False if a bar is missed, always True without a bar."""
     queue = max(60_000, mbit_s * 2 * DELAY_MS * 125)
     study = Study(
         link=f"rate={mbit_s} Mbit/s,delay={DELAY_MS} ms,queue={queue} B",
@@ -98,7 +99,7 @@ def goodput(mbit_s: int, bar: float | None, seconds: int) -> bool:
 
 
 def delay(loaded: bool) -> bool:  # noqa: FBT001  one of two
-    """Round trips of echoes beyond those of the link. Whether they are as exact as bare timers."""
+    """Measure the delay added to echoes; return whether it is as small as that of bare timers."""
     link = f"rate=100 Mbit/s,delay={DELAY_MS} ms"
     command = [sys.executable, "-m", "cwndlab", "shell", "--link", link, "--reverse-link", link]
     server = subprocess.Popen(  # noqa: S603  our own program
@@ -139,12 +140,12 @@ def delay(loaded: bool) -> bool:  # noqa: FBT001  one of two
 
 
 def figures(values: dict[str, float]) -> str:
-    """Percentiles in one line."""
+    """Return percentiles as one line of text."""
     return ", ".join(f"{name} {value:.3f}" for name, value in values.items())
 
 
 def machine(since: list[int]) -> str:
-    """Load, and what the host of a virtual machine kept of its processors since then."""
+    """Return the load, and the share of processor time that the host took since `since`."""
     ticks = processor_ticks()
     spent = [now - before for now, before in zip(ticks, since, strict=True)]
     return (
@@ -154,13 +155,13 @@ def machine(since: list[int]) -> str:
 
 
 def processor_ticks() -> list[int]:
-    """What all processors did so far, as in proc(5)."""
+    """Return the time of all processors in each state since boot, in ticks (proc(5))."""
     first = Path("/proc/stat").read_text(encoding="ascii").partition("\n")[0]
     return [int(value) for value in first.split()[1 : STEAL + 2]]
 
 
 def preset(name: str, seconds: int) -> bool:
-    """A preset in real time. Whether the run is a measurement."""
+    """Run a preset in real time; return whether the run is valid."""
     study = Study(link=name, algorithm="cubic", duration=f"{seconds} s")
     [flow], report = run(study)
     print(
@@ -171,7 +172,7 @@ def preset(name: str, seconds: int) -> bool:
 
 
 def main() -> int:
-    """Measure everything that is asked for."""
+    """Run the chosen measurements."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=int, default=15, help="of each measurement")
     parser.add_argument("--only", choices=["goodput", "delay", "presets"])

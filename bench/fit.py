@@ -1,12 +1,13 @@
-"""How well a fit predicts algorithms that were not measured, on hidden links of all families.
+"""Error of a fit's predictions for unmeasured algorithms, on hidden links of all families.
 
-Each link is drawn by the seed: wires with bursts of loss, policers, queue management, competing
-flows, cells and Wi-Fi; with --misspecified, paths that no family holds.  CUBIC measures each for a
-minute, its links are inferred, and other algorithms are predicted on them.  Printed are the errors
-of goodput and of the 95th percentile of queueing delay against the link itself, how often intervals
-of 90 % hold the truth, and what two other ways give: the nearest preset, and CUBIC's own numbers.
-With --ranks the ranks of true parameters among those inferred are counted, on wires drawn from the
-prior: even ranks are what a calibrated fit gives (Talts and others 2018).
+Each link is drawn from the seed: wires with loss bursts, policers, queue management, competing
+flows, cells and Wi-Fi; with --misspecified, paths that belong to no family.  CUBIC measures each
+link for a minute, links are inferred from this measurement, and other algorithms are predicted on
+the inferred links.  Prints the errors of goodput and of the 95th percentile of queueing delay
+compared with the true link, how often 90 % intervals contain the true value, and the errors of two
+simpler predictions: the nearest preset, and CUBIC's own results.  With --ranks, counts the ranks of
+the true parameters among the inferred ones, on wires drawn from the prior: a calibrated fit has
+uniform ranks (Talts and others 2018).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 PREDICTED = ("bbr", "reno", "vegas", "westwood")
-TRUTHS = 30  # runs of each algorithm on the link itself; those on a cell differ by a quarter
+TRUTHS = 30  # runs of each algorithm on the true link; runs on a cell differ by a quarter
 CLOSE_TO_BEST = 0.05  # loss of goodput at which an algorithm still counts as recommended
 PRESETS = ("wired-50", "bufferbloat", "lossy", "hspa-typical", "lte-typical", "lte-bad", "wifi-bad")
 PRESETS += ("lte-good", "wifi-typical", "wifi-good", "nr-typical", "satellite-geo")
@@ -40,17 +41,17 @@ PRESETS += ("lte-good", "wifi-typical", "wifi-good", "nr-typical", "satellite-ge
 
 @dataclass(frozen=True)
 class Link:
-    """The settings of a study as a family of one point."""
+    """A family that contains a single link, given as the settings of a study."""
 
     text: Settings
 
     def settings(self, _point: object, _duration_s: float, _seed: int) -> Settings:
-        """The settings."""
+        """Return the settings of the link."""
         return self.text
 
 
 def measure(settings: Settings, algorithm: str, number: int, duration_s: float) -> MeasuredFlow:
-    """A flow over a link."""
+    """Simulate one flow over a link, and return the flow as a measurement."""
     (flow,) = Simulation(duration_s, 1).flows([(Link(settings), None, number)], algorithm)  # type: ignore[list-item]
     if flow is None:
         msg = "the flow never began"
@@ -59,13 +60,13 @@ def measure(settings: Settings, algorithm: str, number: int, duration_s: float) 
 
 
 def outcome(flow: MeasuredFlow) -> tuple[float, float]:
-    """Goodput in Mbit/s, and the 95th percentile of queueing delay in ms."""
+    """Return the goodput in Mbit/s and the 95th percentile of the queueing delay in ms."""
     return flow.row["goodput_mbit_s"], flow.row["rtt_p95_ms"] - flow.row["rtt_base_ms"]
 
 
 @dataclass
 class Score:
-    """What is counted over links."""
+    """Results of all links."""
 
     goodput: dict[str, list[float]] = field(default_factory=dict)
     delay: dict[str, list[float]] = field(default_factory=dict)
@@ -78,11 +79,11 @@ class Score:
     cpu_s: list[float] = field(default_factory=list)
 
     def add(self, table: str, key: str, value: float) -> None:
-        """Count a value."""
+        """Add a value to a list of a table."""
         getattr(self, table).setdefault(key, []).append(value)
 
     def print(self) -> None:
-        """Print all of it."""
+        """Print medians, percentiles and shares over all links."""
         for name, table in (("goodput", self.goodput), ("queueing delay", self.delay)):
             for way, values in table.items():
                 median, late = 100 * np.quantile(values, [0.5, 0.9])
@@ -153,17 +154,17 @@ def main() -> None:
 def compare(
     score: Score, found: Fit, measured: MeasuredFlow, settings: Settings, seconds: float, link: int
 ) -> str:
-    """Compare predictions with the link itself; return a line about it."""
+    """Compare predictions with the true link, and return the errors as one line of text."""
     nearest = nearest_preset(measured, seconds)
     real, guessed, by_preset, said = {}, {}, {}, []
 
     def truth(algorithm: str) -> Floats:
-        """Goodput and delay of runs whose random numbers no other link has."""
+        """Return goodput and delay of runs whose random numbers no other link uses."""
         first = 1_000 * (link + 1)
         runs = [measure(settings, algorithm, first + n, seconds) for n in range(TRUTHS)]
         return np.array([outcome(run) for run in runs]).T
 
-    # The luck of one run, which no inference from this run can do without.
+    # The error of CUBIC's own run: no inference from a single run can avoid this error.
     again, measured_again = outcome(measured), truth("cubic").mean(axis=1)
     score.add("goodput", "CUBIC of itself", abs(again[0] / measured_again[0] - 1))
     score.add("delay", "CUBIC of itself", abs(again[1] / max(measured_again[1], 1.0) - 1))
@@ -206,7 +207,7 @@ def compare(
 
 
 def nearest_preset(measured: MeasuredFlow, seconds: float) -> str:
-    """The preset on which CUBIC's goodput and delay are most like those that were measured."""
+    """Return the preset on which CUBIC's goodput and delay are nearest to the measured values."""
     own = np.log(np.maximum(outcome(measured), 0.1))
 
     def distance(preset: str) -> float:
@@ -217,7 +218,7 @@ def nearest_preset(measured: MeasuredFlow, seconds: float) -> str:
 
 
 def ranks(count: int, seed: int, seconds: float, jobs: int) -> None:
-    """Count in which tenth of the inferred values the true one lies, on cheap wires."""
+    """Count in which tenth of the inferred distribution each true value lies, on cheap wires."""
     draws = np.random.default_rng(seed)
     family = wires.wire(3.0, 40.0)
     tenths = np.zeros((len(family.parameters), 10), int)

@@ -1,4 +1,4 @@
-"""Hidden links for `bench/fit.py`: of every family, and paths that no family holds."""
+"""Hidden links for `bench/fit.py`: links of every family, and paths that belong to no family."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Settings = dict[str, Any]
 
 
 def between(draws: np.random.Generator, low: float, high: float) -> float:
-    """A value uniform in its logarithm."""
+    """Draw a value that is uniform on a logarithmic scale."""
     return math.exp(draws.uniform(math.log(low), math.log(high)))
 
 
 def plain(draws: np.random.Generator, most: float) -> Settings:
-    """A wire: rate, delay and a queue."""
+    """Draw a wire: rate, delay and queue."""
     rate, trip = between(draws, 2, most), between(draws, 10, 200)
     packets = max(2, round(between(draws, 0.2, 6) * rate * 1e3 * trip / 8 / 1500))
     return {
@@ -30,7 +30,7 @@ def plain(draws: np.random.Generator, most: float) -> Settings:
 
 
 def hidden_wire(draws: np.random.Generator, most: float) -> Settings:
-    """A wire with loss, some of it in bursts, and jitter."""
+    """Draw a wire with random or bursty loss, and with jitter; some wires have neither."""
     link = plain(draws, most)
     if draws.random() < 0.5:  # noqa: PLR2004  a share of the wires
         share = between(draws, 0.001, 0.3)
@@ -46,7 +46,7 @@ def hidden_wire(draws: np.random.Generator, most: float) -> Settings:
 
 
 def hidden_policer(draws: np.random.Generator, most: float) -> Settings:
-    """A wire behind a token bucket."""
+    """Draw a wire behind a token bucket policer."""
     link = plain(draws, most)
     rate = float(link["rate"].split()[0])
     link["rate"] = f"{rate * between(draws, 2, 10):.3f} Mbit/s"
@@ -55,7 +55,7 @@ def hidden_policer(draws: np.random.Generator, most: float) -> Settings:
 
 
 def hidden_aqm(draws: np.random.Generator, most: float) -> Settings:
-    """A wire with queue management of one of three kinds."""
+    """Draw a wire with one of three kinds of active queue management."""
     link = plain(draws, most)
     return {
         "link": link | {"queue": "2000 packets", "aqm": draws.choice(["codel", "fq_codel", "pie"])}
@@ -63,7 +63,7 @@ def hidden_aqm(draws: np.random.Generator, most: float) -> Settings:
 
 
 def hidden_shared(draws: np.random.Generator, most: float) -> Settings:
-    """A wire with one to three other flows from some time on."""
+    """Draw a wire that one to three CUBIC flows join within the first 15 s."""
     other = {
         "algorithm": "cubic",
         "count": int(draws.integers(1, 4)),
@@ -73,7 +73,7 @@ def hidden_shared(draws: np.random.Generator, most: float) -> Settings:
 
 
 def hidden_cell(draws: np.random.Generator, most: float) -> Settings:
-    """A cell of LTE or HSPA."""
+    """Draw a cell of LTE or HSPA."""
     name = str(draws.choice(["lte", "hspa"]))
     link = {
         "preset": f"{name}-typical",
@@ -88,7 +88,7 @@ def hidden_cell(draws: np.random.Generator, most: float) -> Settings:
 
 
 def hidden_wifi(draws: np.random.Generator, most: float) -> Settings:
-    """Wi-Fi at some distance, with neighbours; half of it behind an access line that is slower."""
+    """Draw Wi-Fi at some distance, with neighbours; half of it is behind a slower access line."""
     wire: Settings = {}
     if draws.random() < 0.5 or most < 20:  # noqa: PLR2004  a share; Mbit/s, of a cheap benchmark
         rate = between(draws, 2, most)
@@ -108,13 +108,13 @@ def hidden_wifi(draws: np.random.Generator, most: float) -> Settings:
 
 
 def strange_reordering(draws: np.random.Generator, most: float) -> Settings:
-    """Two paths at once, as one path on which half of the packets come later."""
+    """Draw a path that delays half of its packets, as if packets took two paths."""
     link = plain(draws, most)
     return {"link": link | {"reorder": {"kind": "late", "share": "50 %", "delay": "30 ms"}}}
 
 
 def strange_outages(draws: np.random.Generator, most: float) -> Settings:
-    """Handovers of a second, at which what arrives is held."""
+    """Draw a wire with handovers of about a second, during which the link holds all packets."""
     outages = [
         {"start": f"{at:.1f} s", "stop": f"{at + draws.uniform(0.6, 1.5):.2f} s", "kind": "hold"}
         for at in np.arange(draws.uniform(3, 8), 58, draws.uniform(8, 14))
@@ -123,7 +123,7 @@ def strange_outages(draws: np.random.Generator, most: float) -> Settings:
 
 
 def strange_step(draws: np.random.Generator, most: float) -> Settings:
-    """Two networks in one measurement."""
+    """Draw a wire whose rate and delay change once, as if the network had changed."""
     link = plain(draws, most)
     rate = float(link["rate"].split()[0]) / between(draws, 3, 8)
     steps = [
@@ -133,7 +133,7 @@ def strange_step(draws: np.random.Generator, most: float) -> Settings:
 
 
 def strange_proxy(draws: np.random.Generator, most: float) -> Settings:
-    """What a splitting proxy shows its sender: a short path, and a rate that another path sets."""
+    """Draw a splitting proxy: the sender sees a short path, whose rate another path determines."""
     link = plain(draws, most)
     rate = float(link["rate"].split()[0])
     steps, at = [], 1.0
@@ -144,7 +144,7 @@ def strange_proxy(draws: np.random.Generator, most: float) -> Settings:
 
 
 def strange_airtime(draws: np.random.Generator, _most: float) -> Settings:
-    """A station far away sends on the same channel for a while."""
+    """Draw Wi-Fi on whose channel a second user sends for a while."""
     link = {"preset": "wifi-typical", "server": f"{between(draws, 5, 40):.1f} ms"}
     other = {
         "user": 2,

@@ -1,8 +1,8 @@
-"""L4S end to end: Prague and DualPI2 over rates, round trips and links that send in bursts.
+"""L4S end to end: Prague and DualPI2 over rates, round-trip times, and links that send in bursts.
 
-Prints two tables in Markdown. The first has Prague beside CUBIC and beside another Prague on wires.
-The second, and `--figure`, have Prague alone on links that send in bursts, over the delay from
-which on DualPI2 marks the packets of L4S.
+Prints two tables in Markdown. The first compares Prague with CUBIC and with another Prague flow on
+wires. The second table, and `--figure`, show Prague alone on links that send in bursts, over the
+delay from which DualPI2 marks L4S packets.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BURSTS = {
     "LTE, lte-typical": "lte-typical,cell.downlink.aqm.kind=dualpi2,cell.downlink.aqm.threshold={}",
     "5G, nr-typical": "nr-typical,cell.downlink.aqm.kind=dualpi2,cell.downlink.aqm.threshold={}",
 }
-# The same links with the queue that they have, which CUBIC fills.
+# The same links with their usual queue, which CUBIC fills.
 PLAIN = {
     "wire, 50 Mbit/s": "wired-50",
     "Wi-Fi, wifi-typical": "wifi-typical,server=10 ms",
@@ -43,7 +43,7 @@ Rows = list[dict[str, Any]]
 
 
 def main() -> int:
-    """Measure, print, draw."""
+    """Print both tables, and draw the figure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=3, help="runs of each")
     parser.add_argument("--figure", metavar="FILE", help="where the second table is drawn")
@@ -58,7 +58,7 @@ def main() -> int:
 
 
 def flows(link: Any, seed: int, *algorithms: str, duration_s: int = 60) -> Rows:  # noqa: ANN401
-    """The flows' results of a run on this link."""
+    """Return the results of all flows of a run on a link."""
     study = Study(
         duration=f"{duration_s} s",
         warm_up="20 s",
@@ -71,7 +71,7 @@ def flows(link: Any, seed: int, *algorithms: str, duration_s: int = 60) -> Rows:
 
 
 def print_shares(seeds: int) -> None:
-    """Prague beside CUBIC and beside itself, through DualPI2 on wires."""
+    """Print the table of Prague with CUBIC and with Prague, through DualPI2 on wires."""
     print("| rate, Mbit/s | RTT, ms | prague / cubic | delay p99 of prague, ms | of cubic, ms "
           "| prague / prague | of the link |")  # fmt: skip
     print("|---|---|---|---|---|---|---|")
@@ -96,20 +96,20 @@ def print_shares(seeds: int) -> None:
 
 
 def goodput(run: Rows, flow: int) -> float:
-    """Of one flow, in Mbit/s."""
+    """Return the goodput of one flow in Mbit/s."""
     return float(run[flow]["goodput_mbit_s"])
 
 
 def both(run: Rows) -> tuple[float, float]:
-    """That of two."""
+    """Return the goodputs of both flows in Mbit/s."""
     return goodput(run, 0), goodput(run, 1)
 
 
 def bursts(seeds: int) -> Iterator[tuple[str, tuple[list[float], list[float]]]]:
-    """Two lists for each link, by threshold.
+    """Yield for each link two lists with one value for each threshold.
 
-    Prague's goodput in percent of CUBIC's with the usual queue, and by how much its RTT exceeds the
-    lowest, p99, in ms.
+    The first list contains Prague's goodput in percent of CUBIC's goodput with the usual queue, the
+    second the 99th percentile of Prague's RTT minus the lowest RTT, in ms.
     """
     for name, link in BURSTS.items():
         runs = range(1, seeds + 1)
@@ -124,7 +124,7 @@ def bursts(seeds: int) -> Iterator[tuple[str, tuple[list[float], list[float]]]]:
 
 
 def print_bursts(found: dict[str, tuple[list[float], list[float]]]) -> None:
-    """The second table."""
+    """Print the table of links that send in bursts."""
     print("| link | " + " | ".join(f"{each:g} ms" for each in THRESHOLDS_MS) + " |")
     print("|---" * (len(THRESHOLDS_MS) + 1) + "|")
     for name, (shares, delays) in found.items():
@@ -135,7 +135,7 @@ def print_bursts(found: dict[str, tuple[list[float], list[float]]]) -> None:
 
 
 def draw(found: dict[str, tuple[list[float], list[float]]], path: str) -> None:
-    """The same as two panels over one axis."""
+    """Draw the table of links that send in bursts as two panels."""
     from matplotlib.figure import Figure  # noqa: PLC0415  only with --figure
 
     figure = Figure(figsize=(8, 3.8), layout="constrained")

@@ -1,8 +1,8 @@
-"""Instructions that a radio link costs in a simulated second; exits 1 above a bar.
+"""Instructions per simulated second of a radio link; exits with 1 above a bar.
 
-One CUBIC flow goes down the link, or seven up the Wi-Fi channel. On the presets a window of one
-packet goes too, whose cost must be that of its packets and not of the slots that nobody uses. The
-whole simulation is counted, TCP with it, as the difference of two run lengths.
+One CUBIC flow uses the downlink, or seven flows the uplink of the Wi-Fi channel. Presets also run
+with a fixed window of one packet: its cost must be that of its packets, not of unused slots. The
+whole simulation, including TCP, is counted, as the difference of two run lengths.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ LIGHT = ("--algorithm", "fixed", "--window", "1")
 
 @dataclass(frozen=True)
 class Case:
-    """One link and what is sent over it."""
+    """A link and the flows that use it."""
 
     name: str
     arguments: tuple[str, ...]
-    millions_per_second: float | None = None  # instructions a simulated second, at most
+    millions_per_second: float | None = None  # maximum number of instructions per simulated second
 
 
 CASES = (
@@ -68,7 +68,7 @@ def main() -> int:
 
 
 def preset(name: str, folder: Path) -> tuple[Case, ...]:
-    """A flow over a preset's link, and a window of one packet."""
+    """Return two cases for a preset's link: one CUBIC flow, and a window of one packet."""
     file = folder / f"{name}.json"
     path = resolve_link(Link.read(name), folder).path
     file.write_text(json.dumps(path))
@@ -76,7 +76,7 @@ def preset(name: str, folder: Path) -> tuple[Case, ...]:
 
 
 def millions_per_second(binary: str, arguments: tuple[str, ...]) -> float:
-    """Millions of instructions a simulated second, as the difference of two lengths of a run."""
+    """Return millions of instructions per simulated second, from two run lengths."""
     commands = [[binary, *arguments, "--seconds", str(length)] for length in SECONDS]
     with ThreadPoolExecutor(2) as pool:
         (short, _), (long, _) = pool.map(measure.instructions, commands)

@@ -15,12 +15,12 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def build() -> Path:
-    """Build the benchmark and answer where it is."""
+    """Build the benchmark, and return its path."""
     return build_example("cwndlab-sim", "benchmark")
 
 
 def build_example(package: str, name: str) -> Path:
-    """Build an example of a crate and answer where it is."""
+    """Build an example of a crate, and return its path."""
     command = ["cargo", "build", "--release", "--quiet", "-p", package]
     subprocess.run([*command, "--example", name], cwd=ROOT, check=True)  # noqa: S603  our own
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
@@ -28,7 +28,7 @@ def build_example(package: str, name: str) -> Path:
 
 
 def cpu_seconds(command: list[str]) -> tuple[float, str]:
-    """CPU time of one run of a command, and what it printed."""
+    """Return the CPU time and the output of one run of a command."""
     with tempfile.TemporaryFile("w+") as output:
         process = subprocess.Popen(command, stdout=output)  # noqa: S603  our own command
         _, status, usage = os.wait4(process.pid, 0)
@@ -40,18 +40,18 @@ def cpu_seconds(command: list[str]) -> tuple[float, str]:
 
 
 def median_cpu_seconds(command: list[str], runs: int = 5) -> tuple[float, str]:
-    """Median CPU time of several runs of a command, and what the last printed."""
+    """Return the median CPU time of several runs of a command, and the output of the last run."""
     results = [cpu_seconds(command) for _ in range(runs)]
     return median(seconds for seconds, _ in results), results[-1][1]
 
 
 def has_callgrind() -> bool:
-    """Whether instructions can be counted here."""
+    """Return whether instructions can be counted on this machine."""
     return shutil.which("valgrind") is not None
 
 
 def instructions(command: list[str]) -> tuple[int, str]:
-    """Instructions that a command executes, and what it printed."""
+    """Return the number of instructions that a command executes, and its output."""
     callgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
     result = subprocess.run(  # noqa: S603  our own command
         [*callgrind, *command], capture_output=True, text=True, check=False

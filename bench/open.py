@@ -1,9 +1,9 @@
-"""How `cwndlab open` bears many results: time to the first screen, and the server's memory.
+"""Time to the first screen and memory of `cwndlab open` with many results.
 
-In a temporary folder it makes 200 studies with 100,000 runs in all, and one study with as many,
-serves them, looks at them in a browser, then asks the server 1,000 times for all that the page asks
-for. Exits 1 above a bar. Everything is timed once with an empty cache, as where these results were
-never opened before, and once more with what that kept.
+Creates, in a temporary folder, 200 studies with 100,000 runs in total and one study with as many
+runs, serves them, opens them in a browser, and then sends the server 1,000 requests of all kinds
+that the page sends. Exits with 1 above a bar. Everything is timed twice: with an empty cache, as if
+these results had never been opened, and with the cache that the first pass filled.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SETTLED = 100  # requests after which memory should not grow
 
 
 def main() -> int:
-    """Make the results, and look at them."""
+    """Create the results, and time the page with an empty and with a filled cache."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--browser", default=_browser(), help="a Chromium or Firefox")
     parser.add_argument("--requests", type=int, default=1_000)
@@ -57,7 +57,7 @@ def main() -> int:
 
 
 def make(place: Path) -> None:
-    """Simulate one small study and copy it, and one large study."""
+    """Simulate one small study and copy it many times; simulate one large study."""
     began_s = time.process_time()
     place.mkdir(parents=True)
     each = RUNS // STUDIES
@@ -79,7 +79,7 @@ def make(place: Path) -> None:
 
 
 def look(place: Path, cache: Path, options: argparse.Namespace, called: str) -> int:
-    """Time the page once, and the server's memory; how many bars are missed."""
+    """Time the page once and measure the server's memory; return the number of missed bars."""
     with served(place, cache) as (process, address, start_s):
         command = ["node", str(DRIVER), address, options.browser, LARGE]
         told = subprocess.run(  # noqa: S603  our own driver
@@ -105,7 +105,7 @@ def look(place: Path, cache: Path, options: argparse.Namespace, called: str) -> 
 
 @contextmanager
 def served(place: Path, cache: Path) -> Iterator[tuple[subprocess.Popen[str], str, float]]:
-    """`cwndlab open` of a folder, its address, and how long that took."""
+    """Run `cwndlab open` on a folder; yield its process, address, and starting time in s."""
     began_s = time.perf_counter()
     environment = {**os.environ, "XDG_CACHE_HOME": str(cache), "COLUMNS": "200"}
     command = [sys.executable, "-m", "cwndlab", "open", str(place), "--no-browser"]
@@ -122,7 +122,7 @@ def served(place: Path, cache: Path) -> Iterator[tuple[subprocess.Popen[str], st
 def ask_often(
     process: subprocess.Popen[str], address: str, count: int
 ) -> tuple[float, float, float]:
-    """The server's memory after the first requests and after all, and its CPU time."""
+    """Return the server's memory after the first and after all requests, and its CPU time."""
     client = Client(address)
     rows = client.json("/api/studies")["studies"]
     large = client.json("/api/studies", q=LARGE)["studies"][0]["id"]
@@ -150,7 +150,7 @@ def ask_often(
 
 
 class Client:
-    """A client with the cookie for an address."""
+    """A client with the cookie that the server gives in exchange for the token in an address."""
 
     def __init__(self, address: str) -> None:
         """Exchange the token for the cookie."""
@@ -160,7 +160,7 @@ class Client:
         self.cookie = (connection.getresponse().headers["Set-Cookie"] or "").partition(";")[0]
 
     def json(self, path: str, **asked: str | int) -> Any:  # noqa: ANN401  an answer
-        """An answer."""
+        """Request a path, and return the JSON answer."""
         connection = http.client.HTTPConnection(self.host, timeout=600)
         connection.request("GET", f"{path}?{urlencode(asked)}", headers={"Cookie": self.cookie})
         answer = connection.getresponse()
@@ -172,13 +172,13 @@ class Client:
 
 
 def memory_mb(process: subprocess.Popen[str]) -> float:
-    """Resident memory."""
+    """Return the resident memory of a process."""
     text = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
     return int(found_in(text, r"VmRSS:\s+(\d+) kB")) / 1024
 
 
 def found_in(text: str, pattern: str) -> str:
-    """What a pattern finds; ends the program without it."""
+    """Return the text that a pattern matches; end the program if there is none."""
     found = re.search(pattern, text)
     if found is None:
         sys.exit(f"no {pattern} in {text!r}")
@@ -186,7 +186,7 @@ def found_in(text: str, pattern: str) -> str:
 
 
 def cpu_s(process: subprocess.Popen[str]) -> float:
-    """CPU time so far."""
+    """Return the CPU time that a process has used."""
     fields = (
         Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     )

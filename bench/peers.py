@@ -1,4 +1,4 @@
-"""The benchmark's dumbbell in ns-2, where it is installed, beside ours."""
+"""Compare the cost of the benchmark's dumbbell in ns-2, if it is installed, with ours."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 SCRIPT = Path(__file__).with_name("dumbbell.tcl")
 SHORT_S, LONG_S, FULL_S = 30, 60, 300
-# How much more ns-2's TCP/Linux takes for a segment than we do.
+# Cost of a segment in ns-2's TCP/Linux, divided by our cost: lower limits.
 INSTRUCTIONS_RATIO = 2.7
 TIME_RATIO = 3.3
 
 
 def main() -> int:
-    """Run both."""
+    """Run the dumbbell in both simulators."""
     if shutil.which("ns") is None:
         print("ns-2 is not installed (Debian: apt-get install ns2); nothing to compare with")
         return 0
@@ -42,7 +42,7 @@ def main() -> int:
 
 
 class Cost(NamedTuple):
-    """What a delivered segment costs."""
+    """Cost of a delivered segment."""
 
     seconds: float
     instructions: float | None
@@ -66,7 +66,7 @@ def _line(name: str, command: list[str], delivered: Callable[[str], int]) -> Cos
 
 
 def _judge(unit: str, ratio: float, bar: float) -> bool:
-    """Print how much more TCP/Linux takes. Returns whether that is below the bar."""
+    """Print how much more TCP/Linux costs; return whether the ratio misses the bar."""
     is_missed = ratio < bar
     verdict = "MISSED" if is_missed else "ok"
     print(f"  TCP/Linux takes {ratio:.2f} times the {unit}, at least {bar}  {verdict}", flush=True)
@@ -78,7 +78,7 @@ def _ours(printed: str) -> int:
 
 
 def _ns2(printed: str) -> int:
-    # TCP/Linux prints its commands too.
+    # TCP/Linux also prints its commands.
     return int(next(line for line in printed.splitlines() if line.isdigit()))
 
 

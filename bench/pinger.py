@@ -1,10 +1,10 @@
-"""Echoes over a shell's link, asked for in real time and told of as ping(8) tells of them.
+"""Send echoes over a shell's link in real time, and report their round-trip times like ping(8).
 
-`ping PORT LOAD_MBIT_S` asks. The kernel answers, and its own time of receipt ends a round trip:
-what is late after that is this program. With a load, `serve` sends so much beside the answers for
-as long as is being asked. Turns of it alternate with turns in which this program looks how late
-bare timers are, each shorter than the emulator's patience with an idle link, so that the machine
-is in the same state.
+`ping PORT LOAD_MBIT_S` sends the requests. The kernel answers, and the kernel's time of receipt
+ends a round trip, so the lateness of this program is not counted. With a load, `serve` sends this
+load in parallel with the answers, longer than all turns can take. Turns of pings alternate with
+turns in which this program measures the lateness of bare timers. Each turn is shorter than the time
+for which the emulator keeps polling an idle link, so the machine stays in the same state.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ TIMESPEC = struct.Struct("qq")
 
 
 def realtime() -> None:
-    """Before what else the machine does, after the emulator."""
+    """Run this process at a real-time priority, which is lower than the emulator's."""
     with contextlib.suppress(PermissionError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
 
 
 def serve() -> None:
-    """Wait for who wants a load, and how much, and send it."""
+    """Wait for a client that requests a load, and send the load to this client."""
     realtime()
     end = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     end.bind(("0.0.0.0", 0))  # noqa: S104  who asks is behind a link
@@ -55,7 +55,7 @@ def serve() -> None:
 
 
 def pour(end: socket.socket, place: tuple[str, int], mbit_s: float) -> None:
-    """Packets at equal distances."""
+    """Send packets at equal intervals, for the longest time that all turns can take."""
     distance_s = 8e-6 * LOAD_BYTES / mbit_s
     began, packet = time.monotonic(), bytes(LOAD_BYTES)
     for number in range(int(TURNS * LONGEST_TURN_S / distance_s)):
@@ -66,7 +66,7 @@ def pour(end: socket.socket, place: tuple[str, int], mbit_s: float) -> None:
 
 
 def ping(port: int, load_mbit_s: float) -> None:
-    """Ask at equal distances, by turns with bare timers; print percentiles of each turn."""
+    """Send echo requests in turns, with bare timers in between; print percentiles of each turn."""
     host = os.environ["CWNDLAB_HOST"]
     realtime()
     if load_mbit_s > 0:
@@ -90,7 +90,7 @@ def ping(port: int, load_mbit_s: float) -> None:
             heard_ms.append((now_ns - sent_ns) / 1e6)
 
     threading.Thread(target=hear, daemon=True).start()
-    # The first one's way through the kernel is not yet known.
+    # The first echo is slower and not counted: the kernel has not looked up its route yet.
     end.sendto(echo_request(0), (host, 0))
     time.sleep(0.2)
     turns = []
@@ -111,14 +111,14 @@ def ping(port: int, load_mbit_s: float) -> None:
 
 
 def echo_request(number: int) -> bytes:
-    """One with its time, RFC 792."""
+    """Return an echo request that contains the time of sending (RFC 792)."""
     content = str(time.time_ns()).encode()
     header = ICMP_HEADER.pack(ECHO_REQUEST, 0, 0, os.getpid() & 0xFFFF, number)
     return header[:2] + struct.pack("!H", checksum(header + content)) + header[4:] + content
 
 
 def checksum(message: bytes) -> int:
-    """That of the Internet, RFC 1071."""
+    """Return the Internet checksum of a message (RFC 1071)."""
     padded = message + bytes(len(message) % 2)
     total = sum(struct.unpack(f"!{len(padded) // 2}H", padded))
     while total >> 16:
@@ -127,14 +127,15 @@ def checksum(message: bytes) -> int:
 
 
 def timers() -> list[float]:
-    """How late as many timers are together as a ping wakes the emulator, in ms."""
+    """Return sums of the lateness of as many bare timers as a ping has wake-ups, in ms."""
     late_ms: list[float] = []
     began = time.monotonic()
     for number in range(1, TIMERS + 1):
         due = began + number * TIMER_INTERVAL_S
         time.sleep(max(0.0, due - time.monotonic()))
         late_ms.append(1e3 * (time.monotonic() - due))
-    # Of a ping they are milliseconds apart, and here as far as can be.
+    # The wake-ups of a ping are milliseconds apart; the timers of a sum are as far apart as
+    # possible.
     count, step = len(late_ms), len(late_ms) // WAKE_UPS
     return [
         sum(late_ms[(first + step * number) % count] for number in range(WAKE_UPS))
@@ -143,7 +144,7 @@ def timers() -> list[float]:
 
 
 def percentiles(values: list[float]) -> dict[str, float]:
-    """What is told of them."""
+    """Return minimum, median, 90th and 99th percentile, and maximum of values."""
     ordered = sorted(values)
     ranks = {"min": 0.0, "p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
     return {name: ordered[int(rank * (len(ordered) - 1))] for name, rank in ranks.items()}

@@ -1,8 +1,8 @@
-"""Simulated time that a CPU second brings on every preset; exits 1 below a bar.
+"""Simulated time per CPU second on every preset; exits with 1 below a bar.
 
-One CUBIC flow goes down each link. A link that carries at most 100 Mbit/s must have 400 simulated
-seconds a CPU second, a faster one 3 million delivered segments a CPU second. CPU time is the
-difference of two run lengths, the median of so many pairs.
+One CUBIC flow uses each link. A link that carries at most 100 Mbit/s must reach 400 simulated
+seconds per CPU second, a faster link 3 million delivered segments per CPU second. CPU time is the
+difference of two run lengths, as the median over several pairs of runs.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from cwndlab.schema.link import Link
 
 SECONDS = (20, 320)
 SLOW_MBIT_S = 100.0
-SECONDS_BAR = 400.0  # simulated seconds a CPU second
-SEGMENTS_BAR = 3.0  # millions of delivered segments a CPU second
+SECONDS_BAR = 400.0  # simulated seconds per CPU second
+SEGMENTS_BAR = 3.0  # millions of delivered segments per CPU second
 
 
 def main() -> int:
@@ -50,13 +50,13 @@ def main() -> int:
 
 
 def judge(name: str, command: list[str], pairs: int) -> int:
-    """Print a preset's speed beside its bar; 1 if it is missed."""
+    """Print a preset's speed and its bar; return 1 if the bar is missed."""
     costs, segments = [], 0.0
     for _ in range(pairs):
         short, long = (totals(command, length) for length in SECONDS)
         costs.append((long[0] - short[0]) / (SECONDS[1] - SECONDS[0]))
         segments = (long[1] - short[1]) / (SECONDS[1] - SECONDS[0])
-    cpu = max(median(costs), 1e-9)  # CPU seconds a simulated second
+    cpu = max(median(costs), 1e-9)  # CPU seconds per simulated second
     mbit_s = segments * 1448 * 8 / 1e6
     is_slow = mbit_s <= SLOW_MBIT_S
     is_met = 1 / cpu >= SECONDS_BAR if is_slow else segments / cpu / 1e6 >= SEGMENTS_BAR
@@ -71,7 +71,7 @@ def judge(name: str, command: list[str], pairs: int) -> int:
 
 
 def totals(command: list[str], seconds: int) -> tuple[float, int]:
-    """CPU time and delivered segments of a run of so many simulated seconds."""
+    """Return CPU time and delivered segments of a run of `seconds` simulated seconds."""
     cpu, printed = measure.cpu_seconds([*command, "--seconds", str(seconds)])
     return cpu, json.loads(printed)["delivered_segments"]
 

@@ -56,7 +56,7 @@ BASELINE = "cubic"
 
 
 def main() -> None:
-    """Run a step."""
+    """Run the chosen step."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("step", choices=["predict", "score"])
     parser.add_argument("--pantheon", type=Path, required=True, metavar="CLONE")
@@ -84,7 +84,7 @@ def predict(clone: Path) -> None:
 
 
 def _kept(network: Network) -> tuple[dict[str, Any], str]:
-    """Simulate a network, or return what an earlier call has kept."""
+    """Simulate a network, or return results that an earlier call stored."""
     kept = KEPT / f"{hashlib.sha256(network.key.encode()).hexdigest()[:16]}.npz"
     if not kept.exists():
         values, digest = simulate(network)
@@ -96,7 +96,7 @@ def _kept(network: Network) -> tuple[dict[str, Any], str]:
 
 
 def simulate(network: Network) -> tuple[dict[str, Any], str]:
-    """Return goodputs and delays by algorithm, drawn network, run and flow; and a digest."""
+    """Return goodputs and delays by algorithm, network, run and flow; and the scenarios' hash."""
     texts = []
     with tempfile.TemporaryDirectory() as folder:
         settings = drawn(network, Path(folder))
@@ -149,7 +149,7 @@ def _scenario(
 
 
 def score_all(clone: Path) -> None:
-    """Extract what was measured, compare the predictions with it, and write the ledger."""
+    """Extract the measured values, compare the predictions with them, and write the ledger."""
     networks = {_title(each): each for each in _networks()}
     runs = measured_runs(clone)
     MEASURED.write_text(json.dumps(runs, indent=1, sort_keys=True) + "\n")
@@ -190,14 +190,14 @@ def measured_runs(clone: Path) -> dict[str, dict[str, list[float | None]]]:
 
 def _mean_mbit_s(clone: Path, path: str) -> float:
     series = np.array(read(clone, path)["bandwidths"])
-    # Values of 0.1 Mbit/s stand for "at most 0.1": the authors' files contain no lower value.
+    # A value of 0.1 Mbit/s means "at most 0.1": the authors' files contain no lower value.
     return round(float(series.mean()), 4)
 
 
 def _outcome(
     claim: RegisteredPrediction, network: Network, runs: dict[str, Any], stated: dict[str, Any]
 ) -> tuple[MeasuredChange | None, Verdict, int | None]:
-    """Return the measured change, or only the order of algorithms if a source states no more."""
+    """Return the measured change, or only the order of algorithms if the source gives no values."""
     if network.source == "A":
         own = runs[network.name]
         ours, theirs = (
@@ -205,7 +205,7 @@ def _outcome(
             for name in (claim.challenger, claim.baseline)
         )
         change = change_of(ours, theirs)
-        if change is None:  # one pair of runs remains
+        if change is None:  # only one pair of runs has both values
             apart = np.nanmean(ours) - np.nanmean(theirs)
             change = MeasuredChange(float(apart), float(apart), float(apart), 1, 0.0)
         return change, verdict_of(change), None

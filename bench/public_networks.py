@@ -1,7 +1,7 @@
-"""The networks of the public ledger: what a user knows of each, and networks drawn like it.
+"""Networks of the public ledger: the facts that a user knows, and networks drawn from them.
 
 The rules are those of docs/notes/2026-11-ledger-sources.md.  Source A is read from a clone of
-GenetProject/Genet; only its base round-trip times enter here, no throughput.
+GenetProject/Genet; only its base round-trip times are used here, not its throughput.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Network:
 
     @property
     def key(self) -> str:
-        """What the prediction depends on; networks with the same key share their simulation."""
+        """The inputs of the prediction; networks with the same key share their simulation."""
         known = [self.draws, self.simulated_direction, self.flows, self.stagger_s, self.base_rtt_ms]
         return json.dumps([*known, self.stack, self.duration_s, self.algorithms])
 
@@ -209,11 +209,11 @@ def _git(clone: Path, *arguments: str) -> str:
 
 
 def drawn(network: Network, folder: Path) -> list[dict[str, Any]]:
-    """Return the settings of the networks that are drawn for a network.
+    """Return the settings of the drawn networks that represent a network.
 
     Args:
         network: the network to predict.
-        folder: where changed presets are written.
+        folder: folder to which changed presets are written.
     """
     found: list[dict[str, Any]] = []
     for preset, count in DRAWN[network.draws]:
@@ -248,7 +248,7 @@ def _with_queue_of_preset(changes: dict[str, Any]) -> dict[str, Any]:
 
 
 def _changed(preset: str, folder: Path) -> Path:
-    """Write a preset of HSPA whose range of queues quotes no figure of source E."""
+    """Write a copy of an HSPA preset whose range of queue sizes uses no value of source E."""
     text = (Path(cwndlab.__file__).parent / "data" / "links" / f"{preset}.toml").read_text()
     if _HSPA_QUEUE[0] not in text:
         msg = f"{preset}: the range of the queue has changed"
@@ -259,6 +259,6 @@ def _changed(preset: str, folder: Path) -> Path:
 
 
 def seed_of(*what: object) -> int:
-    """Return a random seed that depends on nothing but its arguments."""
+    """Return a random seed that depends only on its arguments."""
     digest = hashlib.sha256(json.dumps(what).encode()).digest()
     return int.from_bytes(digest[:6], "big")

@@ -1,9 +1,10 @@
-"""The bars of `bench/verdicts.py` by resampling: minutes instead of hours, for links once computed.
+"""Check the bars of `bench/verdicts.py` by resampling: minutes instead of hours for known links.
 
-Each link is repeated many times, once.  These runs are all that can happen on it: their mean is the
-truth, and ten of them, drawn with replacement, are an answer.  So many answers cost no simulation,
-the truth has no error of its own, and a rule can be tried before it is adopted.  With --truth, as
-many drawn repetitions are the truth instead, as `bench/verdicts.py` has it.
+Each link is simulated many times, once and for all.  These runs are treated as the whole
+population: their mean is the truth, and ten of them, drawn with replacement, give one answer.
+Therefore, many answers need no further simulation, the truth has no error of its own, and a rule
+can be tried before it is adopted.  With --truth, the truth is instead the mean of that number of
+drawn repetitions, as in `bench/verdicts.py`.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def main() -> int:
 
 
 class Pool(Answers):
-    """The repetitions of a link, and answers from ten of them."""
+    """Many repetitions of one link, and answers from a few of them."""
 
     def __init__(self, link: str, options: argparse.Namespace) -> None:
         self.link, self.options, self.change = link, options, None
@@ -67,7 +68,7 @@ class Pool(Answers):
         self.truth = self._comparison(TRUTH_SEED, options.pool)
 
     def tally(self, goal: Goal, random: np.random.Generator) -> tuple[Tally, list[float]]:
-        """What was counted, and of each answer how often another set holds its first."""
+        """Return counts over answers, and for each answer the share of sets with its first one."""
         rows = list(self.truth.values.values())
         gain = np.array([each[goal.gain] for each in rows])
         cost = np.array([each[goal.cost] for each in rows]) if goal.cost else np.zeros_like(gain)

@@ -1,4 +1,4 @@
-"""How fast the simulator is, in instructions and in CPU time, against bars; exits 1 below one."""
+"""Speed of the simulator in instructions and CPU time; exits with 1 if a bar is missed."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def main() -> int:
 
 
 def per_unit(binary: str, arguments: tuple[str, ...], seconds: tuple[int, ...], unit: str) -> float:
-    """Instructions per segment or ACK, as the difference of two lengths of a run."""
+    """Return instructions per segment or ACK, from the difference of two run lengths."""
     commands = [[binary, *arguments, "--seconds", str(length)] for length in seconds]
     with ThreadPoolExecutor(2) as pool:
         counts = list(pool.map(measure.instructions, commands))

@@ -1,9 +1,8 @@
-"""What many flows, fast paths and short runs cost, against bars; exits 1 above one.
+"""Cost of many flows, fast paths and short runs, compared with bars; exits with 1 above one.
 
-Instructions a segment of many flows over those of one, as the difference of two run lengths; the
-memory of a run over a fast path for each packet in flight; and the CPU time of a run that ends as
-it begins, which is that of reading its scenario, building its path and flows, and making its
-tables.
+Measures instructions per segment with many flows, relative to one flow, from the difference of two
+run lengths; the memory of a run on a fast path per packet in flight; and the CPU time of a run of
+zero length, which reads its scenario, builds its path and flows, and creates its tables.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def main() -> int:
 
 
 def judge(name: str, value: float, bar: float, unit: str) -> int:
-    """Print a value beside the most that it may be; 1 if it is more."""
+    """Print a value and its maximum; return 1 if the value exceeds the maximum."""
     verdict = "ok" if value <= bar else "MISSED"
     print(f"{name:44} {value:10,.2f} {unit:24} at most {bar:,.4g}  {verdict}", flush=True)
     return int(value > bar)

@@ -1,8 +1,8 @@
-"""Where each way to end slow start ends it, on every preset, and how long transfers take.
+"""When each method ends slow start, on every preset, and how long transfers take.
 
-One Reno flow a run, with `slow_start` 0 to 3. A run ends slow start before the path is full, when
-it is full, or at a loss. The path is full from a window of 0.9 BDP on: the goodput of CUBIC
-over the run times the lowest RTT. Prints tables in Markdown.
+Each run has one Reno flow with `slow_start` 0 to 3. A run ends slow start before the path is full,
+when the path is full, or at a loss. The path counts as full if the window is at least 0.9 BDP; the
+BDP is the goodput of CUBIC over the run times the lowest RTT. Prints tables in Markdown.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ENDS = ("before", "full", "loss", "not")
 
 
 def main() -> int:
-    """Run all of it."""
+    """Run all methods on the chosen presets, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="only presets whose names contain one of these")
     parser.add_argument("--seeds", type=int, default=3, help="runs of each")
@@ -88,7 +88,7 @@ def _bdp_pkts(name: str, seed: int) -> float:
 
 
 def _end(name: str, method: int, seed: int, bdp: float) -> tuple[str, float]:
-    """How slow start ended, and the window then."""
+    """Return how slow start ended, and the window at that time."""
     tables = run_once(
         Study(
             algorithm="reno",

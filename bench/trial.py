@@ -2,8 +2,8 @@
 
 The worlds (bench/trial_worlds.py) are wires, cells or Wi-Fi networks with drift, busy hours, cross
 traffic and interference.  Both algorithms are simulated in every period of a trial, so that the
-true change is known; the trial sees one of them.  Beside it stands the comparison flow by flow
-(A/B): in each period half of the flows have one algorithm and half the other, over the same queue.
+true change is known; the trial sees only one of them.  For comparison, algorithms are also compared
+flow by flow (A/B): in each period, half of the flows use each algorithm, over the same queue.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def flows_of(texts: list[str]) -> list[list[dict[str, Any]]]:
 
 
 def outcome(rows: list[dict[str, Any]], goal: Goal) -> PeriodOutcome:
-    """Return what a period shows."""
+    """Return the outcome of a period, computed from the rows of its flows."""
     # A flow whose data never arrived has the smallest goodput and no queueing delay.
     base = min((row["rtt_base_ms"] for row in rows if row["rtt_base_ms"] is not None), default=0.0)
     goodputs = [max(row["goodput_mbit_s"], 0.01) for row in rows]
@@ -67,7 +67,7 @@ def outcome(rows: list[dict[str, Any]], goal: Goal) -> PeriodOutcome:
 
 @dataclass(frozen=True)
 class Tried:
-    """A trial and the truth."""
+    """The result of a trial, and the true change."""
 
     pair: tuple[str, str]
     truth: float
@@ -133,9 +133,10 @@ def tried(kind: str, seed: int, blocks: int, pair: tuple[str, str] | None = None
 def guarded(seeds: range, count: int) -> None:
     """Print how many clearly harmful challengers are stopped within their first period.
 
-    A challenger is clearly harmful if its period is beyond a limit by half, compared with the
-    baseline in the same period of the same world.  The guard does not know that: its reference is
-    the baseline's period before.  Only these three periods of each world are simulated.
+    A challenger is clearly harmful if its period exceeds a limit by half, compared with the
+    baseline in the same period of the same world.  The guard cannot make this comparison: its
+    reference is the baseline's previous period.  Only these three periods of each world are
+    simulated.
     """
     goal = goal_named("balance")
     guard = Guard(Guardrails())
@@ -235,7 +236,7 @@ def measure(kind: str, trials: int, blocks: int) -> None:
             f"{np.mean([t.apart_estimate for t in own]):+.3f}"
         )
     _print_power(found, blocks)
-    # CUBIC instead of Vegas fills queues: a challenger that often does harm.
+    # CUBIC, unlike Vegas, fills queues, so it often does harm if it replaces Vegas.
     found += [tried(kind, seed, 2, HARMFUL) for seed in range(trials, 2 * trials)]
     for title, own in (
         ("beyond the limits by half", [t for t in found if t.clear_harm]),
@@ -249,7 +250,7 @@ def measure(kind: str, trials: int, blocks: int) -> None:
 
 
 def _print_power(found: list[Tried], blocks: int) -> None:
-    """Print how often the planned number of blocks sees an effect of the size planned for."""
+    """Print how often the planned number of blocks detects an effect of the planned size."""
     draws = np.random.default_rng(1)
     seen, planned = [], []
     for each in found:

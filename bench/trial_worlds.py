@@ -1,11 +1,11 @@
-"""The worlds of bench/trial.py: the conditions of every period of a trial, drawn at random.
+"""The worlds of bench/trial.py: randomly drawn conditions for every period of a trial.
 
-A *wire* is a shared queue whose rate drifts and has busy hours, with cross traffic that comes and
-goes.  A *cell* and a *Wi-Fi* network are drawn from a preset and its ranges.  The trial's flows go
-to one user, whose SINR (or distance) drifts from period to period; the other users of the cell, or
-the airtime of the neighbour's network, follow the time of day; in some periods another source
-interferes.  The cross traffic of a cell shares the user's queue; that of a Wi-Fi network belongs to
-the other stations, if there are any.
+A *wire* is a shared queue whose rate drifts and has busy hours, with varying cross traffic.  A
+*cell* and a *Wi-Fi* network are drawn from a preset and its ranges.  The trial's flows belong to
+one user, whose SINR (or distance) drifts from period to period; the number of other users of the
+cell, or the airtime of the neighbouring network, follows the time of day; in some periods, another
+source interferes.  The cross traffic of a cell shares the user's queue; that of a Wi-Fi network
+belongs to the other stations, if there are any.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _OTHER_STATIONS = {"good": 0, "typical": 2, "bad": 5}
 
 @dataclass(frozen=True)
 class Conditions:
-    """A period of a world."""
+    """The conditions of one period of a world."""
 
     link: dict[str, Any]
     """The keys of the link in a study, by path."""
@@ -56,7 +56,7 @@ class Conditions:
 
 
 def world(kind: str, draws: np.random.Generator, periods: int) -> list[Conditions]:
-    """Draw the periods of a trial."""
+    """Draw the conditions of all periods of a trial."""
     if kind == "wire":
         return _wire(draws, periods)
     coverage = str(draws.choice(_COVERAGES))
@@ -78,7 +78,7 @@ def world(kind: str, draws: np.random.Generator, periods: int) -> list[Condition
 
 
 def _cross(draws: np.random.Generator, cross: int) -> int:
-    """Return the number of flows of other people in the next period."""
+    """Return the number of cross-traffic flows in the next period."""
     return int(draws.poisson(1)) if draws.random() < 0.4 else cross  # noqa: PLR2004  now and then
 
 
@@ -103,7 +103,7 @@ def _wire(draws: np.random.Generator, periods: int) -> list[Conditions]:
 def _cell_period(
     changes: dict[str, Any], state: float, busy: float, *, is_interfered: bool
 ) -> dict[str, Any]:
-    """Return the keys of a cell in a period: its SINR, and how many other users it has."""
+    """Return the keys of a cell in a period: the user's SINR, and the number of other users."""
     keys = copy.deepcopy(changes)
     shift_db = _DRIFT_DB * state - (_INTERFERENCE_DB if is_interfered else 0.0)
     for way in ("downlink", "uplink"):
@@ -118,7 +118,7 @@ def _cell_period(
 def _wifi_period(
     changes: dict[str, Any], state: float, busy: float, *, is_interfered: bool
 ) -> dict[str, Any]:
-    """Return the keys of a Wi-Fi network in a period: distance, and the neighbour's airtime."""
+    """Return the keys of a Wi-Fi network in a period: distance, and airtime of the neighbour."""
     keys = copy.deepcopy(changes)
     name = "link.wifi.station.x"
     keys[name] = f"{_number(keys[name]) * math.exp(_DRIFT * state):.2f} m"
@@ -136,7 +136,7 @@ def _number(text: str) -> float:
 
 
 def scenario(conditions: Conditions, algorithms: list[str], seed: int) -> str:
-    """Return the text of a period's scenario."""
+    """Return the scenario of a period as JSON."""
     others = [
         {"algorithm": "cubic", **({"user": 2 + n % conditions.users} if conditions.users else {})}
         for n in range(conditions.cross)

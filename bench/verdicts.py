@@ -1,12 +1,13 @@
-"""How well the decision holds: contradictions between seeds, and sets beside the truth.
+"""Reliability of decisions: contradictions between seeds, and comparison of sets with the truth.
 
-For every preset and the recorded traces of a folder, six algorithms run 30 s in ten repetitions
-with each of many seeds.  Each (link, seed) is one answer a goal.  The truth of a link is the mean
-of 200 repetitions with seeds of their own.  With --ends, the same is done at both ends of every
-range of the link, one key at a time.  With --draws, the certainty over networks like the link is
-set beside as many draws of its ranges.  Runs are kept in --keep and not computed again.  With
---record, what was counted of each network goes to a file, and a network that is in it is read
-instead of run: both ends of all ranges take hours, which may be spent one by one.
+For every preset and the recorded traces of a folder, six algorithms run for 30 s in ten repetitions
+with each of many seeds.  Each pair of link and seed gives one answer for each goal.  The truth of a
+link is the mean of 200 repetitions with other seeds.  With --ends, the same is done at both ends of
+every range of the link, changing one key at a time.  With --draws, the stated certainty over
+networks similar to the link is compared with that number of draws from its ranges.  Runs are stored
+in --keep and not computed again.  With --record, the counts of each network are stored in a file,
+and networks in this file are not run again: both ends of all ranges take hours, which can be
+divided among several calls.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ ALGORITHMS = ("cubic", "bbr", "reno", "vegas", "westwood", "illinois")
 GOALS = (THROUGHPUT, BALANCE, LATENCY)
 TRUTH_SEED = 1_000_003
 DRAWS_SEED = 77
-RULE = "2026-11-26, three steps"  # records of earlier rules for sets do not count
-STRONG = 0.9  # repeatable with at least this
+RULE = "2026-11-26, three steps"  # results recorded under earlier rules are ignored
+STRONG = 0.9  # a decision is strong if it is repeatable with at least this probability
 MOST_CONTRADICTIONS, MOST_ON_A_LINK = 0.01, 0.05
 FEWEST_STRONG = 0.8
 FEWEST_WITH_TOP, FEWEST_IN_ZONE, MOST_MEMBERS_MORE = 0.95, 0.95, 0.5
@@ -56,7 +57,7 @@ COLUMNS = ("goodput_mbit_s", "rtt_p95_ms", "rtt_base_ms", "window_s", "completio
 
 @dataclass(slots=True)
 class Tally:
-    """What was counted of answers."""
+    """Counts over answers."""
 
     with_top: list[bool] = field(default_factory=list)
     in_zone: list[bool] = field(default_factory=list)
@@ -66,7 +67,7 @@ class Tally:
     contradictions: list[bool] = field(default_factory=list)
 
     def to_json(self) -> dict[str, list[int | float]]:
-        """For a record: truths as 0 and 1."""
+        """Return the lists for a record, with truth values as 0 and 1."""
         lists = {name: getattr(self, name) for name in self.__slots__}
         return {
             name: [round(float(each), 5) if name == "regret" else int(each) for each in values]
@@ -75,7 +76,7 @@ class Tally:
 
     @classmethod
     def from_json(cls, lists: dict[str, list[float]]) -> Tally:
-        """What a record has."""
+        """Restore counts from a record."""
         numbers = ("extra", "regret")
         return cls(**{
             name: lists[name] if name in numbers else [bool(value) for value in lists[name]]
@@ -83,12 +84,12 @@ class Tally:
         })  # fmt: skip
 
     def add(self, other: Tally) -> None:
-        """Count another's, too."""
+        """Add the counts of another tally."""
         for name in self.__slots__:
             getattr(self, name).extend(getattr(other, name))
 
     def row(self) -> str:
-        """The figures in a line."""
+        """Return the counts as a row of the table."""
         return (
             f"{share(self.contradictions):7.2f} % {share(self.strong):6.0f} % "
             f"{share(self.with_top):6.0f} % {share(self.in_zone):6.0f} % "
@@ -97,7 +98,7 @@ class Tally:
         )
 
     def missed(self) -> list[str]:
-        """The bars that are not reached."""
+        """Return the names of the missed bars."""
         bars = {
             "contradictions": share(self.contradictions) <= 100 * MOST_CONTRADICTIONS,
             "repeatable": share(self.strong) >= 100 * FEWEST_STRONG,
@@ -150,14 +151,14 @@ def main() -> int:
 
 
 def networks(link: str, options: argparse.Namespace) -> Iterable[tuple[str, Draw | None]]:
-    """A link as it is, and with one key at an end of its range."""
+    """Yield a link unchanged and, with --ends, with each key at an end of its range."""
     yield link, None
     if options.ends:
         yield from ((link, draw) for draw in ends(link).draws)
 
 
 class Record:
-    """What was counted of networks, in a file if there is one."""
+    """Counts of networks, stored in a file if one is given."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
@@ -166,7 +167,7 @@ class Record:
         self.known = {self._key(entry): entry["counted"] for entry in map(json.loads, lines)}
 
     def tallies(self, link: str, change: Draw | None) -> dict[str, Tally]:
-        """What was counted of a network, by goal."""
+        """Return the counts of a network for each goal."""
         entry = {
             "epoch": core.behaviour_epoch(),
             "rule": RULE,
@@ -194,12 +195,12 @@ class Record:
 
 
 def title_of(link: str, change: Draw | None) -> str:
-    """A network in a table."""
+    """Return the name of a network in the table."""
     return short(link) if change is None else f"  {change.name}"
 
 
 class Answers:
-    """The answers of one link, or of one with a key at an end of its range."""
+    """The answers for one link, or for one link with a key at an end of its range."""
 
     def __init__(self, link: str, options: argparse.Namespace, change: Draw | None = None) -> None:
         self.link, self.options, self.change = link, options, change
@@ -210,7 +211,7 @@ class Answers:
         ]
 
     def tally(self, goal: Goal) -> Tally:
-        """Set the answers on a goal beside the truth and beside each other."""
+        """Compare the answers for a goal with the truth and with each other."""
         means = {each.name: each.score.estimate for each in decide(self.truth, goal).entrants}
         best = max(means.values())
         behind = {name: best - mean for name, mean in means.items()}
@@ -228,7 +229,7 @@ class Answers:
         return tally
 
     def print_networks(self, draws: int) -> list[str]:
-        """Set what is said of networks like the link beside many draws of them."""
+        """Compare stated certainty over similar networks with many draws; return missed bars."""
         stated = self._draws(64, 1)
         truth = self._draws(draws, DRAWS_SEED)
         missed = []
@@ -254,7 +255,7 @@ class Answers:
         return math.nan if found is None else found["is_good"]
 
     def _shares(self, table: pl.DataFrame, goal: Goal) -> str:
-        """Of the variance of the runner-up's lead over the first, the shares of keys and seeds."""
+        """Return, as text, the shares of seeds and keys in the variance of the runner-up's lead."""
         decision = decide(self.truth, goal)
         first, second = (ALGORITHMS.index(each.name) for each in decision.entrants[:2])
         keys = json.loads((self._file(f"draws-{DRAWS_SEED}").with_suffix(".json")).read_text())
@@ -328,7 +329,7 @@ class Answers:
         return kept | {"factors": {"end": [self.change.level()]}}
 
     def _computed(self, name: str, runs: Any) -> pl.DataFrame:  # noqa: ANN401  a function
-        """The flows of runs, from the file if they were computed already."""
+        """Return the flows of runs, from the file if it exists."""
         file = self._file(name)
         if file.exists():
             return pl.read_parquet(file)
@@ -354,7 +355,7 @@ class Answers:
 
 
 def row_of(run: Run) -> dict[str, Any]:
-    """The first flow of a run."""
+    """Return the first flow of a run."""
     traces = {name: trace.content for name, trace in run.traces.items()}
     flows = core.run(run.scenario.to_json(), traces)["flows"]
     labels = {"draw": run.labels.get("draw"), "algorithm": run.labels["algorithm"]}
@@ -362,7 +363,7 @@ def row_of(run: Run) -> dict[str, Any]:
 
 
 def utilities_of(table: pl.DataFrame, goal: Goal) -> Any:  # noqa: ANN401  an array
-    """Utilities of draws: a row an algorithm, a column a draw."""
+    """Return utilities of draws, with a row for each algorithm and a column for each draw."""
     utility = pl.col(goal.gain) - goal.price * pl.col(goal.cost or goal.gain)
     wide = table.with_columns(utility.alias("u")).pivot("draw", index="algorithm", values="u")
     order = {name: at for at, name in enumerate(wide["algorithm"])}
@@ -371,12 +372,12 @@ def utilities_of(table: pl.DataFrame, goal: Goal) -> Any:  # noqa: ANN401  an ar
 
 
 def share(found: list[bool]) -> float:
-    """Per cent of those that are true; 0 of none."""
+    """Return the percentage of values that are true; 0 for an empty list."""
     return 100 * sum(found) / len(found) if found else 0.0
 
 
 def short(link: str) -> str:
-    """A link's name for a table."""
+    """Return the name of a link for the table."""
     name = link.partition(",")[0] if link.startswith("trace:") else link
     return name.rpartition("/")[2][:24]
 
