@@ -1,16 +1,17 @@
-"""Which files a segment and its ACK visit, from a trace of calls in the benchmark's steady state.
+"""List the files that a segment and its ACK visit, from a trace of calls in the steady state.
 
-The benchmark is built without inlining and runs twice under callgrind, which tells each function
-with its callers. What the longer run calls more often is the walk; a call that one segment in ten
-makes belongs to it. Its four legs begin where the data leave, where they enter a link, where the
-receiver gets them and where the sender gets the ACK.
+The benchmark is built without inlining and runs twice under callgrind, which records each function
+with its callers. The calls that only the longer run makes are the walk; calls made by at least one
+segment in ten count. The walk has four legs, which begin where the data leave the sender, enter a
+link, arrive at the receiver, and where the ACK arrives at the sender.
 
-A file is visited if one of its functions is called. Files of values do not count: those of
-`crates/units` and `crates/packet`, whose types are copied and know of no connection, link or run.
-A file is visited twice within a leg if another file calls it while it waits for one: the walk has
-left it and comes back. What a file asks of a part that it owns is one visit, however often it asks.
+A file is visited if one of its functions is called. Files of value types do not count: those of
+`crates/units` and `crates/packet`, whose types are copied and know nothing of connections, links
+and runs. A file is visited twice in a leg if another file calls it while it waits for a call to
+that file to return: the walk has left the file and re-enters it. All calls from a file to a part
+that it owns are one visit.
 
-Exits 1 if there are more files than the bar, or any is visited twice.
+Exits with 1 if the number of files exceeds the bar, or if any file is visited twice.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 MOST_FILES = 18
 SHORT_S, LONG_S = 4, 12
-# A function that is called less often per delivered segment belongs to losses and timers.
+# Functions that are called less often per delivered segment belong to losses and timers.
 LEAST_CALLS = 0.1
 DEEPEST_STACK = 60
 
 VALUES = ("crates/units/", "crates/packet/")
-# The functions with which a leg begins; the innermost one on the stack tells the leg.
+# The functions with which a leg begins; the innermost of them on the stack determines the leg.
 LEGS = {
     "segment out": ("LinuxEndpoint>::write_xmit", "Flow::poll_sender"),
     "over the link": ("Path::send", "Path::settle", "Engine::poll_link"),
@@ -51,7 +52,7 @@ NAMED = re.compile(r"\((\d+)\)(?: (.*))?")
 
 @dataclass
 class Trace:
-    """How often each stack of functions was called, the innermost function first."""
+    """Number of calls of each stack of functions; a stack begins with its innermost function."""
 
     calls: Counter[tuple[str, ...]] = field(default_factory=Counter)
     files: dict[str, str] = field(default_factory=dict)  # by function
@@ -60,14 +61,14 @@ class Trace:
 
 @dataclass
 class Leg:
-    """The files that a leg visits, and how they call each other back."""
+    """The files that a leg visits, and the calls that re-enter a file."""
 
     calls: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     returns: defaultdict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(float))
 
 
 def main() -> int:
-    """Count."""
+    """Count the files that each leg visits, and print them."""
     binary = build()
     short, long = trace(binary, SHORT_S), trace(binary, LONG_S)
     segments = long.segments - short.segments
@@ -91,7 +92,7 @@ def main() -> int:
 
 
 def build() -> Path:
-    """Build the benchmark without inlining and answer where it is."""
+    """Build the benchmark without inlining, and return its path."""
     target = ROOT / "target" / "walk"
     command = ["cargo", "build", "--quiet", "--target-dir", str(target), "-p", "cwndlab-sim"]
     environment = {**os.environ, **NO_INLINING}
@@ -100,7 +101,7 @@ def build() -> Path:
 
 
 def leg_of(stack: tuple[str, ...]) -> str | None:
-    """The leg of a stack, None for what is in none of them."""
+    """Return the leg to which a stack belongs; None if it belongs to no leg."""
     for function in stack:
         for name, roots in LEGS.items():
             if function.endswith(roots):
@@ -109,7 +110,7 @@ def leg_of(stack: tuple[str, ...]) -> str | None:
 
 
 def files_of(stack: tuple[str, ...], leg: str, files: dict[str, str]) -> list[str]:
-    """The project's files from the beginning of the leg to the innermost function."""
+    """Return the project's files from the beginning of the leg to the innermost function."""
     path: list[str] = []
     for function in stack:
         name = files.get(function)
@@ -121,7 +122,7 @@ def files_of(stack: tuple[str, ...], leg: str, files: dict[str, str]) -> list[st
 
 
 def visit(leg: Leg, path: list[str], calls: float) -> None:
-    """Count the call of the innermost function."""
+    """Count the calls of the innermost function."""
     if not path:
         return
     *before, last = path
@@ -131,7 +132,7 @@ def visit(leg: Leg, path: list[str], calls: float) -> None:
 
 
 def trace(binary: Path, seconds: int) -> Trace:
-    """What one run calls."""
+    """Return the calls of one run of the benchmark."""
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "trace"
         callgrind = ["valgrind", "--tool=callgrind", f"--separate-callers={DEEPEST_STACK}"]
@@ -148,7 +149,7 @@ def trace(binary: Path, seconds: int) -> Trace:
 
 
 def calls_of(text: str) -> Trace:
-    """The calls of a callgrind file, and in which of the project's files each function is."""
+    """Return the calls in a callgrind file, and the file of each of the project's functions."""
     found = Trace()
     files: dict[str, str] = {}
     functions: dict[str, tuple[str, ...]] = {}

@@ -1,10 +1,10 @@
-"""The console examples of README and docs/: what they show is what the commands print.
+"""Check that the console examples in README and docs/ show what the commands print.
 
-A block holds commands after `$ ` and, if it shows any, their output. A line `...` stands for lines
-that the page leaves out, `…` for a part of a line; times of computing are not compared. The blocks
-of a page share a folder.
+A block contains commands after `$ `, each optionally followed by its output. A line `...` stands
+for lines that the page omits, `…` for an omitted part of a line; computing times are not compared.
+All blocks of a page run in the same folder.
 
-python tools/examples.py PAGE...   # writes what the commands print today into the pages
+python tools/examples.py PAGE...   # replaces the output in the pages with the current output
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ class Step:
 
 
 class ExampleError(Exception):
-    """A command failed, or printed something else than the page shows."""
+    """A command failed, or its output differs from the page."""
 
 
 def pages() -> list[Path]:
-    """README and all that is written in docs/."""
+    """Return README and all pages in docs/."""
     return [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 
 
 def steps(text: str) -> list[Step]:
-    """The commands of all console blocks of a page."""
+    """Return the commands of all console blocks of a page."""
     found: list[Step] = []
     for match in BLOCK.finditer(text):
         if match[1] != "console":
@@ -63,7 +63,7 @@ def steps(text: str) -> list[Step]:
 
 
 def furnish(folder: Path) -> None:
-    """Make a folder look like a clone to readers who wrote the algorithms that the pages show."""
+    """Fill a folder with links to the clone, and with the algorithms that the pages show."""
     for name in ("studies", "algorithms", "docs", "python"):
         (folder / name).symlink_to(ROOT / name)
     for name, text in algorithms().items():
@@ -71,7 +71,7 @@ def furnish(folder: Path) -> None:
 
 
 def algorithms() -> dict[str, str]:
-    """Every C file of the documentation, under the name that its comment begins with."""
+    """Return every C file in the documentation, by the name at the start of its comment."""
     found = {}
     for page in pages():
         for language, text in BLOCK.findall(page.read_text(encoding="utf-8")):
@@ -82,15 +82,15 @@ def algorithms() -> dict[str, str]:
 
 
 def program() -> str:
-    """The path of `cwndlab`."""
+    """Return the path of `cwndlab`."""
     return str(Path(sysconfig.get_path("scripts")) / "cwndlab")
 
 
 def printed(step: Step, folder: Path) -> list[str]:
-    """Run a command; the lines that it prints.
+    """Run a command, and return the lines that it prints.
 
     Raises:
-        ExampleError: it failed.
+        ExampleError: the command failed.
     """
     name, *arguments = shlex.split(step.command, comments=True)
     if name != "cwndlab":
@@ -105,7 +105,7 @@ def printed(step: Step, folder: Path) -> list[str]:
 
 
 def is_shown(shown: tuple[str, ...], output: list[str]) -> bool:
-    """Whether the lines of a page are those of the output, but for what is left out."""
+    """Return whether the lines of a page match the output, except for omitted parts."""
     pattern = "".join(
         r"(?:.*\n)*?" if line == OMITTED else re.escape(_same(line)).replace("…", ".*?") + r"\n"
         for line in shown
@@ -118,7 +118,7 @@ def _same(line: str) -> str:
 
 
 def rewrite(page: Path) -> None:
-    """Write into a page what its commands print, where it shows all of it."""
+    """Replace the output in a page with the current output, unless the page omits lines of it."""
     text = page.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         furnish(Path(folder))

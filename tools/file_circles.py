@@ -1,8 +1,8 @@
-"""Rust files that use each other in a circle; prints them and exits 1 if there are any.
+"""Find Rust files that use each other in a circle; print them and exit with 1 if there are any.
 
-A file uses another if it names something that the other defines, by `use` or by a path. A
-re-export stands for what it names, and is no use by itself. Tests are left out. What the compiler
-expands from macros is not seen, nor which file a method is in.
+A file uses another file if it names an item that the other file defines, by `use` or by a path. A
+re-export counts as the item that it names, not as a use. Tests are excluded. Macro expansions are
+not seen, nor the files in which methods are defined.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# The endpoint's methods stand with the parts whose state they change, so those files name the
-# endpoint, and it names them: to be mended by giving the parts what they need instead of the whole.
+# The endpoint's methods are defined in the files of the parts whose state they change, so these
+# files name the endpoint, and the endpoint names them. To remove this exception, pass to the parts
+# the state that they need instead of the whole endpoint.
 PARTS_OF = (ROOT / "crates/tcp/src/linux/mod.rs",)
 
-# Re-exports of re-exports that are followed.
+# Maximum length of a chain of re-exports.
 LONGEST_CHAIN = 20
 
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -33,7 +34,7 @@ DEFINITION = re.compile(
 
 @dataclass
 class Module:
-    """A module: its file, what it defines, contains and imports."""
+    """A module: its file, and the names that it defines, contains and imports."""
 
     file: Path
     text: str
@@ -45,7 +46,7 @@ class Module:
 
 
 def main() -> int:
-    """Look at every crate, or at the folders given, each with a `lib.rs` or `main.rs`."""
+    """Check every crate, or the given folders, each of which contains a `lib.rs` or `main.rs`."""
     folders = [Path(name) for name in sys.argv[1:]] or sorted(ROOT.glob("crates/*/src"))
     circles = [circle for folder in folders for circle in circles_of(folder)]
     for circle in circles:
@@ -56,7 +57,7 @@ def main() -> int:
 
 
 def circles_of(folder: Path) -> list[list[Path]]:
-    """The circles among a crate's files, each a sorted list of them."""
+    """Return the circles among a crate's files, each as a sorted list."""
     modules: dict[tuple[str, ...], Module] = {}
     for name in ("lib.rs", "main.rs"):
         if (folder / name).exists():
@@ -72,12 +73,12 @@ def circles_of(folder: Path) -> list[list[Path]]:
 
 
 def is_whole_of(file: Path, part: Path) -> bool:
-    """Whether a file holds a type whose methods are in its parts, of which this is one."""
+    """Return whether `file` defines a type and `part` contains methods of this type."""
     return file in PARTS_OF and part.is_relative_to(file.parent)
 
 
 def read(file: Path, path: tuple[str, ...], folder: Path, modules: dict) -> None:
-    """Read a module's file and those of the modules in it; `folder` is where those are."""
+    """Read a module's file and the files of its inner modules, which are in `folder`."""
     text = STRING.sub('""', COMMENT.sub("", file.read_text()))
     text = without_tests(text)
     module = modules[path] = Module(file, text)
@@ -102,7 +103,7 @@ def read(file: Path, path: tuple[str, ...], folder: Path, modules: dict) -> None
 
 
 def without_tests(text: str) -> str:
-    """A text without the modules in it that are compiled for tests only."""
+    """Return the text without inner modules and imports that are compiled only for tests."""
     while match := re.search(r"#\[cfg\(test\)\]\s*(?:pub(?:\([^)]*\))?\s+)?mod\s+\w+\s*\{", text):
         depth, end = 1, match.end()
         while depth and end < len(text):
@@ -113,7 +114,7 @@ def without_tests(text: str) -> str:
 
 
 def leaves(tree: str) -> list[tuple[str, tuple[str, ...]]]:
-    """The names that a `use` brings in, with the paths behind them."""
+    """Return the names that a `use` imports, with their paths."""
     tree = " ".join(tree.split())
     if "{" in tree:
         head, _, rest = tree.partition("{")
@@ -130,7 +131,7 @@ def leaves(tree: str) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def split(text: str) -> list[str]:
-    """The parts of a list between commas that are in no inner braces."""
+    """Split a list at the commas that are not inside braces."""
     parts, depth, part = [], 0, ""
     for character in text:
         depth += {"{": 1, "}": -1}.get(character, 0)
@@ -143,7 +144,7 @@ def split(text: str) -> list[str]:
 
 
 def absolute(target: tuple[str, ...], path: tuple[str, ...]) -> tuple[str, ...]:
-    """A path in a module, from the crate's root on."""
+    """Return a path in a module as a path from the crate's root."""
     if target and target[0] == "crate":
         return (path[0], *target[1:])
     if target and target[0] == "self":
@@ -155,7 +156,7 @@ def absolute(target: tuple[str, ...], path: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def paths_in(module: Module, path: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """The paths that a module names outside of its imports."""
+    """Return the paths that a module names outside its imports."""
     text = USE.sub("", module.text)
     found = []
     for match in set(PATH.findall(text)):
@@ -168,7 +169,7 @@ def paths_in(module: Module, path: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 
 def definition(modules: dict, name: tuple[str, ...], depth: int = 0) -> Path | None:
-    """The file that defines what a path from the crate's root names, if it is of this crate."""
+    """Return the file that defines the item at a path; None if it is not in this crate."""
     length = next((n for n in range(len(name), 0, -1) if name[:n] in modules), 0)
     if not length or depth > LONGEST_CHAIN:
         return None
@@ -188,7 +189,7 @@ def definition(modules: dict, name: tuple[str, ...], depth: int = 0) -> Path | N
 
 
 def components(uses: dict[Path, set[Path]]) -> list[list[Path]]:
-    """The sets of files of which each reaches each other one, if they are more than one."""
+    """Return the sets of several files in which every file reaches every other file."""
     reach = {file: reachable(file, uses) for file in uses}
     circles = {
         frozenset(other for other in reach[file] if file in reach[other])
@@ -199,7 +200,7 @@ def components(uses: dict[Path, set[Path]]) -> list[list[Path]]:
 
 
 def reachable(file: Path, uses: dict[Path, set[Path]]) -> set[Path]:
-    """All files that a file uses, directly or not."""
+    """Return all files that a file uses, directly or indirectly."""
     found: set[Path] = set()
     waiting = list(uses[file])
     while waiting:

@@ -1,4 +1,4 @@
-"""Search for bytes that a parser of the Python package does not survive, guided by coverage.
+"""Search for input on which a parser of the Python package fails, guided by coverage.
 
     tools/fuzz_parser.py TARGET [OPTIONS OF LIBFUZZER...] FOLDERS...
 
@@ -19,12 +19,12 @@ with atheris.instrument_imports(include=["cwndlab", "tomllib"]):
 
 
 def main() -> None:
-    """Run until the time is up, or something is found."""
+    """Run until the time limit or the first failure."""
     name, *options = sys.argv[1:]
     seeds = seeds_of(name)
 
     def mutate(data: bytes, most_bytes: int, seed: int) -> bytes:
-        """By bits, as libFuzzer does, or by pieces of the seeds."""
+        """Mutate bits, as libFuzzer does, or combine pieces of the seeds."""
         draw = random.Random(seed)  # noqa: S311  libFuzzer's seed decides
         if draw.random() < 0.5:  # noqa: PLR2004  either
             return bytes(atheris.Mutate(data, most_bytes))

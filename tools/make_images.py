@@ -1,4 +1,4 @@
-"""Make the pictures of the documentation from results that `make demo` left.
+"""Draw the pictures of the documentation from the results of `make demo`.
 
 python tools/make_images.py results/demo docs/images
 """
@@ -16,7 +16,7 @@ COLOURS = 64
 
 
 def main() -> None:
-    """Take the demo's windows over time on the line, with no more colours than they need."""
+    """Write the demo's timeline as a PNG file with a reduced number of colours."""
     results, folder = map(Path, sys.argv[1:])
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as aside:

@@ -1,10 +1,10 @@
-"""Make data/reality.toml: how often our runs agree with what papers measured on real networks.
+"""Write data/reality.toml: how often our runs agree with papers that measured real networks.
 
     cwndlab reproduce hsdpa-2010 && cwndlab reproduce lte-4g-vaasa-2013 && ...
     python tools/make_reality.py results/hsdpa-2010 results/lte-4g-vaasa-2013 ...
 
-A claim that our runs decide agrees if it holds.  Claims that are undecided, not run, or about what
-was put into the study do not count.
+A claim that our runs decide agrees if it holds.  Claims that are undecided, not run, or true by the
+construction of the study do not count.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from cwndlab.api.results import open_results
 from cwndlab.papers import ClaimVerdict, judge_paper
 
-CLASSES = {  # radio kind of the preset: what readers call it, and the papers that measured it
+CLASSES = {  # radio kind of the preset: its usual name, and the papers that measured it
     "umts": ("HSDPA", ("hsdpa-2010",)),
     "lte": ("LTE", ("lte-4g-vaasa-2013",)),
     "nr": ("5G NR", ("nr-5g-vaasa-2023",)),
@@ -29,7 +29,7 @@ HEAD = """\
 
 
 def main() -> int:
-    """Judge the claims of results and write the record."""
+    """Judge the claims of results, and write the record."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("results", nargs="+", type=Path, help="folders of whole reproductions")
     parser.add_argument("--out", type=Path, default=Path("python/cwndlab/data/reality.toml"))

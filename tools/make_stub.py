@@ -1,4 +1,4 @@
-"""Write the tables of `python/cwndlab/_core.pyi` again from the columns that the core has."""
+"""Update the tables in `python/cwndlab/_core.pyi` from the columns that the core defines."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TYPES = {"text": "str", "integer": "int", "real": "float"}
 
 
 def tables() -> str:
-    """The typed dictionaries of all tables."""
+    """Return the typed dictionaries of all tables."""
     columns: list[dict[str, Any]] = _core.columns()
     parts = []
     for table, (name, sentence) in CLASSES.items():
@@ -57,7 +57,7 @@ def _type(column: dict[str, Any]) -> str:
 
 
 def written(stub: str) -> str:
-    """The stub with its tables as they are now."""
+    """Return the stub with the current tables."""
     pattern = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
     return pattern.sub(lambda _: f"{BEGIN}{tables()}\n\n{END}", stub)
 

@@ -1,8 +1,8 @@
-"""Make the demo's trace: a walk past a cell, both directions, in Mahimahi's format.
+"""Generate the demo's trace: a walk past a cell, in both directions, in Mahimahi's format.
 
-Nothing here was measured. The logarithm of the rate is a walk that is pulled back to its mean, as
-in measurements of cellular links; on top of it comes one handover of 150 ms without service. A line
-is the millisecond of an opportunity to send one packet of 1504 bytes.
+The trace was not measured. The logarithm of the rate is a mean-reverting random walk, as in
+measurements of cellular links; during one handover of 150 ms, there is no service. Each line is the
+time in milliseconds of an opportunity to send one packet of 1504 bytes.
 
     python tools/make_walk_trace.py python/cwndlab/data/validation/traces
 """
@@ -21,7 +21,7 @@ SIGMA = 0.12
 
 
 def opportunities(mean_mbit_s: float, seed: int) -> list[int]:
-    """Milliseconds of the opportunities, in order."""
+    """Return the times of the opportunities in milliseconds, in ascending order."""
     draw = random.Random(seed)  # noqa: S311  a made-up trace, not a secret
     deviation = 0.0
     credit_bits = 0.0
@@ -38,7 +38,7 @@ def opportunities(mean_mbit_s: float, seed: int) -> list[int]:
 
 
 def main() -> None:
-    """Write both directions into the folder of the command line."""
+    """Write both directions to the folder given on the command line."""
     folder = Path(sys.argv[1])
     for name, mean_mbit_s, seed in (("walk.down", 8.0, 8), ("walk.up", 3.0, 5)):
         lines = "".join(f"{stamp}\n" for stamp in opportunities(mean_mbit_s, seed))

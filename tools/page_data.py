@@ -1,8 +1,8 @@
-"""Writes what the page knows of this version: presets, algorithms, scenarios, sentences.
+"""Write the page's data for this version: presets, algorithms, scenarios and sentences.
 
-It is JSON on standard output, read when the page is built. Scenarios come from the code of the
-command line: `templates[n - 1]` is that of `cwndlab compare --flows n --repeat 2 ...` without its
-path, `templates_beside[n - 1]` has one more flow, whose algorithm the page chooses.
+The JSON on standard output is read when the page is built. Scenarios come from the code of the
+command line: `templates[n - 1]` is the scenario of `cwndlab compare --flows n --repeat 2 ...`
+without its path; `templates_beside[n - 1]` has one more flow, whose algorithm the page chooses.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 MOST_FLOWS = 8
 ALGORITHMS = Path(__file__).parents[1] / "docs" / "explanation" / "algorithms.md"
-SLIDERS = {  # keys that the page has sliders for, and a value that each can have
+SLIDERS = {  # keys for which the page has sliders, and an example value of each
     "rate": "5 Mbit/s",
     "delay": "30 ms",
     "queue": "2 BDP",
@@ -45,25 +45,25 @@ SLIDERS = {  # keys that the page has sliders for, and a value that each can hav
     "users": "4",
     "server": "20 ms",
 }
-GOALS = (BALANCE, THROUGHPUT, LATENCY)  # those that runs without further flows or records answer
-CLASSES = ("umts", "lte", "nr", "wifi", "wire", "trace")  # of networks; some have a record
-CANDIDATES = {  # values among which a preset's own is looked for
+GOALS = (BALANCE, THROUGHPUT, LATENCY)  # goals that need no further flows or records
+CLASSES = ("umts", "lte", "nr", "wifi", "wire", "trace")  # classes of networks; some have a record
+CANDIDATES = {  # values that are compared with a preset's own value
     "coverage": [f"{level} dB" for level in range(-5, 31)],
     "users": [str(users) for users in range(1, 13)],
     "server": [f"{delay} ms" for delay in range(201)],
 }
 SPEEDS = [f"{speed} km/h" for speed in (1, 2, 3, 5, 10, 30, 50, 80, 100, 120, 200, 300)]
-SAME_SPEED = 0.05  # of the Doppler shift, which presets round
+SAME_SPEED = 0.05  # relative difference of the Doppler shift, which presets round
 _NS_PER_MS = 1_000_000
 
 
 def main() -> None:
-    """Write everything."""
+    """Write the data as JSON."""
     json.dump(data(), sys.stdout, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
 def data() -> dict[str, Any]:
-    """Everything, as `Data` in page/src/data.ts."""
+    """Return the data in the form of `Data` in page/src/data.ts."""
     return {
         "version": core.version(),
         "behaviour_epoch": core.behaviour_epoch(),
@@ -94,7 +94,7 @@ def data() -> dict[str, Any]:
 
 
 def template(flows: list[dict[str, Any]]) -> dict[str, Any]:
-    """A scenario of these flows without its path, and what its seed depends on."""
+    """Return a scenario of these flows without its path, and the settings that its seed needs."""
     study = cw.Study(link="rate=10 Mbit/s,delay=20 ms", algorithm="cubic", flow=flows)
     scenario = study.matrix.cells[0].resolved.scenario
     cell = json.loads(channel_of(scenario))
@@ -107,7 +107,7 @@ def template(flows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def preset(name: str) -> dict[str, Any]:
-    """A preset: its file, and what kind of link it is."""
+    """Return a preset: its file, the kind of its link, and the values of its sliders."""
     loaded = load_preset(name, presets()[name].parent)
     medium = next((kind for kind in ("cell", "wifi", "stage") if kind in loaded.link), "wire")
     keys = [key for key, value in SLIDERS.items() if has_key(name, key, value)]
@@ -124,7 +124,7 @@ def preset(name: str) -> dict[str, Any]:
 
 
 def has_key(preset: str, key: str, value: str) -> bool:
-    """Whether a key can follow a preset in a link."""
+    """Return whether a link can set a key after the name of a preset."""
     try:
         read_link(f"{preset},{key}={value}")
     except StudyError:
@@ -133,7 +133,7 @@ def has_key(preset: str, key: str, value: str) -> bool:
 
 
 def own_value(preset: str, key: str, link: Mapping[str, object]) -> str | None:
-    """What a preset has where the key does not follow it; None if no value of a slider is it."""
+    """Return a preset's own value of a key; None if no value of the slider equals it."""
     written = link.get(key)
     if isinstance(written, str):
         return written
@@ -149,7 +149,7 @@ def own_value(preset: str, key: str, link: Mapping[str, object]) -> str | None:
 
 
 def own_speed(preset: str) -> str | None:
-    """The speed whose Doppler shift a preset has, about."""
+    """Return the speed whose Doppler shift is nearest to the preset's; None if none is close."""
 
     def shift(link: str) -> int:
         return next((user.get("fading", {}).get("doppler_mhz", 0) for user in users(link)), 0)
@@ -165,7 +165,7 @@ def own_speed(preset: str) -> str | None:
 
 @functools.cache
 def path_of(link: str) -> dict[str, Any]:
-    """What a link in one line is to the simulator."""
+    """Return the path of a scenario on a link that is given in one line."""
     study = cw.Study(link=link, algorithm="cubic")
     scenario = study.matrix.cells[0].resolved.scenario
     path: dict[str, Any] = scenario.model_dump(mode="json", exclude_none=True)["path"]
@@ -173,7 +173,7 @@ def path_of(link: str) -> dict[str, Any]:
 
 
 def algorithm(name: str) -> dict[str, Any]:
-    """An algorithm, and how it is drawn."""
+    """Return an algorithm's description, and its style in figures."""
     style, known = style_of(name), core.algorithm(name)
     return {
         "name": name,
@@ -187,7 +187,7 @@ def algorithm(name: str) -> dict[str, Any]:
 
 @functools.cache
 def windows() -> dict[str, dict[str, str]]:
-    """How each algorithm's window grows and what a loss does, as the documentation has it."""
+    """Return each algorithm's window growth and reaction to loss, from the documentation."""
     found = {}
     for line in ALGORITHMS.read_text(encoding="utf-8").splitlines():
         if row := re.match(r"\| `([\w-]+)`[^|]*\| ([^|]*) \| ([^|]*) \|", line):

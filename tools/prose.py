@@ -1,6 +1,6 @@
-"""What a person reads: the length of lines in Markdown, and words that no reader should meet.
+"""Check texts for readers: line lengths in Markdown, and words that readers stumble over.
 
-python tools/prose.py                # names each line that is too long and each refused word
+python tools/prose.py                # lists each line that is too long and each refused word
 python tools/prose.py --reflow PAGE  # wraps the long paragraphs of a page
 """
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 WIDTH = 99  # lines end before column 100
 PAGES = ("*.md", "docs/**/*.md")
 SOURCES = ("python/cwndlab/cli", "python/cwndlab/report", "python/cwndlab/text")
-NOTES = "docs/notes/"  # dated: they stay as they were written
+NOTES = "docs/notes/"  # dated notes, which are not rewritten
 
 REFUSED = {
     r"\bbefell\b|\bbefall\w*": "what happened: disturbed, failed, was interrupted",
@@ -54,12 +54,12 @@ def main() -> None:
 
 
 def pages() -> list[Path]:
-    """All pages that people write."""
+    """Return all pages that people write."""
     return sorted({page for pattern in PAGES for page in ROOT.glob(pattern)})
 
 
 def long_lines() -> Iterator[str]:
-    """Lines of prose that are too long; tables and code cannot be broken."""
+    """Yield lines of prose that are too long; lines of tables and code cannot be wrapped."""
     for page in pages():
         for number, line in outside_code(page.read_text(encoding="utf-8")):
             if _NOT_PROSE.match(line):
@@ -70,7 +70,7 @@ def long_lines() -> Iterator[str]:
 
 
 def outside_code(text: str) -> Iterator[tuple[int, str]]:
-    """The lines of a page that are not code, with their numbers."""
+    """Yield the lines of a page that are not code, with their numbers."""
     is_code = False
     for number, line in enumerate(text.splitlines(), 1):
         if line.lstrip().startswith("```"):
@@ -80,7 +80,7 @@ def outside_code(text: str) -> Iterator[tuple[int, str]]:
 
 
 def refused_words() -> Iterator[str]:
-    """Words of the list in pages and in strings of the sources."""
+    """Yield refused words in pages and in strings of the sources."""
     for page in pages():
         path = str(page.relative_to(ROOT))
         if path not in {"CHANGELOG.md", "CONTRIBUTING.md"} and not path.startswith(NOTES):
@@ -97,17 +97,17 @@ def refused_words() -> Iterator[str]:
 
 
 def refused(place: str, text: str) -> Iterator[str]:
-    """The refused words of a text, with what to write instead."""
+    """Yield the refused words of a text, with their replacements."""
     for pattern, instead in REFUSED.items():
         for match in re.finditer(pattern, text, re.IGNORECASE):
             yield f'{place}: "{match[0]}"; write: {instead}'
 
 
 def strings(source: str) -> Iterator[tuple[int, str]]:
-    """The strings of a Python source, help and docstrings included."""
+    """Yield the strings of a Python source, including help texts and docstrings."""
     parts = set()
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.JoinedStr):  # comes before its parts
+        if isinstance(node, ast.JoinedStr):  # is visited before its parts
             parts.update(node.values)
             yield node.lineno, "".join(map(_written, node.values))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in parts:
@@ -115,14 +115,14 @@ def strings(source: str) -> Iterator[tuple[int, str]]:
 
 
 def _written(part: ast.expr) -> str:
-    """A part of an f-string; a value is shown as its expression in braces."""
+    """Return a part of an f-string as text; a value becomes its expression in braces."""
     if isinstance(part, ast.Constant):
         return str(part.value)
     return f"{{{ast.unparse(part.value)}}}" if isinstance(part, ast.FormattedValue) else ""
 
 
 def riddles() -> Iterator[str]:
-    """Docstrings whose first word hides what they describe."""
+    """Yield docstrings whose first word hides the thing that they describe."""
     for source in sorted((ROOT / "python/cwndlab").rglob("*.py")):
         for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
@@ -157,7 +157,7 @@ def reflowed(text: str) -> str:
 
 
 def _broken(lines: list[str]) -> list[str]:
-    """One paragraph or item of a list, in lines that are not too long."""
+    """Wrap one paragraph or one item of a list."""
     item = _ITEM.match(lines[0])
     first = item[0] if item else lines[0][: len(lines[0]) - len(lines[0].lstrip())]
     words = " ".join(line.strip() for line in lines)[len(first.lstrip()) if item else 0 :]

@@ -1,8 +1,8 @@
-"""Checks how python/ is laid out; exits 1 if it is not as it should be. `make lint` runs this.
+"""Check the layout of python/; exit with 1 if a rule is broken (`make lint` runs this program).
 
-- No name of a class or a type means two things: one that stands for one thing everywhere can be
-  looked for, and read without its module. A leading underscore makes no other name of it.
-- No module is longer than can be read in one go, and the package has no more entries than fit on a
+- No two modules define a class or a type with the same name, so each name can be searched for and
+  understood without its module. A leading underscore does not make a name different.
+- No module is too long to be read at once, and the package has at most as many entries as fit on a
   screen.
 """
 
@@ -28,14 +28,14 @@ MOST_ENTRIES = 31
 
 
 def main() -> int:
-    """List what is wrong."""
+    """Print the broken rules."""
     problems = [*names_with_two_meanings(), *modules_too_long(), *entries_too_many()]
     print("".join(f"{problem}\n" for problem in problems), end="")
     return 1 if problems else 0
 
 
 def names_with_two_meanings() -> Iterator[str]:
-    """Names that are defined in two modules."""
+    """Yield names that are defined in several modules."""
     places: dict[str, set[str]] = defaultdict(set)
     for path in sorted(PACKAGE.rglob("*.py")):
         if path not in WRITTEN_HALVES:
@@ -47,7 +47,7 @@ def names_with_two_meanings() -> Iterator[str]:
 
 
 def modules_too_long() -> Iterator[str]:
-    """Modules of more lines than one may have."""
+    """Yield modules with too many lines."""
     for path in sorted(PACKAGE.rglob("*.py")):
         lines = path.read_text("utf-8").count("\n")
         if lines > LONGEST_LINES:
@@ -55,7 +55,7 @@ def modules_too_long() -> Iterator[str]:
 
 
 def entries_too_many() -> Iterator[str]:
-    """Whether the package's folder has more modules and folders than it may have."""
+    """Yield a message if the package's folder contains too many modules and folders."""
     entries = [
         path
         for path in PACKAGE.iterdir()
@@ -66,7 +66,7 @@ def entries_too_many() -> Iterator[str]:
 
 
 def defined(body: Iterable[ast.stmt]) -> Iterator[str]:
-    """Names of the classes and types that a module defines."""
+    """Yield the names of the classes and types that a module defines."""
     for statement in body:
         match statement:
             case ast.ClassDef(name=name):

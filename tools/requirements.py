@@ -1,7 +1,7 @@
 """Print the packages that pyproject.toml lists: to `build`, to `run` as well, or `all`.
 
-Kept apart from the build of the package so that its packages are installed, and cached by pip,
-before anything is compiled.
+This list is separate from the build of the package, so that its packages can be installed, and
+cached by pip, before anything is compiled.
 """
 
 import argparse
@@ -13,7 +13,7 @@ STAGES = ("build", "run", "all")
 
 
 def requirements(pyproject: dict[str, Any], stage: str = "all") -> list[str]:
-    """What pyproject.toml asks for up to a stage: to build, to run as well, to develop as well."""
+    """Return the packages needed up to a stage: to build, also to run, or also to develop."""
     project = pyproject["project"]
     wanted = list(pyproject["build-system"]["requires"])
     if stage != "build":

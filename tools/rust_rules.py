@@ -1,9 +1,9 @@
-"""Rules of CONTRIBUTING.md that no compiler checks in `crates/`; prints what breaks them, exits 1.
+"""Check rules of CONTRIBUTING.md in `crates/` that no compiler checks; exit with 1 on a violation.
 
-- A predicate (`is_`, `has_`, `in_`) takes nothing by `&mut`: what acts is a verb.
-- A struct has at most 20 fields, unless it mirrors one of C (`repr(C)`) or is a row of results.
+- A predicate (`is_`, `has_`, `in_`) has no `&mut` parameter; a method that acts is named by a verb.
+- A struct has at most 20 fields, unless it mirrors a C struct (`repr(C)`) or is a row of results.
 
-Macros are not expanded: what they define is seen only as it stands in them.
+Macros are not expanded: the source text inside them is checked as it is written.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ROWS_OF_RESULTS = {
     ("crates/tcp/src/info.rs", "Info"),
 }
 
-# Of the longest match first, so that a quotation mark inside any of them begins nothing.
+# A match includes the quotation marks and comment signs inside it, so they begin no other match.
 NOT_CODE = re.compile(
     r"""//[^\n]*|/\*.*?\*/|r(\#*)".*?"\1|b?"(?:[^"\\]|\\.)*"|b?'(?:[^'\\\n]|\\[^\n]{1,9}?)'""",
     re.DOTALL,
@@ -39,7 +39,7 @@ ATTRIBUTE = re.compile(r"#\[[^\]]*\]")
 
 
 def main() -> int:
-    """Look at every crate, or at the folders given."""
+    """Check every crate, or the given folders."""
     folders = [Path(name) for name in sys.argv[1:]] or [ROOT / "crates"]
     files = sorted(file for folder in folders for file in folder.rglob("*.rs"))
     problems = [problem for file in files for problem in problems_of(file)]
@@ -48,7 +48,7 @@ def main() -> int:
 
 
 def problems_of(file: Path) -> Iterator[str]:
-    """What in a file breaks a rule, each with its place and a remedy."""
+    """Yield the rule violations in a file, each with its place and a remedy."""
     name = file.relative_to(ROOT).as_posix() if file.is_relative_to(ROOT) else str(file)
     text = NOT_CODE.sub(blank, file.read_text("utf-8"))
     for match in FUNCTION.finditer(text):
@@ -70,23 +70,23 @@ def problems_of(file: Path) -> Iterator[str]:
 
 
 def blank(match: re.Match[str]) -> str:
-    """As many lines as were there, so that places stay."""
+    """Return as many line breaks as the match contains, so that line numbers stay correct."""
     return "\n" * match[0].count("\n") or " "
 
 
 def line_of(text: str, at: int) -> int:
-    """The line's number, from 1."""
+    """Return the line number of a position, counted from 1."""
     return text.count("\n", 0, at) + 1
 
 
 def is_mirror(before: str) -> bool:
-    """Whether the attributes in front of a struct say that it has C's layout."""
+    """Return whether the attributes in front of a struct give it the layout of C."""
     begin = max(before.rfind(end) for end in ";}") + 1
     return any("repr(C" in attribute for attribute in ATTRIBUTE.findall(before[begin:]))
 
 
 def field_count(text: str, begin: int) -> int:
-    """How many fields there are from an opening brace on: colons outside of all brackets."""
+    """Count the fields after an opening brace: colons outside all inner brackets."""
     depth, fields = 1, 0
     at = begin
     while depth and at < len(text):

@@ -1,4 +1,4 @@
-"""Draw strings that a person reads, by a seed, for a reader who does not know the product.
+"""Draw random strings that users read, for a reader who does not know the product.
 
 python tools/sample_strings.py --seed 7             # twenty strings, with their places
 python tools/sample_strings.py --seed 7 --count 50
@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def sample(seed: int, count: int = COUNT) -> list[tuple[str, str]]:
-    """Strings and their places; the same seed on the same sources draws the same ones."""
+    """Return random strings and their places; the same seed and sources give the same strings."""
     found = sorted({*_of_sources(), *_of_pages(), *_of_columns(), *_of_schemas()})
     return random.Random(seed).sample(found, count)  # noqa: S311  # a sample, no secret
 

@@ -1,10 +1,10 @@
-"""Fetch the chart library of the report from the npm registry into the package, as published.
+"""Download the report's chart library from the npm registry into the package.
 
     python tools/vendor_uplot.py            # the version named below
     python tools/vendor_uplot.py 1.6.33 sha512-...
 
-Nothing is changed or minified here: the files are those of the package. The hash is the registry's
-`dist.integrity`, which `npm view uplot@VERSION dist.integrity` prints.
+The files are neither changed nor minified. The hash is the registry's `dist.integrity`, which `npm
+view uplot@VERSION dist.integrity` prints.
 """
 
 import base64
@@ -23,7 +23,7 @@ TARGET = Path(__file__).parent.parent / "python/cwndlab/report/assets/vendor/upl
 
 
 def main() -> None:
-    """Download, check and unpack."""
+    """Download, check and unpack the library."""
     version, integrity = sys.argv[1:3] or (VERSION, INTEGRITY)
     npm = shutil.which("npm")
     if npm is None:

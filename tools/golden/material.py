@@ -1,4 +1,4 @@
-"""The parts of scenarios, and how they are put together."""
+"""Parts of the golden scenarios, and functions that assemble them."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ ERRORS: Mapping[str, tuple[str, Any]] = {
 
 
 def make_stage(bits_per_sec: int = 10_000_000, **changes: Any) -> Json:  # noqa: ANN401  keys
-    """A stage of 10 Mbit/s and 20 ms with a queue of 40 packets, but for what is said."""
+    """Return a stage with a delay of 20 ms and a queue of 40 packets; `changes` replaces keys."""
     stage = {
         "rate": {"kind": "fixed", "bits_per_sec": bits_per_sec},
         "queue": {"kind": "drop_tail", "packets": 40},
@@ -233,7 +233,7 @@ def make_stage(bits_per_sec: int = 10_000_000, **changes: Any) -> Json:  # noqa:
 
 
 def make_wire(forward: Json, reverse: Json | None = None) -> Json:
-    """A wire of one stage each way; the way back is a delay only, if it is not said."""
+    """Return a wire of one stage each way; by default, the reverse direction is only a delay."""
     return {"kind": "wire", "forward": [forward], "reverse": [reverse or {"delay_ns": 20 * MS}]}
 
 
@@ -248,7 +248,7 @@ def make_flow(  # noqa: PLR0913  each is a key of a flow
     receiver_stack: str | None = None,
     **keys: Any,  # noqa: ANN401  keys of a flow
 ) -> Json:
-    """A flow whose ends run the same stack and algorithm, but for what is said."""
+    """Return a flow whose ends run the same stack and algorithm unless the arguments differ."""
     sender = {"stack": stack, "algorithm": algorithm, "stack_overrides": overrides or {}}
     receiver = {**sender, "stack": receiver_stack or stack}
     if host:
@@ -259,7 +259,7 @@ def make_flow(  # noqa: PLR0913  each is a key of a flow
 
 
 def make_scenario(path: Json, flows: list[Json], seconds: int = 4) -> Json:
-    """A scenario with samples and events."""
+    """Return a scenario that records samples and events."""
     return {
         "version": 1,
         "seed": 7,

@@ -1,11 +1,11 @@
-"""Whether the page's module gives the same bytes as the native build: `make golden-page`.
+"""Check that the page's module computes the same bytes as the native build (`make golden-page`).
 
-Every scenario of `scenarios.py` that a page can ask for is run by the WebAssembly module in
-Node.js, or in a browser, and compared with `hashes.txt`. Left out are saturated links and recorded
-calls of hooks, which the module does not offer. Then settings of the page are drawn by a seed, and
-the scenarios that it makes of them are compared with those of `cwndlab compare`; of some the tables
-of a run, too, and of some the decision over all repetitions, its numbers and its words. Exits 1 if
-one differs.
+The WebAssembly module runs every scenario of `scenarios.py` that a page can request, in Node.js or
+in a browser; the results are compared with `hashes.txt`. Saturated links and recorded calls of
+hooks are excluded, because the module does not offer them. Then, random settings of the page are
+drawn, and the scenarios that the page makes of them are compared with those of `cwndlab compare`;
+for some settings, so are the tables of a run, or the numbers and sentences of the decision over all
+repetitions. Exits with 1 if anything differs.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ VALUES = {
 }
 Json = dict[str, Any]
 Program = list[str | Path]
-LISTED = ("flows", "links")  # the core gives their columns as lists
+LISTED = ("flows", "links")  # tables whose columns the core returns as lists
 
 
 def main() -> int:
@@ -113,7 +113,7 @@ def main() -> int:
 
 
 def drawn_runs(draw: random.Random, count: int) -> list[Golden]:
-    """Runs of settings that the page can have, by chance."""
+    """Draw runs of random settings of the page."""
     page = json.loads((PAGE / "data.json").read_text())
     found: list[Golden] = []
     while len(found) < count:
@@ -126,12 +126,12 @@ def drawn_runs(draw: random.Random, count: int) -> list[Golden]:
 
 
 def digests(answers: dict[str, Any]) -> dict[str, str]:
-    """The hash of each table."""
+    """Return the hash of each table."""
     return {table: digest(value) for table, value in answers.items()}
 
 
 def decisions(program: Program, draw: random.Random, count: int) -> Iterator[str | None]:
-    """A line about each drawn setting whose decision is not that of the command line."""
+    """Yield, for each drawn setting, a line if its decision differs from the command line's."""
     page = json.loads((PAGE / "data.json").read_text())
     settings: list[Json] = []
     while len(settings) < count:
@@ -141,7 +141,7 @@ def decisions(program: Program, draw: random.Random, count: int) -> Iterator[str
             "algorithms": draw.sample(names, draw.randint(1, 4)),
             "duration_s": draw.randint(2, 6),
             "goal": draw.choice(page["goals"])["name"],
-            "beside": "",  # the page leaves that decision to the study
+            "beside": "",  # in the page, the study makes this decision
         }
         if not is_refused(setting):
             settings.append(setting)
@@ -154,7 +154,7 @@ def decisions(program: Program, draw: random.Random, count: int) -> Iterator[str
 
 
 def decided(setting: Json) -> Json:
-    """The decision of `cwndlab compare` for a setting, and its words."""
+    """Return the decision of `cwndlab compare` for a setting, and its sentences."""
     with tempfile.TemporaryDirectory() as folder:
         decision = (
             study_of(setting).run(results=folder).answers(setting["goal"]).settings[0].decision
@@ -168,7 +168,7 @@ def decided(setting: Json) -> Json:
 
 
 def is_refused(setting: Json) -> bool:
-    """Whether the command line refuses a setting."""
+    """Return whether the command line refuses a setting."""
     try:
         _ = study_of(setting).matrix
     except StudyError:
@@ -177,12 +177,12 @@ def is_refused(setting: Json) -> bool:
 
 
 def link_of(setting: Json) -> str:
-    """The link of a setting in one line."""
+    """Return the link of a setting as one line of text."""
     return ",".join([setting["preset"], *(f"{key}={v}" for key, v in setting["keys"].items())])
 
 
 def study_of(setting: Json) -> cw.Study:
-    """The study that `cwndlab compare` makes of a setting."""
+    """Return the study that `cwndlab compare` makes of a setting."""
     link = link_of(setting)
     beside = [{"algorithm": setting["beside"]}] if setting["beside"] else []
     return cw.Study(
@@ -195,7 +195,7 @@ def study_of(setting: Json) -> cw.Study:
 
 
 def drawn_settings(program: Program, draw: random.Random) -> Iterator[tuple[Json, Json]]:
-    """Settings as page/src/setting.ts has them, each with an algorithm, and the module's answer."""
+    """Yield random settings in the form of page/src/setting.ts, with the module's answers."""
     page = json.loads((PAGE / "data.json").read_text())
     while True:
         batch = [drawn_setting(draw, page) for _ in range(BATCH)]
@@ -204,7 +204,7 @@ def drawn_settings(program: Program, draw: random.Random) -> Iterator[tuple[Json
 
 
 def drawn_setting(draw: random.Random, page: Json) -> Json:
-    """A setting that the page can have, by chance."""
+    """Draw a random setting of the page."""
     preset = draw.choice(page["presets"])
     chosen = {key: draw.choice(VALUES[key]) for key in preset["keys"] if draw.random() < 0.4}  # noqa: PLR2004
     return {
@@ -222,7 +222,7 @@ def drawn_setting(draw: random.Random, page: Json) -> Json:
 
 
 def difference(setting: Json, said: Json) -> str | None:
-    """A line about a setting whose scenario is not that of the command line."""
+    """Return a line if a setting's scenario differs from the command line's."""
     link = link_of(setting)
     try:
         study = study_of(setting)
@@ -235,7 +235,7 @@ def difference(setting: Json, said: Json) -> str | None:
 
 
 def answers(program: Program, goldens: list[Golden]) -> Iterable[tuple[str, dict[str, str]]]:
-    """The hashes of the tables that the module gives, by the scenarios' names."""
+    """Return the hashes of the tables that the module computes, by the scenarios' names."""
     lines = asked(program, [question(golden) for golden in goldens])
     return [
         (golden.name, digests(tables(golden, line)))
@@ -244,7 +244,7 @@ def answers(program: Program, goldens: list[Golden]) -> Iterable[tuple[str, dict
 
 
 def asked(program: Program, questions: Sequence[str]) -> list[str]:
-    """The module's answers to these lines."""
+    """Return the module's answers to these lines."""
     done = subprocess.run(  # noqa: S603  what was built here
         program,
         input="".join(f"{line}\n" for line in questions),
@@ -257,7 +257,7 @@ def asked(program: Program, questions: Sequence[str]) -> list[str]:
 
 
 def program_of(browser: str | None) -> Program:
-    """What runs the module: Node.js, or by way of it a browser."""
+    """Return the command that runs the module: Node.js, or Node.js controlling a browser."""
     if browser is None:
         return ["node", PAGE / "test" / "node.mjs", PAGE / "cwndlab.wasm"]
     found = shutil.which(browser)
@@ -267,13 +267,13 @@ def program_of(browser: str | None) -> Program:
 
 
 def question(golden: Golden) -> str:
-    """A scenario as a line for the module."""
+    """Return a scenario as a line of input for the module."""
     traces = {name: base64.b64encode(content).decode() for name, content in golden.traces.items()}
     return json.dumps({"scenario": json.dumps(golden.scenario), "traces": traces})
 
 
 def tables(golden: Golden, line: str) -> dict[str, Any]:
-    """The tables of an answer, as `run.answer` gives those of the core."""
+    """Return the tables of an answer in the form that `run.answer` uses."""
     said = json.loads(line)
     if "tables" not in said:
         return said
@@ -288,7 +288,7 @@ def tables(golden: Golden, line: str) -> dict[str, Any]:
 
 
 def column(values: Any, *, is_listed: bool) -> Any:  # noqa: ANN401  a list or an array
-    """A column as the core gives it."""
+    """Return a column in the form in which the core returns it."""
     if isinstance(values, list):
         return values
     array = np.frombuffer(base64.b64decode(values["bytes"]), ARRAYS[values["type"]])

@@ -1,9 +1,9 @@
-"""Whether the results of some hundred scenarios are still the same, byte for byte.
+"""Check that the results of some 1,100 scenarios are unchanged, byte for byte.
 
-`hashes.txt` has a line for each scenario of `scenarios.py`: its name, then for each table of its
-result the beginning of its SHA-256. Exits 1 if one differs. A commit that means to change results
-runs this with `--write`, grows the behaviour epoch and says in its message which scenarios changed
-and why.
+`hashes.txt` has a line for each scenario of `scenarios.py`: the scenario's name and, for each table
+of its result, the beginning of the table's SHA-256. Exits with 1 if any hash differs. For a commit
+that is meant to change results, run this program with `--write`, increase the behaviour epoch, and
+state in the commit message which scenarios changed and why.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 HASHES = Path(__file__).with_name("hashes.txt")
-HEX_DIGITS = 16  # of 64: two builds agree on them by chance once in 10^19
+HEX_DIGITS = 16  # of 64: the probability that two builds agree on them by chance is 1 in 10^19
 SHOWN = 40
-NO_TABLES = ("behaviour_epoch",)  # says that results may differ, and is none
+NO_TABLES = ("behaviour_epoch",)  # states that results may differ; it is not a table
 
 Hashes = dict[str, dict[str, str]]
 
@@ -63,12 +63,12 @@ def main() -> int:
 
 
 def is_chosen(name: str, parts: Iterable[str]) -> bool:
-    """Whether a scenario is one of those that were asked for."""
+    """Return whether a scenario is one of those that the user chose."""
     return not parts or any(part in name for part in parts)
 
 
 def answer(golden: Golden) -> dict[str, Any]:
-    """The tables that a scenario gives, or its error as the only one."""
+    """Return the tables of a scenario, or its error as the only table."""
     scenario = json.dumps(golden.scenario)
     try:
         if golden.call == "saturate":
@@ -87,7 +87,7 @@ def answer(golden: Golden) -> dict[str, Any]:
 
 
 def analysed(pcap: bytes) -> list[dict[str, Any]]:
-    """What the analysis of a capture tells."""
+    """Return the analysis of a capture."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "capture.pcap"
         path.write_bytes(pcap)
@@ -95,13 +95,13 @@ def analysed(pcap: bytes) -> list[dict[str, Any]]:
 
 
 def digest(value: Any) -> str:  # noqa: ANN401  whatever a table consists of
-    """The beginning of a table's SHA-256."""
+    """Return the beginning of a table's SHA-256."""
     content = value if isinstance(value, bytes) else printed(value).encode()
     return hashlib.sha256(content).hexdigest()[:HEX_DIGITS]
 
 
 def printed(value: Any) -> str:  # noqa: ANN401  whatever a table consists of
-    """A table as text that tells every bit of it, a column a line."""
+    """Return a table as text that represents every bit of it, with one line for each column."""
 
     def of_array(array: Any) -> dict[str, Any]:  # noqa: ANN401  what json does not know
         if isinstance(array, bytes):
@@ -117,7 +117,7 @@ def printed(value: Any) -> str:  # noqa: ANN401  whatever a table consists of
 
 
 def differences(known: Hashes, found: Hashes) -> list[str]:
-    """A line for each scenario that is not as it was."""
+    """Return a line for each scenario whose hashes have changed."""
     lines = []
     for name, tables in found.items():
         before = known.get(name)
@@ -132,7 +132,7 @@ def differences(known: Hashes, found: Hashes) -> list[str]:
 
 
 def tell(lines: list[str], total: int, *, is_written: bool) -> None:
-    """Print what differs, and how many of which kind."""
+    """Print the scenarios that differ, and their number by kind."""
     for line in lines[:SHOWN]:
         print(line)
     if len(lines) > SHOWN:
@@ -147,7 +147,7 @@ def tell(lines: list[str], total: int, *, is_written: bool) -> None:
 
 
 def write_tables(tables: Mapping[str, Mapping[str, Any]], folder: Path) -> None:
-    """The tables as text, a file each."""
+    """Write each table as text to a separate file."""
     for name, answers in tables.items():
         place = folder / name
         place.mkdir(parents=True, exist_ok=True)
@@ -156,7 +156,7 @@ def write_tables(tables: Mapping[str, Mapping[str, Any]], folder: Path) -> None:
 
 
 def read_hashes() -> Hashes:
-    """What is held fast."""
+    """Read the stored hashes."""
     known: Hashes = {}
     for line in HASHES.read_text().splitlines() if HASHES.exists() else []:
         name, *columns = line.split(" ")
@@ -165,7 +165,7 @@ def read_hashes() -> Hashes:
 
 
 def write_hashes(hashes: Hashes) -> None:
-    """Hold fast what came out."""
+    """Store new hashes."""
     rows = (
         " ".join([name, *(f"{table}={value}" for table, value in sorted(tables.items()))])
         for name, tables in sorted(hashes.items())

@@ -1,8 +1,8 @@
-"""The scenarios whose results are held fast: as many sides of the simulator as short runs can show.
+"""The golden scenarios, which cover as many parts of the simulator as short runs can.
 
-Each has a name, and whatever belongs to it is made here: paths of the presets by `cwndlab` itself,
-everything else as the core's JSON. Names are keys of `hashes.txt`; a scenario that is changed
-without need makes its hashes say nothing about the change that they should judge.
+Each scenario has a name, and all of it is built here: `cwndlab` resolves the presets; everything
+else is written as the core's JSON. Names are keys of `hashes.txt`. Do not change a scenario without
+need: afterwards, its hashes cannot show the effect of the change that is being tested.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Golden:
-    """A scenario, and by which call of the core it is answered."""
+    """A scenario, and the function of the core that computes its result."""
 
     name: str
     scenario: Json
@@ -55,10 +55,10 @@ class Golden:
 
 
 def scenarios() -> list[Golden]:
-    """All of them.
+    """Return all golden scenarios.
 
     Raises:
-        ValueError: two have the same name.
+        ValueError: two scenarios have the same name.
     """
     parts = (
         _algorithms(),
@@ -85,7 +85,7 @@ def scenarios() -> list[Golden]:
 
 
 def _algorithms() -> Iterator[Golden]:
-    """Every algorithm on every stack, with losses, timeouts and a delay that grows."""
+    """Yield every algorithm on every stack, with losses, timeouts and an increase of the delay."""
     end_of_reverse = {"delay_ns": 20 * MS, "loss": {"kind": "iid", "ppb": 5_000_000}}
     for stack, algorithm in itertools.product(_stacks(), _algorithm_names()):
         bottleneck = make_stage(
@@ -104,7 +104,7 @@ def _algorithms() -> Iterator[Golden]:
 
 
 def _parameters() -> Iterator[Golden]:
-    """Every parameter of every algorithm at either end of its range."""
+    """Yield every parameter of every algorithm at both ends of its range."""
     path = make_wire(make_stage(loss={"kind": "periodic", "every": 211}))
     for algorithm in _core.algorithms():
         for parameter, end in itertools.product(algorithm["parameters"], ("min", "max")):
@@ -153,7 +153,7 @@ def _queues() -> Iterator[Golden]:
 
 
 def _accurate_ecn() -> Iterator[Golden]:
-    """Queues that mark, in either direction, and parameters that need marks."""
+    """Yield queues that mark packets, in both directions, and parameters that need marks."""
     accurate = {"ecn": "accurate"}
     for name in ("codel-ecn", "fq_codel-ecn", "pie-ecn", "dualpi2", "dualpi2-early", "red-ecn"):
         flows = [
@@ -211,7 +211,7 @@ def _wires() -> Iterator[Golden]:
 
 
 def _media() -> Iterator[Golden]:
-    """Wi-Fi channels that no preset has; the cells are in the presets."""
+    """Yield Wi-Fi channels that no preset has; `_presets` covers the cells."""
     changes: Mapping[str, Json] = {
         "a": {"standard": "802.11a"},
         "b": {"standard": "802.11b"},

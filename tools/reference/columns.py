@@ -1,4 +1,4 @@
-"""The reference of the columns of results: the core's, and those of `data/columns.toml`."""
+"""Generate the reference of result columns: the core's, and those of `data/columns.toml`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TYPES = {"text": "text", "integer": "whole number", "real": "number"}
 
 
 def page() -> str:
-    """Every column with its type, unit and meaning."""
+    """Return the page, which lists every column with its type, unit and meaning."""
     parts = [HEAD]
     of_core = _core.columns()
     for name, about in TABLES.items():
@@ -51,6 +51,6 @@ def page() -> str:
 
 
 def _meaning(column: Quantity) -> str:
-    """What a column means, and when it has no value."""
+    """Return the meaning of a column, and the case in which it has no value."""
     null = f"Null if {column.undefined}." if column.undefined else ""
     return f"{column.explanation} {null}".strip()

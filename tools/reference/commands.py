@@ -1,4 +1,4 @@
-"""The reference of the command line, from the commands themselves."""
+"""Generate the reference of the command line from the commands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ of a study or checks of an algorithm failed, 2 if the input is wrong or somethin
 
 
 def page() -> str:
-    """Every command with its arguments and options, in the sections of `cwndlab --help`."""
+    """Return all commands with their arguments and options, in the sections of `cwndlab --help`."""
     root = click.Context(app, info_name="cwndlab")
     parts = [HEAD]
     for section, entries in SECTIONS.items():
@@ -39,7 +39,7 @@ def page() -> str:
 def _tree(
     command: click.Command, name: str, parent: click.Context
 ) -> Iterator[tuple[click.Command, click.Context]]:
-    """A command and all below it."""
+    """Yield a command and all its subcommands."""
     context = click.Context(command, info_name=name, parent=parent)
     yield command, context
     if isinstance(command, click.Group):
@@ -50,7 +50,7 @@ def _tree(
 
 
 def _entry(command: click.Command, context: click.Context) -> str:
-    """The entry of one command."""
+    """Return the entry of one command."""
     path = context.command_path
     parts = [heading(3, f"`{path}`", path.replace(" ", "-"))]
     parts.append(_help(inspect.cleandoc(command.help or "")))
@@ -63,7 +63,7 @@ def _entry(command: click.Command, context: click.Context) -> str:
 
 
 def _help(text: str) -> str:
-    """The help as Markdown: what click leaves as it is becomes code."""
+    """Return a help text as Markdown; paragraphs that click does not rewrap become code."""
     paragraphs = []
     for paragraph in text.replace("\f", "").split("\n\n"):
         if paragraph.startswith("\b"):
@@ -74,7 +74,7 @@ def _help(text: str) -> str:
 
 
 def _options(command: click.Command, context: click.Context) -> str:
-    """The table of options."""
+    """Return the table of a command's options."""
     rows = []
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)

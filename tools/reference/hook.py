@@ -1,4 +1,4 @@
-"""What MkDocs asks of this project: generated pages, and links to files outside `docs/`."""
+"""Hooks of MkDocs: add the generated pages, and replace links to files outside `docs/`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Show what lies outside `docs/` by its path in the repository: the site has no copy of it."""
+    """Replace links to files outside `docs/`, which the site does not contain, by their paths."""
     del files
     here = Path(config.docs_dir, page.file.src_uri).parent
 

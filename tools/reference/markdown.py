@@ -1,4 +1,4 @@
-"""Markdown of the generated reference: tables, code and anchors."""
+"""Write Markdown for the generated reference: tables, code and anchors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CODE = re.compile(r"(`[^`]*`)")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table; columns that are empty in every row are left out."""
+    """Return a table without the columns that are empty in every row."""
     cells = [[("" if cell is None else str(cell)) for cell in row] for row in rows]
     kept = [i for i in range(len(head)) if any(row[i] for row in cells)]
     lines = [[head[i] for i in kept], ["---" for _ in kept]]
@@ -22,7 +22,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def code(text: object) -> str:
-    """Text as code, also in cells of tables; nothing for nothing."""
+    """Return text as code, also for cells of tables; empty text stays empty."""
     if text in (None, ""):
         return ""
     if "|" not in str(text):
@@ -31,18 +31,18 @@ def code(text: object) -> str:
 
 
 def block(text: str, language: str = "text") -> str:
-    """A block of code."""
+    """Return a block of code."""
     return f"```{language}\n{text.rstrip()}\n```\n\n"
 
 
 def plain(text: str) -> str:
-    """Text in which Markdown means nothing, but for code in backquotes."""
+    """Escape Markdown in a text, except for code in backquotes."""
     parts = _CODE.split(text)
     return "".join(part if part.startswith("`") else _escaped(part) for part in parts)
 
 
 def sentence(text: str) -> str:
-    """Text that begins with a capital and ends in a full stop."""
+    """Return text that begins with a capital letter and ends with a full stop."""
     text = plain(text.strip())
     if not text:
         return ""
@@ -51,7 +51,7 @@ def sentence(text: str) -> str:
 
 
 def heading(level: int, title: str, anchor: str = "") -> str:
-    """A heading, perhaps with an anchor of its own."""
+    """Return a heading, optionally with an explicit anchor."""
     return f"{'#' * level} {title}{f' {{#{anchor}}}' if anchor else ''}\n\n"
 
 

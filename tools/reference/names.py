@@ -1,4 +1,4 @@
-"""The reference of what studies name: links, algorithms, stacks, hosts and populations."""
+"""Generate the reference of named things: links, algorithms, stacks, hosts and populations."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ note.
 
 
 def record() -> str:
-    """How often advice agreed with measurements of real networks."""
+    """Return the page on how often advice agreed with measurements of real networks."""
     classes = tomllib.loads((files("cwndlab") / "data/reality.toml").read_text(encoding="utf-8"))
     rows = [(r["kind"], code(r["source"]), r["checked"], r["agreed"]) for r in classes.values()]
     claims = table(("network", "paper", "claims decided", "that agree"), rows)
@@ -95,7 +95,7 @@ def record() -> str:
 
 
 def links() -> str:
-    """Every preset of a link, with its figures, their sources and ranges."""
+    """Return the page of all link presets, with the sources and ranges of their values."""
     return LINKS + "".join(map(_link, presets()))
 
 
@@ -123,7 +123,7 @@ def _link(name: str) -> str:
 
 
 def _leaves(path: str, value: object) -> Iterator[tuple[str, str]]:
-    """The keys below `path` that have a value, as a file has them."""
+    """Yield the keys below `path` and their values as written in the file."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _leaves(f"{path}.{key}", inner)
@@ -141,7 +141,7 @@ def _span(span: Range) -> str:
 
 
 def algorithms() -> str:
-    """Every algorithm, with its parameters."""
+    """Return the page of all algorithms with their parameters."""
     parts = [ALGORITHMS]
     for entry in core.algorithms().values():
         parts.append(heading(2, code(entry.name), entry.name))
@@ -162,7 +162,7 @@ def algorithms() -> str:
 
 
 def stacks() -> str:
-    """Every stack profile, as its file is."""
+    """Return the page of all stack profiles, each as written in its file."""
     parts = [STACKS]
     for entry in core.stacks().values():
         parts += [heading(2, code(entry.name), entry.name)]
@@ -172,7 +172,7 @@ def stacks() -> str:
 
 
 def host_presets() -> str:
-    """Every host, as its file is."""
+    """Return the page of all host presets, each as written in its file."""
     parts = [HOSTS]
     for name, path in hosts().items():
         parts += [heading(2, code(name), name), f"{sentence(load_host(name).title)}\n\n"]
@@ -181,7 +181,7 @@ def host_presets() -> str:
 
 
 def population_presets() -> str:
-    """Every population, with its classes."""
+    """Return the page of all populations with their classes."""
     parts = [POPULATIONS]
     for name, path in populations().items():
         about = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""The pages of the documentation that are generated, by their path in `docs/`."""
+"""Generated pages of the documentation, by their path in `docs/`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference of the Python package: what `import cwndlab as cw` gives, and what that gives."""
+"""Generate the reference of the Python package: public names, and the classes that they return."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ITEM = re.compile(r"^(\w[\w.*]*):\s+(.*)$", re.DOTALL)
 
 
 def page() -> str:
-    """Every public name, with its signature and documentation."""
+    """Return the page of all public names, with their signatures and documentation."""
     parts = [HEAD]
     public = {name: getattr(cw, name) for name in cw.__all__}
     for name, found in public.items():
@@ -48,13 +48,13 @@ def page() -> str:
 
 
 def error_classes() -> list[type[Exception]]:
-    """All errors of `cwndlab.errors`."""
+    """Return all error classes of `cwndlab.errors`."""
     found = (value for value in vars(errors).values() if inspect.isclass(value))
     return [value for value in found if issubclass(value, errors.CwndlabError)]
 
 
 def members(found: type) -> Iterator[tuple[str, Any]]:
-    """Public methods and properties of a class, inherited ones of ours included."""
+    """Yield the public methods and properties of a class, including those of our base classes."""
     for name in dict.fromkeys(name for base in found.__mro__ for name in vars(base)):
         member = inspect.getattr_static(found, name)
         owner = next(base for base in found.__mro__ if name in vars(base))
@@ -103,7 +103,7 @@ def _signature(name: str, found: Any) -> str:  # noqa: ANN401  a class or functi
 
 
 def _arguments(text: str) -> Iterator[str]:
-    """The arguments of a signature, apart at commas outside brackets."""
+    """Yield the arguments of a signature, split at commas outside brackets."""
     depth, begin = 0, 0
     for place, letter in enumerate(text):
         depth += (letter in "([{") - (letter in ")]}")
@@ -123,7 +123,7 @@ def _first(found: type) -> str:
 
 
 def _text(doc: str) -> str:
-    """A docstring as Markdown: its sections become tables."""
+    """Return a docstring as Markdown, with its sections as tables."""
     parts, lines = [], doc.splitlines()
     while lines:
         line = lines.pop(0)

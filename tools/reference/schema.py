@@ -1,4 +1,4 @@
-"""The reference of files that people write, from their JSON Schema."""
+"""Generate the reference of study files and users files from their JSON Schemas."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _NS_PER = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 
 
 def study() -> str:
-    """Every key of a study file."""
+    """Return the page of all keys of a study file."""
     return STUDY + _tables(json.loads(schema_text("study")), "kinds")
 
 
 def users() -> str:
-    """Every key of a file of users."""
+    """Return the page of all keys of a users file."""
     schema = json.loads(schema_text("users"))
     shared = json.loads(schema_text("study"))["$defs"]
     own = {name: about for name, about in schema["$defs"].items() if name not in shared}
@@ -37,7 +37,7 @@ def users() -> str:
 
 
 def _tables(schema: dict[str, Any], kinds: str, elsewhere: str = "") -> str:
-    """The top level, its tables, and the kinds that they refer to."""
+    """Return the keys of the top level, of its tables, and of the kinds that they refer to."""
     defined = schema["$defs"]
     link = _Linker(frozenset(defined), elsewhere)
     parts = [heading(2, "The file"), _keys(schema, link)]
@@ -84,14 +84,14 @@ def _time(time_ns: int) -> str:
 
 
 class _Linker:
-    """Says what a key takes, with links to the kinds of tables."""
+    """Describes the allowed values of a key, with links to the kinds of tables."""
 
     def __init__(self, here: frozenset[str], elsewhere: str) -> None:
         self.here = here
         self.elsewhere = elsewhere
 
     def kind(self, key: dict[str, Any]) -> str:
-        """What a key takes, in words."""
+        """Return the allowed values of a key as text."""
         if "$ref" in key:
             name = key["$ref"].rsplit("/", 1)[1]
             return f"[{name}]({'' if name in self.here else self.elsewhere}#{name.lower()})"
