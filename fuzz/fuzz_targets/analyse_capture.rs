@@ -1,4 +1,4 @@
-//! Any bytes are a capture or an error; the corpus is replayed by `cargo test -p cwndlab-capture`.
+//! Any bytes are a capture or an error; `cargo test -p cwndlab-capture` replays the corpus.
 #![no_main]
 
 use cwndlab_capture::{AnalysisConfig, analyse};

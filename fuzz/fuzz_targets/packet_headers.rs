@@ -1,4 +1,5 @@
-//! `cargo +nightly fuzz run packet_headers`: any bytes are IP and TCP headers or none.
+//! `cargo +nightly fuzz run packet_headers`: any bytes are parsed as IP and TCP headers or
+//! refused.
 #![no_main]
 
 #[path = "../../crates/packet/tests/read_back/mod.rs"]

@@ -1,4 +1,4 @@
-//! Any text is a scenario or an error, and what is accepted reads back as itself.
+//! Any text is a scenario or an error; a scenario that is written and read again is equal.
 #![no_main]
 
 use cwndlab_cc::Algorithms;

@@ -1,4 +1,4 @@
-//! `cargo +nightly fuzz run read_trace`: any bytes are a recorded link of some form or an error.
+//! `cargo +nightly fuzz run read_trace`: any bytes are a recorded link or an error.
 #![no_main]
 
 #[path = "../../crates/trace/tests/accepted/mod.rs"]
@@ -7,7 +7,7 @@ mod accepted;
 use cwndlab_trace::{ReadOptions, RateTrace, Reading, TraceKind, read, read_folder};
 use libfuzzer_sys::fuzz_target;
 
-/// What a file became is a trace of its own that gives the same again.
+/// Checks that the content of the converted trace is a valid trace that is read as the same trace.
 fn check(reading: &Reading) {
     accepted::check(&reading.trace);
     let again = match reading.kind() {

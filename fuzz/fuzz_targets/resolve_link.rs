@@ -1,5 +1,5 @@
-//! `cargo +nightly fuzz run resolve_link`: any text is a link, whose path the core takes or
-//! refuses, or an error.
+//! `cargo +nightly fuzz run resolve_link`: any text is a link or an error; the core accepts or
+//! refuses the link's path without a panic.
 #![no_main]
 
 #[path = "../../crates/texts/tests/resolved/mod.rs"]
@@ -20,7 +20,7 @@ fuzz_target!(|text: &str| {
     }
 });
 
-/// One flow of CUBIC for a second over this path.
+/// Returns a scenario with one CUBIC flow on this path, for one second.
 fn scenario_of(path: &Value) -> Value {
     let end = json!({ "stack": "linux-6.1", "algorithm": "cubic" });
     json!({

@@ -1,4 +1,5 @@
-//! `cargo +nightly fuzz run tcp_segments`: any peer, network and application are survived.
+//! `cargo +nightly fuzz run tcp_segments`: no peer, network or application causes a
+//! panic.
 #![no_main]
 
 #[path = "../../crates/tcp/tests/hostile_bytes/mod.rs"]
