@@ -1,6 +1,6 @@
 # The benchmark's dumbbell in ns-2: usage: ns dumbbell.tcl AGENT FLOWS SECONDS
 # AGENT is sack1 or cubic (TCP/Linux). Prints the delivered segments.
-# 50 Mbit/s, 40 ms, a queue of one bandwidth-delay product, delayed ACKs, SACK, nothing traced.
+# 50 Mbit/s, 40 ms, a queue of one bandwidth-delay product, delayed ACKs, SACK, no tracing.
 
 lassign $argv agent flows seconds
 remove-all-packet-headers
