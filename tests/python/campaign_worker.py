@@ -1,6 +1,6 @@
-"""Runs a small study in a process of its own that may be killed.
+"""Run a small study in a separate process that tests may kill.
 
-Usage: campaign_worker.py FOLDER JOBS REPETITIONS [FILE_LIMIT_BYTES]. Prints "ready" when it begins.
+Usage: campaign_worker.py FOLDER JOBS REPETITIONS [FILE_LIMIT_BYTES]. Prints "ready" at the start.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from cwndlab.run.progress import Silent
 
 
 def study(repetitions: int) -> Study:
-    """A small study of several cells."""
+    """Return a small study of several cells."""
     return Study(
         link="rate=10 Mbit/s,delay=20 ms,loss=1 %",
         algorithm=["reno", "cubic", "highspeed"],

@@ -1,4 +1,4 @@
-"""What the tests share: a stand-in for the compiled core, and studies to run on it."""
+"""Fixtures that tests share: a stand-in for the compiled core, and studies to run on it."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
 
-# Drawn examples are the same in every run, and none fails for being slow. To look for others:
-# pytest --hypothesis-profile=search
+# Random examples are the same in every run, and no example fails for being slow. To search for
+# others, run `pytest --hypothesis-profile=search`.
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("same", _UNTIMED, derandomize=True, database=None)
 settings.register_profile("search", _UNTIMED, max_examples=2_000)
 settings.load_profile("same")
 
-# What loads algorithms into the kernel, makes namespaces or measures in real time: one at a time.
+# Tests that load algorithms, create namespaces or measure in real time run one at a time.
 _ON_THIS_MACHINE = (
     "algorithm/test_conform_kernel.py",
     "backends/test_kernel_studies.py",
@@ -54,7 +54,7 @@ _CACHES = (
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with long tests, and say which one of several processes runs (`make test-python`)."""
+    """Run long tests first, and keep exclusive tests in one process (`make test-python`)."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
     for item in items:
         path = item.path.relative_to(_HERE).as_posix()
@@ -66,7 +66,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def fake_core(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    """Put the stand-in in the place of the compiled core."""
+    """Replace the compiled core with the stand-in."""
     for cache in _CACHES:
         cache.cache_clear()
     monkeypatch.setitem(sys.modules, "cwndlab._core", stand_in)
@@ -77,19 +77,19 @@ def fake_core(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
 
 @pytest.fixture(scope="session", autouse=True)
 def known_servers(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Servers of the tests are not remembered among the user's, nor in the next tests."""
+    """Keep servers of tests out of the user's list of known servers, and out of later tests."""
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
 
 
 @pytest.fixture
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave nothing in the user's cache of compiled algorithms, and find nothing there."""
+    """Use an empty cache of compiled algorithms instead of the user's cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
 
 
 @pytest.fixture
 def kernel(tmp_path: Path) -> Path:
-    """Modules of our own in folders like a kernel's."""
+    """Create modules in folders like those of a kernel."""
     return user_code.kernel_in(tmp_path)
 
 

@@ -1,7 +1,7 @@
-"""A stand-in for the compiled core: the same functions and columns, with numbers made of a hash.
+"""A stand-in for the compiled core: the same functions and columns, with numbers from a hash.
 
-It lets the tests of the store and of campaigns run hundreds of simulations in a second, fail where
-they ask for it, and take as long as they need.
+With it, tests of the store and of campaigns run hundreds of simulations per second, let runs fail
+on request, and set their duration.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 version = "0.0.0-fake"
-# What is decided of numbers is the real core's.
+# Decisions are computed by the real core.
 choose_set = _core.choose_set
 relative_change = _core.relative_change
 logarithms = _core.logarithms
@@ -28,7 +28,7 @@ robustness = _core.robustness
 columns = _core.columns
 drawn_ns = _core.drawn_ns
 run_seed = _core.run_seed
-# So is what links and quantities are.
+# Links and quantities are also handled by the real core.
 check_link = _core.check_link
 expand_link = _core.expand_link
 format_quantity = _core.format_quantity
@@ -58,7 +58,7 @@ _BETA = {"name": "beta", "unit": "1/1024", "default": 717, "min": 1, "max": 1023
 
 
 def install() -> None:
-    """Take the place of the compiled core in this process."""
+    """Replace the compiled core in this process."""
     sys.modules["cwndlab._core"] = sys.modules[__name__]
 
 
@@ -116,7 +116,7 @@ def read_trace(content: bytes, name: str, **told: str | None) -> dict[str, Any]:
 
 
 class Stop:
-    """Nothing here lasts long enough to be broken off."""
+    """Does nothing, because no run here lasts long enough to be stopped."""
 
     def set(self) -> None:
         pass

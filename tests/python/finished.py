@@ -1,4 +1,4 @@
-"""The finished runs of a folder of results, also while another process writes there."""
+"""Read the finished runs of a results folder, even while another process writes to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def finished(folder: Path) -> dict[str, int]:
-    """Keys of the finished runs, and how often each was made; none if there is no folder yet."""
+    """Return the keys of finished runs and their numbers of executions; empty without a folder."""
     try:
         entries = Folder.open(folder).history
     except ResultsError:

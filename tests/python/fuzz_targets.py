@@ -1,8 +1,8 @@
-"""Every parser of the Python package as a function of bytes that must survive them all.
+"""Every parser of the Python package as a function of bytes; no input may make it fail.
 
-A target gives its parser the bytes as a user or a peer would, and lets pass only the errors that
-the parser documents. `test_fuzz.py` runs each for a second, `make fuzz` for as long as asked.
-Their seeds lie in `fuzz/corpus/NAME`, beside those of the Rust targets.
+A target passes the bytes to its parser as a user or a peer would, and accepts only the errors that
+the parser documents. `test_fuzz.py` runs each target for a second, `make fuzz` for the requested
+time. The seeds are in `fuzz/corpus/NAME`, next to those of the Rust targets.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 LONGEST_BYTES = 4_000
 _CORPUS = Path(__file__).parents[2] / "fuzz" / "corpus"
 
-# One file of each process, and a folder without traces or algorithms to be named.
+# One file per process, in a folder without traces or algorithms to which the file could refer.
 _FOLDER = Path(tempfile.mkdtemp(prefix="cwndlab-fuzz-"))
 atexit.register(shutil.rmtree, _FOLDER)
 _FILE = _FOLDER / f"{os.getpid()}.toml"
@@ -63,8 +63,8 @@ _QUANTITIES: tuple[tuple[Callable[[object], int], Callable[[int], str]], ...] = 
 )
 
 
-_MOST_RUNS = 1_000  # that are expanded
-# A file of this machine is not for a fuzzer to choose; "Mbit/s" names none.
+_MOST_RUNS = 1_000  # larger studies are not expanded
+# A fuzzer must not select files of this machine; "Mbit/s" does not name a file.
 _HAS_A_TRACE = re.compile(rb"\b(trace|log)\b")
 _NAMES_A_FILE = re.compile(rb"trace|log|~|(?<!bit)(?<!B)/")
 
@@ -74,7 +74,7 @@ def _text(data: bytes) -> str:
 
 
 def quantities(data: bytes) -> None:
-    """What is read is written so that it reads back as the same."""
+    """A quantity that was read, written and read again is the same."""
     text = _text(data)
     for parse, write in _QUANTITIES:
         with contextlib.suppress(QuantityError):
@@ -86,9 +86,9 @@ def quantities(data: bytes) -> None:
 
 
 def link_text(data: bytes) -> None:
-    """A line is a link that can run, or refused."""
+    """A line is a link that can run, or is refused."""
     text = _text(data)
-    if ":" in text.partition(",")[0]:  # a file of this machine is not for a fuzzer to choose
+    if ":" in text.partition(",")[0]:  # a fuzzer must not select files of this machine
         with contextlib.suppress(QuantityError):
             parse_spec(text)
         short_spec(text)
@@ -98,7 +98,7 @@ def link_text(data: bytes) -> None:
 
 
 def toml(data: bytes) -> None:
-    """Each key of what is TOML has a line of the file."""
+    """Each key of a valid TOML document has a line in the file."""
     text = _text(data)
     with contextlib.suppress(StudyError):
         source = TomlSource("fuzz.toml", text)
@@ -109,7 +109,7 @@ def toml(data: bytes) -> None:
 
 
 def study_file(data: bytes) -> None:
-    """A file is a study that can run, which reads back as the same one, or refused."""
+    """A file is a study that can run and that is read back as the same study, or is refused."""
     if _NAMES_A_FILE.search(data):
         return
     _FILE.write_bytes(data)
@@ -122,7 +122,7 @@ def study_file(data: bytes) -> None:
 
 
 def preset_file(data: bytes) -> None:
-    """A file is a link, or refused."""
+    """A file is a link, or is refused."""
     if _HAS_A_TRACE.search(data):
         return
     _FILE.write_bytes(data)
@@ -131,7 +131,7 @@ def preset_file(data: bytes) -> None:
 
 
 def trace(data: bytes) -> None:
-    """Bytes are a trace of some form, or none."""
+    """Bytes are a trace in some format, or are refused."""
     _FILE.write_bytes(data)
     for told in (Told(), Told(column="2", unit="kbit/s", time_column="1", time_unit="ms")):
         with contextlib.suppress(CwndlabError):
@@ -149,7 +149,7 @@ def _import_with(read: Callable[[io.BytesIO, float], Measurement]) -> Callable[[
 
 
 def capture(data: bytes) -> None:
-    """Any file is a measurement, or refused; most are taken for captures."""
+    """A file is a measurement, or is refused; most inputs are read as captures."""
     _FILE.write_bytes(data)
     with contextlib.suppress(MeasurementError):
         measurement, _ = read_file(_FILE, 0.5)
@@ -157,7 +157,7 @@ def capture(data: bytes) -> None:
 
 
 def name_pattern(data: bytes) -> None:
-    """The first line is a pattern, the second the name of a file."""
+    """The first line is a pattern, the second line the name of a file."""
     pattern, _, name = _text(data[:120]).partition("\n")
     with contextlib.suppress(MeasurementError):
         for value in (NamePattern.parse(pattern).match(name) or {}).values():
@@ -165,7 +165,7 @@ def name_pattern(data: bytes) -> None:
 
 
 def radio(data: bytes) -> None:
-    """What programs say of a modem or a Wi-Fi card, and tables of readings."""
+    """Output of programs about a modem or a Wi-Fi card, and tables of readings."""
     text = _text(data)
     read_iw(text)
     read_iw(f"Connected to 00:11:22:33:44:55 (on wlan0)\n{text}")
@@ -176,7 +176,7 @@ def radio(data: bytes) -> None:
 
 
 def live_protocol(data: bytes) -> None:
-    """Lines and datagrams of a peer, signed or not."""
+    """Lines and datagrams of a peer, signed or unsigned."""
     for read in (
         protocol.read_greeting,
         protocol.Signer(b"key", protocol.CLIENT).check,
@@ -191,7 +191,7 @@ def live_protocol(data: bytes) -> None:
 
 
 def claim_expression(data: bytes) -> None:
-    """A text is an expression, which has one value, or refused."""
+    """A text is an expression with a single value, or is refused."""
     with contextlib.suppress(ValueError):
         expression = Expression(_text(data), ("reno", "cubic", "bic"), {"n": 2, "v": "reno"})
         assert Expression(str(expression), ("reno", "cubic", "bic")).names == expression.names
@@ -200,13 +200,13 @@ def claim_expression(data: bytes) -> None:
 
 
 def claims(data: bytes) -> None:
-    """A document holds claims, or is refused."""
+    """A document contains claims, or is refused."""
     with contextlib.suppress(CwndlabError):
         parse_claims(TomlSource("fuzz.toml", _text(data)), "fuzz")
 
 
 def manifest(data: bytes) -> None:
-    """A manifest is read, or said to be damaged."""
+    """A manifest is read, or reported as damaged."""
     for name in (MANIFEST, COPY):
         path = located(_FOLDER, name)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -236,7 +236,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
 
 
 def seeds_of(name: str) -> list[bytes]:
-    """What a target begins with: files of its kind, and what it once did not survive."""
+    """Return the initial inputs of a target: valid files, and inputs that failed in the past."""
     return [path.read_bytes() for path in sorted((_CORPUS / name).iterdir())]
 
 
@@ -269,7 +269,7 @@ _FRAGMENTS = (
 
 
 def mutated(draw: random.Random, seeds: Sequence[bytes]) -> bytes:
-    """A seed with a few changes: a bit, a piece lost, doubled, of another seed, or of trouble."""
+    """Return a seed with a few changes: flipped bits, or pieces removed, repeated or inserted."""
     data = bytearray(draw.choice(seeds)[:LONGEST_BYTES])
     for _ in range(draw.randint(1, 6)):
         at = draw.randint(0, len(data))

@@ -12,5 +12,5 @@ needs_ip = pytest.mark.skipif(not IP, reason="needs ip (iproute2)")
 
 
 def ip(*words: str) -> str:
-    """What it prints."""
+    """Run `ip`, and return its output."""
     return subprocess.run([IP, *words], check=True, capture_output=True, text=True).stdout

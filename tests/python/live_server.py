@@ -1,4 +1,4 @@
-"""A server of live measurements in this process or in one of its own, for the tests."""
+"""A server of live measurements for tests, in this process or in a separate process."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ KEY, CERTIFICATE = _made()
 
 @contextlib.contextmanager
 def server_here(limits: Limits | None = None, host: str = HOST) -> Iterator[Address]:
-    """A server in a thread."""
+    """Run a server in a thread."""
     server = Server(TOKEN, CERTIFICATE, limits)
     ready = threading.Event()
     loop = asyncio.new_event_loop()
@@ -79,7 +79,7 @@ def server_here(limits: Limits | None = None, host: str = HOST) -> Iterator[Addr
 
 
 def connected(address: Address, pause_s: float = 0) -> tuple[ssl.SSLSocket, bytes]:
-    """A control connection, and the server's nonce; a pause comes before what the client says."""
+    """Open a control connection, pause, and return the connection and the server's nonce."""
     plain = socket.create_connection((address.host, address.port), timeout=PATIENCE_S)
     time.sleep(pause_s)
     connection = client_context().wrap_socket(plain)
@@ -90,18 +90,18 @@ def connected(address: Address, pause_s: float = 0) -> tuple[ssl.SSLSocket, byte
 
 
 def opening(nonce: bytes, token: str = TOKEN) -> Signer:
-    """What signs a control connection's first line."""
+    """Return the signer of a control connection's first line."""
     return Signer(protocol.opening_key(token, CERTIFICATE.binding, nonce), protocol.CLIENT)
 
 
 def signer_of(nonce: bytes, own: bytes) -> Signer:
-    """What signs its other lines."""
+    """Return the signer of all later lines."""
     key = protocol.session_key(TOKEN, CERTIFICATE.binding, nonce, own)
     return Signer(key, protocol.CLIENT)
 
 
 def keep_secrets(folder: Path) -> None:
-    """The token and the key of every server of the tests, where `cwndlab serve` looks for them."""
+    """Store the tests' token and key where `cwndlab serve` looks for them."""
     for name, content in (("cwndlab.token", TOKEN), ("cwndlab.key", KEY)):
         path = folder / name
         path.write_text(content, encoding="ascii")
@@ -111,7 +111,7 @@ def keep_secrets(folder: Path) -> None:
 def server_apart(
     folder: Path, port: int = 0, host: str = HOST
 ) -> tuple[subprocess.Popen[str], int]:
-    """`cwndlab serve` as a process, and its port."""
+    """Run `cwndlab serve` as a process; return the process and its port."""
     keep_secrets(folder)
     process = subprocess.Popen(
         [sys.executable, "-u", "-m", "cwndlab", "serve", "--host", host, "--port", str(port)],
@@ -123,7 +123,7 @@ def server_apart(
     for line in process.stdout:
         if "serving on" in line:
             return process, int(line.split(" port ")[1].split(",")[0])
-    # Left to the collector, it would fail whichever test runs then.
+    # If the garbage collector ended the process, an unrelated test would fail.
     process.kill()
     process.communicate()
     msg = "the server did not start"
@@ -132,7 +132,7 @@ def server_apart(
 
 @contextlib.contextmanager
 def iperf3_server() -> Iterator[int]:
-    """`iperf3 --server --json`, which gives its own view of each test, and its port."""
+    """Run `iperf3 --server --json`, which reports its own view of each test; yield its port."""
     while True:
         with socket.create_server((HOST, 0)) as listener:
             port: int = listener.getsockname()[1]
@@ -144,7 +144,7 @@ def iperf3_server() -> Iterator[int]:
         try:
             assert is_soon(lambda: process.poll() is not None or _is_listening(port))  # noqa: B023  now
             if process.poll() is not None:
-                continue  # somebody else took the port meanwhile
+                continue  # another process has taken the port
             yield port
         finally:
             process.kill()

@@ -1,4 +1,4 @@
-"""Comparisons whose runs are given, for what is computed from them; and files."""
+"""Comparisons with given runs, for tests of values that are computed from them; and files."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ def comparison_of(
     cell: Mapping[str, object] | None = None,
     not_sent: Mapping[str, str] | None = None,
 ) -> Comparison:
-    """A cell with these runs of each contestant's columns."""
+    """Return a cell with these runs for each contestant's columns."""
     arrays = {
         name: {column: np.asarray(runs, dtype=np.float64) for column, runs in own.items()}
         for name, own in values.items()
@@ -36,12 +36,12 @@ def comparison_of(
 
 
 def around(level: float, spread: float, seed: int, count: int = 12) -> list[float]:
-    """Runs that scatter around a level by this part of it."""
+    """Return runs that scatter around a level; `spread` is relative to the level."""
     return list(level * (1 + spread * np.random.default_rng(seed).standard_normal(count)))
 
 
 def toml(document: Mapping[str, Any]) -> TomlSource:
-    """A file that says this."""
+    """Return a file with this content."""
     return TomlSource("mine.toml", write_toml(document))
 
 
@@ -52,7 +52,7 @@ def answer_on(
     pairs: int = 12,
     spread: float = 0.02,
 ) -> Comparison:
-    """Runs with these means; all algorithms share the luck of a repetition."""
+    """Return runs with these means; all algorithms share the noise of a repetition."""
     return comparison_of(
         {
             name: {

@@ -1,4 +1,4 @@
-"""Scenarios in which every key that there is has a value."""
+"""Scenarios in which every possible key has a value."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _APPLICATIONS: tuple[apps.Application, ...] = (
 
 
 def written_links() -> Iterator[dict[str, Any]]:
-    """Links in which every key of the core's schema is written, with every kind of everything."""
+    """Yield links in which every key of the core's schema is written, with every kind of table."""
     definitions = core.link_definitions()
     for n in range(28):
         wire = _filled(definitions, {"$ref": "#/$defs/LinkStage"}, n)
-        wire["queue"] = ("100 packets", "100 kB")[n // 7 % 2]  # each for the seven disciplines
+        wire["queue"] = ("100 packets", "100 kB")[n // 7 % 2]  # with all seven disciplines
         of_rate = {"rate": wire["rate"], "burst": "64 kB"}
         wire["police"]["burst"] = "64 kB"
         for outage in wire["outages"]:
@@ -54,7 +54,7 @@ def written_links() -> Iterator[dict[str, Any]]:
 
 
 def _filled(definitions: Mapping[str, Any], schema: Mapping[str, Any], n: int) -> Any:  # noqa: ANN401  JSON
-    """A value that fits a schema, of several kinds the one with this number."""
+    """Return a value that fits a schema; `n` selects one of several kinds."""
     if "$ref" in schema:
         properties = definitions[schema["$ref"].rpartition("/")[2]]["properties"]
         return {key: _filled(definitions, about, n + m) for m, (key, about) in _each(properties)}
@@ -78,14 +78,14 @@ def _filled_value(schema: Mapping[str, Any], n: int) -> str | int | bool:
 
 
 def _each(properties: Mapping[str, Any]) -> Iterator[tuple[int, tuple[str, Any]]]:
-    """The keys; one that is short for another is not written beside it."""
+    """Yield the keys; a short key is not written together with the key that it abbreviates."""
     return enumerate(
         (key, about) for key, about in properties.items() if "short for" not in about["description"]
     )
 
 
 def live_paths() -> tuple[LivePath, ...]:
-    """A real network; the simulator does not take it."""
+    """Return the path of a real network, which the simulator refuses."""
     path = LivePath(
         place="here",
         period="06:00-07:30",
@@ -99,7 +99,7 @@ def live_paths() -> tuple[LivePath, ...]:
 
 
 def maximal_scenario() -> si.Scenario:
-    """Every kind of everything, every key given."""
+    """Return a scenario with every kind of table and every key."""
     sender = si.End(
         stack="linux-6.1",
         algorithm="cubic",

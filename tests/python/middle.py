@@ -1,7 +1,7 @@
-"""What operators put on the way, as a program in the namespace between client and server.
+"""Devices of operators on a path, as a program in the namespace between client and server.
 
-`proxy PORT` ends TCP connections to PORT, whatever address they are for, and makes others in their
-place; `clamp MSS` lowers the segment size in every SYN that passes the device `middle`.
+`proxy PORT` ends TCP connections to PORT at any address, and opens others instead; `clamp MSS`
+lowers the segment size in every SYN that passes the device `middle`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def clamp(mss: int) -> None:
 
 
 def clamped(packet: bytes, mss: int) -> bytes:
-    """The packet, with a lower MSS if it is a SYN of IPv4."""
+    """Return the packet, with a lower MSS if it is a SYN over IPv4."""
     at = (packet[0] & 0xF) * 4
     if packet[0] >> 4 != 4 or packet[9] != socket.IPPROTO_TCP or not packet[at + 13] & _SYN:
         return packet
@@ -68,7 +68,7 @@ def clamped(packet: bytes, mss: int) -> bytes:
 
 
 def checksum(content: bytes) -> int:
-    """RFC 1071."""
+    """Return the Internet checksum (RFC 1071)."""
     padded = content + bytes(len(content) % 2)
     total: int = sum(struct.unpack(f"!{len(padded) // 2}H", padded))
     while total >> 16:

@@ -1,4 +1,4 @@
-"""Waiting, in tests: until something holds, for as long as a slow and busy machine may need."""
+"""Wait in tests until a condition holds, for as long as a slow and busy machine may need."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PATIENCE_S = 180.0
 
 
 def is_soon(holds: Callable[[], bool], every_s: float = 0.02) -> bool:
-    """Whether it holds at last; ends as soon as it does."""
+    """Return whether the condition holds; return as soon as it does."""
     until_s = time.monotonic() + PATIENCE_S
     while not holds():
         if time.monotonic() > until_s:

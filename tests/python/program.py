@@ -1,4 +1,4 @@
-"""The program as a user runs it."""
+"""Run the program as a user does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LINK = "rate=10 Mbit/s,delay=20 ms,queue=50 packets"
 
 
 def run(folder: Path, *arguments: str, status: int = 0) -> tuple[str, str]:
-    """Run the program as a user does; what it printed and what it complained of."""
+    """Run the program as a user does; return its output and its error messages."""
     done = subprocess.run(
         [PROGRAM, *arguments],
         cwd=folder,

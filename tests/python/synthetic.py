@@ -1,7 +1,7 @@
-"""Results made by a few lines of arithmetic, shaped as the store's: for tests of what is shown.
+"""Results from simple arithmetic in the form of the store, for tests of displayed values.
 
 Four caricatures of algorithms fill a link of known rate and queue: their windows grow and are cut,
-their round trips follow from the queue.  Nothing here claims to be TCP.
+and their round-trip times follow from the queue.  They do not model TCP.
 """
 
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ BASE_RTT_S = 0.04
 
 @dataclass(frozen=True)
 class Caricature:
-    """How a window grows and is cut."""
+    """The growth and the cuts of a window."""
 
     gain_pkts_s: float
     cut: float
@@ -40,7 +40,7 @@ CARICATURES = {
 
 @dataclass
 class SyntheticResults:
-    """Stands in for `cwndlab.api.results.Results`."""
+    """Replaces `cwndlab.api.results.Results`."""
 
     algorithms: tuple[str, ...] = ("cubic", "bbr", "westwood", "vegas")
     repetitions: int = 20

@@ -1,4 +1,4 @@
-"""Every benchmark starts: a renamed class once broke one, which nobody noticed for days."""
+"""Every benchmark starts: a renamed class once broke one, unnoticed for days."""
 
 from __future__ import annotations
 

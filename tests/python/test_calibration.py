@@ -1,4 +1,4 @@
-"""Stated probabilities are met where the truth is known: bench/calibration.py in short."""
+"""Stated probabilities are correct where the truth is known: bench/calibration.py, shortened."""
 
 import subprocess
 import sys

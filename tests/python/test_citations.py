@@ -1,6 +1,7 @@
-"""Citations are in one form, `RFC 9438 section 4.7`, and cite a document that this project knows.
+"""Citations have one form, `RFC 9438 section 4.7`, and cite documents that this project knows.
 
-A wrong citation is worse than none, and nobody checks one by eye: two digits change places easily.
+A wrong citation is worse than none, and nobody checks citations by eye: two digits are easily
+transposed.
 """
 
 import re
@@ -12,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("algorithms", "crates", "python", "tests", "bench", "studies", "docs", "fuzz", "tools")
 SUFFIXES = {".rs", ".c", ".h", ".py", ".toml", ".md", ".pkt"}
 
-# Documents that the project has read. A citation of another one adds it here, with its subject.
+# Documents that the project uses. To cite another document, add it here with its subject.
 KNOWN_RFCS = {
     768: "UDP",
     791: "IPv4",
@@ -95,15 +96,15 @@ KNOWN_RFCS = {
 
 MENTION = re.compile(r"\brfc[-_ ]?\d+", re.IGNORECASE)
 FORM = re.compile(r"RFC (\d{3,5})(?![\d])(?: section \d+(?:\.\d+)*[a-z]?| appendix [A-Z][\d.]*)?")
-# What would point into a document in another form: "RFC 9438.4.7", "RFC 9438, Section 4.7", "§".
+# Other forms of citations: "RFC 9438.4.7", "RFC 9438, Section 4.7", "§".
 OTHER_FORM = re.compile(
     r"\.\d|,?\s+(?:Section|Sect|sec\.|s\.|chapter|Appendix)\b|,\s*section\b|\s*§|#section"
 )
 
 
 def problems(text: str) -> list[str]:
-    """The citations in a text that are not in the form or cite an unknown document."""
-    # A citation may be broken over two comment lines.
+    """Return the citations in a text that have another form or cite an unknown document."""
+    # A citation may be split over two comment lines.
     text = re.sub(r"\n\s*(?:///?|//!|\*|#)?\s*", " ", text)
     found = []
     for mention in MENTION.finditer(text):
@@ -119,7 +120,7 @@ def problems(text: str) -> list[str]:
 
 
 def sources() -> list[Path]:
-    """Every source and documentation file of the project."""
+    """Return every source and documentation file of the project."""
     files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*")]
     files += ROOT.glob("*.md")
     return [path for path in files if path.suffix in SUFFIXES and path != Path(__file__)]

@@ -1,4 +1,4 @@
-"""The examples of README and docs/ are run: commands, studies, Python and algorithms."""
+"""The examples in README and docs/ are run: commands, studies, Python and algorithms."""
 
 import re
 import shlex
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def blocks(*languages: str) -> Iterator[object]:
-    """Every code block in one of these languages, as a parameter of a test."""
+    """Yield every code block in one of these languages, as a parameter of a test."""
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         for match in examples.BLOCK.finditer(text):
@@ -34,7 +34,7 @@ def blocks(*languages: str) -> Iterator[object]:
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """A folder that looks like a clone to a reader who wrote the algorithms that one reads of."""
+    """Create a folder like a reader's clone, with the algorithms that the pages define."""
     examples.furnish(tmp_path)
     return tmp_path
 
@@ -59,7 +59,7 @@ def test_commands_of_the_documentation_print_what_it_shows(page: Path, clone: Pa
 
 @pytest.mark.parametrize("text", list(blocks("sh")))
 def test_commands_that_need_more_than_this_machine_have_their_options(text: str) -> None:
-    """They need root, a server or time: whether there are such commands and options."""
+    """Commands that need root, a server or much time are not run; their options must exist."""
     for line in text.splitlines():
         words = [word for word in shlex.split(line, comments=True) if word != "sudo"]
         if not words or words.pop(0) != "cwndlab":

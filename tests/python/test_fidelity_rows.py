@@ -1,4 +1,4 @@
-"""The rows that `make fidelity` reads, and the scenarios that it makes of them."""
+"""The rows that `make fidelity` reads, and the scenarios that it creates from them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROGRAM = ("rows", "simulate", "judge", "acks")
 
 @pytest.fixture
 def modules(monkeypatch: pytest.MonkeyPatch) -> Iterator[Modules]:
-    """The program's own modules, which lie beside it and not in a package."""
+    """Import the program's modules, which are next to it and not in a package."""
     for name in PROGRAM:  # pytest has a package `judge`, if tests of that folder came before
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.syspath_prepend(str(FOLDER))
@@ -157,7 +157,7 @@ def test_chance_is_judged_by_median_and_range(modules: Modules, tmp_path: Path) 
     text = "S1,cdg,1,30,10,40,9.0,50\nS1,cdg,2,30,10,40,8.6,50\nS1p,cdg,1,30,10,40,8.8,51\n"
     rows = read(modules, tmp_path, header + text + "S2,cdg,1,30,10,100,9.0,50\n")
     scatter = judge.kernel_scatter(rows)
-    # three runs on one link, whatever the scenario is called, and one on another
+    # three runs on one link, regardless of the scenario's name, and one on another link
     assert [len(scatter[row.repeated_key]) for row in rows] == [2, 2, 2, 0]
     assert scatter[rows[0].repeated_key]["goodput_mbps"] == pytest.approx(100 * 0.4 / 8.8)
 
@@ -166,13 +166,13 @@ def test_chance_is_judged_by_median_and_range(modules: Modules, tmp_path: Path) 
         verdicts = judge.judge_single(row, measured, scatter[row.repeated_key])
         return bool(next(v.is_ok for v in verdicts if v.metric == metric))
 
-    # twice 4.55 % from the median, and in the range
+    # within twice 4.55 % of the median, and in the range
     assert is_ok(rows[0], "goodput_mbps", [8.2, 8.3, 9.1])
     assert not is_ok(rows[0], "goodput_mbps", [8.0, 8.1, 9.1])
-    # near the median, but none of ours as high: a range ends 1 % beyond its last run
+    # near the median, but none of our runs is as high: a range ends 1 % beyond its last run
     assert is_ok(rows[0], "goodput_mbps", [8.3, 8.6, 8.92])
     assert not is_ok(rows[0], "goodput_mbps", [8.3, 8.6, 8.90])
-    # the RTT was measured to scatter by 2 %, on the other link it was measured once
+    # the RTT scatters by 2 % in the measurements; on the other link, it was measured once
     assert is_ok(rows[0], "mean_rtt_ms", [48.1, 48.1, 52.0])
     assert not is_ok(rows[3], "mean_rtt_ms", [48.1, 48.1, 52.0])
     assert is_ok(rows[3], "goodput_mbps", [8.2, 8.3, 9.1])
@@ -199,7 +199,7 @@ def test_a_late_comer_by_chance_lies_in_our_range(modules: Modules, tmp_path: Pa
         verdicts = modules[2].judge_several(rows, measured)
         return next(v for v in verdicts if v.metric == "late_comer")
 
-    # the kernel's late-comer has 5.6 points more than its half
+    # the kernel's late-comer has 5.6 percentage points more than half
     assert late_comer("bbr", [(5, 4), (5, 4), (3.5, 5.5)]).is_ok
     assert not late_comer("bbr", [(5, 4), (5, 4), (4.3, 4.7)]).is_ok
     assert late_comer("reno", [(4.4, 4.6), (5, 4), (5, 4)]).is_ok

@@ -1,4 +1,4 @@
-"""Rust files that use each other in a circle are found, by what they name."""
+"""Rust files that use each other in a circle are found by the names in them."""
 
 import subprocess
 import sys

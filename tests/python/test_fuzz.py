@@ -1,4 +1,4 @@
-"""Whatever bytes come, every parser gives a value or its own error: see `fuzz_targets`."""
+"""For any bytes, every parser returns a value or raises its own error: see `fuzz_targets`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from fuzz_targets import TARGETS, mutated, seeds_of
 
-_MUTANTS = 100  # of each target: a second or two
+_MUTANTS = 100  # per target: a second or two
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -1,4 +1,4 @@
-"""Long lines and refused words are found; a page that is broken anew keeps its words."""
+"""Long lines and refused words are found; reflowing a page keeps its words."""
 
 import prose
 

@@ -35,7 +35,7 @@ def every_command(
 
 
 def entries(page: str, level: str = "##") -> dict[str, str]:
-    """The text below each heading that is code."""
+    """Return the text below each heading that consists of code."""
     text = PAGES[page]()
     found = {}
     for part in text.split(f"\n{level} `")[1:]:

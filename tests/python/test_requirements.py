@@ -1,4 +1,4 @@
-"""What each stage of the set-up installs: the demo waits for no package of the tests."""
+"""Packages that each stage of the set-up installs: the demo needs no package of the tests."""
 
 import ast
 import re
@@ -30,12 +30,12 @@ def test_each_stage_adds_to_the_one_before(stage: str, wanted: list[str]) -> Non
 
 
 ROOT = Path(__file__).parents[2]
-MODULES = {"pyarrow": "pyarrow", "PIL": "pillow", "dask": "distributed"}  # of other names
+MODULES = {"pyarrow": "pyarrow", "PIL": "pillow", "dask": "distributed"}  # module: package
 TYPES_ONLY = "TYPE_CHECKING"
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
-    """The first names of what a module imports when it runs, at its top or in a function."""
+    """Yield the first part of each module name that a module imports when it runs."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and TYPES_ONLY in ast.unparse(node.test):
             continue

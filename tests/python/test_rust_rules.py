@@ -1,4 +1,4 @@
-"""What the compiler does not check of CONTRIBUTING.md's rules for Rust is found."""
+"""Violations of CONTRIBUTING.md's rules for Rust that the compiler does not check are found."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def check(folder: Path, text: str) -> list[str]:
-    """What is said of a file with this text."""
+    """Return the messages about a file with this text."""
     (folder / "lib.rs").write_text(text)
     command = [sys.executable, str(ROOT / "tools/rust_rules.py"), str(folder)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""The site asks no host for anything, and its search works in pages opened from disk."""
+"""The site requests nothing from other hosts, and its search works in pages opened from disk."""
 
 import re
 import shutil

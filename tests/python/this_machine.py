@@ -1,4 +1,4 @@
-"""What the kernel of this machine can do, and has."""
+"""Features and current state of this machine's kernel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ needs_kernel = pytest.mark.skipif(bool(MISSING), reason=f"no runs on this kernel
 
 
 def namespaces() -> set[str]:
-    """Every network namespace that a process is in or holds open."""
+    """Return every network namespace that a process uses or holds open."""
     found = set()
     for pattern in ("[0-9]*/task/*/ns/net", "[0-9]*/fd/*"):
         for link in Path("/proc").glob(pattern):
@@ -39,7 +39,7 @@ def namespaces_of(pid: int) -> set[str]:
 
 
 def is_gone_soon(name: str) -> bool:
-    """The kernel lets go of an algorithm a little after its last owner has."""
+    """Wait until an algorithm is gone: the kernel frees it shortly after its last user."""
     return is_soon(lambda: name not in this_kernel().ours)
 
 

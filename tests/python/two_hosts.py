@@ -1,4 +1,4 @@
-"""Two hosts, each a namespace, with IPv4 and IPv6 between them."""
+"""Two hosts, each in a namespace, connected by IPv4 and IPv6."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Hosts:
         )
 
     def settings(self) -> dict[str, str]:
-        """Everything that a trial could leave behind, at both ends."""
+        """Return all settings at both ends that a trial could leave behind."""
         found = {}
         for end, name in self.names.items():
             for words in (["-4", "route"], ["-6", "route"], ["rule"], ["link"]):
@@ -50,7 +50,7 @@ class Hosts:
 
 @contextlib.contextmanager
 def hosts(folder: Path) -> Iterator[Hosts]:
-    """Two hosts that a cable connects."""
+    """Create two hosts that are connected by a virtual cable."""
     names = {end: f"cwt{end}{os.getpid()}" for end in ("near", "far")}
     try:
         for name in names.values():
@@ -71,7 +71,7 @@ def hosts(folder: Path) -> Iterator[Hosts]:
 
 @contextlib.contextmanager
 def serving(at: Hosts) -> Iterator[None]:
-    """`cwndlab serve` at the far end, over IPv4 and IPv6."""
+    """Run `cwndlab serve` at the far end, over IPv4 and IPv6."""
     keep_secrets(at.folder)
     server = at.start("far", "-u", "-m", "cwndlab", "serve", "--host", "::")
     try:

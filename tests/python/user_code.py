@@ -1,4 +1,4 @@
-"""Algorithms of users for the tests: a good one, and the ways to get one wrong."""
+"""Algorithms of users for tests: a correct one, and incorrect variants."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ HERE = GOOD.splitlines().index("\t/* here */") + 1
 
 @dataclass(frozen=True)
 class Mistake:
-    """An edit of the good file, and what users are told of it."""
+    """An edit of the correct file, and the resulting message."""
 
     name: str
     old: str
@@ -71,7 +71,7 @@ class Mistake:
 
 
 MARK = "\t/* here */"
-# What does not come so far that a hook is called.
+# Mistakes because of which no hook is ever called.
 UNUSABLE = (
     Mistake(
         "syntax",
@@ -140,7 +140,7 @@ UNUSABLE = (
 
 
 def _calling(name: str, declaration: str, call: str) -> Mistake:
-    """A hook that calls a function of the system."""
+    """Return a hook that calls a function of the operating system."""
     return Mistake(name, MARK, f"\textern {declaration};\n\t{call};", f"{name}.c: {_CALLS[name]}")
 
 
@@ -160,7 +160,7 @@ _OPENAT = {
 }[platform.machine()]
 _NUMBER = {"x86_64": 257, "aarch64": 56}[platform.machine()]
 _SYSTEM_CALL = f"\tlong n = {_NUMBER};\n\t__asm__ volatile({_OPENAT});"
-# Code that wants more than to control congestion.
+# Code that does more than control congestion.
 MALICIOUS = (
     Mistake(
         "shadow",
@@ -200,7 +200,7 @@ MALICIOUS = (
         "code that runs when it is loaded made a system call (openat)",
     ),
 )
-# What a hook breaks while a run is under way.
+# Mistakes of hooks that break a run.
 BREAKING = (
     Mistake(
         "overrun",
@@ -284,7 +284,7 @@ BREAKING = (
 
 MISTAKES = (*UNUSABLE, *MALICIOUS, *BREAKING)
 
-# A module as a kernel would have it, in two files: the second one needs what the first exports.
+# A module as in a kernel, in two files: the second needs symbols that the first exports.
 COMPANION = """\
 #include <linux/module.h>
 #include <net/tcp.h>
@@ -385,8 +385,8 @@ module_exit(mod_unregister);
 MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("Reno as a module");
 """
-# What newer kernels added: cong_control gets the ACK and its flags (6.10), timestamps say their
-# unit (6.7), and path changes on congestion (6.2). It keeps a table of its own, as cdg does.
+# Additions of newer kernels: cong_control receives the ACK and its flags (6.10), timestamps have
+# units (6.7), and the path changes on congestion (6.2). The module has its own table, as cdg does.
 NEWER_MODULE = """\
 #include <linux/module.h>
 #include <net/tcp.h>
@@ -450,14 +450,14 @@ module_init(newer_register);
 
 
 def mine(folder: Path, source: str = GOOD, name: str = "mine.c") -> Path:
-    """Write an algorithm of a user; its path."""
+    """Write an algorithm of a user, and return its path."""
     path = folder / name
     path.write_text(source)
     return path
 
 
 def kernel_in(folder: Path) -> Path:
-    """Write what looks like a kernel, with modules of our own; the folder of its modules."""
+    """Write a kernel's folders with our own modules, and return the folder of the modules."""
     ipv4 = folder / "kernel" / "net" / "ipv4"
     ipv4.mkdir(parents=True)
     (ipv4 / "tcp_halves.h").write_text(COMPANION_HEADER)

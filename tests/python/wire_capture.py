@@ -1,6 +1,6 @@
-"""Captures what crosses an interface, headers only: python wire_capture.py INTERFACE FILE PORT...
+"""Capture the packets on an interface, headers only: python wire_capture.py INTERFACE FILE PORT...
 
-Needs no tool; ends with SIGTERM. Says `ready` once it captures.
+Needs no other program; ends with SIGTERM. Prints `ready` once it captures.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def main(interface: str, path: str, ports: set[int]) -> None:
         socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(_ALL)) as wire,
         open(path, "wb") as file,  # noqa: PTH123  one argument
     ):
-        wire.setsockopt(socket.SOL_SOCKET, 33, 1 << 25)  # SO_RCVBUFFORCE: miss nothing
+        wire.setsockopt(socket.SOL_SOCKET, 33, 1 << 25)  # SO_RCVBUFFORCE: miss no packet
         wire.bind((interface, 0))
         wire.settimeout(0.1)
         file.write(_HEADER)
@@ -34,7 +34,7 @@ def main(interface: str, path: str, ports: set[int]) -> None:
             except TimeoutError:
                 continue
             except OSError:
-                return  # the interface is gone
+                return  # the interface no longer exists
             now_ns = time.time_ns()
             at = 4 * (packet[0] & 15)
             if packet[9] == socket.IPPROTO_TCP and ports & {*struct.unpack_from("!HH", packet, at)}:

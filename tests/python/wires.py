@@ -1,4 +1,4 @@
-"""The path of a scenario that has two directions of wires."""
+"""Access to the path of a scenario with two directions of wires."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def wires(scenario: si.Scenario) -> PathPart:
-    """The path, which is none of a medium."""
+    """Return the path, which must consist of wires."""
     assert isinstance(scenario.path, PathPart)
     assert scenario.path.kind == "wire"
     return scenario.path

@@ -125,7 +125,7 @@ def test_check_notes_warnings_without_failing(tmp_path: Path) -> None:
 
 
 def test_check_of_a_module_leaves_its_parameters_alone(tmp_path: Path, kernel: Path) -> None:
-    """They have no bounds, and a kernel's init may bound the window."""
+    """The module's parameters have no bounds, and a kernel's init may limit the window."""
     path = kernel / "tcp_mod.c"
     text = path.read_text().replace("ca->calls = 0;", "tcp_sk(sk)->snd_cwnd_clamp = 500;")
     path.write_text(text.replace(">> 12, 2U)", ">> 12, 2U) / (kept == 512)"))

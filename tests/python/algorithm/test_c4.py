@@ -1,4 +1,4 @@
-"""C4 on whole paths: what its drafts say of phases, pushes, losses, sharing and resuming."""
+"""C4 on whole paths: claims of its drafts on phases, pushes, losses, sharing and resuming."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def _rate(tables: dict[str, pl.DataFrame], t: float) -> float:
 
 
 def test_the_draft_s_first_test_holds() -> None:
-    """10 MB at 20 Mbit/s and 80 ms in 5 s; typically 4.85 s, the initial phase 0.8 s.
+    """10 MB at 20 Mbit/s and 80 ms take at most 5 s; typically 4.85 s, with 0.8 s of initial phase.
 
-    Here the path is full after 0.7 s. The queue holds the rest of the window, so no loss ends the
-    phase, but three eras without growth do, of 160 ms each.
+    Here, the path is full after 0.7 s. The queue holds the rest of the window, so the phase is not
+    ended by a loss but by three eras of 160 ms without growth.
     """
     tables = _run([{"algorithm": "c4", "bytes": "10 MB"}])
     assert tables["flows"]["completion_ms"][0] < 5_000
@@ -57,7 +57,7 @@ def test_the_draft_s_first_test_holds() -> None:
 
 
 def test_it_keeps_the_queue_short() -> None:
-    """The median RTT is at most 5 % above 80 ms; a push of 17/16 adds 5 ms for a round trip."""
+    """The median RTT is at most 5 % above 80 ms; a push of 17/16 adds 5 ms for one round trip."""
     flow = _run([{"algorithm": "c4"}])["flows"].row(0, named=True)
     assert flow["goodput_mbit_s"] > 0.95 * _FULL
     assert flow["rtt_p50_ms"] < 1.05 * 80
@@ -93,9 +93,9 @@ def test_after_a_success_it_pushes_by_a_quarter_and_after_three_starts_anew() ->
 
 
 def test_single_losses_slow_it_down_to_the_rate_at_which_they_are_below_the_threshold() -> None:
-    """One loss is 1/16 of the smoothed share; 0.02 + 0.5 * (1 - sensitivity) is as much at 0.915.
+    """One loss adds 1/16 to the smoothed loss rate: the threshold at a sensitivity of 0.915.
 
-    That is the sensitivity at 973 kB/s.
+    The threshold is 0.02 + 0.5 * (1 - sensitivity); the sensitivity at 973 kB/s is 0.915.
     """
     threshold = 0.973 * 8
     link = {"loss": "1 %"}
@@ -128,12 +128,12 @@ def test_it_resumes_from_half_of_a_saved_window() -> None:
 
 @pytest.mark.parametrize("saved_rtt", [7, 170])
 def test_it_does_not_resume_on_another_path(saved_rtt: int) -> None:
-    """RFC 9959: an RTT below half of the saved one, or above ten times as much."""
+    """RFC 9959: the RTT is below half of the saved RTT, or above ten times the saved RTT."""
     assert _time_of_200_kb(saved_cwnd=200, saved_rtt=saved_rtt) == _time_of_200_kb()
 
 
 def test_a_loss_takes_the_saved_window_back() -> None:
-    """The path has become 20 times slower than it was."""
+    """The path is now 20 times slower than when the window was saved."""
     tables = _run(
         [{"algorithm": "c4"}],
         duration="10 s",

@@ -19,7 +19,7 @@ from user_code import GOOD
 _SOURCE = Path(__file__).parents[3] / "algorithms" / "bbr3.c"
 _NEEDS_COMPILER = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 
-# A fault: what of the source is replaced by what, and a case that has to fail for it.
+# A fault: the source text that is replaced, its replacement, and a test case that must fail.
 _FAULTS = {
     "no Drain": ("ca->state = BBR3_DRAIN;", "bbr3_start_down(sk, ca);", 3),
     "Drain at 0.9": ("return cc_params(sk)->drain_gain;", "return 230;", 3),

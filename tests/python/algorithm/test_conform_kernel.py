@@ -22,7 +22,7 @@ _NEEDS_LOADING = pytest.mark.skipif(
 
 
 def calls(*rows: tuple[str, int, int, int]) -> pl.DataFrame:
-    """Recorded calls: program, phase, time in microseconds, snd_una; one packet is in flight."""
+    """Return recorded calls (program, phase, time in us, snd_una) with one packet in flight."""
     return pl.DataFrame(
         [(name, 0, phase, t_us, una, una + 1000) for name, phase, t_us, una in rows],
         schema=CALL_COLUMNS,
@@ -68,9 +68,9 @@ def test_phases_are_changes_of_what_calls_report() -> None:
 @_NEEDS_LOADING
 @pytest.mark.usefixtures("own_cache")
 def test_cases_pass_on_this_kernel() -> None:
-    """Case 1: Startup; 5: Up; 20: ProbeRTT. The others take minutes; a note has their results.
+    """Run cases 1 (Startup), 5 (Up) and 20 (ProbeRTT); the others take minutes, see a note.
 
-    A case that fails runs again, twice at most: other tests use the processors meanwhile.
+    A failed case is repeated up to twice, because other tests use the processors at the same time.
     """
     left = [1, 5, 20]
     for _ in range(3):

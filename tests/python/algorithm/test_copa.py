@@ -1,4 +1,4 @@
-"""Copa on whole paths: what its paper claims of the default and the competitive mode."""
+"""Copa on whole paths: claims of its paper on the default and the competitive mode."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def test_flows_share_equally_and_keep_two_packets_each_in_the_queue() -> None:
     tables = _run(flows, mode_switching=0)
     rates = tables["flows"]["goodput_mbit_s"].to_list()
     assert min(rates) > 0.8 * max(rates)
-    # Mean queue of the paper's section 2.1: some 1.25 / delta packets a flow, 2.5 each.
+    # Mean queue from section 2.1 of the paper: about 1.25 / delta packets per flow, so 2.5 for
+    # each.
     queue = tables["samples"].filter(pl.col("t_s") > 5)["queue_pkts"].to_list()
     assert 5 < sum(queue) / len(queue) < 20
 

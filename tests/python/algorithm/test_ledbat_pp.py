@@ -1,4 +1,4 @@
-"""LEDBAT++ on whole paths: what its draft claims of delay, yielding, latecomers and slowdowns."""
+"""LEDBAT++ on whole paths: claims of its draft on delay, yielding, latecomers and slowdowns."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _phases(tables: dict[str, pl.DataFrame]) -> list[tuple[float, str]]:
 def test_it_uses_the_link_and_keeps_the_queue_at_its_target() -> None:
     tables = _run([{"algorithm": "ledbat-pp"}])
     flow = tables["flows"].row(0, named=True)
-    # A tenth of the time goes to slowdowns, in which the queue lasts for a while.
+    # A tenth of the time is spent in slowdowns, during which the queue lasts for a while.
     assert flow["goodput_mbit_s"] > 0.88 * _FULL
     assert flow["retransmitted_pkts"] == 0
     assert 40 + 45 < flow["rtt_p95_ms"] < 40 + 66

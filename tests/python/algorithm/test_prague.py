@@ -1,4 +1,4 @@
-"""Prague on whole paths: the delay, the sharing and the fall-backs that its draft asks for."""
+"""Prague on whole paths: the delay, sharing and fall-backs that its draft requires."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def test_two_of_them_share_a_link() -> None:
 
 
 def test_marks_are_as_many_as_hold_a_window_where_they_come_at_random_or_at_a_step() -> None:
-    # A reduction takes half of the marks of a round trip off, which adds a packet: two are enough
-    # if they come at random. At a step all packets of a round trip are marked every sqrt(w / 2) of
-    # them (Alizadeh et al., SIGCOMM 2010, section 3.3).
+    # A reduction subtracts half of the packets marked in a round trip; growth adds one packet. Two
+    # random marks per round trip are therefore in balance. At a step, all packets are marked in one
+    # of sqrt(w / 2) round trips (Alizadeh et al., SIGCOMM 2010, section 3.3).
     tables = _run("prague")
     flow, link = tables["flows"].row(0, named=True), tables["links"].row(0, named=True)
     rounds = 30 / (flow["rtt_mean_ms"] / 1e3)
@@ -69,7 +69,7 @@ def test_without_marks_it_is_reno() -> None:
     link = {"rate": "20 Mbit/s", "delay": "20 ms", "queue": "70 packets"}
     prague, reno = (_run(name, link=link) for name in ("prague", "reno"))
     assert _goodput(prague)[0] == pytest.approx(_goodput(reno)[0], rel=0.05)
-    # Pacing takes the bursts away, so that losses come a little later.
+    # Pacing removes the bursts, so losses occur a little later.
     lost = [run["flows"]["retransmitted_pkts"][0] for run in (prague, reno)]
     assert 0 < lost[0] < 3 * lost[1]
 
@@ -88,7 +88,7 @@ def test_a_receiver_that_knows_only_the_ecn_of_1999_makes_it_reno_with_ect0() ->
     row = tables["flows"].row(0, named=True)
     phases = tables["events"].filter(pl.col("event") == "phase")["value"].to_list()
     assert set(phases) == {3}  # classic
-    # DualPI2's queue for the rest aims for 15 ms.
+    # DualPI2's target for the classic queue is 15 ms.
     assert 5 < row["rtt_p95_ms"] - _BASE_MS < 40
     assert row["goodput_mbit_s"] > 0.85 * _FULL
 

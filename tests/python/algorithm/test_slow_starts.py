@@ -1,4 +1,4 @@
-"""Ends of slow start that algorithms share: HyStart, HyStart++ and SEARCH."""
+"""Methods that end slow start and that algorithms share: HyStart, HyStart++ and SEARCH."""
 
 from __future__ import annotations
 
@@ -32,16 +32,17 @@ def _lost(tables: dict[str, pl.DataFrame]) -> int:
 
 
 def _exit_window(tables: dict[str, pl.DataFrame]) -> float:
-    """The threshold that the end of slow start leaves."""
+    """Return the slow-start threshold at the end of slow start."""
     thresholds = tables["samples"]["ssthresh_pkts"].drop_nulls().drop_nans()
     return float(thresholds[0])
 
 
 @pytest.mark.parametrize("algorithm", _ALGORITHMS)
 def test_slow_start_ends_before_the_queue_overflows(algorithm: str) -> None:
-    """The sooner, the smaller the window: HyStart at the path, SEARCH two round trips later.
+    """The earlier slow start ends, the smaller the window: HyStart ends it when the path is full.
 
-    HyStart++ sees the RTT grow two rounds after the path is full, and adds 1.25^5.
+    SEARCH ends it two round trips later. HyStart++ detects the growth of the RTT two rounds after
+    the path is full; the window then grows by a factor of 1.25^5.
     """
     assert _exit_window(_start(algorithm, _PLAIN)) > 0.5 * (5000 + _BDP_PKTS)
     windows = []
@@ -64,7 +65,7 @@ def test_the_default_is_what_it_was() -> None:
 
 
 def test_hystart_pp_grows_by_a_quarter_once_the_rtt_has_grown() -> None:
-    """RFC 9406 section 4.2: the window doubles in a round trip, and then grows by a fourth."""
+    """RFC 9406 section 4.2: the window grows by a quarter per round trip instead of doubling."""
     samples = _start("reno", _HYSTART_PP)["samples"]
     end_s = samples.filter(pl.col("ssthresh_pkts").is_not_nan())["t_s"][0]
 
@@ -84,7 +85,7 @@ def test_search_gives_back_what_two_round_trips_added() -> None:
     after = samples.filter(pl.col("ssthresh_pkts").is_not_nan()).row(0, named=True)
     before = samples.filter(pl.col("t_s") < after["t_s"]).row(-1, named=True)
     given_back = before["cwnd_pkts"] - after["cwnd_pkts"]
-    # 2 initial RTTs at the link's rate are 2 BDP; five whole bins of 14 ms are a bit less.
+    # Two initial RTTs at the link's rate are 2 BDP; five whole bins of 14 ms are slightly less.
     assert 1.5 * _BDP_PKTS < given_back < 2 * _BDP_PKTS
 
 

@@ -1,4 +1,4 @@
-"""PCC Vivace on wires: what its paper claims of small queues, random loss, delay and fairness."""
+"""PCC Vivace on wires: claims of its paper on small queues, random loss, delay and fairness."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_losses_beyond_what_its_utility_bears_make_it_slow() -> None:
 
 
 def _on_preset(preset: str, *, falling: int) -> tuple[float, float]:
-    """Goodput in Mbit/s and share of retransmissions in %, means of three channels."""
+    """Return goodput in Mbit/s and retransmissions in %, as means over three channels."""
     flows = pl.concat(
         run_once(
             Study(

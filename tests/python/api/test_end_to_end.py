@@ -28,7 +28,7 @@ def test_compare_finds_what_a_fixed_link_carries(tmp_path: Path) -> None:
     for row in rows:
         # 1448 of 1500 bytes are payload, and the link is never idle for long.
         assert 0.95 * 10 * 1448 / 1500 < row["goodput_mbit_s"] <= 10 * 1448 / 1500
-        # 40 ms of propagation, and up to 50 packets of 1.2 ms.
+        # 40 ms of propagation delay, and up to 50 packets of 1.2 ms in the queue.
         assert 41 < row["rtt_p50_ms"] < 101
 
 
@@ -36,7 +36,7 @@ def test_compare_finds_what_a_fixed_link_carries(tmp_path: Path) -> None:
 def test_a_report_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
     arguments = ("--link", LINK, "--algorithm", "reno,cubic", "--duration", "5 s")
     run(tmp_path, "compare", *arguments, "--results", "r")
-    for out in ("/sys/kernel/mine", "/proc/mine"):  # where not even root may write
+    for out in ("/sys/kernel/mine", "/proc/mine"):  # not even root can write here
         _, err = run(tmp_path, "report", "r", "--out", out, status=2)
         assert err.startswith(f"{out}: ")
         assert err.count("\n") == 1
@@ -53,7 +53,7 @@ def test_random_loss_makes_repetitions_and_intervals(tmp_path: Path) -> None:
 
 
 def test_two_algorithms_see_the_same_losses(tmp_path: Path) -> None:
-    """Paired by seed: the same packets of the wire are lost, as long as both send alike."""
+    """Paired by seed: the wire drops the same packets while both algorithms send alike."""
     study = cw.Study(
         link=f"{LINK},loss=2 %", algorithm=["reno", "cubic"], repetitions=6, duration="3 s"
     )
@@ -97,7 +97,7 @@ def test_a_bad_trace_is_told_with_file_and_line(
 
 
 def test_a_trace_is_offered_to_the_byte(tmp_path: Path) -> None:
-    """Ten opportunities every 7 ms, over laps of the trace that the run cuts somewhere."""
+    """Ten opportunities every 7 ms; the end of the run may cut off the last repetition."""
     stamps_ms = [7 * n for n in range(1, 100) for _ in range(10)]
     (tmp_path / "x.down").write_text("".join(f"{stamp}\n" for stamp in stamps_ms))
     study = cw.Study(
@@ -246,7 +246,7 @@ def test_a_link_that_the_simulator_cannot_build_is_refused_before_anything_runs(
 
 
 def test_runs_that_nobody_waits_for_are_broken_off() -> None:
-    """Their threads have ended before the process may."""
+    """Their threads end before the process does."""
     studies = [
         cw.Study(link=LINK, algorithm="reno", duration=duration, repetitions=count, id="s")
         for duration, count in (("1 s", 1), ("1000000 s", 2))

@@ -18,7 +18,7 @@ LINK = "rate=8 Mbit/s,delay=15 ms,queue=60 packets,loss=0.2 %"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Results of advice, with networks like the link."""
+    """Results of `advise`, including similar networks."""
     place = tmp_path_factory.mktemp("advice") / "results"
     cw.advise(
         LINK, "balance", algorithms=["cubic", "bbr", "vegas"], budget_s=1.0, folder=place, jobs=2
@@ -40,7 +40,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
 
 
 def words(decision: Decision) -> list[str]:
-    """Everything that is said of a decision."""
+    """Return all sentences about a decision."""
     lines = [text for line in certainty(decision) for text in (line.value, line.meaning)]
     return [headline(decision), *sentences(decision), *lines]
 
@@ -58,7 +58,8 @@ def test_notebook_json_terminal_and_page_agree(folder: Path, run: Callable[..., 
     for said in words(decision):
         text = " ".join(said.split())
         assert text in shown, text
-        # A narrow terminal breaks lines of the three lines' table; what is said stays in order.
+        # A narrow terminal wraps the lines of the table of certainty, but keeps the order of the
+        # text.
         assert text.replace(" ", "") in terminal.replace(" ", ""), text
 
 

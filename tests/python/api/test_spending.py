@@ -1,4 +1,4 @@
-"""The plan of advice: as much as fits into the time, whatever is in the results already."""
+"""The plan of `advise` uses the time limit, regardless of the runs that the results contain."""
 
 from pathlib import Path
 
@@ -21,12 +21,12 @@ FIRST_LOOK = 10
 
 
 def question(folder: Path, goal: Goal = BALANCE) -> Inquiry:
-    """The question about a wire."""
+    """Return the question about a wire."""
     return inquire([LINK], None, goal, ["cubic", "vegas"], "cubic", "downlink", folder, 2)
 
 
 def spent_s(draws: int, times: Times) -> float:
-    """Time of an answer with that many networks."""
+    """Return the time of an answer with this number of networks."""
     return FIRST_LOOK * times.repetition_s + draws * times.draw_s + times.coexistence_s
 
 
@@ -61,7 +61,7 @@ def test_results_that_are_there_change_no_plan(tmp_path: Path) -> None:
     results, _ = asked.look(FIRST_LOOK)
     planned = asked.times(results)
     took_s = [entry["duration_s"] for entry in results.history]
-    # Two algorithms on two cores, and three tenths more for Python.
+    # Two algorithms on two cores, and 30 % more for Python.
     assert planned.repetition_s == pytest.approx(1.3 * sum(took_s) / len(took_s))
     again, _ = asked.look(FIRST_LOOK)
     assert asked.times(again) == planned

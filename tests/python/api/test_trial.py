@@ -39,7 +39,7 @@ def test_the_recommended_algorithm_is_the_challenger(simulated: Results) -> None
     assert found.probability > 0.9
     assert found.low <= found.change <= found.high
     assert found.network_class == "wire"
-    assert found.blocks == 6  # the change is large
+    assert found.blocks == 6  # few blocks suffice, because the change is large
 
 
 def test_what_cannot_be_tried_is_refused(simulated: Results) -> None:
@@ -66,7 +66,7 @@ def test_a_trial_between_two_hosts(
     assert (len(found.periods), found.left) == (5, 0)
     assert all(each.outcome.utility is not None for each in found.periods)
     assert {each.algorithm for each in found.periods} == {"reno", "cubic"}
-    assert found.entry.verdict == "not enough"  # two blocks
+    assert found.entry.verdict == "not enough"  # two blocks are too few
     runs = cw.open_results(trial / "runs").flows()
     assert runs.filter(runs["algorithm"] == "reno").height == 2
     ledger = tmp_path / "ledger.jsonl"

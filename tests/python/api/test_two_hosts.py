@@ -1,4 +1,4 @@
-"""Trials between two hosts: harm ends a period, kills leave nothing, and IPv6."""
+"""Trials between two hosts: harm ends a period, killed processes leave nothing behind, and IPv6."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NEVER_HARM = Guardrails(1e9, 0.0, 100.0)
 
 
 def registered(folder: Path, *, period_s: float, washout_s: float, blocks: int = 6) -> Path:
-    """A trial in which the challenger, Reno, comes first."""
+    """Register a trial in which the challenger, Reno, comes first."""
     seed = next(n for n in range(100) if orders(blocks, n)[0])
     claim = replace(
         CLAIM, challenger="reno", blocks=blocks, period_s=period_s, washout_s=washout_s, seed=seed

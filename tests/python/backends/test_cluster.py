@@ -1,4 +1,4 @@
-"""Studies on a Dask cluster of this machine: a scheduler and workers, each a process."""
+"""Studies on a Dask cluster of this machine, whose scheduler and workers are separate processes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LINK = "rate=10 Mbit/s,delay=20 ms"
 
 @contextmanager
 def dask(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
-    """A program of Dask's, and where its log is."""
+    """Start a program of Dask; yield the process and its log file."""
     log = folder / f"{arguments[0]}-{time.monotonic_ns()}.log"
     command = [sys.executable, "-m", "distributed.cli.dask_" + arguments[0], *arguments[1:]]
     with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out) as process:
@@ -46,7 +46,7 @@ def dask(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[bytes
 
 
 def told(log: Path, pattern: str) -> str:
-    """What a program says, as soon as it does."""
+    """Wait until a pattern appears in a log, and return the match."""
     found: re.Match[str] | None = None
 
     def is_told() -> bool:
@@ -61,7 +61,7 @@ def told(log: Path, pattern: str) -> str:
 
 @contextmanager
 def lone_scheduler(folder: Path) -> Iterator[str]:
-    """Address of a scheduler that has no worker yet."""
+    """Yield the address of a scheduler without workers."""
     arguments = ("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-show")
     with dask(folder, *arguments) as (_, log):
         yield told(log, r"Scheduler at:\s+tcp://(\S+)")
@@ -69,7 +69,7 @@ def lone_scheduler(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def worker(scheduler: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """One more worker of the cluster."""
+    """Add a worker to the cluster."""
     how = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(folder))
     with dask(folder, "worker", f"tcp://{scheduler}", *how) as (process, log):
         told(log, r"(Registered to|Starting established connection)")
@@ -84,7 +84,7 @@ def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def cluster(scheduler: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of a cluster with a worker that stays; tests add others."""
+    """Yield the address of a cluster with one permanent worker, to which tests add others."""
     with worker(scheduler, tmp_path_factory.mktemp("worker")):
         yield f"dask://{scheduler}"
 
@@ -133,7 +133,7 @@ def committed(folder: Path) -> int:
     try:
         return len(Folder.open(folder).committed())
     except ResultsError:
-        return 0  # not there yet
+        return 0  # the folder does not exist yet
 
 
 def test_a_worker_that_dies_loses_nothing(scheduler: str, cluster: str, tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_what_a_worker_gave_is_kept_when_it_dies(
         with worker(address, tmp_path) as only:
             outcomes = ClusterExecutor(f"dask://{address}").batches(tasks(runs))
             done = [next(outcomes)]
-            # While a slow disk takes the first, the others arrive.
+            # While a slow disk stores the first result, the others arrive.
             assert is_soon(lambda: waiting[0].queue.qsize() == len(runs) - 1)
             only.send_signal(signal.SIGKILL)
             with distributed.Client(f"tcp://{address}", set_as_default=False) as watching:

@@ -1,4 +1,4 @@
-"""Studies on the kernel of this machine, where it lets us: every application, files, refusals."""
+"""Studies on this machine's kernel, if it permits them: all applications, files and refusals."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = [
 
 OUTAGE = {"start": "1.5 s", "stop": "2.2 s"}
 LINK = {"rate": "20 Mbit/s", "delay": "10 ms", "queue": "60 packets"}
-# Every application, both directions, the kernel's algorithms beside ours and a user's.
+# All applications and directions, with algorithms of the kernel, of cwndlab and of a user.
 FLOWS: list[dict[str, Any]] = [
     {"algorithm": "cubic"},
     {"algorithm": "ours:vegas", "bytes": "300 kB"},
@@ -123,12 +123,13 @@ def test_tracepoints_agree_with_what_the_kernel_counts(results: Results) -> None
     flows, netstat = results.flows(), entry["netstat"]
     timeouts = [each["timeout"] for each in entry["traced"]]
     assert timeouts[0] >= 1, "the outage lasts longer than the timer"
-    # Two ways to count the same: the socket's own counter, and its namespace's.
+    # Timeouts are counted in two ways: by the socket, and by its namespace.
     assert flows["timeouts"].to_list() == timeouts
     for side, direction in ((0, "forward"), (1, "reverse")):
         own = flows.filter(pl.col("direction") == direction)
         recoveries = netstat[side].get("TCPSackRecovery", 0)
-        # The namespace is read milliseconds after the end, when a flow may have begun one more.
+        # The namespace is read milliseconds after the end; by then, a flow may have begun a
+        # recovery.
         assert 0 <= recoveries - own["recoveries"].sum() <= own.height
     events = results.events()
     traced = events.filter(pl.col("event") == "timeout").group_by("flow").len().sort("flow")
@@ -156,7 +157,7 @@ def test_a_capture_is_one_for_other_programs_and_for_us(
     )
     lengths = [int(line) for line in done.stdout.split()]
     sent = results.flows()["sent_pkts"].sum()
-    # Requests cross the same interfaces: 5 of them and 7 of the file, with their repetitions.
+    # The same interfaces carry requests: 5 on their own and 7 for the file, with retransmissions.
     assert sent <= sum(length > 0 for length in lengths) < sent + 40
 
 
@@ -199,7 +200,7 @@ def test_a_file_that_the_kernel_does_not_take_fails_its_runs_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    # Within C, and natively without harm; the verifier follows each of the rounds.
+    # The loop is valid C and harmless natively, but the verifier follows each iteration.
     endless = '	for (u32 n = 0; n < tcp_snd_cwnd(tcp_sk(sk)); n++)\n		asm volatile("");\n'
     mine(tmp_path, GOOD.replace("\t/* here */\n", endless))
     told = refusal(tmp_path, algorithm=["./mine.c", "reno"])

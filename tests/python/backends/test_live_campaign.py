@@ -1,4 +1,4 @@
-"""Campaigns over the loopback: finished samples are never lost, whoever is killed."""
+"""Campaigns over the loopback interface: finished samples survive the death of any process."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_both_ends_are_seen_and_the_tables_are_those_of_all_backends(tmp_path: P
     assert all(base_ms < 50 for base_ms in flows["rtt_base_ms"])
     for row in results.history:
         assert row["live"]["probes_answered"] > 0
-        # One machine, one clock: they seem to differ by what is not known of them.
+        # Both ends have the same clock, so the measured offset must be within its uncertainty.
         assert abs(row["live"]["clock_offset_ms"]) <= row["live"]["clock_uncertainty_ms"] + 0.001
         assert row["live"]["path_mtu_of_client_bytes"] > 1000
         state = results.tcp_info(run=row["run"])
@@ -84,7 +84,7 @@ def test_both_ends_are_seen_and_the_tables_are_those_of_all_backends(tmp_path: P
 
 
 def test_what_the_sender_did_not_run_is_not_attributed(tmp_path: Path) -> None:
-    """The downlink of a thesis that set the algorithm on the client."""
+    """The downlink of a thesis that set the algorithm only on the client."""
     study = written(tmp_path, live='algorithm_on = "client"')
     with server_here() as address:
         results = measured(study, tmp_path / "r", address)
@@ -106,7 +106,7 @@ def test_a_killed_client_goes_on_where_it_was(tmp_path: Path) -> None:
         client.wait()
         before = finished(folder)
         assert 3 <= len(before) < 12
-        command[3:4] = ["run", "--backend", "live"]  # the same by its other name
+        command[3:4] = ["run", "--backend", "live"]  # another name of the same command
         again = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert again.returncode == 0, again.stdout + again.stderr
         after = finished(folder)

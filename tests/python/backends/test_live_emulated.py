@@ -56,7 +56,7 @@ USUAL = {"id": "mine", "duration": "1 s", "warm_up": "0 s", "application": 'kind
 
 
 def client_folder(folder: Path, algorithms: list[str], *studies: dict[str, str]) -> Path:
-    """What the user's machine has: studies by their names, and the token."""
+    """Create the folder of the user's machine, with studies by name and the token."""
     made = folder / "client"
     made.mkdir()
     for keys in studies or ({},):
@@ -70,7 +70,7 @@ def client_folder(folder: Path, algorithms: list[str], *studies: dict[str, str])
 
 @contextlib.contextmanager
 def behind(link: str, script: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
-    """A shell script behind a link; all of it is gone at the end."""
+    """Run a shell script behind a link; at the end, stop all of its processes."""
     links = ["--link", link] + (["--reverse-link", link] if "=" in link else [])
     shell = subprocess.Popen(
         [*CWNDLAB.split(), "shell", *links, "--", "sh", "-c", script],
@@ -89,7 +89,7 @@ def behind(link: str, script: str, folder: Path) -> Iterator[subprocess.Popen[st
 
 
 def host_device(address: str) -> str:
-    """This machine's end of a shell's link."""
+    """Return the device at this machine's end of a shell's link."""
     shown = ip("-o", "-4", "address")
     return next(line.split()[1] for line in shown.splitlines() if f" {address}/" in line)
 
@@ -103,7 +103,7 @@ def wait_for(condition: Callable[[], bool], shell: subprocess.Popen[str]) -> Non
 
 
 def wait_for_data(device: str, shell: subprocess.Popen[str]) -> None:
-    """Wait until a transfer has begun: what is said beside the data is far less."""
+    """Wait until a transfer has begun; control messages are far smaller than its data."""
 
     def carried_bytes() -> int:
         counters = Path("/sys/class/net", device, "statistics")
@@ -118,7 +118,7 @@ def text_of(path: Path) -> str:
 
 
 def test_a_campaign_survives_a_killed_client_a_killed_server_and_a_cut(tmp_path: Path) -> None:
-    """The 5G matrix, shortened: two of its algorithms, both directions."""
+    """The 5G matrix, shortened: two of its algorithms, in both directions."""
     folder = client_folder(tmp_path, ["cubic", "bbr"])
     (tmp_path / "server").mkdir()
     results_folder = folder / "results" / "mine-live"
@@ -169,7 +169,7 @@ def test_a_campaign_survives_a_killed_client_a_killed_server_and_a_cut(tmp_path:
             assert state.filter(end=end)["snd_cwnd"].min() is not None, (key, end)
 
 
-# ---- the same transfers, seen by TCP_INFO, by packets at both ends, and by iperf3
+# ---- the same transfers, observed by TCP_INFO, by captures at both ends, and by iperf3
 
 FIXED = "rate=20 Mbit/s,delay=5 ms,queue=40 packets"
 """Slow start overflows the queue; a second later the link is full, and stays so."""
@@ -179,7 +179,7 @@ APART_S = 0.25
 
 
 def transfers(capture: Path, warm_up_s: float = 0) -> list[dict[str, Any]]:
-    """The four of a capture, in their order; the results that are fetched are far smaller."""
+    """Return the four transfers in a capture, in order; fetched results are far smaller."""
     flows = read_file(capture, warm_up_s)[0].flows
     largest = sorted(flows, key=lambda flow: -int(flow["delivered_bytes"]))[:4]
     return sorted(largest, key=lambda flow: float(flow["start_s"]))
@@ -187,7 +187,7 @@ def transfers(capture: Path, warm_up_s: float = 0) -> list[dict[str, Any]]:
 
 @pytest.mark.skipif(shutil.which("iperf3") is None, reason="iperf3 is not installed")
 def test_tcp_info_packets_and_iperf3_agree(tmp_path: Path) -> None:
-    """Four transfers: a file down and up between our ends, three seconds down and up by iperf3."""
+    """Four transfers: a file down and up by our ends, and three seconds down and up by iperf3."""
     folder = client_folder(
         tmp_path,
         ["reno"],
@@ -238,7 +238,7 @@ def test_tcp_info_packets_and_iperf3_agree(tmp_path: Path) -> None:
         again = last["total_retrans"]
         assert again > 0, "there was something to agree on"
         assert packets["retransmitted_pkts"] == pytest.approx(again, rel=0.01, abs=1)
-        # A second of slow start and recovery: the same bytes, each by its own end's clock.
+        # A second of slow start and recovery: equal bytes, measured by the clock of each end.
         own_s = rows[direction]["window_s"]
         for capture_at in at.values():
             captured = transfers(capture_at)[number]

@@ -18,7 +18,7 @@ from this_machine import needs_kernel
 if TYPE_CHECKING:
     from pathlib import Path
 
-# CAP_SETFCAP only lets user 0, whom these tests remain, be mapped into a user namespace.
+# CAP_SETFCAP only permits mapping user 0, which these tests keep, into a user namespace.
 WITHOUT_RIGHTS = ("setpriv", "--bounding-set=-all,+setfcap", "--inh-caps=-all")
 MISSING = shutil.which("setpriv") is None or os.geteuid() != 0
 
@@ -41,7 +41,7 @@ def test_a_study_runs_without_root(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     scenario = made.matrix.runs[0].scenario.to_json()
     with process.RunsHelper() as running:
         ran = running.ask({"do": "run", "scenario": json.loads(scenario)})
-    # How late packets left depends on what else this machine does.
+    # The lateness of packets depends on the load of this machine, so it is not checked.
     assert ran["report"]["is_realtime"] is False, "without root no thread is real-time"
     assert ran["report"]["ring_drops"] == ran["report"]["refused"] == 0
     assert 5.0 < ran["flows"][0]["goodput_mbit_s"] < 8.0
@@ -65,7 +65,7 @@ def test_a_shell_without_root_reaches_this_machine_through_the_proxy() -> None:
 
 
 def test_without_user_namespaces_the_remedy_is_named(tmp_path: Path) -> None:
-    # As in a container that permits no user namespaces: a namespace that may have no child.
+    # A namespace that must not have a child, as in a container that permits no user namespaces.
     script = (
         "echo 0 > /proc/sys/user/max_user_namespaces && "
         f"exec setpriv --bounding-set=-all --inh-caps=-all {process.helper_path()} check"

@@ -1,4 +1,4 @@
-"""Runs on the kernel: what Python makes of its helper, and the helper itself where it may run."""
+"""Runs on the kernel: how Python uses the helper, and the helper itself if it can run here."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def answers(*lines: dict[str, Any]) -> str:
-    """A helper that gives these answers whatever it is asked."""
+    """Return a fake helper that gives these answers to any requests."""
     text = "\n".join(json.dumps(line) for line in lines)
     check = '[ "$1" = check ] && exit 0'
     return f"#!/bin/sh\n{check}\nread -r request\ncat <<'END'\n{text}\nEND\nread -r rest\n"
@@ -107,7 +107,7 @@ def test_what_the_helper_measured_becomes_the_tables_of_the_store(
 
 
 def answers_each(folder: Path) -> str:
-    """A helper that answers as it is asked, and says of itself when it held the machine."""
+    """Return a fake helper that records when it had the machine to itself."""
     return f"""#!/bin/sh
 while read -r request; do
   case "$request" in

@@ -1,4 +1,4 @@
-"""Virtual machines without one: packages, archives, snapshots, refusals; QEMU is made up."""
+"""Virtual machines with a fake QEMU: packages, archives, snapshots and refusals."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ else:
 
 
 def package(path: Path, release: str, names: tuple[str, ...] = ("tun", "qemu_fw_cfg")) -> Path:
-    """A Debian package of a kernel."""
+    """Create a Debian package of a kernel."""
     packed = io.BytesIO()
     files = {f"./boot/vmlinuz-{release}": b"a kernel", f"./boot/config-{release}": b"CONFIG_X=y\n"}
     files |= {f"./lib/modules/{release}/kernel/a/{name}.ko": name.encode() for name in names}
@@ -86,14 +86,14 @@ def package(path: Path, release: str, names: tuple[str, ...] = ("tun", "qemu_fw_
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache."""
+    """Use an empty cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "cache/cwndlab/kernels"
 
 
 @pytest.fixture
 def qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a made-up QEMU and busybox."""
+    """Create a folder with a fake QEMU and a fake busybox."""
     if helper_path() is None:
         pytest.skip("the helper was not built")
     folder = tmp_path / "programs"
@@ -251,15 +251,15 @@ def test_what_runs_is_broken_off(tmp_path: Path, qemu: Path) -> None:
 
 
 class Answering:
-    """A machine that always gives the same."""
+    """A machine that always gives the same answer."""
 
     def __init__(self, answer: dict[str, Any]) -> None:
-        """Give this answer, and a file."""
+        """Store the answer, with a file."""
         self.answer = answer
         self.asked: dict[str, Any] = {}
 
     def run(self, request: dict[str, Any], programs: list[KernelProgram]) -> dict[str, bytes]:
-        """Answer."""
+        """Return the stored answer."""
         self.asked = request
         self.loaded = [program.name for program in programs]
         return {"answer": json.dumps(self.answer).encode(), "states": b"rows"}
@@ -296,11 +296,11 @@ class Refusing:
     """A machine whose kernel refuses the second of two algorithms."""
 
     def __init__(self, kind: str) -> None:
-        """Refuse with this kind."""
+        """Store the kind of the refusal."""
         self._refusal = {"answer": "refused", "kind": kind, "message": "not so", "log": ["why"]}
 
     def run(self, _request: dict[str, Any], _programs: list[KernelProgram]) -> dict[str, bytes]:
-        """Answer."""
+        """Return the answer."""
         lines = ({"answer": "done"}, self._refusal)
         return {"loaded": b"".join(json.dumps(line).encode() + b"\n" for line in lines)}
 

@@ -1,8 +1,8 @@
-"""Stock kernels in virtual machines, and the simulator beside them in a short form.
+"""Stock kernels in virtual machines, compared briefly with the simulator.
 
 The kernels are those that `cwndlab kernel add` has put into the folder CWNDLAB_TEST_KERNELS, which
-is used as XDG_CACHE_HOME; without this variable, those of the user. Once a kernel has been booted,
-a test takes 10 s of one processor.
+is used as XDG_CACHE_HOME; without this variable, the kernels of the user. Once a kernel has been
+booted, a test takes 10 s of one processor.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def stock(monkeypatch: pytest.MonkeyPatch) -> list[StockKernel]:
-    """The kernels, oldest first."""
+    """Return the kernels, oldest first."""
     if obstacles := obstacles_to_machines():
         pytest.skip("; ".join(what for what, _ in obstacles))
     if folder := os.environ.get("CWNDLAB_TEST_KERNELS"):
@@ -50,7 +50,7 @@ def test_a_stock_kernel_gives_the_same_results_twice(
     where = VirtualMachines(stock[0], jobs=1)
     one, two = (study.run(tmp_path / name, backend=where) for name in ("one", "two"))
     flows = one.flows()
-    # In some runs of QEMU a few nanoseconds are counted otherwise.
+    # In some runs, QEMU counts a few nanoseconds differently.
     assert_frame_equal(flows, two.flows(), rel_tol=1e-6)
     captures = [next((tmp_path / name).glob("files/*/capture.pcap")) for name in ("one", "two")]
     assert captures[0].stat().st_size == captures[1].stat().st_size > 100_000
@@ -64,8 +64,8 @@ def test_a_stock_kernel_gives_the_same_results_twice(
 def test_the_simulator_agrees_with_a_stock_kernel_that_loads_our_algorithm(
     tmp_path: Path, stock: list[StockKernel]
 ) -> None:
-    # Not vegas: its slow start ends at 79 packets in the kernel and at 76 here, because another ACK
-    # is the one that is not delayed, and it then gives back a packet a round trip.
+    # Vegas is excluded: its slow start ends at 79 packets in the kernel and at 76 here, because a
+    # different ACK is not delayed, and Vegas then reduces its window by a packet per round trip.
     kernel = stock[-1]
     major, minor, *_ = kernel.release.split(".")
     study = Study(

@@ -63,7 +63,7 @@ def run(
 ) -> Callable[..., tuple[int, str, str]]:
     """Run a command in an empty folder that holds mine.toml; its status, output and errors."""
     monkeypatch.chdir(tmp_path)
-    available = tmp_path / "available"  # whatever this machine's kernel has loaded by now
+    available = tmp_path / "available"  # instead of this machine's algorithms
     available.write_text("reno cubic\n")
     monkeypatch.setattr("cwndlab.kernel.capabilities._AVAILABLE", available)
     Path("mine.toml").write_text(STUDY)
@@ -348,7 +348,7 @@ def test_results_of_a_newer_version_are_refused(run: Callable[..., tuple[int, st
 def test_inventories_are_tables_json_and_csv(
     run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Whatever this machine's kernel has, and others have loaded into it.
+    # Independent of this machine's kernel and of the algorithms that other tests load into it.
     kernel = Kernel("6.12", frozenset({"reno", "cubic"}), frozenset(), frozenset())
     monkeypatch.setattr(loading, "this_kernel", lambda: kernel)
     for kind in ("algorithm", "link", "stack"):
@@ -411,7 +411,7 @@ def test_reproduce_all_reproduces_every_paper(
     def reproduce(*given: object, is_quick: bool) -> None:
         asked.append((*given, is_quick))
         if given[0] == "hsdpa-2010":
-            raise failure  # the others are reproduced all the same
+            raise failure  # the other papers are reproduced nevertheless
 
     monkeypatch.setattr("cwndlab.cli.reproduce._reproduce", reproduce)
     status, _, err = run("reproduce", "all", "--quick", "--results", "r")
@@ -422,7 +422,7 @@ def test_reproduce_all_reproduces_every_paper(
 
 
 def test_reproduce_knows_its_studies(run: Callable[..., tuple[int, str, str]]) -> None:
-    """A study of the same name in the working directory is not the paper's."""
+    """A study of the same name in the working directory is not the paper's study."""
     Path("studies").mkdir()
     Path("studies/hsdpa-2011.toml").write_text(STUDY)
     status, _, err = run("reproduce", "hsdpa-2011")
@@ -435,7 +435,7 @@ def test_the_version_is_that_of_the_core(run: Callable[..., tuple[int, str, str]
 
 
 def commands(group: click.Group, *path: str) -> Iterator[tuple[str, ...]]:
-    """Every command, groups included, as one types it."""
+    """Yield every command, including groups, as users type it."""
     yield path
     context = click.Context(group)
     for name in group.list_commands(context):

@@ -1,4 +1,4 @@
-"""Ctrl-C ends any command at once, with what is done safe; also where Polars has been imported."""
+"""Ctrl-C ends any command at once and keeps finished work, even if Polars has been imported."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ COMMANDS = {
 
 
 def interrupted(process: subprocess.Popen[str]) -> tuple[float, str]:
-    """How long a process takes to end once it is interrupted, and what it says."""
+    """Interrupt a process; return its remaining time and its messages."""
     began_s = time.monotonic()
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
@@ -55,7 +55,7 @@ def start(folder: Path, *words: str) -> subprocess.Popen[str]:
 
 
 def limit_s() -> float:
-    """The bound, for as many processes as compete for this machine."""
+    """Return the time limit, which grows with the number of processes on this machine."""
     return AT_ONCE_S * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
@@ -82,7 +82,7 @@ def test_ctrl_c_before_the_first_run_says_so_without_a_traceback(tmp_path: Path)
 
 
 def test_ctrl_c_is_not_swallowed_while_advise_makes_its_first_answer(tmp_path: Path) -> None:
-    """There pydantic-core looks for attributes of a value, and clears whatever is raised then."""
+    """During this step, pydantic-core reads attributes of a value and discards all exceptions."""
     for wait_s in (1.0, 1.15, 1.3, 1.45, 1.6, 1.75):
         process = start(tmp_path, "-m", "cwndlab", *COMMANDS["advise"])
         time.sleep(wait_s)
@@ -120,7 +120,7 @@ cli.main([])
     assert process.stderr.readline() == "begins\n"
     began_s = time.monotonic()
     with process.stderr as stream:
-        err = stream.read()  # not communicate: a line may be in the buffer of readline
+        err = stream.read()  # not communicate: readline may have buffered a line
     assert process.wait(timeout=60) == 130
     assert time.monotonic() - began_s < limit_s(), err
     assert err.strip() == "stopped"
@@ -144,7 +144,7 @@ def test_ctrl_c_ends_packing_and_leaves_no_archive(tmp_path: Path) -> None:
 
 
 def test_a_notebook_cell_can_be_interrupted_and_run_again(tmp_path: Path) -> None:
-    """A kernel gets SIGINT as a command does, and goes on after it."""
+    """A notebook's kernel receives SIGINT as a command does, and continues afterwards."""
     program = """
 import sys, polars, cwndlab as cw
 link = "rate=100 Mbit/s,delay=20 ms"
@@ -162,7 +162,7 @@ for _ in range(2):
     assert process.stderr is not None
     for _ in range(2):
         assert process.stderr.readline() == "cell\n"
-        assert process.stderr.readline().startswith("s: about ")  # what it will take
+        assert process.stderr.readline().startswith("s: about ")  # the estimated cost
         time.sleep(1)
         began_s = time.monotonic()
         process.send_signal(signal.SIGINT)

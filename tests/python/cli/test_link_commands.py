@@ -27,7 +27,7 @@ _QUEUE = "wifi.access_point.queue"
 def run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[int, str, str]]:
-    """Run a command in an empty folder; its status, output and errors."""
+    """Run a command in an empty folder; return its status, output and errors."""
     try:
         core.module()
     except CoreMissingError as missing:
@@ -95,7 +95,7 @@ def test_link_export_writes_the_delivery_opportunities(
     link = ("trace:x.up,delay=5 ms", "--out", "y", "--duration", "46 ms")
     assert run("link", "export", *link)[0] == 0
     assert Path("y").read_text() == stamps
-    # What comes at 0 can be used only when the trace begins again: at its end.
+    # An opportunity at 0 can be used only when the trace begins again, at its end.
     Path("z.down").write_text("0\n0\n5\n9\n")
     assert run("link", "export", "trace:z.down", "--out", "z", "--duration", "9 ms")[0] == 0
     assert Path("z").read_text() == "5\n9\n9\n9\n"
@@ -115,7 +115,7 @@ def test_link_export_writes_the_delivery_opportunities(
 def test_what_the_simulator_refuses_is_no_link(
     run: Callable[..., tuple[int, str, str]], link: str, reason: str
 ) -> None:
-    """What a link's figures mean together is known to the core alone."""
+    """Only the core knows which combinations of a link's values are valid."""
     status, _, errors = run("link", "show", link)
     assert status == 2
     assert f"\n  {reason}" in errors

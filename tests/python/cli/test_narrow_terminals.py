@@ -13,7 +13,7 @@ LIMITS = dict.fromkeys(("cubic", "bbr", "vegas"), "cwnd after loss 100 %")
 
 
 def shown(monkeypatch: pytest.MonkeyPatch, width: int) -> str:
-    """The table of a comparison on a terminal of this width."""
+    """Return the table of a comparison as shown on a terminal of this width."""
     terminal = Console(width=width, force_terminal=True, no_color=True, highlight=False)
     monkeypatch.setattr(output, "console", lambda: terminal)
     with terminal.capture() as captured:
@@ -34,4 +34,4 @@ def test_a_terminal_too_narrow_for_the_table_shows_a_line_for_each_value(
 ) -> None:
     lines = [line.strip() for line in shown(monkeypatch, 25).splitlines()]
     assert sum("limited by" in line for line in lines) == 3
-    assert max(map(len, lines)) <= 60  # with the codes of the styles
+    assert max(map(len, lines)) <= 60  # including the codes of the styles

@@ -1,4 +1,4 @@
-"""`cwndlab play` serves the page on loopback, and nothing else."""
+"""`cwndlab play` serves the page on the loopback interface, and serves nothing else."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ needs_page = pytest.mark.skipif(not PAGE.exists(), reason="the page has not been
 
 @pytest.fixture
 def served() -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A running command, and the address that it prints."""
+    """Run the command; yield the process and the address that it prints."""
     words = ["play", "--no-browser", "--link", "rate=5 Mbit/s,delay=9 ms", "--algorithm", "reno"]
     process = subprocess.Popen(
         [sys.executable, "-m", "cwndlab", *words],

@@ -1,4 +1,4 @@
-"""`cwndlab shell`, where it may run: a program behind a link, and what is left if it is killed."""
+"""`cwndlab shell`, if it can run here: a program behind a link, and cleanup after a kill."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 SHELL = [sys.executable, "-m", "cwndlab", "shell"]
 LINK = "rate=8 Mbit/s,delay=20 ms,queue=60 packets"
-# Reads for two seconds and prints its algorithm, the rate of the second one, and the round trip:
-# the quickest of five, as a busy machine delays some.
+# Read for two seconds; print the algorithm, the rate of the second second, and the shortest of five
+# connection times, because a busy machine delays some.
 DOWNLOAD = """
 import os, socket, time
 connects_ms = []
@@ -58,7 +58,7 @@ print(name, 8e-6 * (total - half) / (time.monotonic() - half_at), min(connects_m
 
 @pytest.fixture
 def server() -> Iterator[tuple[int, list[str]]]:
-    """Sends for ever; its port, and the algorithms of its connections."""
+    """Run a server that always sends; yield its port and its connections' algorithms."""
     listener = socket.create_server(("0.0.0.0", 0))  # noqa: S104  a shell is another host
     algorithms: list[str] = []
 
@@ -87,7 +87,7 @@ def server() -> Iterator[tuple[int, list[str]]]:
 
 
 def download(port: int, host: str = "CWNDLAB_HOST") -> list[str]:
-    """A download from the host that this variable of the environment names."""
+    """Return a command that downloads from the host named in this environment variable."""
     return [sys.executable, "-c", f"HOST, PORT = {host!r}, {port}\n{DOWNLOAD}"]
 
 
@@ -104,7 +104,7 @@ def test_a_download_gets_the_rate_the_delay_and_the_algorithm_of_its_shell(
     port, algorithms = server
     shell = [*SHELL, "--link", LINK, "--algorithm", "reno", "--"]
     name, rate, connect_ms = output_of([*shell, *download(port)]).split()
-    assert (name, {*algorithms}) == ("reno", {"reno"})  # both ends, without asking for it
+    assert (name, {*algorithms}) == ("reno", {"reno"})  # set at both ends
     assert 6.5 < float(rate) < 8.2
     assert 40 <= float(connect_ms) < 60
     assert Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text(encoding="utf-8") != ""
@@ -117,7 +117,7 @@ def test_the_server_of_a_shell_may_be_far_behind_the_access_point(
     port, _ = server
     shell = [*SHELL, "--link", "wifi.standard=802.11n,server=30 ms", "--"]
     _, rate, connect_ms = output_of([*shell, *download(port)]).split()
-    assert 60 < float(connect_ms) < 75  # a channel of one station takes half a millisecond
+    assert 60 < float(connect_ms) < 75  # a channel of one station adds half a millisecond
     assert float(rate) > 5
 
 
@@ -148,7 +148,7 @@ def test_a_shell_keeps_the_packets_of_its_program(tmp_path: Path) -> None:
 
 
 def packets(content: bytes) -> Iterator[tuple[float, int, bytes]]:
-    """Time, length and what is kept of each packet of a capture."""
+    """Yield time, length and captured bytes of each packet in a capture."""
     place = 24
     while place < len(content):
         seconds, nanos, kept, length = struct.unpack_from("<4I", content, place)
@@ -234,7 +234,7 @@ def test_a_shell_that_is_killed_leaves_nothing_behind(
     script = f"echo $CWNDLAB_HOST > {host}; setsid sh -c 'sleep 99; echo {mark}' & sleep 99"
     shell = subprocess.Popen([*SHELL, "--link", LINK, "--", "sh", "-c", script])
     wait_for_program(shell, after_s)
-    # Shells of others come and go meanwhile.
+    # Other shells may start and end during the test.
     held = namespaces_of(shell.pid) - namespaces_of(os.getpid())
     shell.send_signal(end)
     shell.wait()
@@ -246,7 +246,7 @@ def test_a_shell_that_is_killed_leaves_nothing_behind(
 
 
 def are_running(word: str) -> bool:
-    """Whether a process has this word in its command line."""
+    """Return whether the command line of any process contains this word."""
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
             if word.encode() in path.read_bytes():
@@ -255,7 +255,7 @@ def are_running(word: str) -> bool:
 
 
 def wait_for_program(shell: subprocess.Popen[bytes], after_s: float) -> None:
-    """Wait until the process has become the helper, then a while."""
+    """Wait until the process has become the helper, and then for `after_s`."""
     comm = Path(f"/proc/{shell.pid}/comm")
     assert is_soon(lambda: comm.read_text(encoding="utf-8").startswith("cwndlab-testb"), 0.005)
     time.sleep(after_s)
@@ -275,7 +275,7 @@ def test_a_shell_can_be_watched() -> None:
         shell.wait()
     status = json.loads(line)
     assert set(status) == {"down", "up"}
-    # Nothing but what an interface says by itself when it comes up.
+    # Only the packets that an interface sends on its own when it comes up.
     assert 0 <= status["down"]["rate_mbit_s"] < 1
 
 

@@ -1,4 +1,4 @@
-"""Modules loaded before anything is asked for: counts, since times depend on the machine."""
+"""Modules that commands load before they start to work; counts do not depend on the machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SLOW = {"duckdb", "jinja2", "matplotlib", "numpy", "polars", "pydantic", "rich"}
 
 
 def loaded_by(program: str) -> set[str]:
-    """The modules that a program has loaded at its end."""
+    """Return the modules that a program has loaded at its end."""
     report = "import json, sys; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run(
         [sys.executable, "-c", f"{program}; {report}"], capture_output=True, text=True, check=True

@@ -1,4 +1,4 @@
-"""Figures: what is drawn is what the data says; equal input gives equal files."""
+"""Figures show what the data say; equal input gives equal files."""
 
 import itertools
 from pathlib import Path
@@ -74,7 +74,7 @@ def test_events_without_a_loss_leave_the_layout_as_it_is(results: SampledResults
     [
         ("recovery", True),
         ("timeout", True),
-        ("loss", False),  # the state that a timeout brings
+        ("loss", False),  # the state after a timeout
         ("open", False),
         ("tail_loss_probe", False),
         ("queue_overflow", False),
@@ -114,7 +114,7 @@ def test_small_differences_are_not_enlarged_in_throughput_against_delay(
     _, axes = figures.new_figure()
     plot_throughput_delay(axes[0], compare(results)[0])
     low, high = axes[0].get_ylim()
-    assert (high - low) / high >= 0.2  # so 5 % is at most a quarter of the height
+    assert (high - low) / high >= 0.2  # so that 5 % is at most a quarter of the height
     assert any("within 5 % of the best" in text.get_text() for text in axes[0].texts)
 
 

@@ -1,4 +1,4 @@
-"""Styles: seen on paper and on dark pages, told apart by readers with any colour vision."""
+"""Styles are visible on paper and on dark pages, and distinguishable with any colour vision."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Whatever a user names or types, a command answers with a sentence and exit status 2."""
+"""For any file name or argument, a command answers with a sentence and exit status 2."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ algorithm = ["reno", "cubic"]
 """
 LINK = "rate=1 Mbit/s,delay=1 ms"
 COMPARE = ("compare", "--algorithm", "reno", "--duration", "1 s", "--link")
-NOWHERE = "127.0.0.1:9"  # the port of discard, on which nothing listens
+NOWHERE = "127.0.0.1:9"  # the discard port, on which no program listens
 
-# Names of files that are none, or none of ours.
+# Names of files that do not exist or cannot be read by cwndlab.
 FILES = ("missing", "folder", "empty", "binary", "file/inside", "x" * 300, "\udcff", "")
 READERS: dict[str, tuple[str, ...]] = {
     "run": ("run", "FILE"),
@@ -56,7 +56,7 @@ READERS: dict[str, tuple[str, ...]] = {
     "shell": ("shell", "--link", "FILE", "--", "true"),
 }
 
-# Where nothing can be written.
+# Paths that cannot be written.
 PLACES = ("file", "file/inside", "/proc/nothing", "/dev/full/x")
 WRITERS: dict[str, tuple[str, ...]] = {
     "run": ("run", "good.toml", "--results", "PLACE"),
@@ -104,7 +104,7 @@ SETTINGS: dict[str, tuple[str, ...]] = {
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a little of everything."""
+    """Create a folder with one small file of each kind."""
     folder = tmp_path_factory.mktemp("made")
     (folder / "good.toml").write_text(STUDY, encoding="utf-8")
     (folder / "live.toml").write_text('[study]\nalgorithm = "reno"\n[live]\n', encoding="utf-8")
@@ -123,13 +123,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def _here(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(made)
-    # Neither a token of the user nor algorithms that were compiled.
+    # Neither the user's token nor compiled algorithms.
     monkeypatch.setenv("HOME", str(made))
     monkeypatch.setenv("XDG_CACHE_HOME", str(made / "cache"))
 
 
 def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """What a command says that ends with exit status 2."""
+    """Return the message of a command that ends with exit status 2."""
     status = cli.run(list(arguments))
     told = capsys.readouterr().err
     assert status == 2, told
@@ -171,7 +171,7 @@ def test_a_number_that_is_none(
 
 
 def small_files() -> None:
-    """No file of this process may grow beyond a kilobyte, as on a disk that is full."""
+    """Limit files of this process to a kilobyte, as on a full disk."""
     _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, most))
 
@@ -188,7 +188,7 @@ def small_files() -> None:
     ids=lambda arguments: arguments[0],
 )
 def test_a_full_disk(arguments: tuple[str, ...]) -> None:
-    # A process of its own: the limit holds for whatever a test runner writes, too.
+    # A separate process, because the limit also applies to the files of a test runner.
     done = subprocess.run(
         [sys.executable, "-m", "cwndlab", *arguments],
         capture_output=True,

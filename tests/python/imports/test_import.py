@@ -1,4 +1,4 @@
-"""Measured files become results: each kind against what is known of the same transfer."""
+"""Measured files become results; each kind is checked against known facts of the same transfer."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 @pytest.fixture
 def captures(simulated: Results, tmp_path: Path) -> Path:
-    """The captures of a simulated study, named as a user would name theirs."""
+    """Capture a simulated study, in files with names that a user would choose."""
     folder = tmp_path / "captures"
     folder.mkdir()
     for row in simulated.runs().to_dicts():
@@ -154,7 +154,7 @@ def test_both_ends_files_of_a_transfer_are_one_run(tmp_path: Path) -> None:
 
 
 def test_a_client_file_with_the_servers_report_inside_is_both_ends(tmp_path: Path) -> None:
-    """As `iperf3 --json --get-server-output` writes it."""
+    """As `iperf3 --json --get-server-output` writes the file."""
     client, server = (
         json.loads((MEASURED / f"cubic_up_1_{side}.json").read_bytes())
         for side in ("client", "server")
@@ -176,7 +176,7 @@ def test_a_client_file_with_the_servers_report_inside_is_both_ends(tmp_path: Pat
 
 
 def test_a_label_that_the_sender_contradicts_gets_no_credit(tmp_path: Path) -> None:
-    """The downlink of a thesis that set the algorithm on the client."""
+    """The downlink of a thesis that set the algorithm only on the client."""
     folder = tmp_path / "f"
     folder.mkdir()
     shutil.copy(MEASURED / "cubic_up_1_client.json", folder / "vegas_up.json")
@@ -194,7 +194,7 @@ def test_socket_statistics_agree_with_iperf3() -> None:
     assert flow["algorithm"] == "cubic"
     assert flow["retransmitted_pkts"] == iperf3["retransmitted_pkts"]
     assert flow["rtt_p50_ms"] == pytest.approx(iperf3["rtt_p50_ms"], rel=0.15)
-    # What iperf3's server read, which the log does not see, within the log's last tenth.
+    # The bytes that iperf3's server read; the log lacks up to its last tenth of a second.
     assert flow["goodput_mbit_s"] == pytest.approx(19.1, rel=0.02)
     assert flow["cwnd_max_pkts"] > 50
 
@@ -433,7 +433,7 @@ def iperf3_log_with_both_ends(lines: int) -> str:
 def test_the_memory_of_an_import_does_not_grow_with_a_log(
     log: Callable[[int], str], lines: int, tmp_path: Path
 ) -> None:
-    """What fits into no more memory is on disk; held whole it would be some 200 MB."""
+    """Data that exceed the memory limit are on disk; in memory, they would need about 200 MB."""
     for name, own in (("short", lines // 10), ("long", lines)):
         (tmp_path / name).mkdir()
         (tmp_path / name / "cubic").write_text(log(own), encoding="ascii")

@@ -1,4 +1,4 @@
-"""Classes of clients in a server's log: their weights, and the file that `advise` takes."""
+"""Classes of clients in a server's log: their weights, and the file that `advise` reads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def test_weights_undo_the_over_sampling_of_long_connections() -> None:
-    """Nine in ten connections are short; a log that is read every 5 s sees fewer of those."""
+    """Nine in ten connections are short, but a log with a reading every 5 s misses many of them."""
     draws = np.random.default_rng(1)
     window_s, interval_s = 600.0, 5.0
     begin = draws.uniform(-300, window_s, 40_000)
@@ -33,7 +33,7 @@ def test_weights_undo_the_over_sampling_of_long_connections() -> None:
     counts = weights(seen, window_s, interval_s)
     assert (seen < 5).mean() < 0.85
     assert counts[seen < 5].sum() / counts.sum() == pytest.approx(0.9, abs=0.01)
-    assert (weights(np.zeros(3), window_s, interval_s) == 2).all()  # seen once: D / 2 is taken
+    assert (weights(np.zeros(3), window_s, interval_s) == 2).all()  # seen once: length D / 2
 
 
 def _flow(rtt_ms: float, mbit_s: float, seconds: float) -> MeasuredFlow:
@@ -61,7 +61,7 @@ def test_connections_are_grouped_by_their_paths() -> None:
 
 
 def _log(path: Path, connections: Sequence[tuple[float, float, int]]) -> Path:
-    """A log of `ss -tin` each second: round trips in ms, goodputs in Mbit/s, seconds."""
+    """Write a log of `ss -tin` with a reading every second; connections are (RTT ms, Mbit/s, s)."""
     draws = np.random.default_rng(2)
     lines = []
     for second in range(16):

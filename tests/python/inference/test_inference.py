@@ -1,4 +1,4 @@
-"""Links inferred from one flow: the method where the answer is known, and the whole of it."""
+"""Links inferred from one flow: the method on cases with a known answer, and as a whole."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_points_of_every_family_are_classes_of_users_that_can_be_run(
 
 
 def test_all_families_carry_about_what_was_measured() -> None:
-    """Else a family would have no chance, whatever the measurement."""
+    """Otherwise, a family would have no chance, regardless of the measurement."""
     draws = np.random.default_rng(2)
     simulation = Simulation(10.0, 1)
     for family in families(5.0, 60.0):
@@ -74,7 +74,7 @@ def test_all_families_carry_about_what_was_measured() -> None:
 
 
 def test_the_family_that_gives_the_numbers_is_chosen() -> None:
-    """Two families of one coordinate: one number follows it, the other is 0 or 1 by the family."""
+    """One statistic follows the coordinate; the other is the number of the family."""
 
     def simulate(position: int, points: Floats, first: int) -> Floats:
         noise = np.random.default_rng([position, first]).standard_normal((len(points), 2))
@@ -97,7 +97,7 @@ def test_families_that_give_the_same_are_equally_probable() -> None:
 
 
 def test_a_normal_mean_is_inferred_as_widely_as_it_is_known() -> None:
-    """Two numbers, each a coordinate and noise: the posterior is that normal."""
+    """Each of two statistics is a coordinate plus noise, so the posterior is a known normal."""
     noise, inside, widths = 0.03, 0, []
     for seed in range(20):
         draws = np.random.default_rng(seed)
@@ -113,12 +113,12 @@ def test_a_normal_mean_is_inferred_as_widely_as_it_is_known() -> None:
             low, high = quantiles(found.points[:, n], found.weights, [0.05, 0.95])
             inside += low <= truth[n] <= high
             widths.append(high - low)
-    assert 30 <= inside <= 40  # of 40, at 90 %
+    assert 30 <= inside <= 40  # at 90 %, 36 of 40 are expected
     assert np.mean(widths) == pytest.approx(2 * 1.645 * noise, rel=0.25)
 
 
 def test_a_value_near_the_end_of_its_range_is_inferred_without_bias() -> None:
-    """The numbers are the coordinates; after one round the points are still far from them."""
+    """The statistics are the coordinates; after one round, the points are still far from them."""
     for seed in range(4):
         truth = np.array([0.06, *np.random.default_rng(seed).uniform(0.2, 0.8, 4)])
         found = infer(truth, 5, lambda points, _: points, seed=seed, rounds=1)
@@ -246,7 +246,7 @@ def test_runs_and_flows_that_are_not_one_are_refused(tmp_path: Path) -> None:
 def test_a_measurement_of_two_algorithms_is_fitted_as_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each number of either flow counts, and neither is confused with the other's."""
+    """Each statistic of both flows counts, and statistics of the two flows are not confused."""
     study = cw.Study(
         link=LINK, algorithm=["cubic", "vegas"], duration="12 s", record={"samples": "1 s"}
     )
@@ -269,7 +269,7 @@ def test_a_measurement_of_two_algorithms_is_fitted_as_one(
 
 
 def _posterior(measured: float) -> Posterior:
-    """A measurement of one number beside replicates that are normal around 0."""
+    """Return a posterior: one measured statistic, and replicates that are normal around 0."""
     replicates = np.random.default_rng(1).standard_normal((100, 1))
     return Posterior((), {"goodput": measured}, replicates)
 
@@ -337,7 +337,7 @@ def test_losses_are_numbers_of_their_seconds() -> None:
 
 
 def test_predictions_are_moved_to_where_the_measurement_is() -> None:
-    """A prediction that follows a number is as sure as its own noise, not as the number."""
+    """A prediction that follows a statistic is as certain as the prediction's own noise."""
     draws = np.random.default_rng(3)
     numbers = draws.standard_normal((100, 2))
     values = 2 * numbers[:, 0] + 0.1 * draws.standard_normal(100)
@@ -349,7 +349,7 @@ def test_predictions_are_moved_to_where_the_measurement_is() -> None:
 
 
 def test_predictions_are_not_moved_beyond_the_simulations() -> None:
-    """A measurement ten deviations away moves them by a few, and one at the edge wholly."""
+    """A measurement ten deviations away moves predictions by a few; one at the edge, completely."""
     draws = np.random.default_rng(3)
     numbers = draws.standard_normal((100, 2))
     values = 2 * numbers[:, 0]
@@ -362,7 +362,7 @@ def test_predictions_are_not_moved_beyond_the_simulations() -> None:
 
 
 def test_inferred_points_are_not_moved_beyond_the_simulations() -> None:
-    """No point gives the second number, so that the regression knows nothing of it."""
+    """No point varies the second statistic, so the regression cannot use it."""
     draws = np.random.default_rng(6)
 
     def simulate(points: Floats, _: int) -> Floats:
@@ -377,7 +377,7 @@ def test_inferred_points_are_not_moved_beyond_the_simulations() -> None:
 
 
 def test_a_measurement_unlike_new_simulations_on_the_inferred_links_is_strange() -> None:
-    """It is usual among the simulations from which the links were inferred."""
+    """The measurement is common among the simulations from which the links were inferred."""
     draws = np.random.default_rng(5)
     family = families(3.0, 40.0, "wire")[0]
     points, numbers = draws.random((200, len(family.parameters))), draws.standard_normal((200, 4))
@@ -425,7 +425,7 @@ def test_competing_flows_stay_within_the_runs_of_advice(tmp_path: Path) -> None:
 
 
 def test_numbers_that_do_not_go_together_are_strange() -> None:
-    """Each number alone is usual; together they never are so."""
+    """Each statistic alone has a common value, but the combination never occurs."""
     draws = np.random.default_rng(4)
     common = draws.standard_normal((200, 1))
     near = common + 0.1 * draws.standard_normal((200, 6))

@@ -1,4 +1,4 @@
-"""Encounters, harm and starvation: by hand, and for what is known of algorithms on a cell."""
+"""Encounters, harm and starvation: computed by hand, and known effects of algorithms on a cell."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def _row(
 
 
 def _measured(ours: float, theirs: float, **beside: float) -> Coexistence:
-    """CUBIC gets 10 alone and 5 beside its own kind; `x` meets it in three repetitions."""
+    """CUBIC gets 10 alone and 5 against CUBIC; it competes with `x` in three repetitions."""
     rows = []
     for repetition in range(3):
-        scale = 1 + repetition / 10  # repetitions differ, pairs do not
+        scale = 1 + repetition / 10  # differs between repetitions, but not within pairs
         values = {
             alone("cubic", PLAIN): [10.0],
             alone("x", PLAIN): [8.0],
@@ -176,20 +176,20 @@ def test_what_is_known_of_a_phones_queue_comes_out(tmp_path: Path) -> None:
     results = cw.Study(**document).run(tmp_path / "results")
     flows = results.flows()
     found = {(c.candidate, c.neighbour): c for c in judge_coexistence(flows, names)}
-    # CUBIC keeps the deep queue full, against which delay is all that Vegas goes by: it starves.
+    # CUBIC keeps the deep queue full, and Vegas reacts to the delay, so Vegas starves.
     assert found["vegas", "cubic"].starved == "vegas"
     assert _estimate(found["vegas", "cubic"], "suffered", Metric.THROUGHPUT) > 0.5
-    # BBR (version 1) gets less than half beside one CUBIC where queues are deep.
+    # BBR (version 1) gets less than half against one CUBIC flow if queues are deep.
     bbr = found["bbr", "cubic"]
     assert bbr.share_pct is not None
     assert 5 < bbr.share_pct.estimate < 45
     assert Metric.THROUGHPUT not in bbr.harmed
-    # Two of a kind that start at random harm each other alike.
+    # Two flows of the same algorithm that start at random times harm each other equally.
     reno = found["reno", "reno"]
     done, suffered = (_estimate(reno, kind, Metric.THROUGHPUT) for kind in ("done", "suffered"))
     assert done == pytest.approx(suffered, abs=0.2)
     assert done == pytest.approx(0.5, abs=0.15)
-    # A short transfer waits behind whatever fills the queue, less behind what does not.
+    # A short transfer waits behind a full queue, and less behind a short queue.
     assert _estimate(bbr, "done", Metric.COMPLETION) > 0.3
     assert _estimate(found["vegas", "cubic"], "excess", Metric.COMPLETION) < -0.2
     network = network_of(cw.Study(**document).cells[0].resolved.scenario.path, "forward", flows)

@@ -1,4 +1,4 @@
-"""The decision: a set, three lines of certainty that are never merged, and what it says of them."""
+"""The decision: a set, three separate probabilities of certainty, and its sentences."""
 
 import json
 from dataclasses import replace
@@ -27,7 +27,7 @@ from made_up import FAST_OR_SHORT, answer_on, around, comparison_of
 
 
 def tried(decision: Decision, is_good: float) -> Decision:
-    """The decision with networks that were tried."""
+    """Return the decision with results on similar networks."""
     turn = Turn("server", "above", "22 ms", "vegas", 0.3)
     regrets = {each.name: 0.05 + each.behind for each in decision.entrants}
     return replace(decision, networks=Networks(64, is_good, regrets, (turn,)))
@@ -42,7 +42,7 @@ def test_each_goal_has_its_own_winner(goal: Goal, best: str) -> None:
 
 def test_a_winner_comes_with_the_prices_of_delay_at_which_it_is_right() -> None:
     bbr = decide(FAST_OR_SHORT, BALANCE).entrant("bbr")
-    # U is 3 % below cubic's at the lower price: ln 9.5 - d ln 60 = ln 10 - d ln 220 - 0.03.
+    # At the lower price, U is 3 % below cubic's: ln 9.5 - d ln 60 = ln 10 - d ln 220 - 0.03.
     low = (np.log(10 / 9.5) - 0.03) / np.log(220 / 60)
     high = (np.log(9.5 / 4) + 0.03) / np.log(60 / 25)
     assert bbr.prices == pytest.approx((low, high), rel=0.02)

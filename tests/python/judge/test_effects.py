@@ -1,4 +1,4 @@
-"""Effects of factors: main effects of a factorial design, by arithmetic done by hand."""
+"""Effects of factors: main effects of a factorial design, computed by hand."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_an_effect_is_the_mean_over_the_other_factors_in_each_repetition() -> No
     assert estimates(delay) == [6.0, 13.0]
     low = rate.means["goodput_mbit_s"]["cubic"][0]
     assert low is not None
-    assert low.runs == 2  # repetitions, not settings times repetitions
+    assert low.runs == 2  # the number of repetitions, not of settings times repetitions
 
 
 def test_only_settings_that_every_level_has_are_averaged() -> None:

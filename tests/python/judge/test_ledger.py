@@ -102,7 +102,7 @@ def test_another_outcome_of_the_same_prediction_is_refused_and_nothing_is_lost(
     assert f"{theirs}: the prediction {entry(1, 0).prediction.id[:16]} has another outcome" in said
     assert f"(refuted, -25.9 %) than in {ours} (confirmed, +22.1 %); nothing was added" in said
     assert (ours.read_bytes(), theirs.read_bytes()) == before
-    joined.write_bytes(before[0] + before[0])  # as with `cat`
+    joined.write_bytes(before[0] + before[0])  # as `cat` joins files
     assert read_ledger(joined) == read_ledger(ours)
     joined.write_bytes(before[0] + before[1])
     with pytest.raises(ResultsError, match=r"joined, line \d: the prediction .* another outcome"):
@@ -110,12 +110,12 @@ def test_another_outcome_of_the_same_prediction_is_refused_and_nothing_is_lost(
 
 
 def with_claim(**changes: object) -> str:
-    """A line whose SHA-256 is right, but whose prediction is not."""
+    """Return a line whose SHA-256 is right, but whose prediction is invalid."""
     return lines_with(prediction=replace(CLAIM, **changes))  # type: ignore[arg-type]
 
 
 def lines_with(**changes: object) -> str:
-    """A line whose SHA-256 is right, but whose fields are not."""
+    """Return a line whose SHA-256 is right, but whose fields are invalid."""
     return json.dumps(replace(entry(1, 0.2), **changes).to_json())  # type: ignore[arg-type]
 
 

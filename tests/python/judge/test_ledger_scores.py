@@ -1,4 +1,4 @@
-"""Scores of a ledger: outcomes, regret, the order of algorithms, bars and the line in reality."""
+"""Scores of a ledger: outcomes, regret, order of algorithms, bars, and the line *in reality*."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_regret_is_what_the_predicted_best_lacks() -> None:
     question = [published("bbr", 0.3, 0.1), published("vegas", 0.2, 0.25)]
     assert regret(question) == pytest.approx(0.15)
     worse = [published("bbr", -0.3, 0.1), published("vegas", -0.2, 0.25)]
-    assert regret(worse) == pytest.approx(0.25)  # CUBIC was predicted to be the best
+    assert regret(worse) == pytest.approx(0.25)  # the prediction was that CUBIC is the best
     assert regret([published("bbr", 0.3, -0.1), published("vegas", -0.2, -0.25)]) == 0.1
     assert regret([published("bbr", 0.3, None, verdict=Verdict.CONFIRMED, place=1)]) is None
 

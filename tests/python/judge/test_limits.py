@@ -1,4 +1,4 @@
-"""What limited a flow: one case per label whose cause is built in, and the reference's columns."""
+"""Limits of a flow: one case with a known cause for each limit, and columns of the reference."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_device_slower_than_the_link_is_the_hosts_queue(stack: str, tmp_path: 
     assert row["limited_by"] == "host queue"
     assert row["host queue"] > 0.8
     flow = results.flows().row(0, named=True)
-    assert flow["host_refusals"] < 3  # a window of a thousand packets fills it
+    assert flow["host_refusals"] < 3  # a window of a thousand packets fills the host's queue
     assert results.samples().filter(pl.col("host_queue_pkts") > 1).height > 100
 
 
@@ -78,7 +78,7 @@ def test_refusals_are_counted_and_without_a_host_unknown(tmp_path: Path) -> None
     assert free["host_refusals"] is None
     queues = results.samples(run=free["run"])["host_queue_pkts"]
     assert queues.null_count() == len(queues)
-    # One refusal in slow start does not limit a flow that fills the link's queue for the rest.
+    # One refusal in slow start does not limit a flow that later fills the link's queue.
     rows = {row["run"]: row for row in results.limits().iter_rows(named=True)}
     assert rows[behind["run"]]["limited_by"] == "link queue"
 
@@ -87,7 +87,7 @@ def test_idle_time_is_the_applications(tmp_path: Path) -> None:
     bursts = {"kind": "on_off", "on": "100 ms", "off": "900 ms"}
     (row,) = run(tmp_path, link=SHORT, application=bursts).limits().iter_rows(named=True)
     assert row["limited_by"] == "application"
-    assert 0.6 < row["application"] < 0.9  # the queue that a burst fills is sent in silence
+    assert 0.6 < row["application"] < 0.9  # the burst's queue drains during the silence
     assert row["link queue"] > 0.1
 
 
@@ -110,7 +110,7 @@ def test_clocks_agree_with_the_reference(algorithm: str, rwnd_pct: float, tmp_pa
         stack_overrides=buffers,
     )
     flow = results.flows().row(0, named=True)
-    assert flow["busy_s"] == pytest.approx(40 - 0.1, abs=0.01)  # all but the handshake
+    assert flow["busy_s"] == pytest.approx(40 - 0.1, abs=0.01)  # without the handshake
     assert 100 * flow["rwnd_limited_s"] / flow["busy_s"] == pytest.approx(rwnd_pct, abs=0.3)
     assert flow["sndbuf_limited_s"] == 0
     (row,) = results.limits().iter_rows(named=True)
@@ -119,7 +119,7 @@ def test_clocks_agree_with_the_reference(algorithm: str, rwnd_pct: float, tmp_pa
 
 
 def full_window(times: list[float], window: object, **more: object) -> pl.DataFrame:
-    """Samples of a window that is always full, over a queue of ten packets unless told."""
+    """Return samples of a window that is always full, by default over a queue of ten packets."""
     columns = {"queue_pkts": 10, "rtt_ms": 50.0, "throughput_mbit_s": 10.0, **more}
     return pl.DataFrame({"t_s": times, "cwnd_pkts": window}).with_columns(
         inflight_pkts=pl.col("cwnd_pkts"),
@@ -129,7 +129,7 @@ def full_window(times: list[float], window: object, **more: object) -> pl.DataFr
 
 
 def bulk_flow(end_s: float, rtt_mean_ms: float) -> dict[str, object]:
-    """A flow that always had data and room for them."""
+    """Return a flow that always had data to send and room in its buffers."""
     clocks = {"start_s": 0.0, "end_s": end_s, "busy_s": end_s}
     none = {"rwnd_limited_s": 0.0, "sndbuf_limited_s": 0.0}
     rtt = {"rtt_mean_ms": rtt_mean_ms, "rtt_base_ms": 40.0}
@@ -137,7 +137,7 @@ def bulk_flow(end_s: float, rtt_mean_ms: float) -> dict[str, object]:
 
 
 def test_plateau_of_cubic_is_not_taken_for_delay() -> None:
-    # 60 s of a window with CUBIC's plateaus: C = 0.4, a loss every 12 s, with full queues.
+    # 60 s of a window with CUBIC's plateaus: C = 0.4, a loss every 12 s, full queues.
     times = [0.1 * n for n in range(1, 601)]
     samples = full_window(times, [round(100 + 0.4 * ((t % 12) - 5) ** 3) for t in times])
     events = pl.DataFrame({"t_s": [12.0 * n for n in range(1, 6)], "event": ["recovery"] * 5})
@@ -153,7 +153,7 @@ def test_plateau_of_cubic_is_not_taken_for_delay() -> None:
 
 
 def test_a_window_that_is_being_reduced_is_not_held() -> None:
-    # Recovery from 900 packets lasts 3 s, then 17 s of growth from 450.
+    # Recovery from 900 packets lasts 3 s, followed by 17 s of growth from 450.
     times = [0.1 * n for n in range(1, 201)]
     window = [900 - 150 * t if t <= 3 else 450 + t for t in times]
     samples = full_window(times, window, queue_pkts=100, rtt_ms=1_000.0)
@@ -163,14 +163,14 @@ def test_a_window_that_is_being_reduced_is_not_held() -> None:
     shares = shares_of(flow, samples, events)
     assert shares is not None
     assert shares[Limit.LINK_QUEUE] == pytest.approx(1)
-    # Who does not tell the state is believed to be held where the window shrinks.
+    # Without recorded states, a shrinking window counts as held.
     untold = shares_of(flow, samples.with_columns(ca_state=pl.lit(None, pl.Int64)), events)
     assert untold is not None
     assert untold[Limit.CWND_BY_DELAY] > 0.1
 
 
 def saw_tooth(**more: object) -> tuple[dict[str, object], pl.DataFrame, pl.DataFrame]:
-    """20 s of a window from 5 to 10 packets and back each second, by a reduction without a loss."""
+    """Return 20 s of a window that oscillates each second from 5 to 10 packets, without losses."""
     times = [0.1 * n for n in range(1, 201)]
     window = 5 + (pl.Series(times) % 1 * 5).floor()
     unknown = {

@@ -1,4 +1,4 @@
-"""Verdicts per goal: which algorithm for what, how sure, and what is not said."""
+"""Verdicts per goal: the best algorithm for each goal, its certainty, and omitted statements."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -18,7 +18,7 @@ from made_up import comparison_of
 
 
 class Measured(WithSeries, Protocol):
-    """The made-up results of this folder."""
+    """The synthetic results of this folder."""
 
     def samples(self) -> pl.DataFrame:
         """Return all time series."""
@@ -40,7 +40,7 @@ def test_variation_is_that_of_whole_seconds_within_the_window(results: Measured)
 
 @dataclass
 class Shared:
-    """Runs of one algorithm beside CUBIC; more flows may send the other way."""
+    """Runs of one algorithm with CUBIC; further flows may send in the other direction."""
 
     shares: Mapping[str, tuple[float, float]]
     backward: str = ""
@@ -88,7 +88,7 @@ def directions_of(results: Shared) -> dict[str, tuple[str, ...]]:
 
 def test_nothing_is_attributed_where_another_algorithm_sent() -> None:
     shares = {"bbr": (8.0, 2.0), "vegas": (1.0, 9.0)}
-    # The data that go back are CUBIC's, whoever is under test: nobody's result.
+    # The reverse flows always use CUBIC, so their results belong to no algorithm under test.
     assert directions_of(Shared(shares, "cubic")) == {"forward": ("bbr", "vegas")}
     assert directions_of(Shared(shares, "{}")) == {
         "forward": ("bbr", "vegas"),

@@ -1,4 +1,4 @@
-"""What is the method's and what the algorithm's: effects that are put in come out."""
+"""Effects of methods and algorithms: the analysis recovers the effects in the data."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,7 +25,7 @@ def setting(
     names: Mapping[str, str] | None = None,
     rate: int = 10,
 ) -> Transfers:
-    """A cell with these runs of each contestant; `names` are those that the study knows."""
+    """Return a cell with these runs; `names` are the contestants' names in the study."""
     values = {name: {"goodput_mbit_s": runs} for name, runs in goodput.items()}
     not_sent = {name: named for name, named in (names or {}).items() if name != named}
     comparison = comparison_of(values, {"place": "home", "method": method}, not_sent)
@@ -35,7 +35,7 @@ def setting(
 
 
 def study(own: Mapping[tuple[str, str], float] | None = None, runs: int = RUNS) -> list[Transfers]:
-    """Every method by every algorithm, on a network that differs from run to run."""
+    """Return all pairs of methods and algorithms, on a network that differs between runs."""
     level = 20 * np.exp(np.random.default_rng(6).normal(0, 0.3, runs))
     return [
         setting(
@@ -68,7 +68,7 @@ def test_effects_that_were_put_in_come_out_and_nothing_is_left() -> None:
 
 def test_what_a_pair_has_of_its_own_is_neither_effect() -> None:
     table = only(method_tables(study({("sftp", "bbr"): 0.5})))
-    # of six pairs one is halved: its own is what (2/3)(1/2) of the logarithm leaves
+    # one of six pairs is halved: its interaction is (2/3)(1/2) of the logarithm
     halved = table.own["sftp", "bbr"].relative.estimate
     assert halved == pytest.approx(0.5 ** (1 / 3) - 1, abs=EXACT)
     assert ("sftp", "bbr") in table.peculiar
@@ -108,7 +108,7 @@ def test_runs_that_a_campaign_still_lacks_are_left_out() -> None:
     settings = study()
     values = settings[0].comparison.values["bbr"]["goodput_mbit_s"]
     values[3] = np.nan
-    values[4] = 1e9  # in its place, if the runs were compacted
+    values[4] = 1e9  # would take the place of the missing value if missing runs were removed
     settings[0].comparison.values["cubic"]["goodput_mbit_s"][4] = np.nan
     table = only(method_tables(settings))
     assert table.of_methods["web"].pairs == RUNS - 2

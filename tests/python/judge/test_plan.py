@@ -1,4 +1,4 @@
-"""What a campaign costs and needs: against tables, simulation and a pilot."""
+"""The cost and the needs of a campaign, checked against tables, simulation and a pilot."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LINK = "rate=10 Mbit/s,delay=10 ms,loss=0.5 %"
 
 
 def power_of_t_test(pairs: int, spread: float, effect: float) -> float:
-    """The share of drawn campaigns whose paired t test finds the effect."""
+    """Return the share of simulated campaigns whose paired t test detects the effect."""
     draws = np.random.default_rng(6).normal(effect, spread, (20_000, pairs))
     t = draws.mean(axis=1) / (draws.std(axis=1, ddof=1) / np.sqrt(pairs))
     return float((np.abs(t) > quantile(1 - LEVEL / 2, pairs - 1)).mean())
@@ -29,7 +29,7 @@ def power_of_t_test(pairs: int, spread: float, effect: float) -> float:
     ("spread", "effect"), [(0.05, 0.05), (0.1, 0.05), (0.2, 0.1), (0.02, 0.05)]
 )
 def test_the_number_has_the_power_that_it_claims(spread: float, effect: float) -> None:
-    """Drawn, not computed: the test sees the effect in at least four of five campaigns."""
+    """Simulated, not computed: the test detects the effect in at least four of five campaigns."""
     count = needed_repetitions(spread, effect)
     assert count is not None
     assert power_of_t_test(count, spread, effect) > 0.77
@@ -77,9 +77,10 @@ def test_runs_hours_and_gigabytes_are_counted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "bits_per_sec", "runs", "hours", "gigabytes"),
     [
-        # 5 algorithms, both ways, 1, 5 and 10 min, and a minute down over Wi-Fi; ten times each.
+        # 5 algorithms in both directions for 1, 5 and 10 min, plus 1 min down over Wi-Fi; ten
+        # times.
         ("nr-5g-vaasa-2023", 40_000_000, 350, 10 * (10 * 960 + 5 * 60) / 3600, 495),
-        # 60 combinations with downloads, which take 234 s at that rate, 64 with uploads, 17 s.
+        # 60 downloading combinations take 234 s each at that rate, 64 uploading ones 17 s.
         ("lte-4g-vaasa-2013", 10_000_000, 1240, 10 * (60 * 234.4 + 64 * 17.17) / 3600, 189.5),
     ],
 )
@@ -89,7 +90,7 @@ def test_the_theses_campaigns_are_planned_by_what_they_move(
     study = cw.Study.load(paper_studies()[f"{name}-live"], is_live=True)
     plan = plan_study(study, pilot=None, effect=0.05, bits_per_sec=bits_per_sec)
     assert plan.runs == runs
-    # Beside the transfers: 5 s of pause and about 2 s to connect.
+    # Each run adds a pause of 5 s and about 2 s for connecting.
     assert plan.hours == pytest.approx(hours + runs * 7 / 3600, rel=0.01)
     assert plan.gigabytes == pytest.approx(gigabytes, rel=0.01)
 

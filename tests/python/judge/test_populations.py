@@ -1,4 +1,4 @@
-"""Populations: of the package, of files, of links; and networks drawn of their classes."""
+"""Populations from the package, from files and from links; networks drawn for their classes."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_classes_share_their_random_numbers() -> None:
         assert [draw.keys[key] for draw in one.draws] == [draw.keys[key] for draw in other.draws]
     lengths = [[draw.keys["length"] for draw in each.sample.draws] for each in drawn]
     assert all(length == lengths[0] for length in lengths)
-    # The seed of a run follows from its network, and is the same for all algorithms.
+    # The seed of a run depends on its network, but not on its algorithm.
     levels = drawn[0].levels()[:2]
     runs = cw.Study(algorithm=["cubic", "bbr"], factors={"network": levels}).matrix.runs
     assert len({(run.seed, run.labels["network"]) for run in runs}) == 2
@@ -101,7 +101,7 @@ def test_a_file_of_users() -> None:
         path = cell.resolved.scenario.path
         assert isinstance(path, PathPart)
         assert path.kind == "wire"
-        assert path.forward[0].delay_ns == 49_000_000  # the file lies beside the population's
+        assert path.forward[0].delay_ns == 49_000_000  # the file is in the population's folder
         assert cell.resolved.scenario.duration_ns == 20 * 10**9
 
 

@@ -1,4 +1,4 @@
-"""The record of advice beside real measurements."""
+"""The record of agreement between advice and real measurements."""
 
 from pathlib import Path
 

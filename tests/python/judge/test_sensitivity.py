@@ -1,4 +1,4 @@
-"""Which key turns the answer, and which class loses by it, where the truth is planted."""
+"""Keys that change the answer, and classes that lose by it, in data with a known truth."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def keys(draws: int, random: np.random.Generator) -> dict[str, Any]:
-    """A server from 3 to 80 ms, a queue from 100 kB to 3 MB, coverage, and a discipline."""
+    """Draw a server delay of 3 to 80 ms, a queue of 100 kB to 3 MB, coverage, and a discipline."""
 
     def shares() -> Numbers:
         return (random.permutation(draws) + random.random(draws)) / draws
@@ -30,13 +30,13 @@ def keys(draws: int, random: np.random.Generator) -> dict[str, Any]:
 
 
 def planted(draws: int, seed: int, at_ms: float, noise: float) -> tuple[Numbers, dict[str, Any]]:
-    """BBR leads while the server is nearer than `at_ms`, and WESTWOOD beyond."""
+    """Draw utilities: BBR leads if the server is nearer than `at_ms`, otherwise WESTWOOD."""
     random = np.random.default_rng(seed)
     found = keys(draws, random)
     utilities = random.normal(0, noise, (3, draws))
     utilities[WESTWOOD] += 0.1 * np.log(found["server"] / at_ms)
     utilities[RENO] -= 0.2
-    utilities += 0.5 * np.log(found["queue"] / 300)  # of all alike
+    utilities += 0.5 * np.log(found["queue"] / 300)  # affects all algorithms equally
     return utilities, found
 
 
@@ -65,7 +65,7 @@ def test_the_interval_of_a_break_even_holds_the_planted_one() -> None:
         flip.low is not None and flip.high is not None and flip.low <= 22 <= flip.high
         for flip in shown
     ]
-    assert sum(held) >= 0.78 * len(held)  # about 0.85, of which 60 trials see 0.78 to 0.92
+    assert sum(held) >= 0.78 * len(held)  # about 0.85; 60 trials see 0.78 to 0.92
 
 
 def test_a_default_queue_that_decides_is_named() -> None:
@@ -110,7 +110,7 @@ def test_chance_turns_nothing(draws: int, algorithms: int) -> None:
         utilities = random.normal(0, 0.3, (algorithms, draws))
         best = int(utilities.mean(axis=1).argmax())
         false += bool(flips(utilities, best, found, zone=ZONE))
-    assert false <= 14  # 3 to 7 of 100, and what 100 trials may lie above it
+    assert false <= 14  # 3 to 7 of 100 are expected; 100 trials may observe up to 14
 
 
 def test_differences_within_the_zone_turn_nothing() -> None:
@@ -153,7 +153,7 @@ CLASSES = ("lte", "wifi", "satellite")
 
 
 def test_the_class_that_a_best_mean_starves_is_named() -> None:
-    # bbr is a little better for nearly everybody, and starves satellites.
+    # bbr is slightly better for nearly all users, but starves satellites.
     utilities = [[1.10, 1.10, -0.50], [1.00, 1.00, 1.00]]
     found = weigh(utilities, CLASSES, [60, 38, 2], zone=ZONE)
     assert found.best == 0
@@ -163,7 +163,7 @@ def test_the_class_that_a_best_mean_starves_is_named() -> None:
 
 
 def test_the_weight_at_which_the_answer_turns() -> None:
-    # The rest leads by 0.1, a satellite falls behind by 1.5: v such that 0.1 (1 - v) = 1.5 v.
+    # The others lead by 0.1, the satellite is 1.5 behind: the weight v with 0.1 (1 - v) = 1.5 v.
     utilities = [[1.10, 1.10, -0.50], [1.00, 1.00, 1.00]]
     found = weigh(utilities, CLASSES, [60, 38, 2], zone=ZONE)
     (turn,) = found.turns

@@ -1,4 +1,4 @@
-"""What of this machine is not as the answer was simulated for it."""
+"""Settings of this machine that differ from the simulated host."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from cwndlab.judge.simulated_host import HostDifference, differences, simulated_
 
 
 def machine(folder: Path, qdisc: str, largest: int) -> Path:
-    """A /proc/sys/net with these settings."""
+    """Create a folder like /proc/sys/net with these settings."""
     (folder / "core").mkdir()
     (folder / "ipv4").mkdir()
     (folder / "core" / "default_qdisc").write_text(f"{qdisc}\n", encoding="ascii")

@@ -1,4 +1,4 @@
-"""Verdicts of switchback trials: their order, their interval, and how often they are wrong."""
+"""Verdicts of switchback trials: order of periods, intervals, and error rates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Uses: what is run of them, what a user notices of it, and how that is weighed."""
+"""Uses: their applications, the quality that users notice, and its weights."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LINK = "rate=20 Mbit/s,delay=20 ms,queue=50 packets"
 
 
 def _gain(goal: Goal, **columns: object) -> float:
-    """The gain of one flow that is measured so."""
+    """Return the gain of one flow with these measurements."""
     base: dict[str, Any] = {"run": "a", "flow": 0, "start_s": 0.0, "end_s": 60.0}
     unmeasured = dict.fromkeys(MEASURES)
     flows = pl.DataFrame([base | unmeasured | {"application": "bulk"} | columns])
@@ -68,7 +68,7 @@ def test_a_call_is_nobodys_algorithm_and_waits_in_the_transfers_queue(tmp_path: 
     calls = flows.filter(pl.col("application") == "datagrams")
     assert calls["algorithm"].unique().to_list() == ["none"]
     delay_ms = dict(zip(calls["factor_algorithm"], calls["datagram_delay_p95_ms"], strict=True))
-    # 50 packets at 20 Mbit/s are 30 ms; Vegas keeps a few packets there.
+    # 50 packets take 30 ms at 20 Mbit/s; Vegas keeps only a few packets in the queue.
     assert 40 < delay_ms["cubic"] <= 52
     assert delay_ms["vegas"] < 30
 

@@ -1,4 +1,4 @@
-"""An answer for classes of users: who loses by it is named, and the weight at which it turns."""
+"""An answer for classes of users names the class that loses, and the weight that changes it."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ NAMES = ("cubic", "bbr")
 
 
 def runs(cubic: float, bbr: float) -> GainsAndCosts:
-    """Logarithms of goodput around these means."""
+    """Return logarithms of goodput around these means."""
     gain = np.log([around(cubic, 0.01, 1), around(bbr, 0.01, 2)])
     return GainsAndCosts(gain, np.zeros_like(gain))
 
@@ -26,7 +26,7 @@ def test_a_class_that_the_best_mean_starves_is_named() -> None:
     assert decision.population is not None
     assert decision.population.loser is not None
     assert decision.population.loser.name == "boats"
-    # ln 2 (1 - w) = ln 10 w: the answer turns at w = 0.231.
+    # ln 2 (1 - w) = ln 10 w: the answer changes at w = 0.231.
     turn = decision.population.turns[0]
     assert (turn.name, turn.side, turn.instead) == ("boats", "above", "cubic")
     assert turn.at == pytest.approx(np.log(2) / np.log(20), rel=0.02)
@@ -43,7 +43,7 @@ def test_nobody_loses_where_all_classes_agree() -> None:
     assert decision.population is not None
     assert decision.population.loser is None
     assert not decision.population.turns
-    # Means of logarithms: sqrt(2 x 1.6) = 1.789 times.
+    # Mean of logarithms: a factor of sqrt(2 x 1.6) = 1.789.
     assert decision.step is not None
     assert decision.step.changes["goodput_mbit_s"].estimate == pytest.approx(0.789, abs=0.02)
 

@@ -1,4 +1,4 @@
-"""Algorithms in the running kernel: names, what is in the way, and, as root, the real thing."""
+"""Algorithms in the running kernel: names, obstacles and, as root, real loading."""
 
 from __future__ import annotations
 
@@ -262,7 +262,7 @@ def test_the_algorithms_of_the_documentation_are_loaded(tmp_path: Path) -> None:
 def test_every_algorithm_of_ours_passes_the_verifier(tmp_path: Path) -> None:
     with KernelHelper() as running:
         for algorithm in core.algorithms():
-            # A copy, as the algorithm itself may be in the kernel already.
+            # A copy with another name, because the algorithm may already be loaded.
             text = core.algorithm(algorithm).source_text
             source = tmp_path / f"{algorithm}.c"
             source.write_text(f"{text}/* {tmp_path} */\nint v{os.getpid()};\n", encoding="utf-8")
@@ -298,7 +298,7 @@ def test_a_command_leaves_nothing_behind(tmp_path: Path, end: signal.Signals) ->
 
 
 def send(algorithm: str, count: int) -> None:
-    """Send bytes over the loopback with an algorithm at both ends."""
+    """Send bytes over the loopback interface, with this algorithm at both ends."""
     with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as client:
         for each in (server, client):
             each.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, algorithm.encode())
@@ -352,7 +352,7 @@ mount -t bpf bpf /sys/fs/bpf
 @needs_kernel
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="there is no unshare")
 def test_a_pinned_algorithm_stays_until_it_is_unloaded(tmp_path: Path) -> None:
-    """In a mount namespace of its own, so that its pins are no other's."""
+    """In a separate mount namespace, so that its pins do not conflict with others."""
     mine(tmp_path, core.algorithm("reno").source_text + f"int w{os.getpid()};\n")
     script = PINNING.format(python=sys.executable)
     done = subprocess.run(

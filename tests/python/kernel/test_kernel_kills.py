@@ -1,4 +1,4 @@
-"""Whatever is killed, and whenever: nothing of a run on the kernel stays behind."""
+"""Killing any process at any time leaves nothing of a run on the kernel behind."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = [
     pytest.mark.skipif(bool(obstacles()), reason="; ".join(each.what for each in obstacles())),
 ]
 
-# Which process ends first; what then goes is up to the others and to the kernel.
+# The process that is killed first; the other processes and the kernel must clean up.
 VICTIMS = ("cwndlab", "cwndlab-testbed", "cwndlab-kernel")
 MOMENTS = int(os.environ.get("CWNDLAB_KILLS", "6"))
 SEED = int(os.environ.get("CWNDLAB_SEED", str(os.getpid())))
@@ -49,7 +49,7 @@ def name_of(pid: int) -> str:
 
 
 def helpers_of(pid: int) -> dict[int, str]:
-    """The helpers that a process has started."""
+    """Return the helpers that a process has started."""
     with contextlib.suppress(OSError):
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split()
         named = {int(child): name_of(int(child)) for child in children}
@@ -58,7 +58,7 @@ def helpers_of(pid: int) -> dict[int, str]:
 
 
 def processes_of(helpers: dict[int, str]) -> set[int]:
-    """What the helpers have started, as long as they run: it keeps the processors from halting."""
+    """Return the keepalive spinners that running helpers have started."""
     found: set[int] = set()
     for helper in helpers:
         for path in Path(f"/proc/{helper}/task").glob("*/children"):
@@ -68,7 +68,7 @@ def processes_of(helpers: dict[int, str]) -> set[int]:
 
 
 def settings() -> dict[str, bytes]:
-    """What sysctl would say of the network, without counters and what others load or make."""
+    """Return the network settings as sysctl shows them, without those that others change."""
     found = {}
     for path in sorted(Path("/proc/sys/net").rglob("*")):
         if path.name in OF_OTHERS or "/cwndlab-" in str(path):
@@ -83,7 +83,7 @@ def test_nothing_stays_behind(moment: int, tmp_path: Path) -> None:
     draw = random.Random(f"{SEED} {moment}")  # noqa: S311  any moment will do
     victim, after_s = VICTIMS[moment % len(VICTIMS)], draw.uniform(0, LONGEST_S)
     told = f"{victim} killed after {after_s:.3f} s (CWNDLAB_SEED={SEED})"
-    # Another text is another name in the kernel than that of other tests.
+    # Another source text, so that its name in the kernel differs from that of other tests.
     mine(tmp_path, f"{GOOD}/* */ int unique_{os.getpid()}_{moment};\n")
     program = kernel_program("./mine.c", tmp_path)
     before = settings()
@@ -103,7 +103,7 @@ def test_nothing_stays_behind(moment: int, tmp_path: Path) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     if victim == "cwndlab-kernel" and targets:
-        # The algorithm goes with it; the connections that have it go on, until somebody stops them.
+        # The algorithm is unloaded, too; connections that use it continue until they are stopped.
         assert is_soon(lambda: program.name not in this_kernel().ours)
         asking.send_signal(signal.SIGKILL)
     asking.wait(PATIENCE_S)
@@ -111,5 +111,5 @@ def test_nothing_stays_behind(moment: int, tmp_path: Path) -> None:
     assert is_soon(lambda: not any(map(name_of, started))), f"a process lives on: {told}"
     assert is_soon(lambda: not held & namespaces()), f"a namespace lives on: {told}"
     assert is_soon(lambda: program.name not in this_kernel().ours), f"an algorithm stays: {told}"
-    # The devices of others may go meanwhile, and their settings with them.
+    # Devices of other tests may disappear during the test, with their settings.
     assert settings() == {path: each for path, each in before.items() if Path(path).exists()}, told

@@ -1,4 +1,4 @@
-"""What kernels tell of runs, by `TCP_INFO` of both ends and by tracepoints, and its tables."""
+"""Kernel data on runs: `TCP_INFO` of both ends, tracepoints, and the resulting tables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def told(at_ns: int, flow: int, end: int, answer: bytes) -> bytes:
 
 
 def answer(length: int = 248, **fields: int) -> bytes:
-    """What a kernel that knows so many bytes writes."""
+    """Return a `TCP_INFO` of this length, as an older or newer kernel returns it."""
     raw = bytearray(length)
     for field in tcp_info.FIELDS:
         if field.name in fields:
@@ -81,9 +81,9 @@ def test_happenings_are_those_of_the_senders_of_the_run() -> None:
         (1_500_000_000, NETWORK, TIMEOUT, 40_000, 10_000),  # the sender connects
         (1_400_000_000, USER, RECOVERY, 10_001, 40_000),  # the sender listens
         (1_400_000_000, USER, RETRANSMISSION, 10_000, 40_000),  # the receiver of flow 0
-        (1_400_000_000, OTHER, TIMEOUT, 40_000, 10_000),  # somebody else's
+        (1_400_000_000, OTHER, TIMEOUT, 40_000, 10_000),  # another connection
         (1_400_000_000, NETWORK, TIMEOUT, 22, 40_000),
-        (900_000_000, NETWORK, TIMEOUT, 40_000, 10_000),  # before and after
+        (900_000_000, NETWORK, TIMEOUT, 40_000, 10_000),  # before the run; the next one is after it
         (3_100_000_000, NETWORK, TIMEOUT, 40_000, 10_000),
     )
     found = happenings(records + b"torn", FLOWS, KERNEL, 2_000_000_000)

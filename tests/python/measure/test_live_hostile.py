@@ -1,4 +1,4 @@
-"""Who knows the token may still mean harm: the server does nothing but measure, and stays small."""
+"""A peer with the token may be hostile: the server only measures, and stays small."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ FORBIDDEN = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.f
 
 
 class Deeds:
-    """What the threads of a server do to the system; audit hooks cannot be taken back.
+    """Records what the threads of a server do to the system; audit hooks cannot be removed.
 
-    The server has to be started after it: threads that are there already are others'.
+    Start the server afterwards: threads that exist before belong to other tests.
     """
 
     def __init__(self) -> None:
@@ -69,18 +69,18 @@ def deeds() -> Deeds:
 
 @pytest.fixture(scope="module")
 def address(deeds: Deeds) -> Iterator[Address]:
-    del deeds  # comes first
+    del deeds  # created first
     limits = Limits(
         opening_s=60, sessions=1_000, flows=3, flow_s=1, datagram_mbit_s=5, asking_s=0.1
     )
     with server_here(limits) as found:
-        with Session(found) as session:  # modules are loaded by the first
+        with Session(found) as session:  # the first session loads modules
             session.ask(protocol.Describe())
         yield found
 
 
 def session_with(address: Address) -> tuple[socket.socket, Signer]:
-    """A control connection, by hand."""
+    """Open a control connection without a client."""
     connection, nonce = connected(address)
     first_line = opening(nonce)
     own = secrets.token_bytes(16)
@@ -134,7 +134,7 @@ requests = st.fixed_dictionaries(
     },
 )
 durations = st.sampled_from([0, 1, 20 * MS, 900 * MS, 10**12, 10**30])
-# Requests as clients make them, with values that they do not.
+# Requests like those of clients, with values that clients do not send.
 likely = st.one_of(
     st.fixed_dictionaries(
         {
@@ -230,7 +230,7 @@ def test_datagrams_end_with_who_asked_for_them() -> None:
         with pytest.raises(TransferFailedError):
             session.datagrams(request)
         closing.join()
-    # A sender that went on would take ten minutes.
+    # A sender that continued would take ten minutes.
     assert is_soon(lambda: not [each for each in threading.enumerate() if each.name == "cwndlab"])
 
 
@@ -260,7 +260,7 @@ def test_memory_is_bounded_whatever_is_sent(tmp_path: Path) -> None:
                     )
                     connection.sendall(signer.sign(prepare))
                     signer.check(read_line(connection))
-                with contextlib.suppress(OSError):  # the server may hang up before it has all
+                with contextlib.suppress(OSError):  # the server may close the connection first
                     connection.sendall(b"x" * 100_000)  # a line without an end
         assert resident_kb(process.pid) - before_kb < 30_000
         with Session(address) as session:

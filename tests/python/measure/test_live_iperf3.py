@@ -1,4 +1,4 @@
-"""`cwndlab live --via iperf3`: what is asked of iperf3, what it cannot, and a real server of it."""
+"""`cwndlab live --via iperf3`: its requests, the limits of iperf3, and a real iperf3 server."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_without_iperf3_it_says_how_to_get_it(
 def test_a_test_that_failed_is_tried_again_and_stays_on_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What iperf3 says while another client has its server."""
+    """The message of iperf3 while its server is busy with another client."""
     busy = {"start": {}, "error": "the server is busy running a test. try again later"}
     program = tmp_path / "iperf3"
     program.write_text(f"#!/bin/sh\necho '{json.dumps(busy)}'\nexit 1\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A server for months: root is given up, and what a measurement took is given back."""
+"""A server that runs for months drops root privileges and frees all resources of measurements."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NOBODY = pwd.getpwnam("nobody")
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[tuple[int, Address]]:
-    """Its process id, and where it is."""
+    """Yield the server's process ID and its address."""
     process, port = server_apart(tmp_path)
     try:
         yield process.pid, Address(HOST, port, TOKEN)
@@ -60,7 +60,7 @@ def test_root_is_given_up_once_the_port_is_open(server: tuple[int, Address]) -> 
     for name in ("CapPrm", "CapEff", "CapBnd"):
         assert int(found[name], 16) & ~_NET_ADMIN == 0
     assert found["NoNewPrivs"] == "1"
-    # What needed root still works, and what is only loaded when it is used.
+    # Operations that needed root still work, as do modules that are loaded at first use.
     with Session(address) as session:
         kept = set(session.server["algorithms"]) - set(session.server["allowed"])
         for algorithm in kept if int(found["CapEff"], 16) else ():
@@ -102,7 +102,7 @@ def test_whom_root_becomes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def measure_shortly(address: Address) -> None:
-    """A measurement as a client makes it, in as little time as it takes."""
+    """Measure like a client, as briefly as possible."""
     control, nonce = connected(address)
     own = bytes(16)
     control.sendall(opening(nonce).sign(protocol.Hello(nonce=own.hex())))
@@ -167,7 +167,7 @@ def test_a_client_that_left_a_long_reception_keeps_nobody_waiting(
 
 
 def test_the_server_loads_no_library_of_tables() -> None:
-    """They are half of its memory, and it makes no tables."""
+    """They would take half of its memory, and it creates no tables."""
     script = (
         "import sys, cwndlab.cli.serve\n"
         "print({'polars', 'numpy', 'matplotlib'} & set(sys.modules) or 'none')"
@@ -194,7 +194,7 @@ def test_memory_threads_and_descriptors_stay_as_they_are(server: tuple[int, Addr
         return all(now[each] <= before[each] for each in before)
 
     before = held()
-    for _ in range(20):  # pools and caches fill
+    for _ in range(20):  # fills pools and caches
         measure_shortly(address)
     assert is_soon(is_as_before), (held(), before)
     before_kb = resident_kb(pid)

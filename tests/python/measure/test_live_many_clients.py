@@ -1,4 +1,4 @@
-"""Clients at once: each measures in its turn, and nobody keeps the others from theirs."""
+"""Simultaneous clients: each measures in its turn, and none prevents others from measuring."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def flow(number: int = 0, direction: str = "forward", **more: Any) -> si.Scenari
 
 
 def measure(address: Address, duration_ns: int = SECOND_NS // 2) -> tuple[int, int, float]:
-    """Begin and end at the server, and the goodput."""
+    """Return begin and end of a measurement at the server, and its goodput."""
     with Session(address) as session:
         found = session.transfer([flow()], duration_ns, [("reno", "reno")])
     far, near = found.far[0], found.near[0]
@@ -117,7 +117,7 @@ def test_datagrams_beside_a_run_share_its_turn(address: Address) -> None:
 
 @pytest.mark.parametrize("count", [1, 4])
 def test_the_server_samples_every_flow_each_ten_milliseconds(count: int) -> None:
-    """By the flows that there are, not by those that there might be."""
+    """The cost depends on the flows that exist, not on the possible number of flows."""
     application = apps.Paced(bits_per_sec=400_000, write_bytes=1_000)
     flows = [flow(number, application=application) for number in range(count)]
     with server_here(Limits(samples=count * 150)) as address, Session(address) as session:
@@ -189,7 +189,7 @@ def test_every_address_serves_both_versions_of_ip(host: str) -> None:
 
 
 def test_one_address_does_not_take_the_places_of_the_others() -> None:
-    """A flood of connections from one address, and clients a long way off at another."""
+    """A flood of connections from one address, and slow clients with a long RTT at another."""
     with server_here() as address:
         flood = subprocess.Popen([sys.executable, "-c", FLOOD, str(address.port)])
         try:
@@ -206,7 +206,7 @@ def test_one_address_does_not_take_the_places_of_the_others() -> None:
             flood.wait()
 
 
-# 1,500 connections a second, of which the last 300 are held.
+# 1,500 connections per second, of which the last 300 stay open.
 FLOOD = """
 import socket, sys, time
 held, due_s = [], time.monotonic()
@@ -263,7 +263,7 @@ def test_places_are_bounded_whatever_comes_and_goes(
 
 
 def test_a_waiting_client_does_not_change_the_goodput_of_who_measures(address: Address) -> None:
-    """Ten clients that wait, beside one that measures at a rate of its own."""
+    """Ten clients wait while another client measures at a rate that it sets itself."""
     application = apps.Paced(bits_per_sec=8_000_000, write_bytes=10_000)
     with contextlib.ExitStack() as stack:
         session = stack.enter_context(Session(address))

@@ -1,4 +1,4 @@
-"""The window of a live transfer's goodput: who begins it, what ends it, by which clock."""
+"""The interval over which a live transfer's goodput is measured: begin, end, and clock."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BYTES = 1_000_000
 
 
 def end(began_ms: int, ended_ms: int, read: list[tuple[int, int]] | None = None) -> dict[str, Any]:
-    """What an end saw: times after the client's begin, bytes that its application had by then."""
+    """Return an end's record: times after the client's begin, and bytes read by then."""
     read = read or []
     return {
         "algorithm": "reno",
@@ -40,7 +40,7 @@ def end(began_ms: int, ended_ms: int, read: list[tuple[int, int]] | None = None)
 
 
 def there(seen: dict[str, Any]) -> dict[str, Any]:
-    """The same by the server's clock."""
+    """Return the record with times of the server's clock."""
     shifted = {key: seen[key] + AHEAD_NS for key in ("began_ns", "ended_ns")}
     return seen | shifted | {"at_ns": [at_ns + AHEAD_NS for at_ns in seen["at_ns"]]}
 
@@ -72,7 +72,7 @@ def row_of(
     far: dict[str, Any],
     warm_up: str = "0 s",
 ) -> dict[str, Any]:
-    """The flow's row."""
+    """Return the flow's row."""
     path = folder / "mine.toml"
     text = STUDY.format(direction=direction, application=application, warm_up=warm_up)
     path.write_text(text, encoding="utf-8")
@@ -98,12 +98,12 @@ HALF_AT_500_MS = [(0, 0), (500, BYTES // 2), (990, BYTES - 10_000), (1_100, BYTE
 @pytest.mark.parametrize(
     ("direction", "application", "began_ms"),
     [
-        ("downlink", SIZED, -20),  # the server was told to begin a way before the client knew
+        ("downlink", SIZED, -20),  # the server starts a one-way delay before the client
         ("uplink", SIZED, 0),
-        ("downlink", HTTP, 0),  # the client asks
+        ("downlink", HTTP, 0),  # the client requests the data
         ("uplink", HTTP, 0),
         ("downlink", ASKED, 0),
-        ("uplink", ASKED, -20),  # whose data go up: the server asks
+        ("uplink", ASKED, -20),  # the client sends data, so the server requests them
     ],
     ids=["raw down", "raw up", "web down", "web up", "asked for, down", "asked for, up"],
 )
@@ -133,7 +133,7 @@ def test_the_warm_up_is_counted_from_there(tmp_path: Path) -> None:
 
 
 def test_samples_that_came_late_take_nothing_away(tmp_path: Path) -> None:
-    """A busy machine's first sample is of bytes that were read long ago."""
+    """On a busy machine, the first sample may contain bytes that were read long before."""
     near = end(0, 1_000, [(300, BYTES // 4)])
     row = row_of(tmp_path, "downlink", SIZED, near, end(-20, 1_000))
     assert row["goodput_mbit_s"] == pytest.approx(8e-6 * BYTES / 1.02, rel=1e-6)

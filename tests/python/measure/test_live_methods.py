@@ -1,4 +1,4 @@
-"""HTTP and SFTP: real clients and servers over a socket, and what the servers refuse."""
+"""HTTP and SFTP: real clients and servers over a socket, and requests that the servers refuse."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SECRET = bytes(32)
 
 
 class Served:
-    """A server at the other end of a socket, and what it counted."""
+    """A server at the other end of a socket, and its counters."""
 
     def __init__(self, be_server: Callable[[Exchange], None], *, is_upload: bool) -> None:
         with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -48,7 +48,7 @@ class Served:
         self._server.close()
 
     def end(self) -> None:
-        """Its time is over, whatever it is doing."""
+        """End the server's time limit, regardless of its current activity."""
         self._is_over.set()
         self._thread.join(PATIENCE_S)
         assert not self._thread.is_alive()
@@ -65,9 +65,9 @@ def served(be_server: Callable[[Exchange], None], *, is_upload: bool) -> Iterato
 
 
 def said(server: Served, request: bytes) -> bytes:
-    """Everything that is answered before the server closes the connection, or has said enough."""
+    """Return the answer, until the server closes the connection or the answer is long enough."""
     server.client.sendall(request)
-    with contextlib.suppress(OSError):  # it has closed with what it refused unread
+    with contextlib.suppress(OSError):  # it closed the connection without reading the refused data
         server.client.shutdown(socket.SHUT_WR)
     content = b""
     with contextlib.suppress(ConnectionError):
@@ -146,7 +146,7 @@ def test_without_asyncssh_an_end_says_how_to_get_it(monkeypatch: pytest.MonkeyPa
         sftp.require("server")
 
 
-# ---- SFTP, where asyncssh is installed
+# ---- SFTP, if asyncssh is installed
 
 
 def _nothing(_: int) -> None:
@@ -159,7 +159,7 @@ def _sftp_server(exchange: Exchange) -> None:
 
 
 def _as_client(server: Served, work: Callable[[Any], Any], secret: bytes = SECRET) -> Any:  # noqa: ANN401  what work gives
-    """Do something with asyncssh's own client on the connection."""
+    """Perform `work` with asyncssh's own client on the connection."""
     asyncssh = pytest.importorskip("asyncssh")
     import asyncio  # noqa: PLC0415  beside what needs it
 

@@ -1,4 +1,4 @@
-"""Three machines in namespaces: a proxy between the ends is found, a clamp is told from one."""
+"""Three machines in namespaces: a proxy between the ends is detected, and an MSS clamp is not."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MIDDLE = Path(__file__).parents[1] / "middle.py"
 
 @dataclass
 class Way:
-    """A client, a middle that forwards, and a server: each a namespace."""
+    """A client, a forwarding host in the middle, and a server, each in a namespace."""
 
     client: str
     middle: str
@@ -74,7 +74,7 @@ def way(tmp_path: Path) -> Iterator[Way]:
         settings = "; ".join(
             f"echo {value} > /proc/sys/net/ipv4/{key}"
             for key, value in (("ip_forward", 1), ("conf/all/rp_filter", 0))
-        )  # of this namespace alone
+        )  # of this namespace only
         ip("netns", "exec", way.middle, "sh", "-c", settings)
         keep_secrets(tmp_path)
         server = way.start(way.server, sys.executable, "-u", "-m", "cwndlab", "serve")
@@ -143,7 +143,7 @@ def test_a_proxy_in_the_network_is_found_and_a_clamp_is_none(way: Way) -> None:
     assert "another port" in proxy["remedy"]
 
 
-# Measures in its turn for as long as it is let, and says when it has it.
+# Measure when it is this client's turn, until stopped; report when the turn begins.
 HOLDER = """
 import sys, time
 from cwndlab.measure.wire.address import Address
@@ -159,7 +159,7 @@ with Session(Address(host, 5209, token)) as session:
 @needs_kernel
 @needs_ip
 def test_a_vanished_client_is_noticed_within_ten_seconds(way: Way) -> None:
-    """Its network ends while it has its turn: nothing is said, nothing answered any more."""
+    """Its network disappears during its turn: it sends nothing and answers nothing."""
     ip("-n", way.server, "link", "set", "lo", "up")
     first = way.start(way.client, sys.executable, "-c", HOLDER, "198.18.9.2", "600")
     second = None

@@ -1,4 +1,4 @@
-"""What stands between two ends is seen, and what does not is not."""
+"""Obstacles between two ends are detected, and nothing else is reported."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MS = 10**6
 
 @contextlib.contextmanager
 def proxy_to(port: int, *, delay_s: float = 0.0, own_host: str = "127.0.0.2") -> Iterator[int]:
-    """Ends TCP connections and makes others to the server, as an operator's proxy does."""
+    """Run a proxy like an operator's: end TCP connections, and open others to the server."""
     listener = socket.create_server((HOST, 0))
     threads: list[threading.Thread] = []
     connections: list[socket.socket] = []
@@ -101,7 +101,7 @@ def test_two_ends_of_one_connection_agree(found: Preflight) -> None:
     assert syn["mss_bytes"] == client["advertised_mss_bytes"]
     assert client["sequence"] in {syn["sequence"], None}
     assert found.facts["round_trip_ms"] < 500
-    # One machine, one clock: they seem to differ by what is not known of them.
+    # Both ends have the same clock, so the measured offset must be within its uncertainty.
     assert abs(found.facts["clock_offset_ms"]) <= found.facts["clock_uncertainty_ms"] + 0.001
     text = "\n".join(found.lines())
     assert "downlink: the server sends, using reno" in text
@@ -122,11 +122,11 @@ def test_a_proxy_is_seen_by_the_clocks_of_both_connections() -> None:
     assert "a proxy on the path terminates TCP connections" in text
     assert "come from different clocks" in text
     assert "comparisons of algorithms are meaningless" in text
-    assert "no answer over UDP" in text  # the proxy takes TCP only
+    assert "no answer over UDP" in text  # the proxy forwards only TCP
 
 
 def proxy_seen(delay_s: float) -> PathFinding:
-    """Return what is found on a path through a proxy that delays data by `delay_s` each way."""
+    """Return the findings on a path through a proxy that delays data by `delay_s` each way."""
     with (
         server_here() as address,
         proxy_to(address.port, delay_s=delay_s, own_host=HOST) as port,
@@ -143,7 +143,7 @@ def test_a_proxy_that_keeps_the_clock_is_seen_by_its_quick_acknowledgements() ->
 
 
 class SlowToAnswer:
-    """A session whose server is busy at first, on a path of no length."""
+    """A session on a path without delay, whose server is busy at first."""
 
     def __init__(self, slow_answers: int) -> None:
         self.answers = 0
@@ -172,7 +172,7 @@ BUSY_S = 0.04
 
 
 def be_busy(end: str, patch: pytest.MonkeyPatch) -> None:
-    """Let every request wait at one end before a program reads it, as on a loaded machine."""
+    """Delay every request at one end before a program reads it, as on a loaded machine."""
     what, name = (SessionControl, "describe") if end == "server" else (ControlChannel, "read_line")
     usual = getattr(what, name)
 
@@ -249,7 +249,7 @@ def test_the_command_prints_both_ends_and_counts_datagrams(
 
 
 def views() -> tuple[dict[str, Any], dict[str, Any]]:
-    """Of one connection: 20 ms to connect, looked at 100 ms later."""
+    """Return both ends' views of a connection: 20 ms to connect, observed 100 ms later."""
     client = {
         "at_ns": 120 * MS,
         "opened_ns": 20 * MS,
@@ -362,7 +362,7 @@ def test_what_stands_out_says_what_to_do(found: Preflight) -> None:
     text = "\n".join(str(finding) for finding in findings(facts, senders))
     assert "clocks differ by 7,200 s" in text
     assert "timedatectl" in text
-    # 212,992 bytes, half of them window: 21 Mbit/s at 40 ms.
+    # Half of 212,992 bytes is usable as window: 21 Mbit/s at 40 ms.
     assert "receive window of the client limits a connection to 21 Mbit/s" in text
     assert "queue of wwan0 on the client holds only 3 packets" in text
     assert "txqueuelen" in text

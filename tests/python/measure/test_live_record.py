@@ -1,4 +1,4 @@
-"""A real link becomes a trace: it is kept full, and what it delivers is written down."""
+"""Recording a real link as a trace: the link is saturated, and its deliveries are recorded."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def request_of(duration_ns: int = S) -> Saturate:
 def driven(
     rate_at: Callable[[float], float], *, queue_pkts: int, seconds: float = 8, way_ms: int = 20
 ) -> tuple[float, float, Control]:
-    """A sender before a link in steps of a millisecond.
+    """Simulate the sender in front of a link in steps of a millisecond.
 
-    Returns the share of the link's capacity that was used after two seconds, the longest queueing
-    delay in ms, and the control.
+    Return the used share of the link's capacity after two seconds, the longest queueing delay in
+    ms, and the control.
     """
     control = Control(1e9)
     queue: deque[int] = deque()
@@ -189,7 +189,7 @@ def test_the_server_saturates_and_records_within_its_limits(direction: str) -> N
 
 @needs_kernel
 def test_a_trace_link_is_recorded_as_it_is(tmp_path: Path) -> None:
-    # 1.5 s of steps of 250 ms, over and over.
+    # 1.5 s of steps of 250 ms, repeated.
     steps_mbit_s = (4, 16, 8, 20, 2, 10)
     capacity = np.repeat(np.array(steps_mbit_s) * 125, 250).cumsum()
     stamps = np.repeat(np.arange(1, 1501), np.diff(capacity // PACKET_BYTES, prepend=0))
@@ -215,7 +215,7 @@ def test_a_trace_link_is_recorded_as_it_is(tmp_path: Path) -> None:
         process.kill()
         process.communicate()
     for row in json.loads(done.stdout):
-        # Where the machine is busy, its sender now and then leaves the link a little short.
+        # On a busy machine, the sender occasionally leaves the link slightly underused.
         assert row["rate_mbit_s"] == pytest.approx(10, rel=0.06), row
         recorded = np.loadtxt(tmp_path / row["trace"], dtype=int)
         bins = np.bincount((recorded - 1) // 50, minlength=60)[:60]

@@ -1,4 +1,4 @@
-"""When a campaign measures what."""
+"""The schedule of a campaign."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_run_waits_for_its_period_and_its_share_of_the_day() -> None:
     early = next_run(runs, "here", at(1, "04:00"), Counter())
     assert (early.run, early.at) == (None, at(1, "06:00"))
     assert next_run(runs, "here", at(1, "06:10"), Counter()).run == runs[0]
-    # Every combination has had its one run of the day: on with the next.
+    # Every combination has had its one run of the day, so the next runs are due tomorrow.
     spent = Counter({(run.cell, MONDAY): 1 for run in runs})
     assert next_run(runs, "here", at(1, "06:20"), spent).at == at(2, "06:00")
     assert next_run(runs, "here", at(5, "08:00"), Counter()).at == at(8, "06:00")

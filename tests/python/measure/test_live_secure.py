@@ -1,4 +1,4 @@
-"""The control connection is TLS 1.3 to a server that is known; data connections are bound to it."""
+"""Control connections use TLS 1.3 with a known server; data connections are bound to them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def address() -> Iterator[Address]:
 
 
 def answer_to(address: Address, content: bytes) -> bytes:
-    """What a plain connection is answered: a line, or what comes before it is closed."""
+    """Return the answer to a plain connection: a line, or the bytes before it is closed."""
     answered = b""
     with socket.create_connection((HOST, address.port), timeout=PATIENCE_S) as connection:
         connection.sendall(content)
@@ -70,7 +70,7 @@ def test_the_control_connection_is_tls_13_and_nothing_older(address: Address) ->
 )
 def test_a_plain_connection_is_told_nothing(content: bytes, address: Address) -> None:
     found = answer_to(address, content)
-    assert found == b"" or content[0] == 0x16  # TLS has an alert for who breaks it
+    assert found == b"" or content[0] == 0x16  # TLS answers invalid data with an alert
 
 
 def test_a_data_connection_needs_the_key_of_its_control_connection(address: Address) -> None:
@@ -79,7 +79,7 @@ def test_a_data_connection_needs_the_key_of_its_control_connection(address: Addr
     with Session(address) as session:
         ticket = bytes.fromhex(session.ask(PREPARE)["ticket"])
         attach = protocol.Attach(session=session.id, flow=0)
-        # The token alone, and another session's key, are not enough.
+        # Neither the token alone nor the key of another session suffices.
         for key in (TOKEN.encode(), protocol.data_key(bytes(32), ticket)):
             assert answer_to(address, Signer(key, protocol.CLIENT).sign(attach)) == b""
         key = protocol.data_key(session._signer.key, ticket)  # noqa: SLF001  what the ends share
@@ -93,7 +93,7 @@ def test_a_data_connection_needs_the_key_of_its_control_connection(address: Addr
 
 @contextlib.contextmanager
 def in_between(port: int, key: Path) -> Iterator[int]:
-    """Somebody who ends TLS with a key of his own, and passes on what is said."""
+    """Run a proxy that ends TLS with its own key and forwards all messages."""
     listener = socket.create_server((HOST, 0))
 
     def pass_on(source: ssl.SSLSocket, target: ssl.SSLSocket) -> None:
@@ -108,7 +108,7 @@ def in_between(port: int, key: Path) -> Iterator[int]:
         try:
             near = read_certificate(key).context.wrap_socket(plain, server_side=True)
         except OSError:
-            return  # refused by its fingerprint
+            return  # the client refused the fingerprint
         far = client_context().wrap_socket(socket.create_connection((HOST, port)))
         other = threading.Thread(target=pass_on, args=(far, near))
         other.start()
@@ -129,7 +129,7 @@ def in_between(port: int, key: Path) -> Iterator[int]:
 def test_who_stands_in_between_cannot_pass_the_proof_of_the_token_on(
     address: Address, tmp_path: Path
 ) -> None:
-    """Even at the first contact, when nothing is known of the server but the token."""
+    """Not even at the first contact, when the client knows only the token."""
     make_certificate(tmp_path / "its.key")
     known = KnownServers(tmp_path / "known")
     with (

@@ -1,4 +1,4 @@
-"""The server refuses whom it must, keeps serving the others, and stays small."""
+"""The server refuses invalid clients, continues to serve the others, and stays small."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def address() -> Iterator[Address]:
 
 
 def rest_of(connection: socket.socket) -> bytes:
-    """What still comes until the server closes the connection."""
+    """Return all further bytes until the server closes the connection."""
     content = b""
     with contextlib.suppress(ConnectionError):
         while part := connection.recv(4096):
@@ -93,7 +93,7 @@ def test_what_was_said_once_is_worth_nothing_a_second_time(address: Address) -> 
     second, _ = connected(address)
     second.sendall(hello)
     assert rest_of(second) == b""
-    # Nor within its own session: each line has its number.
+    # Replaying a line fails even within its own session, because each line has a number.
     session = signer_of(nonce, bytes(16))
     describe = session.sign(protocol.Describe())
     first.sendall(describe)
@@ -141,7 +141,7 @@ def test_a_client_that_asks_for_more_is_refused_and_may_go_on(
     signer = signer_of(nonce, bytes(16))
     signer.check(connection.recv(1 << 16))
     for message in (request_of, {"do": "describe"}):
-        connection.sendall(signer.sign(cast("dict[str, Any]", message)))  # what no client sends
+        connection.sendall(signer.sign(cast("dict[str, Any]", message)))  # never sent by clients
         answer = json.loads(signer.check(connection.recv(1 << 16)))
         assert ("error" in answer) == (message is request_of)
     connection.close()
@@ -225,11 +225,11 @@ def test_probes_are_answered_only_with_the_key_and_never_by_more(address: Addres
         assert len(results) >= 3
         for result in results:
             assert result.rtt_ns > 0
-            # The same machine, the same clock: what seems to differ is the ways' own difference.
+            # Both ends have the same clock, so the offset is at most half of the round-trip time.
             assert abs(result.offset_ns) <= result.rtt_ns / 2 + 1
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
             stranger.settimeout(0.3)
-            name = bytes.fromhex(session.id)  # what a stranger may overhear
+            name = bytes.fromhex(session.id)  # known to an eavesdropper
             probe = protocol.Probe(name, 0, 1, key=b"wrong")
             stranger.sendto(probe.encode(protocol.CLIENT), (address.host, address.port))
             with pytest.raises(TimeoutError):
@@ -263,7 +263,7 @@ def test_datagrams_are_counted_where_they_arrive(direction: Any, address: Addres
 def test_every_application_moves_its_data_both_ways(
     application: apps.Application, moved: int | None, direction: str, address: Address
 ) -> None:
-    # What paces itself is to have its rate, though the last write may come late.
+    # A paced application must reach its rate, although its last write may be late.
     duration_ns = SECOND_NS if isinstance(application, apps.Paced) else SECOND_NS // 2
     with Session(address) as session:
         found = session.transfer(

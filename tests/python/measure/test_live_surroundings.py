@@ -1,4 +1,4 @@
-"""What disturbed a run is seen, shown, and never taken for the algorithm's doing."""
+"""Disturbances of a run are detected, shown, and not attributed to the algorithm."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_modem_tells_technology_cell_band_and_signal() -> None:
         "rssi_dbm": -69.0,
         "rsrp_dbm": -104.0,
         "rsrq_db": -14.0,
-        "snr_db": None,  # the driver's way to say none
+        "snr_db": None,  # the driver reports that there is none
         "cell": "0A1B2C03",
         "band": "B3",
     }
@@ -166,9 +166,9 @@ def test_any_answer_of_a_program_is_understood_or_left(text: str) -> None:
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of programs that answer as mmcli and iw do; `technology` there is what they say.
+    """Create a folder of programs that answer like mmcli and iw; they report the file `technology`.
 
-    With a file `falling` there, they say `umts` after some answers.
+    With a file `falling` in the folder, they report `umts` after some answers.
     """
     folder = tmp_path / "bin"
     folder.mkdir()
@@ -218,7 +218,7 @@ def test_another_technology_during_a_run_flags_it(
     study = cw.Study.load(path, is_live=True)
 
     def tell(line: str) -> None:
-        if "1 of 2" in line:  # the second run sees the modem fall back
+        if "1 of 2" in line:  # the modem falls back in the second run
             (programs / "falling").touch()
 
     with server_here() as address:
@@ -250,7 +250,7 @@ def test_a_log_is_read_on_the_run_s_own_time_axis(tmp_path: Path) -> None:
     )
     rows = RadioLog(path).rows(109, 120)
     assert [(at_s, row["technology"], row["rsrp_dbm"]) for at_s, row in rows] == [
-        (109, "lte", -90.0),  # what held when the run began
+        (109, "lte", -90.0),  # valid when the run began
         (110, "5gnr", -80.0),
         (111.5, "5gnr", None),
     ]
@@ -264,7 +264,7 @@ def test_a_log_is_read_on_the_run_s_own_time_axis(tmp_path: Path) -> None:
 
 
 def series(acked: list[int], unacked: list[int], backoff: list[int] | None = None) -> Series:
-    """A sample each second."""
+    """Return a series with a sample each second."""
     count = len(acked)
     columns = {
         "acked_bytes": np.array(acked, dtype=float),
@@ -280,7 +280,7 @@ def test_no_data_for_long_is_an_outage_and_no_data_to_send_is_none() -> None:
     assert (flag.kind, flag.t_s, flag.duration_s) == ("outage", 2, 5)
     assert flags_of(0, series(acked, [5] * 9), 5.5) == []
     assert flags_of(0, series(acked, [5, 5, 0, 0, 0, 0, 0, 5, 5]), 3) == []
-    # An application that wakes up within the silence waits from then on only.
+    # An application that wakes up during the silence waits only from then on.
     assert flags_of(0, series(acked, [5, 5, 0, 0, 0, 5, 5, 5, 5]), 3) == []
 
 
@@ -309,7 +309,7 @@ def test_an_interface_that_goes_and_another_in_its_place_are_seen(
             all_seen.set()
         return states[min(looks, len(states)) - 1]
 
-    monkeypatch.setattr(surroundings, "now_ns", lambda: looks * 10**9)  # a look a second
+    monkeypatch.setattr(surroundings, "now_ns", lambda: looks * 10**9)  # one look per second
     with Surroundings(HOST, interface_now=now) as around:
         assert all_seen.wait(PATIENCE_S)
     gone, other = around.flags(0)

@@ -1,4 +1,4 @@
-"""The plotter shows what passes, whose it is, and where something was lost."""
+"""The plotter shows rates, the owners of flows, and the places of losses."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_what_is_idle_or_long_over_is_not_shown(machine: Machine) -> None:
 
 
 def busy(machine: Machine, flows: int) -> Watch:
-    """Flows that have run for a minute, with losses and a timeout in the first."""
+    """Return a watch of flows that have run for a minute; the first had losses and a timeout."""
     infos = [machine.add(b"%d" % n) for n in range(flows)]
     watch = watch_of(machine)
     for step in range(1, 241):
@@ -147,7 +147,7 @@ def test_losses_are_marked_where_they_were(machine: Machine) -> None:
     (marks,) = (line for line in lines if line.strip().startswith("losses"))
     columns = [at for at, character in enumerate(marks) if character in "▲◆"]
     assert [marks[at] for at in columns] == ["▲", "◆", "▲"]
-    # At 15, 30 and 45 of 60 s, in 71 columns behind the labels.
+    # At 15, 30 and 45 of 60 s, in 71 columns to the right of the labels.
     assert columns == pytest.approx([8 + 17, 8 + 35, 8 + 53], abs=1)
     (row,) = (line for line in lines if "192.0.2.1:5000" in line)
     assert row.split()[-2:] == ["6", "1"]

@@ -1,4 +1,4 @@
-"""Tests that measure this machine run one at a time, also where several processes run tests."""
+"""Tests that measure this machine run one at a time, even if several processes run tests."""
 
 from __future__ import annotations
 

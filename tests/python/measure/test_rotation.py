@@ -1,4 +1,4 @@
-"""Algorithms that took turns between hosts that remember the one before."""
+"""Algorithms that take turns between hosts that remember earlier runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_others_stand_before_a_run_the_last_ones_last() -> None:
     names = [[flow.sender.algorithm for flow in flows] for flows in westwood.before]
     assert names == [["bic"] * 2, ["cubic"] * 2, ["reno"] * 2]
     assert [flows[0].sender.algorithm for flows in cubic.before] == TURNS[:3]
-    # What that release shipped goes with them, and whatever else is said of a flow.
+    # The release's parameters and all other settings of a flow apply to the other turns, too.
     assert westwood.before[1] == cubic.flows
     assert cubic.flows[0].sender.parameters == {"beta": 819, "hystart": 0}
 
@@ -60,7 +60,7 @@ def test_hosts_that_remember_spare_themselves_the_overshoot(tmp_path: Path) -> N
 
     assert retransmitted("first") > 20
     assert retransmitted("after", rotation=TURNS) < 5
-    # A stack that forgets has no use for what was before.
+    # A stack that caches nothing is not affected by earlier runs.
     forgets: dict[str, Any] = {"stack_overrides": {"cached_ssthresh": False}}
     assert retransmitted("forgets", **forgets) == retransmitted("both", rotation=TURNS, **forgets)
 

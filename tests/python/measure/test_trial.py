@@ -1,4 +1,4 @@
-"""Trials: what is measured when, guardrails, and settings that are always put back."""
+"""Trials: order of measurements, guardrails, and settings that are always restored."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="routes are changed as
 
 
 class Made:
-    """A network whose periods are made up, and that may break off."""
+    """A network with invented periods, which may be interrupted."""
 
     def __init__(self, *, breaks_after: int = 10**6, worse: PeriodOutcome = GOOD) -> None:
         self.measured: list[tuple[str, int]] = []
@@ -79,11 +79,11 @@ def test_a_trial_goes_on_where_it_broke_off_and_a_broken_block_begins_again(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "periods.jsonl"
-    for _ in range(2):  # broken off twice in the same block
+    for _ in range(2):  # interrupted twice in the same block
         with pytest.raises(KeyboardInterrupt):
             conduct(CLAIM, PeriodLog(path), Made(breaks_after=2 if not path.exists() else 1))
     with path.open("a") as file:
-        file.write('{"block": 0, "algor')  # killed as it wrote
+        file.write('{"block": 0, "algor')  # killed while writing
     network = Made()
     periods = conduct(CLAIM, PeriodLog(path), network)
     assert len(network.measured) == 2 * CLAIM.blocks
@@ -157,7 +157,7 @@ def test_only_connections_that_began_with_the_algorithm_count() -> None:
     )
     found = period.outcome()
     assert found.flows == 2
-    assert found.goodput_mbit_s == pytest.approx((8.0 + 16.0) / 2)  # 1 MB a second, and two
+    assert found.goodput_mbit_s == pytest.approx((8.0 + 16.0) / 2)  # 1 MB/s and 2 MB/s
     assert found.retransmitted_pct == pytest.approx(1, abs=0.1)
 
 
@@ -185,7 +185,7 @@ def test_an_algorithm_that_the_kernel_lacks_is_refused_and_not_loaded() -> None:
 
 @pytest.fixture
 def network() -> Iterator[str]:
-    """A network namespace with a route to a prefix by a gateway."""
+    """Create a network namespace with a route to a prefix through a gateway."""
     name = f"cwndlab-trial-{os.getpid()}"
     ip("netns", "add", name)
     try:

@@ -1,4 +1,4 @@
-"""The script of docs/how-to/try-advice.md, from the advice to the verdict, run as it stands."""
+"""The script in docs/how-to/try-advice.md, run unchanged from the advice to the verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cwndlab pack`: what is in it, that it works elsewhere, and that it gives nobody away."""
+"""`cwndlab pack`: the archive's content works on other machines and contains no private names."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_a_large_capture_is_packed_in_little_memory(tmp_path: Path) -> None:
     folder = study.run(tmp_path / "mine").path
     (capture,) = (folder / "files").glob("*/capture.pcap")
     with capture.open("r+b") as file:
-        file.truncate(LARGE_BYTES)  # zeros, which take no room
+        file.truncate(LARGE_BYTES)  # a hole, which takes no space
     manifest = read_manifest(folder)
     assert manifest is not None
     name = capture.relative_to(folder).as_posix()

@@ -1,4 +1,4 @@
-"""Claims: the language of their tests, every verdict that can come out, and Holm's correction."""
+"""Claims: the language of their tests, all possible verdicts, and Holm's correction."""
 
 import tomllib
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ SPREAD = RNG.normal(0, 1, 10)
 
 
 class Given:
-    """Evidence that is written down, by name of the variant (in a direction, in a row)."""
+    """Given evidence, by name of the variant (in a direction, in a row)."""
 
     def __init__(self, values: Mapping[str, npt.ArrayLike]) -> None:
         self._values = values
@@ -196,7 +196,7 @@ def test_equality_needs_the_interval_inside_and_not_only_across() -> None:
 
 def test_signs_decide_pair_by_pair() -> None:
     signs = part(value="cubic / reno", bounds="at_least = 1", is_open="true", test='"sign"')
-    reno = 100 + 9 * SPREAD  # pairs differ by far less than runs
+    reno = 100 + 9 * SPREAD  # differences within pairs are far smaller than between runs
     assert verdict(signs, {"reno": reno, "cubic": reno + 0.1}) is ClaimVerdict.HOLDS
     assert verdict(signs, {"reno": reno, "cubic": reno - 0.1}) is ClaimVerdict.FAILS
     mixed = reno + 0.1 * np.array([1, -1] * 5)
@@ -213,7 +213,7 @@ def test_holm_asks_more_of_each_claim_the_more_there_are() -> None:
     assert single.verdict is ClaimVerdict.HOLDS
     many = alone + "".join(claim(part(value="reno"), f"open-{at}") for at in range(9))
     assert judged(many, borderline)[0].verdict is ClaimVerdict.UNDECIDED
-    # What is decided leaves the others more room: that is Holm's step, Bonferroni has none.
+    # Decided claims leave more room for the others: this is Holm's step, which Bonferroni lacks.
     sure = {**borderline, "reno": 50 + SPREAD}
     stepped = judged(many, sure)
     assert [each.verdict for each in stepped] == [ClaimVerdict.HOLDS] * 10
@@ -414,7 +414,7 @@ def test_levels_of_further_factors_choose_the_runs() -> None:
 
 
 def test_page_s_trend_test_is_a_mean_rank_correlation() -> None:
-    """The bound of the 4G thesis's trend over periods is that of L, counted out."""
+    """The bound of the 4G thesis's trend over periods equals that of Page's L, by enumeration."""
     correlation, *_ = load_claims("lte-4g-vaasa-2013").claims[0].parts
     row = [
         sum(at * rank for at, rank in enumerate(ranks, 1)) for ranks in permutations(range(1, 5))
@@ -472,7 +472,7 @@ def test_peaks_are_counted_once_however_long(goodput: list[float], peaks: int) -
 
 
 def test_the_window_after_a_loss_is_in_parts_of_the_empty_path() -> None:
-    # 100 ms at 11.584 Mbit/s: 100 packets of 1448 bytes.
+    # 100 ms at 11.584 Mbit/s are 100 packets of 1448 bytes.
     flow = {"run": "a", "flow": 0, "repetition": 0, "algorithm": "cubic", "direction": "forward"}
     thresholds = [None, 400, 400, 120, 120, 120, 80, 110, 110]
 

@@ -1,4 +1,4 @@
-"""Experiments: what one change says of why a claim does not hold, and why a table is off."""
+"""Experiments: whether a change explains why a claim does not hold, or why a table differs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -210,7 +210,7 @@ DOCUMENT: dict[str, Any] = {
 
 
 def flows_of(changed: tuple[float, float]) -> pl.DataFrame:
-    """Goodputs of two variants: 1.5 Mbit/s as measured, and others after a change."""
+    """Return goodputs of two variants: 1.5 Mbit/s as measured, and `changed` after a change."""
     return pl.DataFrame(
         {
             "algorithm": ["reno", "cubic"] * 2,

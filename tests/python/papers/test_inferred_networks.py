@@ -83,7 +83,7 @@ class Flows:
 
 
 def goodput(rate: float, power: float, variant: str, row: int) -> float:
-    """A made-up law: the rate follows from two settings, and the variants use shares of it."""
+    """An invented law: two settings determine the rate, of which each variant uses a share."""
     share = {"slow": 0.5, "usual": 1.0, "fast": 1.0 + power, "doubled": 2.0}[variant]
     return rate * share * float(row**power)
 
@@ -188,7 +188,7 @@ def test_every_network_of_a_plan_is_a_study_that_can_be_run() -> None:
     plan = load_plan(study.id).model_copy(update={"points": 12})
     drawn = possible_networks(plan, study)
     cells = study.changed(drawn.study).cells
-    assert len(cells) == 12 * 2 * 5  # directions, variants
+    assert len(cells) == 12 * 2 * 5  # networks, directions, variants
     assert {cell.labels["test"] for cell in cells} == {"1 min"}
     rates = {str(cell.resolved.scenario.path) for cell in cells}
     assert len(rates) == 12

@@ -1,4 +1,4 @@
-"""The thesis lte-4g-vaasa-2013 on the simulator: its tables, what is the host's, and its claims."""
+"""The thesis lte-4g-vaasa-2013 on the simulator: tables, effects of the host, and claims."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def flows(results: cw.Results) -> pl.DataFrame:
 
 
 def rate(flows: pl.DataFrame, **levels: str) -> float:
-    """Mean goodput of the runs with these levels, in Mbit/s."""
+    """Return the mean goodput of the runs with these levels, in Mbit/s."""
     own = flows.filter(**levels)["goodput_mbit_s"]
     assert len(own) > 0, levels
     return float(mean(own.to_list()))
@@ -95,7 +95,7 @@ def test_a_queue_of_three_packets_holds_every_upload_of_linux(
 def test_one_line_serves_all_uploads_if_the_terminal_program_sends_a_block_at_a_time(
     flows: pl.DataFrame,
 ) -> None:
-    """What the note says of the thesis's uploads: its own are 1.60 to 1.72, 4.4 to 5.3."""
+    """The note's claim on the thesis's uploads, which are 1.60 to 1.72 and 4.4 to 5.3 Mbit/s."""
     line = "serial line of 24 kB, 3 packets"
     own = flows.filter(part="one line")
     for place in ("ahventie", "olympia"):
@@ -191,5 +191,5 @@ def test_no_published_number_is_given_to_the_study() -> None:
     for table in PAPER.tables:
         for low, _ in (value for row in table.values for value in row):
             assert not re.search(rf"(?<![0-9.]){re.escape(f'{low:.4g}')}(?![0-9])", given), low
-    # The same periods at every place: they cannot be bent to a single cell.
+    # All places have the same periods, which therefore cannot be fitted to a single cell.
     assert len({str(load_preset(str(link.preset), Path()).period) for link in links}) == 1

@@ -1,4 +1,4 @@
-"""The paper lte-ns2-2011 on the simulator: every number of its reading, and what lies beside it."""
+"""The paper lte-ns2-2011 on the simulator: every number of its reading, and further findings."""
 
 from pathlib import Path
 
@@ -59,7 +59,7 @@ def test_claims_hold_by_settings_that_the_paper_does_not_state(results: cw.Resul
         "stated-times": (fails, fails),
         "order": (fails, given),
     }
-    # FullTCP's window leads only with what duplicate ACKs inflate it by, and never in bytes.
+    # FullTCP's window leads only by the inflation from duplicate ACKs, and never in bytes.
     contradicting = [each.part.is_beside for each in judged["order"].contradicting]
     assert contradicting == [True, True]
 

@@ -1,4 +1,4 @@
-"""The papers with tables on the simulator: every cell that is judged, and what lies beside them."""
+"""Papers with tables on the simulator: every judged cell, and further findings."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def test_bic_and_cubic_pay_with_delay_on_the_downlink(folder: Path) -> None:
 
 
 def test_drops_one_at_a_time_spare_bic_and_cubic_retransmissions(folder: Path) -> None:
-    # The experiment beside the paper's cells: less is sent again, and goodput and round trips are
-    # within their bounds all the same.
+    # An experiment beyond the paper's cells: fewer retransmissions, while goodput and round-trip
+    # times stay within their bounds.
     flows = flows_of("hsdpa-2010", folder)
     tables = {each.name: each for each in load_paper("hsdpa-2010").tables}
 
@@ -89,8 +89,7 @@ def test_drops_one_at_a_time_spare_bic_and_cubic_retransmissions(folder: Path) -
 
 
 def test_pacing_lifts_cubic_above_the_short_queue_of_the_callbox(folder: Path) -> None:
-    # The prediction by which the hypothesis of a short queue can be told from one of random loss,
-    # which pacing would not change.
+    # This prediction distinguishes a short queue from random loss, on which pacing has no effect.
     flows = flows_of("nr-5g-vaasa-2023", folder)
     downlink = flows.filter(pl.col("direction") == "forward", part="as measured")
     means = downlink.group_by("variant").agg(pl.col("goodput_mbit_s").mean())
@@ -265,7 +264,7 @@ def test_the_numbers_of_tables_appear_in_plots_of_the_same_metric_and_levels() -
         "westwood": (24, 36),
         "bbr": (70, 110),
     }
-    assert five == ten == {}  # the paper prints these as charts only
+    assert five == ten == {}  # the paper prints these only as charts
     wifi = load_paper("wifi-ns3-2022")
     numbers = paper_values(wifi.plots[0], wifi.tables, "algorithm")
     assert [set(each) for each in numbers] == [{"cubic", "westwood", "yeah", "vegas"}] * 7

@@ -1,4 +1,4 @@
-"""Papers: phases found in windows whose phases are known; readings and causes computed."""
+"""Papers: phases found in windows with known phases; computed readings and causes."""
 
 import itertools
 import re
@@ -35,7 +35,7 @@ Floats = npt.NDArray[np.float64]
 def reno(
     peak: float, period_s: float, *, first: float = 100.0, until_s: float = 50.0
 ) -> tuple[Floats, Floats]:
-    """Slow start to `first` at 1.2 s, a cut at 1.3 s, then a saw-tooth from peak/2 to peak."""
+    """Return a window: slow start to `first` at 1.2 s, a cut at 1.3 s, then a saw-tooth."""
     times = np.round(np.arange(1, int(until_s * 100)) * 0.01, 2)
     phase = ((times - 1.3) % period_s) / period_s
     windows = np.where(times < 1.3, np.minimum(first, first * times / 1.2), peak / 2 * (1 + phase))
@@ -43,7 +43,7 @@ def reno(
 
 
 def inflating(peak: float, period_s: float) -> tuple[Floats, Floats]:
-    """Reno's recovery as its window shows it: half, inflated by duplicate ACKs, half again."""
+    """Return a window with Reno's recovery: half, inflated by duplicate ACKs, half again."""
     times = np.round(np.arange(1, 4000) * 0.01, 2)
     phase = times % period_s
     windows = peak / 2 * (1 + (phase - 0.25) / (period_s - 0.25))
@@ -103,7 +103,7 @@ def test_fall_spread_over_samples_is_one_cut() -> None:
 
 
 def test_gradual_fall_with_pauses_is_one_cut() -> None:
-    # Rate halving: a packet less every 24 ms, sampled every 10 ms.
+    # Rate halving: one packet less every 24 ms, sampled every 10 ms.
     times = np.round(np.arange(0, 4, 0.01), 2)
     fallen = np.clip(np.floor((times - 1.0) / 0.024), 0, 25)
     windows = np.where(times < 1, 50.0, 50 - fallen) + np.maximum(0, np.floor(times - 1.8))
@@ -250,11 +250,11 @@ def test_only_pairs_that_differ_in_one_setting_are_experiments() -> None:
         "c": papers.settings_of(scenario("reno", segment_bytes=536), profile),
     }
     found = [(first, second) for first, second, _ in papers.single_changes(variants)]
-    assert found == [("a", "b"), ("a", "c")]  # b and c differ in two
+    assert found == [("a", "b"), ("a", "c")]  # b and c differ in two settings
 
 
 class PaperResults:
-    """Windows of made-up senders: only the segment size matters, the algorithm does not."""
+    """Windows of invented senders: only the segment size matters, not the algorithm."""
 
     factors = ("variant",)
     path = Path("results/lte-ns2-2011")
@@ -332,7 +332,7 @@ def test_readings_measure_each_variants_own_window(context: report.Context) -> N
     assert period.ours == pytest.approx(13.9, abs=0.01)
     assert period.holds
     assert by_name["FullTCP", "period of the saw-tooth"].holds
-    assert not by_name["HSTCP", "first peak"].holds  # ours has 100 there, not 80
+    assert not by_name["HSTCP", "first peak"].holds  # our value is 100, not 80
     assert by_name["FullTCP, 1460 bytes", "reaches a window of 100, with segments of 1460 bytes"
                    ].ours is None  # fmt: skip
 

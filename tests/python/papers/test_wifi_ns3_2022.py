@@ -1,4 +1,4 @@
-"""The thesis wifi-ns3-2022 on the simulator: its tables, its claims, and what is given to ours."""
+"""The thesis wifi-ns3-2022 on the simulator: tables, claims, and inputs of our study."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def flows(results: cw.Results) -> pl.DataFrame:
 
 @pytest.fixture(scope="module")
 def rates(flows: pl.DataFrame) -> dict[tuple[str, int], float]:
-    """Mean throughput of all stations by algorithm and number of stations, in Mbit/s."""
+    """Return the mean throughput of all stations by algorithm and number of stations, in Mbit/s."""
     runs = flows.group_by("run", "algorithm", "stations").agg(pl.col("goodput_mbit_s").sum())
     means = runs.group_by("algorithm", "stations").agg(pl.col("goodput_mbit_s").mean())
     return {(algorithm, stations): rate for algorithm, stations, rate in means.iter_rows()}
@@ -39,7 +39,7 @@ def test_every_table_holds(flows: pl.DataFrame) -> None:
     cells = [cell for table in PAPER.tables for cell in read_table(table, flows)]
     assert len(cells) == 28
     assert [cell for cell in cells if not cell.holds] == []
-    # Half of what the bounds allow.
+    # The deviations are at most half of the bounds.
     away: dict[str, list[float]] = {cell.column: [] for cell in cells}
     for cell in cells:
         assert cell.away is not None
@@ -49,7 +49,7 @@ def test_every_table_holds(flows: pl.DataFrame) -> None:
 
 
 def test_stations_beside_the_access_point_are_heard_over_the_others(flows: pl.DataFrame) -> None:
-    # What their frames gain, the others lose; where all are alike none stays ahead.
+    # Gains of some stations are losses of others; among equal stations, none stays ahead.
     own = flows.filter((pl.col("stations") == 4) & (pl.col("algorithm") == "cubic"))
     means = own.group_by("user").agg(pl.col("goodput_mbit_s").mean()).sort("user")
     one, two, three, four = means["goodput_mbit_s"]
@@ -101,7 +101,7 @@ def test_claims_come_out_as_the_runs_decide(results: cw.Results) -> None:
     verdicts = {claim: each.verdict for claim, each in judged.items()}
     assert verdicts == {
         "falls-with-stations": ClaimVerdict.FAILS,  # Vegas gains 1 % from six stations to seven
-        "vegas-flat": ClaimVerdict.UNDECIDED,  # alone it is ahead by 2 %, and 1 % asked for
+        "vegas-flat": ClaimVerdict.UNDECIDED,  # a single flow leads by 2 %, but the bound is 1 %
         "cubic-best": ClaimVerdict.UNDECIDED,
         "no-clear-winner": ClaimVerdict.HOLDS,
         "equal-alone": ClaimVerdict.HOLDS,

@@ -1,4 +1,4 @@
-"""The report: one file that says what the results say, safe and quiet in a browser."""
+"""The report: one file that agrees with the results, safe and quiet in a browser."""
 
 import csv
 import html
@@ -38,7 +38,7 @@ VOID = {"meta", "br", "line", "link", "img", "input", "hr"}
 
 
 class Page(HTMLParser):
-    """What a browser would make of the page: open elements, attributes, scripts, text."""
+    """The page as a browser sees it: open elements, attributes, scripts, text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -350,7 +350,7 @@ def test_bandwidth_delay_product_counts_both_directions_and_framing() -> None:
     assert found is not None
     assert found[0] == pytest.approx(10e6 * 0.04 / 8 / 1514)
     assert found[1] == 100
-    assert bdp_pkts(SCENARIO) is None  # two flows share it
+    assert bdp_pkts(SCENARIO) is None  # two flows share the path
     trace = {**alone, "path": {"forward": [{"rate": {"kind": "mahimahi", "path": "x"}}]}}
     assert bdp_pkts(trace) is None
 
@@ -444,18 +444,18 @@ def test_page_works_in_a_browser_without_errors_or_requests(
     assert found["loaded"] == 0
     assert found["charts"] == 8
     assert found["plots"] == 4
-    assert found["hidden"] == 9  # in scatter, curves, two clouds of dots, and the five tables
+    assert found["hidden"] == 9  # scatter plot, curves, two clouds of dots, and five tables
     assert not found["wide"]
     saved_charts_are_whole(found)
 
 
 def saved_charts_are_whole(found: dict[str, Any]) -> None:
-    """Every chart as SVG with its styles, as PDF and as CSV; the page is as before."""
+    """Every chart is saved as SVG with its styles, as PDF and as CSV; the page is unchanged."""
     pictures = [text for kind, text in found["saved"] if kind == "image/svg+xml"]
     tables = [text for kind, text in found["saved"] if kind == "text/csv"]
     assert (len(pictures), len(tables), found["printed"], found["sheets"]) == (9, 9, 9, 0)
     assert found["theme"] == "dark"
-    colours = {"rgb(0, 91, 176)", "rgb(34, 34, 34)"}  # cubic's and reno's on paper
+    colours = {"rgb(0, 91, 176)", "rgb(34, 34, 34)"}  # colours of cubic and reno on paper
     for text in pictures:
         assert ET.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"  # noqa: S314
         assert "var(" not in text

@@ -1,4 +1,4 @@
-"""Wires, cells and Wi-Fi channels one behind the other, in any order."""
+"""Wires, cells and Wi-Fi channels in series, in any order."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_wire_before_a_medium_is_one_line() -> None:
         {"kind": "fixed", "bits_per_sec": 5_000_000},
     )
     assert (down.delay_ns, up.delay_ns) == (8 * MS, 8 * MS)
-    # 1 BDP of 16 ms; of the way up at least 10 packets.
+    # 1 BDP of 16 ms; on the uplink, at least 10 packets.
     assert (down.queue, up.queue) == (
         {"kind": "drop_tail", "packets": 27},
         {"kind": "drop_tail", "packets": 10},

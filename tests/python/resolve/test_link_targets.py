@@ -1,4 +1,4 @@
-"""The targets of `make validate-links`, and how a figure is judged against one."""
+"""The targets of `make validate-links`, and the comparison of values with them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROW = '[[target]]\nid = "a"\ntitle = "t"\nunit = "ms"\ntarget = 20\nwithin = {}\
 
 @pytest.fixture
 def program(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """The program, which lies beside its data and not in a package."""
+    """Import the program, which is next to its data and not in a package."""
     monkeypatch.syspath_prepend(str(FOLDER))
     monkeypatch.delitem(__import__("sys").modules, "run", raising=False)
     import run  # noqa: PLC0415  beside the program

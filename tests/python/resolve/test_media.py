@@ -1,4 +1,4 @@
-"""Cells and Wi-Fi channels as people write them, up to what the simulator takes."""
+"""Cells and Wi-Fi channels in study files, and the resulting input of the simulator."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ def test_two_users_of_a_cell_are_told_apart_in_the_results(tmp_path: Path) -> No
 
 
 def test_the_queue_of_one_user_does_not_delay_another(tmp_path: Path) -> None:
-    """Users are isolated: a cell has a queue for each."""
+    """Users are isolated, because a cell has a queue for each user."""
     deep = "lte-good,cell.users=2,cell.downlink.queue=4 MB"
     quiet = {
         "user": 2,

@@ -1,4 +1,4 @@
-"""Ranges of what presets assume, and draws over them."""
+"""Ranges of assumed values in presets, and draws from these ranges."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_each_part_of_a_range_is_drawn_from_once() -> None:
             if key.is_log:
                 shares, ends_of = np.log(shares), np.log(ends_of)
             parts = (shares - ends_of[0]) / (ends_of[1] - ends_of[0]) * DRAWS
-            # Values of three digits may lie just beside their part.
+            # Values rounded to three digits may lie slightly outside their part.
             assert np.all(np.abs(np.sort(parts) - (np.arange(DRAWS) + 0.5)) < 1)
 
 

@@ -1,4 +1,4 @@
-"""Tahoe, NewReno and SACK: reno with one way to repair losses."""
+"""Tahoe, NewReno and SACK: reno with one method of loss recovery."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LINK_OF_OVERFLOWS = "rate=10 Mbit/s,delay=50 ms,queue=80 packets"
 
 
 def goodput(folder: Path, link: str, stack: str, *algorithms: str) -> dict[str, float]:
-    """Goodput by the name that the study has, over three repetitions."""
+    """Return the goodput by the name in the study, over three repetitions."""
     study = cw.Study(
         link=link,
         stack=stack,

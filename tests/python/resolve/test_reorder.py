@@ -98,7 +98,7 @@ def test_all_are_described() -> None:
 @pytest.mark.parametrize("stack", ["linux-6.1", "ns-2-linux"])
 @pytest.mark.parametrize("kind", ["conservative", "aggressive"])
 def test_a_filter_thins_acks_and_costs_no_goodput(stack: str, kind: str, tmp_path: Path) -> None:
-    """Of a way up that is too slow for every ACK of a way down that loses packets."""
+    """The uplink is too slow for all ACKs of the downlink, which loses packets."""
 
     def run(ack_filter: str | None) -> tuple[dict[str, Any], float]:
         up = {"rate": "100 kbit/s", "queue": "100 packets", "ack_filter": ack_filter}
@@ -120,6 +120,6 @@ def test_a_filter_thins_acks_and_costs_no_goodput(stack: str, kind: str, tmp_pat
     filtered, filtered_acks_per_segment = run(kind)
     assert filtered["goodput_mbit_s"] > 0.98 * plain["goodput_mbit_s"]
     assert filtered_acks_per_segment < 0.9 * acks_per_segment
-    # What was lost is repaired, and by SACK: without a timeout for each.
+    # SACK repairs the losses, without a timeout for each of them.
     assert filtered["retransmitted_pkts"] > 0
     assert filtered["timeouts"] <= plain["timeouts"] + 1

@@ -398,7 +398,7 @@ def test_ends_are_of_machines_whichever_way_data_go(tmp_path: Path) -> None:
     server, user = "linux-6.1", "ns-2-packet"
     assert ends("downlink") == [(server, "highspeed"), (user, "highspeed")]
     assert ends("uplink") == [(user, "highspeed"), (server, "highspeed")]
-    # Set on the client, a variant sends what goes up and nothing else.
+    # Set on the client, an algorithm applies only to uploads.
     client = '[live]\nalgorithm_on = "client"'
     assert ends("uplink", client) == [(user, "highspeed"), (server, "cubic")]
     assert ends("downlink", client) == [(server, "cubic"), (user, "highspeed")]

@@ -1,4 +1,4 @@
-"""`server`: the delay between the link and the server, one way, on every link."""
+"""`server`: the one-way delay between the link and the server, on every link."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def scenario(link: str | dict[str, Any], **keys: Any) -> si.Scenario:  # noqa: A
 
 
 def smallest_rtt_ms(link: str, tmp_path: Path) -> float:
-    """Of small answers to small questions, far apart."""
+    """Return the smallest RTT of short responses to short, widely spaced requests."""
     application = {"kind": "request_response", "request": "100 bytes", "response": "100 bytes"}
     study = cw.Study(
         link=link,
@@ -65,7 +65,7 @@ def smallest_rtt_ms(link: str, tmp_path: Path) -> float:
 def test_the_round_trip_is_longer_by_twice_the_delay(link: str, tmp_path: Path) -> None:
     near = smallest_rtt_ms(f"{link},server=5 ms", tmp_path)
     far = smallest_rtt_ms(f"{link},server=30 ms", tmp_path)
-    # A trace lets packets pass once a millisecond, and a station waits for whole slots of 9 us.
+    # A trace passes packets once per millisecond, and a station waits for whole slots of 9 us.
     step_ms = {"trace": 1, "wifi.": 0.018}.get(link[:5], 0)
     assert far - near == pytest.approx(50, abs=step_ms or 1e-9)
 
@@ -78,7 +78,7 @@ def test_a_cells_core_is_the_way_to_its_server(tmp_path: Path) -> None:
     assert path.downlink.core_frame_ns == 10 * MS
     near = smallest_rtt_ms("lte-good,server=8 ms", tmp_path)
     far = smallest_rtt_ms("lte-good,server=28 ms", tmp_path)
-    assert far - near == pytest.approx(40, abs=2)  # slots and grants fall otherwise
+    assert far - near == pytest.approx(40, abs=2)  # slots and grants occur at other times
     assert scenario("lte-good,server=8 ms") == scenario("lte-good")
 
 

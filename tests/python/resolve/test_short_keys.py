@@ -1,4 +1,4 @@
-"""Short keys after a preset: what they become, and what is said where they do not go."""
+"""Short keys after a preset: their expansion, and the messages if they do not apply."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def test_a_carrier_in_two_words() -> None:
 def test_a_speed_sets_the_doppler_shift_and_how_fast_shadows_pass() -> None:
     user = cell("nr-typical,speed=120 km/h").users[0]
     assert user.fading is not None
-    # 33.3 m/s at 3.5 GHz; shadows of 10 s at 3 km/h pass 40 times as fast.
+    # 33.3 m/s at 3.5 GHz; shadow fading of 10 s at 3 km/h passes 40 times as fast.
     assert user.fading.doppler_mhz == pytest.approx(389_150, rel=1e-3)
     assert user.drifts[0].correlation_ns == pytest.approx(250_000_000, rel=1e-3)
     assert user.drifts[0].sigma_mdb == 3000
-    # The presets' own shift is that of a walker.
+    # The presets' own Doppler shift is that of a pedestrian.
     for name in ("lte-typical", "nr-typical", "hspa-typical"):
         own, walking = cell(name).users[0].fading, cell(f"{name},speed=3 km/h").users[0].fading
         assert own is not None

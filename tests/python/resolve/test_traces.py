@@ -1,4 +1,4 @@
-"""Recorded links of every form, as a study and a link in one line name them."""
+"""Recorded links in all formats, as named in studies and in one-line links."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_a_queue_that_nobody_names_follows_the_mean_rate(
         ("trace:fast.csv,delay=20 ms,queue=250 packets", 250, False),
         ("trace:fast.csv,delay=20 ms,queue=0.5 BDP", 550, False),
         ("rate=10 Mbit/s,delay=20 ms", 34, True),
-        # The server lies outside the link and changes no queue.
+        # The server is beyond the link and does not change any queue.
         ("trace:fast.csv,delay=20 ms,server=30 ms", 1100, True),
         ("rate=10 Mbit/s,delay=20 ms,server=30 ms", 34, True),
     ):

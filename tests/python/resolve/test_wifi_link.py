@@ -1,4 +1,4 @@
-"""A Wi-Fi channel as people write it."""
+"""A Wi-Fi channel in study files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_the_channel_of_the_docs_runs(tmp_path: Path) -> None:
     assert path.interference is not None
     assert (path.interference.kind, path.interference.share_ppb) == ("heard", 300_000_000)
     ran = loaded.run(tmp_path / "results").flows()
-    # At 10 m nothing is lost, and the other network leaves 70 % of the air.
+    # At 10 m nothing is lost, and the other network leaves 70 % of the airtime.
     rates = ran["goodput_mbit_s"].to_list()
     assert min(rates) > 1
     assert 20 < sum(rates) < 40
@@ -54,7 +54,7 @@ standard = "802.11n"
 
 
 def read(tmp_path: Path, keys: str) -> list[tuple[int, int]]:
-    """Where the stations are of a channel with these keys."""
+    """Return the positions of the stations of a channel with these keys."""
     study = tmp_path / "study.toml"
     study.write_text(CHANNEL + keys)
     path = cw.Study.load(study).cells[0].resolved.scenario.path

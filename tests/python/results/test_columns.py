@@ -1,4 +1,4 @@
-"""Columns have one list: what the core returns is named there, and described in Python."""
+"""Columns have one list: the core's columns are in it, and Python describes them."""
 
 from __future__ import annotations
 

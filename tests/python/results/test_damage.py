@@ -1,4 +1,4 @@
-"""Every damage to a folder of results is found, named, and mended by running the study again."""
+"""Any damage to a results folder is detected, named, and repaired by running the study again."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def study() -> cw.Study:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Results of a study that was finished."""
+    """Create the results of a finished study."""
     folder = tmp_path_factory.mktemp("whole") / "mine"
     run_study(study(), folder, report=lambda *_: Silent())
     return folder
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """All that is compared after mending: not when and where runs were made."""
+    """Return all compared files: those that do not contain times and machines of runs."""
     changing = {MANIFEST, COPY, "history.parquet", ".lock"}
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
@@ -51,7 +51,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def corrupt(folder: Path, draw: random.Random) -> set[str]:
-    """Damage a file in one of four ways; names of the files that hold something else now."""
+    """Damage a file in one of four ways; return the names of files with changed content."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != ".lock")
     path = draw.choice(paths)
     content = path.read_bytes()

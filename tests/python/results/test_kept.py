@@ -1,4 +1,4 @@
-"""A results folder keeps what ran: presets, files and defaults may change afterwards."""
+"""A results folder preserves its input: presets, files and defaults may change afterwards."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def test_a_run_without_any_value_has_none_rather_than_zero() -> None:
 
 
 def of_flows(*rows: tuple[float | None, float | None, float]) -> pl.DataFrame:
-    """Goodput, begin and end of the window."""
+    """Return flows, each given as (goodput, begin and end of its window)."""
     return pl.DataFrame(
         {
             "goodput_mbit_s": [row[0] for row in rows],
@@ -81,16 +81,16 @@ def of_flows(*rows: tuple[float | None, float | None, float]) -> pl.DataFrame:
     ("flows", "goodput_mbit_s"),
     [
         (of_flows((12, 0, 10)), 12),
-        # At the same time: they share the link.
+        # At the same time: the flows share the link.
         (of_flows((5, 0, 10), (7, 0, 10)), 12),
-        # One after the other: each had all of it, whatever was between them.
+        # One after the other: each had the whole link, and the gaps do not count.
         (of_flows((12, 0, 10), (12, 10, 20), (12, 50, 60)), 12),
         (of_flows((12, 50, 60), (6, 0, 10)), 9),
-        # The second came when the first was half done, and both then had half.
+        # The second flow began when the first was half done; then both had half of the link.
         (of_flows((9, 0, 20), (6, 10, 20)), 12),
         # One within another, then one across the end: 5 x 20 + 4 x 5 + 6 x 10 Mbit in 25 s.
         (of_flows((5, 0, 20), (4, 5, 10), (6, 15, 25)), 180 / 25),
-        # What has no window ran beside the others, and what has no goodput did not run.
+        # A flow without a window ran in parallel with the others; one without goodput did not run.
         (of_flows((5, None, 10), (7, 0, 10)), 12),
         (of_flows((None, None, 10), (7, 0, 10), (7, 10, 30)), 7),
         (of_flows((None, None, 10)), None),

@@ -1,4 +1,4 @@
-"""The folder of results: what is committed is there whole, whatever happened meanwhile."""
+"""The folder of results: committed runs are complete, regardless of interruptions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KEYS = [f"{n:032x}" for n in range(12)]
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """The content of every file below `folder`, but for the lock."""
+    """Return the content of every file below `folder`, except the lock."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in folder.rglob("*")
@@ -28,7 +28,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 
 def rows(keys: list[str], table: str = "samples") -> tuple[bytes, list[tuple[str, int]]]:
-    """Two rows a run, which tell whose they are."""
+    """Return two rows per run, whose values identify the run."""
     twice = [key for key in keys for _ in range(2)]
     own = [f"{table} of {key}" for key in twice]
     return to_parquet(pl.DataFrame({"run": twice, "text": own})), [(key, 2) for key in keys]
@@ -109,7 +109,7 @@ def test_rows_of_a_run_that_was_never_finished_do_not_count(folder: Path) -> Non
     assert samples(folder)["run"].to_list() == [KEYS[1]] * 6
     assert (folder / "files" / KEYS[1] / "capture.pcap").read_bytes() == b"first then last"
     assert not (folder / "files" / KEYS[0] / "capture.pcap").exists()
-    # The same again from its beginning, in another session.
+    # The same run again from its beginning, in another session.
     with Writer(folder, "x") as writer:
         writer.commit_part(KEYS[0], {"samples": rows(KEYS[:1])}, {})
         commit(writer, KEYS[0])
@@ -128,7 +128,7 @@ def test_a_torn_record_counts_as_never_written(folder: Path) -> None:
         manifest = {
             name: (folder / name).read_bytes() for name in ("manifest.json", ".manifest.json")
         }
-    # As a process leaves it that is killed while it writes.
+    # As a process leaves the journal if it is killed while it writes.
     for cut in range(whole, len(content), 7):
         journal.write_bytes(content[:cut])
         for name, own in manifest.items():

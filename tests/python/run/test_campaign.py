@@ -81,7 +81,7 @@ def test_more_repetitions_and_levels_add_to_what_is_there(tmp_path: Path) -> Non
     assert len(more.history) == 12
     of_before = more.flows(run=before.runs()["run"].to_list())
     assert of_before.sort("run").equals(before.flows().sort("run"))
-    # Runs of an earlier version of the study stay in the folder, and out of its tables.
+    # Runs of an earlier version of the study stay in the folder, but not in its tables.
     fewer = run(study(repetitions=1), tmp_path / "s")
     assert fewer.runs().height == 2
     again = run(wanted, tmp_path / "s")
@@ -296,7 +296,7 @@ def test_the_executor_stops_when_its_caller_does(monkeypatch: pytest.MonkeyPatch
     for thread in crew:
         thread.join(PATIENCE_S)
     assert not any(thread.is_alive() for thread in crew)
-    # Two workers, each with a batch under way and up to two that wait, of 512 runs at the most.
+    # Two workers, each with one running batch and up to two waiting ones, of at most 512 runs.
     assert len(began) < 5_000
 
 

@@ -1,4 +1,4 @@
-"""The cost of a study is known before it runs, and what would never end is refused."""
+"""The cost of a study is known before it runs, and endless studies are refused."""
 
 from __future__ import annotations
 

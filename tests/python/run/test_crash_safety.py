@@ -1,4 +1,4 @@
-"""A campaign that is killed at any point goes on where it was, and ends with the same bytes."""
+"""A campaign that is killed at any point resumes, and ends with the same bytes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(WORKER.parent), 
 
 
 def start(folder: Path, jobs: int = 2) -> subprocess.Popen[str]:
-    """A campaign in a process group of its own, which has just begun."""
+    """Start a campaign in a separate process group; return when it has begun."""
     process = subprocess.Popen(
         [sys.executable, str(WORKER), str(folder), str(jobs), str(REPETITIONS)],
         stdout=subprocess.PIPE,
@@ -54,14 +54,14 @@ def finish(folder: Path, jobs: int = 2, threads: int = 2) -> None:
 def wait_for_moment(
     process: subprocess.Popen[str], folder: Path, duration_s: float, draw: random.Random
 ) -> None:
-    """Any moment: early, where the folder is made, between any two runs, or after all is done."""
+    """Wait until any moment: while the folder is created, between two runs, or after the end."""
     wanted = draw.choice([0, 0, draw.randrange(RUNS), draw.randrange(RUNS), RUNS])
     assert is_soon(lambda: len(finished(folder)) >= wanted or process.poll() is not None, 0.001)
     time.sleep(draw.random() * duration_s / (10 if wanted == 0 else RUNS))
 
 
 def result_bytes(folder: Path) -> dict[str, bytes]:
-    """All that does not tell when and where it was made."""
+    """Return the content of all files except those that contain times and machines."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))
@@ -71,7 +71,7 @@ def result_bytes(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
-    """A campaign that nobody killed, and how long it took once it had begun."""
+    """Return an undisturbed campaign, and its duration after its start."""
     folder = tmp_path_factory.mktemp("undisturbed") / "crash"
     process = start(folder)
     began_s = time.monotonic()
@@ -132,7 +132,7 @@ def test_two_campaigns_in_one_folder_do_not_mix(tmp_path: Path) -> None:
         command, check=False, env=ENVIRONMENT, capture_output=True, text=True, timeout=PATIENCE_S
     )
     assert first.wait(PATIENCE_S) == 0
-    # The second either came while the first was writing, or found everything done.
+    # The second process started while the first was writing, or found all runs finished.
     assert second.returncode in (0, 2)
     if second.returncode == 2:
         assert "another cwndlab is writing here (process" in second.stderr
@@ -147,7 +147,7 @@ def test_a_file_that_cannot_grow_is_a_full_disk_and_loses_nothing(
     folder = tmp_path / "crash"
     command = [sys.executable, str(WORKER), str(folder), "2", str(REPETITIONS)]
     stopped = subprocess.run(
-        [*command, str(60_000)],  # the journal grows beyond, no other file
+        [*command, str(60_000)],  # only the journal exceeds this limit
         check=False,
         env=ENVIRONMENT,
         capture_output=True,

@@ -56,7 +56,7 @@ duration = "1 s"
 
 
 def models(model: type[BaseModel]) -> set[type[BaseModel]]:
-    """The models that a model is made of, itself included."""
+    """Return all models that a model uses, including the model itself."""
 
     def within(annotation: object) -> set[type[BaseModel]]:
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):
@@ -88,7 +88,7 @@ def test_the_maximal_scenario_leaves_no_key_unset() -> None:
 
 
 def test_rust_reads_the_maximal_scenario_and_writes_the_same() -> None:
-    """The two sides of the format cannot drift: each knows every key of the other."""
+    """Both definitions of the format stay equal: each contains every key of the other."""
     scenario = maximal_scenario()
     users = tuple(flow.model_copy(update={"user": 1}) for flow in scenario.flows)
     scenario = scenario.model_copy(update={"flows": users, "before": (users[:1], users[1:])})
@@ -97,7 +97,7 @@ def test_rust_reads_the_maximal_scenario_and_writes_the_same() -> None:
 
 
 def test_the_simulator_reads_what_the_core_makes_of_every_key_and_writes_the_same() -> None:
-    """The tables of keys and the simulator's types cannot drift: each knows every key."""
+    """The tables of keys and the simulator's types stay equal: each contains every key."""
     scenario = maximal_scenario()
     flows = [{**json.loads(scenario.to_json())["flows"][0], "user": 1}]
     filled: set[str] = set()
@@ -108,7 +108,7 @@ def test_the_simulator_reads_what_the_core_makes_of_every_key_and_writes_the_sam
         assert problems == [], link
         path_json, _, _, refused = core.resolve_link(table, None, LinkFiles(Path()))
         if path_json is None:
-            assert "mark" in str(refused), link  # a threshold in products
+            assert "mark" in str(refused), link  # a marking threshold in BDP
             continue
         accepted += 1
         whole = {**json.loads(scenario.to_json()), "path": json.loads(path_json), "flows": flows}
@@ -123,7 +123,7 @@ def test_the_simulator_reads_what_the_core_makes_of_every_key_and_writes_the_sam
 
 
 def keys_of(value: object, path: str) -> Iterator[tuple[str, bool]]:
-    """Each key with that of its table, and whether there is something at it."""
+    """Yield each key with the path of its table, and whether it has a value."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield f"{path}.{value.get('kind', '')}.{key}", inner is not None
@@ -197,7 +197,7 @@ def test_scenarios_are_frozen_and_know_no_other_keys() -> None:
 
 
 def test_a_study_takes_the_keys_of_a_study_file() -> None:
-    """`live` is of files alone, as is what `--quick` changes."""
+    """Only files can contain `live` and the changes of `--quick`."""
     arguments = inspect.signature(cw.Study).parameters
     about = " ".join(str(cw.Study.__init__.__doc__).split())
     assert set(arguments) == StudyModel.model_fields.keys() - {"live", "quick"}

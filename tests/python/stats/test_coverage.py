@@ -1,7 +1,7 @@
-"""Coverage: 95 % intervals contain the truth in 93 to 97 of 100 studies, skewed runs included.
+"""Coverage: 95 % intervals contain the truth in 93 to 97 of 100 studies, including skewed runs.
 
-Every case simulates studies whose truth is known, with what a comparison uses: the mean over runs,
-the ratio of means over pairs that share a channel, the ratio of geometric means.
+Every case simulates studies whose truth is known, with the statistics of a comparison: the mean
+over runs, the ratio of means over pairs that share a channel, the ratio of geometric means.
 """
 
 from collections.abc import Callable
@@ -100,7 +100,7 @@ def test_equal_algorithms_are_rarely_told_apart_and_unequal_ones_rarely_called_e
         ours, same = (channel * rng.lognormal(0, 0.1, 10) for _ in range(2))
         difference = stats.compare_pairs(ours, same, draws=DRAWS)
         different += difference.direction != 0 and difference.p_value < 0.05
-        # The two one-sided tests at their boundary: a true difference of just 5 %.
+        # The two one-sided tests at their boundary: a true difference of exactly 5 %.
         at_bound = stats.compare_pairs(0.95 * ours**0.2, same**0.2, draws=DRAWS)
         equal += at_bound.is_negligible
     assert different / 600 <= 0.07

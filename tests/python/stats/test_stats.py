@@ -136,8 +136,8 @@ def test_signed_rank_test_gives_the_published_value() -> None:
 
 def test_signed_rank_test_is_exact_with_ties() -> None:
     deltas = [1, 1, 2, -2, 3, 4, 5, -1]
-    ranks = [2, 2, 4.5, 4.5, 6, 7, 8, 2]  # of the magnitudes, ties sharing their mean
-    observed = 4.5 + 2  # of the negative ones, the smaller sum
+    ranks = [2, 2, 4.5, 4.5, 6, 7, 8, 2]  # ranks of the magnitudes; ties share their mean
+    observed = 4.5 + 2  # sum of the negative ranks, which is the smaller sum
     as_extreme = 0
     for signs in itertools.product([0, 1], repeat=8):
         positive = sum(rank for rank, sign in zip(ranks, signs, strict=True) if sign)
@@ -155,7 +155,7 @@ def test_signed_rank_test_goes_over_to_the_normal_limit_without_a_jump() -> None
 
 
 def test_sign_test_counts_pairs_only() -> None:
-    assert stats.sign_test(BEFORE, AFTER).p_value == pytest.approx(92 / 512)  # 2 of 9 negative
+    assert stats.sign_test(BEFORE, AFTER).p_value == pytest.approx(92 / 512)  # 2 of 9 are negative
     assert stats.sign_test([1, 2, 3], [1, 2, 3]) == stats.PairedTest("sign", 1.0, 0)
 
 
@@ -170,7 +170,7 @@ def test_permutation_test_by_draws_is_never_zero_and_agrees_with_enumeration() -
     rng = np.random.default_rng(11)
     deltas = rng.normal(0.5, 1, 14)
     exact = stats.paired_permutation_test(deltas, np.zeros(14)).p_value
-    # Two pairs of a negligible difference push it over to random draws and change nothing else.
+    # Two pairs with negligible differences cause random draws and change nothing else.
     drawn = stats.paired_permutation_test([*deltas, 1e-9, -1e-9], np.zeros(16)).p_value
     assert drawn == pytest.approx(exact, abs=0.01)
     assert stats.paired_permutation_test(np.arange(1, 41), np.zeros(40)).p_value > 0
@@ -256,7 +256,7 @@ def test_most_representative_run_is_nearest_to_the_mean() -> None:
 
 
 def test_scale_decides_which_run_is_representative() -> None:
-    # The first column varies a thousand times more, so unscaled it alone decides.
+    # The first column varies a thousand times more, so it decides alone if it is not scaled.
     runs = [[1000, 9], [2000, 1], [3000, 1], [1990, 9], [2010, 4]]
     assert stats.most_representative(runs, is_scaled=False) != stats.most_representative(runs)
 

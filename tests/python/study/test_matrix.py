@@ -158,7 +158,7 @@ def test_seeds_depend_on_the_cell_and_on_the_seed_of_the_study() -> None:
     base = runs()[0].seed
     assert runs(seed=2)[0].seed != base
     assert runs(link="rate=10 Mbit/s,delay=21 ms")[0].seed != base
-    # What is recorded, how a value is written, and what it is called, change nothing.
+    # Recorded data, the notation of a value, and names change nothing.
     assert runs(record={"samples": "10 ms"})[0].seed == base
     assert runs(link="rate=10000 kbit/s,delay=0.02 s")[0].seed == base
     assert runs(link={"rate": "10 Mbit/s", "delay": "20 ms", "name": "x"})[0].seed == base

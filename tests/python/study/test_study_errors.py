@@ -1,4 +1,4 @@
-"""What a user reads who has written a study that cannot be run: place, value, remedy."""
+"""Messages about studies that cannot run: place, value and remedy."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def complaint(text: str) -> str:
-    """What is said about a study file with this text, which is called mine.toml."""
+    """Return the message about a study file mine.toml with this text."""
     Path("mine.toml").write_text(text, encoding="utf-8")
     with pytest.raises(StudyError) as caught:
         Study.load("mine.toml")
@@ -228,7 +228,7 @@ def test_each_mistake_has_its_place_and_remedy(old: str, new: str, message: str 
     text = GOOD.replace(old, new, 1)
     if message is None:
         Path("mine.toml").write_text(text, encoding="utf-8")
-        Study.load("mine.toml")  # a flow may have an algorithm of its own
+        Study.load("mine.toml")  # a flow may set its own algorithm
     else:
         assert complaint(text).startswith(message)
 

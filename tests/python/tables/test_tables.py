@@ -1,4 +1,4 @@
-"""Tables: the same numbers in every format, digits that are known, text that is escaped."""
+"""Tables: the same numbers in every format, significant digits, and escaped text."""
 
 import csv
 import io
@@ -92,7 +92,7 @@ def test_cells_carry_the_difference_to_the_best(results: ResultsLike) -> None:
 
 
 def test_best_is_who_leads_by_more_than_the_smallest_effect(results: ResultsLike) -> None:
-    """Of two within 5 % of each other neither is called the best, and one leads."""
+    """If two are within 5 % of each other, neither is the best, although one leads."""
     comparison = compare(results)[0]
     for at, column in enumerate(["goodput_mbit_s", "rtt_p50_ms"]):
         cells = {row.contestant: row.cells[at] for row in comparison_table(comparison).rows}
@@ -167,7 +167,7 @@ def test_terminal_shows_the_table(results: ResultsLike) -> None:
 
 
 class Changed:
-    """Results whose flows are changed."""
+    """Results with changed flows."""
 
     def __init__(
         self, results: ResultsLike, change: Callable[[pl.DataFrame], pl.DataFrame]
@@ -225,7 +225,7 @@ def test_cells_are_what_the_study_varies_besides_the_algorithm(
 
 
 def test_what_follows_from_another_factor_makes_no_cells() -> None:
-    # Flows are as many as stations, the stack is the algorithm's; the part is of its own.
+    # The stations determine the flows, and the algorithm determines the stack; `part` is separate.
     rows = [
         (algorithm, f"{algorithm}-stack", stations, stations, part)
         for algorithm in ("cubic", "vegas")

@@ -1,4 +1,4 @@
-"""A file that a user names is read up to a size, whatever it is."""
+"""A file that a user names is read only up to a size limit, whatever its type."""
 
 from __future__ import annotations
 

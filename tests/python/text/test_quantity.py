@@ -10,7 +10,7 @@ from cwndlab.errors import QuantityError
 from cwndlab.text import quantity
 from cwndlab.text.quantity import QueueLimit
 
-MAX_VALUE = 2**63 - 1  # what every file format and language on the way holds
+MAX_VALUE = 2**63 - 1  # the largest value that all file formats and languages can represent
 MAX_RATE_BITS_PER_SEC = 2 * 10**12
 
 

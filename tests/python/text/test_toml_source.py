@@ -90,7 +90,7 @@ def test_a_problem_names_place_key_value_and_what_is_wrong() -> None:
     assert source.problem(("flow", 1, "parameters", "beta"), "wrong") == (
         "mine.toml:34: flow[1].parameters.beta = 4\n  wrong"
     )
-    # What is missing stands where its table begins, what stands nowhere has no line.
+    # A missing key has the line at which its table begins; an unknown table has no line.
     assert source.problem(("link", "delay"), "missing") == "mine.toml:12: link.delay\n  missing"
     assert source.problem(("other",), "missing") == "mine.toml: other\n  missing"
 

@@ -1,4 +1,4 @@
-"""Algorithms that are files: compiled, run apart from everything else, and refused in words."""
+"""Algorithms in files: compiled, run in a separate process, and refused with an explanation."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def compared(folder: Path, algorithms: str, *more: str, status: int = 0) -> tupl
 
 
 def failures(folder: Path) -> dict[str, str]:
-    """What was noted of each failed run, by algorithm."""
+    """Return the recorded error of each failed run, by algorithm."""
     noted = [json.loads(path.read_text()) for path in (folder / "r" / "failed").iterdir()]
     return {each["scenario"]["flows"][0]["sender"]["algorithm"]: each["error"] for each in noted}
 
 
 def test_a_file_is_an_algorithm_like_any_other(tmp_path: Path) -> None:
-    """Written anew, Reno is Reno to the byte."""
+    """A new implementation of Reno gives the same bytes as Reno."""
     mine(tmp_path)
     out, _ = compared(tmp_path, "reno,./mine.c", "--format", "json")
     assert [row["algorithm"] for row in json.loads(out)["rows"]] == ["reno", "mine"]
@@ -58,7 +58,7 @@ def test_the_ending_of_a_file_does_not_matter(tmp_path: Path) -> None:
 
 
 def test_a_worker_imports_nothing_from_the_current_folder(tmp_path: Path) -> None:
-    """A received study may lie beside a `polars.py`."""
+    """A received study may be in a folder with a `polars.py`."""
     for name in ("polars", "numpy", "cwndlab"):
         (tmp_path / f"{name}.py").write_text(f"open('imported-{name}', 'w').close()\n")
     mine(tmp_path)
@@ -67,7 +67,7 @@ def test_a_worker_imports_nothing_from_the_current_folder(tmp_path: Path) -> Non
 
 
 def test_results_of_a_file_that_changed_are_never_overwritten(tmp_path: Path) -> None:
-    """Other files, algorithms or links go elsewhere, or beside what is there."""
+    """Other files, algorithms or links use another folder, or are added to the existing results."""
     arguments = ("--link", LINK, "--duration", "5 s", "--algorithm")
     mine(tmp_path)
     run(tmp_path, "compare", *arguments, "./mine.c,cubic")
@@ -100,7 +100,7 @@ def test_results_of_a_file_that_changed_are_never_overwritten(tmp_path: Path) ->
 def test_mistakes_fail_their_own_runs_only(
     tmp_path: Path, mistakes: tuple[user_code.Mistake, ...]
 ) -> None:
-    """A campaign with every way to get it wrong: the rest is done, each error says where."""
+    """A campaign with every mistake: all other runs finish, and each error names its place."""
     for mistake in mistakes:
         mine(tmp_path, mistake.source, f"{mistake.name}.c")
     mine(tmp_path)
@@ -116,7 +116,7 @@ def test_mistakes_fail_their_own_runs_only(
 
 
 def test_the_documentation_quotes_what_one_is_told() -> None:
-    """Its table of mistakes is that of these tests."""
+    """Its table of mistakes is the same as in these tests."""
     page = Path(__file__).parents[3] / "docs/how-to/own-algorithm.md"
     table = page.read_text(encoding="utf-8").partition("| what the run reports |")[2]
     quoted = re.findall(r"^\| [^|]+ \| `([^`]+)` \|$", table, re.MULTILINE)
@@ -127,7 +127,7 @@ def test_the_documentation_quotes_what_one_is_told() -> None:
 
 
 def test_a_line_is_known_of_a_loop_without_end(tmp_path: Path) -> None:
-    """As the user calls the file, though the same text was compiled elsewhere before."""
+    """The message names the user's file, although the same text was compiled elsewhere before."""
     endless = next(each for each in user_code.BREAKING if each.name == "endless")
     for name in ("here", "there"):
         folder = tmp_path / name
@@ -229,7 +229,7 @@ def test_a_parameter_path_needs_an_algorithm(tmp_path: Path) -> None:
 
 
 def test_results_keep_the_file_and_know_its_content(tmp_path: Path) -> None:
-    """The folder is whole without the file; another text is another run, another place is not."""
+    """The results need no other file; other text gives other runs, another path does not."""
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "helper.h").write_text("#define HELPED 1\n")
     source = user_code.GOOD.replace('#include "cc.h"', '#include "cc.h"\n#include "helper.h"')
@@ -289,11 +289,11 @@ def test_a_flow_may_end_at_another_algorithm(tmp_path: Path) -> None:
     assert flows["receiver_algorithm"].to_list() == ["mine"]
 
 
-# ---- a kernel's files
+# ---- source files of a kernel
 
 
 def test_a_module_runs_unmodified_with_its_companion(tmp_path: Path, kernel: Path) -> None:
-    """The module is Reno, and its parameter counts, though only its init looks at it."""
+    """The module is Reno, and its parameter has an effect, although only its init reads it."""
     program = read_program(f"linux:{kernel / 'tcp_mod.c'}", Path())
     assert [Path(unit.file).name for unit in program.units] == [
         "tcp_halves.c",
@@ -391,7 +391,7 @@ def test_the_api_runs_files_too(tmp_path: Path) -> None:
 
 
 def test_nothing_of_a_checkout_is_needed(tmp_path: Path, kernel: Path) -> None:
-    """All that is compiled is the user's, the system's, or was written by the package."""
+    """All compiled files belong to the user or the system, or were written by the package."""
     checkout = Path(__file__).resolve().parents[3]
     for reference in (str(mine(tmp_path)), f"linux:{kernel / 'tcp_mod.c'}"):
         program = read_program(reference, Path())

@@ -42,13 +42,13 @@ def test_beyond_the_bounds_ranges_decide() -> None:
     assert verdict(pair([9.69], [10]), SAME) is Agreement.DIFFERS
     assert verdict(pair([9, 9, 10.1], [10, 10, 11]), SAME) is Agreement.OVERLAPS
     assert verdict(SAME, pair([10.51], [10])) is Agreement.DIFFERS
-    # One quantity that differs is not outweighed by another that overlaps.
+    # An overlap of one quantity does not outweigh a difference of another.
     assert verdict(pair([9, 9, 10.1], [10, 10, 11]), pair([8], [10])) is Agreement.DIFFERS
 
 
 def test_an_overlap_says_on_how_many_runs_it_rests() -> None:
     goodput = pair([9, 9, 10.1, 10.5], [10, 10, 11, 12])
-    # 10.1 and 10.5 of ours, 10 and 10 of the kernel's lie between 10 and 10.5.
+    # 10.1 and 10.5 (ours) and 10 and 10 (the kernel's) lie between 10 and 10.5.
     assert goodput.common == pytest.approx(0.5)
     pairs = dict.fromkeys(COMPARED, SAME) | {"goodput_mbit_s": goodput}
     judged = CellAgreement({}, pairs, 0.1)
@@ -74,7 +74,7 @@ def test_what_has_no_value_does_not_agree() -> None:
 
 
 class FakeResults:
-    """Results of one algorithm or two in memory."""
+    """Results of one or two algorithms in memory."""
 
     factors = ("algorithm",)
     title = "a study"
@@ -112,7 +112,7 @@ def test_runs_are_judged_by_all_of_their_flows_together(tmp_path: Path) -> None:
     assert (reno.cell, cubic.cell) == ({"algorithm": "reno"}, {"algorithm": "cubic"})
     assert reno.pairs["goodput_mbit_s"].medians == (10.0, 10.0)
     assert (reno.verdict, cubic.verdict) == (Agreement.AGREES, Agreement.DIFFERS)
-    # Windows of 12 and 22 beside 10 and 20.
+    # Windows of 12 and 22 compared with 10 and 20.
     assert reno.cwnd_distance == pytest.approx(2 / 15)
     assert math.isnan(reno.pairs["timeouts"].medians[0])
     replays = [Replayed("reno", "cl_1", 12_345, 0), Replayed("cubic", "cl_2", 12_345, 7)]
@@ -139,7 +139,7 @@ def study(**keys: Any) -> Study:  # noqa: ANN401  keys of a study
 
 @pytest.fixture
 def in_simulation(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The simulator with another stack in the place of the kernel; how many runs each time."""
+    """Replace the kernel with the simulator and another stack; return the numbers of runs."""
     counts: list[int] = []
     real = running.run_study
 
@@ -178,7 +178,7 @@ def test_contested_cells_get_ten_seeds_and_the_others_no_more(
     assert done.simulated.flows().height == 12
     seeds = done.simulated.flows().group_by("algorithm").len().sort("algorithm")["len"].to_list()
     assert seeds == [10, 2]
-    # And again, nothing is lost or made anew.
+    # Running again neither loses nor repeats a run.
     validate(study(repetitions=2), tmp_path)
     assert in_simulation[4:] == [4, 4, 12, 12]
 
@@ -199,7 +199,7 @@ def test_the_simulator_has_the_hosts_of_a_kernel_study_unless_the_study_names_ot
     sender, receiver = hosts(behind_interfaces(study(server_host="none")))[0]
     assert sender is None
     assert receiver is not None
-    # Cells and seeds are the same: only so can they be compared.
+    # Cells and seeds must be equal; otherwise, runs cannot be compared.
     runs = [behind_interfaces(kernel).matrix.runs, kernel.matrix.runs]
     assert len({tuple((run.seed, str(run.labels)) for run in each) for each in runs}) == 1
 
@@ -237,7 +237,7 @@ def test_a_recording_takes_the_place_of_the_trace(tmp_path: Path) -> None:
 def test_without_clang_validation_says_what_it_leaves_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An installed wheel has neither clang nor the helper, and ends with status 0 all the same."""
+    """An installed wheel has neither clang nor the helper, but still ends with status 0."""
     missing = Obstacle("clang is missing", "sudo apt install clang")
     monkeypatch.setattr(command, "obstacles", lambda: [missing])
     replays, why_not = command._replays(  # noqa: SLF001

@@ -1,4 +1,4 @@
-"""`cwndlab open`: what the page shows, who may ask, and that nothing asked breaks it."""
+"""`cwndlab open`: the page's content, access control, and resistance to any request."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ pytestmark = pytest.mark.usefixtures("own_cache")
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two studies, a damaged one, and a folder that is none."""
+    """Create two studies, a damaged one, and a folder without results."""
     folder = tmp_path_factory.mktemp("all")
     for name, algorithms in (("train", ["cubic", "vegas"]), ("wire", ["cubic", "bbr"])):
         study = cw.Study(
@@ -58,7 +58,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @dataclass
 class Client:
-    """A browser that was given the address."""
+    """A browser that has received the address."""
 
     server: ResultsServer
     cookie: str = ""
@@ -147,11 +147,11 @@ def test_whatever_is_not_the_page_is_refused(client: Client) -> None:
     assert stranger.ask("/?token=wrong")[0] == 403
     assert stranger.ask("/?token=%ff%00")[0] == 403
     assert Client(client.server, f"cwndlab-{port}=wrong").ask("/")[0] == 403
-    # Another name of this address, as after DNS rebinding, also with the token and the cookie.
+    # Other names of this address, as after DNS rebinding, even with the token and the cookie.
     for host in ("evil.example", f"evil.example:{port}", f"127.0.0.1:{port + 1}", "127.0.0.1"):
         assert client.ask("/api/studies", {"Host": host})[0] == 421, host
         assert client.ask(f"/?token={client.server.access.token}", {"Host": host})[0] == 421
-    # Pages of other origins, of other ports of this machine too, whose requests carry the cookie.
+    # Pages of other origins, including other ports of this machine, whose requests have the cookie.
     for headers in (
         {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site"},
@@ -229,7 +229,7 @@ def test_a_study_of_the_form_runs_stops_and_goes_on(client: Client, results: Pat
         status, _, body = client.ask("/api/start", None, json.dumps(form))
         assert status == 200, body
         identity = json.loads(body)["id"]
-        assert client.ask("/api/start", None, json.dumps(form))[0] == 409  # there is one already
+        assert client.ask("/api/start", None, json.dumps(form))[0] == 409  # one is already running
 
         def state() -> Any:  # noqa: ANN401  an answer
             return client.json(f"/api/state?id={identity}")
@@ -319,7 +319,7 @@ def test_a_form_is_checked_field_by_field_before_anything_runs(
         assert problem["text"], problem
     assert checked({"toml": "[study\n"})["problems"][0]["text"].startswith("not valid TOML")
     mine = good | {"factors": {"algorithm": ["mine.c"]}}
-    assert (checked(mine)["runs"], checked(mine)["problems"]) == (None, [])  # nothing is compiled
+    assert (checked(mine)["runs"], checked(mine)["problems"]) == (None, [])  # no file is compiled
     assert sorted(results.rglob("*")) == before
 
 
