@@ -47,7 +47,7 @@ class Answerable(Measured, Protocol):
         """Return the scenario for one combination of factor levels; None if it is unknown."""
 
     def queue(self, cell: Mapping[str, object]) -> QueueSize | None:
-        """Return the queue's size for one combination of factor levels; None if unlimited."""
+        """Return the queue's size for one combination of factor levels; None if it is not fixed."""
 
 
 BASELINE = "cubic"
@@ -226,9 +226,9 @@ def _networks(
 
 
 def class_of(scenario: Mapping[str, Any]) -> str:
-    """Return the class of a network: `wifi`, `wire`, `trace`, or a mobile radio such as `lte`.
+    """Return the class of a network: `wifi`, `wire`, `trace`, `chain`, or a radio such as `lte`.
 
-    `trace` is a link whose rate varies; a recorded link has this class, whatever its network was.
+    `trace` is a wire with a recorded rate, whatever the recorded network was, or a token bucket.
     """
     path = scenario["path"]
     if path["kind"] == "cell":

@@ -78,7 +78,7 @@ class Figures:
     """All numbers in the description of one link, including values from its preset."""
 
     def __init__(self, table: Mapping[str, Any], counts: Mapping[str, int]) -> None:
-        """Index all numbers in the description that `expand_link` returned."""
+        """Store the table and the numbers that `expand_link` returned."""
         self.table = table
         self._counts = counts
 

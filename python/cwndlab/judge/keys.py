@@ -148,7 +148,7 @@ def keys_of(
 
 
 def _paths_given(link: Link) -> Iterator[str]:
-    """Return the paths that the link sets; a delay of the core network sets `server`, too."""
+    """Yield the paths that the link sets; `core_delay` and `wire_delay` also set `link.server`."""
     for path in _leaves(link.table, "link"):
         yield path
         if path.rpartition(".")[2] in _DISTANCES:

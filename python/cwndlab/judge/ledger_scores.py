@@ -92,7 +92,7 @@ class Score:
 
     @property
     def undecided(self) -> int:
-        """Number of trials that were too short for a verdict."""
+        """Number of predictions that were neither confirmed nor refuted."""
         return self.predictions - self.confirmed - self.refuted
 
     @property

@@ -70,7 +70,7 @@ class HostDifference:
 
 
 def differences(host: SimulatedHost, proc: Path = _PROC) -> tuple[HostDifference, ...]:
-    """Return each setting of this computer that differs from the simulated host."""
+    """Return differing settings of this computer, except buffers that are larger here."""
     found = []
     qdisc = _read(proc / "core/default_qdisc")
     if None not in {qdisc, host.qdisc} and qdisc != host.qdisc:

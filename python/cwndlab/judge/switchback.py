@@ -78,7 +78,7 @@ class MeasuredChange:
 
 
 def orders(blocks: int, seed: int) -> list[bool]:
-    """Return, for each block, whether the challenger comes first; half of the values are True."""
+    """Return whether the challenger comes first in each block: in half of them, rounded up."""
     firsts = [n % 2 == 0 for n in range(blocks)]
     random.Random(seed).shuffle(firsts)  # noqa: S311  used for a random order, not for security
     return firsts
