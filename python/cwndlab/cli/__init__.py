@@ -136,7 +136,7 @@ def _status_of(error: BaseException) -> int | None:
         return error.exit_status
     # click turns a broken pipe into an exit with status 1.
     if isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError):
-        _discard(sys.stdout)  # the reader has gone
+        _discard(sys.stdout)  # the reader has closed the pipe
         return 0
     if isinstance(error, OSError):  # concerns a file or folder that no command has checked
         _complain(file_failure(error))

@@ -28,7 +28,7 @@ from cwndlab.run.executor import available_cores
 ExaminedState = Literal["ok", "optional", "missing"]
 
 _LEAST_FREE_BYTES = 10**9
-_WINDOWS = 1_000_000  # that the algorithm takes
+_WINDOWS = 1_000_000  # largest window of the algorithm
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def infer_paper(paper: Study, results: Path | None, where: Where, *, is_quick: bool) -> None:
-    """Simulate possible networks of a paper, and print what its numbers say about them.
+    """Simulate possible networks of a paper, weight them by its numbers, and print the results.
 
     Raises:
         UnknownNameError: cwndlab has no plan for inferring this paper's network.
@@ -82,7 +82,7 @@ def _given(fit: PaperFit) -> str:
 
 
 def _setting(n: int, key: Key, fit: PaperFit) -> dict[str, Any]:
-    """Return the prior range of one setting, and what the given numbers say about it."""
+    """Return the prior range and the posterior of one setting."""
     shares, weights = fit.inferred.points[:, n], fit.inferred.weights
     if key.choices:
         names = [key.value_at(float(share)) for share in shares]
@@ -150,7 +150,7 @@ def _claim(each: InferredClaim) -> dict[str, Any]:
 
 
 def _document(fit: PaperFit, shuffled: Floats, claims: list[InferredClaim]) -> dict[str, Any]:
-    """Return the outcome for programs, and for the table of claims."""
+    """Return the outcome as a dictionary, for JSON and for the table of claims."""
     return {
         "training": list(fit.networks.plan.training),
         "error": fit.error,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _DEFAULT_PROGRAM = "/bin/sh"
 _WAYS = (("to", "down"), ("from", "up"))  # the word in the output, and the key in the status
-_TRAIL = 40  # intervals
+_TRAIL = 40  # intervals that the trail of rates shows
 _WIDTH_OF_NUMBERS = 64  # columns that the rest of a line needs
 _BARS = " ▁▂▃▄▅▆▇█"
 _LEAST_MBIT_S = 0.1  # lowest rate that a full bar can represent
