@@ -158,7 +158,7 @@ class Log:
         return LongSeries(self.in_order(), {name: name for name in self.names if name != "t_s"})
 
     def pieces(self) -> Iterator[Series]:
-        """Yield all rows, a few thousand at a time."""
+        """Yield all rows, at most `PIECE_ROWS` at a time."""
         for piece in self._pieces:
             yield self._read(piece, 0, piece.rows)
         if self._rows:
