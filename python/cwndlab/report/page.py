@@ -96,7 +96,7 @@ def script_json(value: object) -> Markup:
 
 @lru_cache(maxsize=32)
 def asset(name: str) -> Markup:
-    """Return a style sheet or script of the package."""
+    """Return a style sheet, script or licence of the package."""
     content = files("cwndlab.report").joinpath("assets", *name.split("/")).read_text("utf-8")
     return Markup(content)  # noqa: S704  a file of this package
 

@@ -76,7 +76,7 @@ def write_report(
         results: the results to report.
         out_dir: folder for `report.html`, `figures/` and `tables/`. If None, use the folder
             `report` in the folder of the results.
-        formats: formats of the figure files: svg, pdf and png; an empty tuple writes no files.
+        formats: formats of the figure files: svg, pdf and png; an empty tuple writes none.
         sections: sections of the page. If None, use `SECTIONS`, preceded by the sections of the
             paper that the study reproduces.
         smallest_effect: smallest relative difference that is not negligible.

@@ -101,7 +101,7 @@ def contradictions(judgement: Judgement) -> str:
 
 
 def causes_sentence(judged: Sequence[Judgement], trials: Sequence[Trial]) -> str:
-    """Return sentences that count the failed claims that the experiments explain."""
+    """Return sentences that count the explained failed claims and the undecided claims."""
     missed = [each for each in judged if each.verdict is ClaimVerdict.FAILS]
     undecided = [each for each in judged if each.verdict is ClaimVerdict.UNDECIDED]
     effects = [trial.effect for each in (*missed, *undecided) for trial in _of_claim(each, trials)]

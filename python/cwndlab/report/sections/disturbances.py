@@ -1,4 +1,4 @@
-"""Write the section on runs that the network disturbed."""
+"""Write the section on runs that the network or the machine disturbed."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Write the section that shows the most representative run of each algorithm over time."""
+"""Write the sections on each algorithm's most representative run: over time, data in flight."""
 
 from typing import TYPE_CHECKING, Any
 
