@@ -86,6 +86,6 @@ class Pseudonyms:
 
 
 def hosts_of(manifest: Iterable[dict[str, Any]]) -> set[str]:
-    """Return the names of all machines in a manifest."""
+    """Return the names of all machines in the history of runs, with and without their port."""
     named = {str(entry[key]) for entry in manifest for key in _HOST_KEYS if entry.get(key)}
     return named | {name.rpartition(":")[0] for name in named if ":" in name}

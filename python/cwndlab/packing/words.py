@@ -81,7 +81,7 @@ warm-up; the sender measures round-trip times from acknowledgements."""
 
 
 def citations(results: Results) -> str:
-    """Return the references as text: cwndlab, the reproduced study, and the algorithms' papers."""
+    """Return the references as text: cwndlab, reproduced study, algorithms' papers and stacks."""
     lines = ["# Citations", "", f"- cwndlab {core.version()}."]
     paper = find_paper(results.id)
     if paper is not None:
