@@ -71,7 +71,7 @@ def _label_line_ends(axes: Axes, labels: Sequence[PlacedLabel]) -> None:
 
 
 def spread(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Move positions as little as possible, so that they are `gap` apart."""
+    """Move positions as little as possible, so that they are at least `gap` apart."""
     order = sorted(range(len(places)), key=lambda at: places[at])
     groups: list[tuple[float, list[int]]] = []  # (centre, members) of labels that touch each other
     for at in order:
