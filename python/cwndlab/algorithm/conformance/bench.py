@@ -207,7 +207,7 @@ class Bench:
         application: dict[str, Any] | None = None,
         reverse_link: dict[str, Any] | None = None,
     ) -> Observation:
-        """Run one connection over the standard link; `changes` replaces keys of the link."""
+        """Run one connection over the standard link; `link` replaces keys of this link."""
         study = Study(
             algorithm=self._algorithm,
             duration=duration,
