@@ -39,7 +39,7 @@ class World:
     kind: str
     means: np.ndarray
     shared: float
-    """Of the spread, the part that all algorithms share in a repetition."""
+    """Share of the spread that all algorithms have in common in a repetition."""
 
     def runs(self, pairs: int, random: np.random.Generator) -> np.ndarray:
         """Draw utilities with a row for each algorithm and a column for each repetition."""

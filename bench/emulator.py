@@ -27,21 +27,22 @@ SHARE = 1448 / 1500
 DELAY_MS = 10
 GOODPUT_BARS = {10: 0.005, 50: 0.005, 100: 0.005, 300: 0.005, 1000: 0.01, 2500: 0.01}
 AIM_MBIT_S = 5000
-"""Measured as the others, and not judged."""
+"""Rate that is measured but not judged."""
 CPU_BARS_PCT = {1000: 35.0}
-"""Of a core, at a rate in Mbit/s."""
+"""Largest CPU use in percent of a core, by rate in Mbit/s."""
 FAST_MBIT_S, FAST_FLOWS = 1000, 8
-"""Beyond this rate, the send buffer of one connection holds less than the link and its queue."""
+"""Rate above which eight flows are used, because the send buffer of one connection holds less than
+the link and its queue."""
 RATIO_BAR, DELAY_BAR_MS = 1.2, 0.3
-"""Of the 99th percentiles of the added delay and of bare timers; and of the added delay, where the
-timers themselves hold it."""
+"""Bars for the 99th percentile of the added delay: as a ratio to that of bare timers, and in ms,
+where the timers themselves are below the latter."""
 DELAY_ROWS = {
     "rtt_ms": "added delay ms, medians of the turns",
     "heard_ms": "when the pinger ran ms",
     "timers_ms": "bare timers ms",
 }
 STEAL = 7
-"""Which of a processor's times is that which the host took."""
+"""Index of stolen time among the times of a processor in /proc/stat."""
 PINGER = Path(__file__).with_name("pinger.py")
 
 

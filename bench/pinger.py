@@ -20,20 +20,20 @@ import time
 
 TURNS = 10
 COUNT, INTERVAL_S = 300, 0.003
-"""Of pings in a turn."""
+"""Number and interval of the pings of a turn."""
 LOAD_BYTES = 1_470
 PRIORITY = 5
 WAKE_UPS = 4
-"""Of the emulator for a ping: by the packet and by its due time, both ways."""
+"""Wake-ups of the emulator for a ping: on arrival and when due, in both directions."""
 TIMERS, TIMER_INTERVAL_S = 800, 0.001
 PAUSE_S = 0.05
-"""Until the last ping is answered."""
+"""Time to wait for the answer to the last ping."""
 LONGEST_TURN_S = 3.0
-"""A turn of both takes no longer."""
+"""Time limit of a turn of pings and timers."""
 ECHO_REQUEST, ECHO_REPLY = 8, 0
 IP_HEADER_BYTES, ICMP_HEADER = 20, struct.Struct("!BBHHH")
 SOL_RAW, ICMP_FILTER, SO_TIMESTAMPNS = 255, 1, 35
-"""As in linux/socket.h, linux/icmp.h and asm-generic/socket.h; Python does not have them."""
+"""Constants from linux/socket.h, linux/icmp.h and asm-generic/socket.h that Python lacks."""
 TIMESPEC = struct.Struct("qq")
 
 

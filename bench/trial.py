@@ -80,9 +80,9 @@ class Tried:
     spread: float
     differences: tuple[float, ...]
     clear_harm: bool
-    """Whether the challenger's first period is beyond the guardrails by half of them."""
+    """Whether the challenger's first period exceeds a limit of the guardrails by half."""
     harm: bool
-    """Whether it is beyond the guardrails."""
+    """Whether the challenger's first period exceeds a limit of the guardrails."""
     is_stopped: bool
 
 

@@ -46,13 +46,13 @@ class Conditions:
     """The conditions of one period of a world."""
 
     link: dict[str, Any]
-    """The keys of the link in a study, by path."""
+    """Keys of the link in a study, by path."""
     cross: int
-    """Flows of CUBIC that are nobody's in the trial."""
+    """Number of CUBIC flows that do not take part in the trial."""
     users: int = 0
-    """Users of a radio network to whom the flows of CUBIC belong; 0 if they share one queue."""
+    """Number of users of a radio network who own these flows; 0 if the flows share one queue."""
     is_radio: bool = False
-    """Whether the channel varies by itself; it is then the same for all algorithms of a period."""
+    """Whether the channel varies at random, in the same way for all algorithms of a period."""
 
 
 def world(kind: str, draws: np.random.Generator, periods: int) -> list[Conditions]:

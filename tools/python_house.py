@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PACKAGE = Path(__file__).parents[1] / "python" / "cwndlab"
 
 WRITTEN_HALVES = tuple(PACKAGE / "schema" / name for name in ("link.py", "stage.py"))
-"""What people write of a link has the names of what runs (`schema/scenario.py`)."""
+"""Models of link tables in a study, whose keys are named like those of a scenario."""
 
 
 LONGEST_LINES = 400

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 MOST_FIELDS = 20
 
 KERNEL_NAMES = {"in_ack_event"}
-"""Hooks of `struct tcp_congestion_ops`: these names are the kernel's."""
+"""Hooks of `struct tcp_congestion_ops` that start like a predicate."""
 
 ROWS_OF_RESULTS = {
     ("crates/capture/src/flow.rs", "Flow"),

@@ -26,7 +26,7 @@ columns of [Columns of results](columns.md). Every error that you can mend is a 
 
 """
 REACHED: tuple[type, ...] = (Plotter, Answers, Decision, RealNetwork, Fit, Posterior)
-"""What the public names return or take."""
+"""Types that public names return or take as arguments."""
 _SECTION = re.compile(r"^(Args|Raises|Returns|Yields):$")
 _ITEM = re.compile(r"^(\w[\w.*]*):\s+(.*)$", re.DOTALL)
 

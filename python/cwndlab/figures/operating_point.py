@@ -18,7 +18,7 @@ from cwndlab.results.columns import quantity
 
 _MOST_DOTS = 1500
 _MOST_INSIDE = 8
-"""A legend of more names would cover the dots, and stands above the panels."""
+"""Most names of a legend inside the panel; a larger one would cover the dots and goes above."""
 _LEGEND_COLUMNS = 5
 _LEGEND_ROW_IN = 0.2
 

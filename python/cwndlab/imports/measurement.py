@@ -115,7 +115,7 @@ class Measurement:
     """Parts of the time series; each part contains some of the columns in `SAMPLE_COLUMNS`."""
     events: list[dict[str, Any]] = field(default_factory=list)
     series: list[tuple[int, LongSeries]] = field(default_factory=list)
-    """Numbers of the flows whose samples and events are stored on disk, to save memory."""
+    """Flow numbers with the samples and events that are stored on disk, to save memory."""
     began_unix_s: float | None = None
     host: str | None = None
     identity: str | None = None

@@ -57,7 +57,7 @@ class Plan:
     repetitions: int
     hours: float
     gigabytes: float | None
-    """Estimated size of the results; None if the data rate is unknown."""
+    """Estimated volume of transferred data; None if the data rate is unknown."""
     needs: tuple[Need, ...]
 
     @property

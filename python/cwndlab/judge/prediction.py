@@ -42,7 +42,7 @@ class RegisteredPrediction:
     network: str
     """Description of the network for which `advise` made the prediction."""
     network_class: str
-    """Class of the network: `lte`, `nr`, `umts`, `wifi` or `wire`."""
+    """Class of the network: `lte`, `nr`, `umts`, `wifi`, `wire`, `trace` or `chain`."""
     probability: float
     """Probability that the challenger has a higher utility than the baseline."""
     change: float

@@ -36,15 +36,15 @@ _LIMITED_MBIT_S = 6.0
 _HEADROOM = 0.85
 _CYCLES = 2
 _GROWTH_IN_THREE = 3.0
-"""Least factor by which growth per round increases in three rounds; doubling each round gives 8."""
+"""Smallest factor by which growth must increase over three rounds; doubling gives 8."""
 _HALF_S = 10.0
 _SAME_ACK_S = 0.001
 _ROUNDS_IN_UP = (1.5, 1.75, 2.0, 2.25)
-"""Round trips into the second ProbeBW_UP at which losses are tried: in a kernel, this phase moves
-with the first losses, and with what is asked of it."""
+"""Round trips into the second ProbeBW_UP at which losses are tried. In a kernel, the start of this
+phase moves with the first losses and with the requested loss."""
 _EARLY_S = 3 * RTT_S
-"""Time from the begin of the second ProbeBW_UP in which losses must come: later ones of a longer
-flight take all of ProbeBW_DOWN to repair, so the window does not show the bound."""
+"""Time after the start of the second ProbeBW_UP within which losses must occur. The repair of later
+losses lasts throughout ProbeBW_DOWN, so that the window does not show the bound."""
 
 
 def _pulse(at_s: float, share: str, length_s: float = RTT_S) -> list[dict[str, str]]:

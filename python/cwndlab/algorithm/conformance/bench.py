@@ -34,11 +34,13 @@ LINK = {"rate": "10 Mbit/s", "delay": "20 ms", "queue": "100 packets"}
 _LIMITED_WINDOW_S = 0.05
 _LIMITED_SHARE = 1.15
 _APPROACHES, _NEAR_S = 6, 0.3
-"""Runs that approach the time at which the application slows down, and how close they get."""
+"""Most runs that approach the time at which the application must slow down, and the distance in
+seconds that is close enough."""
 _STEP_S, _STEPS = 0.03, (1, -1, 2, -2, 3, -3, 4, -4)
-"""Distances from this time that are tried then."""
+"""Distances from this time that are tried next."""
 _EARLIEST_S, _LATEST_S = -RTT_S, RTT_S / 2
-"""How much earlier or later than wanted the application may begin to limit the sender."""
+"""Bounds of the difference between the intended and the actual time at which the application
+begins to limit the sender."""
 
 
 class NotReachedError(Exception):
