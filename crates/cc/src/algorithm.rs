@@ -1,4 +1,4 @@
-//! The registry: what each compiled C file says of itself.
+//! The registry: the descriptions of the compiled C files.
 
 use std::ffi::{CStr, c_char};
 use std::fmt;
@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use crate::ffi::{ABI, Description, ECT_1_NEGOTIATION, NEEDS_ACCECN, NEEDS_ECN, Ops};
 use crate::sock::TcpSock;
 
-/// One line of the generated registry.
+/// An entry of the generated registry.
 pub(crate) struct Source {
     description: *const Description,
     file: &'static str,
@@ -20,8 +20,7 @@ unsafe impl Sync for Source {}
 
 include!(concat!(env!("OUT_DIR"), "/registry.rs"));
 
-/// An algorithm as read from its description. One that is loaded at run time becomes another of
-/// these, leaked as its library is; nothing else distinguishes it.
+/// An algorithm as its description states it; the library of one loaded at run time is leaked.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) ops: &'static Ops,
@@ -39,31 +38,31 @@ pub(crate) struct Loaded {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParameterInfo {
-    /// Its name in studies and in the C file.
+    /// Name in studies and in the C file.
     pub name: &'static str,
-    /// Its unit, empty for a plain number.
+    /// Unit, or an empty string for a plain number.
     pub unit: &'static str,
-    /// Its value where a study does not set it.
+    /// Value if a study does not set it.
     pub default: i64,
-    /// The lowest value allowed.
+    /// Lowest valid value.
     pub min: i64,
-    /// The highest value allowed.
+    /// Highest valid value.
     pub max: i64,
-    /// What it does, in one line.
+    /// Purpose, in one line.
     pub doc: &'static str,
 }
 
-/// Why a description is not that of an algorithm which this version can run.
+/// Why a description is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContractError {
-    /// It was compiled against other headers.
+    /// The file was compiled against other headers.
     #[error("{file}: this algorithm was compiled with another version of cc.h; compile it again")]
     OtherVersion {
         /// The source.
         file: &'static str,
     },
-    /// The name does not do for a kernel.
+    /// The kernel would not accept the name.
     #[error(
         "{file}: the name \"{name}\" in CC_OPS is invalid; a name has 1 to 15 characters and \
         no spaces"
@@ -74,7 +73,7 @@ pub enum ContractError {
         /// The name.
         name: &'static str,
     },
-    /// A hook is missing without which no algorithm can work.
+    /// A required hook is missing.
     #[error(
         "{file}: the hook {hook} is missing; CC_OPS needs .ssthresh, .undo_cwnd, and either \
          .cong_avoid or .cong_control"
@@ -82,7 +81,7 @@ pub enum ContractError {
     MissingHook {
         /// The source.
         file: &'static str,
-        /// What is missing.
+        /// The missing hook.
         hook: &'static str,
     },
 }
@@ -92,37 +91,37 @@ pub enum ContractError {
 pub struct Algorithm(pub(crate) &'static Loaded);
 
 impl Algorithm {
-    /// The algorithm of this name or alias (`hstcp` is `highspeed`).
+    /// Returns the algorithm with this name or alias (`hstcp` is an alias of `highspeed`).
     pub fn by_name(name: &str) -> Option<Self> {
         Self::all().find(|a| a.name() == name || a.0.aliases.contains(&name))
     }
 
-    /// Every algorithm, in the order of their names.
+    /// All built-in algorithms, sorted by name.
     pub fn all() -> impl ExactSizeIterator<Item = Self> + Clone {
         registry().iter().map(Self)
     }
 
-    /// The kernel's name of it.
+    /// Name in the kernel.
     pub fn name(self) -> &'static str {
         self.0.name
     }
 
-    /// Other names that [`Algorithm::by_name`] takes.
+    /// Other names that [`Algorithm::by_name`] accepts.
     pub fn aliases(self) -> &'static [&'static str] {
         &self.0.aliases
     }
 
-    /// What it does, in one line.
+    /// Summary, in one line.
     pub fn description(self) -> &'static str {
         self.0.description
     }
 
-    /// Its parameters, in the order of the C file.
+    /// Parameters, in the order of the C file.
     pub fn parameters(self) -> &'static [ParameterInfo] {
         &self.0.parameters
     }
 
-    /// Names of what it reports in [`TcpSock::cc_phase`]; the first one is "none".
+    /// Names of the values of [`TcpSock::cc_phase`]; the first one is "none".
     pub fn phases(self) -> &'static [&'static str] {
         &self.0.phases
     }
@@ -132,38 +131,39 @@ impl Algorithm {
         self.0.file
     }
 
-    /// The text of that file; empty for one that was loaded at run time.
+    /// Text of that file; empty if the algorithm was loaded at run time.
     pub fn source_text(self) -> &'static str {
         self.0.text
     }
 
-    /// SHA-256 of the source and of the headers that it includes, in hexadecimal digits.
+    /// SHA-256 of the source and the headers that it may include, in hexadecimal; empty if loaded.
     pub fn source_sha256(self) -> &'static str {
         self.0.sha256
     }
 
-    /// Names of the hooks that it has, in the order of `struct tcp_congestion_ops`.
+    /// Names of the implemented hooks, in the order of `struct tcp_congestion_ops`.
     pub fn hooks(self) -> Vec<&'static str> {
         self.0.ops.hooks()
     }
 
-    /// It wants ECN negotiated on its connections.
+    /// Whether connections should negotiate ECN (`TCP_CONG_NEEDS_ECN`).
     pub fn needs_ecn(self) -> bool {
         self.0.ops.flags & NEEDS_ECN != 0
     }
 
-    /// It wants accurate ECN negotiated on its connections (RFC 9768).
+    /// Whether connections should negotiate accurate ECN (RFC 9768).
     pub fn needs_accurate_ecn(self) -> bool {
         self.0.ops.flags & NEEDS_ACCECN != 0
     }
 
-    /// Where that was negotiated, its packets are of L4S: ECT(1) (RFC 9331 section 4.1).
+    /// Whether packets carry the L4S codepoint ECT(1) once ECN is negotiated (RFC 9331 section
+    /// 4.1).
     pub fn sends_ect1(self) -> bool {
         self.0.ops.flags & ECT_1_NEGOTIATION != 0
     }
 }
 
-/// Path below `algorithms/` and text of each file that an algorithm is compiled with at run time.
+/// Path below `algorithms/` and text of each file needed to compile an algorithm at run time.
 pub fn contract_files() -> &'static [(&'static str, &'static str)] {
     &CONTRACT
 }
@@ -203,11 +203,12 @@ fn registry() -> &'static [Loaded] {
 /// Reads a description.
 ///
 /// # Safety
-/// `description` must be one that `CC_DESCRIBE` defined: its pointers are null or lead to constants
-/// that live as long as the program, its counts are those of the arrays.
+/// `description` must have been defined by `CC_DESCRIBE`: its pointers are null or point to
+/// constants that live as long as the program, and its counts are the lengths of the arrays.
 ///
 /// # Errors
-/// If it was compiled against other headers, its name does not do, or a required hook is missing.
+/// If the file was compiled against other headers, its name is invalid, or a required hook is
+/// missing.
 pub(crate) unsafe fn read(
     description: &'static Description,
     file: &'static str,
@@ -226,7 +227,7 @@ pub(crate) unsafe fn read(
         return Err(ContractError::MissingHook { file, hook });
     }
     let has_end = ops.name.contains(&0);
-    // SAFETY: the string has an end, as was looked at.
+    // SAFETY: the string has a final NUL, as checked above.
     let name = if has_end { unsafe { text(ops.name.as_ptr()) } } else { "without a final NUL" };
     if !has_end || name.is_empty() || name.contains(char::is_whitespace) {
         return Err(ContractError::Name { file, name });
@@ -261,7 +262,7 @@ pub(crate) unsafe fn read(
 }
 
 /// # Safety
-/// `pointer` is null or leads to a string with a NUL that lives as long as the program.
+/// `pointer` is null or points to a NUL-terminated string that lives as long as the program.
 unsafe fn text(pointer: *const c_char) -> &'static str {
     if pointer.is_null() {
         return "";
@@ -272,7 +273,7 @@ unsafe fn text(pointer: *const c_char) -> &'static str {
 }
 
 /// # Safety
-/// `pointer` is null or leads to `count` values that live as long as the program.
+/// `pointer` is null or points to `count` values that live as long as the program.
 unsafe fn slice<T>(pointer: *const T, count: u32) -> &'static [T] {
     if pointer.is_null() {
         return &[];

@@ -9,46 +9,46 @@ use crate::sock::{
     REQUEST_CWR, RateSample, Sock, TcpSock,
 };
 
-/// What happened to the window or to a received packet: the argument of `cwnd_event`.
+/// Argument of `cwnd_event`: an event of the window, or a received packet's congestion mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum CwndEvent {
     /// `CA_EVENT_TX_START`: first transmission with nothing in flight.
     TxStart = 0,
-    /// `CA_EVENT_CWND_RESTART`: the window starts again after idling.
+    /// `CA_EVENT_CWND_RESTART`: the window restarts after an idle period.
     CwndRestart = 1,
-    /// `CA_EVENT_COMPLETE_CWR`: the reduction of a recovery is complete.
+    /// `CA_EVENT_COMPLETE_CWR`: the window reduction of CWR or recovery is complete.
     CompleteCwr = 2,
     /// `CA_EVENT_LOSS`: retransmission timeout.
     Loss = 3,
     /// `CA_EVENT_ECN_NO_CE`: received a packet without a congestion mark.
     EcnNoCe = 4,
-    /// `CA_EVENT_ECN_IS_CE`: received a packet with one.
+    /// `CA_EVENT_ECN_IS_CE`: received a packet with a congestion mark.
     EcnIsCe = 5,
 }
 
-/// What an algorithm asks its endpoint to do, which the kernel's functions would have done inside the
-/// hook. The hooks that tell of something that happened may ask.
+/// Actions that a hook requests of its endpoint; in the kernel, functions called inside the hook
+/// perform them. Hooks that report an event can return requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[must_use = "the algorithm relies on it that its endpoint does what it asks for"]
 pub struct Requests {
-    /// An ACK.
+    /// An ACK to send.
     pub ack: Option<RequestedAck>,
-    /// A reduction of the window without loss, unless one is under way (`tcp_enter_cwr`).
+    /// Reduce the window without a loss (`tcp_enter_cwr`), unless a reduction is under way.
     pub reduces: bool,
 }
 
-/// An ACK that an algorithm asks for.
+/// An ACK that an algorithm requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestedAck {
-    /// What it acknowledges.
+    /// Sequence number that it acknowledges.
     pub rcv_nxt: u32,
-    /// It echoes a congestion mark.
+    /// Whether it carries ECE, the echo of a congestion mark.
     pub is_ece: bool,
 }
 
 impl Requests {
-    /// It asks for nothing.
+    /// No request.
     pub const NONE: Self = Self { ack: None, reduces: false };
 
     #[inline]
@@ -64,7 +64,7 @@ impl Requests {
     }
 }
 
-/// Why parameters do not fit an algorithm.
+/// Why parameters are invalid for an algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParameterError {
@@ -73,9 +73,9 @@ pub enum ParameterError {
     Unknown {
         /// Name of the algorithm.
         algorithm: &'static str,
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// The names that there are, separated by commas, or "none".
+        /// The names of the algorithm's parameters, separated by commas, or "none".
         known: String,
     },
     /// The value lies outside the parameter's bounds.
@@ -85,32 +85,33 @@ pub enum ParameterError {
         algorithm: &'static str,
         /// Name of the parameter.
         name: &'static str,
-        /// The value that was asked for.
+        /// The requested value.
         value: i64,
-        /// The lowest value allowed.
+        /// Lowest valid value.
         min: i64,
-        /// The highest value allowed.
+        /// Highest valid value.
         max: i64,
     },
 }
 
-/// One flow's algorithm with its parameters. The state is in the socket, so a clone serves another
-/// socket.
+/// One flow's algorithm with its parameters.
+///
+/// The algorithm's state is in the socket, so a clone can serve another socket.
 #[derive(Clone, Debug)]
 pub struct Congestion {
     algorithm: Algorithm,
     ops: &'static Ops,
     /// `struct NAME_parameters`: every field is a `u32`.
     parameters: Box<[u32]>,
-    /// Between `init` and `release`.
+    /// Whether `init` was called and `release` was not.
     is_running: bool,
 }
 
 impl Congestion {
-    /// An instance of `algorithm` with these parameters; those that are absent get their defaults.
+    /// Creates an instance of `algorithm`; absent parameters have their defaults.
     ///
     /// # Errors
-    /// If the algorithm has no such parameter or the value lies outside its bounds.
+    /// If the algorithm has no parameter of such a name, or a value is outside its bounds.
     pub fn new(
         algorithm: Algorithm,
         parameters: &BTreeMap<String, i64>,
@@ -146,8 +147,8 @@ impl Congestion {
         self.algorithm
     }
 
-    /// Makes this the algorithm of a socket: its private state becomes zero. [`Congestion::init`]
-    /// comes next.
+    /// Makes this the algorithm of a socket and clears its private state; call [`Congestion::init`]
+    /// next.
     pub fn attach(&self, sk: &mut TcpSock) {
         sk.inet_conn.icsk_ca_priv = [0; CA_PRIV_BYTES / 8];
         sk.cc_state = [0; CC_STATE_BYTES / 8];
@@ -155,28 +156,28 @@ impl Congestion {
         sk.cc_phase = 0;
     }
 
-    /// The window belongs to `cong_control` altogether, `cong_avoid` is not called.
+    /// Whether `cong_control` sets the window; if so, `cong_avoid` is not called.
     #[inline]
     pub fn has_cong_control(&self) -> bool {
         self.ops.cong_control.is_some()
     }
 
-    /// The connection should negotiate ECN whatever the stack's setting.
+    /// Whether the connection should negotiate ECN regardless of the stack's setting.
     pub fn needs_ecn(&self) -> bool {
         self.algorithm.needs_ecn()
     }
 
-    /// The connection should negotiate accurate ECN (RFC 9768) whatever the stack's setting.
+    /// Whether to negotiate accurate ECN (RFC 9768) regardless of the stack's setting.
     pub fn needs_accurate_ecn(&self) -> bool {
         self.algorithm.needs_accurate_ecn()
     }
 
-    /// Where that was negotiated, packets are ECT(1), not ECT(0).
+    /// Whether packets are ECT(1) instead of ECT(0) once ECN is negotiated.
     pub fn sends_ect1(&self) -> bool {
         self.algorithm.sends_ect1()
     }
 
-    /// The connection is established.
+    /// Calls `init`: the connection is established.
     #[inline]
     pub fn init(&mut self, sk: &mut TcpSock) {
         self.is_running = true;
@@ -186,7 +187,7 @@ impl Congestion {
         }
     }
 
-    /// The connection ends, or gets another algorithm; does nothing if it never began.
+    /// Calls `release`: the connection ends or changes its algorithm; does nothing before `init`.
     pub fn release(&mut self, sk: &mut TcpSock) {
         if let Some(hook) = self.ops.release.filter(|_| self.is_running) {
             self.is_running = false;
@@ -195,7 +196,7 @@ impl Congestion {
         }
     }
 
-    /// The slow start threshold in packets that follows a loss now.
+    /// Returns the slow start threshold after a loss at this moment, in packets.
     #[inline]
     pub fn ssthresh(&mut self, sk: &mut TcpSock) -> u32 {
         let hook = self.ops.ssthresh.expect("the registry checked it");
@@ -203,7 +204,7 @@ impl Congestion {
         unsafe { hook(self.enter(sk)) }
     }
 
-    /// The window in packets to return to when the last reduction proves wrong.
+    /// Returns the window to restore when the last reduction proves spurious, in packets.
     #[inline]
     pub fn undo_cwnd(&mut self, sk: &mut TcpSock) -> u32 {
         let hook = self.ops.undo_cwnd.expect("the registry checked it");
@@ -211,7 +212,7 @@ impl Congestion {
         unsafe { hook(self.enter(sk)) }
     }
 
-    /// An ACK up to sequence number `ack` acknowledged `acked` packets, and the window may grow.
+    /// Reports that an ACK up to `ack` acknowledged `acked` packets; the window may grow.
     #[inline]
     pub fn cong_avoid(&mut self, sk: &mut TcpSock, ack: u32, acked: u32) -> Requests {
         if let Some(hook) = self.ops.cong_avoid {
@@ -222,7 +223,7 @@ impl Congestion {
         Requests::NONE
     }
 
-    /// The ACK state machine is about to enter this state.
+    /// Reports the state that the ACK state machine is about to enter.
     #[inline]
     pub fn set_state(&mut self, sk: &mut TcpSock, new_state: u8) {
         if let Some(hook) = self.ops.set_state {
@@ -231,7 +232,7 @@ impl Congestion {
         }
     }
 
-    /// Something happened to the window.
+    /// Reports an event.
     #[inline]
     pub fn cwnd_event(&mut self, sk: &mut TcpSock, event: CwndEvent) -> Requests {
         if let Some(hook) = self.ops.cwnd_event {
@@ -242,7 +243,7 @@ impl Congestion {
         Requests::NONE
     }
 
-    /// An ACK arrived; `flags` are `CA_ACK_*`.
+    /// Reports the arrival of an ACK; `flags` are `CA_ACK_*`.
     #[inline]
     pub fn in_ack_event(&mut self, sk: &mut TcpSock, flags: u32) -> Requests {
         if let Some(hook) = self.ops.in_ack_event {
@@ -253,7 +254,7 @@ impl Congestion {
         Requests::NONE
     }
 
-    /// Packets were acknowledged or sacked.
+    /// Reports that packets were acknowledged or sacked.
     #[inline]
     pub fn pkts_acked(&mut self, sk: &mut TcpSock, sample: &AckSample) -> Requests {
         if let Some(hook) = self.ops.pkts_acked {
@@ -264,8 +265,7 @@ impl Congestion {
         Requests::NONE
     }
 
-    /// An ACK was processed, all its consequences are known; only if
-    /// [`Congestion::has_cong_control`].
+    /// Reports that an ACK has been processed; used only if [`Congestion::has_cong_control`].
     #[inline]
     pub fn cong_control(
         &mut self,
@@ -282,7 +282,7 @@ impl Congestion {
         Requests::NONE
     }
 
-    /// The least number of segments of a burst, if the algorithm has a wish.
+    /// Minimum number of segments in a TSO burst; `None` if the algorithm does not set it.
     #[inline]
     pub fn min_tso_segs(&mut self, sk: &mut TcpSock) -> Option<u32> {
         let hook = self.ops.min_tso_segs?;
@@ -290,7 +290,7 @@ impl Congestion {
         Some(unsafe { hook(self.enter(sk)) })
     }
 
-    /// How many windows the send buffer should hold, if the algorithm has a wish.
+    /// Size of the send buffer in windows; `None` if the algorithm does not set it.
     #[inline]
     pub fn sndbuf_expand(&mut self, sk: &mut TcpSock) -> Option<u32> {
         let hook = self.ops.sndbuf_expand?;
@@ -298,10 +298,11 @@ impl Congestion {
         Some(unsafe { hook(self.enter(sk)) })
     }
 
-    /// What a hook gets. The calls are sound because a hook follows two pointers only: the socket,
-    /// which is the whole `TcpSock` borrowed exclusively for the call and of the layout that the C
-    /// file was compiled with (tested), and `cc_params`, which is stored here and so leads to the
-    /// block of as many values as the file declares, borrowed with `self`.
+    /// Returns the argument of a hook. The calls are sound because a hook follows only two
+    /// pointers: the socket, which is the whole `TcpSock`, borrowed exclusively for the call, with
+    /// the layout that the C file was compiled with (tested); and `cc_params`, which is set here
+    /// and so points to this instance's block of as many values as the file declares, borrowed with
+    /// `self`.
     #[inline]
     fn enter(&self, sk: &mut TcpSock) -> *mut Sock {
         sk.cc_params = ParameterPointer(self.parameters.as_ptr());
@@ -389,7 +390,7 @@ mod tests {
         let mut sk = TcpSock { snd_cwnd: 1024, ..TcpSock::default() };
         plain.attach(&mut sk);
         assert_eq!(plain.ssthresh(&mut sk), 717);
-        // without attach too: a hook always gets the parameters of its own flow
+        // Without `attach`, too: a hook always gets the parameters of its own flow.
         assert_eq!(halving.ssthresh(&mut sk), 512);
         let mut copy = halving.clone();
         drop(halving);

@@ -17,10 +17,10 @@ pub(crate) const ECT_1_NEGOTIATION: u32 = 8;
 type ReturnsU32 = Option<unsafe extern "C" fn(*mut Sock) -> u32>;
 type ReturnsNothing = Option<unsafe extern "C" fn(*mut Sock)>;
 
-/// Makes `struct tcp_congestion_ops` of the hooks, in the order of `CC_HOOKS`.
+/// Defines `struct tcp_congestion_ops` from the hooks, in the order of `CC_HOOKS`.
 macro_rules! table_of_hooks {
     ($($hook:ident: $signature:ty,)*) => {
-        /// `struct tcp_congestion_ops`: the hooks, null where the algorithm has none.
+        /// `struct tcp_congestion_ops`: the hooks; null if the algorithm does not implement one.
         #[repr(C)]
         #[derive(Debug)]
         pub(crate) struct Ops {
@@ -30,14 +30,14 @@ macro_rules! table_of_hooks {
         }
 
         impl Ops {
-            /// Names of the hooks that there are.
+            /// Names of the implemented hooks.
             pub(crate) fn hooks(&self) -> Vec<&'static str> {
                 let hooks = [$(self.$hook.is_some(),)*];
                 HOOKS.iter().zip(hooks).filter_map(|(&name, is_there)| is_there.then_some(name)).collect()
             }
         }
 
-        /// Names of all hooks by `enum cc_hook`.
+        /// Names of all hooks, indexed by `enum cc_hook`.
         pub(crate) const HOOKS: &[&str] = &[$(stringify!($hook),)*];
     };
 }
@@ -82,5 +82,5 @@ pub(crate) struct Description {
     pub(crate) phases: *const *const c_char,
 }
 
-// SAFETY: a description and all that it points to are constants of a C file; nobody writes them.
+// SAFETY: a description and everything that it points to are constants of a C file.
 unsafe impl Sync for Description {}

@@ -1,10 +1,9 @@
-//! Around an algorithm that was loaded at run time: what breaks a rule ends the process with one
-//! line that says what happened, in which hook, and where.
+//! Guard around an algorithm loaded at run time: a broken rule ends the process with one line that
+//! states the error, the hook and the place.
 //!
-//! The hooks themselves are wrapped in C (`algorithms/port/guard.c`). Here is what a process has
-//! once: its handler of signals, so that a crash or a loop without end is told like any other
-//! error, and the recorder of calls. The process is meant to exist for such runs only, and to run
-//! them on one thread.
+//! `algorithms/port/guard.c` wraps the hooks themselves. This module contains what exists once per
+//! process: the signal handlers, which report a crash or an endless loop like any other error, and
+//! the recorder of calls. The process should exist only for such runs and use one thread for them.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fmt::{self, Write};
@@ -19,28 +18,28 @@ use crate::recorder::{self, Call, record};
 /// Exit status of a process whose algorithm broke a rule: `EX_SOFTWARE` of sysexits.h.
 pub const GUARD_EXIT_STATUS: i32 = 70;
 
-/// First word of the line on standard error; its fields are separated by tabs: this word, the
-/// algorithm's source, hook, what happened, file, line, object, offset in it, and in the conformance
-/// suite the example. What is not known is empty.
+/// First word of the line on standard error; its tab-separated fields are: this word, the
+/// algorithm's source, hook, error, file, line, object, offset in the object, and the conformance
+/// suite's example. Unknown fields are empty.
 pub const GUARD_LINE: &str = "cwndlab-guard";
 
-/// Looks, now and then, at whether the hook that is called is still the same call.
+/// A periodic check whether the same call of a hook is still running.
 struct Watch {
     signal: c_int,
     timer: c_int,
-    /// Time between two looks, as the timer counts it.
+    /// Period of the check, on the timer's clock.
     tick_micros: i64,
-    /// At the last look.
+    /// `HOST.calls` at the last check.
     calls: AtomicU64,
-    /// Looks at the same call until then.
+    /// Consecutive checks that found the same call running.
     ticks: AtomicU32,
     what: &'static str,
 }
 
-/// So many looks at the same call: it has run for at least two ticks.
+/// Checks that find the same call before the guard ends it: the call took at least two periods.
 const MOST_TICKS: u32 = 3;
 
-/// One counts the time that the process computes; the other all time, for a hook that waits.
+/// One measures the process's CPU time; the other real time, in case a hook waits.
 static WATCHES: [Watch; 2] = [
     Watch {
         signal: libc::SIGPROF,
@@ -72,10 +71,10 @@ const SIGNALS: [(c_int, &str); 6] = [
 /// `CC_NO_HOOK`.
 const NO_HOOK: u32 = HOOKS.len() as u32;
 
-/// Stands for a hook while an object is loaded, which may run code of its own.
+/// Value of `hook` while an object is loaded, because loading may run the object's code.
 const LOADING: u32 = NO_HOOK + 1;
 
-/// System calls that a message calls by name.
+/// System calls that messages name.
 #[cfg(target_os = "linux")]
 const CALLS: &[(libc::c_long, &str)] = &[
     #[cfg(target_arch = "x86_64")]
@@ -128,27 +127,27 @@ pub(crate) static HOST: Host = Host {
     is_lenient: AtomicU32::new(0),
 };
 
-/// Begins to record the calls of loaded algorithms.
+/// Starts recording the calls of loaded algorithms.
 pub fn record_calls() {
     recorder::begin();
     HOST.is_recording.store(1, Ordering::Relaxed);
 }
 
-/// The calls that were recorded since [`record_calls`], which ends here, one after the other.
+/// Stops recording and returns the calls since [`record_calls`], concatenated.
 pub fn recorded_calls() -> Vec<u8> {
     HOST.is_recording.store(0, Ordering::Relaxed);
     recorder::end()
 }
 
-/// What happens to the algorithm, for the line; null where nobody said.
+/// Last field of the guard's line: what is being run; null if unknown.
 static CONTEXT: AtomicPtr<c_char> = AtomicPtr::new(ptr::null_mut());
 
-/// Whether hooks may break the rules that the caller looks at itself.
+/// Sets whether the guard ignores violations that its caller checks itself.
 pub(crate) fn leave_rules_to_the_caller(is_so: bool) {
     HOST.is_lenient.store(u32::from(is_so), Ordering::Relaxed);
 }
 
-/// Calls `work`, and tells what this is about if it ends the process.
+/// Calls `work`; if the process ends meanwhile, the guard's line contains `about`.
 pub(crate) fn with_context<R>(about: &dyn fmt::Display, work: impl FnOnce() -> R) -> R {
     let text = CString::new(about.to_string()).unwrap_or_default();
     CONTEXT.store(text.as_ptr().cast_mut(), Ordering::Relaxed);
@@ -157,7 +156,7 @@ pub(crate) fn with_context<R>(about: &dyn fmt::Display, work: impl FnOnce() -> R
     answer
 }
 
-/// Calls `work`, which loads the object of `source`, with the same watch over it as over a hook.
+/// Calls `work`, which loads the object of `source`, under the same guard as a hook.
 pub(crate) fn watch_loading<R>(source: *mut c_char, work: impl FnOnce(*const Host) -> R) -> R {
     let host = host();
     HOST.source.store(source, Ordering::Relaxed);
@@ -168,20 +167,20 @@ pub(crate) fn watch_loading<R>(source: *mut c_char, work: impl FnOnce(*const Hos
     answer
 }
 
-/// Installs the handlers of signals, so that a system call that a filter refuses
-/// (`cwndlab-sandbox`) fails in the program itself, and ends the process in an algorithm.
+/// Installs the signal handlers: a system call that a filter (`cwndlab-sandbox`) refuses fails with
+/// an error in the program itself, but ends the process in an algorithm.
 pub fn install_guard() {
     host();
 }
 
-/// The host of this process, its handlers installed.
+/// Returns the host of this process, with its signal handlers installed.
 fn host() -> *const Host {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(install);
     &raw const HOST
 }
 
-/// An algorithm broke a rule.
+/// Reports that an algorithm broke a rule.
 extern "C" fn fail(what: *const c_char, file: *const c_char, line: u32) {
     // SAFETY: the guard passes strings that live as long as the call.
     let (what, file) = unsafe { (text(what), text(file)) };
@@ -189,7 +188,7 @@ extern "C" fn fail(what: *const c_char, file: *const c_char, line: u32) {
 }
 
 /// # Safety
-/// The pointer is null or leads to a string that lives as long as its use.
+/// The pointer is null or points to a string that lives as long as its use.
 unsafe fn text<'a>(pointer: *const c_char) -> &'a str {
     // SAFETY: see above.
     if pointer.is_null() { "" } else { unsafe { CStr::from_ptr(pointer) }.to_str().unwrap_or("") }
@@ -200,8 +199,7 @@ fn install() {
     let stack = Box::leak(vec![0_u8; STACK_BYTES].into_boxed_slice());
     let stack =
         libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: STACK_BYTES };
-    // SAFETY: the stack is never freed; the actions are valid and their handlers call nothing that
-    // takes a lock.
+    // SAFETY: the stack is never freed; the actions are valid, and their handlers take no locks.
     unsafe {
         libc::sigaltstack(&raw const stack, ptr::null_mut());
         let mut action: libc::sigaction = mem::zeroed();
@@ -223,7 +221,7 @@ fn install() {
     }
 }
 
-/// The begin of `siginfo_t` as a filter of system calls fills it.
+/// Start of `siginfo_t` as a system call filter fills it.
 #[repr(C)]
 struct RefusedCall {
     numbers: [c_int; 3],
@@ -268,14 +266,14 @@ extern "C" fn on_signal(signal: c_int, info: *const libc::siginfo_t, context: *m
         refuse_call(context);
         return;
     }
-    // Not the algorithm's doing: the default action follows when the instruction runs again.
+    // The algorithm did not cause it: the instruction runs again, with the default action.
     // SAFETY: a plain call with constants.
     unsafe {
         libc::signal(signal, libc::SIG_DFL);
     }
 }
 
-/// Lets the interrupted system call fail with EPERM.
+/// Makes the interrupted system call fail with EPERM.
 fn refuse_call(context: *mut c_void) {
     let context = context.cast::<libc::ucontext_t>();
     // SAFETY: the kernel hands a handler with SA_SIGINFO its context, and takes it back.
@@ -292,7 +290,7 @@ fn refuse_call(context: *mut c_void) {
     let _ = context;
 }
 
-/// Where the interrupted code was, null where this is not known.
+/// Address of the interrupted instruction; null if unknown.
 fn instruction(context: *const c_void) -> *const c_void {
     let context = context.cast::<libc::ucontext_t>();
     // SAFETY: the kernel hands a handler with SA_SIGINFO its context.
@@ -307,7 +305,7 @@ fn instruction(context: *const c_void) -> *const c_void {
     };
 }
 
-/// Writes the line and ends the process.
+/// Writes the guard's line and ends the process.
 fn report(what: &str, file: &str, line: u32, at: *const c_void) -> ! {
     let hook = match HOST.hook.load(Ordering::Relaxed) {
         LOADING => "code that runs when it is loaded",
@@ -321,7 +319,7 @@ fn report(what: &str, file: &str, line: u32, at: *const c_void) -> ! {
         let _ = write!(written, "{line}");
     }
     let _ = write!(written, "\t");
-    // SAFETY: dladdr fills the struct or says that it did not.
+    // SAFETY: dladdr fills the struct or reports that it did not.
     unsafe {
         let mut info: libc::Dl_info = mem::zeroed();
         if !at.is_null() && libc::dladdr(at, &raw mut info) != 0 && !info.dli_fname.is_null() {
@@ -334,14 +332,14 @@ fn report(what: &str, file: &str, line: u32, at: *const c_void) -> ! {
     // SAFETY: a context lives as long as the work that it is about.
     let context = unsafe { text(CONTEXT.load(Ordering::Relaxed)) };
     let _ = writeln!(written, "\t{context}");
-    // SAFETY: the buffer is as long as said; _exit runs no destructor, which may be what is broken.
+    // SAFETY: the length is the buffer's; _exit runs no destructors, whose data may be corrupt.
     unsafe {
         libc::write(libc::STDERR_FILENO, written.bytes.as_ptr().cast(), written.length);
         libc::_exit(GUARD_EXIT_STATUS)
     }
 }
 
-/// A line of text without an allocation: a handler of signals may not make one.
+/// A line of text in a fixed buffer: signal handlers must not allocate.
 struct Line {
     bytes: [u8; 4096],
     length: usize,

@@ -1,14 +1,15 @@
-//! The functions that a compiled algorithm calls outside of itself.
+//! External functions that a compiled algorithm calls.
 //!
-//! An algorithm computes: what it needs of its host comes through `cc.h`. A call of anything else,
-//! such as `open` or `fork`, is refused before the object is loaded, as loading may run its code.
+//! Everything that an algorithm needs of its host is declared in `cc.h`. Any other call, such as
+//! `open` or `fork`, is refused before the object is loaded, because loading may run the object's
+//! code.
 
 use std::path::Path;
 
 use object::{Object, ObjectSymbol};
 
-/// Of memory and text, which the compiler may call by itself; `kcalloc` and `kfree` of a kernel's file
-/// (`algorithms/linux/cc_linux.h`); of the guard around the algorithm; and of the system's loader.
+/// Memory and string functions, which compilers may call by themselves; `kcalloc` and `kfree` in a
+/// kernel's file (`algorithms/linux/cc_linux.h`); the guard's functions; and the system loader's.
 const PERMITTED: &[&str] = &[
     "abort",
     "calloc",
@@ -32,8 +33,8 @@ const PERMITTED: &[&str] = &[
     "_ITM_registerTMCloneTable",
 ];
 
-/// The functions that an object needs and may not have, in alphabetical order; none of a file that is
-/// no object, which the loader will refuse.
+/// Returns the forbidden functions that an object needs, sorted; empty if the file is not an
+/// object, which the loader will then refuse.
 pub(crate) fn refused(object: &Path) -> Vec<String> {
     let Ok(content) = std::fs::read(object) else { return Vec::new() };
     let Ok(file) = object::File::parse(&*content) else { return Vec::new() };

@@ -1,15 +1,15 @@
-//! The socket as the table of `algorithms/port/layout.h` has it.
+//! Layout of the socket, from the table in `algorithms/port/layout.h`.
 
 use std::ffi::{CStr, c_char};
 use std::mem::{MaybeUninit, offset_of};
 
 use crate::sock::{CA_PRIV_BYTES, InetConnectionSock, TcpSock};
 
-/// Where the private state of an algorithm ends in the socket.
+/// Offset of the end of an algorithm's private state in the socket.
 pub(crate) const PRIVATE_STATE_END: u64 =
     (offset_of!(InetConnectionSock, icsk_ca_priv) + CA_PRIV_BYTES) as u64;
 
-/// `struct cc_layout`: a field of a struct, or a struct.
+/// `struct cc_layout`: a field of a struct with its offset, or a struct with its size.
 #[repr(C)]
 struct Row {
     name: *const c_char,
@@ -27,7 +27,7 @@ unsafe extern "C" {
     ) -> *const Row;
 }
 
-/// A field of a struct under its C name, or a struct, whose offset is its size.
+/// A field with its C name and offset, or a struct, whose size is in `offset`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Field {
     pub(crate) name: &'static str,
@@ -43,21 +43,21 @@ impl From<&Row> for Field {
     }
 }
 
-/// Every field and struct of the contract.
+/// All fields and structs of the contract.
 pub(crate) fn fields() -> impl Iterator<Item = Field> {
-    // SAFETY: the table has as many rows as the count beside it says, all constants.
+    // SAFETY: the table is constant and has as many rows as the count beside it.
     let rows = unsafe { std::slice::from_raw_parts(cc_layout, cc_layout_count as usize) };
     rows.iter().map(Field::from)
 }
 
-/// Calls a hook, and finds the first field that it wrote although it may not.
+/// Calls a hook and returns the first field that it wrote without permission.
 pub(crate) fn call_checked<R>(
     sk: &mut TcpSock,
     call: impl FnOnce(&mut TcpSock) -> R,
 ) -> (R, Option<Field>) {
-    // Byte by byte: a copy of the struct would not have to copy what lies between its fields.
+    // Byte by byte, because a copy of the struct need not copy the padding.
     let mut before = MaybeUninit::<TcpSock>::uninit();
-    // SAFETY: both are as long as said, and any byte will do for the copy.
+    // SAFETY: both are of this size, and `MaybeUninit` holds any byte.
     unsafe {
         std::ptr::copy_nonoverlapping(
             std::ptr::from_ref(sk).cast::<MaybeUninit<u8>>(),

@@ -1,12 +1,12 @@
 //! Native side of the congestion-control contract.
 //!
-//! The algorithms are the C files of `algorithms/`, compiled into this crate by its build script.
-//! [`Algorithm`] is a handle to one of them, [`Congestion`] one flow's instance with its own
-//! parameters, [`TcpSock`] the socket that both sides see. An algorithm keeps all its state in the
-//! socket (`icsk_ca_priv`, 104 bytes, or `cc_state`, 256 bytes), none of it here.
+//! The algorithms are the C files of `algorithms/`, which this crate's build script compiles into
+//! it. [`Algorithm`] is a handle to one algorithm, [`Congestion`] is one flow's instance with its
+//! own parameters, and [`TcpSock`] is the socket that both sides access. An algorithm keeps all its
+//! state in the socket (`icsk_ca_priv`, 104 bytes, or `cc_state`, 256 bytes), and none here.
 //!
-//! Loading an algorithm at run time, and what watches over it, needs a Unix; the built-in ones run
-//! in a browser, too.
+//! Loading an algorithm at run time, and guarding it, needs Unix. The built-in algorithms also run
+//! in a browser.
 
 mod algorithm;
 #[cfg(unix)]

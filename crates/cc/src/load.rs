@@ -1,5 +1,5 @@
-//! Algorithms that were compiled at run time: shared objects of a user's C file, or of a kernel's,
-//! with `algorithms/port/guard.c` around it.
+//! Algorithms compiled at run time: shared objects of a user's or a kernel's C file, wrapped by
+//! `algorithms/port/guard.c`.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char};
@@ -17,15 +17,15 @@ use crate::imports;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// The system's loader refuses it.
+    /// The system's loader refuses the object.
     #[error("{file}: cannot be loaded: {reason}")]
     NotLoadable {
         /// The source.
         file: String,
-        /// What the loader says.
+        /// The loader's message.
         reason: String,
     },
-    /// It calls what is not the contract's.
+    /// It calls functions outside the contract.
     #[error("{file}: the algorithm calls {names}; it may call only functions that cc.h declares")]
     Calls {
         /// The source.
@@ -33,7 +33,7 @@ pub enum LoadError {
         /// The functions.
         names: String,
     },
-    /// It has no table of hooks.
+    /// It does not define a table of hooks.
     #[error(
         "{file}: the file does not define an algorithm; it must end with CC_OPS(...) and \
         CC_DESCRIBE(...)"
@@ -42,23 +42,23 @@ pub enum LoadError {
         /// The source.
         file: String,
     },
-    /// It does not keep to the contract.
+    /// It violates the contract.
     #[error(transparent)]
     Contract(#[from] ContractError),
 }
 
 impl Algorithm {
-    /// Loads a shared object into this process, where it stays; the same path is loaded once.
+    /// Loads a shared object into this process and never unloads it; each path is loaded once.
     ///
-    /// What the algorithm breaks from now on ends the process (see [`crate::GUARD_LINE`]), so this
-    /// belongs into a process that exists for such runs.
+    /// From then on, a rule that the algorithm breaks ends the process (see [`crate::GUARD_LINE`]),
+    /// so call this only in a process that exists for such runs.
     ///
     /// # Errors
-    /// If the object cannot be loaded or is not an algorithm that keeps to the contract; `file` names
-    /// its source in the message.
+    /// If the object cannot be loaded or is not an algorithm that follows the contract; `file`
+    /// names its source in the message.
     ///
     /// # Panics
-    /// If the path has a NUL.
+    /// If the path contains a NUL.
     pub fn load(object: &Path, file: &str) -> Result<Self, LoadError> {
         static LOADED: Mutex<BTreeMap<PathBuf, Algorithm>> = Mutex::new(BTreeMap::new());
         let mut loaded = LOADED.lock().expect("no loader panics");
@@ -84,8 +84,8 @@ fn open(object: &Path, file: &str) -> Result<Algorithm, LoadError> {
     let path = CString::new(object.as_os_str().as_bytes()).expect("a path has no NUL");
     let source = CString::new(file).unwrap_or_default().into_raw();
     let no_algorithm = || LoadError::NoAlgorithm { file: file.to_owned() };
-    // SAFETY: the object is one of guard.c's, whose `cc_guard_open` has this signature; it stays
-    // loaded, so its description lives as long as the process.
+    // SAFETY: guard.c is part of the object, and its `cc_guard_open` has this signature; the object
+    // stays loaded, so its description lives as long as the process.
     let description = watch_loading(source, |host| unsafe {
         let library = libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);
         if library.is_null() {

@@ -1,4 +1,4 @@
-//! The C side as its compiler sees it: layout of the structs, integer roots, windowed extremes.
+//! The C side as its compiler lays it out: structs, integer roots, windowed extremes.
 
 use std::mem::offset_of;
 
@@ -23,12 +23,12 @@ unsafe extern "C" {
     safe fn cc_native_sqrt64(x: u64) -> u32;
 }
 
-/// What `port/layout.h` lists, in its order.
+/// The rows of `port/layout.h`, in its order.
 fn c_layout() -> Vec<(&'static str, u64)> {
     layout::fields().map(|field| (field.name, field.offset)).collect()
 }
 
-/// The size of a struct and the offsets of its fields under their C names.
+/// Lists a struct's size and the offsets of its fields with their C names.
 macro_rules! rows {
     ($rows:ident, $c:literal, $rust:ty $(, $field:ident)*) => {
         $rows.push(($c, size_of::<$rust>() as u64));
@@ -171,7 +171,7 @@ fn c_and_rust_agree_on_every_struct() {
 
 #[test]
 fn every_field_of_the_socket_is_compared() {
-    // two fields next to each other leave no room but padding
+    // Adjacent fields have nothing but padding between them.
     let mut offsets: Vec<u64> = c_layout()
         .iter()
         .filter(|(name, _)| name.starts_with("tcp_sock."))

@@ -1,5 +1,4 @@
-//! Every call of every hook of the algorithms that were loaded at run time, for comparisons
-//! two of them.
+//! Recording of every hook call of algorithms loaded at run time, to compare algorithms.
 
 use std::mem::offset_of;
 use std::sync::Mutex;
@@ -21,44 +20,44 @@ pub(crate) struct Call {
     after: TcpSock,
 }
 
-/// The bytes of the calls since [`crate::guard::record_calls`]; `None` while nobody records.
+/// The bytes of the calls since [`crate::guard::record_calls`]; `None` when not recording.
 static CALLS: Mutex<Option<Vec<u8>>> = Mutex::new(None);
 
 /// A field of a recorded call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallField {
-    /// Its name: `hook`, `before.snd_cwnd`, `rate.interval_us`.
+    /// Name, such as `hook`, `before.snd_cwnd` or `rate.interval_us`.
     pub name: String,
-    /// Where it begins.
+    /// Offset in the call, in bytes.
     pub offset: usize,
-    /// How long it is.
+    /// Size in bytes.
     pub bytes: usize,
-    /// Whether it is a signed number.
+    /// Whether the number is signed.
     pub is_signed: bool,
 }
 
-/// Keeps what [`record`] gets from now on.
+/// Starts keeping the calls passed to [`record`].
 pub(crate) fn begin() {
     *CALLS.lock().expect("no recorder panics") = Some(Vec::new());
 }
 
-/// Ends that, and gives what was kept: calls of [`call_bytes`] each.
+/// Stops recording and returns the calls, [`call_bytes`] bytes each.
 pub(crate) fn end() -> Vec<u8> {
     CALLS.lock().expect("no recorder panics").take().unwrap_or_default()
 }
 
-/// The length of a recorded call.
+/// Size of a recorded call in bytes.
 pub fn call_bytes() -> usize {
     size_of::<Call>()
 }
 
-/// Names of the hooks by the number in a recorded call.
+/// Names of the hooks, indexed by their number in a recorded call.
 pub fn hook_names() -> &'static [&'static str] {
     HOOKS
 }
 
-/// The fields of a recorded call.
+/// Returns the fields of a recorded call.
 pub fn call_fields() -> Vec<CallField> {
     let number = |name: &str, offset, bytes| CallField {
         name: name.to_owned(),
@@ -103,10 +102,10 @@ pub fn call_fields() -> Vec<CallField> {
     fields
 }
 
-/// Called by the guard after each hook.
+/// Appends a call to the recording; the guard calls this after each hook.
 pub(crate) extern "C" fn record(call: *const Call) {
     if let Some(calls) = CALLS.lock().expect("no recorder panics").as_mut() {
-        // SAFETY: the guard hands a whole call, which it has set to zero before it filled it.
+        // SAFETY: the guard passes a whole call, which it zeroed before it filled it.
         calls.extend_from_slice(unsafe {
             std::slice::from_raw_parts(call.cast::<u8>(), size_of::<Call>())
         });

@@ -1,29 +1,29 @@
-//! Algorithms by name: the built-in ones, and those that a process has loaded.
+//! Lookup of algorithms by name: the built-in ones and those loaded into this process.
 
 use std::collections::BTreeMap;
 
 use crate::algorithm::Algorithm;
 
-/// Algorithms by the names that a scenario uses: the built-in ones, and those that were loaded.
+/// Algorithms by the names that scenarios use: the built-in and the loaded ones.
 #[derive(Clone, Debug, Default)]
 pub struct Algorithms {
     loaded: BTreeMap<String, Algorithm>,
 }
 
 impl Algorithms {
-    /// Adds a loaded algorithm under a name; a built-in one of this name gives way.
+    /// Adds a loaded algorithm under a name; it hides a built-in one of the same name.
     pub fn insert(&mut self, name: impl Into<String>, algorithm: Algorithm) {
         self.loaded.insert(name.into(), algorithm);
     }
 
-    /// The algorithm of this name, or of this alias. `ours:cubic`, as opposed to the kernel's own
-    /// where a kernel runs, is `cubic` here.
+    /// Returns the algorithm with this name or alias. The prefix `ours:`, which distinguishes
+    /// `ours:cubic` from a kernel's own module, is ignored.
     pub fn find(&self, name: &str) -> Option<Algorithm> {
         let name = name.strip_prefix("ours:").unwrap_or(name);
         self.loaded.get(name).copied().or_else(|| Algorithm::by_name(name))
     }
 
-    /// Names that [`Algorithms::find`] knows, without aliases.
+    /// Names that [`Algorithms::find`] accepts, without aliases.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let loaded = self.loaded.keys().map(String::as_str);
         loaded.chain(Algorithm::all().map(|algorithm| -> &str { algorithm.name() }))

@@ -1,5 +1,5 @@
-//! The socket that an algorithm sees, field by field as `algorithms/include/cc.h` declares it for
-//! the native port. The TCP endpoint keeps its own state of these names here: nothing is copied
+//! The socket that an algorithm accesses, field by field as `algorithms/include/cc.h` declares it
+//! for the native port. The TCP endpoint keeps the state with these names here: nothing is copied
 //! before or after a call.
 
 use cwndlab_units::Duration;
@@ -7,16 +7,16 @@ use cwndlab_units::Duration;
 /// Size of an algorithm's private state in bytes: `ICSK_CA_PRIV_SIZE`.
 pub const CA_PRIV_BYTES: usize = 104;
 
-/// Size of the larger state that an algorithm may have instead, in bytes: `CC_STATE_BYTES`.
+/// Size of the larger alternative state of an algorithm in bytes: `CC_STATE_BYTES`.
 pub const CC_STATE_BYTES: usize = 256;
 
 /// `ssthresh` before the first reduction: `TCP_INFINITE_SSTHRESH`.
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
-/// Default of `sk_gso_max_size`: 64 KiB less 321 bytes, the room that Linux keeps for headers.
+/// Default of `sk_gso_max_size`: 64 KiB minus the 321 bytes that Linux reserves for headers.
 pub const GSO_MAX_BYTES: u32 = 65_215;
 
-/// `struct sock`: what an algorithm sees of the generic socket.
+/// `struct sock`: the fields of the generic socket that an algorithm can access.
 #[repr(C)]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sock {
@@ -24,9 +24,9 @@ pub struct Sock {
     pub sk_pacing_rate: u64,
     /// Upper bound of the pacing rate in bytes per second.
     pub sk_max_pacing_rate: u64,
-    /// 0 none, 1 needed (TCP paces by its own timer), 2 by the fq qdisc.
+    /// 0: no pacing; 1: TCP paces with its own timer; 2: the fq qdisc paces.
     pub sk_pacing_status: u32,
-    /// Largest burst handed to the device at once, in bytes: 65,536 less the headers' room.
+    /// Maximum size of a TSO burst in bytes: 65,536 minus the space for headers.
     pub sk_gso_max_size: u32,
     /// A TSO burst holds at most `sk_pacing_rate >> sk_pacing_shift` bytes.
     pub sk_pacing_shift: u8,
@@ -50,53 +50,53 @@ pub struct InetConnectionSock {
     pub icsk_ca_state: u8,
     /// Consecutive retransmission timeouts.
     pub icsk_retransmits: u8,
-    /// State of the acknowledgements to send.
+    /// State of the ACKs to send.
     pub icsk_ack: IcskAck,
     /// The algorithm's private state.
     pub icsk_ca_priv: [u64; CA_PRIV_BYTES / 8],
 }
 
-/// `icsk_ack`: whether an ACK is due.
+/// `icsk_ack`: pending ACKs.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct IcskAck {
-    /// A set of [`ICSK_ACK_SCHED`] and the other constants of this name.
+    /// A set of the `ICSK_ACK_*` flags.
     pub pending: u8,
 }
 
-/// A tick of the kernel's clock: HZ = 250, as Debian and Ubuntu have it, and for which the algorithms
-/// are compiled (`CC_PORT_HZ`). Timers and what algorithms read of the time round to it.
+/// Tick of the kernel's clock with HZ = 250, as in Debian and Ubuntu. The algorithms are compiled
+/// for this value (`CC_PORT_HZ`); it is the resolution of timers and of an algorithm's jiffies.
 pub const JIFFY: Duration = Duration::from_millis(4);
 
-/// An ACK is due, sooner or later.
+/// An ACK is pending.
 pub const ICSK_ACK_SCHED: u8 = 1;
-/// It is delayed: its timer runs.
+/// The timer of a delayed ACK is running.
 pub const ICSK_ACK_TIMER: u8 = 2;
-/// The end of a write came, more may not follow soon.
+/// The received data completed a write (PSH): more may not follow soon.
 pub const ICSK_ACK_PUSHED: u8 = 4;
-/// It is due at once.
+/// The ACK must be sent immediately.
 pub const ICSK_ACK_NOW: u8 = 16;
 
-/// In `cc_requests`: the algorithm asks for an ACK of `cc_ack_rcv_nxt`.
+/// In `cc_requests`: the algorithm requests an ACK up to `cc_ack_rcv_nxt`.
 pub const REQUEST_ACK: u8 = 1;
-/// That ACK carries ECE.
+/// In `cc_requests`: that ACK carries ECE.
 pub const REQUEST_ACK_ECE: u8 = 2;
-/// The algorithm asks for a reduction without loss (`tcp_enter_cwr`).
+/// In `cc_requests`: the algorithm requests a window reduction without loss (`tcp_enter_cwr`).
 pub const REQUEST_CWR: u8 = 4;
 
 /// `struct tcp_options_received`: the last segment's timestamps.
 #[repr(C)]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TcpOptionsReceived {
-    /// The last segment carried a timestamp.
+    /// Whether the last segment carried a timestamp.
     pub saw_tstamp: u8,
-    /// Its TSval in milliseconds of the peer's clock.
+    /// Its TSval, in milliseconds of the peer's clock.
     pub rcv_tsval: u32,
-    /// Its TSecr in milliseconds of our clock.
+    /// Its TSecr, in milliseconds of our clock.
     pub rcv_tsecr: u32,
 }
 
-/// `struct tcp_sock`: the endpoint's state for the contract's fields.
+/// `struct tcp_sock`: the fields of the contract.
 #[repr(C)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpSock {
@@ -106,7 +106,7 @@ pub struct TcpSock {
     pub tcp_mstamp: u64,
     /// The same time in nanoseconds (`tcp_clock_cache`).
     pub tcp_clock_cache: u64,
-    /// When the next segment may leave if the sender paces, in nanoseconds.
+    /// Earliest departure time of the next segment if the sender paces, in nanoseconds.
     pub tcp_wstamp_ns: u64,
     /// Time at which `delivered` last grew, in microseconds.
     pub delivered_mstamp: u64,
@@ -114,13 +114,13 @@ pub struct TcpSock {
     pub first_tx_mstamp: u64,
     /// Cumulatively acknowledged bytes.
     pub bytes_acked: u64,
-    /// Parameters of the algorithm, see `cc_params()`; set by `Congestion` before each hook.
+    /// The algorithm's parameters, see `cc_params()`; `Congestion` sets this before each hook.
     pub cc_params: ParameterPointer,
-    /// State of the generator behind `cc_prandom_u32()`.
+    /// State of the random number generator of `cc_prandom_u32()`.
     pub cc_random: u64,
     /// The kernel's clock in ticks of 4 ms (HZ = 250): `tcp_jiffies32`.
     pub cc_jiffies32: u32,
-    /// What the ACK acknowledges that [`REQUEST_ACK`] asks for.
+    /// Sequence number that the ACK requested by [`REQUEST_ACK`] acknowledges.
     pub cc_ack_rcv_nxt: u32,
     /// Congestion window in packets.
     pub snd_cwnd: u32,
@@ -144,17 +144,17 @@ pub struct TcpSock {
     pub high_seq: u32,
     /// The peer's receive window in bytes.
     pub snd_wnd: u32,
-    /// Segments in flight, whatever became of them.
+    /// Segments sent and not yet cumulatively acknowledged.
     pub packets_out: u32,
     /// Retransmitted segments in flight.
     pub retrans_out: u32,
-    /// Segments that a SACK block or a duplicate ACK reported.
+    /// Segments that SACK blocks or duplicate ACKs reported.
     pub sacked_out: u32,
     /// Segments marked lost.
     pub lost_out: u32,
     /// Largest `packets_out` since `cwnd_usage_seq`.
     pub max_packets_out: u32,
-    /// `snd_nxt` at which `max_packets_out` is taken again.
+    /// `snd_nxt` at which the measurement of `max_packets_out` restarts.
     pub cwnd_usage_seq: u32,
     /// Payload bytes of a full segment.
     pub mss_cache: u32,
@@ -170,30 +170,30 @@ pub struct TcpSock {
     pub delivered: u32,
     /// Segments delivered with a congestion mark.
     pub delivered_ce: u32,
-    /// Segments marked lost, ever.
+    /// Total number of segments marked lost.
     pub lost: u32,
     /// `delivered` at which the application-limited flight ends, 0 if the flight is not limited.
     pub app_limited: u32,
-    /// Segments retransmitted, ever.
+    /// Total number of retransmitted segments.
     pub total_retrans: u32,
     /// Reordering degree in packets.
     pub reordering: u32,
     /// Next sequence number expected from the peer.
     pub rcv_nxt: u32,
-    /// Jiffies at which data were last sent.
+    /// Jiffies at which data was last sent.
     pub lsndtime: u32,
     /// The last segment's options.
     pub rx_opt: TcpOptionsReceived,
-    /// The window limited what was sent in the last flight.
+    /// Whether the window limited the sender in the last flight.
     pub is_cwnd_limited: u8,
     /// Bits of `TCP_ECN_*`.
     pub ecn_flags: u8,
-    /// What the algorithm last told `cc_phase()`; `Algorithm::phases` has the names.
+    /// Phase that the algorithm last reported with `cc_phase()`; `Algorithm::phases` has the names.
     pub cc_phase: u8,
-    /// What the algorithm asks the endpoint to do after the hook: a set of [`REQUEST_ACK`],
-    /// [`REQUEST_ACK_ECE`] and [`REQUEST_CWR`].
+    /// Actions that the algorithm requests of the endpoint after the hook: a set of
+    /// [`REQUEST_ACK`], [`REQUEST_ACK_ECE`] and [`REQUEST_CWR`].
     pub cc_requests: u8,
-    /// The larger state of an algorithm that declares one with `CC_STATE`.
+    /// The larger state of an algorithm that declares it with `CC_STATE`.
     pub cc_state: [u64; CC_STATE_BYTES / 8],
 }
 
@@ -263,12 +263,12 @@ impl Default for TcpSock {
     }
 }
 
-/// The address of a flow's parameter block, for the C side only.
+/// The address of a flow's parameter block, used only by the C side.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ParameterPointer(pub(crate) *const u32);
 
-// SAFETY: the address is not followed in Rust, and in C only inside a hook, before which
+// SAFETY: Rust never dereferences the address. C does so only inside a hook, before which
 // `Congestion` stores the address of the block that it owns and keeps borrowed for the call.
 unsafe impl Send for ParameterPointer {}
 // SAFETY: as above; the block is never written.
@@ -288,7 +288,7 @@ pub struct AckSample {
     pub pkts_acked: u32,
     /// RTT of this ACK in microseconds, -1 if there is none.
     pub rtt_us: i32,
-    /// Bytes in flight when the last of them left: delivered since then, itself included.
+    /// Bytes in flight when the last of these segments was sent, itself included.
     pub in_flight: u32,
 }
 
@@ -322,10 +322,10 @@ pub struct RateSample {
     pub prior_in_flight: u32,
     /// Last end sequence number delivered.
     pub last_end_seq: u32,
-    /// The sample's flight was limited by the application.
+    /// Whether the application limited the sample's flight.
     pub is_app_limited: u8,
-    /// The sample came from a retransmitted segment.
+    /// Whether the sample is from a retransmitted segment.
     pub is_retrans: u8,
-    /// The ACK was probably delayed.
+    /// Whether the ACK was probably delayed.
     pub is_ack_delayed: u8,
 }

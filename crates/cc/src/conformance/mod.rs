@@ -1,8 +1,8 @@
-//! The conformance suite: any legal sequence of ACKs, losses, timeouts, congestion marks and idle
-//! times, with any parameters, and the rules that an algorithm must keep all the while.
+//! Conformance suite: random legal sequences of ACKs, losses, timeouts, congestion marks and idle
+//! times with random parameters, and the rules that an algorithm must keep throughout.
 //!
-//! One implementation for both: `cargo test` runs it over the built-in algorithms, `cwndlab algorithm
-//! check` over a user's file, in a process that a crash or a loop without end may end.
+//! `cargo test` runs the suite on the built-in algorithms, and `cwndlab algorithm check` runs it on
+//! a user's file, in a separate process that may crash or be ended in an endless loop.
 
 mod model;
 mod operation;
@@ -17,18 +17,17 @@ use crate::guard;
 pub use model::Rule;
 pub use operation::Example;
 
-/// The longest sequence; they begin with a single operation, so that the first one that fails is
-/// short.
+/// Longest sequence; the first examples have one operation, so that the first failure is short.
 const LONGEST: usize = 60;
 
-/// A rule that an algorithm broke, and an example of it that is as short as one could find.
+/// A rule that an algorithm broke, with an example that was shortened as far as possible.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
     /// The hook that broke it.
     pub hook: &'static str,
     /// The rule.
     pub rule: Rule,
-    /// What has to happen for it.
+    /// A sequence of operations that breaks it.
     pub example: Example,
 }
 
@@ -38,15 +37,16 @@ impl fmt::Display for Violation {
     }
 }
 
-/// How an algorithm is checked.
+/// Settings of a check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Suite {
-    /// How many examples happen to it.
+    /// Number of examples to run.
     pub examples: usize,
-    /// The same seed gives the same examples.
+    /// Seed of the examples.
     pub seed: u64,
-    /// It is a module of a kernel: its parameters have no bounds, so that only their defaults are
-    /// tried, and it may bound its window (`snd_cwnd_clamp`), which a BPF program may not.
+    /// Whether the algorithm is a kernel's module: its parameters have no bounds, so only their
+    /// defaults are tried, and it may limit its window (`snd_cwnd_clamp`), which a BPF program may
+    /// not.
     pub is_module: bool,
 }
 
@@ -56,10 +56,10 @@ impl Default for Suite {
     }
 }
 
-/// Runs the suite over an algorithm.
+/// Runs the suite on an algorithm.
 ///
 /// # Errors
-/// The first rule that it broke.
+/// The first rule that the algorithm broke.
 pub fn check(algorithm: Algorithm, suite: Suite) -> Result<(), Box<Violation>> {
     let mut stream = Stream::new(suite.seed, "conformance");
     guard::leave_rules_to_the_caller(true);
@@ -73,7 +73,7 @@ pub fn check(algorithm: Algorithm, suite: Suite) -> Result<(), Box<Violation>> {
     outcome
 }
 
-/// Leaves out of an example what is not needed for the same rule of the same hook to break.
+/// Removes the parts of an example that are not needed to break the same rule in the same hook.
 fn shortest(algorithm: Algorithm, mut example: Example, mut broken: model::Broken) -> Violation {
     let is_same = |a: &model::Broken, b: &model::Broken| {
         a.hook == b.hook && std::mem::discriminant(&a.rule) == std::mem::discriminant(&b.rule)
@@ -111,7 +111,7 @@ mod tests {
             check(fixed, Suite::default()).expect_err("a loss does not lower its window");
         assert_eq!(violation.hook, "ssthresh");
         assert!(matches!(violation.rule, Rule::RaisedThreshold { .. }), "{violation}");
-        // The window of the example is below that of `fixed`, or its `init` is not called.
+        // The example's window is below that of `fixed`, or `fixed` did not call its `init`.
         assert!(violation.example.operations.len() <= 2, "{violation}");
     }
 

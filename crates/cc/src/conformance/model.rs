@@ -1,4 +1,4 @@
-//! A sender reduced to what an algorithm sees, and the rules that its hooks must keep.
+//! The suite's model of a sender, as far as an algorithm sees it, and the checks after each hook.
 
 use super::operation::{Example, LARGEST_WINDOW_PKTS, Operation};
 use crate::algorithm::Algorithm;
@@ -23,55 +23,55 @@ const ACK_ECE: u32 = 4;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rule {
-    /// It wrote what the kernel does not let a BPF program write.
+    /// It wrote a field that the kernel does not let a BPF program write.
     #[error("wrote {0}, which the kernel does not allow an algorithm to write")]
     ForbiddenWrite(&'static str),
-    /// Its state is larger than the room for it.
+    /// It wrote past the end of its private state.
     #[error(
         "wrote beyond the 104 bytes of its private state (icsk_ca_priv); CC_PRIV_CHECK(struct \
          ...) detects this error at compile time"
     )]
     Overrun,
-    /// No packet may be sent.
+    /// The window is 0, so that nothing can be sent.
     #[error("set the congestion window to 0 packets; a window must be at least 1")]
     NoWindow,
-    /// The window grew beyond its bound.
+    /// The window is above `snd_cwnd_clamp`.
     #[error("set the congestion window to {0} packets, above its limit snd_cwnd_clamp")]
     WindowAboveClamp(u32),
-    /// A threshold above the infinite one is an overflow.
+    /// The threshold is above the infinite one, a sign of overflow.
     #[error(
         "set the slow start threshold to {0} packets, above TCP_INFINITE_SSTHRESH: possibly \
         an overflow"
     )]
     Overflow(u32),
-    /// RFC 5681 section 3.1, equation 4.
+    /// The threshold is below 2 packets (RFC 5681 section 3.1, equation 4).
     #[error(
         "returns a slow start threshold of {0} packets; the minimum is 2 (RFC 5681 section \
         3.1)"
     )]
     LowThreshold(u32),
-    /// A loss is a sign of congestion.
+    /// The threshold is above the window at the loss.
     #[error("returns a slow start threshold of {answer} after a loss at a window of {window}")]
     RaisedThreshold {
-        /// The answer.
+        /// The threshold returned.
         answer: u32,
         /// The window at the loss.
         window: u32,
     },
-    /// To undo a reduction never reduces.
+    /// Undoing a reduction reduced the window, or set it to 0.
     #[error("returns a window of {answer}, less than the present window of {window}")]
     LoweredByUndo {
-        /// The answer.
+        /// The window returned.
         answer: u32,
-        /// The window before.
+        /// The window before the undo.
         window: u32,
     },
-    /// A phase that `CC_PHASES` does not list.
+    /// The phase is not listed in `CC_PHASES`.
     #[error("reports phase {0}, which CC_PHASES does not list")]
     UnnamedPhase(u8),
 }
 
-/// A rule that was broken, and by which hook.
+/// A broken rule and the hook that broke it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Broken {
     pub(crate) hook: &'static str,
@@ -86,11 +86,11 @@ struct Model {
     sk: TcpSock,
     now_ns: u64,
     jiffies: u32,
-    /// How far the peer's clock of timestamps is ahead.
+    /// Offset of the peer's timestamp clock from ours.
     peer_clock_ms: u32,
 }
 
-/// Lets an example happen.
+/// Runs an example.
 pub(crate) fn run(algorithm: Algorithm, example: &Example) -> Kept {
     let congestion =
         Congestion::new(algorithm, &example.parameters).expect("drawn within their bounds");
@@ -120,7 +120,7 @@ pub(crate) fn run(algorithm: Algorithm, example: &Example) -> Kept {
 }
 
 impl Model {
-    /// Calls a hook and looks at what must hold after each.
+    /// Calls a hook and checks the rules that hold after every hook.
     fn hook<R>(
         &mut self,
         name: &'static str,
@@ -179,7 +179,7 @@ impl Model {
         self.hook("cwnd_event", |c, sk| c.cwnd_event(sk, event)).map(|_| ())
     }
 
-    /// Asks for the threshold after a loss. An algorithm with `cong_control` has its own idea of it.
+    /// Asks for the threshold after a loss; with `cong_control` it may be above the window.
     fn threshold(&mut self) -> Result<u32, Broken> {
         let window = self.sk.snd_cwnd;
         let answer = self.hook("ssthresh", Congestion::ssthresh)?;
@@ -199,7 +199,7 @@ impl Model {
     fn ack(&mut self, packets: u32, rtt_us: Option<u32>, is_ce: bool) -> Kept {
         let sk = &mut self.sk;
         let packets = packets.min(sk.snd_cwnd);
-        // the window was sent in full before this ACK came
+        // The whole window was sent before this ACK arrived.
         sk.snd_nxt = sk.snd_una.wrapping_add(sk.snd_cwnd.wrapping_mul(MSS_BYTES));
         sk.snd_una = sk.snd_una.wrapping_add(packets.wrapping_mul(MSS_BYTES));
         sk.packets_out = sk.snd_cwnd;

@@ -1,4 +1,4 @@
-//! What may happen to a sender, and examples of it: a start and a sequence of operations.
+//! Examples for the suite: a sender's initial state and a sequence of operations.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,27 +7,27 @@ use cwndlab_units::Stream;
 
 use crate::algorithm::Algorithm;
 
-/// No sender has more in flight than a window of 2^30 bytes.
+/// Largest window that is tried, in packets: about 2^30 bytes.
 pub(crate) const LARGEST_WINDOW_PKTS: u32 = 1 << 20;
 
-/// Something that happens to a sender, as the Linux endpoint tells it to an algorithm.
+/// An event of a sender, as the Linux endpoint reports it to an algorithm.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Operation {
-    /// One ACK of so many packets, at most of the window.
+    /// One ACK of this many packets, limited to the window.
     Ack { packets: u32, rtt_us: Option<u32>, is_ce: bool },
-    /// ACKs of two packets each at equal intervals.
+    /// ACKs of two packets each, at equal intervals.
     Stretch { acks: u32, gap_us: u32 },
-    /// A loss, or an echo of a congestion mark, and the recovery from it in no time.
+    /// A loss, or an echoed congestion mark, with an instantaneous recovery.
     Loss { is_mark: bool },
-    /// A retransmission timeout and its repair.
+    /// A retransmission timeout and its recovery.
     Timeout,
-    /// The last reduction proves wrong.
+    /// The last reduction proves spurious.
     Undo,
-    /// Nothing to send for a while; then perhaps a restart, and the first packet.
+    /// An idle period, then perhaps a window restart, and the first packet.
     Idle { ms: u32, does_restart: bool },
     /// A packet arrives with or without a congestion mark.
     Received { is_ce: bool },
-    /// From now on the window is, or is not, what limits the sender.
+    /// The window starts or stops limiting the sender.
     Limited { is_cwnd_limited: bool },
 }
 
@@ -89,7 +89,7 @@ impl fmt::Display for Operation {
     }
 }
 
-/// A sender and what happens to it.
+/// A sender and the operations that it undergoes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Example {
     pub(crate) parameters: BTreeMap<String, i64>,
@@ -102,7 +102,8 @@ pub struct Example {
 }
 
 impl Example {
-    /// An example with so many operations; every other one with parameters that are not default.
+    /// Draws an example with `length` operations; about half of the examples have random
+    /// parameters.
     pub(crate) fn draw(
         algorithm: Algorithm,
         stream: &mut Stream,
@@ -115,7 +116,7 @@ impl Example {
             parameters: if is_tuned { parameters(algorithm, stream) } else { BTreeMap::new() },
             window_pkts: 1 + stream.below(window) as u32,
             sequence: stream.next_u64() as u32,
-            // The clock of a kernel wraps five minutes after its start.
+            // The kernel's jiffies wrap five minutes after boot.
             jiffies: if stream.below(2) == 0 { u32::MAX - 500 } else { stream.next_u64() as u32 },
             operations: (0..length).map(|_| Operation::draw(stream)).collect(),
             is_module,
@@ -123,7 +124,7 @@ impl Example {
     }
 }
 
-/// For each parameter one of its bounds, its default, or a value between.
+/// Draws a bound, the default, or a random valid value for each parameter.
 fn parameters(algorithm: Algorithm, stream: &mut Stream) -> BTreeMap<String, i64> {
     let value = |p: &crate::ParameterInfo, stream: &mut Stream| match stream.below(5) {
         0 => p.min,
