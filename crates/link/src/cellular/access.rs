@@ -1,17 +1,18 @@
-//! How a user of LTE or NR gets leave to send.
+//! How a user of LTE or NR obtains uplink grants.
 //!
 //! ```text
-//!   nothing waits --packet--> request at the next opportunity --> first grant
-//!        ^                                                            | the block tells what waits
-//!        |                                                            v
-//!        +---- nothing waits, and not for keep-alive ---- a grant whenever the scheduler has room
+//!  nothing waits --packet--> request at the next opportunity --> first grant
+//!       ^                                                          | the block reports the backlog
+//!       |                                                          v
+//!       +--- nothing waits, and keep-alive is over -- a grant whenever the scheduler has room
 //! ```
 //!
-//! The base station believes what the last report that it can have read told it, less what it has
-//! granted since. Every block that is decoded carries a report, or, with timers (TS 36.321 and TS
-//! 38.321 section 5.4.5), the first after an empty queue, what has room to spare, and one a period.
-//! What comes to a queue that is not empty is then not known of before, and when all that was told is
-//! granted, the user waits until it may ask again. Left out: prohibition and failure of requests,
+//! The base station assumes the backlog of the last report that it has decoded, minus the bytes
+//! granted since then. Every decoded block carries a report. With timers (TS 36.321 and TS 38.321
+//! section 5.4.5), only these blocks do: the first after an empty queue, blocks with spare room,
+//! and one per period. The base station then learns of packets that join a non-empty queue only
+//! from the next report; once all reported bytes are granted, the user waits until it may send a
+//! request again. Left out: prohibition and failure of requests, random access.
 //! random access.
 
 use std::collections::VecDeque;
@@ -21,42 +22,42 @@ use cwndlab_units::{Duration, Time};
 use super::config::{AccessConfig, ReportsConfig};
 use super::plan::Plan;
 
-/// What the base station knows of a user, and what the user has asked for.
+/// The base station's knowledge of a user's backlog, and the user's pending request.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
     period: Duration,
-    /// The first opportunity for a request.
+    /// Time of the first opportunity for a request.
     phase: Duration,
     first_grant: Option<u32>,
     keep_alive_slots: u64,
-    /// The slot of the grant that was asked for; the largest number if none was.
+    /// Slot of the requested grant; `u64::MAX` if none is pending.
     granted_slot: u64,
     reports: VecDeque<Report>,
     known: Report,
-    /// Bytes granted in all.
+    /// Total bytes granted.
     granted: u64,
-    /// Until which slot there are grants unasked.
+    /// End of the keep-alive grants, which need no request: the first slot without one.
     alive_until: u64,
-    /// What comes before this finds such a slot.
+    /// Data arriving before this time is served by a keep-alive grant.
     alive_before: Time,
     timers: Option<ReportsConfig>,
     told_at: Time,
-    /// Whether the queue has been empty since the last block.
+    /// Whether the queue was empty after the last block.
     was_empty: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Report {
-    /// From which slot on blocks are granted in its knowledge.
+    /// First slot whose grants take this report into account.
     slot: u64,
     waiting: u64,
-    /// [`Access::granted`] when it was sent.
+    /// [`Access::granted`] when the report was sent.
     granted: u64,
 }
 
 impl Access {
-    /// `phase` says when the user's opportunities for requests are, as a part of the period; they
-    /// are in slots of the uplink.
+    /// `phase` is the user's offset of request opportunities as a fraction of the period, rounded
+    /// to a slot of the uplink.
     pub(crate) fn new(config: &AccessConfig, plan: &Plan, phase: f64) -> Self {
         let (period, interval) = (config.request_period, plan.interval);
         let slots = period.as_nanos() / interval.as_nanos();
@@ -77,7 +78,7 @@ impl Access {
         }
     }
 
-    /// Bytes for which the scheduler would give room in `slot`, when `waiting` are there.
+    /// Bytes that the base station would grant in `slot`; `waiting` is the actual backlog.
     pub(crate) fn wanted(&mut self, slot: u64, waiting: u64) -> u64 {
         while let Some(&report) = self.reports.front() {
             if report.slot > slot {
@@ -100,7 +101,7 @@ impl Access {
         self.known.waiting.saturating_sub(self.granted - self.known.granted)
     }
 
-    /// A block with room for `bytes` is sent in `slot`.
+    /// Accounts for a block with room for `bytes` sent in `slot`.
     pub(crate) fn handle_grant(&mut self, plan: &Plan, slot: u64, bytes: u64, has_data: bool) {
         self.granted += bytes;
         if slot >= self.granted_slot {
@@ -113,8 +114,8 @@ impl Access {
         }
     }
 
-    /// Whether the block that is sent now tells what waits: `spare` bytes of it hold no data, and
-    /// behind it the queue is empty or not.
+    /// Whether the block sent now carries a report: `spare` bytes of it hold no data, and
+    /// `is_empty` says whether the queue is empty after it.
     pub(crate) fn tells(&mut self, now: Time, spare: u64, is_empty: bool) -> bool {
         let Some(timers) = self.timers else { return true };
         let is_period_over = now.saturating_since(self.told_at) >= timers.period;
@@ -126,13 +127,13 @@ impl Access {
         tells
     }
 
-    /// The base station decodes a block sent in `slot` that tells how much waits behind it.
+    /// Handles the report in a block sent in `slot`: the backlog after that block.
     pub(crate) fn handle_report(&mut self, plan: &Plan, slot: u64, waiting: u64) {
         let report = Report { slot: plan.response(slot), waiting, granted: self.granted };
         self.reports.push_back(report);
     }
 
-    /// Asks for leave at the next opportunity from `from` on, if nothing else will bring it.
+    /// Requests a grant at the first opportunity from `from` on, unless one is coming anyway.
     #[inline]
     pub(crate) fn ask(&mut self, plan: &Plan, from: Time) {
         if from >= self.alive_before {
@@ -140,7 +141,7 @@ impl Access {
         }
     }
 
-    /// The same where no grant comes unasked.
+    /// Like [`Access::ask`], once keep-alive grants are over.
     fn ask_if_silent(&mut self, plan: &Plan, from: Time) {
         let will_be_granted = self.granted_slot != u64::MAX
             || self.believed() > 0
@@ -157,12 +158,12 @@ impl Access {
         self.granted_slot = plan.response(plan.slot_from(opportunity));
     }
 
-    /// The slot before which no grant can come.
+    /// Slot of the requested grant; 0 if none is pending.
     pub(crate) fn next_slot(&self) -> u64 {
         if self.granted_slot == u64::MAX { 0 } else { self.granted_slot }
     }
 
-    /// Forgets everything, as when the cell is left.
+    /// Resets the state when the user leaves the cell.
     pub(crate) fn clear(&mut self) {
         self.granted_slot = u64::MAX;
         self.reports.clear();
@@ -172,5 +173,5 @@ impl Access {
     }
 }
 
-/// A long report and its subheader: TS 36.321 section 6.1.3.1.
+/// Size of a long report with its subheader: TS 36.321 section 6.1.3.1.
 const REPORT_BYTES: u64 = 4;

@@ -1,7 +1,6 @@
-//! One direction of the radio: slot by slot, which user is served with which block, and what becomes of it.
+//! One direction of the radio: for each slot, the users served, their blocks, and the outcome.
 //!
-//! Slots in which no user with a port has anything to do are skipped; the users in the background
-//! do not notice them.
+//! Slots in which no user with a port is active are skipped; background users are not affected.
 
 mod send;
 
@@ -34,17 +33,17 @@ pub(crate) struct Air<P> {
     pub(crate) users: Vec<User<P>>,
     carriers: Vec<Carrier>,
     pub(crate) outbox: Outbox,
-    /// The next slot in which there is something to do; the largest number if there is nothing.
+    /// The next slot with work; `u64::MAX` if there is none.
     next: u64,
-    /// When it begins; never if there is nothing.
+    /// Start time of `next`; never if there is none.
     slot_at: Time,
-    /// The first slot that has not been worked on.
+    /// The first slot that has not been processed.
     fresh: u64,
-    /// What is ready later than this needs no slot before the next.
+    /// Data that becomes ready later than this needs no slot before `next`.
     sooner_until: Time,
-    /// When the next block that is lost is no longer waited for.
+    /// When the next lost block stops holding up later data.
     timer: Time,
-    /// What was sent, if somebody wants to know.
+    /// Blocks sent, if they are recorded.
     pub(crate) blocks: Option<Vec<BlockRecord>>,
     shares: Vec<(Candidate, u16)>,
 }
@@ -54,7 +53,7 @@ pub(crate) struct Air<P> {
 struct Rules {
     errors: BlockErrors,
     transmissions: u8,
-    /// Chance of one transmission's failure to be taken for a success, in parts of 2^64.
+    /// Probability that the failure of a transmission is taken for success, in units of 2^-64.
     feedback_error: u64,
 }
 
@@ -122,18 +121,18 @@ impl<P: Packet> Air<P> {
         })
     }
 
-    /// When there is something to do.
+    /// When the next work is due.
     #[inline]
     pub(crate) fn next_at(&self) -> Time {
         self.slot_at.min(self.timer)
     }
 
-    /// Something for a user will be there at `at`, so that its slot must be worked on. Returns
-    /// whether that may be before anything else was to be done.
+    /// Schedules the slot for data that arrives at `at`. Returns whether this may be earlier than
+    /// the next slot so far.
     #[inline(always)]
     pub(crate) fn expect(&mut self, at: Time) -> bool {
         let earliest = at + self.plan.processing;
-        // Dividing is dear, and mostly something is to be done as soon anyway.
+        // Skips the division in the usual case, in which a slot is due soon anyway.
         let is_sooner = earliest <= self.sooner_until;
         if is_sooner {
             self.hasten(earliest);
@@ -141,7 +140,7 @@ impl<P: Packet> Air<P> {
         is_sooner
     }
 
-    /// The first slot from `earliest` on must be worked on.
+    /// Schedules the first slot from `earliest` on.
     #[inline(never)]
     fn hasten(&mut self, earliest: Time) {
         let slot = self.plan.slot_from(earliest).max(self.plan.next_slot(self.fresh));
@@ -159,7 +158,7 @@ impl<P: Packet> Air<P> {
         self.sooner_until = before.map_or(Time::ZERO, |before| self.plan.start(before));
     }
 
-    /// When what becomes of a packet on arrival happens: what comes from the core is looked at when
+    /// When the drop or mark of an arriving packet is reported: downlink packets are handled when
     /// the radio works.
     fn seen_at(&self, at: Time) -> Time {
         match self.direction {
@@ -168,7 +167,7 @@ impl<P: Packet> Air<P> {
         }
     }
 
-    /// A packet comes to a queue that is managed.
+    /// Passes an arriving packet to a managed queue.
     #[cold]
     fn manage(&mut self, at: Time, (user, stage): (usize, u16), packet: P) -> Admission {
         let seen_at = self.seen_at(at);
@@ -184,7 +183,7 @@ impl<P: Packet> Air<P> {
         admission
     }
 
-    /// A packet for a user, or from one, does not come to its queue.
+    /// Drops a packet that arrives for or from a user.
     #[cold]
     pub(crate) fn drop_packet(
         &mut self,
@@ -198,7 +197,7 @@ impl<P: Packet> Air<P> {
         self.users[user].bearer.drop_packet(drops_at, packet, reason, &mut self.outbox);
     }
 
-    /// A packet for a user, or from one, whose stage of the link has this number.
+    /// Handles a packet that arrives for or from a user; `stage` is its stage of the link.
     #[inline(always)]
     pub(crate) fn handle_packet(
         &mut self,
@@ -224,13 +223,13 @@ impl<P: Packet> Air<P> {
         Admission::Queued
     }
 
-    /// Whether so many packets for a user would find room in its queue, and nothing else is asked.
+    /// Whether a batch for a user can be queued without a decision on each packet.
     pub(crate) fn has_room(&self, user: usize, size: Backlog) -> bool {
         let User { bearer, access, .. } = &self.users[user];
         access.is_none() && bearer.has_room(size)
     }
 
-    /// Packets for a user that come together and find room.
+    /// Queues a batch of packets for a user, for which there must be room.
     pub(crate) fn handle_packets(
         &mut self,
         at: Time,
@@ -244,10 +243,10 @@ impl<P: Packet> Air<P> {
         self.expect(at);
     }
 
-    /// Moves the first packet that is out to `place`. Returns its time and user.
+    /// Moves the first delivered packet to `place`; returns its time and user.
     ///
     /// # Panics
-    /// If none is out.
+    /// If no packet is delivered.
     #[inline]
     pub(crate) fn move_packet(&mut self, place: &mut Option<P>) -> (Time, u16) {
         let (at, user) = self.outbox.take_packet();
@@ -255,12 +254,12 @@ impl<P: Packet> Air<P> {
         (at, user)
     }
 
-    /// Before `until` the user is not served.
+    /// Suspends service of a user until `until`.
     pub(crate) fn block(&mut self, user: usize, until: Time) {
         self.users[user].blocked_until = until;
     }
 
-    /// The user leaves its cell.
+    /// Handles a user's handover to another cell.
     pub(crate) fn handle_handover(
         &mut self,
         now: Time,
@@ -280,7 +279,7 @@ impl<P: Packet> Air<P> {
         self.plan_next();
     }
 
-    /// Does what is due at [`Air::next_at`]. `stage` names a user's stage in events.
+    /// Does the work due at [`Air::next_at`]; `stage` returns the stage of a user in events.
     pub(crate) fn work(&mut self, stage: impl Fn(usize) -> u16) {
         if self.timer < self.slot_at {
             self.run_timer(self.timer, stage);
@@ -306,7 +305,7 @@ impl<P: Packet> Air<P> {
         }
     }
 
-    /// Works on a slot of one carrier: what is left waiting is the next carrier's.
+    /// Processes a slot of one carrier; data still waiting can use the next carrier.
     #[inline]
     fn run_carrier(&mut self, number: usize, slot: u64, now: Time, stage: &impl Fn(usize) -> u16) {
         let class = self.plan.class(slot);
@@ -362,7 +361,7 @@ impl<P: Packet> Air<P> {
             }
             let full = band.size(class, scheme, band.units);
             if full.payload_bytes == 0 {
-                // Too short a slot for so poor a channel: the next has room.
+                // The slot is too short for so poor a channel; a later one has room.
                 continue;
             }
             let full_bits = full.bits;
@@ -403,7 +402,7 @@ impl<P: Packet> Air<P> {
         self.carriers[number].scheduler.end_slot(slot);
     }
 
-    /// Gives a candidate its units.
+    /// Allocates units to a candidate.
     fn serve(
         &mut self,
         number: usize,
@@ -422,7 +421,7 @@ impl<P: Packet> Air<P> {
         }
     }
 
-    /// Works out when there is something to do again.
+    /// Determines the next slot with work.
     pub(crate) fn plan_next(&mut self) {
         let mut next = u64::MAX;
         let mut timer = Time::NEVER;

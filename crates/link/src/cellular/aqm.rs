@@ -1,4 +1,4 @@
-//! A managed queue in front of a bearer's line: packets wait in it until a block has room for them.
+//! A managed queue in front of a bearer's line: packets wait in it until a block has room.
 
 use cwndlab_units::{Duration, Stream, Time};
 
@@ -7,18 +7,18 @@ use crate::packet::{Admission, Packet};
 use crate::queue::{Dequeued, Discipline};
 use crate::{Backlog, DropReason};
 
-/// A managed queue whose packets are processed before they may be sent.
+/// A managed queue with a processing delay before packets may be sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Aqm<P> {
     discipline: Discipline<P>,
     processing: Duration,
-    /// From when on what waits has been processed; never if nothing waits. What comes behind others
-    /// is taken to be processed with them.
+    /// When the waiting packets are processed; never if none wait. Packets that join others count
+    /// as processed with them.
     ready_at: Time,
 }
 
 impl<P: Packet> Aqm<P> {
-    /// The queue of a user in a direction, if it is managed or drops ACKs. `name` names its stream.
+    /// Creates a user's queue if it has an AQM or drops ACKs, else `None`; `name` names its stream.
     pub(crate) fn new(
         config: &DirectionConfig,
         processing: Duration,
@@ -45,7 +45,7 @@ impl<P: Packet> Aqm<P> {
         self.ready_at
     }
 
-    /// Takes a packet; what is dropped goes to `gone` with the reason.
+    /// Queues a packet; dropped packets are passed to `gone` with the reason.
     pub(crate) fn push(
         &mut self,
         at: Time,
@@ -58,7 +58,7 @@ impl<P: Packet> Aqm<P> {
         admission
     }
 
-    /// The packet that is dequeued; what is dropped goes to `gone`.
+    /// Dequeues a packet; dropped packets are passed to `gone`.
     pub(crate) fn pop(&mut self, now: Time, gone: impl FnMut(P)) -> Option<Dequeued<P>> {
         if self.ready_at > now {
             return None;

@@ -1,15 +1,16 @@
 //! One user's data in one direction: the queue, the blocks under way, and their order.
 //!
-//! Packets are byte ranges of a stream. A block takes the next bytes of it. A packet is out when all
-//! of its bytes are decoded and, unless the mode is transparent, all earlier ones too.
+//! Packets are byte ranges of a stream, and a block carries the next bytes of the stream. A packet
+//! is delivered when all its bytes are decoded and, except in transparent mode, all earlier ones
+//! too.
 //!
 //! ```text
 //!   front           out                            unsent          ready           back
 //!     | to be polled  | sent, not all of it decoded  | may be sent   | too fresh     |
 //! ```
 //!
-//! A packet that is out stays at the front of the line until it is polled; when that may happen is
-//! the outbox's matter, which counts packets and holds none.
+//! A delivered packet stays at the front of the line until it is polled; the outbox, which counts
+//! packets but does not hold them, decides when.
 
 mod release;
 
@@ -37,28 +38,28 @@ pub(crate) struct Bearer<P> {
     processing: Duration,
     packet_overhead: u32,
     line: VecDeque<Entry<P>>,
-    /// How many entries of the line are out.
+    /// Number of entries that are delivered.
     out: usize,
-    /// Behind those, how many have been sent to their end, and how many may be sent.
+    /// Behind those, the number of entries that are sent completely, then that may be sent.
     unsent: usize,
     ready: usize,
-    /// Where in the stream they end.
+    /// Where in the stream these end.
     sent: u64,
     ready_end: u64,
     end: u64,
-    /// Blocks whose packets are not out, in the order of the stream.
+    /// Blocks with undelivered packets, in the order of the stream.
     blocks: VecDeque<Block>,
-    /// What RLC sends again, and from when on.
+    /// Ranges that RLC sends again, and the earliest time for each.
     again: VecDeque<(Time, Range)>,
     queue: Occupancy,
     pub(crate) meter: Meter,
-    /// When the last packet in order came out, or will.
+    /// Delivery time of the last packet delivered in order; may be in the future.
     released_at: Time,
-    /// When something came, was sent or came out last.
+    /// Time of the last arrival, transmission or delivery.
     pub(crate) active_at: Time,
 }
 
-/// Bytes of the stream.
+/// A byte range of the stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Range {
     pub(crate) start: u64,
@@ -71,7 +72,7 @@ struct Entry<P> {
     end: u64,
     length: u32,
     bytes: u32,
-    /// Bytes that are not decoded; counted in transparent mode only.
+    /// Bytes that are not decoded yet; used only in transparent mode.
     missing: u32,
     is_damaged: bool,
     packet: P,
@@ -86,14 +87,14 @@ struct Block {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Flying,
-    /// Its packets are whole at this time, which may be to come.
+    /// Its packets are complete at this time, which may be in the future.
     Decoded(Time),
-    /// Not waited for from this time on.
+    /// Later data does not wait for it after this time.
     Lost(Time),
 }
 
 impl<P> Entry<P> {
-    /// A packet that came, in the stream from `start` on.
+    /// A packet that arrived; its bytes begin at `start` in the stream.
     #[inline]
     fn new(came: Time, start: u64, bytes: u32, overhead: u32, packet: P) -> Self {
         let length = bytes + overhead;
@@ -101,7 +102,7 @@ impl<P> Entry<P> {
         Self { came, end, length, bytes, missing, is_damaged, packet }
     }
 
-    /// Where in the stream it begins.
+    /// Where the packet begins in the stream.
     fn start(&self) -> u64 {
         self.end - u64::from(self.length)
     }
@@ -138,7 +139,7 @@ impl<P: Packet> Bearer<P> {
         }
     }
 
-    /// Why a packet of so many bytes that comes now must be dropped, if it must.
+    /// Returns the reason to drop a packet of this size that arrives now; `None` to queue it.
     #[inline]
     pub(crate) fn drop_on_arrival(&mut self, bytes: u32) -> Option<DropReason> {
         if !self.limits.have_room(self.queue.backlog(), bytes) {
@@ -148,7 +149,7 @@ impl<P: Packet> Bearer<P> {
         discard.decide(self.queue.backlog()).then_some(DropReason::Aqm)
     }
 
-    /// Puts a packet behind those that wait.
+    /// Appends a packet to the queue.
     #[inline]
     pub(crate) fn enqueue(&mut self, at: Time, packet: P) {
         let bytes = packet.wire_bytes();
@@ -157,13 +158,13 @@ impl<P: Packet> Bearer<P> {
         self.active_at = at;
     }
 
-    /// Whether so many packets that come together would all be put behind those that wait.
+    /// Whether all packets of a batch of this size would be queued without a decision on each.
     pub(crate) fn has_room(&self, size: Backlog) -> bool {
         let decides_otherwise = self.is_managed() || self.early_discard.is_some();
         !decides_otherwise && self.limits.hold(self.queue.backlog() + size)
     }
 
-    /// Puts packets for which there is room behind those that wait.
+    /// Appends a batch of packets, for which there must be room, to the queue.
     pub(crate) fn enqueue_together(
         &mut self,
         at: Time,
@@ -188,13 +189,13 @@ impl<P: Packet> Bearer<P> {
         self.line.push_back(entry);
     }
 
-    /// Whether the queue is managed, so that arrivals go to [`Bearer::manage`].
+    /// Whether the queue has an AQM or drops ACKs; if so, pass arrivals to [`Bearer::manage`].
     #[inline]
     pub(crate) fn is_managed(&self) -> bool {
         self.aqm.is_some()
     }
 
-    /// Gives a packet that comes now to the managed queue; what becomes of it happens at `done_at`.
+    /// Passes an arriving packet to the managed queue; drops and marks are reported at `done_at`.
     pub(crate) fn manage(
         &mut self,
         at: Time,
@@ -218,7 +219,7 @@ impl<P: Packet> Bearer<P> {
         admission
     }
 
-    /// Dequeues packets into the line, until it fills a block with so much room.
+    /// Dequeues packets into the line until it holds `room` unsent bytes.
     #[cold]
     fn fill(&mut self, now: Time, room: u64, outbox: &mut Outbox) {
         let mut aqm = self.aqm.take().expect("the queue is managed");
@@ -244,7 +245,7 @@ impl<P: Packet> Bearer<P> {
         outbox.emit_mark(at, flow, bytes);
     }
 
-    /// What waits to be dequeued from a managed queue: from when on it may be, and its bytes.
+    /// Backlog of the managed queue: when its bytes may be sent, and how many there are.
     fn undecided(&self) -> Option<(Time, u64)> {
         let aqm = self.aqm.as_deref()?;
         let Backlog { packets, bytes } = aqm.backlog();
@@ -252,7 +253,7 @@ impl<P: Packet> Bearer<P> {
         (packets > 0).then_some((aqm.ready_at(), bytes + overhead))
     }
 
-    /// Counts a packet out that never comes to the queue, or not further.
+    /// Counts and reports the drop of a packet, on arrival or from the queue.
     pub(crate) fn drop_packet(
         &mut self,
         at: Time,
@@ -265,12 +266,12 @@ impl<P: Packet> Bearer<P> {
         outbox.emit_drop(at, packet.flow(), bytes, reason);
     }
 
-    /// Lets packets that have been processed be sent, and drops those that waited too long, each in
-    /// time in proportion to the queue.
+    /// Releases processed packets for transmission and drops those that waited too long; removing a
+    /// packet takes time in proportion to the queue.
     pub(crate) fn refresh(&mut self, now: Time, outbox: &mut Outbox) {
         self.process(now);
         let Some(discard) = self.discard else { return };
-        // What has been sent in part is sent to its end.
+        // A packet that has been sent in part is sent completely.
         let begun =
             self.line.get(self.out + self.unsent).is_some_and(|entry| entry.start() < self.sent);
         let first = self.out + self.unsent + usize::from(begun);
@@ -287,7 +288,7 @@ impl<P: Packet> Bearer<P> {
         }
     }
 
-    /// Lets packets that have been processed be sent.
+    /// Releases processed packets for transmission.
     fn process(&mut self, now: Time) {
         if self.line.back().is_some_and(|last| last.came + self.processing <= now) {
             self.ready = self.line.len() - self.out;
@@ -303,7 +304,7 @@ impl<P: Packet> Bearer<P> {
         }
     }
 
-    /// Bytes that a block could carry now.
+    /// Bytes that a block could carry at `now`.
     pub(crate) fn waiting(&self, now: Time) -> u64 {
         let again: u64 = self
             .again
@@ -315,7 +316,7 @@ impl<P: Packet> Bearer<P> {
         again + (self.ready_end - self.sent) + undecided.map_or(0, |(_, bytes)| bytes)
     }
 
-    /// When a block could carry something, if not now.
+    /// Earliest time at which a block could carry something; zero if it can now.
     pub(crate) fn waits_until(&self) -> Time {
         let again = self.again.front().map_or(Time::NEVER, |&(from, _)| from);
         let fresh = if self.ready_end > self.sent {
@@ -328,12 +329,12 @@ impl<P: Packet> Bearer<P> {
         again.min(fresh)
     }
 
-    /// Whether there is nothing at all.
+    /// Whether nothing waits and no block is under way.
     pub(crate) fn is_idle(&self) -> bool {
         self.line.len() == self.out && self.blocks.is_empty() && self.undecided().is_none()
     }
 
-    /// Takes up to `room` bytes for a new block.
+    /// Takes up to `room` bytes for a new block; `None` if there are none.
     pub(crate) fn take(&mut self, now: Time, room: u64, outbox: &mut Outbox) -> Option<Range> {
         if room == 0 {
             return None;
@@ -385,7 +386,7 @@ impl<P: Packet> Bearer<P> {
         self.blocks.partition_point(|block| block.range.start < start)
     }
 
-    /// Moves the first packet, which is out, to `place`.
+    /// Moves the first packet, which must be delivered, to `place`.
     #[inline(always)]
     pub(crate) fn move_packet(&mut self, place: &mut Option<P>) {
         if let Some(Entry { bytes, packet, .. }) = self.line.pop_front() {
@@ -395,7 +396,7 @@ impl<P: Packet> Bearer<P> {
         }
     }
 
-    /// What it counted in the window until `now`.
+    /// Counters of the window that ends at `now`.
     pub(crate) fn counters(&mut self, now: Time) -> Counters {
         let counts = self.settled_counts(now);
         self.meter.counters(counts, self.queue.most(), now)
@@ -411,7 +412,7 @@ impl<P: Packet> Bearer<P> {
         Counts { queue_time: self.queue.pass_time(now), ..self.meter.counts }
     }
 
-    /// What waits.
+    /// Backlog of the queue.
     pub(crate) fn backlog(&self) -> Backlog {
         self.queue.backlog()
     }

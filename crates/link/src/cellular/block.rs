@@ -8,24 +8,24 @@ use crate::channel::Decibel;
 /// A transmission of a block.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct BlockRecord {
-    /// When its slot began.
+    /// Start time of the slot.
     pub at: Time,
-    /// Which way it went.
+    /// Direction of the transmission.
     pub direction: Direction,
     /// The user's port.
     pub port: u16,
-    /// The scheme's index.
+    /// Index of the modulation and coding scheme.
     pub scheme: u8,
-    /// How many parts of the band it took.
+    /// Units of the band.
     pub units: u16,
-    /// The transport block's size.
+    /// Transport block size.
     pub bits: u32,
-    /// Bytes of packets and their overhead in it; 0 for padding.
+    /// Bytes of packets and their overhead; 0 for padding.
     pub payload_bytes: u32,
-    /// Which transmission of the block it was, from 1 on.
+    /// Number of this transmission of the block, from 1 on.
     pub transmission: u8,
     /// Whether it was decoded.
     pub is_decoded: bool,
-    /// The ratio in its slot.
+    /// SINR in the slot.
     pub sinr: Decibel,
 }

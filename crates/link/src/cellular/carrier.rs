@@ -1,4 +1,4 @@
-//! One carrier of a direction: the users that share it, and each user's radio on it.
+//! A carrier in one direction: the users that share it, and each user's radio on it.
 
 use cwndlab_units::{Duration, Time};
 
@@ -15,7 +15,7 @@ use crate::channel::{Adaptation, AdaptationConfig, Draws, Energy, Sinr, ratio};
 pub(crate) struct Carrier {
     pub(crate) band: Band,
     pub(crate) scheduler: Scheduler,
-    /// Those of the users with a port, in their order.
+    /// Radios of the users with a port, in the order of the users.
     pub(crate) radios: Vec<Radio>,
     pub(crate) background: Vec<Demand>,
     /// Users that want service in the current slot.
@@ -30,13 +30,13 @@ pub(crate) struct Radio {
     pub(crate) adaptation: Adaptation,
     pub(crate) draws: Draws,
     pub(crate) feedback: Draws,
-    /// The first slot that may carry a block for it.
+    /// The first slot that may carry a new block for this user.
     pub(crate) next_block: u64,
 }
 
 impl Carrier {
-    /// The carrier of a direction whose streams are named by `name` and `side`. All of a user's have
-    /// the same drifts, as they come from the same place, and fade by themselves.
+    /// Creates a carrier of a direction; `name` and `side` name its streams. A user's carriers
+    /// share the same drifts, because the user is in one place, but fade independently.
     pub(crate) fn new(
         band: Band,
         cell: &CellConfig,
@@ -97,7 +97,7 @@ impl Carrier {
         }
     }
 
-    /// Adds the background users that want service in a slot of a class.
+    /// Adds the background users that want service, in a slot of this class.
     pub(crate) fn add_background(&mut self, class: u8, now: Time) {
         let (band, ports) = (&self.band, self.radios.len());
         for (index, demand) in self.background.iter_mut().enumerate() {
@@ -116,8 +116,8 @@ impl Carrier {
         }
     }
 
-    /// Decodes a block of a user that is sent in a slot, which begins at `now`, by its scheme's error
-    /// curve. The energy of its transmissions if that fails.
+    /// Decides by the scheme's error curve whether a user's block, sent in a slot that begins at
+    /// `now`, is decoded. Returns `None` if so, else the combined energy of its transmissions.
     pub(crate) fn decode(
         &mut self,
         user: usize,

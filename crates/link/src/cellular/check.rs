@@ -1,4 +1,4 @@
-//! Which settings contradict each other or the standards.
+//! Checks for settings that contradict each other or the standards.
 
 use cwndlab_units::Duration;
 
@@ -10,7 +10,7 @@ use crate::queue::DualPi2Settings;
 use crate::{AqmConfig, EarlyDiscard};
 use crate::{Direction, Probability};
 
-/// What must hold for a cell whatever the technology.
+/// Checks the settings of a cell that do not depend on the technology.
 pub(crate) fn check(config: &CellConfig) -> Result<(), CellError> {
     if config.users.is_empty() || config.users.len() > 1000 {
         return Err(CellError::Users(config.users.len()));
@@ -49,7 +49,7 @@ pub(crate) fn check(config: &CellConfig) -> Result<(), CellError> {
     Ok(())
 }
 
-/// What must hold for a direction.
+/// Checks the settings of a direction.
 pub(crate) fn check_direction(
     direction: Direction,
     config: &DirectionConfig,
@@ -122,7 +122,7 @@ pub(crate) fn check_direction(
     }
 }
 
-/// What must hold for the users in the background.
+/// Checks the settings of background users.
 fn check_background(config: &BackgroundConfig) -> Result<(), CellError> {
     if config.on.as_nanos() == 0 {
         return Err(CellError::BackgroundOn);

@@ -1,4 +1,4 @@
-//! Packets on their way through the core network to the cell.
+//! Packets in the core network on their way to the cell.
 
 use std::collections::VecDeque;
 
@@ -7,16 +7,16 @@ use cwndlab_units::Time;
 use crate::Backlog;
 use crate::packet::Packet;
 
-/// They come in the order in which they were sent, and often several at once.
+/// Packets in the order in which they were sent; often several arrive at once.
 #[derive(Clone, Debug)]
 pub(super) struct Coming<P> {
     runs: VecDeque<Run>,
     packets: VecDeque<P>,
-    /// When the first one comes.
+    /// Arrival time of the first packet.
     first_at: Time,
 }
 
-/// Packets for one user that come at the same time.
+/// Packets for one user that arrive at the same time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
     pub(super) at: Time,
@@ -29,7 +29,7 @@ impl<P: Packet> Coming<P> {
         Self { runs: VecDeque::new(), packets: VecDeque::new(), first_at: Time::NEVER }
     }
 
-    /// Packets come for a user at `at`, not before those that were given earlier. Returns how many.
+    /// Adds packets that arrive for a user at `at`, not before earlier ones. Returns their size.
     #[inline]
     #[expect(clippy::manual_inspect, reason = "`inspect` has no length that `extend` relies on")]
     pub(super) fn push(
@@ -54,13 +54,14 @@ impl<P: Packet> Coming<P> {
         size
     }
 
-    /// When the first one comes; never if there is none.
+    /// Arrival time of the first packet; never if there is none.
     #[inline]
     pub(super) fn first_at(&self) -> Time {
         self.first_at
     }
 
-    /// Takes out the first run, if it comes until `now`; [`Coming::take_packets`] must take its packets.
+    /// Removes the first run if it arrives by `now`; then call [`Coming::take_packets`] for its
+    /// packets.
     pub(super) fn pop_run(&mut self, now: Time) -> Option<Run> {
         if self.first_at > now {
             return None;
@@ -70,13 +71,13 @@ impl<P: Packet> Coming<P> {
         run
     }
 
-    /// Takes out the first packets.
+    /// Removes the first `count` packets.
     #[inline]
     pub(super) fn take_packets(&mut self, count: u32) -> impl Iterator<Item = P> {
         self.packets.drain(..count as usize)
     }
 
-    /// Takes out the first packet.
+    /// Removes the first packet.
     pub(super) fn pop_packet(&mut self) -> Option<P> {
         self.packets.pop_front()
     }

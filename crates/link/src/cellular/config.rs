@@ -1,7 +1,7 @@
-//! What a cell is made of, as the scenario's JSON says it.
+//! Configuration of a cell, as in the scenario's JSON.
 //!
-//! Times are nanoseconds, rates bits per second and ratios thousandths of a decibel there; here
-//! they have their types. A key that is absent has its default, an unknown key is an error.
+//! In JSON, times are in nanoseconds, rates in bits per second and ratios in thousandths of a
+//! decibel; here they have types. An absent key has its default; an unknown key is an error.
 
 use core::num::NonZeroU32;
 
@@ -13,33 +13,33 @@ use crate::channel::{AdaptationConfig, Decibel, DriftConfig, FadingConfig};
 use crate::config::{AckFilter, AqmConfig, PoliceConfig};
 use crate::{Direction, EarlyDiscard, Probability};
 
-/// A cell with its users, and what lies between it and the network's end of the link.
+/// A cell with its users, and the core network between it and the network's end of the link.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CellConfig {
     /// The technology.
     pub radio: RadioConfig,
-    /// From the network to the users.
+    /// Direction from the network to the users.
     pub downlink: DirectionConfig,
-    /// From the users to the network.
+    /// Direction from the users to the network.
     pub uplink: DirectionConfig,
-    /// How a user of LTE or NR gets leave to send; absent for the others, whose users have a channel
-    /// of their own.
+    /// How a user of LTE or NR obtains uplink grants; absent for UMTS, whose users have a dedicated
+    /// channel.
     #[serde(default)]
     pub access: Option<AccessConfig>,
     /// The users with a port, from port 1 on.
     pub users: Vec<UserConfig>,
-    /// Users without a port that always want to send or receive, or do so now and then.
+    /// Users without a port that have data to send or receive always, or in random periods.
     #[serde(default)]
     pub background: Vec<BackgroundConfig>,
-    /// How a silent user goes to sleep and wakes up; absent if none does.
+    /// How a silent user goes to sleep and wakes up; absent if users do not sleep.
     #[serde(default)]
     pub rrc: Option<RrcConfig>,
-    /// How users change from cell to cell; absent if none does.
+    /// Handovers between cells; absent if there are none.
     #[serde(default)]
     pub handover: Option<HandoverConfig>,
-    /// What each user may receive, as its plan has it: the rest is dropped where it comes into the
-    /// network; absent if everything may.
+    /// Rate limit of each user's data plan; excess packets are dropped on entering the network;
+    /// absent for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub police: Option<PoliceConfig>,
 }
@@ -51,10 +51,10 @@ pub struct DirectionConfig {
     /// Delay between the cell and the network's end of the link.
     #[serde(rename = "core_delay_ns", default)]
     pub core_delay: Duration,
-    /// What is added to it, evenly from nothing to this, without changing the order.
+    /// Random addition to that delay, uniform from 0 to this, without reordering.
     #[serde(rename = "core_jitter_ns", default)]
     pub core_jitter: Duration,
-    /// Packets leave the core at multiples of this only, as in frames of UMTS's Iub; 0 for at once.
+    /// Packets leave the core only at multiples of this, as in UMTS Iub frames; 0 for immediately.
     #[serde(rename = "core_frame_ns", default)]
     pub core_frame: Duration,
     /// Each user's queue: limit in packets.
@@ -63,55 +63,55 @@ pub struct DirectionConfig {
     /// Each user's queue: limit in bytes of IP.
     #[serde(default)]
     pub queue_bytes: Option<Bytes>,
-    /// A packet that has waited so long is dropped before it is sent; absent for never.
+    /// Packets that have waited this long before transmission are dropped; absent for never.
     #[serde(rename = "discard_ns", default)]
     pub discard: Option<Duration>,
-    /// How the queue tells of its length before it is full.
+    /// How the queue drops packets before it is full.
     #[serde(default)]
     pub early_discard: Option<EarlyDiscard>,
-    /// How the queue is managed; drop-tail if absent. Not beside `discard_ns` and `early_discard`.
+    /// The AQM; drop-tail if absent. Excludes `discard_ns` and `early_discard`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aqm: Option<AqmConfig>,
-    /// Which ACKs leave the queue where later ones say as much; none if absent. Not with PIE, and not
-    /// beside `discard_ns` and `early_discard`.
+    /// Which ACKs are dropped from the queue because later ones supersede them; none if absent.
+    /// Excludes PIE, `discard_ns` and `early_discard`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ack_filter: Option<AckFilter>,
-    /// Of the ACKs that only count on, one in so many passes; all if absent. Not beside `discard_ns`
+    /// Of pure cumulative ACKs, only one in this many passes; all if absent. Excludes `discard_ns`
     /// and `early_discard`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ack_thinning: Option<NonZeroU32>,
-    /// What is lost before the queue, such as by a serial line: no radio loss.
+    /// Loss before the queue that the radio does not cause, such as on a serial line.
     #[serde(rename = "residual_loss_ppb", default)]
     pub residual_loss: Probability,
-    /// What becomes of blocks that are never decoded, and of the order.
+    /// How RLC treats blocks that are never decoded, and the order of packets.
     #[serde(default)]
     pub rlc: RlcConfig,
-    /// Which user is served.
+    /// How the scheduler selects users.
     #[serde(default)]
     pub scheduler: SchedulerConfig,
-    /// How the scheme follows the channel.
+    /// How the modulation and coding scheme follows the channel.
     pub adaptation: AdaptationConfig,
-    /// Which blocks fail.
+    /// How blocks fail.
     #[serde(default)]
     pub block_errors: BlockErrors,
-    /// How often a block is sent at most.
+    /// Maximum number of transmissions of a block.
     #[serde(default = "four")]
     pub transmissions: u8,
-    /// How often a failure is taken for a success, so that the block is left to RLC.
+    /// Probability that a failure is taken for a success, so that only RLC can recover the block.
     #[serde(rename = "feedback_error_ppb", default)]
     pub feedback_error: Probability,
 }
 
-/// Which blocks fail.
+/// How blocks fail.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum BlockErrors {
-    /// By the scheme's error curve and the channel.
+    /// According to the scheme's error curve and the channel.
     #[default]
     Curves,
-    /// By chance, whatever the channel.
+    /// With given probabilities, independent of the channel.
     Given {
-        /// Of the first, the second transmission and so on; the last is that of all further ones.
+        /// Of the first transmission, the second and so on; the last one also holds for later ones.
         ppb: Vec<Probability>,
     },
 }
@@ -120,62 +120,62 @@ pub enum BlockErrors {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum RlcConfig {
-    /// In order, and what HARQ does not deliver is sent again.
+    /// In order; RLC retransmits what HARQ does not deliver.
     Acknowledged {
-        /// From HARQ's last failure until the data may be sent again: reordering timer, status
-        /// report and what prohibits it.
+        /// Time from HARQ's last failure until the data can be sent again: reordering timer, status
+        /// report, and status prohibit timer.
         #[serde(rename = "recovery_ns")]
         recovery: Duration,
     },
-    /// In order, and what HARQ does not deliver is lost.
+    /// In order; what HARQ does not deliver is lost.
     Unacknowledged {
-        /// How long what follows waits for it.
+        /// How long later data waits for a lost block.
         #[serde(rename = "reordering_ns")]
         reordering: Duration,
     },
-    /// As it is decoded, in any order; what HARQ does not deliver is lost.
+    /// As soon as decoded, in any order; what HARQ does not deliver is lost.
     Transparent {},
 }
 
 impl Default for RlcConfig {
-    /// Acknowledged, with a recovery of 80 ms: srsRAN's reordering timer of 50 ms and half of its
-    /// status prohibition of 50 ms, and 5 ms for the report.
+    /// Acknowledged with a recovery of 80 ms: srsRAN's reordering timer of 50 ms, half of its
+    /// status prohibit timer of 50 ms, and 5 ms for the report.
     fn default() -> Self {
         Self::Acknowledged { recovery: Duration::from_millis(80) }
     }
 }
 
-/// Which user is served.
+/// How the scheduler selects users.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum SchedulerConfig {
-    /// In turn, in equal parts of the band.
+    /// In turn, with equal parts of the band.
     #[default]
     RoundRobin,
     /// The user with the best channel.
     MaxCi,
     /// The user whose rate is highest relative to its own average.
     ProportionalFair {
-        /// Over how many intervals the average is taken.
+        /// Time constant of the average, in intervals.
         window: u32,
     },
 }
 
-/// How a user gets leave to send.
+/// How a user obtains uplink grants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AccessConfig {
-    /// Time from one opportunity for a scheduling request to the next.
+    /// Interval between opportunities for a scheduling request.
     #[serde(rename = "request_period_ns")]
     pub request_period: Duration,
-    /// What the first grant has room for; absent for all that waits.
+    /// Size of the first grant; absent for all waiting data.
     #[serde(default)]
     pub first_grant_bytes: Option<u32>,
-    /// How long a user whose queue is empty goes on being granted as much, unasked.
+    /// How long a user with an empty queue still gets grants of that size without a request.
     #[serde(rename = "keep_alive_ns", default)]
     pub keep_alive: Duration,
-    /// When a user tells what waits, besides with its first block and with what has room to spare;
-    /// absent: with every block.
+    /// When a user reports its backlog, besides with its first block and with blocks that have
+    /// spare room; if absent, with every block.
     #[serde(default)]
     pub reports: Option<ReportsConfig>,
 }
@@ -184,10 +184,10 @@ pub struct AccessConfig {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReportsConfig {
-    /// A user that goes on sending tells again after this (`periodicBSR-Timer`).
+    /// A user that keeps sending reports again after this time (`periodicBSR-Timer`).
     #[serde(rename = "period_ns")]
     pub period: Duration,
-    /// A user that has told, waits and is granted nothing asks again after this
+    /// A user that has reported a backlog and gets no grant requests one again after this time
     /// (`retxBSR-Timer`).
     #[serde(rename = "repeat_ns")]
     pub repeat: Duration,
@@ -197,11 +197,11 @@ pub struct ReportsConfig {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UserConfig {
-    /// Mean ratio of signal to interference and noise, down.
+    /// Mean signal to interference and noise ratio (SINR) of the downlink.
     pub downlink_mdb: Decibel,
-    /// The same, up.
+    /// Mean SINR of the uplink.
     pub uplink_mdb: Decibel,
-    /// Fast fading, of its own in each direction.
+    /// Fast fading, independent in each direction.
     #[serde(default)]
     pub fading: Option<FadingConfig>,
     /// Slow variations, the same in both directions.
@@ -209,7 +209,7 @@ pub struct UserConfig {
     pub drifts: Vec<DriftConfig>,
 }
 
-/// The direction as scenarios of cells name it.
+/// Names of the directions in scenarios of cells.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Direction")]
 enum Way {
@@ -223,63 +223,63 @@ enum Way {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BackgroundConfig {
-    /// How many.
+    /// Number of users.
     pub users: u16,
-    /// The direction that they use.
+    /// Direction of their traffic.
     #[serde(rename = "way", with = "Way")]
     pub direction: Direction,
-    /// Their mean ratios lie evenly from this...
+    /// Their mean SINRs are evenly spaced from this...
     pub lowest_mdb: Decibel,
     /// ...to this.
     pub highest_mdb: Decibel,
     /// Fast fading.
     #[serde(default)]
     pub fading: Option<FadingConfig>,
-    /// Mean of the exponential time for which one wants service.
+    /// Mean of the exponentially distributed active periods.
     #[serde(rename = "on_ns")]
     pub on: Duration,
-    /// Mean of the exponential time for which one does not; 0 for one that always does.
+    /// Mean of the exponentially distributed pauses; 0 for always active.
     #[serde(rename = "off_ns", default)]
     pub off: Duration,
 }
 
 /// How a silent user goes to sleep and wakes up.
 ///
-/// A run begins with every user asleep.
+/// At the beginning of a run every user is asleep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RrcConfig {
-    /// Silence after which a connected user listens now and then only; absent for never.
+    /// Silence after which a connected user listens only periodically (DRX); absent for never.
     #[serde(rename = "drx_after_ns", default)]
     pub drx_after: Option<Duration>,
-    /// Time from one moment of listening to the next.
+    /// Period of listening during DRX.
     #[serde(rename = "drx_cycle_ns", default)]
     pub drx_cycle: Duration,
-    /// Silence after which a user is no longer connected.
+    /// Silence after which a user leaves the connected state.
     #[serde(rename = "inactivity_ns")]
     pub inactivity: Duration,
-    /// How long it takes to connect again, at least...
+    /// Time to connect again: uniform from this minimum...
     #[serde(rename = "promotion_least_ns")]
     pub promotion_least: Duration,
-    /// ...and at most; evenly between.
+    /// ...to this maximum.
     #[serde(rename = "promotion_most_ns")]
     pub promotion_most: Duration,
-    /// How often a user that is not connected listens for a call.
+    /// Period at which an idle user listens for paging.
     #[serde(rename = "paging_cycle_ns")]
     pub paging_cycle: Duration,
 }
 
-/// How users change from cell to cell.
+/// Handovers between cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HandoverConfig {
-    /// Mean of the exponential time from one to the next.
+    /// Mean of the exponentially distributed time from one handover to the next.
     #[serde(rename = "interval_ns")]
     pub interval: Duration,
-    /// For how long there is no service.
+    /// Duration without service.
     #[serde(rename = "interruption_ns")]
     pub interruption: Duration,
-    /// Whether what was under way is sent again afterwards (lossless) or lost (seamless).
+    /// Whether data under way is sent again afterwards (lossless) or lost (seamless).
     pub is_lossless: bool,
 }
 

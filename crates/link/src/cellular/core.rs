@@ -1,11 +1,11 @@
-//! What lies between the cell and the network's end of the link.
+//! The core network between the cell and the network's end of the link.
 
 use cwndlab_units::{Duration, Time};
 
 use super::config::DirectionConfig;
 use crate::channel::Draws;
 
-/// A delay with jitter and frames that keeps the order.
+/// A delay with jitter and framing that preserves the order.
 #[derive(Clone, Debug)]
 pub(crate) struct Core {
     delay: Duration,
@@ -26,7 +26,7 @@ impl Core {
         }
     }
 
-    /// When a packet that enters at `at` leaves.
+    /// Time at which a packet that enters at `at` leaves.
     pub(crate) fn leave(&mut self, at: Time) -> Time {
         let mut leaves = at + self.delay;
         if self.jitter > Duration::ZERO {

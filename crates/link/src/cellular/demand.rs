@@ -1,4 +1,4 @@
-//! Users in the background: demand without packets.
+//! Background users: demand for service without packets.
 
 use cwndlab_units::{Duration, Stream, Time};
 
@@ -6,11 +6,11 @@ use super::config::BackgroundConfig;
 use super::scheduler::Candidate;
 use crate::channel::{Adaptation, Sinr};
 
-/// One of them. Their blocks are always decoded.
+/// A background user, whose blocks are always decoded.
 #[derive(Clone, Debug)]
 pub(crate) struct Demand {
     pub(crate) adaptation: Adaptation,
-    /// All that it could use in a slot of this class with this scheme.
+    /// Request for as much as it could use in a slot of this class with this scheme.
     pub(crate) candidate: Candidate,
     pub(crate) wants: (u8, u8),
     on: Duration,
@@ -35,7 +35,7 @@ impl Demand {
         let mean = crate::channel::Decibel::from_milli(low.as_milli() + (part * span) as i32);
         let sinr = Sinr::new(mean, &[], config.fading.as_ref(), run_seed, component, "background");
         let mut random = Stream::new(run_seed, &format!("{component}.demand"));
-        // The state at the beginning is that of any other time.
+        // The initial state is drawn from the stationary distribution.
         let share = if config.off == Duration::ZERO {
             1.0
         } else {
@@ -59,7 +59,7 @@ impl Demand {
         from + Duration::from_nanos(nanos as u64)
     }
 
-    /// Moves on to a time not before the last one. `true` if it wants service then.
+    /// Advances to `at`, not before the last call. Returns whether the user then wants service.
     #[inline]
     pub(crate) fn advance(&mut self, at: Time) -> bool {
         while self.until <= at {

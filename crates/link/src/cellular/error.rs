@@ -1,68 +1,68 @@
-//! Why a configuration makes no cell.
+//! Errors in a cell's configuration.
 
 use cwndlab_units::Duration;
 use thiserror::Error;
 
 use crate::Direction;
 
-/// What is wrong with a cell's settings.
+/// An error in a cell's settings.
 #[derive(Clone, PartialEq, Debug, Error)]
 #[non_exhaustive]
 pub enum CellError {
-    /// No such bandwidth of LTE.
+    /// LTE does not have this bandwidth.
     #[error("lte: {0} resource blocks are not possible: use 6, 15, 25, 50, 75 or 100")]
     LteBandwidth(u16),
-    /// Too many layers, or none.
+    /// Invalid number of spatial layers.
     #[error("{0} spatial layers are not possible: use from 1 to {1}")]
     Layers(u8, u8),
-    /// Layers that a handset of LTE does not have.
+    /// An LTE handset does not support this many layers.
     #[error(
         "a handset of LTE category {category} does not support {layers} spatial layers: use 1, \
          2, 4 or 8 layers, at most {most}, or another `category`"
     )]
     LteLayers {
-        /// How many.
+        /// Number of layers.
         layers: u8,
         /// The handset's category.
         category: u8,
-        /// The most.
+        /// Maximum number of layers.
         most: u8,
     },
     /// Too many carriers of LTE.
     #[error("lte: {0} carriers are too many: use at most 5")]
     Carriers(usize),
-    /// A handset without 256QAM.
+    /// The handset does not support 256QAM.
     #[error("lte: a handset of category {0} does not support 256QAM: use a category from 11 to 16")]
     No256Qam(u8),
-    /// No such category.
+    /// The technology does not have this handset category.
     #[error("{technology}: there is no handset category {category}: use {known}")]
     Category {
-        /// Of what.
+        /// The technology.
         technology: &'static str,
-        /// Which.
+        /// The category.
         category: u8,
-        /// What there is.
+        /// Valid categories.
         known: &'static str,
     },
-    /// No such bandwidth of NR.
+    /// NR does not have this bandwidth.
     #[error("{}", no_bandwidth(*.subcarrier_khz, *.bandwidth_mhz, .known))]
     NrBandwidth {
         /// Subcarrier spacing.
         subcarrier_khz: u32,
         /// Bandwidth.
         bandwidth_mhz: u32,
-        /// Those of this spacing; empty if there is no such spacing.
+        /// Valid bandwidths for this spacing; empty if the spacing is invalid.
         known: Vec<u32>,
     },
-    /// A slot of more than 14 symbols.
+    /// A slot has more than 14 symbols.
     #[error("nr: slot {slot} of the pattern has {symbols} symbols: use at most 14")]
     Symbols {
-        /// Its place in the pattern.
+        /// Index in the pattern.
         slot: usize,
-        /// Down and up together.
+        /// Downlink and uplink symbols together.
         symbols: u32,
     },
-    /// A pattern without room for one of the directions, or without slots.
+    /// The pattern has no slots, or no room for data of one direction.
     #[error(
         "nr: the pattern must have from 1 to 1000 slots, and at least one of them must carry \
          data of the {}: a resource block carries 12 resource elements in each symbol, minus \
@@ -70,98 +70,98 @@ pub enum CellError {
         link_of(.0)
     )]
     EmptyPattern(Direction),
-    /// No such dedicated channel.
+    /// UMTS does not have a dedicated channel of this rate.
     #[error("umts: a dedicated channel cannot have {0} kbit/s: use 64, 128 or 384")]
     DedicatedRate(u32),
-    /// A scheme that the technology does not have.
+    /// The technology does not have this modulation and coding scheme.
     #[error("there is no modulation and coding scheme {scheme}: use at most {highest}")]
     Scheme {
-        /// Where.
+        /// The direction.
         direction: Direction,
-        /// Which.
+        /// The scheme.
         scheme: u8,
-        /// What there is.
+        /// The highest valid scheme.
         highest: u8,
     },
-    /// No time between two reports.
+    /// Two channel quality reports follow each other without delay.
     #[error("the period of the channel quality reports must be longer than 0")]
     ReportPeriod(Direction),
-    /// An outer loop that cannot settle.
+    /// The outer loop cannot converge.
     #[error("the target of the outer loop must be above 0 % and below 100 %")]
     OuterLoopTarget(Direction),
-    /// An early discard that never comes, or never ends.
+    /// Early discard would never start, or never stop.
     #[error(
         "at_packets must be at least 1 and less than the limit of the queue, and spacing_packets \
          must be at least 1"
     )]
     EarlyDiscard(Direction),
-    /// Two ways to drop packets early.
+    /// Two ways of early drops are combined.
     #[error("aqm cannot be combined with discard or early_discard")]
     Aqm(Direction),
-    /// Fewer ACKs in a queue that drops packets early.
+    /// An ACK filter or ACK thinning is combined with early drops.
     #[error("ack_filter and ack_thinning cannot be combined with discard or early_discard")]
     FewerAcks(Direction, &'static str),
-    /// A filter in a queue that decides when a packet comes.
+    /// The ACK filter is combined with PIE, which decides on arrival.
     #[error("ack_filter works with drop_tail, codel, fq_codel and dualpi2, not with pie")]
     AckFilterPie(Direction),
-    /// CoDel without an interval.
+    /// CoDel has no interval.
     #[error("the interval of codel or fq_codel must be longer than 0")]
     AqmInterval(Direction),
-    /// A controller whose updates would be too frequent.
+    /// DualPI2 would update its probability too often.
     #[error("dualpi2: target and max_rtt must each be at least 1 ms")]
     DualPi2Times(Direction),
-    /// A block that is never sent.
+    /// Blocks would never be sent.
     #[error("transmissions must be at least 1")]
     NoTransmission(Direction),
-    /// No error rate given.
+    /// No error probability is given.
     #[error("block_errors needs at least one probability")]
     NoErrorRate(Direction),
-    /// Errors that no transmission mends.
+    /// No number of transmissions would deliver a block.
     #[error("the last probability must be below 100 %; otherwise no block would ever arrive")]
     HopelessErrors(Direction),
-    /// Curves where there are none.
+    /// The channel has no error curves.
     #[error(
         "a dedicated channel and hsupa have no error curves: write block_errors of the kind given, \
          with probabilities"
     )]
     NoCurves(Direction),
-    /// An average over nothing.
+    /// The scheduler averages over too few intervals.
     #[error("the window of the proportional fair scheduler must be at least 2 intervals")]
     SchedulerWindow(Direction),
-    /// LTE and NR need access, the others have none.
+    /// LTE and NR need `access`; UMTS must not have it.
     #[error("lte and nr need the table `access`; umts must not have it")]
     Access,
-    /// No opportunity for a request.
+    /// Request opportunities are more frequent than uplink slots.
     #[error(
         "the request period of {} ms is shorter than one transmission interval of the uplink",
         .0.as_nanos() as f64 / 1e6
     )]
     RequestPeriod(Duration),
-    /// A first grant without room for anything.
+    /// The first grant has no room for data.
     #[error("a first grant of {0} bytes is too small: use at least 16 bytes")]
     FirstGrant(u32),
-    /// No users.
+    /// Invalid number of users.
     #[error("a cell must have from 1 to 1000 measured users, not {0}")]
     Users(usize),
-    /// Fading without branches.
+    /// Invalid number of fading branches.
     #[error("{0} fading branches are not possible: use from 1 to 16")]
     Branches(u8),
-    /// A background user that never wants anything.
+    /// A background user would never be active.
     #[error("the time `on` of background users must be longer than 0")]
     BackgroundOn,
-    /// Bounds the wrong way round.
+    /// The minimum is greater than the maximum.
     #[error("{1}: the minimum is greater than the maximum")]
     Bounds(&'static str, &'static str),
-    /// A cycle of no length.
+    /// A period is 0.
     #[error("{0} must be more than 0")]
     Cycle(&'static str),
-    /// Handovers without end.
+    /// Handovers would overlap.
     #[error("the interval between two handovers must be longer than the interruption")]
     HandoverInterval,
 }
 
 impl CellError {
-    /// The key of a cell's configuration that is wrong, such as `downlink.adaptation`.
+    /// The configuration key with the error, such as `downlink.adaptation`.
     pub fn place(&self) -> String {
         let (direction, key) = match self {
             Self::LteBandwidth(_) => (None, "radio.resource_blocks"),
@@ -204,7 +204,7 @@ impl CellError {
     }
 }
 
-/// What to use instead of a bandwidth or spacing that NR does not have.
+/// The advice for a bandwidth or spacing that NR does not have.
 fn no_bandwidth(subcarrier_khz: u32, bandwidth_mhz: u32, known: &[u32]) -> String {
     if known.is_empty() {
         return format!(

@@ -1,40 +1,40 @@
-//! Hybrid ARQ: stop-and-wait processes of one user in one direction.
+//! Hybrid ARQ: the stop-and-wait processes of one user in one direction.
 
 use std::collections::VecDeque;
 
 use super::bearer::Range;
 use crate::channel::Energy;
 
-/// The processes that are busy and the blocks that are to be sent again.
+/// Busy processes, and blocks to send again.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Harq {
-    /// When each busy process is free again, in order.
+    /// Slots at which the busy processes become free, in order.
     busy_until: VecDeque<u64>,
-    /// In the order in which they are due.
+    /// Blocks to send again, in the order in which they are due.
     pending: VecDeque<Attempt>,
 }
 
-/// A block with what is known of its transmissions.
+/// A block with the state of its transmissions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attempt {
-    /// The slot from which on it is sent.
+    /// Earliest slot of its transmission.
     pub(crate) slot: u64,
     pub(crate) range: Range,
-    /// The class of the slot that it was made for.
+    /// Class of the slot for which the block was built.
     pub(crate) class: u8,
     pub(crate) scheme: u8,
     pub(crate) units: u16,
     pub(crate) bits: u32,
-    /// Which transmission this is, from 1 on.
+    /// Number of the transmission, from 1 on.
     pub(crate) transmission: u8,
-    /// That of those before.
+    /// Combined energy of the earlier transmissions.
     pub(crate) energy: Energy,
-    /// Whether it carries a report of what waits.
+    /// Whether the block carries a buffer status report.
     pub(crate) tells: bool,
 }
 
 impl Harq {
-    /// Releases the processes that are done by a slot. `true` if one of `processes` is free then.
+    /// Releases processes that are free by `slot`. Returns whether one of `processes` is free then.
     pub(crate) fn free_one(&mut self, slot: u64, processes: usize) -> bool {
         while self.busy_until.front().is_some_and(|&until| until <= slot) {
             self.busy_until.pop_front();
@@ -42,18 +42,18 @@ impl Harq {
         self.busy_until.len() + self.pending.len() < processes
     }
 
-    /// A process waits for what becomes of its block.
+    /// Occupies a process until the outcome of its block is known.
     pub(crate) fn set_busy(&mut self, until: u64) {
         self.busy_until.push_back(until);
     }
 
-    /// A block is to be sent again; its process, which is busy anyway, is this.
+    /// Schedules a block for retransmission, which keeps its process occupied.
     pub(crate) fn set_pending(&mut self, attempt: Attempt) {
         let place = self.pending.partition_point(|other| other.slot <= attempt.slot);
         self.pending.insert(place, attempt);
     }
 
-    /// The block that is due in a slot, if any.
+    /// The first block that is due by `slot`, if any.
     pub(crate) fn due(&self, slot: u64) -> Option<&Attempt> {
         self.pending.front().filter(|attempt| attempt.slot <= slot)
     }
@@ -62,7 +62,7 @@ impl Harq {
         self.pending.pop_front()
     }
 
-    /// The slot in which a block is due.
+    /// Slot of the next retransmission; `u64::MAX` if none is pending.
     pub(crate) fn next_slot(&self) -> u64 {
         self.pending.front().map_or(u64::MAX, |attempt| attempt.slot)
     }
@@ -71,7 +71,7 @@ impl Harq {
         self.pending.is_empty()
     }
 
-    /// Forgets everything, as when the cell is left.
+    /// Resets the state when the user leaves the cell.
     pub(crate) fn clear(&mut self) {
         self.busy_until.clear();
         self.pending.clear();

@@ -1,4 +1,4 @@
-//! When a user can be served: sleep and waking up, and handovers.
+//! When a user can be served: sleep, wake-up and handovers.
 //!
 //! ```text
 //!   connected --silence--> listens now and then --silence--> idle --a packet--> connected
@@ -10,21 +10,21 @@ use super::config::{HandoverConfig, RrcConfig};
 use crate::Direction;
 use crate::channel::Draws;
 
-/// One user's.
+/// Sleep and handovers of one user.
 #[derive(Clone, Debug)]
 pub(crate) struct Mobility {
     rrc: Option<RrcConfig>,
-    /// Promotions and phases.
+    /// Random numbers for the durations of promotions and the phases of cycles.
     draws: Draws,
-    /// Before this there is no service.
+    /// End of the interruption of service.
     pub(crate) blocked_until: Time,
-    /// Whether that is because it only listens now and then, which its own packets end.
+    /// Whether this is due to DRX, which an uplink packet ends.
     is_listening: bool,
-    /// When something came, or was sent, last; never before the first time.
+    /// Time of the last packet; `None` before the first.
     active_at: Option<Time>,
     handover: Option<HandoverConfig>,
     random: Stream,
-    /// When the next handover begins.
+    /// Start of the next handover.
     pub(crate) handover_at: Time,
 }
 
@@ -49,7 +49,7 @@ impl Mobility {
         mobility
     }
 
-    /// A packet came for or from the user, who was active last at `active_at`.
+    /// Handles a packet for or from the user, whose last activity was at `active_at`.
     pub(crate) fn handle_packet(&mut self, at: Time, direction: Direction, active_at: Time) {
         let Some(rrc) = self.rrc else { return };
         let last = self.active_at.map(|last| last.max(active_at).max(self.blocked_until));
@@ -79,7 +79,7 @@ impl Mobility {
         }
     }
 
-    /// The user's first moment of a cycle from `at` on.
+    /// The user's first listening time from `at` on.
     fn next_of(&self, at: Time, cycle: Duration) -> Time {
         let cycle = cycle.as_nanos();
         let phase = self.draws.bits(u64::MAX) % cycle;
@@ -87,7 +87,7 @@ impl Mobility {
         Time::from_nanos(phase + since.div_ceil(cycle) * cycle)
     }
 
-    /// A handover begins now; whether it is lossless.
+    /// Begins a handover; returns whether it is lossless.
     pub(crate) fn begin_handover(&mut self) -> bool {
         let Some(handover) = self.handover else { return true };
         let back = self.handover_at + handover.interruption;
@@ -99,7 +99,7 @@ impl Mobility {
 
     fn next_handover(&mut self, from: Time) -> Time {
         let Some(handover) = self.handover else { return Time::NEVER };
-        // An interruption belongs to its interval.
+        // The interval includes the interruption.
         let mean = (handover.interval - handover.interruption).as_nanos() as f64;
         from + Duration::from_nanos(self.random.exponential(mean) as u64)
     }

@@ -5,17 +5,17 @@
 //!  port 0 <- core <- RLC, in order <- HARQ <- block <- scheduler, grants <- [queue of each user] <-
 //! ```
 //!
-//! In every slot the scheduler gives users parts of the band; a part, the scheme that the reports
-//! call for, and the standard's tables make a transport block of so many bytes. Packets lie in
-//! blocks as bytes of a stream. A block fails by its channel, is sent again a round trip of HARQ
-//! later, and what comes after it waits for it. That is what a transport protocol notices: bursts
-//! of a slot's length, stalls of a round trip, a queue of one's own, and, on the way up, packets that
-//! leave together because a grant came.
+//! In every slot, the scheduler gives users parts of the band. The part, the scheme that the
+//! channel reports call for, and the standard's tables determine the size of a transport block.
+//! Blocks carry packets as bytes of a stream. Whether a block is decoded depends on its channel; a
+//! failed block is sent again one HARQ round trip later, and the data behind it waits. A transport
+//! protocol notices bursts of a slot's length, stalls of a HARQ round trip, a separate queue for
+//! each user, and uplink packets that leave together because a grant arrived.
 //!
-//! What is decided in a slot is decided at its beginning, including whether the block is decoded, as
-//! that follows from the seed and the slot. So a cell costs one step per slot in which a user has
-//! something to do, and nothing in others. Left out: control channels and their errors, random
-//! access, selectivity in frequency, power control, RLC's window and its limit of retransmissions.
+//! Everything about a slot is decided at its beginning, including whether the block is decoded,
+//! which follows from the seed and the slot. So a cell costs one step for each slot in which a user
+//! is active, and nothing for other slots. Left out: control channels and their errors, random
+//! access, frequency selectivity, power control, RLC's window and its limit on retransmissions.
 
 mod access;
 mod air;
@@ -59,35 +59,35 @@ use bearer::Bearer;
 use coming::Coming;
 use mobility::Mobility;
 
-/// A radio cell: port 0 is the network's side, ports from 1 on are users.
+/// A radio cell: port 0 is the network's side, the ports from 1 on are users.
 ///
-/// Stage `2 (p - 1)` is the way down to port `p`, the next one the way up from it.
+/// Stage `2 (p - 1)` is the downlink to port `p`; the next stage is its uplink.
 #[derive(Clone, Debug)]
 pub struct Cell<P> {
     wake: Time,
-    /// When anything else is due than a packet that is out.
+    /// When the next action is due, except polling a packet that is ready to leave.
     rest_at: Time,
-    /// When the radio or a handover has something to do.
+    /// When the radio or a handover is next due.
     due: Time,
     down: Air<P>,
     up: Air<P>,
     core: Core,
-    /// What is between the network and the cell.
+    /// Packets between the network and the cell.
     coming: Coming<P>,
     mobility: Vec<Mobility>,
-    /// Whether silence has consequences.
+    /// Whether users have RRC states, so that silence has consequences.
     may_sleep: bool,
-    /// Of all users, when the next handover begins.
+    /// Start of the next handover of any user.
     handover_at: Time,
-    /// What is lost before the queue: the chance down and up, and of each user the draws.
+    /// Probability of loss before the queue, downlink and uplink; the draws follow, by user.
     losses: [Probability; 2],
     loss_draws: Vec<[Stream; 2]>,
-    /// Of each user, if they are policed.
+    /// By user; empty if users are not policed.
     policers: Vec<Policer>,
 }
 
 impl<P: Packet> Cell<P> {
-    /// The cell of a run with this seed; `name` names its streams.
+    /// Creates the cell of a run with this seed; `name` names its random streams.
     ///
     /// # Errors
     /// If the settings contradict each other or the standards.
@@ -134,13 +134,13 @@ impl<P: Packet> Cell<P> {
         Ok(cell)
     }
 
-    /// Keeps a record of every block from now on.
+    /// Starts recording every block.
     pub fn record_blocks(&mut self) {
         self.down.blocks = Some(Vec::new());
         self.up.blocks = Some(Vec::new());
     }
 
-    /// The blocks that were sent since the last call, those down before those up; none unless
+    /// Returns the blocks sent since the last call, downlink first; empty unless
     /// [`Cell::record_blocks`] was called.
     pub fn take_blocks(&mut self) -> Vec<BlockRecord> {
         let mut blocks = Vec::new();
@@ -150,12 +150,12 @@ impl<P: Packet> Cell<P> {
         blocks
     }
 
-    /// When the radio or a handover has something to do.
+    /// When the radio or a handover is next due.
     fn next_at(&self) -> Time {
         self.down.next_at().min(self.up.next_at()).min(self.handover_at)
     }
 
-    /// Works out again when what is due, after anything but a packet's leaving has changed.
+    /// Updates the times of the next actions; needed after every change but a packet's departure.
     #[inline]
     fn set_wake(&mut self) {
         let radio = self.down.next_at().min(self.up.next_at());
@@ -166,23 +166,23 @@ impl<P: Packet> Cell<P> {
         self.wake = self.packet_at().min(self.rest_at);
     }
 
-    /// When the first packet is out.
+    /// When the first packet is ready to leave.
     #[inline]
     fn packet_at(&self) -> Time {
         self.down.outbox.packet_at().min(self.up.outbox.packet_at())
     }
 
-    /// When [`Cell::work`] is due: a handover alone wakes nobody.
+    /// When [`Cell::work`] is next due; never if only handovers remain.
     fn work_at(&self) -> Time {
         let radio = self.down.next_at().min(self.up.next_at());
         if radio.is_never() { radio } else { radio.min(self.handover_at) }
     }
 
-    /// Does the next thing that is due, after what came through the core until then.
+    /// Admits the packets that have passed the core, then performs the next due action.
     fn work(&mut self) {
         let due = self.next_at();
         self.admit_until(due);
-        // What came may have found its user asleep, so that there is nothing to do yet.
+        // An admitted packet may have found its user asleep, so that nothing is due yet.
         if self.handover_at <= due {
             self.begin_handover();
         } else if self.down.next_at() <= due {
@@ -193,7 +193,7 @@ impl<P: Packet> Cell<P> {
         }
     }
 
-    /// Does everything that is due until `now`.
+    /// Performs all actions that are due until `now`.
     fn work_until(&mut self, now: Time) {
         while self.next_at() <= now {
             self.work();
@@ -216,7 +216,7 @@ impl<P: Packet> Cell<P> {
         self.find_handover();
     }
 
-    /// Sees to it that what is still in the core finds the radio at work.
+    /// Schedules the radio for the first packet that is still in the core.
     fn expect_next(&mut self) {
         let first = self.coming.first_at();
         if !first.is_never() {
@@ -229,7 +229,7 @@ impl<P: Packet> Cell<P> {
         self.handover_at = times.min().unwrap_or(Time::NEVER);
     }
 
-    /// A user that has been silent may have to wake up for a packet.
+    /// Wakes a user up for a packet if it was silent for long enough to sleep.
     #[inline(never)]
     fn wake_user(&mut self, at: Time, user: usize, direction: Direction) {
         let active = self.down.users[user].bearer.active_at;
@@ -246,7 +246,7 @@ impl<P: Packet> Cell<P> {
         }
     }
 
-    /// [`Link::poll`] where more than packets that are out may be due.
+    /// Like [`Link::poll`], for when events or radio work may be due, too.
     #[inline(never)]
     fn work_and_poll(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
         loop {
@@ -268,7 +268,7 @@ impl<P: Packet> Cell<P> {
         }
     }
 
-    /// A stage's user, at `now`.
+    /// A stage's user, updated to `now`.
     fn bearer_at(&mut self, stage: usize, now: Time) -> &mut Bearer<P> {
         self.work_until(now);
         self.admit_until(now);
@@ -290,7 +290,7 @@ impl<P: Packet> Link<P> for Cell<P> {
         if self.wake > now {
             return None;
         }
-        // Mostly packets of a block come one after the other, and nothing else between them.
+        // Usually the packets of a block are polled one after the other, with nothing in between.
         if self.rest_at > self.wake { self.pop_packet() } else { self.work_and_poll(now) }
     }
 

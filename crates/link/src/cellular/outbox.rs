@@ -1,4 +1,4 @@
-//! What has left the radio of a direction and waits to be polled.
+//! Packets and events of a direction that have left the radio and wait to be polled.
 
 use std::collections::VecDeque;
 
@@ -7,24 +7,24 @@ use cwndlab_units::Time;
 use super::core::Core;
 use crate::event::{DropReason, LinkEvent, LinkEventKind};
 
-/// When packets and events of a direction are out, each in order of their times. The packets
-/// themselves wait in their users' lines.
+/// Times of a direction's packets and events, each in order. The packets themselves wait in the
+/// users' lines.
 #[derive(Clone, Debug)]
 pub(crate) struct Outbox {
-    /// What packets go through after the radio: the core on their way up.
+    /// Delay after the radio: the core, in the uplink.
     core: Option<Core>,
-    /// Whose packets are put in now.
+    /// User and stage of the packets and events that are added next.
     user: u16,
     stage: u16,
-    /// The next packets, and those behind them.
+    /// The next packets; those behind them follow.
     first: Exit,
     exits: VecDeque<Exit>,
     events: VecDeque<(Time, LinkEvent)>,
-    /// When the first event happened.
+    /// Time of the first event.
     event_at: Time,
 }
 
-/// The next packets of a user, which come out together.
+/// Packets of one user that leave together.
 #[derive(Clone, Copy, Debug)]
 struct Exit {
     at: Time,
@@ -49,13 +49,13 @@ impl Outbox {
         }
     }
 
-    /// Says of which user, and of which stage of the link, what follows is.
+    /// Sets the user and the stage of the link for the packets and events added next.
     pub(crate) fn set_user(&mut self, user: usize, stage: u16) {
         self.user = user as u16;
         self.stage = stage;
     }
 
-    /// So many packets of the user come out of the radio.
+    /// Adds packets of the current user that leave the radio at `at`.
     pub(crate) fn push(&mut self, at: Time, packets: usize) {
         if packets == 0 {
             return;
@@ -69,7 +69,7 @@ impl Outbox {
             }
             return;
         }
-        // A timer may give out something before a block that was decided earlier.
+        // A timer may release packets earlier than a block whose outcome was decided before.
         let place = later(&self.exits, |exit| exit.at <= at);
         self.exits.insert(place, exit);
     }
@@ -88,22 +88,22 @@ impl Outbox {
         self.events.insert(place, (at, LinkEvent { stage: self.stage, kind }));
     }
 
-    /// When the first packet is out.
+    /// When the first packet is ready to leave.
     #[inline]
     pub(crate) fn packet_at(&self) -> Time {
         self.first.at
     }
 
-    /// When the first event happened.
+    /// Time of the first event.
     #[inline]
     pub(crate) fn event_at(&self) -> Time {
         self.event_at
     }
 
-    /// Takes out the first packet: its time and user.
+    /// Removes the first packet; returns its time and user.
     ///
     /// # Panics
-    /// If none is out.
+    /// If there is no packet.
     #[inline]
     pub(crate) fn take_packet(&mut self) -> (Time, u16) {
         let Exit { at, user, packets } = self.first;
@@ -121,7 +121,7 @@ impl Outbox {
     }
 }
 
-/// The place behind the last item that is early enough, looked for from the back.
+/// Index behind the last item that is early enough, searched from the back.
 fn later<T>(items: &VecDeque<T>, is_early: impl Fn(&T) -> bool) -> usize {
     let mut place = items.len();
     while place > 0 && !is_early(&items[place - 1]) {

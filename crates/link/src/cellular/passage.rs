@@ -1,4 +1,4 @@
-//! How packets enter a cell and leave it: what is done for each of them, and so must be cheap.
+//! Entry and exit of packets: work for every packet, which must be cheap.
 
 use cwndlab_units::{Output, Time};
 
@@ -10,7 +10,7 @@ use crate::packet::{Admission, Packet};
 use crate::{Direction, Probability};
 
 impl<P: Packet> Cell<P> {
-    /// Takes packets that go to or come from the user at `port`, one behind the other.
+    /// Accepts packets to or from the user at `port` in order.
     #[inline]
     pub fn handle_packets(
         &mut self,
@@ -29,7 +29,7 @@ impl<P: Packet> Cell<P> {
         }
     }
 
-    /// Does what is due before a packet may enter at `now`.
+    /// Performs the actions that are due before a packet can enter at `now`.
     #[inline]
     pub(super) fn work_before(&mut self, now: Time) {
         if self.due <= now {
@@ -38,7 +38,7 @@ impl<P: Packet> Cell<P> {
         }
     }
 
-    /// A packet comes from the network.
+    /// Accepts a packet from the network.
     pub(super) fn handle_down(&mut self, now: Time, packet: P) -> Admission {
         let (port, bytes) = (packet.user(), packet.wire_bytes());
         let user = usize::from(port) - 1;
@@ -51,7 +51,7 @@ impl<P: Packet> Cell<P> {
         Admission::Queued
     }
 
-    /// Packets for the user at a port set out for the cell: what sets out at one time comes at one.
+    /// Passes packets for the user at a port to the core; packets sent together arrive together.
     #[inline]
     fn enter_core(&mut self, now: Time, port: u16, packets: impl Iterator<Item = P>) {
         let (user, at) = (port - 1, self.core.leave(now));
@@ -62,7 +62,7 @@ impl<P: Packet> Cell<P> {
         }
     }
 
-    /// A packet comes from the user at a port.
+    /// Accepts a packet from the user at a port.
     #[inline(never)]
     pub(super) fn handle_up(&mut self, now: Time, port: u16, packet: P) -> Admission {
         let user = usize::from(port) - 1;
@@ -80,7 +80,7 @@ impl<P: Packet> Cell<P> {
         admission
     }
 
-    /// A packet comes faster than its user's policer allows.
+    /// Drops a packet that exceeds its user's policed rate.
     #[cold]
     fn drop_policed(&mut self, now: Time, user: usize, packet: &P) -> Admission {
         let Air { outbox, users, .. } = &mut self.down;
@@ -91,7 +91,7 @@ impl<P: Packet> Cell<P> {
         Admission::Dropped
     }
 
-    /// Puts into the users' queues what has come through the core until `now`.
+    /// Queues the packets that have passed the core by `now`.
     #[inline(never)]
     pub(super) fn admit_until(&mut self, now: Time) {
         while let Some(Run { at, user, size }) = self.coming.pop_run(now) {
@@ -131,27 +131,27 @@ impl<P: Packet> Cell<P> {
         air.handle_packet(at, (user, stage), packet)
     }
 
-    /// Whether a packet is out at `now` and nothing else is due.
+    /// Whether a packet is ready to leave at `now` and nothing else is due.
     #[inline]
     pub fn has_packet(&self, now: Time) -> bool {
         self.wake <= now && self.wake < self.rest_at
     }
 
-    /// Moves the first packet that is out to `place`, which costs no copy but that. Returns its time
+    /// Moves the first packet that is ready to leave to `place`, its only copy. Returns its time
     /// and the port at which it leaves.
     #[inline(never)]
     pub fn move_packet(&mut self, place: &mut Option<P>) -> (Time, u16) {
         let is_down = self.down.outbox.packet_at() <= self.up.outbox.packet_at();
         let air = if is_down { &mut self.down } else { &mut self.up };
         let (at, user) = air.move_packet(place);
-        // Mostly the next one is of the same block.
+        // Usually the next packet is from the same block.
         if air.outbox.packet_at() > at {
             self.wake = self.rest_at.min(self.packet_at());
         }
         (at, if is_down { user + 1 } else { 0 })
     }
 
-    /// The same as what [`Link::poll`](crate::Link::poll) gives.
+    /// Like [`Link::poll`](crate::Link::poll), when a packet is ready to leave.
     pub(super) fn pop_packet(&mut self) -> Option<Output<P, LinkEvent>> {
         let mut place = None;
         let (at, port) = self.move_packet(&mut place);

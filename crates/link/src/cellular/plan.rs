@@ -1,4 +1,4 @@
-//! What one direction of a technology can do: when, how much at once, and how soon it answers.
+//! Capabilities of one direction of a technology: slots, block sizes and response times.
 
 mod lte;
 mod nr;
@@ -18,67 +18,67 @@ use crate::channel::Coding;
 pub(crate) struct Plan {
     /// Length of a slot: the time between two decisions of the scheduler.
     pub(crate) interval: Duration,
-    /// By slot of the pattern: 0 for one without room for data of this direction, else how good it is.
+    /// By slot of the pattern: 0 if it carries no data of this direction, else its capacity class.
     classes: Vec<u8>,
-    /// By slot of the pattern: slots to the first with room for data, which may be itself.
+    /// By slot of the pattern: slots to the next one that carries data, 0 if it does itself.
     ahead: Vec<u16>,
-    /// By slot of the pattern: slots back to the last with room for data before it.
+    /// By slot of the pattern: slots back to the previous one that carries data.
     behind: Vec<u16>,
-    /// Whether each user has all units for itself.
+    /// Whether each user has all units to itself.
     pub(crate) is_dedicated: bool,
-    /// Slots from one block for a user to the next.
+    /// Minimum slots from one block of a user to the next.
     pub(crate) spacing: u64,
-    /// From a packet's arrival until a block can carry it.
+    /// Time from a packet's arrival until a block can carry it.
     pub(crate) processing: Duration,
-    /// From the end of a block's slot until its packets are out.
+    /// Time from the end of a block's slot until its packets are delivered.
     pub(crate) decode: Duration,
     /// HARQ processes of a user.
     pub(crate) processes: usize,
     /// By slot of the pattern: slots from a block to its retransmission.
     retransmit: Vec<u32>,
-    /// By slot of the pattern: slots from what a user sends to the block that answers it; empty if
-    /// nobody needs leave.
+    /// By slot of the pattern: slots from a user's request or report to the block that answers it;
+    /// empty if users need no grants.
     respond: Vec<u32>,
-    /// What each packet costs besides its own bytes.
+    /// Bytes of overhead of each packet.
     pub(crate) packet_overhead: u32,
-    /// How long a grant grows from one unit of payload to all, and that unit.
+    /// How HSUPA's grant grows after a pause, and its smallest unit of payload.
     pub(crate) ramp: Option<Ramp>,
-    /// One for each carrier, whose slots are the same.
+    /// One for each carrier; all have the same slots.
     pub(crate) bands: Vec<Band>,
 }
 
-/// How much the blocks of a carrier hold.
+/// The block sizes of a carrier.
 #[derive(Clone, Debug)]
 pub(crate) struct Band {
-    /// Parts in which it is given away.
+    /// Units in which the band is allocated.
     pub(crate) units: u16,
     pub(crate) coding: Coding,
     sizes: Sizes,
 }
 
-/// What a block has room for.
+/// Size of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Size {
     /// The standard's transport block size.
     pub(crate) bits: u32,
-    /// What is left for packets.
+    /// Bytes left for packets.
     pub(crate) payload_bytes: u32,
 }
 
-/// What blocks have room for, by class, scheme and units.
+/// Block sizes by class, scheme and units.
 #[derive(Clone, Debug)]
 struct Sizes {
     schemes: u8,
     units: u16,
-    /// By class less 1, scheme, and units less 1.
+    /// By class minus 1, scheme, and units minus 1.
     table: Vec<Size>,
-    /// By class less 1, and scheme.
+    /// Minimum units, by class minus 1 and scheme.
     least_units: Vec<u16>,
 }
 
 impl Sizes {
-    /// The sizes of so many classes, schemes and units. No user is given fewer than `least` units,
-    /// if there are so many.
+    /// Sizes for these numbers of classes, schemes and units. A user gets at least `least` units,
+    /// if the band has that many.
     fn new(
         classes: u8,
         schemes: u8,
@@ -112,7 +112,7 @@ impl Sizes {
     }
 }
 
-/// HSUPA's grant after a pause.
+/// Growth of HSUPA's grant after a pause.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ramp {
     pub(crate) length: Duration,
@@ -120,7 +120,7 @@ pub(crate) struct Ramp {
 }
 
 impl Plan {
-    /// How good a slot is: 0 if it is not of this direction.
+    /// Capacity class of a slot; 0 if the slot carries no data of this direction.
     #[inline]
     pub(crate) fn class(&self, slot: u64) -> u8 {
         self.classes[self.place(slot)]
@@ -131,67 +131,67 @@ impl Plan {
         if self.classes.len() == 1 { 0 } else { (slot % self.classes.len() as u64) as usize }
     }
 
-    /// The first slot of this direction that is not before `slot`.
+    /// The first slot of this direction at or after `slot`.
     #[inline]
     pub(crate) fn next_slot(&self, slot: u64) -> u64 {
         slot + u64::from(self.ahead[self.place(slot)])
     }
 
-    /// The last slot of this direction before `slot`, if there is one.
+    /// The last slot of this direction before `slot`, if any.
     #[inline]
     pub(crate) fn slot_before(&self, slot: u64) -> Option<u64> {
         slot.checked_sub(u64::from(self.behind[self.place(slot)]))
     }
 
-    /// The first slot of this direction that does not begin before `at`.
+    /// The first slot of this direction that begins at or after `at`.
     pub(crate) fn slot_from(&self, at: Time) -> u64 {
         self.next_slot(at.as_nanos().div_ceil(self.interval.as_nanos()))
     }
 
-    /// When a slot begins.
+    /// Start time of a slot.
     #[inline]
     pub(crate) fn start(&self, slot: u64) -> Time {
         Time::from_nanos(slot.saturating_mul(self.interval.as_nanos()))
     }
 
-    /// When the packets of a block sent in `slot` are out.
+    /// When the packets of a block sent in `slot` are delivered.
     #[inline]
     pub(crate) fn decoded_at(&self, slot: u64) -> Time {
         self.start(slot + 1) + self.decode
     }
 
-    /// When a block sent in `slot` may be sent again.
+    /// The slot in which a block that was sent in `slot` can be sent again.
     #[inline]
     pub(crate) fn retransmission(&self, slot: u64) -> u64 {
         slot + u64::from(self.retransmit[self.place(slot)])
     }
 
-    /// When what a user sends in `slot` is answered by a block that it may send.
+    /// The slot of the block granted in response to a request or report sent in `slot`.
     #[inline]
     pub(crate) fn response(&self, slot: u64) -> u64 {
         slot + u64::from(self.respond[self.place(slot)])
     }
 
-    /// Whether users need leave to send.
+    /// Whether users need grants to send.
     pub(crate) fn has_grants(&self) -> bool {
         !self.respond.is_empty()
     }
 }
 
 impl Band {
-    /// What a block has room for in a slot of a class.
+    /// Block size in a slot of a class.
     #[inline]
     pub(crate) fn size(&self, class: u8, scheme: u8, units: u16) -> Size {
         self.sizes.size(class, scheme, units)
     }
 
-    /// The fewest units that one user is given whose block has room for anything; all if none has.
+    /// Minimum units of an allocation whose block has any payload; all units if none has.
     #[inline]
     pub(crate) fn least_units(&self, class: u8, scheme: u8) -> u16 {
         self.sizes.least_units[self.sizes.row(class, scheme)]
     }
 
-    /// The fewest units, from `least` on, whose block has room for `bytes`; all if none has.
+    /// Minimum units, at least `least`, whose block holds `bytes`; all units if none does.
     pub(crate) fn units_for(&self, class: u8, scheme: u8, bytes: u64, least: u16) -> u16 {
         let fits = |units| u64::from(self.size(class, scheme, units).payload_bytes) >= bytes;
         let most = self.units;
@@ -207,10 +207,10 @@ impl Band {
     }
 }
 
-/// Slots from each slot of the pattern through the answers of both sides: to the next slot of
-/// `answer` not before `after` slots later, and from there to the next of `own` not before `then`.
+/// Slots from each slot of the pattern to the end of a response: to the next slot of `answer` at
+/// least `after` slots later, then to the next slot of `own` at least `then` later.
 ///
-/// Nothing is asked of slots that are not of `own`.
+/// Results for slots that are not in `own` are not used.
 fn round_trips(own: &[u8], answer: &[u8], after: u32, then: u32) -> Vec<u32> {
     let next = |classes: &[u8], from: u32| {
         let is_right = |&slot: &u32| classes[slot as usize % classes.len()] > 0;
@@ -219,7 +219,7 @@ fn round_trips(own: &[u8], answer: &[u8], after: u32, then: u32) -> Vec<u32> {
     (0..own.len() as u32).map(|slot| next(own, next(answer, slot + after) + then) - slot).collect()
 }
 
-/// Slots from each slot of the pattern to the next with room; as many as there are if none has.
+/// Slots from each slot of the pattern to the next with data; the pattern's length if none has.
 fn ahead(classes: &[u8]) -> Vec<u16> {
     let to_next = |slot| {
         let slots = classes.iter().cycle().skip(slot).take(classes.len());
@@ -228,7 +228,7 @@ fn ahead(classes: &[u8]) -> Vec<u16> {
     (0..classes.len()).map(to_next).collect()
 }
 
-/// Slots from each slot of the pattern back to the last with room before it; the pattern has one.
+/// Slots from each slot back to the previous one with data; the pattern must have one.
 fn behind(classes: &[u8]) -> Vec<u16> {
     let to_last = |slot| {
         let before = classes.iter().rev().cycle().skip(classes.len() - slot);
@@ -237,7 +237,7 @@ fn behind(classes: &[u8]) -> Vec<u16> {
     (0..classes.len()).map(to_last).collect()
 }
 
-/// The direction's slots, for errors.
+/// Checks that the pattern has a valid length and a slot for this direction.
 fn check_pattern(classes: &[u8], direction: Direction) -> Result<(), CellError> {
     if classes.len() <= 1000 && classes.iter().any(|&class| class > 0) {
         Ok(())

@@ -1,21 +1,21 @@
-//! Which users are served in a slot, and with how many units of the band.
+//! Selection of the users that are served in a slot, and their units of the band.
 //!
-//! The band is flat here, so that maximum C/I and proportional fair give the best user all it can
-//! use and only what it leaves to the next one.
+//! The model's channel is flat in frequency, so maximum C/I and proportional fair give the best
+//! user all units that it can use, and only the remaining ones to the next user.
 
 use super::config::SchedulerConfig;
 
 /// A user that wants service in a slot.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Candidate {
-    /// Its place among all users, those in the background last.
+    /// Index among all users; background users are last.
     pub(crate) user: usize,
     pub(crate) scheme: u8,
-    /// The fewest units that are of any use to it.
+    /// The minimum number of units that is useful to it.
     pub(crate) least: u16,
-    /// The most units that it can use.
+    /// The maximum number of units that it can use.
     pub(crate) units: u16,
-    /// Bits of a block over the whole band.
+    /// Size in bits of a block that uses the whole band.
     pub(crate) full_bits: u32,
 }
 
@@ -23,36 +23,36 @@ pub(crate) struct Candidate {
 #[derive(Clone, Debug)]
 pub(crate) struct Scheduler {
     policy: SchedulerConfig,
-    /// Bits a slot that each user had lately.
+    /// Average bits per slot of each user.
     averages: Vec<f64>,
-    /// Bits that each user has had in this slot.
+    /// Bits allocated to each user in this slot.
     served: Vec<u32>,
-    /// Whose turn it is.
+    /// The user whose turn is next.
     turn: usize,
-    /// The slot up to which the averages go.
+    /// The last slot that the averages include.
     slot: u64,
 }
 
 impl Scheduler {
     pub(crate) fn new(policy: SchedulerConfig, users: usize) -> Self {
-        // ns-3 begins with an average of 1.
+        // ns-3 starts with an average of 1.
         Self { policy, averages: vec![1.0; users], served: vec![0; users], turn: 0, slot: 0 }
     }
 
-    /// Whether averages decide anything: a user alone has nobody to be compared with.
+    /// Whether the averages matter: not if there is only one user.
     fn has_averages(&self) -> bool {
         matches!(self.policy, SchedulerConfig::ProportionalFair { .. }) && self.averages.len() > 1
     }
 
-    /// Notes what a user was given.
+    /// Records the bits allocated to a user.
     pub(crate) fn note(&mut self, user: usize, bits: u32) {
         if self.has_averages() {
             self.served[user] += bits;
         }
     }
 
-    /// Shares out `left` units by calling `serve` with a candidate and its units. The candidates are
-    /// in the order of their users.
+    /// Allocates `left` units by calling `serve` with each served candidate and its units.
+    /// Candidates must be sorted by user.
     pub(crate) fn share(
         &mut self,
         candidates: &mut Vec<Candidate>,
@@ -70,7 +70,7 @@ impl Scheduler {
         }
     }
 
-    /// What the only candidate of a slot gets of `left` units.
+    /// Units of `left` for the only candidate of a slot; `None` if they are too few.
     pub(crate) fn serve_alone(&mut self, candidate: &Candidate, left: u16) -> Option<u16> {
         if left == 0 || left < candidate.least {
             return None;
@@ -79,8 +79,8 @@ impl Scheduler {
         Some(candidate.units.min(left))
     }
 
-    /// As ns-3: equal parts, but at least what is of use; who comes too late is first in the next slot.
-    /// What one does not need is the next one's.
+    /// As in ns-3: equal parts, but at least a useful number of units; users that are left out come
+    /// first in the next slot, and units that a user does not need go to the next user.
     fn share_in_turn(
         &mut self,
         candidates: &[Candidate],
@@ -117,7 +117,8 @@ impl Scheduler {
             let mut most = -1.0;
             for (index, candidate) in candidates.iter().enumerate() {
                 let metric = self.metric(candidate);
-                // Where there is nothing to choose, the user served last has had its turn.
+                // On a tie, users at or after `turn` come first, so that the user served last
+                // yields.
                 let is_better = metric > most
                     || (metric == most
                         && candidates[best].user < self.turn
@@ -145,8 +146,7 @@ impl Scheduler {
         }
     }
 
-    /// Ends a slot: the averages go on by `T = (1 - 1/w) T + r/w`, and by nothing for the slots since
-    /// the last one in which the scheduler did not work.
+    /// Ends a slot: updates the averages by `T = (1 - 1/w) T + r/w`, with r = 0 for skipped slots.
     pub(crate) fn end_slot(&mut self, slot: u64) {
         if let SchedulerConfig::ProportionalFair { window } = self.policy
             && self.has_averages()
@@ -159,7 +159,7 @@ impl Scheduler {
                 keep * libm::pow(keep, skipped.min(1 << 20) as f64)
             };
             for (average, served) in self.averages.iter_mut().zip(&mut self.served) {
-                // An average of nothing would make any rate infinitely good.
+                // An average of 0 would make any rate infinitely good.
                 *average = (keep_all * *average + f64::from(*served) * (1.0 - keep)).max(1.0);
                 *served = 0;
             }
@@ -176,7 +176,7 @@ mod tests {
         Candidate { user, scheme: 0, least: 1, units, full_bits }
     }
 
-    /// Units that each user gets in a number of slots in which all want `units`.
+    /// Units that each user gets in `slots` slots in which all users want `units`.
     fn serve(policy: SchedulerConfig, rates: &[u32], units: u16, slots: u64) -> Vec<u64> {
         let mut scheduler = Scheduler::new(policy, rates.len());
         let mut units_of = vec![0; rates.len()];
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn maximum_ci_serves_the_best_alone() {
         assert_eq!(serve(SchedulerConfig::MaxCi, &[900, 1000, 800], 12, 100), [0, 1200, 0]);
-        // What it leaves is for the second.
+        // What the best user leaves is for the second best.
         assert_eq!(serve(SchedulerConfig::MaxCi, &[900, 1000, 800], 8, 100), [400, 800, 0]);
     }
 

@@ -1,4 +1,4 @@
-//! A block is sent: what is in it, whether it is decoded, and what follows from that.
+//! Transmission of a block: its contents, whether it is decoded, and the consequences.
 
 use cwndlab_units::Time;
 
@@ -12,7 +12,7 @@ use crate::channel::{Decibel, Energy};
 use crate::packet::Packet;
 
 impl<P: Packet> Air<P> {
-    /// Sends a new block in so many units, or padding if nothing waits.
+    /// Sends a new block in this many units, or padding if nothing waits.
     pub(super) fn send_new(
         &mut self,
         number: usize,
@@ -44,7 +44,7 @@ impl<P: Packet> Air<P> {
         self.send(number, slot, now, index, attempt);
     }
 
-    /// A grant that was not needed: nothing is lost if it fails.
+    /// Handles a grant that was not needed: nothing is lost if the block fails.
     fn handle_padding(
         &mut self,
         slot: u64,
@@ -64,7 +64,7 @@ impl<P: Packet> Air<P> {
         self.record(now, index, &attempt, true, 0.0);
     }
 
-    /// Sends a block, decides whether it is decoded, and what follows from that.
+    /// Sends a block, decides whether it is decoded, and handles the outcome.
     pub(super) fn send(
         &mut self,
         number: usize,
@@ -115,7 +115,7 @@ impl<P: Packet> Air<P> {
         self.record(now, index, &attempt, is_decoded, decibels.unwrap_or(0.0));
     }
 
-    /// Keeps a record of a transmission, if somebody wants to know.
+    /// Records a transmission if blocks are recorded.
     fn record(&mut self, at: Time, index: usize, attempt: &Attempt, is_decoded: bool, sinr: f64) {
         let Some(blocks) = &mut self.blocks else { return };
         blocks.push(BlockRecord {

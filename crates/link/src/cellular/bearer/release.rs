@@ -1,4 +1,4 @@
-//! What becomes of blocks: which packets come out, in which order, and what is sent again.
+//! Outcomes of blocks: which packets are delivered, in which order, and what is sent again.
 
 use cwndlab_units::Time;
 
@@ -9,7 +9,7 @@ use crate::event::DropReason;
 use crate::packet::Packet;
 
 impl<P: Packet> Bearer<P> {
-    /// A block was decoded: gives out what is whole at `at`.
+    /// Handles a block that was decoded: delivers complete packets at `at`.
     pub(crate) fn handle_decoded(&mut self, at: Time, range: Range, outbox: &mut Outbox) {
         let index = self.index_of(range.start);
         self.blocks[index].state = State::Decoded(at);
@@ -21,7 +21,7 @@ impl<P: Packet> Bearer<P> {
         }
     }
 
-    /// HARQ gave a block up, and its receiver knows at `at`.
+    /// Handles a block that HARQ gave up, which its receiver notices at `at`.
     pub(crate) fn handle_failed(&mut self, at: Time, range: Range, outbox: &mut Outbox) {
         let index = self.index_of(range.start);
         match self.rlc {
@@ -36,7 +36,7 @@ impl<P: Packet> Bearer<P> {
         }
     }
 
-    /// The cell was left: what is under way is sent again from `now` on, or lost.
+    /// Handles a handover: data under way is sent again from `now` on, or lost.
     pub(crate) fn handle_handover(&mut self, now: Time, is_lossless: bool, outbox: &mut Outbox) {
         self.again.clear();
         for block in self.blocks.iter_mut().filter(|block| block.state == State::Flying) {
@@ -49,7 +49,7 @@ impl<P: Packet> Bearer<P> {
         self.release(now, outbox);
     }
 
-    /// When a block that is lost is no longer waited for.
+    /// When the lost block at the front stops holding up later data.
     pub(crate) fn timer(&self) -> Time {
         match self.blocks.front() {
             Some(Block { state: State::Lost(until), .. }) => *until,
@@ -57,7 +57,7 @@ impl<P: Packet> Bearer<P> {
         }
     }
 
-    /// Gives out what is in order.
+    /// Delivers the packets that are complete and in order.
     pub(crate) fn release(&mut self, at: Time, outbox: &mut Outbox) {
         while let Some(&Block { range, state }) = self.blocks.front() {
             let whole_at = match state {
@@ -103,8 +103,8 @@ impl<P: Packet> Bearer<P> {
         self.active_at = self.active_at.max(at);
     }
 
-    /// Gives out the packets of a decoded block whose other bytes are decoded too: they overtake
-    /// what is not.
+    /// Delivers the packets of a decoded block whose other bytes are decoded, too; they may
+    /// overtake others.
     fn release_whole(&mut self, at: Time, range: Range, outbox: &mut Outbox) {
         let before = self.out;
         let behind = self.line.range(self.out..);

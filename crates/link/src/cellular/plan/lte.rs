@@ -1,4 +1,4 @@
-//! LTE with a band for each direction: a slot is a subframe of 1 ms.
+//! LTE in frequency-division duplex: a slot is a subframe of 1 ms.
 
 use cwndlab_units::Duration;
 
@@ -8,23 +8,25 @@ use crate::cellular::radio::{LteCarrier, LteConfig};
 use crate::channel::Coding;
 use crate::channel::tables::lte::{self, Category, LteScheme, Way};
 
-/// Acknowledged 4 subframes later, answered 3 subframes after that, sent 4 subframes after a grant:
-/// TS 36.213 sections 7.3 and 8.0, and so the round trip of 8 ms of TS 36.321.
+/// The acknowledgement comes 4 subframes after a block, the base station's reaction takes 3 more,
+/// and a block follows its grant by 4: TS 36.213 sections 7.3 and 8.0, hence the 8 ms round trip of
+/// TS 36.321.
 const ACKNOWLEDGE: u32 = 4;
 const BASE: u32 = 3;
 const GRANT: u32 = 4;
 
-/// TR 36.912 table 16.2.1-1: 1 ms to process, 1 ms of alignment and block, 1.5 ms to decode: 4 ms on
-/// average, as half a subframe is waited for the next one.
+/// TR 36.912 table 16.2.1-1: 1 ms for processing, 1 ms for the block, 1.5 ms for decoding, and on
+/// average 0.5 ms until the next subframe: 4 ms in total.
 const PROCESSING: Duration = Duration::from_millis(1);
 const DECODE: Duration = Duration::from_micros(1_500);
 
 /// TS 36.300 section 5.5.
 const MOST_CARRIERS: usize = 5;
 
-/// MAC subheader 2, RLC 2 (TS 36.321 section 6.2.1, TS 36.322 section 6.2.1).
+/// Headers of a block: MAC subheader 2, RLC 2 (TS 36.321 section 6.2.1, TS 36.322 section 6.2.1).
 const BLOCK_OVERHEAD: u32 = 4;
-/// PDCP 2, RLC length indicator 2 (TS 36.323 section 6.2.3; 11.5 bits, rounded up).
+/// Headers of a packet: PDCP 2, RLC length indicator 2 (TS 36.323 section 6.2.3; 11.5 bits, rounded
+/// up).
 const PACKET_OVERHEAD: u32 = 4;
 
 pub(super) fn both(radio: &LteConfig) -> Result<[Plan; 2], CellError> {
@@ -42,14 +44,14 @@ pub(super) fn both(radio: &LteConfig) -> Result<[Plan; 2], CellError> {
         let is_256qam = carrier.is_256qam.or(radio.is_256qam).unwrap_or(false);
         check(carrier.resource_blocks, layers, is_256qam, number, category)?;
         let band = downlink(carrier.resource_blocks, layers, is_256qam, category, left);
-        // TS 36.306 limits what a handset receives in an interval on all carriers together.
+        // TS 36.306 limits the bits that a handset receives in an interval on all carriers.
         left -= band.size(1, band.coding.count() - 1, band.units).bits;
         bands.push(band);
     }
     if bands.len() > MOST_CARRIERS {
         return Err(CellError::Carriers(bands.len()));
     }
-    // ns-3 gives away no fewer than 3 blocks up.
+    // ns-3 allocates at least 3 resource blocks in the uplink.
     let uplink = band(resource_blocks, 1, 3, false, |scheme, resource_blocks| {
         let bits = |scheme: &LteScheme| lte::block_bits(scheme, resource_blocks, Way::Up, 1);
         limited(&lte::SCHEMES[..=usize::from(scheme)], category.up_bits, bits)
@@ -58,7 +60,7 @@ pub(super) fn both(radio: &LteConfig) -> Result<[Plan; 2], CellError> {
     Ok([plan(bands), Plan { respond, ..plan(vec![uplink]) }])
 }
 
-/// Whether a handset of a category has such a carrier.
+/// Checks that a handset of this category supports such a carrier.
 fn check(
     resource_blocks: u16,
     layers: u8,
@@ -69,7 +71,7 @@ fn check(
     if !lte::BANDWIDTHS.contains(&resource_blocks) {
         return Err(CellError::LteBandwidth(resource_blocks));
     }
-    // Two codewords of one, two or four layers each: TS 36.211 table 6.3.3.2-1.
+    // Two codewords with one, two or four layers each: TS 36.211 table 6.3.3.2-1.
     if ![1, 2, 4, 8].contains(&layers) || layers > category.layers {
         return Err(CellError::LteLayers { layers, category: number, most: category.layers });
     }
@@ -79,7 +81,7 @@ fn check(
     Ok(())
 }
 
-/// A carrier down, of which a handset takes at most so many bits in an interval.
+/// A downlink carrier on which a handset receives at most this many bits in an interval.
 fn downlink(
     resource_blocks: u16,
     layers: u8,
@@ -134,7 +136,7 @@ fn plan(bands: Vec<Band>) -> Plan {
     }
 }
 
-/// The block of the last of these schemes, or of the best before it that the category can take.
+/// The block of the highest scheme, or of the next lower one that the category supports.
 fn limited(schemes: &[LteScheme], most_bits: u32, bits: impl Fn(&LteScheme) -> u32) -> u32 {
     schemes.iter().rev().map(bits).find(|&bits| bits <= most_bits).unwrap_or(0)
 }
@@ -147,7 +149,7 @@ mod tests {
         both(&LteConfig { resource_blocks, layers, category, is_256qam: None, secondary: vec![] })
     }
 
-    /// So many carriers of 20 MHz.
+    /// A configuration with this many carriers of 20 MHz.
     fn carriers(category: u8, layers: u8, is_256qam: bool, count: usize) -> LteConfig {
         let further = LteCarrier { resource_blocks: 100, layers: None, is_256qam: None };
         LteConfig {
@@ -159,7 +161,7 @@ mod tests {
         }
     }
 
-    /// The bits of the largest blocks down of an interval.
+    /// Total bits of the largest downlink blocks of an interval.
     fn down_bits(radio: &LteConfig) -> u32 {
         let [down, _] = both(radio).expect("a plan");
         let largest = |band: &Band| band.size(1, band.coding.count() - 1, band.units).bits;
@@ -168,8 +170,8 @@ mod tests {
 
     #[test]
     fn categories_reach_their_peak() {
-        // TS 36.306 tables 4.1-1 and 4.1A-1: bits that each receives in 1 ms, with the carriers that
-        // it takes. Categories 15 and 16 have a range; this is its end.
+        // TS 36.306 tables 4.1-1 and 4.1A-1: bits received in 1 ms by each category, with the
+        // carriers that this takes. Categories 15 and 16 have a range; this is its upper end.
         let rows = [
             (1, 1, false, 1, 10_296),
             (2, 2, false, 1, 51_024),
@@ -206,7 +208,7 @@ mod tests {
         assert_eq!(six, "lte: 6 carriers are too many: use at most 5");
     }
 
-    /// The largest block in each direction.
+    /// Bits of the largest block in each direction.
     fn peak_bits(resource_blocks: u16, layers: u8, category: u8) -> [u32; 2] {
         let plans = plans(resource_blocks, layers, category).expect("a plan");
         plans.map(|plan| plan.bands[0].size(1, 28, plan.bands[0].units).bits)
@@ -214,7 +216,7 @@ mod tests {
 
     #[test]
     fn peak_rates_are_those_of_the_categories() {
-        // kbit/s, as a slot is 1 ms: WIRELESS.md section 10.1.
+        // In kbit/s, because a slot is 1 ms: WIRELESS.md section 10.1.
         assert_eq!(peak_bits(100, 2, 3), [102_048, 51_024]);
         assert_eq!(peak_bits(100, 2, 4), [150_752, 51_024]);
         assert_eq!(peak_bits(50, 2, 4), [73_392, 36_696]);

@@ -1,4 +1,4 @@
-//! 5G NR: both directions take turns on one carrier by slots and symbols, or have a carrier each.
+//! 5G NR: the directions share a carrier by slots and symbols (TDD), or have a carrier each (FDD).
 
 use cwndlab_units::Duration;
 
@@ -9,20 +9,22 @@ use crate::cellular::radio::{NrConfig, NrDuplex, SlotConfig};
 use crate::channel::tables::nr;
 use crate::channel::{Coding, FrequencyRange};
 
-/// MAC subheader 3, RLC 3 (TS 38.321 section 6.1.2, TS 38.322 section 6.2.2 with 18-bit numbers).
+/// Headers of a block: MAC 3, RLC 3 (TS 38.321 section 6.1.2, TS 38.322 section 6.2.2, 18-bit
+/// numbers).
 const BLOCK_OVERHEAD: u32 = 6;
-/// PDCP 3, and a MAC subheader of 3, as RLC does not join packets (TS 38.323 section 6.2.2).
+/// Headers of a packet: PDCP 3 (TS 38.323 section 6.2.2), MAC subheader 3, as RLC does not
+/// concatenate.
 const PACKET_OVERHEAD: u32 = 6;
 
-/// 5G-LENA's delay between layers: 2 slots before a block is sent by the base station; a user's N2
-/// is less than one.
+/// 5G-LENA's delay between layers: the base station prepares a block for 2 slots; a user's N2 is
+/// less than one slot.
 const BASE_PROCESSING_SLOTS: u64 = 2;
 const USER_PROCESSING_SLOTS: u64 = 1;
-/// A user decodes in less than a slot (N1), the base station in two.
+/// A user decodes a block in less than a slot (N1), the base station in two.
 const USER_DECODE_SLOTS: u64 = 1;
 const BASE_DECODE_SLOTS: u64 = 2;
 
-/// A slot of frequency-division duplex: down, one symbol is for control.
+/// A slot in frequency-division duplex: the downlink uses one symbol for control.
 const WHOLE_SLOT: SlotConfig = SlotConfig { downlink_symbols: 13, uplink_symbols: 14 };
 
 pub(super) fn both(radio: &NrConfig) -> Result<[Plan; 2], CellError> {
@@ -70,7 +72,7 @@ pub(super) fn both(radio: &NrConfig) -> Result<[Plan; 2], CellError> {
 
     // TS 38.211 section 4.3.2: 1 ms over 2^mu.
     let interval = Duration::from_nanos(15_000_000 / u64::from(subcarrier_khz));
-    // Answers and grants need a symbol or two, and so may go where no block has room.
+    // Feedback and grants need only one or two symbols, so slots without room for a block will do.
     let (answers, grants) = (&up.classes, &down.classes);
     let answered = 1 + radio.base_slots;
     let acknowledged = round_trips(&down_plan.classes, answers, radio.acknowledge_slots, answered);
@@ -98,18 +100,18 @@ fn no_bandwidth(range: FrequencyRange, subcarrier_khz: u32, bandwidth_mhz: u32) 
     CellError::NrBandwidth { bandwidth_mhz, subcarrier_khz, known }
 }
 
-/// The part of a slot that blocks may use.
+/// The usable part of a slot.
 struct Elements {
     resource_blocks: u16,
     is_256qam: bool,
     overhead: u16,
 }
 
-/// A direction's slots by their number of symbols.
+/// The slots of a direction, classed by their number of symbols.
 struct Symbols {
-    /// By slot: 0 for none, else the place of its number in `counts`, from 1 on.
+    /// By slot: 0 for no symbols, else the position of its number in `counts`, from 1 on.
     classes: Vec<u8>,
-    /// The numbers there are, the smallest first.
+    /// The numbers of symbols that occur, in ascending order.
     counts: Vec<u8>,
 }
 
@@ -170,7 +172,7 @@ fn plan(bands: Vec<Band>, symbols: &Symbols) -> Plan {
     }
 }
 
-/// Resource blocks that are given away together: TS 38.214 table 5.1.2.2.1-1, configuration 1.
+/// Size of a resource block group: TS 38.214 table 5.1.2.2.1-1, configuration 1.
 const fn group_size(resource_blocks: u16) -> u16 {
     match resource_blocks {
         0..=36 => 2,

@@ -4,7 +4,7 @@ use super::{Plan, lte, nr, umts};
 use crate::cellular::error::CellError;
 use crate::cellular::radio::RadioConfig;
 
-/// Both directions of a technology: down and up.
+/// Returns the plans of a technology's downlink and uplink.
 pub(crate) fn plans(radio: &RadioConfig) -> Result<[Plan; 2], CellError> {
     match *radio {
         RadioConfig::Umts { downlink, uplink } => {

@@ -1,7 +1,8 @@
 //! UMTS: dedicated channels of release 99, HSDPA and HSUPA.
 //!
-//! A slot is a transmission time interval. HSDPA serves one user in an interval; sharing of codes
-//! within one is left out, and so is the flow control between RNC and NodeB, whose queues are one.
+//! A slot is a transmission time interval. HSDPA serves one user per interval. Left out: code
+//! sharing within an interval, and the flow control between RNC and NodeB, whose queues count as
+//! one.
 
 use cwndlab_units::Duration;
 
@@ -42,10 +43,10 @@ fn hsdpa(number: u8) -> Result<Plan, CellError> {
     Ok(Plan {
         // TS 25.211 section 5.3.3.12: the shared control channel leads by 2 slots of 2/3 ms.
         processing: Duration::from_micros(1_333),
-        // TS 25.211 section 7.7: acknowledged 7.5 slots after the block's end.
+        // TS 25.211 section 7.7: the ACK is sent 7.5 slots after the block's end.
         decode: Duration::from_millis(5),
         spacing: category.spacing.into(),
-        // The round trip of 12 ms that six processes fill.
+        // Six processes fill the round trip of 12 ms.
         processes: 6,
         retransmit: vec![6],
         is_dedicated: false,
@@ -77,7 +78,7 @@ fn dedicated(kbit_s: u32) -> Result<Plan, CellError> {
 }
 
 fn hsupa(category: u8, ramp: Duration) -> Result<Plan, CellError> {
-    // TS 25.306 table 5.1g: bits in an interval; HARQ of 4 times 10 ms or 8 times 2 ms.
+    // TS 25.306 table 5.1g: bits in an interval; 4 HARQ processes at 10 ms or 8 at 2 ms.
     let (interval_ms, bits, processes) = match category {
         3 => (10, 14_484, 4),
         5 => (10, 20_000, 4),
@@ -104,7 +105,7 @@ fn hsupa(category: u8, ramp: Duration) -> Result<Plan, CellError> {
     })
 }
 
-/// A channel of one unit that each user has for itself.
+/// A dedicated channel of one unit for each user.
 fn single(interval: Duration, coding: Coding, sizes: Sizes) -> Plan {
     Plan {
         interval,
