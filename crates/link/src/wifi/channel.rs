@@ -1,4 +1,4 @@
-//! The channel as a link: what it is given, when it acts, and what it gives.
+//! The channel as a link: inputs, timers and outputs.
 
 use cwndlab_units::{Duration, Output, Time};
 
@@ -13,30 +13,30 @@ use crate::{Admission, Backlog, Counters, Direction, Link, LinkEvent, Packet, St
 
 /// A Wi-Fi channel: port 0 is the access point, the ports from 1 on are its stations.
 ///
-/// Its stages are the lanes: first what the access point has for station 1, then what that has for
-/// the access point, then those of station 2. The lanes of the access point share its queue's room.
+/// Its stages are the lanes: for each station in turn, the lane from the access point to the
+/// station, then the lane back. The lanes of the access point share the capacity of its queue.
 #[derive(Clone, Debug)]
 pub struct WifiChannel<P> {
     exchange: Exchange<P>,
     timing: Timing,
     beacons: Option<Beacons>,
     phase: Phase,
-    /// When the phase ends, or the channel's rest.
+    /// End of the phase; for `Idle`, the next use of the channel.
     due: Time,
-    /// Frames of the present phase; the rest are kept for their memory.
+    /// The first `under_way` entries are the frames of the current phase; others are spare memory.
     transmissions: Vec<Transmission>,
     under_way: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
-    /// Nothing since then.
+    /// The channel has been idle since this time.
     Idle { since: Time },
     /// Frames are on the air.
     Frames { ends: Time },
-    /// Responses are, or nobody knows yet that there are none.
+    /// Responses are on the air, or senders still wait for them.
     Rest,
-    /// A beacon or another network's burst is.
+    /// A beacon or another network's burst is on the air.
     Other,
 }
 
@@ -48,7 +48,7 @@ struct Beacons {
 }
 
 impl<P: Packet> WifiChannel<P> {
-    /// A channel in the run with this seed; `name` is that of its random streams.
+    /// Creates a channel in the run with this seed; `name` names its random streams.
     ///
     /// # Errors
     /// If the settings contradict each other or the standard.
@@ -73,7 +73,7 @@ impl<P: Packet> WifiChannel<P> {
         Ok(channel)
     }
 
-    /// Takes packets that enter at `port` one behind the other, each of which `put` puts into its place.
+    /// Accepts packets that enter at `port` in order; `put` places each into its entry.
     #[inline]
     pub fn handle_alike(
         &mut self,
@@ -83,8 +83,8 @@ impl<P: Packet> WifiChannel<P> {
         mut put: impl FnMut(&mut Option<P>),
     ) {
         let lane = self.exchange.lane_of(port, alike.user);
-        // Where they cannot enter together, one does: if nothing was there before, it may be on the
-        // air before the next is there.
+        // If they cannot enter together, one enters alone: if the lane was empty, it may be on the
+        // air before the next packet.
         while alike.count > 0
             && (self.due <= now || !self.exchange.enqueue_together(now, lane, alike, &mut put))
         {
@@ -106,7 +106,7 @@ impl<P: Packet> WifiChannel<P> {
         alike.count -= 1;
     }
 
-    /// A packet enters a lane.
+    /// Passes a packet to a lane.
     fn enter(&mut self, now: Time, lane: usize, packet: P) -> Admission {
         self.advance(now);
         let (admission, begins) = self.exchange.enqueue(now, lane, packet);
@@ -116,52 +116,52 @@ impl<P: Packet> WifiChannel<P> {
         admission
     }
 
-    /// Lets the channel act until `now`. Returns whether something is out by then.
+    /// Advances the channel to `now`; returns whether a packet or event is available by then.
     #[inline]
     pub fn act_to_output(&mut self, now: Time) -> bool {
         self.advance(now);
         self.exchange.outbox.first_at() <= now
     }
 
-    /// Takes out the event that is first, if one is and it has happened by `now`.
+    /// Removes the first output if it is an event that has happened by `now`.
     #[inline]
     pub fn pop_event(&mut self, now: Time) -> Option<(Time, LinkEvent)> {
         self.exchange.outbox.pop_event(now)
     }
 
-    /// Packets that are out, came out together and have nothing before them: the port at which they
-    /// leave, and how many there are.
+    /// The packets at the front that leave together: the port at which they leave, and their
+    /// number.
     #[inline]
     pub fn first_train(&self) -> Option<(u16, u32)> {
         self.exchange.first_train()
     }
 
-    /// Moves the first packet that is out to `place`, which costs no copy but that.
+    /// Moves the first available packet to `place`, its only copy.
     ///
     /// # Panics
-    /// If none is out.
+    /// If the first output is not a packet.
     #[inline]
     pub fn move_packet(&mut self, place: &mut Option<P>) {
         self.exchange.move_packet(place);
     }
 
-    /// What happened on the air since the beginning.
+    /// Statistics of the air since the beginning.
     pub fn statistics(&self) -> WifiStatistics {
         self.exchange.statistics
     }
 
-    /// How many packets have come and neither left nor been dropped.
+    /// Number of packets that have entered and neither left nor been dropped.
     pub fn packets_inside(&self) -> usize {
         let in_lanes: usize = self.exchange.lanes.iter().map(|hop| hop.lane.len()).sum();
         in_lanes + self.exchange.packets_in_no_lane()
     }
 
-    /// What a stage has had of the air since the beginning.
+    /// Air use of a stage since the beginning.
     pub fn air_use(&self, stage: usize) -> AirUse {
         self.exchange.lanes[stage].air
     }
 
-    /// When the channel will be idle no more if nothing else comes.
+    /// When the channel next becomes busy if no other packet arrives.
     fn next_occupation(&self, since: Time) -> Time {
         let contending = self.exchange.nodes.iter().filter(|node| node.has_work());
         let first = contending.map(|node| node.contender.sends_at(since)).min();
@@ -169,13 +169,13 @@ impl<P: Packet> WifiChannel<P> {
         first.unwrap_or(Time::NEVER).min(heard.max(since)).min(self.beacon_at(since))
     }
 
-    /// A beacon goes after the shortest pause with which all stations have seen the last frame end.
+    /// A beacon is sent after PIFS, the shortest interval in which all stations see a frame end.
     fn beacon_at(&self, since: Time) -> Time {
         let first = since + self.timing.sifs + self.timing.slot;
         self.beacons.as_ref().map_or(Time::NEVER, |beacons| beacons.next.max(first))
     }
 
-    /// Lets everything happen until `now`.
+    /// Advances the channel to `now`.
     #[inline]
     fn advance(&mut self, now: Time) {
         if self.due <= now {
@@ -206,7 +206,7 @@ impl<P: Packet> WifiChannel<P> {
         self.due = until;
     }
 
-    /// A node that had nothing to send has got something.
+    /// Starts contention for a node that had no data and now has.
     #[inline(never)]
     fn begin(&mut self, now: Time, node: usize) {
         let contender = &mut self.exchange.nodes[node].contender;
@@ -218,7 +218,7 @@ impl<P: Packet> WifiChannel<P> {
         }
     }
 
-    /// The channel has been idle and something begins.
+    /// Ends an idle period: a transmission begins.
     fn occupy(&mut self, since: Time, at: Time) {
         if self
             .exchange
@@ -253,7 +253,7 @@ impl<P: Packet> WifiChannel<P> {
             }
         }
         if self.under_way == 0 {
-            // All that was to be sent had waited too long.
+            // Every packet that was to be sent had expired.
             self.due = self.next_occupation(since);
             return;
         }
@@ -267,7 +267,7 @@ impl<P: Packet> WifiChannel<P> {
         }
     }
 
-    /// Adds the next frame of a node to those that are sent.
+    /// Adds a node's next frame to the frames under way.
     fn prepare(&mut self, node: usize, at: Time, txop: Duration) {
         if self.transmissions.len() == self.under_way {
             self.transmissions.push(Transmission::default());
@@ -276,7 +276,7 @@ impl<P: Packet> WifiChannel<P> {
         self.under_way += 1;
     }
 
-    /// The frames that were prepared go on the air.
+    /// Sends the prepared frames.
     fn send(&mut self, at: Time) {
         let frames = &mut self.transmissions[..self.under_way];
         self.exchange.decide(at, frames);
@@ -286,7 +286,7 @@ impl<P: Packet> WifiChannel<P> {
         self.due = frames_end;
     }
 
-    /// The last frame is over: what it brought is passed on.
+    /// Ends the frames on the air and delivers their packets.
     fn end_frames(&mut self, at: Time, ends: Time) {
         for transmission in &self.transmissions[..self.under_way] {
             self.exchange.settle(at, transmission);
@@ -294,7 +294,7 @@ impl<P: Packet> WifiChannel<P> {
         self.keep_busy(Phase::Rest, ends);
     }
 
-    /// The responses are over too: the senders go on.
+    /// Ends the time for responses; the senders continue or contend again.
     fn end_rest(&mut self, at: Time) {
         for index in 0..self.under_way {
             let transmission = &self.transmissions[index];

@@ -1,4 +1,4 @@
-//! What a Wi-Fi channel is made of, as the scenario's JSON says it.
+//! Configuration of a Wi-Fi channel, as in the scenario's JSON.
 
 use core::num::NonZeroU32;
 
@@ -10,74 +10,75 @@ use super::downlink::DownlinkConfig;
 use crate::Probability;
 use crate::config::AckFilter;
 
-/// One channel with an access point, which is port 0, and its stations, the ports from 1 on.
+/// A channel with an access point, which is port 0, and its stations, the ports from 1 on.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WifiConfig {
-    /// Which 802.11.
+    /// Version of 802.11.
     pub standard: Standard,
-    /// Where the standard leaves it open: 802.11n, at 5 GHz if absent.
+    /// Frequency band, if the standard allows several: 802.11n, at 5 GHz if absent.
     #[serde(default)]
     pub band: Option<Band>,
     /// Width of the channel.
     #[serde(default = "twenty")]
     pub channel_mhz: u32,
-    /// Streams that each frame has.
+    /// Number of spatial streams of each frame.
     #[serde(default = "one")]
     pub spatial_streams: u8,
-    /// Guard intervals of 0.4 instead of 0.8 us.
+    /// Whether guard intervals are 0.4 us instead of 0.8 us.
     #[serde(default)]
     pub short_guard_interval: bool,
-    /// How senders choose among the standard's rates.
+    /// How senders select among the standard's rates.
     #[serde(default)]
     pub rate_control: RateControlConfig,
-    /// How many packets go into one frame; `null` for one each. 802.11a, b and g have no other way.
+    /// Aggregation of packets into frames; `null` for one packet per frame, as always in 802.11a, b
+    /// and g.
     #[serde(default)]
     pub aggregation: Option<AggregationConfig>,
-    /// Frames from this length on are announced by RTS and CTS.
+    /// Minimum length of frames that are protected by RTS and CTS.
     #[serde(default)]
     pub rts_threshold_bytes: Option<u32>,
-    /// How often a packet is sent before it is dropped. If absent, 7 times, or with aggregation as
-    /// often as its time in the queue allows (802.11-2012 sections 9.19.2.6 and 9.21.3).
+    /// Maximum transmissions of a packet before it is dropped. If absent, 7; with aggregation, only
+    /// the time in the queue limits them (802.11-2012 sections 9.19.2.6 and 9.21.3).
     #[serde(default)]
     pub attempts: Option<NonZeroU32>,
-    /// Whether a sender whose aggregate was not answered first asks what has arrived, with a short
-    /// request, before it repeats anything: ns-3 does, most hardware does not.
+    /// Whether a sender whose aggregate was not answered sends a block ACK request before it
+    /// retransmits: ns-3 does, most hardware does not.
     #[serde(default)]
     pub asks_before_repeating: bool,
-    /// Whether a sender tells the receiver, with such a request, of packets whose time was over after
-    /// they had been sent, or while their frame was on the air: as ns-3 does.
+    /// Whether a sender also sends such a request after packets expired that had been sent, or
+    /// whose frame was on the air: as ns-3 does.
     #[serde(default)]
     pub asks_after_expiry: bool,
-    /// Whether the channel rests after a collision for as long as a response would have taken, as
-    /// stations do that could not decode a frame (EIFS). Bianchi's analysis has it either way.
+    /// Whether the channel stays idle after a collision for as long as a response would have taken,
+    /// like stations that could not decode a frame (EIFS). Bianchi's analysis covers both cases.
     #[serde(default = "yes")]
     pub eifs: bool,
-    /// The access point's beacons, if it sends any.
+    /// The access point's beacons; absent for none.
     #[serde(default)]
     pub beacons: Option<BeaconConfig>,
-    /// Room of each node's queue.
+    /// Capacity of each node's queue.
     #[serde(default = "queue_packets")]
     pub queue_packets: u32,
-    /// How long a packet may be in it.
+    /// Maximum time of a packet in the queue.
     #[serde(
         rename = "queue_time_ns",
         default = "queue_time",
         deserialize_with = "given_queue_time"
     )]
     pub queue_time: Duration,
-    /// What sets the access point apart.
+    /// Settings of the access point.
     #[serde(default)]
     pub access_point: AccessPointConfig,
     /// The stations.
     pub stations: Vec<NodeConfig>,
-    /// Powers and losses between the nodes; if absent, whatever does not collide is received.
+    /// Transmit powers and path losses; if absent, only collisions and interference cause losses.
     #[serde(default)]
     pub radio: Option<RadioConfig>,
     /// Another network on the channel.
     #[serde(default)]
     pub interference: Option<InterferenceConfig>,
-    /// The wire between the access point and the server, one way; absent, they are one machine.
+    /// One-way delay of the wire between the access point and the server; absent for no wire.
     #[serde(rename = "wire_delay_ns", default)]
     pub wire_delay: Option<Duration>,
 }
@@ -125,19 +126,19 @@ pub enum Band {
     Ghz5,
 }
 
-/// How a sender chooses its rate.
+/// How a sender selects its rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum RateControlConfig {
-    /// Always the same.
+    /// Always the same rate.
     Fixed {
-        /// Its index in the standard's table, per stream: 802.11n's MCS 15 is 7 with two streams.
+        /// Index in the standard's table, per stream: MCS 15 of 802.11n is 7 with two streams.
         index: u8,
     },
-    /// The fastest at which a frame of 1500 bytes is lost in less than a tenth of all cases, as if
-    /// the sender knew the channel.
+    /// The fastest rate at which fewer than a tenth of the frames of 1500 bytes are lost, as if the
+    /// sender knew the channel.
     Ideal {},
-    /// By what was acknowledged, as Linux's Minstrel does.
+    /// Based on acknowledgements, like Linux's Minstrel.
     Minstrel {},
 }
 
@@ -147,17 +148,17 @@ impl Default for RateControlConfig {
     }
 }
 
-/// How large a frame of several packets gets (A-MPDU).
+/// Limits of an aggregate frame (A-MPDU).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AggregationConfig {
-    /// Most bytes; 65535 for 802.11n and 1048575 for 802.11ac if absent, the standards' limits.
+    /// Bytes; if absent, the standard's limit: 65535 for 802.11n, 1048575 for 802.11ac.
     #[serde(default)]
     pub max_bytes: Option<u32>,
-    /// Most packets, which is also how far the sender may be ahead of the first that is missing.
+    /// Packets; also how far the sender may be ahead of the first missing packet.
     #[serde(default = "block_ack_window")]
     pub max_packets: u32,
-    /// Longest time on the air.
+    /// Time on the air.
     #[serde(rename = "max_time_ns", default = "longest_frame")]
     pub max_time: Duration,
 }
@@ -169,59 +170,58 @@ impl Default for AggregationConfig {
     }
 }
 
-/// Frames that the access point sends at an interval to all.
+/// Periodic broadcast frames of the access point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BeaconConfig {
-    /// The interval, usually 102.4 ms.
+    /// Interval, usually 102.4 ms.
     #[serde(rename = "interval_ns")]
     pub interval: Duration,
-    /// A beacon's length.
+    /// Length of a beacon.
     pub bytes: u32,
 }
 
-/// One node.
+/// A node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NodeConfig {
-    /// Where it is.
+    /// Position along x.
     #[serde(default)]
     pub x_mm: i64,
-    /// Where it is.
+    /// Position along y.
     #[serde(default)]
     pub y_mm: i64,
-    /// Its priority for the channel; best effort if absent, or what there was before priorities
-    /// with 802.11a, b and g.
+    /// Access category; if absent, best effort, or legacy with 802.11a, b and g.
     #[serde(default)]
     pub access: Option<AccessCategory>,
 }
 
-/// The access point: a node, and its queue for the stations.
+/// The access point and its queue for the stations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AccessPointConfig {
-    /// Where it is.
+    /// Position along x.
     #[serde(default)]
     pub x_mm: i64,
-    /// Where it is.
+    /// Position along y.
     #[serde(default)]
     pub y_mm: i64,
-    /// Its priority for the channel, as a station's.
+    /// Access category, like a station's.
     #[serde(default)]
     pub access: Option<AccessCategory>,
-    /// Where packets wait for stations. If absent, in one queue of `queue_packets`, and the station
-    /// whose packet has waited longest is served, with all that the queue holds for it: ns-3's.
+    /// Where packets wait for stations. If absent, in one queue of `queue_packets`; the station
+    /// whose packet has waited longest is served, with all its packets in the queue, as in ns-3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<DownlinkConfig>,
-    /// Which ACKs leave `queue` where later ones say as much; none if absent.
+    /// Which ACKs are dropped from `queue` because later ones supersede them; none if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ack_filter: Option<AckFilter>,
-    /// Of the ACKs that only count on, one in so many comes into `queue`; all if absent.
+    /// Of pure cumulative ACKs, only one in this many enters `queue`; all if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ack_thinning: Option<NonZeroU32>,
 }
 
-/// A priority for the channel (802.11-2012 table 8-105).
+/// An EDCA access category (802.11-2012 table 8-105).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AccessCategory {
@@ -237,120 +237,120 @@ pub enum AccessCategory {
     Legacy,
 }
 
-/// Powers and losses between the nodes.
+/// Transmit powers and path losses between the nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RadioConfig {
-    /// Power that every node sends with, in thousandths of a dBm, antennas included.
+    /// Transmit power of every node in thousandths of a dBm, with antenna gains.
     pub power_mdbm: i64,
     /// Noise figure of the receivers, in thousandths of a dB.
     #[serde(default = "noise_figure_mdb")]
     pub noise_figure_mdb: i64,
-    /// Ten times this number of decibels are lost with each tenfold distance beyond one metre, in
-    /// thousandths; the first metre is that of free space.
+    /// Path loss exponent in thousandths: ten times the exponent in decibels is lost with each
+    /// tenfold distance beyond one metre; the first metre is free space.
     #[serde(default = "path_loss_exponent_milli")]
     pub path_loss_exponent_milli: u32,
-    /// How errors follow from the signal; `nist` if absent.
+    /// How error rates follow from the signal; `nist` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_curve: Option<ErrorCurve>,
-    /// By so much a receiver is worse than the curve, in thousandths of a dB (802.11-2012 section
-    /// 18.3.10.2 assumes 5 dB); nothing if absent.
+    /// Implementation loss relative to the curve, in thousandths of a dB (802.11-2012 section
+    /// 18.3.10.2 assumes 5 dB); 0 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub implementation_loss_mdb: Option<i64>,
 }
 
-/// How many bits are wrong behind the decoder, at a ratio of signal to noise.
+/// Bit error rate after the decoder as a function of the signal-to-noise ratio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCurve {
-    /// Soft decisions, as ns-3's `NistErrorRateModel` has them.
+    /// Soft decisions, like ns-3's `NistErrorRateModel`.
     #[default]
     Nist,
-    /// Hard decisions, as ns-3's `YansErrorRateModel` has them.
+    /// Hard decisions, like ns-3's `YansErrorRateModel`.
     Yans,
 }
 
-/// Another network on the channel: bursts of exponentially distributed length and distance.
+/// Another network on the channel: bursts with exponentially distributed lengths and gaps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InterferenceConfig {
-    /// Who hears whom.
+    /// Which network hears the other.
     pub kind: InterferenceKind,
     /// Mean length of a burst.
     #[serde(rename = "mean_burst_ns")]
     pub mean_burst: Duration,
-    /// Share of the time that it is on the air if left alone.
+    /// Fraction of the time that it is on the air if it need not wait.
     #[serde(rename = "share_ppb")]
     pub share: Probability,
 }
 
-/// How another network meets ours.
+/// How another network and ours affect each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InterferenceKind {
-    /// Both hear each other: a burst waits for a frame to end, and frames for the burst.
+    /// Both hear each other: a burst waits for the end of a frame, and frames wait for the burst.
     Heard,
-    /// Neither hears the other, but the receivers hear both: what a burst meets is lost.
+    /// Neither hears the other, but receivers hear both: what overlaps with a burst is lost.
     Hidden,
 }
 
-/// A configuration that makes no channel.
+/// An error in a channel's configuration.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum WifiError {
-    /// The standard has no such channel.
+    /// The standard does not have such a channel.
     #[error("{standard} has no channel {what}: use {there_are}")]
     NoSuchChannel {
         /// The standard.
         standard: Standard,
-        /// The key that asks for it.
+        /// The configuration key.
         key: &'static str,
-        /// What it lacks.
+        /// The missing feature.
         what: &'static str,
-        /// What it has instead.
+        /// The valid choices.
         there_are: &'static str,
     },
-    /// The table of rates has a hole there or ends before.
+    /// The table of rates has no entry at this index.
     #[error("{standard} has no rate with index {index} on this channel: use {there_are}")]
     NoSuchRate {
         /// The standard.
         standard: Standard,
-        /// The index asked for.
+        /// The index.
         index: u8,
-        /// Those that there are.
+        /// The valid indices.
         there_are: String,
     },
-    /// More packets in a frame than the standard knows how.
+    /// The standard does not support aggregation.
     #[error("{0} sends only one packet in each frame: remove `aggregation`")]
     NoAggregation(Standard),
-    /// A limit of aggregation out of range.
+    /// A limit of the aggregation is out of range.
     #[error("{0}")]
     Aggregation(&'static str),
-    /// Priorities in a standard without.
+    /// The standard does not support priorities.
     #[error("{0} has no priorities: `access` must be legacy or absent")]
     NoPriorities(Standard),
-    /// No station, or too many.
+    /// Invalid number of stations.
     #[error("{0} stations are not possible: use from 1 to 2007")]
     Stations(usize),
-    /// Two nodes at one place, or too far apart to calculate with.
+    /// A station is too near to the access point or too far away.
     #[error(
         "the radio model needs a distance from 1 mm to 1000 km between the access point and \
         each station: correct the position of station {0}"
     )]
     Position(usize),
-    /// No error rates are known.
+    /// The standard has no error model.
     #[error("there is no error model for 802.11b: remove `radio`")]
     NoErrorModel,
-    /// The access point's queue cannot be such.
+    /// The settings of the access point's queue are invalid.
     #[error("{0}")]
     Queue(&'static str),
-    /// A number out of range.
+    /// A number is out of range.
     #[error("{0}")]
     Range(&'static str),
 }
 
 impl WifiError {
-    /// The key of a channel's configuration that is wrong; empty where it is no single one.
+    /// The configuration key with the error; empty if it is not a single key.
     pub fn place(&self) -> &'static str {
         match self {
             Self::NoAggregation(_) | Self::Aggregation(_) => "aggregation",
@@ -365,14 +365,14 @@ impl WifiError {
 }
 
 impl AccessPointConfig {
-    /// Its place and priority.
+    /// Position and access category.
     pub(crate) fn node(&self) -> NodeConfig {
         NodeConfig { x_mm: self.x_mm, y_mm: self.y_mm, access: self.access }
     }
 }
 
 impl WifiConfig {
-    /// A channel with defaults and this many stations.
+    /// A channel with this many stations and default settings.
     pub fn new(standard: Standard, stations: usize) -> Self {
         Self {
             standard,
@@ -403,12 +403,12 @@ impl WifiConfig {
         core::iter::once(self.access_point.node()).chain(self.stations.iter().copied())
     }
 
-    /// Whether frames have 802.11e's extended header.
+    /// Whether frames have the QoS header of 802.11e.
     pub(crate) fn has_priorities(&self) -> bool {
         matches!(self.standard, Standard::N | Standard::Ac)
     }
 
-    /// Checks what the types and the channel's tables do not.
+    /// Checks what neither the types nor the channel's tables check.
     pub(crate) fn check(&self) -> Result<(), WifiError> {
         if !(1..=2007).contains(&self.stations.len()) {
             return Err(WifiError::Stations(self.stations.len()));
@@ -470,7 +470,7 @@ impl WifiConfig {
         Ok(())
     }
 
-    /// How often a packet is sent: with block ACKs it ends when its time does.
+    /// Maximum transmissions of a packet; with block ACKs, only its time in the queue limits them.
     pub(crate) fn most_attempts(&self) -> u32 {
         match self.attempts {
             None if self.aggregation.is_some() => u32::MAX,
@@ -478,13 +478,13 @@ impl WifiConfig {
         }
     }
 
-    /// After so many failures in a row the contention begins again: dot11ShortRetryLimit is 7, and
-    /// most drivers use it for all frames (802.11-2012 section 9.19.2.5).
+    /// Consecutive failures after which the contention window is reset: dot11ShortRetryLimit is 7,
+    /// which most drivers use for all frames (802.11-2012 section 9.19.2.5).
     pub(crate) fn most_failures(&self) -> u32 {
         self.attempts.map_or(7, NonZeroU32::get)
     }
 
-    /// The most bytes in one A-MPDU (802.11-2012 table 8-125, 802.11ac-2013 section 8.4.2.160.2).
+    /// The maximum bytes of an A-MPDU (802.11-2012 table 8-125, 802.11ac-2013 section 8.4.2.160.2).
     pub(crate) fn aggregate_limit(&self) -> u32 {
         if self.standard == Standard::Ac { 1_048_575 } else { 65_535 }
     }
@@ -502,7 +502,7 @@ fn twenty() -> u32 {
     20
 }
 
-/// ns-3's WifiMacQueue.
+/// Default of ns-3's WifiMacQueue.
 fn queue_packets() -> u32 {
     500
 }
@@ -511,12 +511,12 @@ fn given_queue_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Durati
     Ok(Option::deserialize(deserializer)?.unwrap_or_else(queue_time))
 }
 
-/// ns-3's WifiMacQueue; dot11EDCATableMSDULifetime is 500 TU, 512 ms.
+/// Default of ns-3's WifiMacQueue; dot11EDCATableMSDULifetime is 500 TU, 512 ms.
 fn queue_time() -> Duration {
     Duration::from_millis(500)
 }
 
-/// Sequence numbers that one block ACK covers.
+/// Number of sequence numbers that a block ACK covers.
 fn block_ack_window() -> u32 {
     64
 }
@@ -526,12 +526,12 @@ fn longest_frame() -> Duration {
     Duration::from_micros(5_484)
 }
 
-/// ns-3's WifiPhy.
+/// Default of ns-3's WifiPhy.
 fn noise_figure_mdb() -> i64 {
     7_000
 }
 
-/// ns-3's LogDistancePropagationLossModel: indoors through walls.
+/// Default of ns-3's LogDistancePropagationLossModel, which suits indoor paths through walls.
 fn path_loss_exponent_milli() -> u32 {
     3_000
 }

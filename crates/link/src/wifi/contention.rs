@@ -1,8 +1,8 @@
-//! How nodes share the channel: EDCA (802.11-2012 section 9.19) without a loop over slots.
+//! How nodes share the channel: EDCA (802.11-2012 section 9.19), without a loop over slots.
 //!
-//! When the channel has fallen idle, a node waits SIFS and AIFSN slots, counts its backoff down by
-//! one each slot, and sends at zero. So when it sends is known as long as the channel stays idle,
-//! and when it does not, how many slots have been counted follows from the time.
+//! When the channel becomes idle, a node waits for SIFS and AIFSN slots, decrements its backoff
+//! every slot, and sends at zero. So its time of sending is known while the channel stays idle; if
+//! the channel becomes busy, the number of elapsed slots follows from the time.
 
 use cwndlab_units::{Duration, Stream, Time};
 
@@ -15,14 +15,15 @@ pub(crate) struct Category {
     aifsn: u64,
     cw_min: u32,
     cw_max: u32,
-    /// How long a node may send once it has won the channel; zero for one frame.
+    /// Duration of a transmission opportunity; zero for one frame.
     pub(crate) txop: Duration,
 }
 
 impl Category {
-    /// The default parameters (802.11-2012 table 8-105), with which DCF is AIFSN 2 and one frame.
+    /// Returns the default parameters (802.11-2012 table 8-105); legacy DCF has AIFSN 2 and no
+    /// TXOP.
     pub(crate) fn new(access: AccessCategory, standard: Standard) -> Self {
-        // aCWmin of the physical layer (802.11-2012 tables 17-4 and 18-17).
+        // Value of aCWmin of the physical layer (802.11-2012 tables 17-4 and 18-17).
         let cw_min = if standard == Standard::B { 31 } else { 15 };
         let cw_max = 1023;
         let of = |aifsn, cw_min, cw_max, txop_us| Self {
@@ -41,19 +42,19 @@ impl Category {
     }
 }
 
-/// One node's part in the contention.
+/// The contention state of a node.
 #[derive(Clone, Debug)]
 pub(crate) struct Contender {
     pub(crate) category: Category,
     slot: Duration,
-    /// From the end of the last frame until slots begin to count.
+    /// Time from the end of the last frame until backoff slots count.
     aifs: Duration,
-    /// Slots left to count, from the beginning of the present idle period.
+    /// Remaining slots, counted from the beginning of the current idle period.
     backoff: u32,
     cw: u32,
-    /// Attempts in a row without a response.
+    /// Consecutive attempts without a response.
     failures: u32,
-    /// Not before this time: when it first had something to send in this idle period.
+    /// Earliest time to send: when the node first had data in the current idle period.
     ready: Time,
     random: Stream,
 }
@@ -72,14 +73,16 @@ impl Contender {
         }
     }
 
-    /// When it sends unless another does before, if the channel is idle since `idle_since`.
+    /// When the node sends if the channel has been idle since `idle_since` and no other node sends
+    /// first.
     #[inline]
     pub(crate) fn sends_at(&self, idle_since: Time) -> Time {
         (idle_since + self.aifs + self.slot * u64::from(self.backoff)).max(self.ready)
     }
 
-    /// It has something to send from `now` on, having had nothing. On a busy channel it must not
-    /// send with the others that waited for its end, so it draws a backoff unless one is left.
+    /// Starts contention at `now`, when the node first has data. If the channel is busy, the node
+    /// draws a backoff unless one is left, so that it does not send together with nodes that
+    /// waited.
     pub(crate) fn begin(&mut self, now: Time, is_busy: bool) {
         self.ready = now;
         if is_busy && self.backoff == 0 {
@@ -87,7 +90,7 @@ impl Contender {
         }
     }
 
-    /// The channel was idle for so long and is no longer.
+    /// Ends an idle period of this length.
     #[inline]
     pub(crate) fn pause(&mut self, idle: Duration) {
         if self.backoff > 0 {
@@ -96,14 +99,14 @@ impl Contender {
         }
     }
 
-    /// What it sent was answered, or needs no answer.
+    /// Handles a transmission that was answered or needs no answer.
     pub(crate) fn succeed(&mut self) {
         self.cw = self.category.cw_min;
         self.failures = 0;
         self.draw();
     }
 
-    /// What it sent was not answered; after so many failures it begins again.
+    /// Handles a transmission without a response; after `most` failures in a row, starts over.
     pub(crate) fn fail(&mut self, most: u32) {
         self.failures += 1;
         if self.failures >= most {
@@ -118,15 +121,15 @@ impl Contender {
     }
 }
 
-/// What all nodes count in.
+/// Time constants of the channel that all nodes use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Timing {
     pub(crate) slot: Duration,
     pub(crate) sifs: Duration,
 }
 
-/// Until so much later a node does not know that another has begun to send (aCCATime, 802.11-2012
-/// table 18-17), so both collide.
+/// Time until a node detects that another has started to send (aCCATime, 802.11-2012 table 18-17);
+/// nodes that start within it collide.
 pub(crate) const DETECTION: Duration = Duration::from_micros(4);
 
 #[cfg(test)]
@@ -135,7 +138,7 @@ mod tests {
 
     const TIMING: Timing =
         Timing { slot: Duration::from_micros(9), sifs: Duration::from_micros(16) };
-    /// SIFS and three slots: AIFS of best effort.
+    /// SIFS and three slots: AIFS of the best effort category.
     const AIFS_US: u64 = 43;
 
     fn contender(access: AccessCategory) -> Contender {

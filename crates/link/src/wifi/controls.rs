@@ -1,4 +1,4 @@
-//! The frames around those with packets: how long they are on the air, worked out once for each rate.
+//! Control frames: their times on the air, computed once for each rate.
 
 use cwndlab_units::Duration;
 
@@ -7,8 +7,8 @@ use super::frame::{
 };
 use super::phy::{Mode, Phy};
 
-/// Times on the air of what announces, answers and asks for frames at one rate, and the most bytes
-/// that one of these has where its sender may not keep the channel.
+/// Times on the air of RTS, CTS, ACKs, block ACKs and block ACK requests at one rate, and the
+/// maximum bytes of a data frame outside a transmission opportunity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Controls {
     pub(super) rts: Duration,
@@ -20,7 +20,7 @@ pub(super) struct Controls {
 }
 
 impl Controls {
-    /// Those of each rate of a channel, by its index; of none where the standard has a hole.
+    /// Returns the times for each rate by its index; zeros where the standard has no rate.
     pub(super) fn of_rates(phy: &Phy, rules: &Rules) -> Vec<Self> {
         let of = |mode: &Mode| {
             let control = phy.response(mode);

@@ -1,17 +1,17 @@
-//! A frame on the air, and what holds for all of a channel.
+//! A frame on the air, and the constants of a channel.
 
 use cwndlab_units::{Duration, Time};
 
 use super::config::WifiConfig;
 use super::places::Places;
 
-/// What holds for all frames of a channel.
+/// Constants for all frames of a channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Rules {
-    /// What each packet has before and behind it.
+    /// Bytes of headers and trailers of each packet.
     pub(super) header_bytes: u32,
     pub(super) attempts: u32,
-    /// Frames in a row without response after which the contention begins again.
+    /// Consecutive frames without a response after which the contention window is reset.
     pub(super) failures: u32,
     pub(super) queue_packets: u32,
     pub(super) queue_time: Duration,
@@ -29,7 +29,7 @@ impl Rules {
         let aggregation = config.aggregation.unwrap_or_default();
         let max_bytes = aggregation.max_bytes.unwrap_or(config.aggregate_limit());
         Self {
-            // LLC and SNAP 8, FCS 4, and a header of 24, with QoS 26 (802.11-2012 section 8.2).
+            // LLC and SNAP 8, FCS 4, MAC header 24, or 26 with QoS (802.11-2012 section 8.2).
             header_bytes: if config.has_priorities() { 38 } else { 36 },
             attempts: config.most_attempts(),
             failures: config.most_failures(),
@@ -53,25 +53,25 @@ pub(super) struct Transmission {
     pub(super) lane: usize,
     /// Index of its rate.
     pub(super) rate: u8,
-    /// Its packets, by place in the lane; none if it asks what has arrived, and so tells what was
-    /// given up.
+    /// Places of its packets in the lane; empty for a block ACK request, which also reports packets
+    /// that were given up.
     pub(super) chosen: Places,
-    /// Whether each of them is received, and how many are.
+    /// Whether each packet is received; the count of received packets follows.
     pub(super) received: Vec<bool>,
     pub(super) received_count: u32,
     pub(super) begins: Time,
-    /// When its packets begin, after RTS and CTS.
+    /// Start of its packets, after RTS and CTS.
     pub(super) data_begins: Time,
     pub(super) data: Duration,
-    /// Length of RTS, if there is one.
+    /// Duration of the RTS, if any.
     pub(super) rts: Option<Duration>,
     pub(super) response: Duration,
-    /// When the last of it that is on the air ends.
+    /// End of its last part that is sent.
     pub(super) ends: Time,
-    /// When the channel may be idle again as far as it is concerned.
+    /// End of the response or of the wait for it.
     pub(super) rest_ends: Time,
     pub(super) is_answered: bool,
-    /// How long the sender may keep the channel.
+    /// Remaining transmission opportunity.
     pub(super) txop: Duration,
 }
 
@@ -81,7 +81,7 @@ pub(super) const RTS_BYTES: u64 = 20;
 pub(super) const CTS_BYTES: u64 = 14;
 pub(super) const BLOCK_ACK_BYTES: u64 = 32;
 pub(super) const BLOCK_ACK_REQUEST_BYTES: u64 = 24;
-/// What a receiver must hear undisturbed to recognise a frame: the legacy preamble, and in it 24
-/// bits at the slowest rate.
+/// The undisturbed parts that a receiver needs to detect a frame: the legacy preamble, and in it
+/// the SIGNAL field of 24 bits at the slowest rate.
 pub(super) const PREAMBLE: Duration = Duration::from_micros(20);
 pub(super) const SIGNAL_BYTES: u64 = 3;

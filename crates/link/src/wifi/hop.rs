@@ -1,4 +1,4 @@
-//! The nodes of a channel and what each has for another.
+//! The nodes of a channel and the lanes between them.
 
 use cwndlab_units::{Duration, Time};
 
@@ -12,59 +12,59 @@ use crate::meter::{Counts, Meter, Occupancy};
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) contender: Contender,
-    /// Its lanes are these.
+    /// The lanes from which it sends.
     pub(super) lanes: Lanes,
     /// Packets in its queue.
     pub(super) queued: u32,
-    /// Packets in its lanes: those, and what its receivers hold.
+    /// Packets in its lanes: the queued ones and those that its receivers hold.
     pub(super) inside: u32,
 }
 
-/// Every second lane or one.
+/// A range of every second lane, or a single lane.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lanes {
     first: usize,
     count: usize,
 }
 
-/// A lane with what belongs to it.
+/// A lane with the state of its sender.
 #[derive(Clone, Debug)]
 pub(super) struct Hop<P> {
     pub(super) lane: Lane<P>,
     pub(super) from: usize,
     pub(super) to: usize,
     pub(super) rates: RateControl,
-    /// Rate of wrong bits with each mode without interference.
+    /// Bit error rate of each mode without interference.
     pub(super) bit_error_rates: Vec<f64>,
     pub(super) meter: Meter,
     pub(super) queue: Occupancy,
     pub(super) air: AirUse,
-    /// Whether it must be asked what has arrived before anything is repeated.
+    /// Whether a block ACK request must precede any retransmission.
     pub(super) asks: bool,
-    /// When the last packet of a frame came whose fate is not known, if one is not.
+    /// Arrival of the last packet of an unanswered frame; `None` if there is none.
     pub(super) unknown: Option<Time>,
 }
 
-/// What a stage of a channel has had of the air since the beginning.
+/// Air use of a stage since the beginning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AirUse {
-    /// Its frames with packets, repeated ones each time.
+    /// Frames with packets, including retransmissions.
     pub frames: u64,
-    /// Packets in them.
+    /// Packets in these frames, including retransmissions.
     pub packets: u64,
-    /// How long its frames were on the air, with what announced them and without responses.
+    /// Time on the air of its frames with RTS and CTS, without responses.
     pub time: Duration,
 }
 
 impl Node {
-    /// Whether it has anything to send: packets, or to tell a receiver what was given up.
+    /// Whether there are packets to send, or packets to report as given up.
     pub(super) fn has_work(&self) -> bool {
         self.inside > 0
     }
 }
 
 impl Lanes {
-    /// The lanes of a node: of the access point, 0, one to each of so many stations.
+    /// The lanes of a node: for the access point, node 0, one to each station.
     pub(super) fn new(node: usize, stations: usize) -> Self {
         match node {
             0 => Self { first: 0, count: stations },
@@ -72,7 +72,7 @@ impl Lanes {
         }
     }
 
-    /// The lane, if there is exactly one.
+    /// The node's lane, if it has exactly one.
     pub(super) fn only(self) -> Option<usize> {
         (self.count == 1).then_some(self.first)
     }
@@ -83,7 +83,7 @@ impl Lanes {
 }
 
 impl<P> Hop<P> {
-    /// What it counted in the window until `now`.
+    /// Counters of the window that ends at `now`.
     pub(super) fn counters(&mut self, now: Time) -> Counters {
         let counts = self.settled_counts(now);
         self.meter.counters(counts, self.queue.most(), now)

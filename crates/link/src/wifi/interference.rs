@@ -1,8 +1,8 @@
-//! Another network on the channel: bursts whose times depend on nothing that ours does.
+//! Another network on the channel: bursts whose times do not depend on our network.
 //!
-//! Lengths and distances are exponentially distributed. A network that hears ours keeps its bursts
-//! waiting while ours sends, and then sends them one after the other; a hidden one sends them when
-//! they come.
+//! Burst lengths and gaps are exponentially distributed. A network that hears ours delays its
+//! bursts while ours sends, and then sends them one after the other; a hidden one sends them
+//! immediately.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use cwndlab_units::{Duration, Stream, Time};
 
 use super::config::{InterferenceConfig, InterferenceKind};
 
-/// The bursts to come, the first of them known.
+/// The sequence of bursts; `next` is the first one to come.
 #[derive(Clone, Debug)]
 pub(crate) struct Interference {
     pub(crate) kind: InterferenceKind,
@@ -18,7 +18,7 @@ pub(crate) struct Interference {
     mean_gap_nanos: f64,
     random: Stream,
     next: Burst,
-    /// Hidden bursts that a frame which is not over yet may meet.
+    /// Hidden bursts that can overlap with a frame that has not ended.
     recent: VecDeque<Burst>,
 }
 
@@ -29,7 +29,7 @@ struct Burst {
 }
 
 impl Interference {
-    /// Nothing if the network is never on the air.
+    /// `None` if the network is never on the air.
     pub(crate) fn new(config: &InterferenceConfig, random: Stream) -> Option<Self> {
         let share = config.share.as_f64();
         if share == 0.0 {
@@ -54,20 +54,21 @@ impl Interference {
         self.next = Burst { start, stop: start + draw(self.mean_burst_nanos) };
     }
 
-    /// When the next burst that ours must wait for begins or began.
+    /// Planned start of the next burst that our network can hear; never if it is hidden.
     pub(crate) fn heard_at(&self) -> Time {
         if self.kind == InterferenceKind::Heard { self.next.start } else { Time::NEVER }
     }
 
-    /// The burst that [`Interference::heard_at`] told of goes on the air at `now`; when it ends.
+    /// Sends the burst of [`Interference::heard_at`] at `now`; returns when it ends.
     pub(crate) fn send(&mut self, now: Time) -> Time {
         let length = self.next.stop - self.next.start;
         self.advance();
         now + length
     }
 
-    /// Whether a hidden burst meets something that is on the air from `from` to `until`. Asked in
-    /// the order of `from`, which is never before `forgotten`.
+    /// Whether a hidden burst overlaps with a transmission from `from` to `until`. Bursts that end
+    /// by `forgotten` are discarded; call in the order of `from`, which must not be before
+    /// `forgotten`.
     pub(crate) fn meets(&mut self, forgotten: Time, from: Time, until: Time) -> bool {
         if self.kind == InterferenceKind::Heard {
             return false;

@@ -1,14 +1,14 @@
-//! What one node has for another: the sender's queue and the receiver's reordering as one line.
+//! Packets from one node to another: the sender's queue and the receiver's reordering in one line.
 //!
 //! ```text
-//!   front             out: the first that the receiver misses            back: the last to come
+//!   front             out: the first that the receiver misses            back: the last arrival
 //!     | to be polled  | waiting | received | given up | waiting | waiting | ...
 //!                     |<---------- window of the block ACK --------->|
 //! ```
 //!
-//! The receiver passes on in order (802.11-2012 section 9.21.7), so what it has received behind
-//! something that it misses stays here until that is received, or until it is told, with the next
-//! frame that it gets, that the sender gave it up.
+//! The receiver delivers in order (802.11-2012 section 9.21.7). So a packet received after a
+//! missing one stays here until the missing one is received, or until the next received frame
+//! reports that the sender gave it up.
 
 use cwndlab_units::Time;
 
@@ -20,22 +20,23 @@ use crate::Backlog;
 #[derive(Clone, Debug)]
 pub(crate) struct Lane<P> {
     line: Line<P>,
-    /// How many at the front are passed on, and wait to be polled. Places are counted behind them.
+    /// Number of packets at the front that are delivered and wait to be polled; places start after
+    /// them.
     out: usize,
-    /// How many of the line are waiting.
+    /// Number of waiting packets.
     waiting: u32,
-    /// How many of the line are received.
+    /// Number of received packets that are not delivered.
     received: u32,
-    /// What those that wait would be in an aggregate.
+    /// Bytes of the waiting packets in an aggregate.
     waiting_bytes: u64,
-    /// Sums of all that ever came.
+    /// Sums over all packets that have ever been pushed.
     pushed: Sums,
 }
 
-/// How much goes into one frame.
+/// Limits of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct FrameLimits {
-    /// Packets, and how far they may be from the first that the receiver misses.
+    /// Packets; also their maximum distance from the first missing packet.
     pub(crate) packets: u32,
     /// Bytes of an aggregate.
     pub(crate) bytes: u64,
@@ -58,7 +59,7 @@ impl<P> Lane<P> {
         self.push_together(now, bytes, 1, |place| *place = packet.take());
     }
 
-    /// Takes so many packets of the same length, each of which `put` puts into its place.
+    /// Pushes `count` packets of the same length; `put` stores each in its entry.
     #[inline(always)]
     pub(crate) fn push_together(
         &mut self,
@@ -81,35 +82,35 @@ impl<P> Lane<P> {
         self.pushed = until;
     }
 
-    /// Bytes of what waits, in an aggregate.
+    /// Bytes of the waiting packets in an aggregate.
     pub(crate) fn waiting_bytes(&self) -> u64 {
         self.waiting_bytes
     }
 
-    /// Whether another packet would not go into the next frame.
+    /// Whether the next frame is full.
     pub(crate) fn fills(&self, limits: FrameLimits) -> bool {
         self.line.len() - self.out >= limits.packets as usize || self.waiting_bytes >= limits.bytes
     }
 
-    /// Whether there is anything to send: packets, or to tell the receiver what was given up.
+    /// Whether there are packets to send, or packets to report as given up.
     pub(crate) fn has_work(&self) -> bool {
         self.waiting + self.received > 0
     }
 
-    /// How many packets are in it, received or not, or passed on and not polled.
+    /// Number of packets: waiting, received, or delivered and not polled.
     pub(crate) fn len(&self) -> usize {
         (self.waiting + self.received) as usize + self.out
     }
 
-    /// Since when the oldest has been there.
+    /// Arrival of the oldest entry that is not delivered.
     pub(crate) fn oldest(&self) -> Time {
         self.line.get(self.out).map_or(Time::NEVER, |entry| entry.arrived)
     }
 
-    /// Chooses what goes into the next frame, and returns the frame's length; nothing is chosen if there
-    /// is only something to tell.
+    /// Chooses the packets of the next frame, and returns the frame's length; chooses none if the
+    /// frame only reports packets that were given up.
     ///
-    /// At least one packet goes, however long.
+    /// A frame has at least one waiting packet, even if this exceeds the limit of bytes.
     pub(crate) fn choose(&self, limits: FrameLimits, chosen: &mut Places) -> u64 {
         let places = self.line.len() - self.out;
         if self.waiting as usize == places {
@@ -137,15 +138,15 @@ impl<P> Lane<P> {
         length
     }
 
-    /// How many packets from the front, of which all wait, go into one frame, if no more than
-    /// `most` do, and the frame's length.
+    /// Number of packets from the front, at most `most` and all waiting, that fit into one frame,
+    /// and the frame's length.
     fn longest_prefix(&self, limits: FrameLimits, most: usize) -> (usize, u64) {
         let all = self.prefix_length(most);
         if most < 2 || all <= limits.bytes {
             return (most, all);
         }
         let (mut fits, mut length, mut too_many) = (1, self.prefix_length(1), most);
-        // Mostly all are as long as the first.
+        // Usually all packets are as long as the first.
         let guess = (limits.bytes / padded_bytes(self.bytes_at(0))) as usize;
         let guess = guess.clamp(1, most - 1);
         let mut guesses = [guess, guess + 1].into_iter();
@@ -161,7 +162,7 @@ impl<P> Lane<P> {
         (fits, length)
     }
 
-    /// Length of a frame with so many packets from the front, of which all wait.
+    /// Length of a frame of the first `count` packets, which must all be waiting.
     fn prefix_length(&self, count: usize) -> u64 {
         match count {
             0 => 0,
@@ -173,8 +174,8 @@ impl<P> Lane<P> {
         }
     }
 
-    /// Sums of so many packets from the front, at least one. None was removed between them, as that is
-    /// done at the front alone.
+    /// Sums over the first `count` packets, at least one. Entries are removed only at the front, so
+    /// none is missing in between.
     fn prefix_sums(&self, count: usize) -> Sums {
         let (first, last) = (self.line.at(self.out), self.line.at(self.out + count - 1));
         Sums {
@@ -183,13 +184,13 @@ impl<P> Lane<P> {
         }
     }
 
-    /// Length with headers of the packet at a place.
+    /// Length of the packet at a place, with headers.
     pub(crate) fn bytes_at(&self, place: u32) -> u32 {
         self.line.at(self.out + place as usize).bytes
     }
 
-    /// The packet at this place was sent, and received or not. Gives it back if it was not after so
-    /// many attempts.
+    /// Records that the packet at this place was sent; returns it if it was not received and
+    /// `attempts` are used up.
     pub(crate) fn sent(
         &mut self,
         place: u32,
@@ -210,7 +211,7 @@ impl<P> Lane<P> {
         if entry.attempts < attempts { None } else { self.give_up(place) }
     }
 
-    /// The first so many packets, at least one, which all waited, were sent and received: passes them on.
+    /// Delivers the first `count` packets, at least one, which were all waiting, sent and received.
     pub(crate) fn pass_first(&mut self, count: u32) -> Backlog {
         let sums = self.prefix_sums(count as usize);
         self.out += count as usize;
@@ -219,8 +220,9 @@ impl<P> Lane<P> {
         Backlog { packets: count, bytes: sums.bytes }
     }
 
-    /// The first so many packets, which all waited, were sent and not received. Returns whether any was
-    /// sent so often now that [`Lane::give_up_after`] must follow for each.
+    /// Records that the first `count` packets, which were all waiting, were sent and not received.
+    /// Returns whether any has used up its attempts, so that [`Lane::give_up_after`] must follow
+    /// for each.
     pub(crate) fn miss_first(&mut self, count: u32, attempts: u32) -> bool {
         let mut most = 0;
         for place in self.out..self.out + count as usize {
@@ -231,30 +233,30 @@ impl<P> Lane<P> {
         most >= attempts
     }
 
-    /// Gives the packet at a place back if it was sent so often.
+    /// Gives up and returns the packet at a place if its attempts are used up.
     pub(crate) fn give_up_after(&mut self, place: u32, attempts: u32) -> Option<Dropped<P>> {
         let place = self.out + place as usize;
         if self.line.at(place).attempts < attempts { None } else { self.give_up(place) }
     }
 
-    /// Whether there is nothing, or the first waits and did not come before `deadline`: then
-    /// nothing has expired, and nothing is to be forgotten.
+    /// Whether the line is empty, or its first packet waits and arrived at or after `deadline`;
+    /// then nothing has expired, and there is nothing to forget.
     #[inline]
     pub(crate) fn is_fresh(&self, deadline: Time) -> bool {
         let is_fresh = |first: &Entry<P>| first.is_waiting() && first.arrived >= deadline;
         self.line.get(self.out).is_none_or(is_fresh)
     }
 
-    /// Gives back the oldest waiting packet if it came before `deadline`.
+    /// Gives up and returns the oldest waiting packet if it arrived before `deadline`.
     #[inline(never)]
     pub(crate) fn expire(&mut self, deadline: Time) -> Option<Dropped<P>> {
-        // Mostly what has expired before it, so that the next is the first again.
+        // Usually removes earlier expired packets, so that the next one is at the front.
         self.forget();
         let place = (self.out..self.line.len()).find(|&place| self.line.at(place).is_waiting())?;
         if self.line.at(place).arrived < deadline { self.give_up(place) } else { None }
     }
 
-    /// When the packet at a place came.
+    /// Arrival time of the packet at a place.
     pub(crate) fn arrived_at(&self, place: u32) -> Time {
         self.line.at(self.out + place as usize).arrived
     }
@@ -268,8 +270,8 @@ impl<P> Lane<P> {
         Some(Dropped { packet, bytes: entry.bytes, was_sent })
     }
 
-    /// Removes what was given up from the front, if the receiver holds nothing behind it and so
-    /// need not be told.
+    /// Removes given-up packets from the front if the receiver holds no later packet, and so needs
+    /// no report.
     #[inline]
     pub(crate) fn forget(&mut self) {
         let is_given_up = |entry: &Entry<P>| entry.packet.is_none();
@@ -285,7 +287,8 @@ impl<P> Lane<P> {
         }
     }
 
-    /// The receiver has got a frame: passes on what it misses nothing before, which is returned.
+    /// Handles a received frame: delivers all packets up to the first missing one; returns their
+    /// size.
     pub(crate) fn pass_on(&mut self) -> Backlog {
         let mut passed = Backlog::default();
         while let Some(entry) = self.line.get(self.out).filter(|entry| !entry.is_waiting()) {
@@ -300,7 +303,7 @@ impl<P> Lane<P> {
         passed
     }
 
-    /// Moves the next packet, which was passed on, to `place`.
+    /// Moves the first delivered packet to `place`.
     #[inline]
     pub(crate) fn move_packet(&mut self, place: &mut Option<P>) {
         if self.line.move_first(place) {
@@ -309,21 +312,21 @@ impl<P> Lane<P> {
     }
 }
 
-/// A packet that was given up.
+/// A packet that the sender gave up.
 #[derive(Clone, Debug)]
 pub(crate) struct Dropped<P> {
     pub(crate) packet: P,
     pub(crate) bytes: u32,
-    /// Whether it was on the air.
+    /// Whether it had been sent.
     pub(crate) was_sent: bool,
 }
 
-/// A packet in an aggregate has a delimiter before it (802.11-2012 section 8.6.1).
+/// Bytes of a packet in an aggregate, with its delimiter (802.11-2012 section 8.6.1).
 pub(crate) fn subframe_bytes(bytes: u32) -> u64 {
     u64::from(bytes) + 4
 }
 
-/// The same with what fills it up to a multiple of four, but for the last.
+/// Like [`subframe_bytes`], padded to a multiple of four, as all but the last packet are.
 pub(crate) fn padded_bytes(bytes: u32) -> u64 {
     subframe_bytes(bytes).next_multiple_of(4)
 }

@@ -1,35 +1,35 @@
-//! Packets one behind the other in a ring, with what their lane notes of each.
+//! A ring of packets with the lane's state of each.
 
 use cwndlab_units::Time;
 
-/// Entries in the order in which they came, each known by its place from the front.
+/// Entries in the order of arrival, addressed by their place from the front.
 #[derive(Clone, Debug)]
 pub(super) struct Line<P> {
-    /// As many as a power of two.
+    /// The length is a power of two.
     slots: Vec<Entry<P>>,
-    /// Running numbers, which wrap; a slot's place is its number modulo the number of slots.
+    /// Running numbers, which wrap; an entry's slot is its number modulo the number of slots.
     head: usize,
     tail: usize,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Entry<P> {
-    /// `None` after it was given up, and in a slot that is free.
+    /// `None` after the packet was given up, and in a free slot.
     pub(super) packet: Option<P>,
     pub(super) arrived: Time,
-    /// Length with the headers of the link.
+    /// Length with the link's headers.
     pub(super) bytes: u32,
     pub(super) attempts: u32,
-    /// Sums of all that ever came, with this one.
+    /// Sums over all packets ever pushed, up to and including this one.
     pub(super) until: Sums,
     pub(super) is_received: bool,
 }
 
-/// Lengths of packets one behind the other.
+/// Total lengths of consecutive packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sums {
     pub(super) bytes: u64,
-    /// In an aggregate.
+    /// Bytes in an aggregate.
     pub(super) padded: u64,
 }
 
@@ -54,20 +54,20 @@ impl<P> Line<P> {
         self.tail.wrapping_sub(self.head)
     }
 
-    /// Where the entry at a place from the front is.
+    /// Slot of the entry at a place.
     #[inline]
     fn slot(&self, place: usize) -> usize {
         self.head.wrapping_add(place) & (self.slots.len() - 1)
     }
 
-    /// The entry at a place, at which there is one.
+    /// The entry at a place, which must exist.
     #[inline]
     pub(super) fn at(&self, place: usize) -> &Entry<P> {
         debug_assert!(place < self.len(), "there are {} entries", self.len());
         &self.slots[self.slot(place)]
     }
 
-    /// The same, to be changed.
+    /// Like [`Line::at`], but mutable.
     #[inline]
     pub(super) fn at_mut(&mut self, place: usize) -> &mut Entry<P> {
         debug_assert!(place < self.len(), "there are {} entries", self.len());
@@ -81,7 +81,7 @@ impl<P> Line<P> {
         (place < self.len()).then(|| self.at(place))
     }
 
-    /// Puts so many entries at the end, each of which `fill` fills in.
+    /// Appends `count` entries, each filled in by `fill`.
     #[inline(always)]
     pub(super) fn push_each(&mut self, count: u32, mut fill: impl FnMut(&mut Entry<P>)) {
         let count = count as usize;
@@ -103,8 +103,8 @@ impl<P> Line<P> {
         self.slots.resize_with(2 * self.slots.len(), Entry::free);
     }
 
-    /// Moves the first entry's packet to `place`, and removes the entry, if there is one. Returns whether
-    /// there was.
+    /// Moves the first entry's packet to `place` and removes the entry; returns `false` if there is
+    /// none.
     #[inline]
     pub(super) fn move_first(&mut self, place: &mut Option<P>) -> bool {
         let is_there = self.head != self.tail;
@@ -116,7 +116,7 @@ impl<P> Line<P> {
         is_there
     }
 
-    /// Removes the entry at a place, before which there are few.
+    /// Removes the entry at a place, at a cost proportional to the entries before it.
     pub(super) fn remove(&mut self, place: usize) {
         for place in (0..place).rev() {
             let (slot, behind) = (self.slot(place), self.slot(place + 1));

@@ -1,4 +1,4 @@
-//! What has come out of a channel and waits to be polled.
+//! Packets and events that have left a channel and wait to be polled.
 
 use std::collections::VecDeque;
 
@@ -6,18 +6,18 @@ use cwndlab_units::Time;
 
 use crate::LinkEvent;
 
-/// Packets and events in the order of their times. The packets themselves wait in their lanes.
+/// Packets and events in order. The packets themselves wait in their lanes.
 #[derive(Clone, Debug)]
 pub(super) struct Outbox {
-    /// When the first of it came out.
+    /// Time of the first packet or event.
     at: Time,
-    /// The packets that are first; none if an event is.
+    /// The packets at the front; `Passed::NONE` if an event is at the front.
     first: Passed,
-    /// What is behind them.
+    /// Packets and events behind `first`, or from the front on if that is an event.
     rest: VecDeque<(Time, Emission)>,
 }
 
-/// The next packets of a lane, which have been passed on together.
+/// The next packets of a lane, which were delivered together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Passed {
     pub(super) lane: usize,
@@ -39,14 +39,14 @@ impl Outbox {
         Self { at: Time::NEVER, first: Passed::NONE, rest: VecDeque::new() }
     }
 
-    /// Packets of a lane are passed on.
+    /// Adds delivered packets of a lane.
     pub(super) fn pass_on(&mut self, at: Time, passed: Passed) {
         if passed.packets > 0 {
             self.emit(at, Emission::Packets(passed));
         }
     }
 
-    /// Something happened to a packet.
+    /// Adds an event.
     pub(super) fn tell(&mut self, at: Time, event: LinkEvent) {
         self.emit(at, Emission::Event(event));
     }
@@ -58,7 +58,7 @@ impl Outbox {
         }
     }
 
-    /// What was first has been taken out.
+    /// Moves to the next packets or event.
     #[inline(never)]
     fn advance(&mut self) {
         self.at = self.rest.front().map_or(Time::NEVER, |&(at, _)| at);
@@ -68,28 +68,28 @@ impl Outbox {
         }
     }
 
-    /// When what is first came out.
+    /// Time of the first packet or event.
     #[inline]
     pub(super) fn first_at(&self) -> Time {
         self.at
     }
 
-    /// Whether a packet is first.
+    /// Whether packets are at the front.
     #[inline]
     pub(super) fn has_packet(&self) -> bool {
         self.first.packets > 0
     }
 
-    /// The packets that are first.
+    /// The packets at the front, if any.
     #[inline]
     pub(super) fn first_train(&self) -> Option<Passed> {
         self.has_packet().then_some(self.first)
     }
 
-    /// Takes out the packet that is first: when it came out, and of which lane it is the next.
+    /// Removes the packet at the front; returns its time and its lane.
     ///
     /// # Panics
-    /// If none is first.
+    /// If no packet is at the front.
     #[inline]
     pub(super) fn take_packet(&mut self) -> (Time, usize) {
         let (at, lane) = (self.at, self.first.lane);
@@ -100,9 +100,9 @@ impl Outbox {
         (at, lane)
     }
 
-    /// Takes out the event that is first, if one is and it has happened by `now`. An event may lie in
-    /// the future: a managed queue drops packets for the next frame of a transmission opportunity when
-    /// that frame begins, a SIFS after the channel decides on it.
+    /// Removes the event at the front if it has happened by `now`. An event may be in the future: a
+    /// managed queue drops packets for the next frame of a transmission opportunity when that frame
+    /// begins, a SIFS after the channel decides on it.
     pub(super) fn pop_event(&mut self, now: Time) -> Option<(Time, LinkEvent)> {
         if self.has_packet() || self.at > now {
             return None;

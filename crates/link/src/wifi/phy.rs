@@ -1,4 +1,4 @@
-//! How long a frame is on the air: the rates and frame formats of 802.11a, b, g, n and ac.
+//! Duration of a frame on the air: the rates and frame formats of 802.11a, b, g, n and ac.
 //!
 //! A PPDU is a preamble and whole symbols (IEEE 802.11-2012 sections 17.3.2, 18.3.2 and 20.4.3,
 //! 802.11ac-2013 section 22.4.3). Left out: 802.11n's greenfield format, LDPC, STBC, channels of
@@ -9,14 +9,14 @@ use cwndlab_units::Duration;
 use super::config::{Band, Standard, WifiConfig, WifiError};
 use super::contention::Timing;
 
-/// How bits are put on a carrier, and how many of them are redundancy.
+/// Modulation and code rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Coding {
     /// Coded bits per carrier: 1 BPSK, 2 QPSK, 4 16-QAM, 6 64-QAM, 8 256-QAM.
     pub(crate) bits_per_carrier: u64,
-    /// Of so many coded bits ...
+    /// Code rate: of this many coded bits ...
     pub(crate) rate_denominator: u64,
-    /// ... so many are data.
+    /// ... this many are data.
     pub(crate) rate_numerator: u64,
 }
 
@@ -25,15 +25,15 @@ pub(crate) struct Coding {
 pub(crate) struct Mode {
     pub(crate) modulation: Modulation,
     preamble: Duration,
-    /// What follows the last symbol: the signal extension at 2.4 GHz.
+    /// Time after the last symbol: the signal extension at 2.4 GHz.
     extension: Duration,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Modulation {
-    /// 802.11b: so many times 100 kbit/s, bit by bit.
+    /// 802.11b: `rate` is in 100 kbit/s; no symbols, bit by bit.
     Dsss { rate: u64 },
-    /// All others: symbols of this many data bits.
+    /// All other versions: symbols of this many data bits.
     Ofdm { coding: Coding, data_bits: u64, symbol: Duration },
 }
 
@@ -42,14 +42,14 @@ pub(crate) enum Modulation {
 pub(crate) struct Phy {
     pub(crate) slot: Duration,
     pub(crate) sifs: Duration,
-    /// The rates for data by their index; nothing where the standard has a hole.
+    /// Data rates by index; `None` where the standard does not define one.
     modes: Vec<Option<Mode>>,
-    /// The rates for responses, the slowest first.
+    /// Rates for responses, in ascending order.
     basic: Vec<Mode>,
 }
 
 impl Phy {
-    /// The channel that a configuration asks for.
+    /// Creates the channel of a configuration.
     ///
     /// # Errors
     /// If the standard has no such channel.
@@ -113,17 +113,17 @@ impl Phy {
         })
     }
 
-    /// What all nodes count in.
+    /// Time constants that all nodes use.
     pub(crate) fn timing(&self) -> Timing {
         Timing { slot: self.slot, sifs: self.sifs }
     }
 
-    /// How many indices the table of rates has.
+    /// Number of indices in the table of rates.
     pub(crate) fn modes(&self) -> u8 {
         self.modes.len() as u8
     }
 
-    /// The rate with this index, if there is one.
+    /// The rate with this index, if the standard defines it.
     pub(crate) fn mode(&self, index: u8) -> Option<&Mode> {
         self.modes.get(usize::from(index))?.as_ref()
     }
@@ -131,12 +131,12 @@ impl Phy {
     /// The rate with this index.
     ///
     /// # Panics
-    /// If there is none.
+    /// If the standard does not define it.
     pub(crate) fn existing_mode(&self, index: u8) -> &Mode {
         self.mode(index).expect("the rate was checked")
     }
 
-    /// The slowest basic rate, for what all must understand.
+    /// The slowest basic rate, which all nodes can decode.
     pub(crate) fn slowest(&self) -> &Mode {
         &self.basic[0]
     }
@@ -151,14 +151,14 @@ impl Phy {
 }
 
 impl Mode {
-    /// How long a frame of this many bytes is on the air.
+    /// Duration of a frame of this many bytes.
     pub(crate) fn duration(&self, bytes: u64) -> Duration {
         let payload = match self.modulation {
             // Rounded up to whole microseconds (802.11-2012 section 17.2.3.6).
             Modulation::Dsss { rate } => Duration::from_micros((bytes * 80).div_ceil(rate)),
             Modulation::Ofdm { data_bits, symbol, .. } => {
                 let symbols = (SERVICE_AND_TAIL + 8 * bytes).div_ceil(data_bits);
-                // Short symbols end with a long one (802.11-2012 equation 20-92).
+                // Short symbols are padded to a multiple of long ones (802.11-2012 equation 20-92).
                 let nanos = (symbol * symbols).as_nanos();
                 Duration::from_nanos(nanos.div_ceil(LONG_SYMBOL_NANOS) * LONG_SYMBOL_NANOS)
             }
@@ -166,7 +166,7 @@ impl Mode {
         self.preamble + payload + self.extension
     }
 
-    /// The most bytes of which a frame is not longer than this.
+    /// Maximum bytes of a frame that lasts at most `longest`.
     pub(crate) fn capacity_bytes(&self, longest: Duration) -> u64 {
         let payload = longest.saturating_sub(self.preamble).saturating_sub(self.extension);
         match self.modulation {
@@ -179,7 +179,7 @@ impl Mode {
         }
     }
 
-    /// When the byte before this many has been sent, from the frame's beginning.
+    /// Time from a frame's beginning until this many bytes have been sent.
     pub(crate) fn sent_after(&self, bytes: u64) -> Duration {
         let payload = match self.modulation {
             Modulation::Dsss { rate } => Duration::from_nanos(bytes * 80_000 / rate),
@@ -190,7 +190,7 @@ impl Mode {
         self.preamble + payload
     }
 
-    /// Data bits per second, in the long run.
+    /// Data rate within the payload.
     pub(crate) fn bits_per_sec(&self) -> u64 {
         match self.modulation {
             Modulation::Dsss { rate } => rate * 100_000,
@@ -206,7 +206,7 @@ impl Mode {
             Modulation::Dsss { rate } => rate,
             Modulation::Ofdm { coding, .. } => {
                 let bits = 48 * coding.bits_per_carrier;
-                // 54 Mbit/s stands for everything above.
+                // 54 Mbit/s is the reference rate of all faster codings.
                 (bits * coding.rate_numerator * 10 / (coding.rate_denominator * 4)).min(540)
             }
         }
@@ -235,14 +235,14 @@ fn high(config: &WifiConfig, coding: Coding, extension: Duration) -> Option<Mode
         40 => 108,
         _ => 234,
     };
-    // The one hole below five streams that is not one of broken bits: 64-QAM 3/4, 80 MHz, three
-    // streams, whose bits do not divide among the encoders (802.11ac-2013 section 22.5).
+    // The only gap for up to four streams without fractional bits per symbol: 64-QAM 3/4, 80 MHz,
+    // three streams, whose bits do not divide among the encoders (802.11ac-2013 section 22.5).
     if carriers == 234 && streams == 3 && coding == HIGH_THROUGHPUT[6] {
         return None;
     }
     let training = [1, 2, 4, 4][usize::from(config.spatial_streams) - 1];
-    // Signal field, short training, and one long training symbol per stream, of 4 us each but for
-    // HT-SIG and VHT-SIG-A with two; VHT adds SIG-B.
+    // Signal field, short training field, and one long training field per stream, of 4 us each;
+    // HT-SIG and VHT-SIG-A have two symbols, and VHT adds SIG-B.
     let symbols = 2 + 1 + training + u64::from(config.standard == Standard::Ac);
     let symbol = if config.short_guard_interval { SHORT_SYMBOL } else { LONG_SYMBOL };
     let data_bits = coding.data_bits(carriers * streams)?;
@@ -258,7 +258,7 @@ impl Coding {
         Self { bits_per_carrier, rate_denominator, rate_numerator }
     }
 
-    /// Data bits per symbol, if that is a whole number.
+    /// Data bits per symbol, if the number is whole.
     fn data_bits(self, carriers: u64) -> Option<u64> {
         let scaled = carriers * self.bits_per_carrier * self.rate_numerator;
         (scaled % self.rate_denominator == 0).then_some(scaled / self.rate_denominator)
@@ -291,12 +291,12 @@ const HIGH_THROUGHPUT: [Coding; 10] = [
     Coding::new(8, 5, 6),
 ];
 
-/// 16 bits before the data and 6 behind.
+/// 16 SERVICE bits before the data and 6 tail bits after it.
 const SERVICE_AND_TAIL: u64 = 22;
 const LEGACY_PREAMBLE: Duration = Duration::from_micros(20);
 const LONG_SYMBOL_NANOS: u64 = 4_000;
 const LONG_SYMBOL: Duration = Duration::from_nanos(LONG_SYMBOL_NANOS);
-/// With a guard interval of 0.4 us.
+/// Symbol with a guard interval of 0.4 us.
 const SHORT_SYMBOL: Duration = Duration::from_nanos(3_600);
 
 #[cfg(test)]
@@ -341,7 +341,7 @@ mod tests {
 
     #[test]
     fn rates_that_the_standard_lacks_are_holes() {
-        // MCS 9 at 20 MHz exists for three streams only, MCS 6 at 80 MHz not for three.
+        // MCS 9 at 20 MHz exists only for three streams; MCS 6 at 80 MHz does not exist for three.
         assert_eq!(rates(Standard::Ac, 20, 1, false).last(), Some(&0));
         assert_eq!(rates(Standard::Ac, 20, 3, false).last(), Some(&2600));
         assert_eq!(rates(Standard::Ac, 80, 3, false)[6], 0);
@@ -358,7 +358,7 @@ mod tests {
         let slow = phy.mode(0).expect("a rate");
         assert_eq!(slow.duration(1536), Duration::from_micros(20 + 513 * 4));
         assert_eq!(phy.response(slow).duration(14), Duration::from_micros(44));
-        // 802.11g adds a signal extension, 802.11b is sent bit by bit.
+        // 802.11g adds a signal extension; 802.11b has no symbols.
         let phy = Phy::new(&config(Standard::G, 20, 1, false)).expect("a channel");
         assert_eq!(phy.mode(7).expect("a rate").duration(1536), Duration::from_micros(254));
         let phy = Phy::new(&config(Standard::B, 20, 1, false)).expect("a channel");

@@ -1,10 +1,10 @@
-//! Which packets of a lane a frame carries.
+//! The packets of a lane that a frame carries.
 
-/// Places in a lane, in their order: mostly the first so many, which need not be listed.
+/// Places in a lane in ascending order; usually the first `count` places, which are not listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Places {
     count: u32,
-    /// All of them, unless they are the first so many.
+    /// All places; empty if they are the first `count` places.
     listed: Vec<u32>,
 }
 
@@ -14,13 +14,13 @@ impl Places {
         self.choose_first(0);
     }
 
-    /// Chooses the first so many.
+    /// Chooses the first `count` places.
     pub(crate) fn choose_first(&mut self, count: u32) {
         self.count = count;
         self.listed.clear();
     }
 
-    /// Adds a place behind the others. What was chosen before was chosen so, too, or was nothing.
+    /// Adds a place after the others, which must be empty or also added by this method.
     pub(crate) fn push(&mut self, place: u32) {
         debug_assert_eq!(self.listed.len(), self.len(), "all are listed");
         self.count += 1;
@@ -35,7 +35,7 @@ impl Places {
         self.count == 0
     }
 
-    /// Whether they are the first of their lane, without a gap.
+    /// Whether there are places, the first of the lane without a gap.
     pub(crate) fn is_from_front(&self) -> bool {
         self.last().is_some_and(|last| last + 1 == self.count)
     }

@@ -1,39 +1,39 @@
-//! Whether a frame is received: path loss, noise, and the errors that the code leaves.
+//! Reception of frames: path loss, noise, and the errors that the code does not correct.
 //!
-//! A packet of L bits arrives with probability (1 - e)^L. e is the union bound of the
+//! A packet of L bits is received with probability (1 - e)^L. e is the union bound of the
 //! industry-standard convolutional code's weights (Haccoun and Begin 1989) over the bit errors of
 //! the modulation in white noise: with soft decisions as in Pei and Henderson 2010, "Validation of
-//! OFDM error rate model in ns-3", or with hard ones as in Lacage and Henderson 2006, "Yet another
-//! network simulator". Frames that meet are noise to each other, so a strong one may survive
-//! (capture).
-//! Left out: LDPC, gains of several antennas, and that symbols of one frame differ.
+//! OFDM error rate model in ns-3", or with hard decisions as in Lacage and Henderson 2006, "Yet
+//! another network simulator". Simultaneous frames are noise to each other, so a strong one may
+//! survive (capture). Left out: LDPC, antenna diversity gains, and different conditions for the
+//! symbols of one frame.
 
 use cwndlab_units::{Stream, Time};
 
 use super::config::{Band, ErrorCurve, NodeConfig, RadioConfig, Standard, WifiConfig, WifiError};
 use super::phy::{Coding, Mode, Modulation};
 
-/// Powers and losses between the nodes of one channel.
+/// Transmit powers and path losses between the nodes of one channel.
 #[derive(Clone, Debug)]
 pub(crate) struct Radio {
     nodes: Vec<NodeConfig>,
     config: RadioConfig,
-    /// Loss of the first metre, decibels.
+    /// Loss over the first metre in decibels.
     first_metre_db: f64,
     noise_mw: f64,
-    /// The ratio of signal to noise that the decoder has of what the antenna receives.
+    /// Ratio of the decoder's signal-to-noise ratio to that at the antenna.
     efficiency: f64,
     channel_hz: f64,
     streams: f64,
-    /// For the draws of the frames that each node sends, with the frame's time.
+    /// Keys of the random draws for the frames of each node, combined with the frame's time.
     keys: Vec<u64>,
 }
 
 impl Radio {
-    /// The radio of a channel.
+    /// Creates the radio of a channel.
     ///
     /// # Errors
-    /// If two nodes that talk have no proper distance.
+    /// If the distance between two nodes that communicate is out of range.
     pub(crate) fn new(
         config: &WifiConfig,
         radio: RadioConfig,
@@ -44,7 +44,7 @@ impl Radio {
             (Standard::B | Standard::G, _) | (_, Some(Band::Ghz2)) => Band::Ghz2,
             _ => Band::Ghz5,
         };
-        // 20 log10(4 pi f / c) in the middle of the bands, 2.437 and 5.250 GHz.
+        // 20 log10(4 pi f / c) at the centres of the bands, 2.437 and 5.250 GHz.
         let first_metre_db = match band {
             Band::Ghz2 => 40.18,
             Band::Ghz5 => 46.85,
@@ -81,25 +81,25 @@ impl Radio {
         libm::hypot(x as f64, y as f64)
     }
 
-    /// Power at `to` of what `from` sends, in milliwatts.
+    /// Received power at `to` when `from` sends, in milliwatts.
     fn received_mw(&self, from: usize, to: usize) -> f64 {
         let decades = libm::log10((self.distance_mm(from, to) / 1e3).max(1e-3));
         let exponent = f64::from(self.config.path_loss_exponent_milli) / 1e3;
-        // The first metre is free space, and nobody receives more than was sent.
+        // The first metre is free space; the received power is at most the sent power.
         let exponent = if decades > 0.0 { exponent } else { 2.0 };
         let loss_db = (self.first_metre_db + 10.0 * exponent * decades).max(0.0);
         from_db(self.config.power_mdbm as f64 / 1e3 - loss_db)
     }
 
-    /// Signal to noise and to what the nodes `others` send meanwhile.
+    /// Signal to noise and interference ratio when the nodes `others` send at the same time.
     pub(crate) fn sinr(&self, from: usize, to: usize, others: impl Iterator<Item = usize>) -> f64 {
         let interference: f64 = others.map(|other| self.received_mw(other, to)).sum();
         self.received_mw(from, to) / (self.noise_mw + interference)
     }
 
-    /// The rate at which bits are wrong behind the decoder.
+    /// Bit error rate after the decoder.
     pub(crate) fn bit_error_rate(&self, mode: &Mode, sinr: f64) -> f64 {
-        // Frames of 802.11b are refused together with a radio.
+        // The configuration rejects 802.11b together with a radio.
         let Modulation::Ofdm { coding, data_bits, symbol } = mode.modulation else { return 0.0 };
         let sinr = sinr * self.efficiency;
         match self.config.error_curve.unwrap_or_default() {
@@ -113,14 +113,14 @@ impl Radio {
         }
     }
 
-    /// What decides on the packets of the frame that `node` begins to send at `start`: draws belong
-    /// to the time and not to how often there were any.
+    /// Random draws for the packets of the frame that `node` begins to send at `start`. They depend
+    /// on the time, not on the number of earlier draws.
     pub(crate) fn draws(&self, node: usize, start: Time) -> Stream {
         Stream::new(self.keys[node].wrapping_add(start.as_nanos()), "frame")
     }
 }
 
-/// With which probability so many bytes are received without an error.
+/// Probability that this many bytes are received without an error.
 pub(crate) fn success(bit_error_rate: f64, bytes: u64) -> f64 {
     if bit_error_rate >= 1.0 {
         return 0.0;
@@ -129,7 +129,7 @@ pub(crate) fn success(bit_error_rate: f64, bytes: u64) -> f64 {
 }
 
 impl Coding {
-    /// The union bound with soft decisions, at a ratio of signal to noise.
+    /// The union bound with soft decisions, at a signal-to-noise ratio.
     fn soft_error_rate(self, sinr: f64) -> f64 {
         // Gray-coded square constellations in white noise (Proakis, Digital Communications, 5.2).
         let (share, scale) = match self.bits_per_carrier {
@@ -157,8 +157,8 @@ impl Coding {
         (sum / (2.0 * self.rate_numerator as f64)).min(1.0)
     }
 
-    /// The union bound's first two terms with hard decisions, at a ratio of a coded bit's energy to
-    /// the noise density.
+    /// The first two terms of the union bound with hard decisions, at a ratio of energy per coded
+    /// bit to noise density.
     fn hard_error_rate(self, energy_over_noise: f64) -> f64 {
         let points = f64::from(1_u32 << self.bits_per_carrier);
         let raw = if self.bits_per_carrier == 1 {
@@ -175,14 +175,14 @@ impl Coding {
             4 => (5, [8.0, 31.0]),
             _ => (4, [14.0, 69.0]),
         };
-        // ns-3 takes one term alone for BPSK.
+        // ns-3 uses only one term for BPSK.
         let terms = if self.bits_per_carrier == 1 { 1 } else { 2 };
         let errors = (free_distance..).zip(paths).take(terms);
         errors.map(|(distance, paths)| paths * wrong_path(raw, distance)).sum::<f64>().min(1.0)
     }
 }
 
-/// With which probability a decoder with hard decisions takes a path that differs in `distance` bits,
+/// Probability that a decoder with hard decisions selects a path that differs in `distance` bits,
 /// of which each is wrong with probability `raw` (Proakis, Digital Communications, 8.2.5).
 fn wrong_path(raw: f64, distance: u32) -> f64 {
     let term = |wrong: u32| {
@@ -200,9 +200,9 @@ pub(crate) fn from_db(db: f64) -> f64 {
     libm::pow(10.0, db / 10.0)
 }
 
-/// Bit weights of the code with generators 133 and 171 and of its punctured versions, from the free
-/// distance on (Haccoun and Begin 1989, "High-rate punctured convolutional codes for Viterbi and
-/// sequential decoding", table II).
+/// Bit weights of the code with generators 133 and 171 and of its punctured versions, starting at
+/// the free distance (Haccoun and Begin 1989, "High-rate punctured convolutional codes for Viterbi
+/// and sequential decoding", table II).
 const RATE_1_2: [f64; 9] =
     [36.0, 211.0, 1404.0, 11633.0, 77433.0, 502690.0, 3322763.0, 21292910.0, 134365911.0];
 const RATE_2_3: [f64; 10] =
@@ -271,7 +271,8 @@ pub(super) mod tests {
 
     #[test]
     fn hard_decisions_are_those_of_the_closed_formulas() {
-        // P of Proakis (8.2-28) by hand: 10 p^3 q^2 + 5 p^4 q + p^5 and 3 p^2 q^2 + 4 p^3 q + p^4.
+        // By hand from P of Proakis (8.2-28): 10 p^3 q^2 + 5 p^4 q + p^5 and 3 p^2 q^2 + 4 p^3 q +
+        // p^4.
         assert!((wrong_path(0.1, 5) - 0.00856).abs() < 1e-12);
         assert!((wrong_path(0.1, 4) - 0.0280).abs() < 1e-12);
         // BPSK 1/2 of 802.11n at 6.5 Mbit/s: 13 Mbit/s of coded bits in 20 MHz.
@@ -279,7 +280,7 @@ pub(super) mod tests {
         let raw = 0.5 * libm::erfc(libm::sqrt(20.0 / 13.0));
         let found = yans.bit_error_rate(&mode(0), 1.0);
         assert!((found - 11.0 * wrong_path(raw, 10)).abs() < 1e-12, "{found}");
-        // QPSK's bits are those of two BPSKs with half the power each.
+        // QPSK's bits have the error rate of two BPSK signals with half the power each.
         let raw = 0.5 * libm::erfc(libm::sqrt(2.0 * 20.0 / 26.0));
         let found = yans.bit_error_rate(&mode(1), 2.0);
         assert!((found - 11.0 * wrong_path(raw - raw * raw / 2.0, 10)).abs() < 1e-3 * found);
@@ -326,8 +327,8 @@ pub(super) mod tests {
 
     #[test]
     fn losses_are_those_of_ns_3() {
-        // Two points at which ns-3's examples state what is lost: MCS 3 works at 14.25 dB with about
-        // 1 % where MCS 4 does not at all, and at 15.4 dB MCS 4 loses 98.8 %.
+        // Two points for which ns-3's examples state the loss: at 14.25 dB, MCS 3 loses about 1 %
+        // and MCS 4 everything; at 15.4 dB, MCS 4 loses 98.8 %.
         let three = loss(3, 14.25, 1000);
         assert!((0.001..0.03).contains(&three), "{three}");
         assert!(loss(4, 14.25, 1000) > 0.999);
@@ -340,7 +341,7 @@ pub(super) mod tests {
 
     #[test]
     fn faster_rates_need_a_better_signal() {
-        // Where a tenth of the frames of 1500 bytes is lost, in decibels.
+        // The ratio in decibels at which a tenth of the frames of 1500 bytes is lost.
         let needed: Vec<f64> = (0..8)
             .map(|index| {
                 let is_enough = |tenths: &i32| loss(index, f64::from(*tenths) / 10.0, 1500) < 0.1;
@@ -348,8 +349,8 @@ pub(super) mod tests {
             })
             .collect();
         assert!(needed.windows(2).all(|pair| pair[0] < pair[1]), "{needed:?}");
-        // The sensitivities that 802.11-2012 table 20-22 asks of a receiver with a noise figure of
-        // 10 dB and 5 dB for its imperfection, above the noise of 20 MHz.
+        // The sensitivities that 802.11-2012 table 20-22 requires, with a noise figure of 10 dB and
+        // an implementation loss of 5 dB, above the noise in 20 MHz.
         let asked = [-82.0, -79.0, -77.0, -74.0, -70.0, -66.0, -65.0, -64.0];
         for (needed, asked) in needed.iter().zip(asked) {
             let beyond = needed - (asked + 101.0 - 15.0);
@@ -364,12 +365,12 @@ pub(super) mod tests {
         config.stations[1].y_mm = -20_000;
         let radio = Radio::new(&config, SETTINGS, 1, "wifi").expect("a radio");
         let db = |ratio: f64| 10.0 * libm::log10(ratio);
-        // 16 dBm - 46.85 dB - 30 dB over a floor of -94 dBm.
+        // 16 dBm - 46.85 dB - 30 dB above a floor of -94 dBm.
         let near = db(radio.sinr(1, 0, core::iter::empty()));
         assert!((near - 33.14).abs() < 0.02, "{near}");
         let far = db(radio.sinr(0, 2, core::iter::empty()));
         assert!((near - far - 9.03).abs() < 0.01, "{far}");
-        // Against each other, noise hardly matters.
+        // When both send, noise hardly matters.
         let both = db(radio.sinr(1, 0, core::iter::once(2)));
         assert!((both - 9.03).abs() < 0.03, "{both}");
     }

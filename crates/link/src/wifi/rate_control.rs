@@ -1,9 +1,10 @@
-//! How a sender chooses among the rates: always one, by the signal, or by what was acknowledged.
+//! Rate control of a sender: fixed, by the signal, or by acknowledgements.
 //!
-//! Minstrel keeps for each rate the share of packets that were acknowledged, averaged over
-//! intervals of 100 ms with a weight of a quarter for the newest, and sends at the rate whose share
-//! times speed is best; one frame in ten tries another rate with one packet, so that an average
-//! stays fresh (documentation of Linux's mac80211, "minstrel"). After two frames in a row without
+//! Minstrel keeps the share of acknowledged packets of each rate, averaged over intervals of 100 ms
+//! with a weight of a quarter for the newest, and uses the rate with the highest product of share
+//! and speed. One frame in ten probes another rate with a single packet, to keep its average fresh
+//! (documentation of Linux's mac80211, "minstrel"). After two consecutive frames without a
+//! response, it uses the most reliable rate.
 //! any response it sends at the rate that arrives most surely.
 
 use cwndlab_units::{Duration, Stream, Time};
@@ -12,18 +13,18 @@ use super::config::{RateControlConfig, Standard, WifiError};
 use super::phy::Phy;
 use super::radio;
 
-/// The rates of what one node sends to another.
+/// The rate control from one node to another.
 #[derive(Clone, Debug)]
 pub(crate) enum RateControl {
     Fixed(u8),
     Minstrel(Box<Minstrel>),
 }
 
-/// A rate for one frame.
+/// The rate of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Choice {
     pub(crate) index: u8,
-    /// Only one packet is risked.
+    /// Whether the frame is a probe, which has only one packet.
     pub(crate) is_probe: bool,
 }
 
@@ -32,9 +33,9 @@ pub(crate) struct Minstrel {
     rates: Vec<Rate>,
     best: usize,
     surest: usize,
-    /// When the averages are renewed.
+    /// Next update of the averages.
     due: Time,
-    /// Frames in a row without response.
+    /// Consecutive frames without a response.
     failures: u32,
     random: Stream,
 }
@@ -43,17 +44,17 @@ pub(crate) struct Minstrel {
 struct Rate {
     index: u8,
     bits_per_sec: f64,
-    /// Averaged share of packets that were acknowledged; nothing yet.
+    /// Average share of acknowledged packets; `None` before the first sample.
     share: Option<f64>,
     sent: u32,
     acknowledged: u32,
 }
 
 impl RateControl {
-    /// The rate control of one lane, on which bits are wrong so often at each rate.
+    /// Creates the rate control of a lane with these bit error rates, by rate.
     ///
     /// # Errors
-    /// If a rate is asked for that the channel does not have.
+    /// If the channel does not have the requested rate.
     pub(crate) fn new(
         config: RateControlConfig,
         standard: Standard,
@@ -94,7 +95,7 @@ impl RateControl {
         }
     }
 
-    /// Index of the rate that is in use.
+    /// Index of the rate in use.
     pub(crate) fn usual(&self) -> u8 {
         match self {
             Self::Fixed(index) => *index,
@@ -102,7 +103,7 @@ impl RateControl {
         }
     }
 
-    /// The rate of the frame that is sent at `now`.
+    /// Selects the rate of the frame that is sent at `now`.
     pub(crate) fn choose(&mut self, now: Time) -> Choice {
         match self {
             Self::Fixed(index) => Choice { index: *index, is_probe: false },
@@ -110,7 +111,7 @@ impl RateControl {
         }
     }
 
-    /// Of so many packets sent at a rate so many were acknowledged.
+    /// Handles the result of a frame: the numbers of packets sent and acknowledged.
     pub(crate) fn handle_result(&mut self, index: u8, sent: u32, acknowledged: u32) {
         if let Self::Minstrel(minstrel) = self {
             minstrel.handle_result(index, sent, acknowledged);
@@ -131,7 +132,7 @@ impl Minstrel {
         if self.random.below(PROBE_EVERY) == 0 {
             let other = self.random.below(self.rates.len() as u64) as usize;
             let rate = &self.rates[other];
-            // A rate that would be slower without any loss has nothing to show.
+            // A rate that could not be faster even without losses is not worth a probe.
             let best = &self.rates[self.best];
             if other != self.best && rate.bits_per_sec > best.throughput() {
                 return Choice { index: rate.index, is_probe: true };
@@ -172,13 +173,13 @@ impl Rate {
     }
 }
 
-/// How often the averages are renewed.
+/// Interval between updates of the averages.
 const INTERVAL: Duration = Duration::from_millis(100);
 /// Weight of the newest interval.
 const WEIGHT: f64 = 0.25;
-/// One frame in so many tries another rate.
+/// One frame in this many probes another rate.
 const PROBE_EVERY: u64 = 10;
-/// What the ideal rate is measured by.
+/// Size of the frames by which the ideal rate is selected.
 const IDEAL_BYTES: u64 = 1500;
 const IDEAL_SUCCESS: f64 = 0.9;
 
@@ -200,8 +201,8 @@ mod tests {
         RateControl::new(config, Standard::N, &phy, &rates.collect::<Vec<_>>(), random)
     }
 
-    /// The rate in use after ten seconds of which each frame of 20 packets arrives with the
-    /// probability that belongs to the signal, and how much was sent by probes.
+    /// The rate in use after ten seconds in which the packets of each frame arrive with the
+    /// probability of its rate, and the share of frames that were probes.
     fn converged(control: &mut RateControl, arrives: impl Fn(u8) -> f64) -> (u8, f64) {
         let mut random = Stream::new(2, "frames");
         let (mut probes, mut last) = (0_u32, 0);
@@ -241,7 +242,7 @@ mod tests {
     #[test]
     fn minstrel_finds_the_best_rate_and_leaves_it_when_it_gets_worse() {
         let mut control = control(RateControlConfig::Minstrel {}, 30.0).expect("a control");
-        // Rate 5 loses little, 6 loses half, 7 everything.
+        // Rate 5 loses few packets, 6 loses half, 7 all.
         let good = [1.0, 1.0, 1.0, 1.0, 1.0, 0.95, 0.5, 0.0];
         let (rate, probes) = converged(&mut control, |index| good[usize::from(index)]);
         assert_eq!(rate, 5);

@@ -1,4 +1,4 @@
-//! What an access point has for its stations, and which of them it serves, as Linux does it.
+//! The access point's queues for its stations, and their scheduling, as in Linux.
 //!
 //! ```text
 //!   fifo        [ queue of all ] --123 packets-->  lanes, a frame each in turn        --> air
@@ -7,11 +7,11 @@
 //!   dualpi2     [ DualPI2 of each station ], in turns by airtime
 //! ```
 //!
-//! Sources: Høiland-Jørgensen, Kazior, Täht, Hurtig and Brunstrom, "Ending the Anomaly: Achieving Low
-//! Latency and Airtime Fairness in WiFi", USENIX ATC 2017; the documentation of Linux's mac80211 for
-//! what came later: its defaults, turns with one list, and airtime queue limits. Left out: several
-//! access categories of one access point, the limit of memory beside that of packets, and that
-//! flows of two stations may share a bucket.
+//! Sources: Høiland-Jørgensen, Kazior, Täht, Hurtig and Brunstrom, "Ending the Anomaly:
+//! Achieving Low Latency and Airtime Fairness in WiFi", USENIX ATC 2017; for later changes, the
+//! documentation of Linux's mac80211: its defaults, a single list of stations, and airtime queue
+//! limits. Left out: several access categories of one access point, the memory limit next to the
+//! packet limit, and flows of two stations that share a bucket.
 
 mod config;
 mod turns;
@@ -29,14 +29,14 @@ use crate::config::AckFilter;
 use crate::packet::Packet;
 use crate::queue::{AckThinner, CodelSettings, DualPi2, FlowQueueSettings, FlowQueues, Waiting};
 
-/// The packets of an access point that are in no lane yet, and whose turn it is.
+/// The access point's packets that are not in a lane yet, and the order of the stations.
 #[derive(Clone, Debug)]
 pub(super) struct Downlink<P> {
     queue: Queue<P>,
     turns: Turns,
     ack_filter: Option<AckFilter>,
     thinner: Option<AckThinner>,
-    /// What was dropped until it is taken.
+    /// Dropped packets, until they are removed.
     gone: VecDeque<Gone<P>>,
 }
 
@@ -47,7 +47,7 @@ enum Queue<P> {
         most_packets: usize,
         most_in_lanes: u32,
     },
-    /// With limits, if packets are in lanes before the channel is won.
+    /// With limits, packets enter lanes before the channel is won.
     Stations(Stations<P>, Option<AqlConfig>),
 }
 
@@ -59,7 +59,7 @@ struct Stations<P> {
     most_packets: u32,
 }
 
-/// How each station's queue is managed.
+/// The queue of each station, by its management.
 #[derive(Clone, Debug)]
 enum Queues<P> {
     Flows(Vec<FlowQueues<P>>, CodelSettings),
@@ -74,30 +74,30 @@ pub(super) struct Gone<P> {
     pub(super) reason: DropReason,
 }
 
-/// A packet that a lane takes.
+/// A packet dequeued for a lane.
 pub(super) struct Pulled<P> {
     pub(super) waiting: Waiting<P>,
-    /// Whether it was marked only now.
+    /// Whether it was marked on dequeue.
     pub(super) is_marked: bool,
 }
 
-/// What is known of a station's lane.
+/// The state of the stations' lanes.
 pub(super) trait Lanes {
-    /// Whether there is anything to send or to tell.
+    /// Whether the lane has packets to send or expired packets to report.
     fn has_work(&self, station: usize) -> bool;
 
-    /// The rate at which the station is sent to.
+    /// The current rate of transmissions to the station.
     fn rate(&self, station: usize) -> Rate;
 
-    /// How long it takes at that rate to send what is not received.
+    /// Airtime of the packets that the station has not received, at the current rate.
     fn airtime(&self, station: usize) -> Duration;
 
-    /// The same of all stations together.
+    /// Like [`Lanes::airtime`], but for all stations together.
     fn all_airtime(&self) -> Duration;
 }
 
 impl<P: Packet> Downlink<P> {
-    /// The queue of an access point, if it has one of Linux's.
+    /// Creates the access point's queue, if it is one of Linux's.
     pub(super) fn new(
         access_point: &AccessPointConfig,
         stations: usize,
@@ -124,7 +124,7 @@ impl<P: Packet> Downlink<P> {
         Some(Self { queue, turns, ack_filter, thinner, gone: VecDeque::new() })
     }
 
-    /// How many packets are in no lane.
+    /// Number of packets that are not in a lane.
     pub(super) fn packets(&self) -> u32 {
         match &self.queue {
             Queue::Fifo { line, .. } => line.len() as u32,
@@ -132,7 +132,7 @@ impl<P: Packet> Downlink<P> {
         }
     }
 
-    /// Takes a packet for a station; returns whether it is there then. It or others may be dropped.
+    /// Queues a packet for a station; returns whether it was queued. It or others may be dropped.
     pub(super) fn push(&mut self, station: usize, waiting: Waiting<P>) -> bool {
         let reason = DropReason::AckFiltered;
         if self.thinner.as_mut().is_some_and(|acks| acks.drops(waiting.packet.ack())) {
@@ -160,13 +160,13 @@ impl<P: Packet> Downlink<P> {
         }
     }
 
-    /// Takes out the next of what was dropped.
+    /// Removes the next dropped packet.
     pub(super) fn pop_gone(&mut self) -> Option<Gone<P>> {
         self.gone.pop_front()
     }
 
-    /// The next packet that goes into a station's lane before the channel is won, if one may: lanes
-    /// have so many that are not received.
+    /// Dequeues a packet for a station's lane before the channel is won, if the limits allow;
+    /// `in_lanes` is the number of packets in lanes that are not received.
     pub(super) fn pull_ahead(
         &mut self,
         now: Time,
@@ -197,8 +197,8 @@ impl<P: Packet> Downlink<P> {
         }
     }
 
-    /// The station that the access point sends to now that it has won the channel; none if its lanes
-    /// are served in the order in which they were filled.
+    /// Returns the station to serve now that the access point has won the channel; `None` if its
+    /// lanes are served in the order of their packets.
     pub(super) fn next_station(&mut self, lanes: &impl Lanes) -> Option<usize> {
         let stations = match &self.queue {
             Queue::Stations(_, Some(_)) => return None,
@@ -211,7 +211,7 @@ impl<P: Packet> Downlink<P> {
         })
     }
 
-    /// The next packet for the lane of the station that has its turn.
+    /// Dequeues a packet for the lane of the station that is being served.
     pub(super) fn pull(
         &mut self,
         station: usize,
@@ -222,14 +222,14 @@ impl<P: Packet> Downlink<P> {
         stations.pull(station, now, lanes, &mut self.gone)
     }
 
-    /// The channel was in use for so long, to send to a station or from it.
+    /// Charges a station for airtime, used to send to it or from it.
     pub(super) fn charge(&mut self, station: usize, airtime: Duration, is_from_station: bool) {
         self.turns.charge(station, airtime, is_from_station);
     }
 }
 
 impl<P: Packet> Queue<P> {
-    /// Takes out a station's packet that is superfluous once `new` is in the queue, if any.
+    /// Removes the packet of a station that an arriving `new` supersedes, if any.
     fn take_superseded(
         &mut self,
         filter: AckFilter,
@@ -283,7 +283,7 @@ impl<P: Packet> Stations<P> {
         backlog.packets > 0
     }
 
-    /// Takes a packet for a station; returns whether it is there then.
+    /// Queues a packet for a station; returns whether it was queued.
     fn push(&mut self, station: usize, waiting: Waiting<P>, gone: &mut VecDeque<Gone<P>>) -> bool {
         let queues = match &mut self.queues {
             Queues::Flows(queues, _) => queues,
@@ -302,7 +302,7 @@ impl<P: Packet> Stations<P> {
         let mut is_there = true;
         while self.packets > self.most_packets {
             let bytes = |&station: &usize| queues[station].longest_bytes();
-            // Of several the first.
+            // The first of several that are equally long.
             let longest = (0..queues.len()).rev().max_by_key(bytes).expect("there are stations");
             let packets = &mut self.packets;
             queues[longest].shorten_longest(|waiting, is_last| {
@@ -341,16 +341,15 @@ impl<P: Packet> Stations<P> {
 }
 
 impl AqlConfig {
-    /// What the lane of a station may hold when those of all hold so much.
+    /// Limit for a station's lane when all lanes hold this much.
     fn of_station(self, all: Duration) -> Duration {
         if all < self.threshold { self.high } else { self.low }
     }
 }
 
-/// A station whose share of the air carries less than this is slow: so many Mbit/s times the number
-/// of stations (mac80211).
+/// A station is slow if its rate is below this times the number of stations (mac80211).
 const SLOW_STATION: Rate = Rate::from_bits_per_sec(6_000_000);
-/// CoDel of a slow station, whose frames alone last longer than the target (mac80211).
+/// CoDel of a slow station, whose frames alone last longer than the default target (mac80211).
 const SLOW_CODEL: CodelSettings = CodelSettings {
     target: Duration::from_millis(50),
     interval: Duration::from_millis(300),

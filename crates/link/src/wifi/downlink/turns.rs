@@ -1,15 +1,15 @@
-//! Which station of an access point is served next.
+//! The order in which the stations of an access point are served.
 //!
 //! ```text
-//!   by frames      [ 3 ] [ 1 ] [ 2 ]   the first is served, and then goes to the end
-//!   by airtime     [ 3 ] [ 1 ] [ 2 ]   the first is served until it has used up its time,
-//!                                      and then goes to the end with a new quantum
+//!   by frames      [ 3 ] [ 1 ] [ 2 ]   the first is served, then moves to the end
+//!   by airtime     [ 3 ] [ 1 ] [ 2 ]   the first is served until its deficit is used up,
+//!                                      then moves to the end with a new quantum
 //! ```
 //!
 //! Deficit round robin in airtime (Høiland-Jørgensen et al. 2017, algorithm 3): a station's deficit
-//! is in time, and what it is sent and sends is taken from it when it is known how long that took. A
-//! station that had nothing comes back at the head, so that who seldom needs the air has it at once
-//! (section 3.2, as mac80211 does it: without a second list).
+//! is a time, reduced by the airtime of frames to and from the station when they end. A station
+//! that had no data returns at the head, so that a station that sends rarely is served at once
+//! (section 3.2, but without a second list, like mac80211).
 
 use std::collections::VecDeque;
 
@@ -22,11 +22,11 @@ pub(super) struct Turns {
     is_by_airtime: bool,
 }
 
-/// A station's place in the order.
+/// A station's state in the order.
 #[derive(Clone, Copy, Debug, Default)]
 struct Turn {
     is_in_order: bool,
-    /// Whether it may be served, as was last found.
+    /// Whether it could be served when last checked.
     is_ready: bool,
     deficit_nanos: i64,
 }
@@ -37,7 +37,7 @@ impl Turns {
         Self { order: VecDeque::new(), stations, is_by_airtime }
     }
 
-    /// There is something for a station.
+    /// Adds a station that now has data.
     pub(super) fn join(&mut self, station: usize) {
         let turn = &mut self.stations[station];
         if turn.is_in_order {
@@ -51,9 +51,9 @@ impl Turns {
         }
     }
 
-    /// The station to be served, of those that may be; stations for which there is nothing leave.
+    /// Returns the next station to serve among the ready ones; idle stations leave the order.
     ///
-    /// Time goes by for those that must wait, too, but only if another is served.
+    /// Blocked stations also gain deficit, but only if another station is served.
     pub(super) fn next(&mut self, mut state: impl FnMut(usize) -> State) -> Option<usize> {
         let stations = &mut self.stations;
         let mut is_any_ready = false;
@@ -79,7 +79,7 @@ impl Turns {
         }
     }
 
-    /// A frame to a station is over, or one from it is: the channel was in use for so long.
+    /// Charges a station for the airtime of a frame to it or from it that has ended.
     pub(super) fn charge(&mut self, station: usize, airtime: Duration, is_from_station: bool) {
         if self.is_by_airtime {
             let nanos = i64::try_from(airtime.as_nanos()).unwrap_or(i64::MAX);
@@ -91,17 +91,17 @@ impl Turns {
     }
 }
 
-/// What there is for a station.
+/// Whether a station can be served.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
     Idle,
-    /// It may be served.
+    /// It has data that can be sent.
     Ready,
-    /// There is something that must wait.
+    /// It has data that must wait.
     Blocked,
 }
 
-/// What a station's deficit is filled up by: mac80211's weight of a station in microseconds.
+/// Amount added to a station's deficit: mac80211's default weight, in microseconds.
 const QUANTUM_NANOS: i64 = 256_000;
 
 #[cfg(test)]
@@ -114,7 +114,7 @@ mod tests {
         turns
     }
 
-    /// Airtime of three stations whose frames take so long, after so many frames.
+    /// Share of airtime of three stations with frames of these durations, after many frames.
     fn shares(turns: &mut Turns, frames_us: [u64; 3]) -> [f64; 3] {
         let mut used = [0; 3];
         for _ in 0..30_000 {

@@ -1,4 +1,4 @@
-//! How packets come from an access point's managed queue into the lanes of its stations.
+//! Packets between an access point's managed queue and the lanes of its stations.
 
 use cwndlab_units::{Duration, Rate, Time};
 
@@ -11,7 +11,8 @@ use crate::wifi::phy::Phy;
 use crate::{Admission, LinkEvent, LinkEventKind, Packet};
 
 impl<P: Packet> Exchange<P> {
-    /// Takes a packet for a lane of the access point, and returns that, too, if it had nothing before.
+    /// Queues a packet for a lane of the access point; also returns that node if it had no data
+    /// before.
     #[inline(never)]
     pub(super) fn enqueue_at_access_point(
         &mut self,
@@ -32,12 +33,12 @@ impl<P: Packet> Exchange<P> {
         (admission, (had_nothing && self.nodes[0].has_work()).then_some(0))
     }
 
-    /// How many packets wait at the access point and are in no lane.
+    /// Number of packets that wait at the access point and are not in a lane.
     pub(in crate::wifi) fn packets_in_no_lane(&self) -> usize {
         self.downlink.as_ref().map_or(0, |downlink| downlink.packets() as usize)
     }
 
-    /// Fills lanes as far as they may be before the channel is won.
+    /// Fills lanes as far as the limits allow before the channel is won.
     pub(super) fn pull_ahead(&mut self, at: Time) {
         while let Some(downlink) = &mut self.downlink {
             let in_lanes = self.nodes[0].queued - downlink.packets();
@@ -47,7 +48,7 @@ impl<P: Packet> Exchange<P> {
         }
     }
 
-    /// The lane that a node sends from, now that it has won the channel.
+    /// Selects the lane of a node that has won the channel.
     pub(super) fn next_lane(&mut self, node: usize, at: Time) -> usize {
         let Some(downlink) = self.downlink.as_mut().filter(|_| node == 0) else {
             return self.first_lane(node);
@@ -60,7 +61,7 @@ impl<P: Packet> Exchange<P> {
         lane
     }
 
-    /// Takes packets into the lane whose turn it is until a frame is full.
+    /// Dequeues packets into the lane that is being served, up to a full frame.
     pub(super) fn fill(&mut self, lane: usize, at: Time, limits: FrameLimits) {
         while let Some(downlink) = &mut self.downlink
             && !self.lanes[lane].lane.fills(limits)
@@ -71,11 +72,11 @@ impl<P: Packet> Exchange<P> {
         }
     }
 
-    /// A frame is over, which an access point that counts airtime takes note of.
+    /// Charges a station for the airtime of a frame that has ended.
     pub(super) fn charge(&mut self, at: Time, frame: &Transmission) {
         let downlink = self.downlink.as_mut().expect("the queue is managed");
         let is_from_station = frame.from != 0;
-        // What it did not receive it knows nothing of.
+        // The access point cannot charge a station for a frame that it did not receive.
         if !is_from_station || frame.is_answered {
             downlink.charge(frame.lane / 2, frame.ends - frame.begins, is_from_station);
         }
@@ -97,7 +98,7 @@ impl<P: Packet> Exchange<P> {
         }
     }
 
-    /// Counts out what the managed queue has dropped.
+    /// Reports the packets that the managed queue has dropped.
     fn take_gone(&mut self, at: Time) {
         while let Some(Gone { station, waiting, reason }) =
             self.downlink.as_mut().and_then(|downlink| downlink.pop_gone())
@@ -108,7 +109,7 @@ impl<P: Packet> Exchange<P> {
     }
 }
 
-/// The lanes of an access point to its stations.
+/// The lanes from an access point to its stations.
 struct Downward<'a, P> {
     lanes: &'a [Hop<P>],
     phy: &'a Phy,

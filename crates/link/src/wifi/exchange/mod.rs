@@ -1,4 +1,4 @@
-//! Frames and their fate: what goes into one, how long it and its response take, what arrives.
+//! Frames: their packets, their duration with the response, and which packets are received.
 
 mod access_point;
 mod passage;
@@ -21,7 +21,7 @@ use super::rate_control::RateControl;
 use crate::meter::{Meter, Occupancy};
 use crate::{Backlog, DropReason, Packet};
 
-/// The nodes of a channel, what they have for each other, and what has come out.
+/// The nodes of a channel, their lanes, and the outputs.
 #[derive(Clone, Debug)]
 pub(super) struct Exchange<P> {
     pub(super) phy: Phy,
@@ -31,25 +31,25 @@ pub(super) struct Exchange<P> {
     pub(super) interference: Option<Interference>,
     pub(super) nodes: Vec<Node>,
     pub(super) lanes: Vec<Hop<P>>,
-    /// What the access point has in no lane, if its queue is managed.
+    /// The access point's queue, if it is managed.
     downlink: Option<Box<Downlink<P>>>,
     pub(super) statistics: WifiStatistics,
     pub(super) outbox: Outbox,
 }
 
-/// What happened on the air since the beginning.
+/// Counts of frames and packets since the beginning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WifiStatistics {
-    /// Frames with packets, by all nodes.
+    /// Frames with packets, sent by all nodes.
     pub frames: u64,
-    /// Those of them that began together with another node's.
+    /// Frames that began together with another node's.
     pub collided_frames: u64,
-    /// Packets in all frames, repeated ones each time.
+    /// Packets in all frames, including retransmissions.
     pub packets: u64,
 }
 
 impl<P: Packet> Exchange<P> {
-    /// The nodes of a channel in the run with this seed; `name` is that of its random streams.
+    /// Creates the nodes of a channel in the run with this seed; `name` names its random streams.
     ///
     /// # Errors
     /// If the settings contradict each other or the standard.
@@ -119,7 +119,7 @@ impl<P: Packet> Exchange<P> {
         })
     }
 
-    /// Drops what has waited too long at a node.
+    /// Drops the expired packets of a node.
     pub(super) fn expire(&mut self, node: usize, at: Time) {
         let deadline = at - self.rules.queue_time;
         for lane in self.nodes[node].lanes.iter() {
@@ -137,8 +137,8 @@ impl<P: Packet> Exchange<P> {
         }
     }
 
-    /// Whether a node's next frame, which needs no contention, tells a receiver what has expired
-    /// (802.11-2016 section 10.22.2.8: any number of requests).
+    /// Whether a node has expired packets to report, for which it needs no contention (802.11-2016
+    /// section 10.22.2.8: any number of requests).
     pub(super) fn tells_of_expiry(&mut self, node: usize, at: Time) -> bool {
         if !self.rules.asks_after_expiry {
             return false;
@@ -148,8 +148,8 @@ impl<P: Packet> Exchange<P> {
         lanes.any(|lane| self.lanes[lane].asks && self.lanes[lane].lane.has_work())
     }
 
-    /// Whether a sender whose frame was not answered contends as after a success: ns-3's does if
-    /// nothing is left of what it has sent and does not know of.
+    /// Whether a sender without a response contends as after a success: in ns-3, it does if all
+    /// packets with unknown outcome have expired.
     pub(super) fn has_nothing_to_repeat(&self, lane: usize, at: Time) -> bool {
         let deadline = at - self.rules.queue_time;
         self.rules.asks_after_expiry
@@ -166,7 +166,7 @@ impl<P: Packet> Exchange<P> {
         self.emit_drop(at, lane, &dropped.packet, (dropped.bytes, reason));
     }
 
-    /// The lane of a node that asks, or else whose first packet has waited longest.
+    /// The lane of a node with a pending request, else that whose first packet has waited longest.
     fn first_lane(&self, node: usize) -> usize {
         let lanes = self.nodes[node].lanes;
         if let Some(lane) = lanes.only() {
@@ -180,7 +180,7 @@ impl<P: Packet> Exchange<P> {
         working.min_by_key(order).expect("the node has work")
     }
 
-    /// Whether the shortest frame that a node could send next, with its response, takes no longer.
+    /// Whether a node's shortest possible next frame and its response fit into `time`.
     pub(super) fn fits(&mut self, node: usize, at: Time, time: Duration) -> bool {
         let lane = self.next_lane(node, at);
         let lane = &self.lanes[lane];
@@ -190,8 +190,8 @@ impl<P: Packet> Exchange<P> {
         mode.duration(bytes) + self.phy.sifs + mode.duration(BLOCK_ACK_BYTES) <= time
     }
 
-    /// Fills in a node's next frame, which begins at `at` and keeps within a transmission
-    /// opportunity, if that is not zero, as far as one packet can.
+    /// Builds a node's next frame, which begins at `at`; a `txop` other than zero limits its
+    /// duration, but the frame has at least one packet.
     pub(super) fn build(
         &mut self,
         node: usize,
@@ -244,10 +244,10 @@ impl<P: Packet> Exchange<P> {
         frame.txop = txop;
     }
 
-    /// Decides what of the frames that begin together is received, and so how long each takes.
+    /// Decides which packets of simultaneous frames are received, and how long each frame lasts.
     pub(super) fn decide(&mut self, at: Time, frames: &mut [Transmission]) {
         let others_end: Vec<(usize, Time)> = if frames.len() > 1 {
-            // What is announced ends with RTS if it meets another.
+            // A frame with RTS ends after the RTS if it collides.
             let first_part = |frame: &Transmission| frame.begins + frame.rts.unwrap_or(frame.data);
             frames.iter().map(|frame| (frame.from, first_part(frame))).collect()
         } else {
@@ -283,7 +283,7 @@ impl<P: Packet> Exchange<P> {
         }
     }
 
-    /// Whether the receiver recognises a frame at all: its preamble, or RTS.
+    /// Whether the receiver detects the preamble, or receives the RTS.
     fn recognise(&mut self, at: Time, frame: &Transmission, others: &[(usize, Time)]) -> bool {
         let first = frame.rts.unwrap_or(PREAMBLE);
         if self.meet_interference(at, frame.begins, frame.begins + first) {
@@ -295,7 +295,7 @@ impl<P: Packet> Exchange<P> {
         let hop = &self.lanes[frame.lane];
         let Some(radio) = &self.radio else { return false };
         if others.iter().any(|&(other, _)| other == hop.to) {
-            // Who sends does not receive.
+            // A node that is sending cannot receive.
             return false;
         }
         let others = others.iter().map(|&(other, _)| other).filter(|&other| other != hop.from);
@@ -305,7 +305,7 @@ impl<P: Packet> Exchange<P> {
         draws.unit() < radio::success(error_rate, SIGNAL_BYTES)
     }
 
-    /// Decides on the packets of a frame whose beginning was received.
+    /// Decides which packets of a detected frame are received.
     fn receive(&mut self, at: Time, frame: &mut Transmission, others: &[(usize, Time)]) {
         let hop = &self.lanes[frame.lane];
         let (from, to) = (hop.from, hop.to);
@@ -337,7 +337,7 @@ impl<P: Packet> Exchange<P> {
         self.interference.as_mut().is_some_and(|network| network.meets(at, from, until))
     }
 
-    /// Keeps, passes on or drops the packets of a frame one by one.
+    /// Settles the packets of a frame one by one: received, kept or dropped.
     fn settle_each(&mut self, at: Time, frame: &Transmission) {
         let attempts = self.rules.attempts;
         for (place, &is_received) in frame.chosen.iter().zip(&frame.received) {
@@ -348,7 +348,7 @@ impl<P: Packet> Exchange<P> {
         }
     }
 
-    /// The same of a frame with the first packets of its lane, of which none was received.
+    /// Settles a frame of the first packets of its lane, none of which was received.
     fn settle_missed(&mut self, at: Time, frame: &Transmission) {
         let (count, attempts) = (frame.chosen.len() as u32, self.rules.attempts);
         if !self.lanes[frame.lane].lane.miss_first(count, attempts) {
@@ -361,7 +361,7 @@ impl<P: Packet> Exchange<P> {
         }
     }
 
-    /// A frame is over: what was received is passed on, what was not is kept or dropped.
+    /// Settles a frame that has ended: delivers received packets, keeps or drops the others.
     pub(super) fn settle(&mut self, at: Time, frame: &Transmission) {
         let lane = frame.lane;
         let received = frame.received_count;
@@ -406,7 +406,7 @@ impl<P: Packet> Exchange<P> {
     }
 }
 
-/// Rate of wrong bits in a packet that goes from and to these nodes at this time.
+/// Bit error rate of a packet between these nodes at this time.
 fn error_rate(
     radio: &Radio,
     mode: &Mode,

@@ -1,4 +1,4 @@
-//! How packets enter a channel and leave it: what is done for each of them, and so must be cheap.
+//! Entry and exit of packets: work for every packet, which must be cheap.
 
 use cwndlab_units::{Output, Time};
 
@@ -9,9 +9,8 @@ use crate::wifi::outbox::Passed;
 use crate::{Admission, Backlog, DropReason, LinkEvent, LinkEventKind, Packet};
 
 impl<P: Packet> Exchange<P> {
-    /// Takes packets that enter a lane together, each of which `put` puts into its place, if there is
-    /// nothing to decide: their node, whose queue is not managed, has something already, and room.
-    /// Returns whether it took them.
+    /// Queues packets that enter a lane together, each stored by `put`, if this needs no decisions:
+    /// the node's queue is not managed, not empty, and has room. Returns whether it queued them.
     #[inline(always)]
     pub(in crate::wifi) fn enqueue_together(
         &mut self,
@@ -38,8 +37,7 @@ impl<P: Packet> Exchange<P> {
         true
     }
 
-    /// Takes a packet that enters a lane, unless there is no room, and returns its node, too, if that
-    /// had nothing before.
+    /// Queues a packet unless the queue is full; also returns the node if it had no data before.
     #[inline]
     pub(in crate::wifi) fn enqueue(
         &mut self,
@@ -68,7 +66,7 @@ impl<P: Packet> Exchange<P> {
         (Admission::Queued, begins)
     }
 
-    /// There is no room for a packet.
+    /// Drops a packet for which there is no room.
     #[inline(never)]
     fn overflow(&mut self, now: Time, lane: usize, packet: &P, bytes: u32) {
         let reason = DropReason::Overflow;
@@ -76,7 +74,7 @@ impl<P: Packet> Exchange<P> {
         self.emit_drop(now, lane, packet, (bytes, reason));
     }
 
-    /// The lane of what enters at a port and is a user's.
+    /// The lane for packets that enter at a port and belong to a user.
     #[inline]
     pub(in crate::wifi) fn lane_of(&self, port: u16, user: u16) -> usize {
         let (user, up) = if port == 0 { (user, 0) } else { (port, 1) };
@@ -91,14 +89,14 @@ impl<P: Packet> Exchange<P> {
         self.outbox.tell(at, LinkEvent { stage: lane as u16, kind });
     }
 
-    /// The receiver's port and the number of the packets that are out first and came out together.
+    /// The receiver's port and the number of the packets at the front that were delivered together.
     #[inline]
     pub(in crate::wifi) fn first_train(&self) -> Option<(u16, u32)> {
         let Passed { lane, packets } = self.outbox.first_train()?;
         Some((self.lanes[lane].to as u16, packets))
     }
 
-    /// Moves the packet that is out first to `place`; returns its time and its receiver's port.
+    /// Moves the first packet to `place`; returns its time and its receiver's port.
     #[inline]
     pub(in crate::wifi) fn move_packet(&mut self, place: &mut Option<P>) -> (Time, u16) {
         let (at, lane) = self.outbox.take_packet();
@@ -107,7 +105,7 @@ impl<P: Packet> Exchange<P> {
         (at, hop.to as u16)
     }
 
-    /// Takes out what is first, if it has happened by `now`.
+    /// Removes the first packet or event if it has happened by `now`.
     pub(in crate::wifi) fn pop_output(&mut self, now: Time) -> Option<Output<P, LinkEvent>> {
         if let Some((at, event)) = self.outbox.pop_event(now) {
             return Some(Output::Event { at, event });

@@ -29,7 +29,7 @@ fn passed_on(lane: &mut Lane<u32>) -> Vec<u32> {
 #[test]
 fn an_aggregate_is_limited_by_packets_and_by_bytes() {
     let mut chosen = Places::default();
-    // Alone a packet needs no delimiter, and the last of an aggregate is not padded.
+    // A single packet needs no delimiter, and the last packet of an aggregate is not padded.
     assert_eq!(lane(1).choose(LIMITS, &mut chosen), 1538);
     assert_eq!(lane(2).choose(LIMITS, &mut chosen), 1544 + 1542);
     let lane = lane(100);
@@ -41,7 +41,7 @@ fn an_aggregate_is_limited_by_packets_and_by_bytes() {
     let short = FrameLimits { bytes: 3 * 1544, ..LIMITS };
     lane.choose(short, &mut chosen);
     assert_eq!(places(&chosen), [0, 1, 2]);
-    // What does not fit at all goes alone.
+    // A packet that exceeds the limit is sent alone.
     let tiny = FrameLimits { bytes: 100, ..LIMITS };
     assert_eq!(lane.choose(tiny, &mut chosen), 1538);
 }
@@ -57,7 +57,7 @@ fn a_frame_that_is_received_whole_passes_on_as_packet_by_packet() {
     for place in 0..10 {
         assert!(one_by_one.sent(place, true, 7).is_none());
     }
-    // Behind them one was given up and one received, which nothing holds any more.
+    // Of the packets behind, one was given up and one received; nothing holds them up any more.
     assert_eq!(passed + at_once.pass_on(), one_by_one.pass_on());
     assert_eq!(at_once.waiting_bytes(), one_by_one.waiting_bytes());
     let packets =
@@ -126,7 +126,7 @@ fn what_was_missed_is_sent_again_and_the_rest_waits_for_it() {
         assert!(lane.sent(place, place != 1, 7).is_none());
     }
     assert_eq!(passed_on(&mut lane), [0]);
-    // The window begins with what is missing, so it ends 64 packets behind it.
+    // The window begins at the missing packet, so it ends 64 packets after it.
     lane.choose(FrameLimits { bytes: 1_000_000, ..LIMITS }, &mut chosen);
     assert_eq!(places(&chosen)[..3], [0, 3, 4]);
     assert_eq!(chosen.last(), Some(63));
