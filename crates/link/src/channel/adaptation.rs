@@ -8,41 +8,41 @@ use super::decibel::Decibel;
 use super::sinr::Sinr;
 use crate::Probability;
 
-/// How the scheme follows the channel.
+/// How the modulation and coding scheme follows the channel.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum AdaptationConfig {
-    /// By reports of the channel's quality.
+    /// According to channel quality reports.
     Reports {
-        /// Time from one report to the next.
+        /// Interval between reports.
         #[serde(rename = "period_ns")]
         period: Duration,
-        /// Time from the measurement to the first block that knows of it.
+        /// Time from the measurement to the first block that takes it into account.
         #[serde(rename = "delay_ns")]
         delay: Duration,
-        /// The outer loop; without it the scheme is what the report asks for.
+        /// The outer loop; if absent, the scheme is the one that the report calls for.
         #[serde(default)]
         outer_loop: Option<OuterLoopConfig>,
     },
     /// Always the same scheme.
     Fixed {
-        /// Its index; for HSDPA the channel quality less 1.
+        /// Its index; for HSDPA, the channel quality minus 1.
         scheme: u8,
     },
 }
 
-/// A margin that moves until blocks fail as often as they should.
+/// An outer loop: a margin that moves until blocks fail at a target rate.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OuterLoopConfig {
-    /// How often a first transmission should fail.
+    /// Target probability that a first transmission fails.
     #[serde(rename = "target_ppb")]
     pub target: Probability,
-    /// How much a failure takes off the margin.
+    /// Reduction of the margin after a failure.
     pub step_mdb: Decibel,
 }
 
-/// The margin stays within so many decibels.
+/// Limit of the margin in both directions, in decibels.
 const MOST_MARGIN: f64 = 10.0;
 
 /// The scheme of one user in one direction.
@@ -51,13 +51,13 @@ pub(crate) struct Adaptation {
     fixed: Option<u8>,
     period: Duration,
     delay: Duration,
-    /// When the report in use is replaced.
+    /// When the next report takes effect.
     next_report: Time,
-    /// A channel of its own to look at, as times must not go back.
+    /// A separate instance of the channel, because times must not decrease.
     sinr: Sinr,
-    /// The last one.
+    /// The last report.
     report: Report,
-    /// What follows from the report and the margin.
+    /// The scheme for this report and margin.
     scheme: Option<u8>,
     margin: f64,
     up: f64,
@@ -65,7 +65,7 @@ pub(crate) struct Adaptation {
 }
 
 impl Adaptation {
-    /// `phase` is the first time, less than a period, at which the channel is measured.
+    /// `phase` is the time of the first measurement, less than a period.
     pub(crate) fn new(
         config: &AdaptationConfig,
         coding: &Coding,
@@ -93,7 +93,7 @@ impl Adaptation {
         adaptation
     }
 
-    /// The scheme for a block sent at `at`; none if the user is out of range.
+    /// The scheme for a block sent at `at`; `None` if the user is out of range.
     #[inline]
     pub(crate) fn scheme(&mut self, coding: &Coding, at: Time) -> Option<u8> {
         if at >= self.next_report {
@@ -119,7 +119,7 @@ impl Adaptation {
         }
     }
 
-    /// Tells the outer loop of a first transmission.
+    /// Reports the outcome of a first transmission to the outer loop.
     pub(crate) fn learn(&mut self, coding: &Coding, is_decoded: bool) {
         let margin = if is_decoded { self.margin + self.up } else { self.margin - self.down };
         self.margin = margin.clamp(-MOST_MARGIN, MOST_MARGIN);

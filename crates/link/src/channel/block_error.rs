@@ -1,42 +1,42 @@
-//! How often a block is not decoded.
+//! Block error rates.
 
-/// The error curve of one code block: a logistic function of the ratio in decibels.
+/// The error curve of one code block: a logistic function of the SINR in decibels.
 ///
-/// Steeper than fading: a quarter of a decibel leads from one half to one tenth. Short code blocks
-/// have flatter curves by the square root of their length, as theory has it for random codes
-/// (Polyanskiy, Poor and Verdu 2010, eq. 1), whose middle lies a little higher.
+/// The curve is steep compared with fading: from an error rate of one half to one tenth takes a
+/// quarter of a decibel. Short code blocks have flatter curves, by the square root of their length,
+/// as theory predicts for random codes (Polyanskiy, Poor and Verdu 2010, eq. 1), and a slightly
+/// higher midpoint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Curve {
-    /// Decibels at an error rate of one half.
+    /// SINR in decibels at an error rate of one half.
     pub(crate) half: f64,
-    /// Decibels at one tenth.
+    /// SINR in decibels at an error rate of one tenth.
     pub(crate) tenth: f64,
-    /// For code blocks of this length.
+    /// Code block length to which these apply.
     pub(crate) bits: u32,
 }
 
-/// How much of its greater width a short block's middle lies higher: with 0.4 the seven points of
-/// ns-3's error model for 256 to 7272 bits are met within 0.08.
+/// Shift of a short block's midpoint as a fraction of its additional width: with 0.4, the curve is
+/// within 0.08 of the seven points of ns-3's error model for 256 to 7272 bits.
 const SHIFT: f64 = 0.4;
 
 impl Curve {
-    /// The error rate of a block of so many bits that is cut into code blocks of at most
-    /// `most_bits`.
+    /// The error rate of a block that is divided into code blocks of at most `most_bits`.
     #[cfg(test)]
     pub(crate) fn error_rate(&self, decibels: f64, bits: u32, most_bits: u32) -> f64 {
         let (one, code_blocks) = self.error_rate_of_one(decibels, bits, most_bits);
         any_of(one, code_blocks)
     }
 
-    /// Whether a draw from 0 to 1 is at least the error rate.
+    /// Whether `draw`, from 0 to 1, is at least the error rate.
     pub(crate) fn is_decoded(&self, decibels: f64, bits: u32, most_bits: u32, draw: f64) -> bool {
         let (one, code_blocks) = self.error_rate_of_one(decibels, bits, most_bits);
-        // One of several fails at most as often as all of them together, and a power is dear.
+        // The sum of the code blocks' error rates is an upper bound that avoids computing a power.
         let most = one * f64::from(code_blocks);
         draw > most * (1.0 + 1e-9) + 1e-15 || draw >= any_of(one, code_blocks)
     }
 
-    /// The error rate of one code block of a block, and how many it has.
+    /// The error rate of each code block of a block, and the number of code blocks.
     fn error_rate_of_one(&self, decibels: f64, bits: u32, most_bits: u32) -> (f64, u32) {
         let code_blocks = bits.div_ceil(most_bits).max(1);
         let length = (bits / code_blocks).max(24);
@@ -45,7 +45,7 @@ impl Curve {
         let width = long * stretch;
         let middle = self.half + SHIFT * (width - long);
         let exponent = (decibels - middle) * (LN_9 / width);
-        // What cannot be distinguished from certainty needs no exponential.
+        // Rates that rounding makes certain need no exponential.
         if exponent > 30.0 {
             return (0.0, code_blocks);
         }
@@ -56,7 +56,7 @@ impl Curve {
     }
 }
 
-/// How often one of so many fails that each fail so often.
+/// Probability that any of `count` code blocks fails, each with probability `one`.
 fn any_of(one: f64, count: u32) -> f64 {
     if count == 1 || one == 0.0 || one == 1.0 {
         one
@@ -65,12 +65,13 @@ fn any_of(one: f64, count: u32) -> f64 {
     }
 }
 
-/// Error rates of HSDPA's blocks: the closed form of EURANE's simulator.
+/// Error rates of HSDPA blocks: the closed form of the EURANE simulator.
 #[derive(Clone, Debug)]
 pub(crate) struct HsdpaErrors {
-    /// `sqrt(3) - lg(quality)` of each channel quality from 1 on.
+    /// `sqrt(3) - lg(quality)` for each channel quality from 1 on.
     slopes: [f64; 30],
-    /// Rates at the exponents from `LEAST` on in steps of `1 / STEPS`, as powers are dear.
+    /// Precomputed rates at the exponents from `LEAST` on in steps of `1 / STEPS`, as powers are
+    /// slow.
     rates: Vec<f64>,
 }
 
@@ -86,16 +87,16 @@ impl HsdpaErrors {
         Self { slopes: core::array::from_fn(slope), rates: (0..count).map(rate).collect() }
     }
 
-    /// Error rate of a block sent for a channel quality, at a ratio in decibels after despreading.
+    /// Error rate of a block sent for a channel quality, at an SINR in decibels after despreading.
     #[cfg(test)]
     pub(crate) fn rate(&self, decibels: f64, quality: u8) -> f64 {
         Self::rate_of(self.exponent(decibels, quality))
     }
 
-    /// Whether a draw from 0 to 1 is at least the error rate.
+    /// Whether `draw`, from 0 to 1, is at least the error rate.
     pub(crate) fn is_decoded(&self, decibels: f64, quality: u8, draw: f64) -> bool {
         let exponent = self.exponent(decibels, quality);
-        // Rates fall with the exponent: this one is between its neighbours.
+        // Rates fall with the exponent, so this rate is between its neighbours.
         let place = (exponent - Self::LEAST) * Self::STEPS;
         let next = if place < 0.0 { 0 } else { (place as usize).min(self.rates.len() - 1) + 1 };
         if next > 0 && draw > self.rates[next - 1] * (1.0 + ROUNDING) {
@@ -117,22 +118,22 @@ impl HsdpaErrors {
     }
 }
 
-/// What rounding can come to, and far more.
+/// A generous bound on rounding errors.
 const ROUNDING: f64 = 1e-9;
 
-/// The channel quality, not yet a whole number, that a HSDPA user reports at a ratio: the same
-/// simulators' straight line. What it reports errs 0.07 to 0.18 of the time by the form above, where
-/// the standard asks for 0.1; the outer loop sees to the rest.
+/// The channel quality, before rounding, that an HSDPA user reports at an SINR: EURANE's straight
+/// line. By the form above, blocks of the reported quality fail with a probability of 0.07 to 0.18,
+/// while the standard requires 0.1; the outer loop corrects this.
 pub(crate) fn hsdpa_quality(decibels: f64) -> f64 {
     decibels / 1.02 + 16.62
 }
 
-/// The ratio at which exactly this quality is reported.
+/// The SINR in decibels at which exactly this quality is reported.
 pub(crate) fn hsdpa_decibels(quality: f64) -> f64 {
     (quality - 16.62) * 1.02
 }
 
-/// `ln(9)`: from one half to one tenth.
+/// `ln(9)`: the logit of one tenth, relative to one half.
 const LN_9: f64 = 2.197_224_577_336_219;
 
 #[cfg(test)]

@@ -1,56 +1,56 @@
-//! Schemes in order of their efficiency: which one a report calls for, and how often it fails.
+//! Modulation and coding schemes: selection by a report, and error rates.
 
 use super::block_error::{Curve, HsdpaErrors, hsdpa_decibels, hsdpa_quality};
 use super::decibel::decibels;
 use super::tables::{lte, nr};
 
-/// The schemes of one direction.
+/// The schemes of one direction, in ascending order of efficiency.
 #[derive(Clone, Debug)]
 pub(crate) enum Coding {
-    /// Schemes with an error curve each.
+    /// Schemes with error curves.
     Curves(Curves),
     /// HSDPA: a scheme for each channel quality.
     Hsdpa(Box<HsdpaErrors>),
-    /// One scheme, whose errors are given.
+    /// A single scheme, with given error probabilities.
     Single,
 }
 
-/// Schemes with an error curve each.
+/// Schemes with error curves.
 #[derive(Clone, Debug)]
 pub(crate) struct Curves {
     schemes: Vec<CodedScheme>,
-    /// Decibels from which each channel quality index, counted from 1, is reported.
+    /// Minimum SINR in decibels for each channel quality index, from 1 on.
     thresholds: Vec<f64>,
-    /// The longest code block.
+    /// Maximum code block length.
     most_bits: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct CodedScheme {
     curve: Curve,
-    /// What other redundancy in a retransmission gains over the same again.
+    /// Gain of incremental redundancy over repetition, in decibels.
     combining_gain: f64,
 }
 
-/// What is known of a ratio when it is reported.
+/// A channel quality report.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Report {
-    /// Decibels in steps, or the channel quality of HSDPA; nothing out of range.
+    /// SINR in decibels, in steps; for HSDPA, the channel quality; `None` if out of range.
     pub(crate) value: Option<f64>,
-    /// Ratios from here up to below there give the same report.
+    /// SINRs of at least `from` and less than `below` give the same report.
     from: f64,
     below: f64,
 }
 
 impl Report {
-    /// Whether a ratio gives this report for certain.
+    /// Whether an SINR certainly gives this report.
     #[inline]
     pub(crate) fn holds(&self, decibels: f64) -> bool {
         self.from <= decibels && decibels < self.below
     }
 }
 
-/// Decibels that rounding can come to, and far more.
+/// A generous bound on rounding errors, in decibels.
 const ROUNDING: f64 = 1e-9;
 
 impl Coding {
@@ -87,13 +87,13 @@ impl Coding {
     }
 
     fn curves(schemes: Vec<CodedScheme>, scheme_of_quality: &[u8], most_bits: u32) -> Self {
-        // TS 36.213 section 7.2.3: the highest index whose block is received with at most 0.1 errors.
+        // TS 36.213 section 7.2.3: the highest index whose block error rate is at most 0.1.
         let threshold = |&scheme: &u8| schemes[usize::from(scheme)].curve.tenth;
         let thresholds = scheme_of_quality.iter().map(threshold).collect();
         Self::Curves(Curves { schemes, thresholds, most_bits })
     }
 
-    /// How many schemes there are.
+    /// Number of schemes.
     pub(crate) fn count(&self) -> u8 {
         match self {
             Self::Curves(curves) => curves.schemes.len() as u8,
@@ -102,7 +102,7 @@ impl Coding {
         }
     }
 
-    /// The report of a ratio.
+    /// The report for an SINR.
     pub(crate) fn report(&self, decibels: f64) -> Report {
         let [lowest, highest] = [f64::NEG_INFINITY, f64::INFINITY];
         match self {
@@ -123,7 +123,8 @@ impl Coding {
         }
     }
 
-    /// The best scheme for what was reported and a margin in decibels; the worst one at least.
+    /// The best scheme for a reported value and a margin in decibels; the lowest scheme if none
+    /// fits.
     pub(crate) fn scheme(&self, reported: f64, margin: f64) -> u8 {
         match self {
             Self::Curves(curves) => {
@@ -131,13 +132,13 @@ impl Coding {
                 let fits = |scheme: &CodedScheme| scheme.curve.tenth <= decibels;
                 curves.schemes.partition_point(fits).saturating_sub(1) as u8
             }
-            // A conversion cuts off what is behind the point.
+            // The conversion rounds down.
             Self::Hsdpa(_) => ((reported + margin / 1.02).clamp(1.0, 30.0) as u8) - 1,
             Self::Single => 0,
         }
     }
 
-    /// How often a block of a scheme fails at a ratio.
+    /// Error rate of a scheme's block at an SINR.
     #[cfg(test)]
     pub(crate) fn error_rate(&self, scheme: u8, decibels: f64, bits: u32) -> f64 {
         match self {
@@ -150,8 +151,8 @@ impl Coding {
         }
     }
 
-    /// Whether a block of a scheme is decoded at a ratio: with a draw, from 0 up to but not including
-    /// 1, of at least the error rate.
+    /// Whether a scheme's block is decoded at an SINR: if `draw`, at least 0 and less than 1, is at
+    /// least the error rate.
     pub(crate) fn is_decoded(&self, scheme: u8, decibels: f64, bits: u32, draw: f64) -> bool {
         match self {
             Self::Curves(curves) => {
@@ -163,7 +164,7 @@ impl Coding {
         }
     }
 
-    /// The ratio, in decibels, of transmissions whose ratios add up to `sum`.
+    /// The effective SINR in decibels of transmissions whose SINRs add up to `sum`.
     pub(crate) fn combined(&self, scheme: u8, sum: f64, transmissions: u8) -> f64 {
         let gain = match self {
             Self::Curves(curves) if transmissions > 1 => {
@@ -175,8 +176,8 @@ impl Coding {
     }
 }
 
-/// Nothing below a code rate of 1/2 and 1 dB above 3/4, a straight line between: a short form of
-/// what incremental redundancy adds to energy (WIRELESS.md section 1.5).
+/// Zero up to a code rate of 1/2, 1 dB from 3/4 on, and linear in between: a simplification of the
+/// gain of incremental redundancy over energy combining (WIRELESS.md section 1.5).
 fn combining_gain(code_rate: f64) -> f64 {
     ((code_rate - 0.5) * 4.0).clamp(0.0, 1.0)
 }

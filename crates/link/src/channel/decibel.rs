@@ -1,12 +1,11 @@
-//! A ratio of powers as a whole number of thousandths of a decibel, so that a scenario says it
-//! exactly.
+//! A power ratio as an integer number of thousandths of a decibel, so that scenarios are exact.
 
 use core::fmt;
 use core::ops::{Add, Sub};
 
 use serde::{Deserialize, Serialize};
 
-/// A ratio of powers in thousandths of a decibel.
+/// A power ratio in thousandths of a decibel.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Decibel {
@@ -14,7 +13,7 @@ pub struct Decibel {
 }
 
 impl Decibel {
-    /// Equal powers.
+    /// Equal powers: 0 dB.
     pub const ZERO: Self = Self { milli: 0 };
 
     /// `milli` thousandths of a decibel.
@@ -32,7 +31,7 @@ impl Decibel {
         self.milli
     }
 
-    /// In decibels.
+    /// The ratio in decibels.
     pub fn as_f64(self) -> f64 {
         f64::from(self.milli) / 1000.0
     }
@@ -60,20 +59,20 @@ impl fmt::Debug for Decibel {
     }
 }
 
-/// A ratio of powers in decibels.
+/// Converts a power ratio to decibels.
 pub(crate) fn decibels(ratio: f64) -> f64 {
     10.0 * libm::log10(ratio)
 }
 
-/// The ratio of powers of so many decibels.
+/// Converts decibels to a power ratio.
 pub(crate) fn ratio(decibels: f64) -> f64 {
     libm::exp(decibels * (core::f64::consts::LN_10 / 10.0))
 }
 
-/// By how much at most [`decibels_below`] is below.
+/// Maximum error of [`decibels_below`].
 pub(crate) const BELOW: f64 = 2e-5;
 
-/// A ratio of powers in decibels, or up to [`BELOW`] less: a third of a logarithm's cost.
+/// Converts a power ratio to decibels, or up to [`BELOW`] less, at a third of a logarithm's cost.
 #[inline]
 pub(crate) fn decibels_below(ratio: f64) -> f64 {
     if ratio < f64::MIN_POSITIVE {
@@ -82,7 +81,8 @@ pub(crate) fn decibels_below(ratio: f64) -> f64 {
     let bits = ratio.to_bits();
     let exponent = (bits >> 52) as i64 - 1023;
     let mantissa = f64::from_bits(bits & ((1 << 52) - 1) | (1023 << 52));
-    // ln(m / sqrt(2)) = 2 artanh(t), a series of which t^7 / 7 is 6e-7 at most.
+    // ln(m / sqrt(2)) = 2 artanh(t); the first omitted term of its series, t^7 / 7, is at most
+    // 6e-7.
     let t = (mantissa - core::f64::consts::SQRT_2) / (mantissa + core::f64::consts::SQRT_2);
     let square = t * t;
     let logarithm = 2.0 * t * (1.0 + square * (1.0 / 3.0 + square / 5.0));

@@ -1,9 +1,9 @@
-//! Slow variation in decibels: shadowing by what one walks past, or a laboratory's small changes.
+//! Slow variation in decibels: shadowing of a moving user, or small changes in a laboratory.
 //!
-//! A Gauss-Markov process (Gudmundson 1991): normal, with an autocorrelation that falls by e in the
-//! correlation time, which for shadowing is the correlation distance over the speed. Values are
-//! drawn at fixed times, one after the other, and joined by straight lines, so that they do not
-//! depend on when it is looked at.
+//! A Gauss-Markov process (Gudmundson 1991): normal, with an autocorrelation that falls by a factor
+//! of e in the correlation time, which for shadowing is the correlation distance divided by the
+//! speed. Values are drawn at fixed times and interpolated linearly, so they do not depend on the
+//! times of queries.
 
 use cwndlab_units::{Duration, Stream, Time};
 use serde::{Deserialize, Serialize};
@@ -16,23 +16,23 @@ use super::decibel::Decibel;
 pub struct DriftConfig {
     /// Standard deviation.
     pub sigma_mdb: Decibel,
-    /// Correlation time; the value stays for ever if it is 0.
+    /// Correlation time; 0 for a constant value.
     #[serde(rename = "correlation_ns")]
     pub correlation: Duration,
 }
 
-/// Values in one correlation time.
+/// Values drawn per correlation time.
 const STEPS: u64 = 20;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Drift {
     sigma: f64,
-    /// Time between two values, in nanoseconds; the longest for a value that stays.
+    /// Time between two drawn values in nanoseconds; the maximum for a constant value.
     step: u64,
-    /// Correlation of a value with the next one.
+    /// Correlation of consecutive values.
     memory: f64,
     random: Stream,
-    /// Number of the value before the present.
+    /// Number of the interval, which `before` and `after` enclose.
     index: u64,
     before: f64,
     after: f64,
@@ -58,7 +58,7 @@ impl Drift {
         drift
     }
 
-    /// The value at a time not before the last one asked for.
+    /// The value at `at`, which must not be before the last query.
     pub(crate) fn decibels_at(&mut self, at: Time) -> f64 {
         let (index, part) = (at.as_nanos() / self.step, at.as_nanos() % self.step);
         while self.index < index {

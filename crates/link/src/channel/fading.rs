@@ -1,10 +1,10 @@
-//! Fast fading: what scattered waves do to a moving receiver.
+//! Fast fading of a moving receiver among scattered waves.
 //!
-//! A sum of waves that arrive evenly from all around (Clarke 1968), which has the spectrum of
-//! Jakes 1974 and the autocorrelation `J0(2 pi f_d t)`. It is a function of time, so that intervals
-//! without traffic cost nothing and the channel is the same whoever looks at it. Several branches
-//! of equal mean power stand for a wide band and more than one antenna, which both fade less. A
-//! steady wave beside the scattered ones makes it Rician. It is flat: all of the band fades alike.
+//! A sum of waves from evenly distributed directions (Clarke 1968), with the spectrum of Jakes 1974
+//! and the autocorrelation `J0(2 pi f_d t)`. It is a function of time, so intervals without traffic
+//! cost nothing and the channel does not depend on its queries. Several branches of equal mean
+//! power represent a wide band and multiple antennas, which both reduce fading. A steady wave next
+//! to the scattered ones makes the fading Rician. Fading is flat: equal in the whole band.
 
 use core::f64::consts::{LN_10, SQRT_2, TAU};
 
@@ -18,28 +18,28 @@ use super::series::{PowerSeries, REACH, Series, Stretch, ninth_power};
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FadingConfig {
-    /// The largest Doppler shift, speed times frequency over the speed of light, in thousandths of
-    /// a hertz: 5800 for 3 km/h at 2.1 GHz.
+    /// Maximum Doppler shift (speed times frequency over the speed of light) in thousandths of a
+    /// hertz: 5800 for 3 km/h at 2.1 GHz.
     pub doppler_mhz: u32,
-    /// Independent branches whose powers are averaged: receive antennas times the band's diversity.
+    /// Independent branches whose powers are averaged: receive antennas times frequency diversity.
     pub branches: u8,
-    /// Power of the steady wave over that of the scattered ones; absent if there is none.
+    /// Power of the steady wave relative to the scattered waves; absent if there is none.
     #[serde(default)]
     pub rice_mdb: Option<Decibel>,
 }
 
 impl FadingConfig {
-    /// The largest number of branches.
+    /// Maximum number of branches.
     pub const MOST_BRANCHES: u8 = 16;
 }
 
-/// Waves in one branch. The amplitude's autocorrelation departs from `J0` by `J_WAVES`, which is
-/// nothing for many coherence times, and the power's, which is `J0^2`, by 1 in `WAVES - 1`. An odd
-/// number: waves from opposite sides would be one standing wave, and the mean over time not that
-/// over all channels.
+/// Waves in one branch. The autocorrelation of the amplitude differs from `J0` by `J_WAVES`, which
+/// is negligible for many coherence times, and that of the power differs from `J0^2` by 1 in
+/// `WAVES - 1`. The number is odd because waves from opposite sides would form a standing wave,
+/// whose mean over time differs from the mean over all channels.
 const WAVES: usize = 25;
 
-/// A fading channel of mean power 1.
+/// A fading channel with mean power 1.
 #[derive(Clone, Debug)]
 pub(crate) struct Fading {
     branches: Vec<Branch>,
@@ -47,24 +47,24 @@ pub(crate) struct Fading {
     steady: f64,
     /// Amplitude of one scattered wave of a branch.
     scattered: f64,
-    /// Radians by which the fastest wave turns in a nanosecond.
+    /// Angular frequency of the fastest wave, in radians per nanosecond.
     fastest: f64,
-    /// Half of a stretch of time in which series stand for the waves.
+    /// Half of the length of a stretch of time in which a series approximates the waves.
     half: Duration,
     stretch: Option<Stretch>,
-    /// Of all branches in the stretch.
+    /// Power of all branches in the stretch.
     power: PowerSeries,
-    /// The largest remainder of a branch's series.
+    /// Maximum remainder of the branches' series.
     remainder: f64,
-    /// When bounds were asked for last.
+    /// Time of the last query of bounds.
     asked_at: Time,
 }
 
 #[derive(Clone, Debug)]
 struct Branch {
-    /// In parts of 2^64 of a turn.
+    /// In units of 2^-64 turns.
     phases: [i64; WAVES],
-    /// The same in a nanosecond.
+    /// In units of 2^-64 turns per nanosecond.
     shifts: [i64; WAVES],
 }
 
@@ -92,8 +92,8 @@ impl Fading {
         }
     }
 
-    /// Two values between which [`Fading::decibels_at`] is for certain, close together and cheap if
-    /// they are asked for often, at times that do not go back.
+    /// Certain bounds of [`Fading::decibels_at`]; close and cheap if queried often. Times must not
+    /// decrease.
     pub(crate) fn bounds_at(&mut self, at: Time) -> [f64; 2] {
         let since = at.saturating_since(self.asked_at);
         self.asked_at = at;
@@ -104,21 +104,21 @@ impl Fading {
             return [exact, exact];
         };
         let power = self.power.at(x);
-        // An amplitude `a` that is wrong by up to `e` in each of both parts makes a power that is
-        // wrong by up to `2 sqrt(2) e a + 2 e^2`, and the amplitudes of `n` branches of power `p`
-        // add up to at most `sqrt(n p)`.
+        // If both parts of an amplitude `a` have errors of up to `e`, the error of the power is up
+        // to `2 sqrt(2) e a + 2 e^2`, and the amplitudes of `n` branches with a total power `p` add
+        // up to at most `sqrt(n p)`.
         let error = self.scattered * (self.remainder * ninth_power(x.abs()) + SINE_ERRORS);
         let branches = self.branches.len() as f64;
         let amplitudes = libm::sqrt(branches * power);
         let wrong = 2.0 * error * (SQRT_2 * amplitudes + branches * error);
         let least = power - wrong;
         let low = decibels_below(least / branches);
-        // The logarithm lies below its tangent.
+        // The logarithm is below its tangent.
         let spread = BELOW + 10.0 / LN_10 * (2.0 * wrong / least);
         [low, if least > 0.0 && spread < 1.0 { low + spread } else { f64::INFINITY }]
     }
 
-    /// Works out the series of a stretch that begins at `from`; its place there.
+    /// Computes the series of a stretch that begins at `from`; returns the place of `from` in it.
     fn begin_stretch(&mut self, from: Time) -> f64 {
         let stretch = Stretch::new(from, self.fastest, self.half);
         let turns = self.fastest * (TURN / TAU);
@@ -133,7 +133,7 @@ impl Fading {
         stretch.place(from).expect("a stretch holds its beginning")
     }
 
-    /// Power at a time, in decibels over its mean.
+    /// Power at a time, in decibels relative to its mean.
     pub(crate) fn decibels_at(&self, at: Time) -> f64 {
         let sum: f64 = self.branches.iter().map(|branch| self.power(branch, at)).sum();
         decibels(sum / self.branches.len() as f64)
@@ -149,8 +149,8 @@ impl Fading {
 
 impl Branch {
     fn new(doppler_hz: f64, random: &mut Stream) -> Self {
-        // About a quarter of the way from wave to wave, where the waves from left and right differ
-        // most in their shifts; not the same in each branch.
+        // About a quarter of the angle between two waves, where the shifts of waves from left and
+        // right differ most; varied between branches.
         let first = 0.15 + 0.2 * random.unit();
         let turns_per_nano = doppler_hz * 1e-9 * TURN;
         Self {
@@ -167,7 +167,7 @@ impl Branch {
         self.waves(at).fold((0.0, 0.0), sum)
     }
 
-    /// Real and imaginary part of each wave.
+    /// Real and imaginary parts of the waves.
     fn waves(&self, at: Time) -> impl Iterator<Item = [f64; 2]> {
         let nanos = at.as_nanos() as i64;
         self.phases.iter().zip(&self.shifts).map(move |(&phase, &shift)| {
@@ -178,23 +178,24 @@ impl Branch {
     }
 }
 
-/// How wrong [`sine`] makes a part of a sum of waves, of its series, and of rounding, with room to
-/// spare: 4e-6 for each wave, and in the series as much for each power up to `e^REACH` in all.
+/// Bound on the errors of [`sine`] and rounding in each part of a sum of waves and its series, with
+/// a margin: 4e-6 for each wave, and as much for each power in the series, in total up to
+/// `e^REACH`.
 const SINE_ERRORS: f64 = WAVES as f64 * 5e-6 * 9.0;
 
-/// No channel is so steady that its series is used for longer.
+/// Maximum time for which a series is used, however slow the channel.
 const LONGEST_HALF: Duration = Duration::from_secs(1);
 
-/// 2^64, a whole turn.
+/// 2^64, a full turn.
 const TURN: f64 = 18_446_744_073_709_551_616.0;
-/// In parts of 2^32 of a turn.
+/// In units of 2^-32 turns.
 const QUARTER_TURN: i32 = 1 << 30;
 
-/// Sine of a phase in parts of 2^32 of a turn: the Taylor polynomial up to the ninth power, within
-/// 4e-6, as a library's would cost as much as the rest of an interval.
+/// Sine of a phase in units of 2^-32 turns: the Taylor polynomial up to the ninth power, accurate
+/// to 4e-6; a library's sine would cost as much as the other work of an interval.
 #[inline]
 fn sine(phase: i32) -> f64 {
-    // The second and third quarters are the first and fourth, mirrored.
+    // The second and third quarters are mirrored to the first and fourth.
     let folded =
         if phase.wrapping_add(QUARTER_TURN) < 0 { i32::MIN.wrapping_sub(phase) } else { phase };
     let x = f64::from(folded) * (TAU / 4_294_967_296.0);
@@ -211,7 +212,7 @@ mod tests {
         Fading::new(&FadingConfig { doppler_mhz, branches, rice_mdb: None }, seed, "fading")
     }
 
-    /// Times in steps of `step_us`.
+    /// Times at intervals of `step_us`.
     fn times(n: u64, step_us: u64) -> impl Iterator<Item = Time> {
         (0..n).map(move |i| Time::from_micros(i * step_us))
     }
@@ -234,7 +235,7 @@ mod tests {
             let config = FadingConfig { doppler_mhz, branches, rice_mdb };
             let mut fading = Fading::new(&config, 3, "fading");
             let (mut widths, mut n) = (0.0, 0.0);
-            // Steps of up to a stretch's length, and some beyond it.
+            // Steps of up to a stretch's length, and some longer ones.
             for (step, at) in times(20_000, 97).chain(times(2_000, 7_301)).enumerate() {
                 let at = Time::from_secs(if step < 20_000 { 0 } else { 2 }) + (at - Time::ZERO);
                 let [least, most] = fading.bounds_at(at);
@@ -249,7 +250,8 @@ mod tests {
 
     #[test]
     fn autocorrelation_is_that_of_clarke() {
-        // 10 Hz: coherence time 42 ms; within 0.05 up to there, as WIRELESS.md section 10.8 asks.
+        // 10 Hz: coherence time 42 ms; within 0.05 until then, as WIRELESS.md section 10.8
+        // requires.
         let n = 400_000;
         let mut worst = 0.0_f64;
         for lag in 0..42 {
@@ -288,7 +290,7 @@ mod tests {
             let mean = sum / n;
             let ours = squares / n - mean * mean;
             assert!((mean - 1.0).abs() < 0.03, "{branches} branches: mean {mean}");
-            // A finite number of waves fades a little less: 1 - 1/WAVES.
+            // A finite number of waves fades slightly less: 1 - 1/WAVES.
             let expected = variance * (1.0 - 1.0 / WAVES as f64);
             assert!((ours / expected - 1.0).abs() < 0.08, "{branches} branches: {ours}");
         }
@@ -296,8 +298,8 @@ mod tests {
 
     #[test]
     fn levels_are_crossed_as_often_and_fades_last_as_long_as_rice_says() {
-        // S. O. Rice 1948: sqrt(2 pi) f_d rho e^(-rho^2) upward crossings a second, fades of
-        // (e^(rho^2) - 1) / (rho f_d sqrt(2 pi)).
+        // S. O. Rice 1948: sqrt(2 pi) f_d rho e^(-rho^2) upward crossings per second, and fades of
+        // mean length (e^(rho^2) - 1) / (rho f_d sqrt(2 pi)).
         let doppler_hz = 20.0;
         for rho in [0.3_f64, 0.7, 1.0] {
             let (mut crossings, mut below, seconds) = (0.0, 0.0, 20 * 20);

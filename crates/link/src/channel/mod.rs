@@ -1,14 +1,14 @@
-//! The radio channel of one user: from where it stands to whether a block is decoded.
+//! The radio channel of one user: from its position to whether a block is decoded.
 //!
 //! ```text
-//!   mean ratio (given, or path loss and a budget) + drifts + fading = ratio at a time
-//!   ratio -> channel quality, late and coarse -> scheme, by the outer loop's margin -> block size
-//!   ratio, scheme, block size -> error rate
+//!   mean SINR (given, or path loss and link budget) + drifts + fading = SINR at a time
+//!   SINR -> channel quality, late and coarse -> scheme, with the outer loop's margin -> block size
+//!   SINR, scheme, block size -> error rate
 //! ```
 //!
-//! The ratio is a function of the run's seed and of time: what is sent changes nothing, so that two
-//! algorithms meet the same channel. Left out: selectivity in frequency (a wide band is more
-//! branches), interference that varies by itself, errors of reports.
+//! The SINR is a function of the run's seed and of time. It does not depend on the traffic, so two
+//! algorithms meet the same channel. Left out: frequency selectivity (a wide band is modelled by
+//! more branches), interference with a variation of its own, and errors of reports.
 
 mod adaptation;
 mod block_error;

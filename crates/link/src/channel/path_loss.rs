@@ -1,8 +1,8 @@
-//! Mean path loss in decibels, and the link budget that makes a signal-to-noise ratio of it.
+//! Mean path loss in decibels, and the link budget that converts it to a mean SINR.
 //!
 //! COST 231 final report section 4.4 (Hata's model to 2 GHz), TR 36.942 section 4.5.2 (macro cell,
-//! urban) and TR 38.901 table 7.4.1-1 (UMa, UMi, indoor office). Distances are in metres here; the
-//! mean only: shadowing is [`super::DriftConfig`].
+//! urban) and TR 38.901 table 7.4.1-1 (UMa, UMi, indoor office), with distances in metres. Only the
+//! mean: shadowing is [`super::DriftConfig`].
 
 use serde::{Deserialize, Serialize};
 
@@ -18,37 +18,37 @@ pub enum PathLoss {
     Cost231Suburban,
     /// COST 231 Hata, dense urban.
     Cost231Urban,
-    /// TR 36.942, macro cell in a town, antenna 15 m above the roofs.
+    /// TR 36.942, urban macro cell, antenna 15 m above the rooftops.
     MacroUrban,
     /// TR 38.901 urban macro cell with a line of sight.
     UmaLineOfSight,
-    /// TR 38.901 urban macro cell without one.
+    /// TR 38.901 urban macro cell without a line of sight.
     UmaObstructed,
     /// TR 38.901 urban micro cell with a line of sight.
     UmiLineOfSight,
-    /// TR 38.901 urban micro cell without one.
+    /// TR 38.901 urban micro cell without a line of sight.
     UmiObstructed,
     /// TR 38.901 indoor office with a line of sight.
     IndoorLineOfSight,
-    /// TR 38.901 indoor office without one.
+    /// TR 38.901 indoor office without a line of sight.
     IndoorObstructed,
 }
 
-/// Where the two antennas are and at which frequency they work.
+/// Positions of the two antennas, and their frequency.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Place {
-    /// On the ground between them, in metres.
+    /// Horizontal distance between the antennas, in metres.
     pub distance_m: f64,
-    /// Height of the base station's, in metres.
+    /// Height of the base station's antenna, in metres.
     pub base_height_m: f64,
-    /// Height of the user's, in metres.
+    /// Height of the user's antenna, in metres.
     pub user_height_m: f64,
     /// Carrier frequency in gigahertz.
     pub frequency_ghz: f64,
 }
 
 impl Place {
-    /// The straight line between the antennas, in metres.
+    /// Direct distance between the antennas, in metres.
     fn direct_m(&self) -> f64 {
         libm::hypot(self.distance_m, self.base_height_m - self.user_height_m)
     }
@@ -61,7 +61,7 @@ impl Place {
 }
 
 impl PathLoss {
-    /// Mean loss in decibels.
+    /// Mean path loss in decibels.
     pub fn decibels(self, place: &Place) -> f64 {
         let frequency = 20.0 * libm::log10(place.frequency_ghz);
         let direct = libm::log10(place.direct_m());
@@ -97,23 +97,23 @@ impl PathLoss {
     }
 }
 
-/// What stands between the transmitter's power and the ratio at the receiver.
+/// Link budget, without the path loss.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Budget {
-    /// Transmitted power over a milliwatt.
+    /// Transmit power relative to 1 mW.
     pub power: Decibel,
-    /// Gains of both antennas, less what walls and bodies take.
+    /// Gains of both antennas, minus losses by walls and bodies.
     pub gain: Decibel,
-    /// What the receiver adds to thermal noise.
+    /// Noise that the receiver adds to thermal noise.
     pub noise_figure: Decibel,
-    /// Interference of other cells over noise: 0 for as much as noise; absent if there is none.
+    /// Interference of other cells relative to noise: 0 if equal; absent if there is none.
     pub interference: Option<Decibel>,
-    /// Width of the band in hertz.
+    /// Bandwidth in hertz.
     pub bandwidth_hz: u64,
 }
 
 impl Budget {
-    /// Mean signal over noise and interference behind so much loss.
+    /// Mean SINR after this path loss.
     pub fn sinr(&self, loss_decibels: f64) -> Decibel {
         let thermal = THERMAL_DBM_PER_HZ + super::decibel::decibels(self.bandwidth_hz as f64);
         let rise = self.interference.map_or(0.0, |interference| {
@@ -133,7 +133,7 @@ fn cost231(place: &Place) -> f64 {
         + (44.9 - 6.55 * base) * libm::log10(place.distance_m / 1000.0)
 }
 
-/// TR 38.901: one slope to the breakpoint and 40 dB a decade behind it.
+/// TR 38.901: one slope up to the breakpoint, and 40 dB per decade beyond it.
 fn two_slopes(place: &Place, constant: f64, slope: f64, bend: f64) -> f64 {
     let breakpoint = place.breakpoint_m();
     let direct = libm::log10(place.direct_m());
@@ -147,7 +147,7 @@ fn two_slopes(place: &Place, constant: f64, slope: f64, bend: f64) -> f64 {
 }
 
 const LIGHT_M_PER_S: f64 = 299_792_458.0;
-/// Noise of a resistor at 290 K, over a milliwatt.
+/// Thermal noise at 290 K, relative to 1 mW.
 const THERMAL_DBM_PER_HZ: f64 = -174.0;
 
 #[cfg(test)]
@@ -213,7 +213,8 @@ mod tests {
 
     #[test]
     fn budget_adds_up() {
-        // 46 dBm, 15 dBi, 10 MHz, noise figure 9 dB: noise -95 dBm; 128.1 dB leave 28 dB.
+        // Budget: 46 dBm, 15 dBi, 10 MHz, noise figure 9 dB: noise -95 dBm; a loss of 128.1 dB
+        // leaves 28 dB.
         let budget = Budget {
             power: Decibel::from_whole(46),
             gain: Decibel::from_whole(15),

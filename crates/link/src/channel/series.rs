@@ -1,9 +1,9 @@
-//! Sums of waves around a moment, by their Taylor series: what a channel that is looked at slot by
-//! slot costs, as a sine for each wave is dear and little changes in a slot.
+//! Taylor series of sums of waves: for queries slot by slot they are cheaper than a sine for each
+//! wave, as little changes in a slot.
 //!
-//! A wave of angular frequency `w` is `exp(i (p + w t))`; with `r = w / fastest` and
-//! `x = fastest (t - middle)` the sum is `sum_k c_k x^k`, `c_k = i^k / k! sum_w r^k exp(i p)`. What
-//! is left out after `ORDER` is at most `sum_w |r|^(ORDER + 1) |x|^(ORDER + 1) / (ORDER + 1)!`.
+//! A wave of angular frequency `w` is `exp(i (p + w t))`. With `r = w / fastest` and
+//! `x = fastest (t - middle)`, the sum is `sum_k c_k x^k`, `c_k = i^k / k! sum_w r^k exp(i p)`. The
+//! remainder after `ORDER` is at most `sum_w |r|^(ORDER + 1) |x|^(ORDER + 1) / (ORDER + 1)!`.
 
 use cwndlab_units::{Duration, Time};
 
@@ -13,17 +13,17 @@ const ORDER: usize = 8;
 /// `(ORDER + 1)!`.
 const FACTORIAL: f64 = 362_880.0;
 
-/// The series of one sum of waves.
+/// The series of a sum of waves.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Series {
-    /// Real and imaginary part of each `c_k`.
+    /// Real and imaginary parts of each `c_k`.
     coefficients: [[f64; 2]; ORDER + 1],
     /// `sum_w |r|^(ORDER + 1) / (ORDER + 1)!`.
     remainder: f64,
 }
 
 impl Series {
-    /// The series of waves that are given by their value in the middle and their `r`.
+    /// Creates the series from the waves' values at the middle and their `r`.
     pub(crate) fn new(waves: impl Iterator<Item = ([f64; 2], f64)>) -> Self {
         let mut sums = [[0.0; 2]; ORDER + 1];
         let mut remainder = 0.0;
@@ -50,22 +50,23 @@ impl Series {
         Self { coefficients, remainder: remainder / FACTORIAL }
     }
 
-    /// By how much each part of the sum at `x`, at most [`REACH`] from the middle, may be wrong, over
-    /// [`ninth_power`] of `x`.
+    /// Bound on the error of each part of the sum at `x`, at most [`REACH`] from the middle,
+    /// divided by [`ninth_power`] of `x`.
     pub(crate) fn remainder(&self) -> f64 {
         self.remainder
     }
 }
 
-/// The power of several sums of waves: the squares of their parts, which add up to one polynomial.
+/// The power of several sums of waves: the sum of their squared parts, a polynomial.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PowerSeries {
-    /// Of each even power of `x` and the odd one above it, so that both are worked out together.
+    /// Coefficients of each even power of `x` and the next odd one, which are evaluated in
+    /// parallel.
     coefficients: [[f64; 2]; ORDER + 1],
 }
 
 impl PowerSeries {
-    /// Adds the power of a sum of waves of amplitude `scattered` each and of a steady wave.
+    /// Adds the power of a sum of waves of amplitude `scattered` each and a steady wave.
     pub(crate) fn add(&mut self, series: &Series, steady: f64, scattered: f64) {
         let mut terms = series.coefficients.map(|term| term.map(|part| scattered * part));
         terms[0][0] += steady;
@@ -77,7 +78,7 @@ impl PowerSeries {
         }
     }
 
-    /// The power at `x`, but for what the series leave out.
+    /// The power at `x`, except for the remainder of the series.
     #[inline]
     pub(crate) fn at(&self, x: f64) -> f64 {
         let square = x * x;
@@ -85,7 +86,7 @@ impl PowerSeries {
         for next in self.coefficients[..ORDER].iter().rev() {
             [even, odd] = [even * square + next[0], odd * square + next[1]];
         }
-        // Rounding may leave less than nothing of a deep fade.
+        // In a deep fade, rounding may give a negative value.
         (even + odd * x).max(0.0)
     }
 }
@@ -98,31 +99,31 @@ pub(crate) fn ninth_power(x: f64) -> f64 {
     fourth * fourth * x
 }
 
-/// Radians by which the fastest wave turns from the middle of a stretch to its ends.
+/// Angle by which the fastest wave turns from the middle of a stretch to its ends, in radians.
 pub(crate) const REACH: f64 = 2.0;
 
-/// The stretch of time over which a series is used: as far from its middle as the fastest wave
-/// turns by [`REACH`].
+/// A stretch of time in which a series is used: the fastest wave turns by at most [`REACH`] from
+/// its middle.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stretch {
     middle: Time,
     half: Duration,
-    /// Radians in a nanosecond.
+    /// Angular frequency of the fastest wave, in radians per nanosecond.
     fastest: f64,
 }
 
 impl Stretch {
-    /// The stretch that begins at `from`.
+    /// Creates the stretch that begins at `from`.
     pub(crate) fn new(from: Time, fastest: f64, half: Duration) -> Self {
         Self { middle: from + half, half, fastest }
     }
 
-    /// The moment around which the series are.
+    /// The time around which the series are expanded.
     pub(crate) fn middle(&self) -> Time {
         self.middle
     }
 
-    /// The series' `x` at a time, if it is within the stretch.
+    /// The `x` of the series at a time, if the time is in the stretch.
     #[inline]
     pub(crate) fn place(&self, at: Time) -> Option<f64> {
         let from_middle = at.as_nanos() as i64 - self.middle.as_nanos() as i64;
@@ -137,7 +138,7 @@ mod tests {
 
     #[test]
     fn the_power_is_that_of_the_waves() {
-        // Angle in the middle and speed of each wave.
+        // Phase at the middle and relative frequency of each wave.
         let sums = [[(0.3_f64, 1.0), (2.0, -0.4)], [(-1.0, 0.7), (0.1, 0.2)]];
         let (steady, scattered) = (0.5, 0.8);
         let mut power = PowerSeries::default();

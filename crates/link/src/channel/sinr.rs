@@ -1,4 +1,4 @@
-//! The ratio of signal to noise and interference over time.
+//! The signal to interference and noise ratio (SINR) over time.
 
 use cwndlab_units::Time;
 
@@ -7,7 +7,7 @@ use super::decibel::{Decibel, ratio};
 use super::drift::{Drift, DriftConfig};
 use super::fading::{Fading, FadingConfig};
 
-/// The ratio of one user in one direction.
+/// The SINR of one user in one direction.
 #[derive(Clone, Debug)]
 pub(crate) struct Sinr {
     mean: f64,
@@ -16,7 +16,7 @@ pub(crate) struct Sinr {
 }
 
 impl Sinr {
-    /// `user` names what both directions share, such as `cell.1`, and `way` the direction.
+    /// `user`, such as `cell.1`, names the streams of both directions; `direction` those of one.
     pub(crate) fn new(
         mean: Decibel,
         drifts: &[DriftConfig],
@@ -35,9 +35,9 @@ impl Sinr {
         }
     }
 
-    /// Adds a transmission at a time not before the last one asked for to the energy of those before
-    /// it, unless that is enough. `is_enough` takes that energy and the ratio in decibels, and holds
-    /// for all that is above what it holds for.
+    /// Adds a transmission to the energy `before` of earlier ones; `None` if the result is enough.
+    /// `is_enough` gets that energy and the SINR in decibels, and must be monotonic in both. Times
+    /// must not decrease.
     pub(crate) fn receive(
         &mut self,
         at: Time,
@@ -51,7 +51,7 @@ impl Sinr {
             return None;
         }
         let sum = self.exact_sum(before);
-        // Mostly it is not by far, and of what arrives in the end nobody asks exactly.
+        // Usually the energy is clearly not enough, and its exact value is often never needed.
         if most.is_finite() && !is_enough(most_before, most) {
             return Some(Energy { sum, last: Some(level) });
         }
@@ -59,8 +59,8 @@ impl Sinr {
         (!is_enough(sum, decibels)).then(|| Energy { sum: sum + ratio(decibels), last: None })
     }
 
-    /// The report of the ratio at a time not before the last one asked for; the last report, if it
-    /// holds still, is found without a look at the others.
+    /// The report for the SINR at `at`; checks first whether the last report still holds. Times
+    /// must not decrease.
     pub(crate) fn report_at(&mut self, at: Time, last: Report, coding: &Coding) -> Report {
         let [least, most] = self.bounds_at(at);
         if last.holds(least) && last.holds(most) {
@@ -70,7 +70,7 @@ impl Sinr {
         if report.holds(most) { report } else { coding.report(self.decibels_at(at)) }
     }
 
-    /// The ratio at a time, as far as it is known without much work.
+    /// The SINR at a time, as exactly as is cheap.
     fn level_at(&mut self, at: Time) -> Level {
         let steady = self.steady_at(at);
         let bounds = self.fading.as_mut().map_or([0.0, 0.0], |fading| fading.bounds_at(at));
@@ -81,12 +81,12 @@ impl Sinr {
         }
     }
 
-    /// Two values between which the ratio is for certain.
+    /// Certain bounds of the SINR in decibels.
     fn bounds_at(&mut self, at: Time) -> [f64; 2] {
         self.level_at(at).decibels
     }
 
-    /// The same ratio in decibels.
+    /// The exact SINR of this level in decibels.
     fn exact(&self, Level { at, steady, .. }: Level) -> f64 {
         steady + self.fading.as_ref().map_or(0.0, |fading| fading.decibels_at(at))
     }
@@ -100,14 +100,14 @@ impl Sinr {
         self.mean + drift
     }
 
-    /// Decibels at a time not before the last one asked for.
+    /// The SINR in decibels at `at`; times must not decrease.
     pub(crate) fn decibels_at(&mut self, at: Time) -> f64 {
         let steady = self.steady_at(at);
         self.exact(Level { at, steady, decibels: [0.0; 2] })
     }
 }
 
-/// A ratio at a time: what changes slowly, and two values between which all of it is for certain.
+/// An SINR at a time: its slow part, and bounds of its total.
 #[derive(Clone, Copy, Debug)]
 struct Level {
     at: Time,
@@ -115,7 +115,7 @@ struct Level {
     decibels: [f64; 2],
 }
 
-/// The ratios of a block's transmissions, added up; of the last one only the bounds may be known.
+/// Sum of the SINRs of a block's transmissions; for the last one, perhaps only bounds are known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Energy {
     sum: f64,
@@ -123,14 +123,14 @@ pub(crate) struct Energy {
 }
 
 impl Energy {
-    /// Two values between which it is for certain.
+    /// Certain bounds of the sum.
     fn bounds(&self) -> [f64; 2] {
         let last = |level: Level| level.decibels.map(|decibels| self.sum + ratio(decibels));
         self.last.map_or([self.sum; 2], last)
     }
 }
 
-/// Decibels that rounding can come to, and far more.
+/// A generous bound on rounding errors, in decibels.
 const ROUNDING: f64 = 1e-9;
 
 #[cfg(test)]
@@ -146,7 +146,7 @@ mod tests {
         let mut failures = 0;
         for step in 0..4_000 {
             let at = Time::from_micros(500 * step);
-            // From never enough to nearly always.
+            // From never enough to almost always enough.
             let needed = f64::from(step as u32 % 97) / 8.0 + 0.1;
             let is_enough = |before: f64, decibels: f64| before + ratio(decibels) >= needed;
             let decibels = exact.decibels_at(at);

@@ -1,18 +1,18 @@
 //! HSDPA: transport block sizes by channel quality and category.
 
-/// Bits of the block for each channel quality index from 1 to 30: TS 25.214 table 7D (category 10).
-/// Every value is a legal size of TS 25.321 annex A.
+/// Block size in bits for each channel quality index from 1 to 30: TS 25.214 table 7D (category
+/// 10). Every value is a valid size of TS 25.321 annex A.
 pub(crate) const BLOCK_BITS: [u16; 30] = [
     137, 173, 233, 317, 377, 461, 650, 792, 931, 1262, 1483, 1742, 2279, 2583, 3319, 3565, 4189,
     4664, 5287, 5887, 6554, 7168, 9719, 11418, 14411, 17237, 21754, 23370, 24222, 25558,
 ];
 
-/// What a category of user equipment can take: TS 25.306 table 5.1a.
+/// Capabilities of a category of user equipment: TS 25.306 table 5.1a.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Category {
-    /// The most bits that the network may send in an interval.
+    /// Maximum bits that it receives in an interval.
     pub(crate) most_bits: u32,
-    /// Intervals from one block to the next.
+    /// Minimum intervals from one block to the next.
     pub(crate) spacing: u32,
 }
 
@@ -32,17 +32,17 @@ pub(crate) const fn category(number: u8) -> Option<Category> {
     Some(Category { most_bits, spacing })
 }
 
-/// Units of MAC-d in a block of so many bits: 336 bits each behind a header of 21 bits, of which 320
-/// are payload.
+/// Number of MAC-d PDUs in a block of this size: 336 bits each, 320 of them payload, after a block
+/// header of 21 bits.
 pub(crate) const fn units(block_bits: u32) -> u32 {
     block_bits.saturating_sub(21) / 336
 }
 
-/// Payload of one unit in bytes.
+/// Payload of a MAC-d PDU in bytes.
 pub(crate) const UNIT_BYTES: u32 = 40;
 
-/// Bits of the block that a category is sent at a channel quality: the table's, or the most that it
-/// takes. The tables of the lesser categories stop a little below that, at a size of their own.
+/// Block size in bits for a category and a channel quality: the table's, but at most what the
+/// category supports. The tables of lower categories stop slightly below that, at other sizes.
 pub(crate) fn block_bits(category: Category, quality: u8) -> u32 {
     u32::from(BLOCK_BITS[usize::from(quality) - 1]).min(category.most_bits)
 }
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn peak_rates_are_those_of_the_categories() {
-        // kbit/s of RLC: units of 320 bits in 2 ms, at the largest block that may be sent.
+        // RLC rate in kbit/s: units of 320 bits in 2 ms, at the largest permitted block.
         let rlc_kbit_s = |number| {
             let category = category(number).expect("a category");
             units(category.most_bits) * 320 / 2 / category.spacing

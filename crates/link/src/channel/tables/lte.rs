@@ -1,4 +1,4 @@
-//! LTE: modulation and coding schemes, channel quality, block sizes.
+//! LTE: modulation and coding schemes, channel quality and block sizes.
 
 use super::super::block_error::Curve;
 use super::lte_block_bits::BLOCK_BITS;
@@ -6,21 +6,21 @@ use super::lte_block_bits::BLOCK_BITS;
 /// A modulation and coding scheme of LTE.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LteScheme {
-    /// Bits in a symbol of the downlink.
+    /// Bits per symbol of the downlink.
     pub(crate) bits_per_symbol: u8,
-    /// Column of [`BLOCK_BITS`] in the downlink and the uplink.
+    /// Columns of [`BLOCK_BITS`] in the downlink and the uplink.
     block_column: [u8; 2],
-    /// Information bits in a symbol.
+    /// Information bits per symbol.
     pub(crate) efficiency: f64,
-    /// Block errors of a code block of 6144 bits.
+    /// Error curve of a code block of 6144 bits.
     pub(crate) curve: Curve,
 }
 
-/// TS 36.213 tables 7.1.7.1-1 (downlink) and 8.6.1-1 (uplink); efficiencies after R1-081483. The
-/// ratios in decibels at block error rates of 0.5 and 0.1 come from the mutual-information curves of
+/// TS 36.213 tables 7.1.7.1-1 (downlink) and 8.6.1-1 (uplink); efficiencies from R1-081483. The
+/// SINRs in decibels at block error rates of 0.5 and 0.1 are from the mutual-information curves of
 /// ns-3's lte module.
 pub(crate) const SCHEMES: [LteScheme; 29] = [
-    // Bits in a symbol, column down, column up, efficiency, decibels at 0.5 and at 0.1.
+    // Bits per symbol, column down, column up, efficiency, decibels at 0.5 and at 0.1.
     mcs(2, 0, 0, 0.15, -7.4, -7.28),
     mcs(2, 1, 1, 0.19, -6.44, -6.31),
     mcs(2, 2, 2, 0.23, -6.01, -5.88),
@@ -52,15 +52,16 @@ pub(crate) const SCHEMES: [LteScheme; 29] = [
     mcs(6, 26, 26, 5.55, 19.25, 19.51),
 ];
 
-/// The scheme of the same efficiency as each channel quality index from 1 to 15: TS 36.213 table
-/// 7.2.3-1 joined with the schemes above as in ns-3.
+/// Scheme with the same efficiency for each channel quality index from 1 to 15: TS 36.213 table
+/// 7.2.3-1, mapped to the schemes above as in ns-3.
 pub(crate) const SCHEME_OF_QUALITY: [u8; 15] =
     [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28];
 
-/// TS 36.213 table 7.1.7.1-1A, of the downlink with 256QAM. Up to 64QAM the curves are those of the
-/// same column and modulation above. No link curves of 256QAM in LTE were at hand: they are NR's of
-/// the same efficiency less 2 dB, by which LTE's are better throughout 64QAM; efficiencies are bits
-/// of 100 resource blocks over 120 elements a block, and over 136 for the last.
+/// TS 36.213 table 7.1.7.1-1A, the downlink with 256QAM. Up to 64QAM the curves are those of the
+/// same column and modulation above. No link curves for LTE's 256QAM were available: they are NR's
+/// with the same efficiency minus 2 dB, by which LTE's curves are better throughout 64QAM.
+/// Efficiencies are bits of 100 resource blocks over 120 elements per block, and over 136 for the
+/// last scheme.
 pub(crate) const SCHEMES_256QAM: [LteScheme; 28] = [
     SCHEMES[0],
     SCHEMES[2],
@@ -92,14 +93,14 @@ pub(crate) const SCHEMES_256QAM: [LteScheme; 28] = [
     mcs(8, 33, 33, 7.198, 24.29, 24.53),
 ];
 
-/// The same for TS 36.213 table 7.2.3-2.
+/// Like [`SCHEME_OF_QUALITY`], but for TS 36.213 table 7.2.3-2.
 pub(crate) const SCHEME_OF_QUALITY_256QAM: [u8; 15] =
     [0, 2, 4, 6, 8, 10, 11, 13, 15, 17, 19, 21, 23, 25, 27];
 
-/// The numbers of resource blocks of 1.4, 3, 5, 10, 15 and 20 MHz: TS 36.101 table 5.6-1.
+/// Numbers of resource blocks for 1.4, 3, 5, 10, 15 and 20 MHz: TS 36.101 table 5.6-1.
 pub(crate) const BANDWIDTHS: [u16; 6] = [6, 15, 25, 50, 75, 100];
 
-/// Resource blocks that the downlink gives away together: TS 36.213 table 7.1.6.1-1.
+/// Size of a resource block group of the downlink: TS 36.213 table 7.1.6.1-1.
 pub(crate) const fn group_size(resource_blocks: u16) -> u16 {
     match resource_blocks {
         0..=10 => 1,
@@ -109,23 +110,23 @@ pub(crate) const fn group_size(resource_blocks: u16) -> u16 {
     }
 }
 
-/// What a category's handset can do: TS 36.306 tables 4.1-1 and 4.1-2, from 13 on 4.1A-1.
+/// Capabilities of a handset category: TS 36.306 tables 4.1-1 and 4.1-2, from 13 on 4.1A-1.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Category {
-    /// The most bits that it receives in an interval.
+    /// Maximum bits received in an interval.
     pub(crate) down_bits: u32,
-    /// The most in one block; more than any block from category 3 on.
+    /// Maximum bits in one block; from category 3 on, no block exceeds it.
     pub(crate) down_block_bits: u32,
-    /// The most bits that it sends in an interval on one carrier and one layer.
+    /// Maximum bits sent in an interval on one carrier and one layer.
     pub(crate) up_bits: u32,
-    /// The most layers of the downlink.
+    /// Maximum layers of the downlink.
     pub(crate) layers: u8,
-    /// Whether it receives 256QAM.
+    /// Whether it supports 256QAM in the downlink.
     pub(crate) is_256qam: bool,
 }
 
-/// The categories from 1 on. From 13 on a handset has a category of its own for the uplink; it is
-/// taken to send 64QAM, as those of categories 5 and 8 do.
+/// The categories from 1 on. From 13 on, a handset has a separate category for the uplink; it is
+/// assumed to send 64QAM, like handsets of categories 5 and 8.
 pub(crate) const CATEGORIES: [Category; 16] = [
     Category { down_block_bits: 10_296, ..category(10_296, 5_160, 1, false) },
     Category { down_block_bits: 51_024, ..category(51_024, 25_456, 2, false) },
@@ -149,14 +150,14 @@ const fn category(down_bits: u32, up_bits: u32, layers: u8, is_256qam: bool) -> 
     Category { down_bits, down_block_bits: u32::MAX, up_bits, layers, is_256qam }
 }
 
-/// Columns of [`BLOCK_BITS`] in the two directions.
+/// Direction, which selects a column of [`BLOCK_BITS`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Way {
     Down,
     Up,
 }
 
-/// Bits of a block on one, two or four layers.
+/// Block size in bits on one, two or four layers.
 pub(crate) fn block_bits(scheme: &LteScheme, resource_blocks: u16, way: Way, layers: u8) -> u32 {
     let column = usize::from(scheme.block_column[way as usize]);
     let bits = |blocks: u16| BLOCK_BITS[usize::from(blocks) - 1][column];
@@ -170,8 +171,8 @@ pub(crate) fn block_bits(scheme: &LteScheme, resource_blocks: u16, way: Way, lay
     }
 }
 
-/// TS 36.213 table 7.1.7.2.2-1: bits on two layers for those on one; what is smaller is in none of
-/// the table's rows, and twice as much.
+/// TS 36.213 table 7.1.7.2.2-1: bits on two layers for the bits on one; smaller sizes are not in
+/// the table, and are doubled.
 fn two_layer_bits(one: u32) -> u32 {
     let place = TWO_LAYERS.binary_search_by_key(&one, |&(bits, _)| bits);
     place.map_or(2 * one, |place| TWO_LAYERS[place].1)
@@ -201,9 +202,9 @@ const TWO_LAYERS: [(u32, u32); 120] = [
     (81176, 161760), (84760, 169544), (87936, 175600), (90816, 181656), (93800, 187712), (97896, 195816),
 ];
 
-/// Instead of TS 36.213 table 7.1.7.2.5-1, which was not at hand: the largest size of equal code
-/// blocks that is at most a thousandth above four times that on one layer. Its largest values,
-/// 299856 and 391656, are the table's (TS 36.306 table 4.1-1).
+/// Instead of TS 36.213 table 7.1.7.2.5-1, which was not available: the largest size with equal
+/// code blocks that exceeds four times the size on one layer by at most a thousandth. The largest
+/// values, 299856 and 391656, are those of the table (TS 36.306 table 4.1-1).
 fn four_layer_bits(one: u32) -> u32 {
     let most = 4 * one + 4 * one / 1000;
     (0..=most / 8)
@@ -213,8 +214,8 @@ fn four_layer_bits(one: u32) -> u32 {
         .unwrap_or(0)
 }
 
-/// Whether code blocks of a block all have the same size, one that the interleaver knows: TS 36.212
-/// section 5.1.2 and table 5.1.3-3.
+/// Whether the code blocks of a block all have the same size, and the interleaver supports it: TS
+/// 36.212 section 5.1.2 and table 5.1.3-3.
 fn has_equal_code_blocks(bits: u32) -> bool {
     let with_check = bits + 24;
     let blocks = if with_check <= 6144 { 1 } else { with_check.div_ceil(6120) };
@@ -274,7 +275,7 @@ mod tests {
     #[test]
     fn block_sizes_grow_with_blocks_and_columns() {
         for row in &BLOCK_BITS[1..] {
-            // Column 26 is for more elements a block than the first of 256QAM.
+            // Column 26 assumes more elements per block than the first column of 256QAM.
             for columns in [&row[..27], &row[27..]] {
                 assert!(columns.windows(2).all(|pair| pair[0] <= pair[1]), "{row:?}");
             }
@@ -301,7 +302,7 @@ mod tests {
         for &bits in BLOCK_BITS.iter().flatten().chain(TWO_LAYERS.iter().map(|(_, two)| two)) {
             assert!(has_equal_code_blocks(bits), "{bits}");
         }
-        // Each size of more than 55 resource blocks is in the table of two layers.
+        // Every size of more than 55 resource blocks is in the table of two layers.
         for &one in BLOCK_BITS[55..].iter().flatten().filter(|&&bits| bits >= 1544) {
             assert!(TWO_LAYERS.binary_search_by_key(&one, |&(bits, _)| bits).is_ok(), "{one}");
         }

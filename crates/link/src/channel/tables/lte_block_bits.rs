@@ -1,6 +1,6 @@
 //! LTE transport block sizes: TS 36.213 table 7.1.7.2.1-1; columns 27 to 33 are of release 12.
 
-/// Bits of a transport block on one layer, by number of resource blocks less 1 and by `I_TBS`.
+/// Block size in bits on one layer, by number of resource blocks minus 1 and by `I_TBS`.
 pub(crate) const BLOCK_BITS: [[u32; 34]; 110] = [
     [
         16, 24, 32, 40, 56, 72, 328, 104, 120, 136, 144, 176, 208, 224, 256, 280, 328, 336, 376,

@@ -1,4 +1,4 @@
-//! The tables of the standards: facts of 3GPP specifications, each with its place.
+//! Tables of the 3GPP specifications, with their sources.
 
 pub(crate) mod hsdpa;
 pub(crate) mod lte;

@@ -1,10 +1,10 @@
-//! 5G NR: modulation and coding schemes, channel quality, block sizes.
+//! 5G NR: modulation and coding schemes, channel quality and block sizes.
 
 use serde::{Deserialize, Serialize};
 
 use super::super::block_error::Curve;
 
-/// A part of the spectrum: TS 38.101-1 and -2.
+/// A frequency range: TS 38.101-1 and -2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FrequencyRange {
@@ -17,26 +17,26 @@ pub enum FrequencyRange {
 /// A modulation and coding scheme of NR.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NrScheme {
-    /// Bits in a symbol.
+    /// Bits per symbol.
     pub(crate) bits_per_symbol: u8,
-    /// Code rate in parts of 10240.
+    /// Code rate in units of 1/10240.
     rate: u16,
-    /// Block errors of one code block.
+    /// Error curve of one code block.
     pub(crate) curve: Curve,
 }
 
 impl NrScheme {
-    /// Information bits over bits.
+    /// Information bits per coded bit.
     pub(crate) fn code_rate(&self) -> f64 {
         f64::from(self.rate) / 10_240.0
     }
 }
 
-/// TS 38.214 table 5.1.3.1-1, to 64QAM. The ratios in decibels at block error rates of 0.5 and 0.1
-/// come from the link curves of 5G-LENA, interpolated at the code block size given.
+/// TS 38.214 table 5.1.3.1-1, up to 64QAM. The SINRs in decibels at block error rates of 0.5 and
+/// 0.1 are interpolated from 5G-LENA's link curves at the given code block size.
 #[expect(clippy::approx_constant, reason = "6.28 dB is not tau")]
 pub(crate) const SCHEMES_64QAM: [NrScheme; 29] = [
-    // Bits in a symbol, code rate x 10240, code block, decibels at 0.5 and at 0.1.
+    // Bits per symbol, code rate x 10240, code block, decibels at 0.5 and at 0.1.
     mcs(2, 1200, 3624, -1.23, -1.0),
     mcs(2, 1570, 3624, -0.76, -0.58),
     mcs(2, 1930, 3752, 0.02, 0.22),
@@ -68,7 +68,7 @@ pub(crate) const SCHEMES_64QAM: [NrScheme; 29] = [
     mcs(6, 9480, 928, 21.91, 22.64),
 ];
 
-/// TS 38.214 table 5.1.3.1-2, to 256QAM.
+/// TS 38.214 table 5.1.3.1-2, up to 256QAM.
 pub(crate) const SCHEMES_256QAM: [NrScheme; 28] = [
     mcs(2, 1200, 3624, -1.23, -1.0),
     mcs(2, 1930, 3752, 0.02, 0.22),
@@ -100,17 +100,17 @@ pub(crate) const SCHEMES_256QAM: [NrScheme; 28] = [
     mcs(8, 9480, 5248, 26.79, 27.09),
 ];
 
-/// The scheme of the same efficiency as each channel quality index from 1 to 15, TS 38.214 table
+/// Scheme with the same efficiency for each channel quality index from 1 to 15: TS 38.214 table
 /// 5.2.2.1-2.
 pub(crate) const SCHEME_OF_QUALITY_64QAM: [u8; 15] =
     [0, 0, 2, 4, 6, 8, 11, 13, 15, 18, 20, 22, 24, 26, 28];
 
-/// The same for table 5.2.2.1-3.
+/// Like [`SCHEME_OF_QUALITY_64QAM`], but for table 5.2.2.1-3.
 pub(crate) const SCHEME_OF_QUALITY_256QAM: [u8; 15] =
     [0, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27];
 
 /// Bandwidths in MHz and their numbers of resource blocks: TS 38.101-1 and 38.101-2 table 5.3.2-1.
-/// Nothing where the range has no such spacing.
+/// Empty if the range does not have this spacing.
 pub(crate) const fn bandwidths(
     range: FrequencyRange,
     subcarrier_khz: u32,
@@ -167,7 +167,7 @@ pub(crate) const fn bandwidths(
     }
 }
 
-/// The range that a spacing is of where nothing else is said.
+/// The default frequency range of a spacing.
 pub(crate) const fn usual_range(subcarrier_khz: u32) -> FrequencyRange {
     if subcarrier_khz < 120 { FrequencyRange::Fr1 } else { FrequencyRange::Fr2 }
 }
@@ -182,21 +182,21 @@ pub(crate) fn resource_blocks(
     known.iter().find(|&&(mhz, _)| mhz == bandwidth_mhz).map(|&(_, blocks)| blocks)
 }
 
-/// What a slot has for a block.
+/// The resources of a slot for a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Resources {
     pub(crate) resource_blocks: u16,
     pub(crate) symbols: u8,
-    /// Resource elements of reference signals and other overhead in one resource block.
+    /// Resource elements per resource block for reference signals and other overhead.
     pub(crate) overhead: u16,
     pub(crate) layers: u8,
 }
 
-/// Bits of a block: TS 38.214 section 5.1.3.2.
+/// Block size in bits: TS 38.214 section 5.1.3.2.
 pub(crate) fn block_bits(scheme: &NrScheme, resources: Resources) -> u32 {
     let elements = (12 * u32::from(resources.symbols)).saturating_sub(resources.overhead.into());
     let elements = elements.min(156) * u32::from(resources.resource_blocks);
-    // Exact: the rate is a whole number of parts of 10240.
+    // Exact, because the rate is an integer in units of 1/10240.
     let scaled = u64::from(elements)
         * u64::from(scheme.rate)
         * u64::from(scheme.bits_per_symbol)
@@ -213,7 +213,7 @@ pub(crate) fn block_bits(scheme: &NrScheme, resources: Resources) -> u32 {
     }
     let surplus = scaled - 24 * RATE_SCALE;
     let shift = (surplus / RATE_SCALE).ilog2() - 5;
-    // "Round", ties upward.
+    // "Round" in the standard: ties round up.
     let unit = RATE_SCALE << shift;
     let rounded = ((((2 * surplus + unit) / (2 * unit)) << shift) as u32).max(3840);
     let code_blocks = if scheme.rate <= 2_560 {
@@ -254,8 +254,9 @@ mod tests {
 
     #[test]
     fn block_sizes_of_50_mhz_are_those_of_the_standard() {
-        // 133 blocks, table 2: a downlink slot of 13 symbols, a special one of 6 and an uplink slot
-        // of 14, with 24 elements of reference signals; srsRAN's implementation gives the same.
+        // For 133 resource blocks, table 2: a downlink slot of 13 symbols, a special slot of 6 and
+        // an uplink slot of 14, with 24 elements of reference signals; srsRAN's implementation
+        // gives the same sizes.
         let spots = [
             (5, 26_120, 9_480, 28_168),
             (10, 45_096, 16_392, 49_176),
@@ -288,7 +289,7 @@ mod tests {
     #[test]
     fn block_sizes_never_fall_with_more_of_anything() {
         for table in [&SCHEMES_64QAM[..], &SCHEMES_256QAM[..]] {
-            // Table 1 falls from index 9 to 10 and from 16 to 17 by a hair, in the standard.
+            // In the standard, table 1 decreases slightly from index 9 to 10 and from 16 to 17.
             for scheme in table {
                 let mut last = 0;
                 for resource_blocks in 1..=273 {
