@@ -1,15 +1,15 @@
-//! Why a file is not a trace.
+//! Errors in trace files.
 
 use core::fmt;
 
 use thiserror::Error;
 
-/// A text is not a trace.
+/// An error in a trace.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub struct TraceError {
-    /// On which line, counted from 1, if it is on one.
+    /// The number of the line, from 1, if the error is on one line.
     pub line: Option<usize>,
-    /// What is wrong there.
+    /// The problem.
     #[source]
     pub problem: TraceProblem,
 }
@@ -33,34 +33,34 @@ impl fmt::Display for TraceError {
     }
 }
 
-/// What is wrong with a trace.
+/// The problem with a trace.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum TraceProblem {
-    /// Nothing in it.
+    /// The trace is empty.
     #[error("the trace is empty: it needs at least one line with data")]
     Empty,
-    /// A line without text.
+    /// A line is blank.
     #[error("the line is blank: remove it")]
     Blank,
-    /// A byte that no text has.
+    /// A byte does not occur in text.
     #[error("byte 0x{0:02x} is not text: is the trace a compressed or binary file?")]
     Binary(u8),
-    /// A line longer than any of a trace.
+    /// A line is too long for a trace.
     #[error("the line is longer than 1000 bytes: is this file a trace?")]
     LongLine,
-    /// Not what a line must be.
+    /// A word is not what the line requires.
     #[error("`{found}` is not {wanted}")]
     NotANumber {
         /// The text, shortened.
         found: String,
-        /// What it should be.
+        /// What the line requires.
         wanted: &'static str,
     },
-    /// A number below zero.
+    /// A number is negative.
     #[error("`{0}` is negative: times and rates start at 0")]
     Negative(String),
-    /// A number that does not fit.
+    /// A number is too large.
     #[error("`{found}` is too large: the maximum is {most}")]
     TooLarge {
         /// The text, shortened.
@@ -68,7 +68,7 @@ pub enum TraceProblem {
         /// The limit with its unit.
         most: &'static str,
     },
-    /// A time before that of the line above.
+    /// A time is earlier than that of the line above.
     #[error("the time {found} follows the later time {previous}: sort the lines by time")]
     Unordered {
         /// The time of this line.
@@ -76,7 +76,7 @@ pub enum TraceProblem {
         /// The time of the line above.
         previous: String,
     },
-    /// Numbers that do not grow and may be rates.
+    /// The numbers decrease, so they may be rates instead of times.
     #[error(
         "the time {found} follows the later time {previous}: sort the lines by time, or, if the \
          numbers are rates, write for example column = \"1\", unit = \"Mbit/s\""
@@ -84,123 +84,123 @@ pub enum TraceProblem {
     TimesOrRates {
         /// The number of this line as a time.
         found: String,
-        /// That of the line above.
+        /// The number of the line above.
         previous: String,
     },
-    /// A trace that takes no time.
+    /// The trace lasts for no time.
     #[error("the last time is 0 ms: the trace repeats after its last time, which must be positive")]
     NoDuration,
-    /// A log in which nothing ever passes.
+    /// All rates of a log are 0.
     #[error("every rate in the trace is 0: at least one must be positive")]
     NoRate,
-    /// A gzip file that cannot be unpacked.
+    /// A gzip file cannot be unpacked.
     #[error("the gzip file is {0}: download or compress it again")]
     Gzip(&'static str),
-    /// Another kind of file.
+    /// The file is of another kind.
     #[error("this file is {0}")]
     Foreign(&'static str),
-    /// A setting that is not a unit.
+    /// A setting is not a known unit.
     #[error("`{found}` is not a known unit; write for example {key} = \"{example}\"")]
     UnknownUnit {
-        /// The setting.
+        /// Name of the setting.
         key: &'static str,
         /// Its value.
         found: String,
-        /// What it may be.
+        /// A valid value.
         example: &'static str,
     },
-    /// A setting that names a column which is not there.
+    /// A setting names a column that does not exist.
     #[error(
         "there is no column \"{wanted}\"; the columns are {columns}: write one of them as \
         \"{key}\""
     )]
     NoColumn {
-        /// The setting.
+        /// Name of the setting.
         key: &'static str,
-        /// The column that it names.
+        /// The column in the setting.
         wanted: String,
-        /// Those that there are.
+        /// The existing columns.
         columns: String,
     },
-    /// It is not clear which column is the rate.
+    /// The column of the rate is unclear.
     #[error(
         "{why}; the columns are {columns}: name the column of the rate, for example column = \
         \"{example}\""
     )]
     WhichColumn {
-        /// Whether none or several may be.
+        /// Why: no column or several columns may be the rate.
         why: &'static str,
-        /// Those that there are.
+        /// The existing columns.
         columns: String,
-        /// One that may be meant.
+        /// A column that may be the rate.
         example: String,
     },
-    /// Rows of a table with different numbers of columns.
+    /// Rows of a table have different numbers of columns.
     #[error(
         "line {line} has {found} columns and the line above it has {before}: write the same \
          number of columns in every line"
     )]
     Uneven {
-        /// The line's number from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// How many columns it has.
+        /// Number of columns in that line.
         found: usize,
-        /// How many columns the line above has.
+        /// Number of columns in the line above.
         before: usize,
     },
-    /// It is not clear what a column counts.
+    /// The unit of a column is unclear.
     #[error(
         "column {column} has values such as {value} without a unit: write the unit, for example \
          unit = \"{example}\""
     )]
     WhichUnit {
-        /// Its number and its name.
+        /// Number and name of the column.
         column: String,
         /// One of its values.
         value: String,
-        /// A unit that may be meant.
+        /// A possible unit.
         example: &'static str,
     },
-    /// It is not clear what a column of times counts.
+    /// The unit of a column of times is unclear.
     #[error(
         "column {column} has times that differ by {step}, without a unit: write time_unit = \
          \"ms\" or time_unit = \"s\""
     )]
     WhichTimeUnit {
-        /// Its number and its name.
+        /// Number and name of the column.
         column: String,
-        /// How far they are apart.
+        /// Difference between consecutive times.
         step: String,
     },
-    /// A cell that is not what its column has.
+    /// A cell is not what its column requires.
     #[error("column {column}: `{found}` is not {wanted}")]
     BadCell {
-        /// Its number and its name.
+        /// Number and name of the column.
         column: String,
         /// The text, shortened.
         found: String,
-        /// What it should be.
+        /// What the column requires.
         wanted: &'static str,
     },
-    /// JSON, but no trace.
+    /// The JSON file is not a trace.
     #[error("this JSON file is not a trace: {0}")]
     Json(String),
-    /// A report of iperf without intervals.
+    /// An iperf report has no intervals.
     #[error("this iperf3 report contains no intervals: run iperf3 with -i 1")]
     NoIntervals,
-    /// One file of several that belong together.
+    /// The file is one of several that belong together.
     #[error(
         "this CellReplay file contains base delays and short packet trains: name the folder that \
          contains the file, or the file down-pdo in this folder"
     )]
     PacketTrains,
-    /// A folder without the files of CellReplay.
+    /// A folder does not contain CellReplay's files.
     #[error(
         "a folder is a trace only if it contains CellReplay's files down-pdo and up-pdo; \
         this folder contains {0}"
     )]
     NoCellReplay(String),
-    /// Too many lines.
+    /// The trace has too many lines.
     #[error("the trace has more than {0} lines: shorten it")]
     TooManyLines(usize),
 }
@@ -211,7 +211,7 @@ impl TraceProblem {
     }
 }
 
-/// Enough of a text to recognise it by.
+/// Shortens a text for a message.
 pub(crate) fn shorten(text: &str) -> String {
     match text.char_indices().nth(40) {
         Some((end, _)) => format!("{}...", &text[..end]),

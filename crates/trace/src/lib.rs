@@ -1,7 +1,8 @@
-//! Recorded links: Mahimahi traces and logs of throughput, and files of other forms that become one.
+//! Recorded links: Mahimahi traces, throughput logs, and other file forms that are converted to
+//! them.
 //!
-//! [`read()`] takes whatever somebody recorded and sees what it is. All take bytes, as files are read
-//! by the caller, and never panic. A parsed trace is shared: a clone costs nothing.
+//! [`read()`] accepts any recording and detects its form. All functions take bytes, because the
+//! caller reads the files, and never panic. A parsed trace is shared, so cloning it is cheap.
 
 mod error;
 mod lines;
@@ -24,18 +25,18 @@ use cwndlab_units::{Duration, Rate};
 /// A recorded link.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RateTrace {
-    /// When the link could send 1504 bytes.
+    /// The times at which the link could send 1504 bytes.
     Mahimahi(OpportunityTrace),
-    /// How fast it was.
+    /// The link's rate over time.
     Log(RateLog),
 }
 
 /// The kinds of recorded links.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TraceKind {
-    /// One delivery opportunity a line, in milliseconds.
+    /// A delivery opportunity on each line, in milliseconds.
     Mahimahi,
-    /// Time in seconds and rate in Mbit/s on each line.
+    /// A time in seconds and a rate in Mbit/s on each line.
     Log,
 }
 
@@ -49,24 +50,24 @@ impl core::fmt::Display for TraceKind {
 }
 
 impl RateTrace {
-    /// Parses a Mahimahi trace: a whole number of milliseconds on each line, not decreasing.
+    /// Parses a Mahimahi trace: an integer number of milliseconds on each line, not decreasing.
     ///
     /// # Errors
-    /// If it is not one; the error names the line and the remedy.
+    /// If the text is not a Mahimahi trace; the error names the line and the remedy.
     pub fn parse_mahimahi(text: &[u8]) -> Result<Self, TraceError> {
         OpportunityTrace::parse(text).map(Self::Mahimahi)
     }
 
-    /// Parses a log: time in seconds and rate in Mbit/s on each line, with a comma, semicolon or
-    /// space between; a first line of column names and lines that begin with `#` are skipped.
+    /// Parses a log: a time in seconds and a rate in Mbit/s on each line, separated by a comma,
+    /// semicolon or space; skips a first line with column names and lines that begin with `#`.
     ///
     /// # Errors
-    /// If it is not one; the error names the line and the remedy.
+    /// If the text is not a log; the error names the line and the remedy.
     pub fn parse_log(text: &[u8]) -> Result<Self, TraceError> {
         RateLog::parse(text).map(Self::Log)
     }
 
-    /// Which kind it is.
+    /// The kind of the trace.
     pub const fn kind(&self) -> TraceKind {
         match self {
             Self::Mahimahi(_) => TraceKind::Mahimahi,
@@ -74,7 +75,7 @@ impl RateTrace {
         }
     }
 
-    /// After which time it repeats.
+    /// The time after which the trace repeats.
     pub fn period(&self) -> Duration {
         match self {
             Self::Mahimahi(trace) => trace.period(),
@@ -82,7 +83,7 @@ impl RateTrace {
         }
     }
 
-    /// Mean rate over one period; a Mahimahi trace's at 1504 bytes an opportunity.
+    /// Mean rate over one period; for a Mahimahi trace, at 1504 bytes per opportunity.
     pub fn mean_rate(&self) -> Rate {
         match self {
             Self::Mahimahi(trace) => trace.mean_rate(),
@@ -91,24 +92,24 @@ impl RateTrace {
     }
 }
 
-/// The recorded links that a scenario names, by the names it uses.
+/// The recorded links that a scenario uses, by name.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Traces {
     by_path: BTreeMap<String, RateTrace>,
 }
 
 impl Traces {
-    /// No traces.
+    /// Creates an empty collection.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Hands in a trace under the name by which stages call it.
+    /// Adds a trace under the name that stages use.
     pub fn insert(&mut self, path: impl Into<String>, trace: RateTrace) {
         self.by_path.insert(path.into(), trace);
     }
 
-    /// The trace of that name.
+    /// Returns the trace with this name.
     pub fn find(&self, path: &str) -> Option<&RateTrace> {
         self.by_path.get(path)
     }

@@ -2,7 +2,7 @@
 
 use crate::error::{TraceError, TraceProblem};
 
-/// The lines of a text with their numbers from 1; a newline at the end begins no line.
+/// The lines of a text with their numbers from 1; a final newline does not begin a line.
 pub(crate) fn numbered_lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let text = text.strip_suffix(b"\n").unwrap_or(text);
     text.split(|&byte| byte == b'\n')
@@ -11,7 +11,7 @@ pub(crate) fn numbered_lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])
         .map(|(index, line)| (index + 1, line))
 }
 
-/// A line as text.
+/// Returns a line as text.
 pub(crate) fn printable(number: usize, line: &[u8]) -> Result<&str, TraceError> {
     if line.len() > MAX_LINE_BYTES {
         return Err(TraceError::at(number, TraceProblem::LongLine));
@@ -24,9 +24,9 @@ pub(crate) fn printable(number: usize, line: &[u8]) -> Result<&str, TraceError> 
     Ok(core::str::from_utf8(line).expect("printable ASCII is UTF-8").trim())
 }
 
-/// Far longer than a line of numbers: what is longer is another kind of file.
+/// Far longer than a line of numbers; a file with longer lines is not a trace.
 const MAX_LINE_BYTES: usize = 1000;
 
-/// The most lines of a trace, so that a wrong file does not take all memory: at 12 Mbit/s half a
-/// day of opportunities.
+/// Maximum number of lines, so that a wrong file does not use up the memory: at 12 Mbit/s,
+/// opportunities for half a day.
 pub(crate) const MAX_LINES: usize = 50_000_000;

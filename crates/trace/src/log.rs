@@ -1,8 +1,8 @@
-//! Logs of throughput: a time and a rate on each line.
+//! Throughput logs: a time and a rate on each line.
 //!
-//! A rate holds until the next line's time, the last one for as long as the one before it (a single
-//! one for a second); then the log begins again. Whatever time the first line has becomes 0. Where
-//! recorders wrote a time several times, the last of its rates holds.
+//! A rate holds until the next line's time; the last rate holds for as long as the one before it (a
+//! single rate for a second), and then the log repeats. Times are shifted so that the first is 0.
+//! If a time occurs several times, its last rate holds.
 
 use std::sync::Arc;
 
@@ -12,22 +12,22 @@ use crate::error::shorten;
 use crate::lines::{MAX_LINES, numbered_lines, printable};
 use crate::{TraceError, TraceProblem};
 
-/// How fast a link was, from a log of throughput; it repeats for ever.
+/// A link's rate over time, from a throughput log; repeats forever.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RateLog {
-    /// Ordered by `start`, which is 0 in the first. At least one rate is not zero.
+    /// Sorted by `start`; the first `start` is 0. At least one rate is not zero.
     pieces: Arc<[Piece]>,
     period: Duration,
-    /// What passes in one period, in billionths of a bit.
+    /// Data of one period, in billionths of a bit.
     nanobits: u128,
 }
 
-/// A time of constant rate.
+/// A piece of constant rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Piece {
     start: Duration,
     rate: Rate,
-    /// What passes before it, in billionths of a bit.
+    /// Data of all earlier pieces, in billionths of a bit.
     nanobits_before: u128,
 }
 
@@ -98,8 +98,8 @@ impl RateLog {
         Self { pieces, period, nanobits }
     }
 
-    /// The same log with straight lines from each rate to the next, the last to the first, in steps
-    /// of at most 100 ms that have the line's mean.
+    /// The log with linear interpolation from each rate to the next, and from the last to the
+    /// first, in steps of at most 100 ms with the mean rate of the line.
     pub fn interpolated(&self) -> Self {
         const STEP: Duration = Duration::from_millis(100);
         let mut rows = Vec::new();
@@ -122,7 +122,7 @@ impl RateLog {
         Self::new(&rows, self.period)
     }
 
-    /// After which time it repeats.
+    /// The time after which the log repeats.
     pub fn period(&self) -> Duration {
         self.period
     }
@@ -132,14 +132,14 @@ impl RateLog {
         Rate::from_bits_per_sec((self.nanobits / u128::from(self.period.as_nanos())) as u64)
     }
 
-    /// The rate at `time`, and until when it holds.
+    /// The rate at `time`, and the time until which it holds.
     pub fn rate_at(&self, time: Time) -> (Rate, Time) {
         let (lap, index) = self.position(time);
         let end = self.pieces.get(index + 1).map_or(self.period, |next| next.start);
         (self.pieces[index].rate, Time::ZERO + self.period * lap + end)
     }
 
-    /// What passes before `time`, in billionths of a bit.
+    /// Data before `time`, in billionths of a bit.
     pub fn nanobits_until(&self, time: Time) -> u128 {
         let (lap, index) = self.position(time);
         let piece = &self.pieces[index];
@@ -149,7 +149,7 @@ impl RateLog {
             + u128::from(piece.rate.bits_per_sec()) * u128::from(begun.as_nanos())
     }
 
-    /// What passes in one period, in billionths of a bit.
+    /// Data of one period, in billionths of a bit.
     pub fn nanobits_per_period(&self) -> u128 {
         self.nanobits
     }
@@ -163,14 +163,14 @@ impl RateLog {
 
 const SEPARATORS: [char; 4] = [',', ';', ' ', '\t'];
 
-/// Times closer than this are one: the last rate given for it holds.
+/// Times closer than this count as equal: the last rate holds.
 const SHORTEST_PIECE: Duration = Duration::from_micros(1);
 
 const MAX_SECONDS: (f64, &str) = (4e9, "4e9 s, 127 years");
 
 const MAX_MBIT_S: (f64, &str) = (1e7, "1e7 Mbit/s");
 
-/// The words of a line: several spaces are one separator, other separators stand alone.
+/// The words of a line: consecutive spaces are one separator, other separators are not merged.
 fn columns(line: &str) -> impl Iterator<Item = &str> {
     let by_comma = line.contains([',', ';']);
     line.split(if by_comma { &[',', ';'][..] } else { &[' ', '\t'][..] })
@@ -178,7 +178,7 @@ fn columns(line: &str) -> impl Iterator<Item = &str> {
         .filter(move |word| by_comma || !word.is_empty())
 }
 
-/// The time in seconds and the rate of a line.
+/// Parses the time in seconds and the rate of a line.
 fn row(line: &str) -> Result<(f64, Rate), TraceProblem> {
     let mut words = columns(line);
     let (Some(time), Some(rate), None) = (words.next(), words.next(), words.next()) else {
@@ -190,7 +190,7 @@ fn row(line: &str) -> Result<(f64, Rate), TraceProblem> {
     Ok((time_s, Rate::from_bits_per_sec(libm::round(mbit_s * 1e6) as u64)))
 }
 
-/// Whether a first line names columns: its first word does not look like a number.
+/// Whether the first line contains column names: its first word is not like a number.
 fn is_heading(line: &str) -> bool {
     line.contains(SEPARATORS) && line.starts_with(|c: char| c.is_ascii_alphabetic() || c == '"')
 }
@@ -218,7 +218,7 @@ mod tests {
         let log = RateLog::parse(b"0,10\n1,20\n2,20\n").expect("a log");
         let lines = log.interpolated();
         assert_eq!(lines.period(), Duration::from_secs(3));
-        // 15, 20 and, back to the first, 15 Mbit/s on average; a constant rate stays what it was.
+        // The means are 15, 20 and, back to the first, 15 Mbit/s; a constant rate is unchanged.
         let passed = |until_ms| lines.nanobits_until(Time::from_millis(until_ms));
         assert_eq!(passed(1_000), 15_000_000 * 1_000_000_000);
         assert_eq!(passed(2_000) - passed(1_000), 20_000_000 * 1_000_000_000);

@@ -1,9 +1,9 @@
 //! Mahimahi's packet-delivery traces (Netravali et al. 2015).
 //!
 //! Each line is a time in milliseconds at which the link can send 1504 bytes: a 1500-byte IP packet
-//! and the four bytes that Mahimahi's TUN device puts before it. Several equal lines are as many
-//! opportunities. After the last line the trace begins again, that line's time later, so a trace
-//! that is the single line "1" gives one opportunity a millisecond.
+//! and the four bytes that Mahimahi's TUN device adds. Equal lines are separate opportunities. The
+//! trace repeats with its last time as the period, so the single line "1" gives one opportunity per
+//! millisecond.
 
 use std::sync::Arc;
 
@@ -13,17 +13,17 @@ use crate::error::shorten;
 use crate::lines::{MAX_LINES, numbered_lines, printable};
 use crate::{TraceError, TraceProblem};
 
-/// When a link could send 1504 bytes, from a Mahimahi trace; it repeats for ever.
+/// The times at which a link could send 1504 bytes, from a Mahimahi trace; repeats forever.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OpportunityTrace {
-    /// Not decreasing, not empty, and the last is positive.
+    /// Not empty and not decreasing; the last one is positive.
     stamps_ms: Arc<[u32]>,
 }
 
 impl OpportunityTrace {
-    /// What can be sent at one opportunity.
+    /// Bytes that can be sent at one opportunity.
     pub const OPPORTUNITY: Bytes = Bytes(1504);
-    /// What Mahimahi adds to each IP packet.
+    /// Bytes that Mahimahi adds to each IP packet.
     pub const FRAMING_BYTES: u32 = 4;
 
     pub(crate) fn parse(text: &[u8]) -> Result<Self, TraceError> {
@@ -72,29 +72,29 @@ impl OpportunityTrace {
         Ok(Self { stamps_ms: stamps_ms.into() })
     }
 
-    /// The opportunities of one lap, in milliseconds.
+    /// The opportunities of one period, in milliseconds.
     pub fn stamps_ms(&self) -> &[u32] {
         &self.stamps_ms
     }
 
-    /// How many opportunities one lap has.
+    /// Number of opportunities in one period.
     pub fn opportunities(&self) -> usize {
         self.stamps_ms.len()
     }
 
-    /// How long one lap takes: the last opportunity's time.
+    /// The period: the time of the last opportunity.
     pub fn period(&self) -> Duration {
         Duration::from_millis(self.period_ms())
     }
 
-    /// Mean rate over a lap.
+    /// Mean rate over one period.
     pub fn mean_rate(&self) -> Rate {
         let bits = u128::from(Self::OPPORTUNITY.0) * 8 * self.stamps_ms.len() as u128;
         let rate = bits * 1000 / u128::from(self.period_ms());
         Rate::from_bits_per_sec(u64::try_from(rate).unwrap_or(u64::MAX))
     }
 
-    /// How many opportunities there are up to and including `time`, over all laps.
+    /// Number of opportunities up to and including `time`, since time 0.
     pub fn opportunities_until(&self, time: Time) -> u64 {
         let (lap, index) = self.position_after(time);
         lap * self.stamps_ms.len() as u64 + index as u64
@@ -102,14 +102,15 @@ impl OpportunityTrace {
 
     /// Lap and index of the first opportunity after `time`.
     ///
-    /// The last ones of a lap fall together with the time 0 of the next, and count as passed there.
+    /// The last opportunities of a lap coincide with time 0 of the next lap, where they count as
+    /// passed.
     pub fn position_after(&self, time: Time) -> (u64, usize) {
         let millis = time.as_millis();
         let (lap, within) = (millis / self.period_ms(), millis % self.period_ms());
         (lap, self.stamps_ms.partition_point(|&stamp| u64::from(stamp) <= within))
     }
 
-    /// How long one lap takes, in milliseconds.
+    /// The period in milliseconds.
     pub fn period_ms(&self) -> u64 {
         u64::from(*self.stamps_ms.last().expect("a trace is not empty"))
     }
@@ -174,7 +175,7 @@ mod tests {
         assert_eq!([until(0), until(2), until(3), until(4)], [2, 2, 3, 3]);
         assert_eq!([until(5), until(7), until(8), until(10)], [7, 7, 8, 12]);
         assert_eq!(trace.opportunities_until(Time::from_nanos(2_999_999)), 2);
-        // "1" is one a millisecond, none at the beginning: 12.032 Mbit/s.
+        // "1" means one opportunity per millisecond, and none at time 0: 12.032 Mbit/s.
         let one = OpportunityTrace::parse(b"1").expect("a trace");
         assert_eq!(one.opportunities_until(Time::ZERO), 0);
         assert_eq!(one.opportunities_until(Time::from_secs(1)), 1000);

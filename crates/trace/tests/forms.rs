@@ -1,4 +1,4 @@
-//! Every form that people have traces in, each as its recorder writes it.
+//! All supported forms of traces, as their recorders write them.
 
 use cwndlab_trace::{ReadOptions, Reading, TraceKind, read, read_folder};
 use cwndlab_units::{Duration, Time};
@@ -23,7 +23,7 @@ fn problem(text: &str) -> String {
     read(text.as_bytes(), &ReadOptions::default()).expect_err("must be refused").to_string()
 }
 
-/// The log that a file became, without its heading.
+/// The log to which a file was converted, without its heading.
 fn rows(reading: &Reading) -> String {
     assert_eq!(reading.kind(), TraceKind::Log);
     let text = String::from_utf8(reading.content.clone()).expect("text");
@@ -31,7 +31,7 @@ fn rows(reading: &Reading) -> String {
     rows.join(" ")
 }
 
-/// What it became and what was understood.
+/// Checks the resulting log and the summary of the interpretation.
 #[track_caller]
 fn check(text: &str, wanted_rows: &str, wanted: &str) {
     let reading = reading(text);
@@ -45,7 +45,7 @@ fn mahimahi_stays_as_it_is() {
     assert_eq!(trace.content, b"0\n5\n5\n1000\n");
     let said = "Mahimahi trace: 4 delivery opportunities of 1,504 bytes, 1 s";
     assert_eq!(trace.understood.to_string(), said);
-    // Other line ends, a mark of the byte order and blank lines at the end change nothing.
+    // Different line endings, a byte order mark and blank lines at the end change nothing.
     for text in ["\u{feff}0\n5\n5\n1000\n", "0\r5\r5\r1000\r", "0\n5\n5\n1000\n\n\n"] {
         assert_eq!(reading(text).trace, trace.trace, "{text:?}");
     }
@@ -61,14 +61,14 @@ fn cooked_and_pitree_logs_stay_as_they_are() {
         "0.0 8.737448 5.0 8.781528 10.0 8.756224",
         "log: a sample every 5 s, Mbit/s, column 2, 15 s",
     );
-    // Since 1970, in ms: a log that could not be read as seconds.
+    // In ms since 1970: as seconds, the log would be invalid.
     let epoch_ms = "1700000000000 8.5\n1700000001000 9\n";
     assert_eq!(rows(&reading(epoch_ms)), "0,8.5 1,9.0");
 }
 
 #[test]
 fn drives_with_zoned_times_and_pauses_are_logs() {
-    // CoNEXT 2023's drives: CRLF, a zone, several drives in one file.
+    // Drives of CoNEXT 2023: CRLF, a time zone, several drives in one file.
     let drive = "time,throughput,speed,latitude,longtitu,area_type\r\n\
         2023-04-04 10:07:13 CDT,81.4,23.68,44.9057,-93.5432,suburban\r\n\
         2023-04-04 10:07:14 CDT,113.0,16.87,44.9057,-93.5435,suburban\r\n\
@@ -201,13 +201,13 @@ fn iperf3_reports_are_logs() {
     let both_ways = "[  5][TX-C]   0.00-1.00   sec  1.60 MBytes  13.0 Mbits/sec\n\
         [  7][RX-C]   0.00-1.00   sec  1.60 MBytes  40.0 Mbits/sec\n";
     assert_eq!(rows(&reading(both_ways)), "0,40.0");
-    // iperf 2 writes blanks after the hyphen, and its summary without a word.
+    // iperf 2 writes blanks after the hyphen, and does not mark its summary.
     let second = "[  3]  0.0- 1.0 sec  1.25 MBytes  10.5 Mbits/sec\n\
         [  3]  1.0- 2.0 sec  1.25 MBytes  11.5 Mbits/sec\n\
         [  3]  2.0- 3.0 sec  1.25 MBytes  12.5 Mbits/sec\n\
         [  3]  0.0- 3.0 sec  3.75 MBytes  11.5 Mbits/sec\n";
     assert_eq!(rows(&reading(second)), "0,10.5 1,11.5 2,12.5");
-    // Two tests in one file follow each other.
+    // Two tests in one file become consecutive.
     let twice = parallel.repeat(2);
     assert_eq!(rows(&reading(&twice)), "0,25.0 1,5.0 2,25.0 3,5.0");
 }

@@ -1,4 +1,4 @@
-//! The parsers of recorded links take any bytes.
+//! The parsers of recorded links accept any bytes without panicking.
 
 mod accepted;
 
@@ -15,7 +15,7 @@ use accepted::check;
 
 fn read_trace(text: &[u8]) -> Result<RateTrace, TraceError> {
     let reading = read(text, &ReadOptions::default())?;
-    // What became of the file is read as the same trace.
+    // The resulting content is parsed as the same trace.
     let again = match reading.kind() {
         TraceKind::Mahimahi => RateTrace::parse_mahimahi(&reading.content),
         TraceKind::Log => RateTrace::parse_log(&reading.content),
@@ -47,7 +47,7 @@ fn parse_all(text: &[u8]) {
         match parsed {
             Ok(trace) => check(&trace),
             Err(error) => {
-                // What was packed, or has wide letters, has lines of its own.
+                // Compressed or wide-character files have other lines than their bytes suggest.
                 let is_wide = [&b"\x1f\x8b"[..], b"\xff\xfe", b"\xfe\xff"]
                     .iter()
                     .any(|magic| text.starts_with(magic));
@@ -124,7 +124,7 @@ proptest! {
             return Err(TestCaseError::fail("must be a log"));
         };
         for (start_ms, (_, kbit_s)) in times.iter().zip(&rows) {
-            // Times near 2e9 s have a microsecond's precision.
+            // Times near 2e9 s are accurate to a microsecond.
             let inside = Time::from_millis(*start_ms) + Duration::from_micros(500);
             prop_assert_eq!(log.rate_at(inside).0, Rate::from_kbit_per_sec(*kbit_s));
             let next_lap = inside + log.period();
@@ -175,7 +175,7 @@ fn recorded_traces_are_accepted() {
     }
     let short = fs::read(traces.join("mahimahi/TMobile-LTE-short.down")).expect("a file");
     let mean = read_trace(&short).expect("a trace").mean_rate();
-    // The traces' own statistics say 16.75 Mbit/s.
+    // The traces' own statistics state 16.75 Mbit/s.
     assert!((mean.as_mbit_per_sec_f64() - 16.75).abs() < 0.01, "{mean:?}");
 }
 
@@ -229,7 +229,7 @@ fn one_row_holds_for_ever_and_the_last_as_long_as_the_one_before() {
     let period = |text: &[u8]| RateTrace::parse_log(text).expect("a log").period();
     assert_eq!(period(b"7,20\n"), Duration::from_secs(1));
     assert_eq!(period(b"0,1\n2,1\n3,1\n"), Duration::from_secs(4));
-    // A time that is written twice has its last rate.
+    // If a time occurs twice, its last rate holds.
     let twice = RateTrace::parse_log(b"0,1\n2,1\n2,5\n3,0\n3,0\n").expect("a log");
     assert_eq!(twice.period(), Duration::from_secs(4));
     assert_eq!(twice.mean_rate(), Rate::from_kbit_per_sec(1_750));

@@ -1,18 +1,18 @@
-//! Times of cells: numbers, dates with times in many spellings, times of a day.
+//! Times in cells: numbers, dates with times in many spellings, times of day.
 //!
-//! Only differences between the times of one file matter. A zone shifts what it belongs to; a name
-//! that is no zone known here shifts nothing, which is as good while it stays the same.
+//! Only differences between the times of one file matter. A time zone shifts its time; an unknown
+//! zone name shifts nothing, which does no harm while the zone stays the same.
 
 use super::number::Number;
 
-/// A time as a cell has it.
+/// A time in a cell.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Stamp {
-    /// A number, whose unit its column knows.
+    /// A number; its unit depends on the column.
     Number(Number),
     /// Nanoseconds since the beginning of 1970.
     Moment(i64),
-    /// A date without a time: nanoseconds at its beginning.
+    /// A date without a time: nanoseconds from 1970 to its beginning.
     Date(i64),
     /// Nanoseconds since midnight.
     OfDay(i64),
@@ -22,7 +22,7 @@ const NANOS_PER_S: i64 = 1_000_000_000;
 const NANOS_PER_DAY: i64 = 86_400 * NANOS_PER_S;
 
 impl Stamp {
-    /// The time that a cell is.
+    /// Parses the time in a cell.
     pub(super) fn parse(cell: &str) -> Option<Self> {
         if cell.len() > 64 || !cell.bytes().any(|byte| byte.is_ascii_digit()) {
             return None;
@@ -35,12 +35,12 @@ impl Stamp {
     }
 }
 
-/// What is known of a date and a time while a cell is read.
+/// The parts of a date and time found so far in a cell.
 #[derive(Default)]
 struct Calendar {
     date: Option<(i64, i64, i64)>,
     of_day_ns: Option<i64>,
-    /// Of a date that is written with its month's name.
+    /// The month, if it is written as a name.
     month: Option<i64>,
     numbers: Vec<i64>,
     zone_s: i64,
@@ -56,7 +56,7 @@ impl Calendar {
         calendar.stamp()
     }
 
-    /// `20230404100713`: all fields without anything between them.
+    /// Parses `20230404100713`: all fields without separators.
     fn compact(cell: &str) -> Option<i64> {
         let field = |from: usize, to: usize| cell.get(from..to)?.parse::<i64>().ok();
         let (year, month, day) = (field(0, 4)?, field(4, 6)?, field(6, 8)?);
@@ -67,7 +67,7 @@ impl Calendar {
         Some(date_ns + ((hour * 60 + minute) * 60 + second) * NANOS_PER_S)
     }
 
-    /// Takes one word of a cell.
+    /// Handles one word of a cell.
     fn take(&mut self, word: &str) -> Option<()> {
         let first = word.chars().next()?;
         if first.is_alphabetic() {
@@ -108,7 +108,7 @@ impl Calendar {
 
     fn date(&mut self, word: &str, a: &str, b: &str, c: &str) -> Option<()> {
         let (first, last) = (number(a)?, number(c)?);
-        // Somebody may write the month's name between hyphens: 04-Apr-2023.
+        // The month's name may be between hyphens: 04-Apr-2023.
         let middle = number(b).or_else(|| month(b))?;
         let year_2000 = |year: i64, text: &str| if text.len() <= 2 { 2000 + year } else { year };
         self.date = Some(if a.len() == 4 {
@@ -123,7 +123,7 @@ impl Calendar {
         Some(())
     }
 
-    /// `10:07:13.25+02:00`, `10:07`, and after a date also `10-07-13` and `10.07.13`.
+    /// Handles `10:07:13.25+02:00`, `10:07`, and after a date also `10-07-13` and `10.07.13`.
     fn clock(&mut self, word: &str) -> Option<()> {
         let (clock, zone) = match word.split_once(':') {
             Some((hour, rest)) => match rest.find(['+', '-']) {
@@ -162,7 +162,7 @@ impl Calendar {
                     self.month = Some(month);
                 }
                 _ if lower.get(..3).is_some_and(|day| WEEKDAYS.contains(&day)) => {}
-                // Nothing but a zone stands after a time.
+                // A word after a time can only be a time zone.
                 _ if self.of_day_ns.is_some() && word.len() <= 5 => {
                     self.zone_s = named_zone_s(lower)
                 }
@@ -201,8 +201,8 @@ impl Calendar {
     }
 }
 
-/// The words of a cell: at blanks, at underscores, at the T and the Z of ISO 8601, and between a
-/// time and its AM or PM. A comma before a blank ends a word, one in a time begins its fraction.
+/// Splits a cell at blanks, brackets and underscores, at the T and the Z of ISO 8601, and between a
+/// time and its AM or PM. Commas are removed at the ends of words, but not within a word.
 fn parts(cell: &str) -> impl Iterator<Item = &str> {
     let words = cell.split([' ', '\t', '_', '(', ')']);
     words.flat_map(|word| {
@@ -234,7 +234,7 @@ fn month(word: &str) -> Option<i64> {
     Some(at as i64 + 1)
 }
 
-/// `+02:00`, `-0500`, `+2`: seconds east of Greenwich.
+/// Parses `+02:00`, `-0500` or `+2`: seconds east of Greenwich.
 fn zone_s(text: &str) -> Option<i64> {
     let sign = if text.starts_with('-') { -1 } else { 1 };
     let digits: String = text.chars().filter(char::is_ascii_digit).collect();
@@ -246,7 +246,7 @@ fn zone_s(text: &str) -> Option<i64> {
     Some(sign * (hours * 60 + minutes) * 60)
 }
 
-/// Of zones that change between summer and winter, and those beside them.
+/// Seconds east of Greenwich of zones with daylight saving time, and of the zones paired with them.
 fn named_zone_s(lower: &str) -> i64 {
     let hours = match lower {
         "hst" => -10,
@@ -264,7 +264,7 @@ fn named_zone_s(lower: &str) -> i64 {
     hours * 3600
 }
 
-/// Nanoseconds from the beginning of 1970 to that of a day of the Gregorian calendar.
+/// Nanoseconds from the beginning of 1970 to that of a day in the Gregorian calendar.
 fn date_ns(year: i64, month: i64, day: i64) -> Option<i64> {
     const DAYS_BEFORE: [i64; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
     if !(1900..2200).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {

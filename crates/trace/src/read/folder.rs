@@ -1,9 +1,9 @@
 //! The folders of CellReplay (Sentosa et al., NSDI 2025).
 //!
-//! `down-pdo` and `up-pdo` are Mahimahi traces recorded under load. `down-delay-light-pdo` and its
-//! like hold a line for each probe: its time in ms, the base delay one way in ms, and when the
-//! packets of a short train arrived after that. The heavy load's opportunities give the rate and the
-//! mean base delay the delay; the short trains are not replayed.
+//! `down-pdo` and `up-pdo` are Mahimahi traces recorded under load. Files such as
+//! `down-delay-light-pdo` contain a line for each probe: its time in ms, the one-way base delay in
+//! ms, and the later arrival times of the packets of a short train. The opportunities under load
+//! give the rate, and the mean base delay gives the delay; the short trains are not replayed.
 
 use cwndlab_units::Duration;
 
@@ -22,16 +22,16 @@ pub struct RecordedPath {
 /// One direction of a recorded network.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RecordedDirection {
-    /// Its delivery opportunities.
+    /// Delivery opportunities.
     pub trace: Reading,
-    /// The mean delay that a packet had without load, if it was recorded.
+    /// Mean delay of packets without load, if it was recorded.
     pub delay: Option<Duration>,
 }
 
-/// Reads the files of a folder, each with its name.
+/// Reads a folder's files, given with their names.
 ///
 /// # Errors
-/// If the folder is none of CellReplay's, or one of its files is wrong.
+/// If the folder is not one of CellReplay's, or one of its files is invalid.
 pub fn read_folder<C: AsRef<[u8]>>(files: &[(String, C)]) -> Result<RecordedPath, TraceError> {
     Ok(RecordedPath { down: direction(files, "down")?, up: direction(files, "up")? })
 }
@@ -55,7 +55,7 @@ fn direction<C: AsRef<[u8]>>(
     Ok(RecordedDirection { trace, delay: delays })
 }
 
-/// The mean of the second numbers of all lines, in whole milliseconds.
+/// The mean of the second number of all lines, in whole milliseconds.
 fn mean_delay(content: &[u8]) -> Result<Duration, TraceError> {
     let content = super::text::unpacked(content).map_err(TraceError::whole)?;
     let text = super::text::text(&content);

@@ -1,11 +1,12 @@
-//! gzip, RFC 1952, around deflate, RFC 1951: what was compressed comes out again.
+//! Decompression of gzip, RFC 1952, and deflate, RFC 1951.
 //!
-//! Huffman codes are decoded bit by bit over the number of codes of each length, which is slow
-//! beside a table and fast beside reading a trace. Several members are one file, as gzip has it.
+//! Huffman codes are decoded bit by bit with the number of codes of each length, which is slow
+//! compared with a table, but fast compared with parsing a trace. Several members form one file, as
+//! in gzip.
 
 use crate::TraceProblem;
 
-/// The largest text that is unpacked.
+/// Maximum size of the unpacked text.
 const MAX_BYTES: usize = 1 << 30;
 
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -23,7 +24,7 @@ pub(super) fn is_gzip(content: &[u8]) -> bool {
     content.starts_with(&MAGIC)
 }
 
-/// The text that `content` holds compressed.
+/// Unpacks `content`.
 pub(super) fn unpack(content: &[u8]) -> Result<Vec<u8>, TraceProblem> {
     let mut text = Vec::new();
     let mut rest = content;
@@ -38,7 +39,7 @@ type Reason = &'static str;
 const CUT: Reason = "cut short";
 const DAMAGED: Reason = "damaged";
 
-/// Unpacks the first member of `content` and answers what follows it.
+/// Unpacks the first member of `content` and returns the bytes after it.
 fn member<'a>(content: &'a [u8], text: &mut Vec<u8>) -> Result<&'a [u8], Reason> {
     let (header, mut rest) = content.split_at_checked(10).ok_or(CUT)?;
     let flags = header[3];
@@ -73,7 +74,7 @@ fn member<'a>(content: &'a [u8], text: &mut Vec<u8>) -> Result<&'a [u8], Reason>
     Ok(rest)
 }
 
-/// Unpacks one block; whether it was the last.
+/// Unpacks a block; returns whether it was the last.
 fn inflate_block(bits: &mut Bits<'_>, text: &mut Vec<u8>, begin: usize) -> Result<bool, Reason> {
     let is_last = bits.take(1)? == 1;
     match bits.take(2)? {
@@ -111,7 +112,7 @@ fn stored(bits: &mut Bits<'_>, text: &mut Vec<u8>) -> Result<(), Reason> {
     check_size(text)
 }
 
-/// Literals and copies of what came before, section 3.2.5.
+/// Decodes literals and copies of earlier text, section 3.2.5.
 fn coded(
     bits: &mut Bits<'_>,
     text: &mut Vec<u8>,
@@ -158,7 +159,7 @@ fn check_size(text: &[u8]) -> Result<(), Reason> {
     if text.len() > MAX_BYTES { Err("larger than 1 GiB when uncompressed") } else { Ok(()) }
 }
 
-/// The codes that a block brings along, section 3.2.7.
+/// Reads the codes of a block with dynamic codes, section 3.2.7.
 fn dynamic_codes(bits: &mut Bits<'_>) -> Result<(Huffman, Huffman), Reason> {
     const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
     let literals = bits.take(5)? as usize + 257;
@@ -185,11 +186,11 @@ fn dynamic_codes(bits: &mut Bits<'_>) -> Result<(Huffman, Huffman), Reason> {
     Ok((Huffman::new(&lengths[..literals])?, Huffman::new(&lengths[literals..])?))
 }
 
-/// Codes of a given length each, section 3.2.2: shorter ones first, equal ones by symbol.
+/// Canonical codes by length, section 3.2.2: shorter codes first, codes of equal length by symbol.
 struct Huffman {
-    /// How many codes have which length.
+    /// Number of codes of each length.
     counts: [u16; LONGEST_CODE + 1],
-    /// By code.
+    /// Symbols in the order of their codes.
     symbols: Vec<u16>,
 }
 
@@ -229,7 +230,7 @@ impl Huffman {
     }
 }
 
-/// Bits from the least significant of each byte on.
+/// A reader of bits, from the least significant bit of each byte on.
 struct Bits<'a> {
     bytes: &'a [u8],
     hold: u32,
@@ -250,7 +251,7 @@ impl Bits<'_> {
         Ok(taken)
     }
 
-    /// Goes on at the next whole byte. Never more than 7 bits are held between two takes.
+    /// Continues at the next whole byte; at most 7 bits are buffered between two reads.
     fn forget(&mut self) {
         (self.hold, self.held) = (0, 0);
     }

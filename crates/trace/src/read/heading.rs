@@ -1,30 +1,30 @@
-//! What the names of columns mean.
+//! Meaning of column names.
 
 use super::unit::{Unit, time_unit_ns, words};
 
-/// A column of a table, by its name.
+/// A column of a table, as its name describes it.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Column {
     pub name: String,
     pub meaning: Meaning,
     pub unit: Option<Unit>,
     pub towards: Towards,
-    /// It is a mean, a minimum or the like of what another column has.
+    /// Whether it is a mean, minimum or the like of another column.
     pub is_derived: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Meaning {
     Rate,
-    /// Bytes or bits that passed.
+    /// Number of bytes or bits transferred.
     Size,
     Time,
-    /// The time that a row stands for.
+    /// Duration that a row covers.
     Duration,
     Other,
 }
 
-/// In which direction what a column counts went, if its name says so.
+/// Direction of the data that a column counts, as its name says.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Towards {
     User,
@@ -49,7 +49,7 @@ impl Column {
         } else {
             Towards::Unsaid
         };
-        // G-NetTrack's names, whose unit its manual says.
+        // Names of G-NetTrack, whose manual states the unit.
         let of_drive_test = matches!(lower.as_str(), "dl_bitrate" | "ul_bitrate");
         let unit = Unit::find(name).or(of_drive_test.then_some(Unit::KBIT_S));
         let is_delay =
@@ -71,7 +71,7 @@ impl Column {
         Self { name: name.to_owned(), meaning, unit, towards, is_derived }
     }
 
-    /// Its number from 1 and its name, as messages write it.
+    /// Number from 1 and name, for messages.
     pub(super) fn told(&self, index: usize) -> String {
         if self.name.is_empty() {
             format!("{}", index + 1)
@@ -97,7 +97,7 @@ fn is_rate(lower: &str, parts: &[String]) -> bool {
         "sample", "sampling", "frame", "error", "loss", "packet", "refresh", "heart", "code",
         "coding",
     ];
-    // A column that is called by its direction alone has what goes there.
+    // A column named after a direction alone has that direction's rate.
     const DIRECTIONS: [&str; 6] =
         ["download", "upload", "downlink", "uplink", "downstream", "upstream"];
     let has = |word: &str| parts.iter().any(|part| part == word);

@@ -1,4 +1,4 @@
-//! The reports of iperf3 and iperf as text: a line for each stream and interval.
+//! Text reports of iperf3 and iperf: a line for each stream and interval.
 //!
 //! ```text
 //! [  5]   0.00-1.00   sec  1.60 MBytes  13.4 Mbits/sec
@@ -6,24 +6,24 @@
 //! [  7][RX-C]   0.00-1.00   sec  1.60 MBytes  13.4 Mbits/sec
 //! ```
 //!
-//! iperf's `-y C` writes the same as columns:
+//! iperf's option `-y C` writes the same as columns:
 //!
 //! ```text
 //! 20230501120000,10.0.0.2,4444,10.0.0.1,5001,3,0.0-1.0,1600000,12800000
 //! ```
 //!
-//! With `--bidir` the received stream counts. What was omitted and the summaries at the end do not.
+//! With `--bidir`, only the received stream counts. Omitted intervals and final summaries do not.
 
 use super::number::Number;
 use super::samples::Sample;
 use super::unit::Unit;
 
-/// Whether a text is such a report.
+/// Whether a text is an iperf report.
 pub(super) fn is_report(text: &str) -> bool {
     text.lines().take(2000).any(|line| Interval::read(line).is_some())
 }
 
-/// Which program's report it is.
+/// Name of the report's form.
 pub(super) fn form(text: &str) -> &'static str {
     let head = || text.lines().take(2000);
     if head().any(|line| line.starts_with("Client connecting to") || line.contains("on TCP port")) {
@@ -35,19 +35,19 @@ pub(super) fn form(text: &str) -> &'static str {
     }
 }
 
-/// The rates of all streams together, interval by interval; tests that follow each other in one
-/// file do so in time.
+/// The total rate of all streams, by interval; consecutive tests in one file become consecutive in
+/// time.
 pub(super) fn samples(text: &str) -> Vec<Sample> {
     let has_received = text.lines().any(|line| line.contains("[RX-"));
     let has_sums =
         text.lines().any(|line| Interval::read(line).is_some_and(|interval| interval.is_sum));
     let mut samples: Vec<Sample> = Vec::new();
-    // Where the test began and how far it got; a line that begins at 0 again starts another test.
+    // Start and last end of the current test; a line that begins at 0 again starts another test.
     let (mut begin_s, mut end_s, mut last_start_s) = (0.0, 0.0_f64, None);
     for (index, line) in text.lines().enumerate() {
         let Some(interval) = Interval::read(line) else { continue };
         let length_s = interval.end_s - interval.start_s;
-        // iperf 2 marks no summary; it is far longer than an interval.
+        // iperf 2 does not mark its summary, but it is far longer than an interval.
         let is_total = interval.is_total
             || (interval.start_s == 0.0
                 && !samples.is_empty()
@@ -57,7 +57,7 @@ pub(super) fn samples(text: &str) -> Vec<Sample> {
             continue;
         }
         if last_start_s == Some(interval.start_s) {
-            // Streams beside each other.
+            // Parallel streams.
             let last = samples.last_mut().expect("it was the last");
             last.mbit_s = last.mbit_s.map(|mbit_s| mbit_s + interval.mbit_s);
             continue;
@@ -91,9 +91,9 @@ fn longest_s(samples: &[Sample]) -> f64 {
 struct Interval {
     is_sum: bool,
     is_received: bool,
-    /// It stands in columns.
+    /// Whether the line is in columns.
     is_columns: bool,
-    /// It is a summary of all intervals.
+    /// Whether the line is a summary of all intervals.
     is_total: bool,
     start_s: f64,
     end_s: f64,
@@ -106,7 +106,7 @@ impl Interval {
         let (name, rest) = line[at + 1..].split_once(']')?;
         let name = name.trim();
         let is_sum = name == "SUM";
-        // An iperf3 with --timestamps puts the time before it, which may be in brackets, too.
+        // iperf3's `--timestamps` puts a time first, which may also be in brackets.
         if !is_sum
             && !name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'*' || byte == b' ')
         {
@@ -130,7 +130,7 @@ impl Interval {
             let unit = Unit::find(pair[1]).filter(|unit| unit.is_rate && pair[1].contains('/'))?;
             Some((Number::parse(pair[0], false)?.value(), (unit, pair[1])))
         })?;
-        // iperf's bytes are counted in powers of 2, its bits in powers of 10.
+        // iperf's byte units are powers of 2, its bit units powers of 10.
         let binary = match unit.1 {
             "KBytes/sec" => 1024.0 / 1e3,
             "MBytes/sec" => 1_048_576.0 / 1e6,
@@ -144,7 +144,7 @@ impl Interval {
         Some(Self { is_sum, is_received, is_columns, is_total, start_s, end_s, mbit_s })
     }
 
-    /// Time, addresses and ports, number of the stream, interval, bytes, bit/s.
+    /// Reads time, addresses and ports, number of the stream, interval, bytes, bit/s.
     fn read_columns(line: &str) -> Option<Self> {
         let cells: Vec<&str> = line.trim().split(',').collect();
         let [stamp, _, _, _, _, stream, range, bytes, bit_s, ..] = cells[..] else { return None };
@@ -166,7 +166,7 @@ impl Interval {
     }
 }
 
-/// `0.00-1.00`.
+/// Reads `0.00-1.00`.
 fn range_s(text: &str) -> Option<(f64, f64)> {
     let (start, end) = text.split_once('-')?;
     let seconds = |text: &str| Number::parse(text, false).map(Number::value).filter(|&s| s < 1e8);

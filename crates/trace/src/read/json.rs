@@ -1,4 +1,4 @@
-//! JSON: iperf3's report, whole or as a stream of events, and lists of rows.
+//! JSON: iperf3's report, in one piece or as a stream of events, and lists of rows.
 
 use core::fmt::Write as _;
 
@@ -8,11 +8,11 @@ use super::iperf::nanos;
 use super::samples::Sample;
 use crate::TraceProblem;
 
-/// What a JSON text is.
+/// The content of a JSON text.
 pub(super) enum Json {
-    /// The intervals of iperf3.
+    /// Intervals of iperf3.
     Iperf(Vec<Sample>),
-    /// Rows of names and values, as a table of text.
+    /// Rows of names and values, converted to a text table.
     Rows(String),
 }
 
@@ -27,7 +27,7 @@ pub(super) fn read(text: &str) -> Result<Json, TraceProblem> {
     for document in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
         documents.push(document.map_err(|error| TraceProblem::Json(error.to_string()))?);
     }
-    // Events one by one, each a document: `--json-stream`.
+    // `--json-stream`: each event is a document.
     let events = documents.iter().filter_map(|document| match document["event"].as_str()? {
         "interval" => Some(&document["data"]),
         _ => None,
@@ -63,7 +63,7 @@ pub(super) fn read(text: &str) -> Result<Json, TraceProblem> {
     table(&rows).map(Json::Rows)
 }
 
-/// A table by columns, as rows of lists below a row of names.
+/// Converts a table of columns to rows of lists below a row of names.
 fn by_columns(document: &Value) -> Option<Vec<Value>> {
     let columns: Option<Vec<(&String, &Vec<Value>)>> =
         document.as_object()?.iter().map(|(name, cells)| Some((name, cells.as_array()?))).collect();
@@ -78,14 +78,14 @@ fn by_columns(document: &Value) -> Option<Vec<Value>> {
     Some((0..height).map(|at| Value::Object(row(at))).collect())
 }
 
-/// The rates of iperf3's intervals; those received where it sends both ways.
+/// The rates of iperf3's intervals; with both directions, those received.
 fn iperf(intervals: &[&Value]) -> Vec<Sample> {
     let mut samples: Vec<Sample> = Vec::new();
     let (mut begin_s, mut end_s) = (0.0, 0.0_f64);
     for (index, interval) in intervals.iter().enumerate() {
         let sums = ["sum", "sum_bidir_reverse"].map(|key| &interval[key]).into_iter();
         let sums = sums.filter(|sum| sum["bits_per_second"].is_number());
-        // The end that runs the test wrote it: what it received has no "sender".
+        // The host that runs the test writes the report: data that it received has no "sender".
         let received = sums.clone().find(|sum| sum["sender"] == Value::Bool(false));
         let Some(sum) = received.or_else(|| sums.clone().next()) else { continue };
         let number = |key: &str| sum[key].as_f64().filter(|number| (0.0..1e15).contains(number));
@@ -97,7 +97,7 @@ fn iperf(intervals: &[&Value]) -> Vec<Sample> {
         if sum["omitted"] == Value::Bool(true) || stop_s <= start_s {
             continue;
         }
-        // Another test begins at 0 again.
+        // A start at 0 begins another test.
         if start_s < end_s - 1e-3 {
             begin_s += end_s;
         }
@@ -112,7 +112,7 @@ fn iperf(intervals: &[&Value]) -> Vec<Sample> {
     samples
 }
 
-/// Rows of objects or of lists, as a table with tabs.
+/// Converts rows of objects or lists to a tab-separated table.
 fn table(rows: &[Value]) -> Result<String, TraceProblem> {
     let mut text = String::new();
     let names: Vec<&String> = match rows.first() {

@@ -1,17 +1,17 @@
-//! Files that people have of recorded links, in whatever form: what each is, is seen from its content.
+//! Files of recorded links in any form; the form is detected from the content.
 //!
-//! | form | seen by |
+//! | form | detected by |
 //! |---|---|
-//! | Mahimahi | a whole number of ms on each line |
-//! | time in s and rate in Mbit/s (cooked and PiTree's logs) | two numbers on each line |
-//! | tables: CSV, G-NetTrack, drives, counters | a heading, a unit in each row, or what is said |
+//! | Mahimahi | an integer number of ms on each line |
+//! | time in s and rate in Mbit/s (logs of "cooked" and PiTree) | two numbers on each line |
+//! | tables: CSV, G-NetTrack, drives, counters | a heading, a unit in each row, or options |
 //! | positions and bytes (Oslo, Ghent) | six numbers on each line |
 //! | iperf3 and iperf | lines of intervals, or JSON |
 //! | lists of rows | JSON |
 //! | CellReplay | a folder ([`read_folder`]) |
 //!
-//! Each of them may be gzip. A Mahimahi trace and a log of two columns stay as they are, byte for
-//! byte; everything else becomes such a log. Nothing here opens a file.
+//! Each form may be compressed with gzip. A Mahimahi trace and a two-column log are kept byte for
+//! byte; all other forms are converted to such a log. Nothing here opens a file.
 
 mod clock;
 mod folder;
@@ -46,19 +46,19 @@ use crate::{RateTrace, TraceError, TraceKind, TraceProblem};
 #[derive(Clone, PartialEq, Debug)]
 pub struct Reading {
     /// The trace as [`RateTrace::parse_mahimahi`] or [`RateTrace::parse_log`] reads it: that of the
-    /// file where it is one already.
+    /// file if it is one already.
     pub content: Vec<u8>,
     /// The trace.
     pub trace: RateTrace,
-    /// What was understood.
+    /// How the file was interpreted.
     pub understood: Understood,
 }
 
 /// Reads a file of any of the forms above.
 ///
 /// # Errors
-/// If it is none of them, or does not say enough; the error names the line, or the columns and the
-/// setting that would settle it.
+/// If the form is unknown or information is missing; the error names the line, or the columns and
+/// the option that would provide the information.
 pub fn read(content: &[u8], options: &ReadOptions) -> Result<Reading, TraceError> {
     let is_packed = gzip::is_gzip(content);
     let content = text::unpacked(content).map_err(TraceError::whole)?;
@@ -99,7 +99,7 @@ fn read_text(content: &[u8], text: &str, options: &ReadOptions) -> Result<Readin
             }
             json::Json::Rows(rows) => table_log("JSON rows", &rows, options),
         };
-        // A row of it has no line of the file.
+        // The rows come from JSON, so their numbers are not lines of the file.
         return reading.map_err(|error| TraceError::whole(error.problem));
     }
     if iperf::is_report(text) {
@@ -112,7 +112,7 @@ fn read_text(content: &[u8], text: &str, options: &ReadOptions) -> Result<Readin
     table_log("", text, options)
 }
 
-/// Whether the first line with something in it is one whole number.
+/// Whether the first line that is not blank is one integer.
 fn is_mahimahi(text: &str) -> bool {
     let Some(first) = text.lines().find(|line| !line.trim().is_empty()) else { return true };
     let word = first.trim();
@@ -124,7 +124,7 @@ fn mahimahi(content: &[u8], text: &str) -> Result<Reading, TraceError> {
     let (content, trace) = match RateTrace::parse_mahimahi(content) {
         Ok(trace) => (content.to_vec(), trace),
         Err(error) if text.trim_end().is_empty() => return Err(error),
-        // Other line ends, a mark of the byte order and blank lines at the end change nothing.
+        // Ignores different line endings, a byte order mark and blank lines at the end.
         Err(_) => {
             let text = format!("{}\n", text.trim_end());
             let parsed = RateTrace::parse_mahimahi(text.as_bytes());
@@ -143,7 +143,7 @@ fn mahimahi(content: &[u8], text: &str) -> Result<Reading, TraceError> {
     Ok(Reading { content, trace, understood })
 }
 
-/// Numbers that do not grow may be rates, of which nothing says the unit.
+/// Explains that numbers that decrease may be rates without a unit.
 fn if_rates(text: &str, error: TraceError) -> TraceError {
     let are_numbers = || text.lines().all(|line| Number::parse(line.trim(), false).is_some());
     match error.problem {
@@ -154,7 +154,7 @@ fn if_rates(text: &str, error: TraceError) -> TraceError {
     }
 }
 
-/// A log of times in s and rates in Mbit/s as it stands, if a text is one and says nothing else.
+/// Reads a log of times in s and rates in Mbit/s unchanged, if the text is one without other units.
 fn plain_log(content: &[u8], text: &str) -> Option<Reading> {
     let trace = RateTrace::parse_log(content).ok()?;
     let table = Table::read(text);
@@ -179,7 +179,7 @@ fn plain_log(content: &[u8], text: &str) -> Option<Reading> {
         let cells = head.iter().filter_map(move |cells| cells.get(index));
         cells.filter_map(|cell| Number::parse(cell, false))
     };
-    // So much is another unit, which nothing says.
+    // Such high values must have another unit, which is not stated.
     let mut values: Vec<f64> = numbers(1).map(Number::value).filter(|&value| value > 0.0).collect();
     values.sort_by(f64::total_cmp);
     let is_said = columns.get(1).is_some_and(|rate| rate.unit.is_some());
@@ -188,7 +188,7 @@ fn plain_log(content: &[u8], text: &str) -> Option<Reading> {
         return None;
     }
     let starts: Vec<i64> = numbers(0).filter_map(|time| time.times(1_000_000_000)).collect();
-    // The same above 0 in each line is a length, and no time.
+    // The same positive value in each line is a duration, not a time.
     let (first, last) = (starts.first().copied(), starts.last().copied());
     if starts.len() > 1 && first == last && first.is_some_and(|first| first > 0) {
         return None;
@@ -231,7 +231,7 @@ fn of_log(
     unit: &'static str,
     column: Option<(usize, String)>,
 ) -> Result<Reading, TraceError> {
-    // Its lines are not those of the file, and what is wrong with a line was found before.
+    // Its lines are not those of the file; errors in a line were found before.
     let parsed = RateTrace::parse_log(&log.content);
     let trace = parsed.map_err(|error| TraceError::whole(error.problem))?;
     let understood = Understood {
@@ -244,7 +244,7 @@ fn of_log(
     Ok(Reading { content: log.content, trace, understood })
 }
 
-/// Refuses a text that has bytes near its beginning which no text has.
+/// Rejects a file with bytes near its beginning that do not occur in text.
 fn check_is_text(text: &str) -> Result<(), TraceError> {
     let is_foreign = |byte: &u8| *byte < b' ' && !matches!(byte, b'\t' | b'\n' | 0x0c | 0x1a);
     for (index, line) in text.lines().take(100).enumerate() {
@@ -256,7 +256,7 @@ fn check_is_text(text: &str) -> Result<(), TraceError> {
 }
 
 impl Reading {
-    /// Which of the two kinds the trace became.
+    /// The kind of the resulting trace.
     pub fn kind(&self) -> TraceKind {
         self.trace.kind()
     }

@@ -1,16 +1,16 @@
-//! Numbers of cells, exact where they are written as decimals.
+//! Numbers in cells, exact if they are written as decimals.
 
-/// A number as a cell has it.
+/// A number in a cell.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Number {
-    /// `digits` over ten to the power of `decimals`.
+    /// `digits` divided by ten to the power of `decimals`.
     Decimal { digits: i64, decimals: u32 },
-    /// One with an exponent, or with more digits than fit.
+    /// A number with an exponent, or with more digits than fit.
     Float(f64),
 }
 
 impl Number {
-    /// The number that a cell is. With `has_decimal_comma`, the sign of fractions is a comma.
+    /// Parses a cell. With `has_decimal_comma`, the decimal separator is a comma.
     pub(super) fn parse(cell: &str, has_decimal_comma: bool) -> Option<Self> {
         let ungrouped;
         let cell = match without_groups(cell, has_decimal_comma) {
@@ -41,7 +41,7 @@ impl Number {
         if let (true, true, Some(digits)) = (are_plain, fraction.len() < TEN_TO.len(), digits) {
             return Some(Self::Decimal { digits: sign * digits, decimals: fraction.len() as u32 });
         }
-        // Words such as "inf" and "nan" are none.
+        // Words such as "inf" and "nan" are not numbers.
         let begins_as_number = bare.starts_with(|c: char| c.is_ascii_digit() || c == '.');
         let value = begins_as_number.then(|| cell.parse::<f64>().ok())??;
         value.is_finite().then_some(Self::Float(value))
@@ -58,7 +58,7 @@ impl Number {
         matches!(self, Self::Decimal { decimals: 0, .. })
     }
 
-    /// The number times a whole one, rounded; `None` if it is beyond all times.
+    /// The number times an integer, rounded; `None` if the result is out of range.
     pub(super) fn times(self, factor: i64) -> Option<i64> {
         match self {
             Self::Decimal { digits, decimals } => {
@@ -76,8 +76,8 @@ impl Number {
     }
 }
 
-/// A number whose digits stand in groups of three, such as `12,500,000` or `12 500,5`, without what
-/// parts them; nothing of any other cell.
+/// A number with digits in groups of three, such as `12,500,000` or `12 500,5`, without the group
+/// separators; `None` for other cells.
 fn without_groups(cell: &str, has_decimal_comma: bool) -> Option<String> {
     let (parting, mark) = if has_decimal_comma { ('.', ',') } else { (',', '.') };
     let parts = |c: char| matches!(c, ' ' | '\u{a0}' | '\u{202f}' | '\'') || c == parting;
@@ -95,7 +95,7 @@ fn without_groups(cell: &str, has_decimal_comma: bool) -> Option<String> {
         count += 1;
         group.len() == 3 && are_digits(group)
     });
-    // In "1.234", a point is the sign of fractions, even where others are written with a comma.
+    // In "1.234" the point is a decimal separator, even if other numbers have a comma.
     let is_clear = separator != '.' || count > 1 || fraction.is_some();
     let is_number = is_first && are_groups && is_clear && fraction.is_none_or(are_digits);
     is_number.then(|| cell.chars().filter(|&c| c != separator).collect())

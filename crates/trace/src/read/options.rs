@@ -1,18 +1,18 @@
-//! Options for a file that does not say itself what its columns are.
+//! Options for a file whose columns are not described in the file.
 
 use super::unit::{Unit, time_unit_ns};
 use crate::TraceProblem;
 
-/// What is known of a table of rates beside its content; each wins over what the content says.
+/// Information about a table of rates; it has precedence over the table's content.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ReadOptions {
-    /// The column of the rate: its name, or its number from 1.
+    /// Column of the rate: name, or number from 1.
     pub column: Option<String>,
-    /// The unit of the rate: `Mbit/s`, `kbps`, `bytes`.
+    /// Unit of the rate: `Mbit/s`, `kbps`, `bytes`.
     pub unit: Option<String>,
-    /// The column of the times: its name, or its number from 1.
+    /// Column of the times: name, or number from 1.
     pub time_column: Option<String>,
-    /// The unit of the times: `ms`.
+    /// Unit of the times: `ms`.
     pub time_unit: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Which columns of a table are the rate, its unit, the time and its length.
+//! Which columns of a table contain the rate, its unit, the time and the duration.
 
 use super::clock::Stamp;
 use super::heading::{Column, Meaning};
@@ -8,21 +8,21 @@ use super::table::{Table, is_missing, value_and_unit};
 use super::unit::{Unit, time_unit_ns};
 use crate::TraceProblem;
 
-/// What is read of each row.
+/// The columns and units to read from each row.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Plan {
     pub columns: Vec<Column>,
-    /// Where the rate stands, or the size of what passed.
+    /// Column of the rate, or of the transferred size.
     pub rate: usize,
-    /// Its unit, if the settings or the heading say it.
+    /// Unit of the rate, if options or the heading state it.
     pub unit: Option<Unit>,
-    /// Where its unit stands, if each row says it.
+    /// Column of the rate's unit, if each row states it.
     pub unit_cell: Option<usize>,
-    /// Where the time stands, and the time of the day if that is apart from its date.
+    /// Column of the time, and that of the time of day if it is separate from the date.
     pub time: Option<(usize, Option<usize>)>,
-    /// Of times that are numbers, if the settings or the heading say it.
+    /// Unit of numeric times, if options or the heading state it.
     pub time_unit_ns: Option<i64>,
-    /// Where the time stands that a row is for, and its unit.
+    /// Column of the duration that a row covers, and its unit.
     pub duration: Option<(usize, i64)>,
 }
 
@@ -69,7 +69,7 @@ impl Plan {
     }
 }
 
-/// The column that a setting names: by name, by a part of one name, by number.
+/// The column that an option names: by name, by number, or by a part of one name.
 fn find(columns: &[Column], key: &'static str, wanted: &str) -> Result<usize, TraceProblem> {
     let lower = wanted.trim().to_lowercase();
     let position = |is: &dyn Fn(&Column) -> bool| columns.iter().position(is);
@@ -93,15 +93,15 @@ fn find(columns: &[Column], key: &'static str, wanted: &str) -> Result<usize, Tr
         })
 }
 
-/// All columns, as messages write them.
+/// All columns, for messages.
 pub(super) fn told(columns: &[Column]) -> String {
     let shown = columns.iter().enumerate().take(40).map(|(index, column)| column.told(index));
     let more = if columns.len() > 40 { vec!["...".to_owned()] } else { Vec::new() };
     shown.chain(more).collect::<Vec<_>>().join(", ")
 }
 
-/// The rate of a table with a heading: what is named as a rate, towards the user if both
-/// directions are there; without one, the bytes that passed.
+/// The rate's column in a table with a heading: one named as a rate, preferably towards the user;
+/// otherwise one named as a size.
 fn named_rate(
     head: &Head<'_>,
     columns: &[Column],
@@ -141,7 +141,8 @@ fn named_rate(
     })
 }
 
-/// The rate of a table without a heading: a number with its unit, or the number beside a time.
+/// The rate's column in a table without a heading: a number with its unit, or the number next to a
+/// time.
 fn unnamed_rate(
     head: &Head<'_>,
     columns: &[Column],
@@ -164,7 +165,7 @@ fn unnamed_rate(
     }
 }
 
-/// The time of each row: what is named so, or what looks so.
+/// The time's column: one that is named as a time, or that looks like times.
 fn time_of(head: &Head<'_>, columns: &[Column], rate: usize) -> Option<(usize, Option<usize>)> {
     let others = || (0..columns.len()).filter(|&index| index != rate);
     let is_named = |&index: &usize| columns[index].meaning == Meaning::Time && head.is_time(index);
@@ -175,14 +176,14 @@ fn time_of(head: &Head<'_>, columns: &[Column], rate: usize) -> Option<(usize, O
         _ => 2,
     };
     let named = others().filter(is_named).min_by_key(rank).or_else(|| {
-        // What is called a time and is none is an error of its first line.
+        // If a column is named as a time but is not one, its first line causes the error.
         others().find(|&index| {
             columns[index].name.to_lowercase().starts_with("time") && is_called(index)
         })
     });
     let found =
         named.or_else(|| others().find(|&index| head.is_calendar(index))).or_else(|| {
-            // Without a name, a number that grows; but a row number that has a name is not a time.
+            // Without names, a number that grows; a column with a name may be a row number.
             let is_unnamed = columns.iter().all(|column| column.name.is_empty());
             let mostly_grows =
                 |index: usize| head.numbers(index).is_some_and(|numbers| mostly_grow(&numbers));
@@ -194,7 +195,7 @@ fn time_of(head: &Head<'_>, columns: &[Column], rate: usize) -> Option<(usize, O
     Some(head.with_its_other_half(found, rate))
 }
 
-/// Whether most numbers are more than the one above, as times are of which a few stand wrong.
+/// Whether most numbers are greater than the one above, like times with a few out of order.
 fn mostly_grow(numbers: &[f64]) -> bool {
     let grown = numbers.windows(2).filter(|pair| pair[0] < pair[1]).count();
     4 * grown >= 3 * numbers.len().saturating_sub(1)
@@ -212,7 +213,7 @@ struct Head<'a> {
 }
 
 impl Head<'_> {
-    /// The cells of a column that have something in them.
+    /// The cells of a column that are not missing.
     fn cells(&self, index: usize) -> impl Iterator<Item = &str> {
         self.rows
             .iter()
@@ -236,7 +237,7 @@ impl Head<'_> {
         self.all(index, |cell| self.number(cell).is_some())
     }
 
-    /// A first cell that is a value: one that is wrong further down is an error of its line.
+    /// Whether the first cell is a value; an invalid one further down is an error in its line.
     fn is_value(&self, index: usize) -> bool {
         let first = self.cells(index).next();
         first.is_none_or(|cell| self.number(cell).is_some() || value_and_unit(cell).is_some())
@@ -270,7 +271,7 @@ impl Head<'_> {
         })
     }
 
-    /// A date and the column of its time of the day, or the reverse.
+    /// For a date, also returns the column of its time of day, and the reverse.
     fn with_its_other_half(&self, time: usize, rate: usize) -> (usize, Option<usize>) {
         let kind = |index: usize| self.cells(index).next().and_then(Stamp::parse);
         let width = self.rows.first().map_or(0, Vec::len);

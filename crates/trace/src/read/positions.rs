@@ -1,15 +1,15 @@
-//! Drives with positions and bytes: logs of HSDPA in Oslo (Riiser et al., MMSys 2013) and of LTE in
-//! Ghent (van der Hooft et al., IEEE Communications Letters 2016).
+//! Drives with positions and bytes: HSDPA logs from Oslo (Riiser et al., MMSys 2013) and LTE logs
+//! from Ghent (van der Hooft et al., IEEE Communications Letters 2016).
 //!
-//! Six numbers in a line: the time since 1970 in s or ms, the time of some clock in ms, latitude,
-//! longitude, the bytes that arrived since the line before, and in how many ms they did.
+//! Six numbers on each line: the time since 1970 in s or ms, a clock's time in ms, latitude,
+//! longitude, the bytes received since the previous line, and the ms in which they were received.
 
 use super::number::Number;
 use super::samples::Sample;
 
 /// The rates of such a log; `None` if the text is not one.
 ///
-/// Some copies leave columns out; then the time is in ms, and bytes and ms are the last two.
+/// Some copies omit columns; then the time is in ms, and bytes and ms are the last two.
 pub(super) fn samples(text: &str) -> Option<Vec<Sample>> {
     let mut samples = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -52,5 +52,5 @@ pub(super) fn samples(text: &str) -> Option<Vec<Sample>> {
     (!samples.is_empty()).then_some(samples)
 }
 
-/// A recorder looks more often than this.
+/// Upper bound on a recorder's interval.
 const LONGEST_MS: f64 = 100_000.0;

@@ -11,17 +11,18 @@ use super::unit::Unit;
 use crate::error::shorten;
 use crate::{TraceError, TraceProblem};
 
-/// The log that a table is, and how it was read.
+/// The log of a table, and how the table was interpreted.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct TableLog {
     pub log: Log,
     pub unit: &'static str,
-    /// From 1, and its name.
+    /// Number from 1, and name.
     pub column: (usize, String),
     pub notes: Vec<String>,
 }
 
-/// Beyond this a number without a unit is hardly Mbit/s, and beyond the other it is bit/s.
+/// A number without a unit above this is not assumed to be Mbit/s; from the next one on, it is
+/// bit/s.
 pub(super) const MOST_MBIT_S: f64 = 3_000.0;
 const FEWEST_BIT_S: f64 = 2e7;
 
@@ -84,10 +85,10 @@ pub(super) fn log(table: &Table<'_>, options: &ReadOptions) -> Result<TableLog, 
     Ok(TableLog { log, unit: told.text, column: (plan.rate + 1, name), notes })
 }
 
-/// What a row says.
+/// The values of a row.
 struct Row {
     line: usize,
-    /// Nanoseconds, or a number whose unit all of them decide.
+    /// Nanoseconds, or a number whose unit depends on all rows.
     stamp: Option<Stamp>,
     value: Option<f64>,
     unit: Option<Unit>,
@@ -152,7 +153,7 @@ fn rows(table: &Table<'_>, plan: &Plan) -> Result<Vec<Row>, TraceError> {
     if rows.is_empty() { Err(TraceError::whole(TraceProblem::Empty)) } else { Ok(rows) }
 }
 
-/// The unit of all rows that say none themselves, and whether it is a guess.
+/// The unit of all rows without their own, and whether it is assumed.
 fn unit_of(plan: &Plan, rows: &[Row]) -> Result<Option<(Unit, bool)>, TraceProblem> {
     if let Some(unit) = plan.unit {
         return Ok(Some((unit, false)));
@@ -177,7 +178,7 @@ fn unit_of(plan: &Plan, rows: &[Row]) -> Result<Option<(Unit, bool)>, TraceProbl
     })
 }
 
-/// When each row begins, in nanoseconds.
+/// Start time of each row, in nanoseconds.
 fn starts(plan: &Plan, rows: &[Row]) -> Result<Vec<i64>, TraceProblem> {
     let Some((at, _)) = plan.time else {
         let mut now_ns = 0_i64;
@@ -199,7 +200,7 @@ fn starts(plan: &Plan, rows: &[Row]) -> Result<Vec<i64>, TraceProblem> {
         let start_ns = match row.stamp {
             Some(Stamp::Number(number)) => number.times(unit_ns).filter(|ns| ns.abs() < MOST_NS),
             Some(Stamp::Moment(ns) | Stamp::Date(ns)) => Some(ns),
-            // Times of the day begin again after midnight.
+            // Times of day restart at midnight.
             Some(Stamp::OfDay(ns)) => {
                 if before_ns.is_some_and(|before_ns| before_ns - (day_ns + ns) > NANOS_PER_DAY / 2)
                 {
@@ -220,10 +221,10 @@ fn starts(plan: &Plan, rows: &[Row]) -> Result<Vec<i64>, TraceProblem> {
     Ok(starts)
 }
 
-/// Half of what the numbers of nanoseconds can hold, so that differences can be formed.
+/// Half of the range of nanoseconds, so that differences do not overflow.
 const MOST_NS: i64 = i64::MAX / 2;
 
-/// The unit of times that are numbers: as said, or that in which they are times of this century.
+/// The unit of numeric times: as stated, or the one in which they are in this century.
 fn number_unit_ns(
     plan: &Plan,
     column: &Column,
@@ -255,7 +256,7 @@ fn number_unit_ns(
                 .collect();
             steps.sort_by(f64::total_cmp);
             let middle = steps.get(steps.len() / 2).copied().unwrap_or(1.0);
-            // Where columns have names, samples so far apart are rarely seconds apart.
+            // In a column with a name, integers so far apart are rarely seconds.
             if middle >= 100.0 && numbers().all(Number::is_whole) && !column.name.is_empty() {
                 let step = format!("{middle}");
                 return Err(TraceProblem::WhichTimeUnit { column: column.told(at), step });
@@ -265,7 +266,7 @@ fn number_unit_ns(
     })
 }
 
-/// Whether sizes are the readings of a counter: they never fall, and grow by little.
+/// Whether sizes are readings of a counter: they never fall, and are named so or are many.
 fn is_counter(plan: &Plan, rows: &[Row]) -> bool {
     let values: Vec<f64> = rows.iter().filter_map(|row| row.value).collect();
     let name = plan.columns[plan.rate].name.to_lowercase();
@@ -274,10 +275,10 @@ fn is_counter(plan: &Plan, rows: &[Row]) -> bool {
     grows && (is_named || values.len() >= FEWEST_READINGS)
 }
 
-/// So many sizes in a row grow by chance rarely enough.
+/// This many sizes rarely increase by chance.
 const FEWEST_READINGS: usize = 10;
 
-/// The rates of sizes: what a row has passed since the row before it, or in the time that it says.
+/// The rates of sizes: the data since the previous row, or in the duration that the row states.
 fn of_sizes(sizes: &[Sample], is_counter: bool) -> Vec<Sample> {
     let starts = sizes.iter().map(|size| size.start_ns);
     let usual_ns = samples::usual_ns(starts).unwrap_or(NANOS_PER_S);

@@ -1,4 +1,4 @@
-//! Samples of a rate become a log: times from 0 on, in order, a rate that holds until the next.
+//! Conversion of rate samples to a log: times from 0 on, in order; a rate holds until the next.
 
 use core::fmt::Write as _;
 
@@ -6,43 +6,43 @@ use super::understood::Pace;
 use crate::error::shorten;
 use crate::{TraceError, TraceProblem};
 
-/// A rate from a time on.
+/// A rate from a point in time on.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Sample {
-    /// On which line of the file, from 1.
+    /// Number of the line in the file, from 1.
     pub line: usize,
-    /// Since whatever time the file counts from.
+    /// Start, relative to the file's origin of time.
     pub start_ns: i64,
-    /// Nothing where the recorder did not know it: then the one before holds on.
+    /// `None` if the recorder did not know it: the previous rate continues.
     pub mbit_s: Option<f64>,
-    /// `None` if it holds until the next.
+    /// `None` if the rate holds until the next sample.
     pub duration_ns: Option<i64>,
 }
 
-/// A log as [`crate::RateTrace::parse_log`] reads it, and what was done for it.
+/// A log for [`crate::RateTrace::parse_log`], and the corrections made.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Log {
     pub content: Vec<u8>,
     pub pace: Pace,
-    /// How often the recorder paused; a pause takes no time in the log.
+    /// Number of pauses of the recorder; a pause takes no time in the log.
     pub pauses: usize,
-    /// How many samples have a time shortly before that of the one above; they are at its time.
+    /// Number of samples that are slightly earlier than the one above, whose time they get.
     pub late: usize,
 }
 
-/// The longest time between two samples that does not count as a pause.
+/// Longest time between two samples that is not a pause.
 const LONGEST_STEP_NS: i64 = 10_000_000_000;
 const LONGEST_STEPS: i64 = 10;
 
-/// One sample in so many may be out of order.
+/// One sample in this many may be out of order.
 const ORDERED_BESIDE_LATE: usize = 100;
 
 const MAX_MBIT_S: f64 = 1e7;
 
-/// The log that samples are.
+/// Converts samples to a log.
 ///
-/// Where a time comes long before the one above, or long after it, another recording begins: it
-/// follows the one before by the usual step.
+/// If a time is far before or after the one above, another recording begins: it follows the
+/// previous one after the usual step.
 pub(super) fn log(samples: &[Sample]) -> Result<Log, TraceError> {
     let [first, ..] = samples else { return Err(TraceError::whole(TraceProblem::Empty)) };
     let step_ns = usual_step_ns(samples);
@@ -77,7 +77,7 @@ pub(super) fn log(samples: &[Sample]) -> Result<Log, TraceError> {
     let Some((start_ns, mbit_s, duration_ns)) = last else {
         return Err(TraceError::whole(TraceProblem::Empty));
     };
-    // A log's last rate holds as long as the one before it: in two halves, as long as it should.
+    // The last rate of a log holds as long as the one before it, so two halves give its duration.
     let is_usual = |ns: i64| (ns - step_ns).abs() <= step_ns / 50;
     if let Some(ns) = duration_ns.filter(|&ns| ns >= 2_000 && !is_usual(ns)) {
         write_row(&mut text, start_ns + ns / 2, mbit_s);
@@ -86,13 +86,13 @@ pub(super) fn log(samples: &[Sample]) -> Result<Log, TraceError> {
     Ok(log)
 }
 
-/// The lower median of the times from each sample to the next; a second if there is but one.
+/// The lower median of the steps; without any, the first sample's duration, or a second.
 fn usual_step_ns(samples: &[Sample]) -> i64 {
     let starts = samples.iter().map(|sample| sample.start_ns);
     usual_ns(starts).or(samples[0].duration_ns.filter(|&ns| ns > 0)).unwrap_or(1_000_000_000)
 }
 
-/// The lower median of the times from each start to the next.
+/// The lower median of the positive steps from each start to the next.
 pub(super) fn usual_ns(starts: impl Iterator<Item = i64> + Clone) -> Option<i64> {
     let pairs = starts.clone().zip(starts.skip(1));
     let steps = pairs.map(|(start, next)| next.saturating_sub(start)).filter(|&step| step > 0);
@@ -114,7 +114,7 @@ fn check(mbit_s: f64) -> Result<(), TraceProblem> {
 
 fn unordered(found_ns: i64, previous_ns: i64, first: &Sample) -> TraceProblem {
     let since = |ns: i64| {
-        // A time of today would be a long number: times are counted from the first.
+        // Times since 1970 are long numbers, so they are counted from the first.
         let from_ns = if first.start_ns > 1_000_000_000_000_000 { first.start_ns } else { 0 };
         format!("{} s", (ns - from_ns) as f64 / 1e9)
     };

@@ -1,4 +1,4 @@
-//! Tables of text: which character parts the columns, where the heading stands, which rows there are.
+//! Text tables: the delimiter of the columns, the heading and the rows.
 
 use super::clock::Stamp;
 use super::number::Number;
@@ -9,33 +9,33 @@ use crate::TraceProblem;
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Table<'a> {
     pub delimiter: Delimiter,
-    /// Empty where the file has no heading.
+    /// Empty if the file has no heading.
     pub names: Vec<String>,
-    /// How many columns most rows have.
+    /// Number of columns of most rows.
     pub width: usize,
-    /// The rows below the heading, each with its line's number from 1.
+    /// The rows below the heading, with their line numbers from 1.
     pub rows: Vec<(usize, &'a str)>,
 }
 
-/// What parts the cells of a row.
+/// The delimiter between the cells of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Delimiter {
     Tab,
     Semicolon,
     Bar,
     Comma,
-    /// Any number of blanks.
+    /// One or more blanks.
     Blanks,
 }
 
-/// How many rows are looked at to see what the columns are.
+/// Number of rows by which columns are classified.
 pub(super) const HEAD_ROWS: usize = 200;
 
 impl Delimiter {
-    /// Those that stand in cells most rarely first.
+    /// Delimiters that are rarest within cells come first.
     const ALL: [Self; 5] = [Self::Tab, Self::Semicolon, Self::Bar, Self::Comma, Self::Blanks];
 
-    /// The cells of a row; a cell in quotation marks may have delimiters in it.
+    /// Splits a row into cells; a quoted cell may contain delimiters.
     pub(super) fn split<'a>(self, row: &'a str, cells: &mut Vec<&'a str>) {
         cells.clear();
         let is_delimiter = |c: char| match self {
@@ -48,7 +48,7 @@ impl Delimiter {
         let mut begin = 0;
         let mut is_quoted = false;
         for (at, letter) in row.char_indices() {
-            // A mark inside a word, as in 5", begins no quotation.
+            // A quotation mark inside a word, as in 5", does not begin a quotation.
             let begins_cell = row[begin..at].trim_ascii().is_empty();
             if letter == '"' && (is_quoted || begins_cell) {
                 is_quoted = !is_quoted;
@@ -74,7 +74,7 @@ impl Delimiter {
 }
 
 impl<'a> Table<'a> {
-    /// The table that a text is; one column if nothing parts its rows alike.
+    /// Reads a text as a table; with one column if no delimiter divides its rows evenly.
     pub(super) fn read(text: &'a str) -> Self {
         let lines = || {
             let numbered = text.split('\n').enumerate().map(|(index, line)| (index + 1, line));
@@ -110,7 +110,8 @@ impl<'a> Table<'a> {
         table
     }
 
-    /// The first row whose number of cells differs from the row above, where a delimiter parts all.
+    /// The first row with a different number of cells than the row above, if a delimiter divides
+    /// all.
     pub(super) fn uneven(&self) -> Option<TraceProblem> {
         let rows = &self.rows[..self.rows.len().min(HEAD_ROWS)];
         let mut cells = Vec::new();
@@ -131,8 +132,8 @@ impl<'a> Table<'a> {
         )
     }
 
-    /// Takes the heading, and the units that may stand below it. Returns whether the line is part of
-    /// the heading or stands above it, so that it is not a row.
+    /// Handles a line of the heading, or of units below it. Returns whether the line is part of the
+    /// heading or stands above it, and so is not a row.
     fn take_heading(&mut self, cells: &[&str]) -> bool {
         let has_words =
             cells.iter().all(|cell| is_word(cell)) && cells.iter().any(|cell| !cell.is_empty());
@@ -151,7 +152,7 @@ impl<'a> Table<'a> {
             }
             return true;
         }
-        // What a recorder wrote before the table has another number of columns.
+        // Text that a recorder wrote above the table has a different number of columns.
         self.names.is_empty() && cells.len() != self.width && has_words
     }
 
@@ -169,7 +170,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// The delimiter by which most lines have the same number of columns, and that number.
+/// The delimiter for which most lines have the same number of columns, and that number.
 fn delimiter_of(head: &[&str]) -> (Delimiter, usize) {
     let mut cells = Vec::new();
     for delimiter in Delimiter::ALL {
@@ -190,7 +191,7 @@ fn delimiter_of(head: &[&str]) -> (Delimiter, usize) {
     (Delimiter::Comma, 1)
 }
 
-/// Whether a cell may stand in a heading.
+/// Whether a cell can be part of a heading.
 fn is_word(cell: &str) -> bool {
     Number::parse(cell, true).is_none() && Stamp::parse(cell).is_none() && !is_value_with_unit(cell)
 }
@@ -199,14 +200,14 @@ fn is_value_with_unit(cell: &str) -> bool {
     value_and_unit(cell).is_some()
 }
 
-/// `12.5 Mbits/sec`.
+/// Parses `12.5 Mbits/sec`.
 pub(super) fn value_and_unit(cell: &str) -> Option<(f64, Unit)> {
     let at = cell.find(|c: char| c.is_ascii_alphabetic() || c == ' ')?;
     let value = Number::parse(&cell[..at], false)?;
     Some((value.value(), Unit::find(&cell[at..])?))
 }
 
-/// What recorders write where they know nothing.
+/// Whether a cell has a spelling that recorders use for unknown values.
 pub(super) fn is_missing(cell: &str) -> bool {
     let words = ["", "-", "--", "?", "nan", "na", "n/a", "null", "none", "nil", "unknown"];
     cell.len() <= 7 && words.contains(&cell.to_ascii_lowercase().as_str())

@@ -1,11 +1,11 @@
-//! What a file is before it is a trace: unpacked, in UTF-8, with one kind of line ends.
+//! Decoding of a file: decompression, UTF-8, and uniform line endings.
 
 use std::borrow::Cow;
 
 use super::gzip;
 use crate::TraceProblem;
 
-/// The file unpacked, if it is gzip.
+/// The content of a file, unpacked if it is gzip.
 pub(super) fn unpacked(content: &[u8]) -> Result<Cow<'_, [u8]>, TraceProblem> {
     const FOREIGN: [(&[u8], &str); 8] = [
         (b"PK\x03\x04", "a zip archive: extract it and name one of its files"),
@@ -26,7 +26,7 @@ pub(super) fn unpacked(content: &[u8]) -> Result<Cow<'_, [u8]>, TraceProblem> {
     }
 }
 
-/// The text of a file: without a mark of its byte order, its lines ended by `\n` alone.
+/// The text of a file, without a byte order mark and with `\n` as line ending.
 pub(super) fn text(content: &[u8]) -> String {
     let wide = |little: bool| {
         let units = content[2..].chunks_exact(2).map(|pair| match little {
@@ -47,7 +47,7 @@ pub(super) fn text(content: &[u8]) -> String {
     }
 }
 
-/// Whether a text is one of the files of base delays: at least two numbers a line, differently many.
+/// Whether a text is a file of base delays: lines of two or more numbers, in different quantities.
 pub(super) fn is_packet_trains(text: &str) -> bool {
     let mut widths = Vec::new();
     for line in text.lines().take(50) {

@@ -1,4 +1,4 @@
-//! What was understood of a file, in a line for people.
+//! A summary of how a file was interpreted, in one line for people.
 
 use core::fmt;
 
@@ -9,33 +9,33 @@ use cwndlab_units::Duration;
 pub struct Understood {
     /// The form of the file: `Mahimahi trace`, `CSV`, `iperf3 JSON`.
     pub form: &'static str,
-    /// Its rates, if it has rates.
+    /// How the rates were read, if the trace has rates.
     pub rates: Option<UnderstoodRates>,
-    /// How many delivery opportunities it has, if it has those.
+    /// Number of delivery opportunities, if the trace has these.
     pub opportunities: Option<usize>,
-    /// After which time it repeats.
+    /// The time after which the trace repeats.
     pub duration: Duration,
-    /// What else was done with it.
+    /// Other steps of the interpretation.
     pub notes: Vec<String>,
 }
 
 /// How the rates of a trace were read.
 #[derive(Clone, PartialEq, Debug)]
 pub struct UnderstoodRates {
-    /// How often there is one.
+    /// Frequency of the samples.
     pub pace: Pace,
-    /// Their unit.
+    /// Unit of the rates.
     pub unit: &'static str,
-    /// The number of their column from 1, and its name.
+    /// Number of the column, from 1, and its name.
     pub column: Option<(usize, String)>,
 }
 
-/// How often there is a sample.
+/// Frequency of samples.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pace {
-    /// How many samples there are.
+    /// Number of samples.
     pub samples: usize,
-    /// The usual time from one to the next.
+    /// Usual time from one sample to the next.
     pub step: Duration,
 }
 
@@ -83,7 +83,7 @@ impl fmt::Display for Understood {
     }
 }
 
-/// Three decimals at most, none that are 0, and commas between thousands.
+/// Formats with at most three decimals, no trailing zeros, and commas between thousands.
 fn trimmed(number: f64) -> String {
     let text = format!("{number:.3}");
     let (whole, fraction) = text.split_once('.').expect("three decimals");

@@ -1,14 +1,14 @@
-//! Units of rates, sizes and times, as the names of columns, cells and settings write them.
+//! Units of rates, sizes and times, as written in column names, cells and options.
 
-/// What a column counts: bits or bytes, in a second or in a row.
+/// The unit of a column: bits or bytes, per second or per row.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Unit {
-    /// As messages write it.
+    /// Name in messages.
     pub text: &'static str,
-    /// How much one of it is: bits times this, divided by `per_megabit`, are megabits.
+    /// Bits of one unit; a count times this, divided by `per_megabit`, is in megabits.
     bits: f64,
     per_megabit: f64,
-    /// It is a rate; else a size.
+    /// Whether it is a rate, not a size.
     pub is_rate: bool,
 }
 
@@ -26,18 +26,18 @@ impl Unit {
         Self { text, bits, per_megabit, is_rate: false }
     }
 
-    /// `count` of it in Mbit/s, or in Mbit.
+    /// Converts `count` to Mbit/s, or to Mbit.
     pub(super) fn megabits(self, count: f64) -> f64 {
         count * self.bits / self.per_megabit
     }
 
-    /// The unit that a name or a cell says: `Mbits/sec`, `DL throughput (kbps)`, `rx_bytes`.
+    /// The unit in a name or a cell: `Mbits/sec`, `DL throughput (kbps)`, `rx_bytes`.
     pub(super) fn find(text: &str) -> Option<Self> {
         let words = words(text);
         (0..words.len()).find_map(|at| {
             let word = words[at];
             if let Some(stem) = word.strip_suffix("ps").or_else(|| word.strip_suffix("PS")) {
-                // All in capitals, a B does not stand for byte.
+                // In a word in capitals, B does not stand for byte.
                 let stem = if word.ends_with("PS") { stem.to_lowercase() } else { stem.to_owned() };
                 if let Some(unit) = Self::named(&stem, true) {
                     return Some(unit);
@@ -52,7 +52,7 @@ impl Unit {
         })
     }
 
-    /// The unit of bits or bytes that a single word is, in a second or not.
+    /// The unit of bits or bytes that a single word names, per second or not.
     fn named(word: &str, is_rate: bool) -> Option<Self> {
         if is_rate {
             return Some(match word {
@@ -111,7 +111,7 @@ pub(super) fn time_unit_ns(text: &str) -> Option<i64> {
     })
 }
 
-/// The words of a name, with their case: `rxBytes_per sec` has `rx`, `Bytes`, `per`, `sec`.
+/// The words of a name, in their case: `rxBytes_per sec` has `rx`, `Bytes`, `per`, `sec`.
 pub(super) fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     for run in text.split(|c: char| !c.is_alphabetic()) {
@@ -119,7 +119,7 @@ pub(super) fn words(text: &str) -> Vec<&str> {
         let mut before: Option<char> = None;
         for (at, letter) in run.char_indices() {
             let begins = letter.is_uppercase() && before.is_some_and(char::is_lowercase);
-            // The prefixes of kB and KiB are not words.
+            // The prefixes of kB and KiB are not separate words.
             let is_prefix = |word: &str| word.len() == 1 || ["Ki", "Mi", "Gi"].contains(&word);
             if begins && !is_prefix(&run[begin..at]) {
                 words.push(&run[begin..at]);

@@ -1,12 +1,12 @@
-//! What holds of every trace that a parser accepts, for the tests and the fuzz targets.
+//! Properties of every trace that a parser accepts, for the tests and the fuzz targets.
 
 use cwndlab_trace::RateTrace;
 use cwndlab_units::{Rate, Time};
 
-/// Checks an accepted trace, whatever it was read from.
+/// Checks an accepted trace of any origin.
 ///
 /// # Panics
-/// If it is not one that a link can follow.
+/// If a link cannot follow the trace.
 pub(crate) fn check(trace: &RateTrace) {
     match trace {
         RateTrace::Mahimahi(trace) => {
