@@ -13,12 +13,12 @@ use crate::problem::{Place, Problem};
 use crate::quantity::DURATION;
 use crate::wire::{Wire, farther, stage, total};
 
-/// A link of a chain, and where it is written.
+/// A link of a chain, and its place in the document.
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) place: Place,
     pub(crate) link: Value,
-    /// A wire's other direction, if it is written.
+    /// A wire's reverse direction, if written.
     pub(crate) reverse: Option<Value>,
 }
 
@@ -29,7 +29,7 @@ impl Part {
         medium(&self.link)
     }
 
-    /// A wire's other direction; its delay is the same if it says none.
+    /// A wire's reverse direction; its delay is that of the forward direction unless written.
     pub(crate) fn back(&self) -> Value {
         let mut back = self.reverse.clone().unwrap_or_else(|| json!({}));
         if !has(&back, "delay") && has(&self.link, "delay") {
@@ -38,7 +38,7 @@ impl Part {
         back
     }
 
-    /// A wire's delays both ways.
+    /// A wire's delays in both directions.
     fn delays_ns(&self) -> [u64; 2] {
         let delay_ns = |table: &Value| {
             let delay = known(&DURATION, table.get("delay"));
@@ -48,7 +48,7 @@ impl Part {
     }
 }
 
-/// The links of the chain that an expanded link is, in order; of a wire or a medium alone nothing.
+/// The links of an expanded link's chain, in order; empty for a single wire or medium.
 pub(crate) fn parts(link: &Value, place: &Place, files: &dyn Files) -> Refused<Vec<Part>> {
     let stages = link.get("stage").and_then(Value::as_array).filter(|stages| !stages.is_empty());
     if let Some(stages) = stages {
@@ -68,7 +68,7 @@ pub(crate) fn parts(link: &Value, place: &Place, files: &dyn Files) -> Refused<V
         before.push(Part { place: place.key("wire"), link: wire.clone(), reverse });
     }
     if has(link, "police") {
-        // A cell has one of its own, which it has become by now.
+        // A cell has its own policer, to which the link's has been moved by now.
         let link = json!({"police": link["police"]});
         before.push(Part { place: place.clone(), link, reverse: None });
     }
@@ -78,7 +78,7 @@ pub(crate) fn parts(link: &Value, place: &Place, files: &dyn Files) -> Refused<V
     Ok(before)
 }
 
-/// A stage with its preset's keys where it has none itself.
+/// A stage with the keys of its preset added.
 fn part(stage: &Value, place: Place, files: &dyn Files) -> Refused<Part> {
     let one = |key: &str, message: String| vec![Problem::new(&place.key(key), message)];
     let mut own = stage.clone();
@@ -112,7 +112,7 @@ fn part(stage: &Value, place: Place, files: &dyn Files) -> Refused<Part> {
     Ok(Part { place, link, reverse: reverse.or(reverse_link) })
 }
 
-/// A link whose preset has been put in.
+/// A link whose preset has been applied.
 fn without_preset(link: &Value) -> Value {
     let mut link = link.clone();
     if let Some(keys) = link.as_object_mut() {
@@ -121,7 +121,7 @@ fn without_preset(link: &Value) -> Value {
     link
 }
 
-/// The path of a chain that has a cell or a Wi-Fi channel in it.
+/// The path of a chain that contains a cell or a Wi-Fi channel.
 pub(crate) fn chain_path(
     parts: Vec<Part>,
     server_ns: Option<u64>,
@@ -175,7 +175,7 @@ fn wires(part: &Part, rtt_ns: u64, server_ns: Option<u64>, files: &dyn Files) ->
     Ok(json!({"kind": "wire", "forward": [forward], "reverse": [reverse]}))
 }
 
-/// A folder of recordings gives the reverse direction and the delays that nothing else does.
+/// Adds the reverse direction and the delays of a folder of recordings, unless they are written.
 pub(crate) fn with_recorded(mut part: Part, files: &dyn Files) -> Refused<Part> {
     let Some(told) = Told::of(&part.link) else { return Ok(part) };
     let place = part.place.key("trace");
@@ -198,7 +198,7 @@ pub(crate) fn with_recorded(mut part: Part, files: &dyn Files) -> Refused<Part> 
     Ok(part)
 }
 
-/// A cell or a Wi-Fi channel, whose server is so far away if that is said.
+/// The path of a cell or a Wi-Fi channel; sets the delay to the server, if given.
 pub(crate) fn medium_path(
     kind: &'static str,
     link: &Value,
@@ -219,7 +219,7 @@ pub(crate) fn medium_path(
     Ok(path)
 }
 
-/// The delay of both directions of a medium's path.
+/// The sum of the delays of both directions of a medium's path.
 fn medium_delay_ns(path: &Value) -> Option<u64> {
     let delay = |value: &Value| value.as_u64().unwrap_or(0);
     let wire_ns = delay(&path["wire_delay_ns"]);

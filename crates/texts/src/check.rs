@@ -1,8 +1,8 @@
-//! Whether a document has known keys only, each with a value of its form.
+//! Checks that a document has only known keys, each with a value of the right form.
 //!
-//! Nothing has to be there yet: what is needed is known when a preset's keys have been added, and
-//! is then missed by [`crate::convert`]. What may be written in several ways comes back in one:
-//! `loss = "1 %"` as `{ kind = "iid", share = "1 %" }`. Quantities stay texts.
+//! Required keys may be missing here, because a preset may add them; [`crate::convert`] reports
+//! missing keys later. Values that can be written in several ways are converted to one form:
+//! `loss = "1 %"` to `{ kind = "iid", share = "1 %" }`. Quantities remain text.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ use crate::problem::{Place, Problem, nearest};
 use crate::quantity::{Quantity, QueueLimit};
 use crate::table::{Figure, Form, Short, Table};
 
-/// The table in its one form; what is wrong is added to `problems`.
+/// Returns the table in its standard form; adds errors to `problems`.
 pub(crate) fn checked_table(
     table: &'static Table,
     value: &Value,
@@ -44,7 +44,7 @@ fn unknown_key(name: &str, tables: &[&Table], place: &Place) -> Problem {
     known.dedup();
     let farther_in: Vec<(&str, String)> =
         tables.iter().flat_map(|table| keys_within(table, DEEPEST_HINT)).collect();
-    // A key of this table comes first, of those that are equally near.
+    // Of equally similar keys, one of this table comes first.
     let names = known.iter().copied().chain(farther_in.iter().map(|&(name, _)| name));
     let hint = match nearest(name, names) {
         Some(near) if known.contains(&near) => format!("did you mean {near}?"),
@@ -61,7 +61,7 @@ fn unknown_key(name: &str, tables: &[&Table], place: &Place) -> Problem {
     Problem::new(place, format!("unknown key; {hint}"))
 }
 
-/// The keys of the tables in a table, at most so many tables deep: name and path of each.
+/// Name and path of each key in nested tables, down to `depth` levels.
 fn keys_within(table: &Table, depth: usize) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
     for key in table.keys {
@@ -79,13 +79,13 @@ fn keys_within(table: &Table, depth: usize) -> Vec<(&'static str, String)> {
             }
         }
     }
-    // Kinds share keys.
+    // Different kinds have keys in common.
     let mut known = std::collections::BTreeSet::new();
     found.retain(|(_, path)| known.insert(path.clone()));
     found
 }
 
-/// Where a key of this name stands in the tables in a table.
+/// Paths in nested tables to keys of this name.
 pub(crate) fn paths_to(table: &Table, name: &str) -> Vec<String> {
     let within = keys_within(table, DEEPEST_HINT).into_iter();
     within.filter(|&(key, _)| key == name).map(|(_, path)| path).take(MOST_HINTS).collect()
@@ -105,7 +105,7 @@ fn checked(form: &Form, value: &Value, place: &Place, problems: &mut Vec<Problem
         Form::Word(words) => word(value, words).map(Value::from),
         Form::Table(table) => return checked_table(table, value, place, problems),
         Form::Kinds(kinds, short) if value.is_string() => {
-            // What is wrong with a text is wrong with all of it.
+            // An error in the text is an error of the whole value.
             let mut found = Vec::new();
             let value = of_kinds(kinds, *short, value, place, &mut found);
             problems.extend(found.into_iter().map(|one| Problem::new(place, one.message)));
@@ -179,7 +179,7 @@ fn of_kinds(
     }
 }
 
-/// A table whose kind stands elsewhere, in a preset: a key of any kind may be in it.
+/// Checks a table whose kind is in a preset: it may have the keys of any kind.
 fn without_kind(
     kinds: &'static [&'static Table],
     given: &Map<String, Value>,
@@ -202,7 +202,7 @@ fn without_kind(
     Value::Object(found)
 }
 
-/// The table that a text is short for; anything else as it is.
+/// Expands a text to the table for which it is short; returns other values unchanged.
 fn spelt_out(short: Short, value: &Value) -> Result<Value, String> {
     let Value::String(text) = value else { return Ok(value.clone()) };
     let pairs = match short {
@@ -229,7 +229,7 @@ fn spelt_out(short: Short, value: &Value) -> Result<Value, String> {
 }
 
 impl Figure {
-    /// The number that the scenario has for a text.
+    /// Reads a text as the scenario's number.
     pub(crate) fn read(&self, value: &Value) -> Result<i64, String> {
         let count = self.quantity.read(value)?;
         let text = |count: i64| self.quantity.format(count.saturating_mul(self.scale));
@@ -247,7 +247,7 @@ impl Figure {
     }
 }
 
-/// A whole number; a text of digits is one, too, as in a line every value is a text.
+/// Reads an integer, also as text, because all values in a one-line link are text.
 pub(crate) fn whole(value: &Value, least: i64, most: i64) -> Result<i64, String> {
     let number = match value {
         Value::String(text) => text.trim().parse().ok(),
@@ -306,10 +306,10 @@ fn word(value: &Value, words: &[&'static str]) -> Result<&'static str, String> {
     Err(format!("must be {others}{}{last}{hint}", if others.is_empty() { "" } else { " or " }))
 }
 
-/// What a quantity of a document is, once it has been checked.
+/// Reads a quantity of a checked document.
 pub(crate) fn known(quantity: &Quantity, value: Option<&Value>) -> Option<i64> {
     value.and_then(|value| quantity.read(value).ok())
 }
 
-/// The most users or stations of a medium, association identifiers of IEEE 802.11.
+/// Maximum users or stations of a medium: association identifiers of IEEE 802.11.
 const MOST_ALIKE: i64 = 2007;

@@ -1,4 +1,4 @@
-//! The numbers of a scenario for a checked document, with the defaults of what it leaves out.
+//! Conversion of a checked document to the scenario's numbers, with defaults for missing keys.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use crate::merge::merged;
 use crate::problem::{Place, Problem};
 use crate::table::{Absent, Form, Key, Table};
 
-/// The scenario's table for a document's; what is missing is added to `problems`.
+/// Converts a document's table to the scenario's; adds missing keys to `problems`.
 pub(crate) fn scenario_table(
     table: &'static Table,
     given: &Value,
@@ -26,7 +26,7 @@ pub(crate) fn scenario_table(
     Value::Object(found)
 }
 
-/// What the scenario has at a key; nothing where that is left out.
+/// The scenario's value of a key; `None` if the key has no value.
 pub(crate) fn scenario_key(
     key: &'static Key,
     given: &Value,
@@ -54,7 +54,7 @@ pub(crate) fn scenario_key(
     }
 }
 
-/// The default of a key, as a table of keys has it.
+/// Parses a default in the tables of keys.
 pub(crate) fn usual_value(text: &str) -> Value {
     serde_json::from_str(text).expect("the defaults of the tables are JSON")
 }
@@ -99,7 +99,7 @@ fn no_kind(kinds: &[&Table], place: &Place) -> Problem {
     )
 }
 
-/// The items of a list that may be a number, with what they have in common.
+/// Expands the items of a list, or a number of items, with the keys that they have in common.
 fn several(
     item: &'static Table,
     written: Option<&Value>,
@@ -129,7 +129,7 @@ fn several(
     each.map(|(n, one)| scenario_table(item, one, &place.item(n), problems)).collect()
 }
 
-/// A table that has been put together of several, checked once more as a whole.
+/// Checks and converts a table that was combined from several.
 pub(crate) fn whole_table(
     table: &'static Table,
     given: &Value,

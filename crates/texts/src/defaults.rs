@@ -1,5 +1,5 @@
-//! A scenario's path without what is as it usually is: what tells it from others, whatever keys
-//! with a default a later version adds.
+//! A scenario's path without its default values: this remains the same if a later version adds keys
+//! with defaults.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use crate::keys::{CELL_PATH, LINK_STAGE, WIFI_PATH};
 use crate::problem::Place;
 use crate::table::{Absent, Form, Key, Table};
 
-/// The path without the figures that are as they are by default, and without its kinds.
+/// The path without kinds and default values.
 pub fn without_defaults(path: &Value) -> Value {
     match path["kind"].as_str() {
         Some("cell") => table_rest(&CELL_PATH, path),
@@ -81,7 +81,7 @@ fn stage_rest(stage: &Value) -> Value {
     found
 }
 
-/// A queue without its kind, and without the settings of its discipline that are usual.
+/// A queue without its kind and without default settings of its discipline.
 fn queue_rest(queue: &Value) -> Value {
     let form = LINK_STAGE.key("aqm").map(|key| key.form);
     let Some(Form::Kinds(kinds, _)) = form else { return queue.clone() };

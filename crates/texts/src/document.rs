@@ -1,4 +1,4 @@
-//! A TOML document together with the line on which each of its keys stands.
+//! A TOML document with the line number of each key.
 
 use std::collections::BTreeMap;
 
@@ -8,22 +8,22 @@ use toml::de::{DeTable, DeValue};
 
 use crate::problem::{Place, Problem};
 
-/// What a TOML text says, and where.
+/// The content of a TOML text, with line numbers.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Document {
-    /// What errors call the file.
+    /// Name of the file in error messages.
     pub name: String,
-    /// The outermost table.
+    /// The top-level table.
     pub value: Value,
-    /// The line of each key and of each item of a list, counted from 1.
+    /// Line number of each key and of each list item, from 1.
     pub lines: BTreeMap<Place, usize>,
 }
 
 impl Document {
-    /// Reads a text, which errors call `name`.
+    /// Parses a text, which error messages call `name`.
     ///
     /// # Errors
-    /// It is not TOML; the sentence names line and column.
+    /// If the text is not TOML; the message names line and column.
     pub fn parse(name: &str, text: &str) -> Result<Self, String> {
         let table = DeTable::parse(text).map_err(|error| {
             let at = error.span().map_or(text.len(), |span| span.start.min(text.len()));
@@ -43,7 +43,7 @@ impl Document {
         Ok(Self { name: name.to_owned(), value: Value::Object(value), lines })
     }
 
-    /// Two lines: place, key and value as the file has them, then what is wrong with it.
+    /// Two lines for a problem: place, key and value as in the file, then the error.
     pub fn explain(&self, problem: &Problem) -> String {
         let mut place = problem.place.clone();
         let line = loop {
@@ -59,7 +59,7 @@ impl Document {
     }
 }
 
-/// The key as one writes it, and its value if that is no table and no list.
+/// The key as it is written, and its value unless that is a table or a list.
 pub(crate) fn describe(document: &Value, place: &Place) -> String {
     match value_at(document, place) {
         Some(Value::Object(_) | Value::Array(_)) | None => place.to_string(),
@@ -67,7 +67,7 @@ pub(crate) fn describe(document: &Value, place: &Place) -> String {
     }
 }
 
-/// What stands at a place.
+/// The value at a place.
 pub(crate) fn value_at<'a>(document: &'a Value, place: &Place) -> Option<&'a Value> {
     use crate::problem::Step;
     place.0.iter().try_fold(document, |value, step| match step {
@@ -86,7 +86,7 @@ fn short(text: &str) -> String {
 struct Reader<'a> {
     text: &'a str,
     lines: BTreeMap<Place, usize>,
-    line_at: (usize, usize), // a byte, and the line that it stands on
+    line_at: (usize, usize), // offset of a byte, and the number of its line
 }
 
 impl Reader<'_> {
@@ -121,7 +121,7 @@ impl Reader<'_> {
                 .map_err(|_| "a number has too many digits".to_owned()),
             DeValue::Float(number) => {
                 let number: f64 = number.as_str().parse().map_err(|_| "no number".to_owned())?;
-                // JSON has neither infinity nor NaN: they stay texts.
+                // JSON has neither infinity nor NaN: these become text.
                 let finite = Number::from_f64(number).map(Value::Number);
                 Ok(finite.unwrap_or_else(|| Value::from(number.to_string())))
             }

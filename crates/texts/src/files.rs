@@ -1,50 +1,50 @@
-//! What a link is made of beside its text: the files of presets, and recordings.
+//! Files to which a link refers: presets and recordings.
 
-/// Where presets and recordings come from. Whoever implements it opens the files.
+/// Source of presets and recordings; an implementation opens the files.
 pub trait Files {
-    /// The file of a preset; a name that ends in `.toml` is a file of the user's.
+    /// Returns the file of a preset; a name that ends in `.toml` is a user's file.
     ///
     /// # Errors
-    /// There is no such preset, or it cannot be read; says why.
+    /// If the preset does not exist or cannot be read; the text says why.
     fn preset(&self, name: &str) -> Result<PresetFile, String>;
 
-    /// A recorded link; of a folder, that of one direction.
+    /// Returns a recorded link; for a folder, that of one direction.
     ///
     /// # Errors
-    /// It cannot be read, or is no recording; says why.
+    /// If the file cannot be read or is not a recording; the text says why.
     fn recording(&self, told: &Told, way: Way) -> Result<Recording, String>;
 }
 
-/// The file of a preset.
+/// A preset's file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PresetFile {
-    /// What errors call it.
+    /// Name in error messages.
     pub name: String,
-    /// What paths in it are relative to.
+    /// Folder to which paths in the file are relative.
     pub folder: String,
-    /// What it says.
+    /// Content.
     pub text: String,
 }
 
-/// Which recording is meant, and what its file does not say itself.
+/// The reference to a recording, with the options that its file needs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Told {
-    /// The file or folder.
+    /// Path of the file or folder.
     pub path: String,
-    /// The rate's column.
+    /// Column of the rate.
     pub column: Option<String>,
-    /// The rate's unit.
+    /// Unit of the rate.
     pub unit: Option<String>,
-    /// The times' column.
+    /// Column of the times.
     pub time_column: Option<String>,
-    /// The times' unit.
+    /// Unit of the times.
     pub time_unit: Option<String>,
 }
 
 /// A direction of a recorded network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
-    /// To the user.
+    /// Towards the user.
     Down,
     /// From the user.
     Up,
@@ -53,14 +53,14 @@ pub enum Way {
 /// A recorded link.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Recording {
-    /// By which scenarios call it: the hash of its content.
+    /// Name in scenarios: the hash of its content.
     pub name: String,
-    /// Whether it is a Mahimahi trace; else it is a log of rates.
+    /// Whether it is a Mahimahi trace, not a log of rates.
     pub is_mahimahi: bool,
-    /// Mean rate over one lap, at least 1.
+    /// Mean rate over one period, at least 1.
     pub mean_bits_per_sec: u64,
-    /// Whether it is one of the two directions of a folder.
+    /// Whether it is a direction of a folder.
     pub is_of_folder: bool,
-    /// Delay without load, if the folder has it.
+    /// Delay without load, if the folder contains it.
     pub delay_ns: Option<u64>,
 }

@@ -1,15 +1,15 @@
 //! A link in one line: `lte-typical`, `trace:PATH,delay=20 ms`, `rate=10 Mbit/s,loss=1 %`.
 //!
-//! The line may begin with the name of a preset, a TOML file or `trace:PATH`; keys of a study's
-//! `[link]` table follow, separated by commas; a key of a table in it is written with a dot. It
-//! becomes that table.
+//! The line may begin with the name of a preset, a TOML file or `trace:PATH`. Then follow keys of a
+//! study's `[link]` table, separated by commas; a key of a nested table is written with dots. The
+//! line is converted to such a table.
 
 use serde_json::{Map, Value};
 
-/// The `[link]` table that `text` stands for; its values are not looked at.
+/// Converts a line to the `[link]` table; does not check values.
 ///
 /// # Errors
-/// `text` is empty, or names a key twice or without a value.
+/// If `text` is empty, or has a duplicate key or a key without a value.
 pub fn parse_inline(text: &str) -> Result<Value, String> {
     let trimmed = text.trim();
     let pairs = pairs_of(trimmed);
@@ -38,10 +38,10 @@ struct Pair<'a> {
     value: &'a str,
 }
 
-/// The `key=value` of a line; each begins at the line's or behind a comma.
+/// The `key=value` pairs of a line; each begins at the line's start or after a comma.
 fn pairs_of(text: &str) -> Vec<Pair<'_>> {
     let commas = text.match_indices(',').map(|(at, _)| at);
-    let mut begins: Vec<(usize, usize, usize)> = Vec::new(); // the comma, the key, behind the "="
+    let mut begins: Vec<(usize, usize, usize)> = Vec::new(); // of the comma, the key, the value
     for (comma, after) in core::iter::once((0, 0)).chain(commas.map(|at| (at, at + 1))) {
         let key_at = text.len() - text[after..].trim_start().len();
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
@@ -62,7 +62,7 @@ fn pairs_of(text: &str) -> Vec<Pair<'_>> {
     begins.iter().zip(ends).map(pair).collect()
 }
 
-/// Puts a value where a key with dots leads.
+/// Inserts a value at a key with dots.
 fn insert(table: &mut Map<String, Value>, key: &str, value: Value) -> Result<(), String> {
     let mut place = table;
     let mut parts: Vec<&str> = key.split('.').collect();
@@ -80,7 +80,7 @@ fn insert(table: &mut Map<String, Value>, key: &str, value: Value) -> Result<(),
     Ok(())
 }
 
-/// A number without a unit is a count; quotes around a text may be left out.
+/// A number without a unit is a count; quotation marks around text are optional.
 fn plain(text: &str) -> Value {
     for quote in ['"', '\''] {
         let inside = text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
@@ -95,7 +95,7 @@ fn plain(text: &str) -> Value {
     }
 }
 
-const HEADS: [&str; 2] = ["trace", "log"]; // a log is a trace, too: the word is older
+const HEADS: [&str; 2] = ["trace", "log"]; // older files say log
 const MOST_DIGITS: usize = 18;
 const REMEDY: &str = "write for example \"rate=10 Mbit/s,delay=20 ms,queue=50 packets\", \
      \"trace:FILE,delay=20 ms\" or the name of a preset (cwndlab link list)";

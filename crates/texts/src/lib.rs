@@ -1,11 +1,11 @@
-//! What people write of a link, and what it becomes: the path of a scenario.
+//! Link descriptions written by people, and their conversion to the path of a scenario.
 //!
-//! A link is a table of keys or a line that is short for one; it may name a preset, whose keys hold
-//! where it has none. Everything that may be written stands in tables of keys (`keys`), of which
-//! the reader, the sentences about what is wrong, the scenario's numbers and the JSON Schema are
-//! made. [`checked_link`] sees whether the keys are known and their values of the right form,
-//! [`resolve`] adds the preset and the defaults and gives the path. No file is opened here: the
-//! caller hands in [`Files`].
+//! A link is a table of keys, or a line that is short for one. It may name a preset, whose keys
+//! apply where the link has none of its own. The tables in `keys` define everything that can be
+//! written; the reader, its error messages, the scenario's numbers and the JSON Schema are derived
+//! from them. [`checked_link`] checks that keys are known and values have the right form;
+//! [`resolve`] adds the preset and the defaults and returns the path. No file is opened here: the
+//! caller provides [`Files`].
 
 mod chain;
 mod check;

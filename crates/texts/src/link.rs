@@ -1,4 +1,4 @@
-//! A link as people write it: a table or a line, and which of its keys go together.
+//! A link as a table or a line, and which of its keys exclude or require each other.
 
 use serde_json::{Map, Value};
 
@@ -8,9 +8,9 @@ use crate::keys::{LINK, LINK_STAGE};
 use crate::parts::{has, medium};
 use crate::problem::{Place, Problem};
 
-/// A link's table in its one form, or that of a line; what is wrong is added to `problems`.
+/// Converts a link's table or line to the standard form; adds errors to `problems`.
 ///
-/// What its preset may say is not missed yet.
+/// Keys that a preset may provide can be missing.
 pub fn checked_link(written: &Value, place: &Place, problems: &mut Vec<Problem>) -> Value {
     let table = match written {
         Value::String(line) => match parse_inline(line) {
@@ -34,7 +34,7 @@ pub fn checked_link(written: &Value, place: &Place, problems: &mut Vec<Problem>)
     link
 }
 
-/// What is called a log in older files is a trace, also in the links of a chain.
+/// Renames `log`, the key in older files, to `trace`, also in the links of a chain.
 fn with_trace(table: Value, place: &Place, problems: &mut Vec<Problem>) -> Option<Value> {
     let Value::Object(keys) = table else { return Some(table) };
     if keys.contains_key("log") && keys.contains_key("trace") {
@@ -60,7 +60,7 @@ fn with_trace(table: Value, place: &Place, problems: &mut Vec<Problem>) -> Optio
     Some(Value::Object(found))
 }
 
-/// The first two keys of a checked link that cannot both be there.
+/// The first two keys of a checked link that exclude each other.
 pub(crate) fn exclusive(link: &Value, place: &Place) -> Option<Problem> {
     for (stage, place) in wires(link, place) {
         if has(stage, "rate") && has(stage, "trace") {
@@ -83,7 +83,7 @@ pub(crate) fn exclusive(link: &Value, place: &Place) -> Option<Problem> {
     links(link, place).into_iter().find_map(|(link, place)| beside_medium(link, &place))
 }
 
-/// The first key that a link cannot have beside the medium that it is.
+/// The first key of a link that is not allowed next to its medium.
 fn beside_medium(link: &Value, place: &Place) -> Option<Problem> {
     let medium = medium(link)?;
     if has(link, "cell") && has(link, "wifi") {
@@ -97,7 +97,7 @@ fn beside_medium(link: &Value, place: &Place) -> Option<Problem> {
         );
         return Some(Problem::new(&place.key("reverse"), message));
     }
-    let key = wire_keys(link).into_iter().find(|key| *key != "police")?; // of every link
+    let key = wire_keys(link).into_iter().find(|key| *key != "police")?; // allowed in every link
     let message = format!(
         "\"{key}\" is a key of wires; this link is a {medium}, which has other \
         keys"
@@ -105,15 +105,15 @@ fn beside_medium(link: &Value, place: &Place) -> Option<Problem> {
     Some(Problem::new(&place.key(key), message))
 }
 
-/// The keys of a wire that a link has itself.
+/// The keys of a wire that a link itself has.
 fn wire_keys(link: &Value) -> Vec<&str> {
     let keys = link.as_object().map(Map::keys).into_iter().flatten().map(String::as_str);
     keys.filter(|key| LINK_STAGE.key(key).is_some() && has(link, key)).collect()
 }
 
-/// The first key of a checked link that means nothing without another one.
+/// The first key of a checked link that lacks a key that it requires.
 pub(crate) fn lacking(link: &Value, place: &Place) -> Option<Problem> {
-    // A preset may say the rest.
+    // A preset may provide the missing key.
     for (stage, place) in wires(link, place).into_iter().filter(|(link, _)| !has(link, "preset")) {
         let told = ["column", "unit", "time_column", "time_unit"];
         if let Some(key) = told.into_iter().find(|key| has(stage, key) && !has(stage, "trace")) {
@@ -129,7 +129,7 @@ pub(crate) fn lacking(link: &Value, place: &Place) -> Option<Problem> {
     None
 }
 
-/// The link itself and those of its chain.
+/// The link and the links of its chain.
 fn links<'a>(link: &'a Value, place: &Place) -> Vec<(&'a Value, Place)> {
     let chain = link.get("stage").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let each = chain.iter().enumerate();
@@ -138,7 +138,7 @@ fn links<'a>(link: &'a Value, place: &Place) -> Vec<(&'a Value, Place)> {
     core::iter::once((link, place.clone())).chain(wire).chain(inner).collect()
 }
 
-/// The same with the other directions of its wires.
+/// Like [`links`], with the reverse directions of wires.
 fn wires<'a>(link: &'a Value, place: &Place) -> Vec<(&'a Value, Place)> {
     let with_back = |(link, place): (&'a Value, Place)| {
         let back = link.get("reverse").map(|reverse| (reverse, place.key("reverse")));

@@ -1,10 +1,10 @@
-//! A document whose keys hold before those of another: a link's own before its preset's.
+//! Merging of two documents, of which one has precedence: a link's own keys over its preset's.
 
 use serde_json::Value;
 
 use crate::table::{Form, Table};
 
-/// `own`, with what only `base` says added; tables of another kind are not mixed.
+/// Returns `own` with the keys that only `base` has; tables of different kinds are not merged.
 pub(crate) fn merged(form: &Form, base: &Value, own: &Value) -> Value {
     if !base.is_object() || !own.is_object() {
         return own.clone();

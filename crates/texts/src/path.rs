@@ -1,4 +1,4 @@
-//! The path of a scenario: both directions, with what people leave unsaid filled in.
+//! The path of a scenario: both directions, with defaults filled in.
 
 use serde_json::{Value, json};
 
@@ -12,27 +12,27 @@ use crate::problem::{Place, Problem};
 use crate::quantity::DURATION;
 use crate::wire::{Wire, farther, stage, total};
 
-/// What a link resolves to.
+/// The result of resolving a link.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Resolved {
-    /// The path as the scenario has it.
+    /// The path in the scenario's form.
     pub path: Value,
-    /// Whether the reverse direction has a rate and a queue of its own.
+    /// Whether the reverse direction has its own rate and queue.
     pub has_reverse_link: bool,
-    /// The delay between the link and the server, one way.
+    /// One-way delay between the link and the server.
     pub server_ns: u64,
 }
 
 type Refused<T> = Result<T, Vec<Problem>>;
 
-/// A wire's table, and where it stands.
+/// A wire's table and its place in the document.
 type Written = (Place, Value);
 
-/// Both directions of a link that [`crate::checked_link`] has gone through.
+/// Resolves both directions of a link that [`crate::checked_link`] has checked.
 ///
 /// # Errors
-/// Something is missing, unknown or out of range; each problem names its place, which begins with
-/// `link` or `reverse_link`.
+/// If something is missing, unknown or out of range; the place of each problem begins with `link`
+/// or `reverse_link`.
 pub fn resolve(
     link: Option<&Value>,
     reverse_link: Option<&Value>,
@@ -86,15 +86,15 @@ fn one(place: &Place, message: &str) -> Vec<Problem> {
     vec![Problem::new(place, message)]
 }
 
-/// The link with its preset's keys and what its short keys stand for, as tables.
+/// Adds the preset's keys to a link and expands its short keys to tables.
 ///
 /// # Errors
-/// There is no such preset, or its keys and the link's own do not go together.
+/// If the preset does not exist, or its keys and the link's own exclude each other.
 pub fn expand(link: &Value, files: &dyn Files) -> Result<Value, Vec<Problem>> {
     expanded(link, &Place::of("link"), files).map(|both| both.link)
 }
 
-/// A written reverse link, with its preset's keys.
+/// A reverse link with its preset's keys.
 fn one_way(written: &Value, back: &Place, files: &dyn Files) -> Refused<Value> {
     let reverse = expanded(written, back, files)?.link;
     if let Some(kind) = medium(&reverse) {
@@ -115,14 +115,14 @@ fn one_way(written: &Value, back: &Place, files: &dyn Files) -> Refused<Value> {
     }
 }
 
-/// What a wire lacks whose preset has been put in.
+/// A required key that a wire lacks after its preset has been applied.
 fn lacking_wire(link: &Value, place: &Place) -> Option<Problem> {
     let mut link = link.clone();
     link.as_object_mut()?.remove("preset");
     lacking(&link, place)
 }
 
-/// The wires of the way up, if it has a rate or anything else of its own.
+/// The wires of the uplink, if it has a rate or other settings of its own.
 fn reverse_wires(
     reverse_link: Option<Value>,
     forward: &[Part],
@@ -163,7 +163,7 @@ fn reverse_wires(
     Ok(found.into_iter().map(|part| (part.place, part.link)).collect())
 }
 
-/// The path of wires, and whether those of the way up are links.
+/// The path of wires, and whether the uplink's wires are links.
 fn wires(
     forward: Vec<Written>,
     reverse: Vec<Written>,
@@ -200,7 +200,7 @@ fn wires(
         each.map(|(wire, &delay_ns)| stage(wire, delay_ns, rtt_ns, files)).collect()
     };
     let (mut forward, mut reverse) = (stages(&forward, &down_ns)?, stages(&reverse, &up_ns)?);
-    // The server stands before the first wire down and after the last one up.
+    // The server is before the first downlink wire and after the last uplink wire.
     for stage in forward.first_mut().into_iter().chain(reverse.last_mut()) {
         farther(stage, server_ns.unwrap_or(0)).ok_or_else(|| one(&here, TOO_LONG))?;
     }
@@ -209,7 +209,7 @@ fn wires(
 }
 
 impl Told {
-    /// What a wire says of its trace, if it has one.
+    /// The reference to a wire's trace, if it has one.
     pub(crate) fn of(table: &Value) -> Option<Self> {
         let text = |key: &str| table.get(key).and_then(Value::as_str).map(str::to_owned);
         Some(Self {

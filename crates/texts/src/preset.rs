@@ -1,7 +1,8 @@
-//! Links with names: what a preset's file says of the link, and a link with its preset's keys.
+//! Presets: the file of a named link, and a link with its preset's keys added.
 //!
-//! A preset has a title, a `[link]`, perhaps a `[reverse_link]`, perhaps a `[period.NAME]` for times
-//! of the day with what is different then. Its sources and ranges are not looked at here.
+//! A preset has a title, a `[link]`, optionally a `[reverse_link]`, and optionally tables
+//! `[period.NAME]` with the differences at certain times of day. Its sources and ranges are not
+//! read here.
 
 use serde_json::{Map, Value};
 
@@ -16,27 +17,27 @@ use crate::problem::{Place, Problem};
 use crate::short_keys::{SHORT_KEYS, spelt_out};
 use crate::table::Form;
 
-/// What a preset says of its link.
+/// A preset's description of its link.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Preset {
-    /// The document, with each table in its one form.
+    /// The document, with each table in its standard form.
     pub document: Value,
 }
 
-/// A link with the keys of its preset, and the preset's reverse link.
+/// A link with its preset's keys, and the preset's reverse link.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Expanded {
     /// The link's table.
     pub link: Value,
-    /// That of the other direction, if the preset has one.
+    /// The reverse link's table, if the preset has one.
     pub reverse_link: Option<Value>,
 }
 
 impl Preset {
-    /// Reads the file of a preset, or one with the keys of a link alone.
+    /// Reads the file of a preset, or a file that contains only the keys of a link.
     ///
     /// # Errors
-    /// It is not one of a link; names file, line and key of each problem.
+    /// If it is not a preset; the text names file, line and key of each problem.
     pub fn read(file: &PresetFile) -> Result<Self, String> {
         let document = Document::parse(&file.name, &file.text)?;
         let mut problems = Vec::new();
@@ -61,7 +62,7 @@ impl Preset {
         Ok(preset)
     }
 
-    /// The link's keys at a time of the day; the times that there are instead, if it is none.
+    /// The link's keys in a period; if the period is unknown, the known periods as the error.
     fn at(&self, period: Option<&str>) -> Result<Value, Vec<String>> {
         let link = &self.document["link"];
         let Some(period) = period else { return Ok(link.clone()) };
@@ -109,7 +110,7 @@ fn checked_document(document: &Value, problems: &mut Vec<Problem>) -> Value {
     Value::Object(found)
 }
 
-/// Paths of traces in a preset are relative to its file.
+/// Makes paths of traces relative to the preset's file.
 fn find_traces(link: &mut Value, folder: &str) {
     if let Some(Value::String(trace)) = link.get_mut("trace") {
         if !trace.starts_with('/') {
@@ -126,8 +127,8 @@ fn find_traces(link: &mut Value, folder: &str) {
     }
 }
 
-/// A checked link with its preset's keys where it has none itself, and the preset's reverse link.
-/// Short keys become what they stand for.
+/// A checked link with its preset's keys added and short keys expanded, and the preset's reverse
+/// link.
 pub(crate) fn expanded(
     link: &Value,
     place: &Place,
@@ -147,7 +148,7 @@ pub(crate) fn expanded(
         let hint = if known.is_empty() { known } else { format!("; its periods are {known}") };
         one(&place.key("period"), format!("the preset {name} has no values for this period{hint}"))
     })?;
-    // A table whose kind the preset says can be looked at only now.
+    // A table whose kind the preset states can be checked only now.
     let mut problems = Vec::new();
     let both = checked_table(&LINK, &with_own_keys(&given, link), place, &mut problems);
     if !problems.is_empty() {
@@ -177,7 +178,7 @@ pub(crate) fn expanded(
     Ok(Expanded { link, reverse_link })
 }
 
-/// Why a medium does not have a wire's key, and the key of its own that does the same.
+/// Explains that a medium does not have a wire's key, and names the equivalent key.
 fn of_a_wire(name: &str, medium: &str, key: &str) -> String {
     let (what, table) = match medium {
         "cell" => ("cell", &CELL_PATH),
@@ -197,8 +198,8 @@ fn of_a_wire(name: &str, medium: &str, key: &str) -> String {
     format!("this is a key of wires, but {name} is a {what}; {instead}")
 }
 
-/// The preset's keys and the link's own; a table of a kind that the link names is its own alone,
-/// but for a medium's, where the preset's keys of that kind stay.
+/// Merges the preset's keys and the link's own. A table with a `kind` in the link replaces the
+/// preset's table, except for a medium, which is merged with a preset's of the same kind.
 fn with_own_keys(given: &Value, own: &Value) -> Value {
     let mut both = given.as_object().cloned().unwrap_or_default();
     let says = |key: &str| own.get(key).is_some();

@@ -1,8 +1,8 @@
-//! What is wrong with what people wrote, and where it stands.
+//! Errors in what people wrote, and their places.
 
 use core::fmt;
 
-/// One step of the way to a value: a key of a table, or a position in a list.
+/// One step on the way to a value: a key of a table, or a position in a list.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Step {
     /// A key of a table.
@@ -11,22 +11,22 @@ pub enum Step {
     Item(usize),
 }
 
-/// The way to a value of a document, from its outermost table.
+/// The way from the top-level table to a value.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Place(pub Vec<Step>);
 
 impl Place {
-    /// The place of a key of the outermost table.
+    /// The place of a key in the top-level table.
     pub fn of(key: &str) -> Self {
         Self::default().key(key)
     }
 
-    /// The place of a key of the table that stands here.
+    /// The place of a key in the table at this place.
     pub fn key(&self, key: &str) -> Self {
         self.with(Step::Key(key.to_owned()))
     }
 
-    /// The place of an item of the list that stands here.
+    /// The place of an item in the list at this place.
     pub fn item(&self, position: usize) -> Self {
         self.with(Step::Item(position))
     }
@@ -39,7 +39,7 @@ impl Place {
 }
 
 impl fmt::Display for Place {
-    /// As in `flow[0].start`.
+    /// Formats as in `flow[0].start`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (n, step) in self.0.iter().enumerate() {
             match step {
@@ -56,12 +56,12 @@ fn bare(key: &str) -> String {
     if !key.is_empty() && key.chars().all(is_bare) { key.to_owned() } else { format!("{key:?}") }
 }
 
-/// A value that cannot be used: where it stands, and what to write instead.
+/// An error at a place, with its remedy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
-    /// Where it stands, or should.
+    /// Place of the value, or of the missing value.
     pub place: Place,
-    /// What is wrong, and the remedy.
+    /// The error and the remedy.
     pub message: String,
 }
 
@@ -77,8 +77,8 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What `name` was probably meant to be: the known word that has most of its letters in the same
-/// order, if these are six tenths of both.
+/// The most similar known word: the one with most letters in common with `name` in the same order,
+/// if these are at least six tenths of both words.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name: Vec<char> = name.to_lowercase().chars().take(LONGEST_NAME).collect();
     let mut best: Option<(usize, usize, &str)> = None;
@@ -93,7 +93,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     best.map(|(_, _, word)| word)
 }
 
-/// How many letters both words have in the same order.
+/// Number of letters that both words have in common in the same order.
 fn common(one: &[char], other: &[char]) -> usize {
     let mut before = vec![0; other.len() + 1];
     for letter in one {

@@ -1,19 +1,19 @@
 //! Quantities as people write them ("10 Mbit/s", "40 ms", "64 KiB", "1 %"), read exactly.
 //!
-//! A quantity becomes a whole number of its smallest unit: bits per second, nanoseconds, bytes,
-//! parts per billion. What is finer than that is an error, as is a number without a unit.
-//! [`Quantity::format`] writes the shortest text that reads back as the same number.
+//! A quantity is converted to an integer number of its smallest unit: bits per second, nanoseconds,
+//! bytes, parts per billion. Greater precision is an error, and so is a number without a unit.
+//! [`Quantity::format`] writes the shortest text that is read as the same number.
 
 use serde_json::Value;
 
-/// How one kind of quantity is written. The first `written` units are those that we write.
+/// The spelling of one kind of quantity. The first `written` units are used for output.
 #[derive(Debug)]
 pub struct Quantity {
-    /// What it is called in a table of keys.
+    /// Name in the tables of keys.
     pub name: &'static str,
-    /// What an error calls it.
+    /// Name in error messages.
     pub noun: &'static str,
-    /// Texts that it may be.
+    /// Valid examples.
     pub examples: &'static [&'static str],
     step: &'static str,
     units: &'static [(&'static str, u64)],
@@ -21,26 +21,26 @@ pub struct Quantity {
     bounds: Bounds,
 }
 
-/// What a quantity may be beside a whole number of its smallest unit.
+/// Limits on the value of a quantity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Bounds {
-    /// Anything that fits.
+    /// Any value that fits.
     None,
-    /// It may be less than 0.
+    /// May be negative.
     Signed,
-    /// It may not be 0, nor more than so many: what to say of 0.
+    /// Neither 0 nor above a maximum; the text explains 0.
     Within(i64, &'static str),
-    /// It may not be 0: what to say then.
+    /// Not 0; the text explains.
     Positive(&'static str),
-    /// It may not be more than so many: what to say then.
+    /// Not above a maximum; the text explains.
     Most(i64, &'static str),
 }
 
 impl Quantity {
-    /// Reads a value of a document as a whole number of the smallest unit.
+    /// Reads a value of a document as an integer number of the smallest unit.
     ///
     /// # Errors
-    /// It is none; the text says what to write.
+    /// If the value is not this quantity; the text says what to write.
     pub fn read(&self, value: &Value) -> Result<i64, String> {
         match value {
             Value::String(text) => self.parse(text),
@@ -49,10 +49,10 @@ impl Quantity {
         }
     }
 
-    /// Reads a text as a whole number of the smallest unit.
+    /// Parses a text as an integer number of the smallest unit.
     ///
     /// # Errors
-    /// As [`Self::read`].
+    /// Like [`Self::read`].
     pub fn parse(&self, text: &str) -> Result<i64, String> {
         let negative = text.trim_start().strip_prefix('-').filter(|_| self.is_signed());
         if let Some(positive) = negative {
@@ -124,7 +124,7 @@ impl Quantity {
     }
 }
 
-/// How much a queue holds.
+/// Limit of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum QueueLimit {
     /// Packets.
@@ -133,7 +133,7 @@ pub enum QueueLimit {
     Bytes(i64),
     /// Thousandths of the bandwidth-delay product.
     MilliBdp(i64),
-    /// Whatever comes.
+    /// No limit.
     Unlimited,
 }
 
@@ -141,7 +141,7 @@ impl QueueLimit {
     /// Reads the limit of a queue.
     ///
     /// # Errors
-    /// It is none; the text says what to write.
+    /// If the value is not a limit; the text says what to write.
     pub fn read(value: &Value) -> Result<Self, String> {
         let text = value.as_str().unwrap_or_default().trim();
         if text == UNLIMITED {
@@ -179,10 +179,10 @@ impl core::fmt::Display for QueueLimit {
     }
 }
 
-/// The word for a queue without limit.
+/// The word for an unlimited queue.
 pub const UNLIMITED: &str = "unlimited";
 
-/// A number of at most 30 digits before and behind the point.
+/// A number with at most 30 digits before and after the point.
 #[derive(Clone, Copy, Debug)]
 struct Number<'a> {
     whole: &'a str,
@@ -195,7 +195,7 @@ enum Misfit {
 }
 
 impl<'a> Number<'a> {
-    /// The number and the unit of a text; the unit may be empty.
+    /// Splits a text into the number and the unit; the unit may be empty.
     fn parse(text: &'a str) -> Option<(Self, &'a str)> {
         let (whole, rest) = digits(text.trim_matches(is_space))?;
         let (fraction, rest) = match rest.strip_prefix('.') {
@@ -206,7 +206,7 @@ impl<'a> Number<'a> {
         (!unit.contains('\n')).then_some((Self { whole, fraction }, unit))
     }
 
-    /// So many times `factor`, which must be a whole number.
+    /// The number times `factor`, which must be an integer.
     fn times(self, factor: u64) -> Result<i64, Misfit> {
         let factor = u128::from(factor);
         let whole: u128 = self.whole.parse().map_err(|_| Misfit::TooLarge)?;
@@ -244,7 +244,7 @@ fn greatest_common_divisor(mut one: u128, mut other: u128) -> u128 {
     one
 }
 
-/// `count / factor` in full, for a `factor` whose only primes are 2 and 5.
+/// `count / factor` without rounding, for a `factor` with no primes but 2 and 5.
 fn decimal(count: u64, factor: u64) -> String {
     let (whole, mut rest) = (count / factor, u128::from(count % factor));
     let factor = u128::from(factor);
@@ -257,7 +257,7 @@ fn decimal(count: u64, factor: u64) -> String {
     if digits.is_empty() { whole.to_string() } else { format!("{whole}.{digits}") }
 }
 
-/// The quantity of this name: `rate`, `duration`, `size`, `share` and so on.
+/// The quantity with this name: `rate`, `duration`, `size`, `share` and so on.
 pub fn quantity(name: &str) -> Option<&'static Quantity> {
     QUANTITIES.iter().copied().find(|quantity| quantity.name == name)
 }
@@ -269,7 +269,7 @@ const K: u64 = 1000;
 const M: u64 = 1_000_000;
 const G: u64 = 1_000_000_000;
 
-// Of units with equal factors the first is the one that is written.
+// Of units with equal factors, the first one is used for output.
 
 /// Bits per second.
 pub static RATE: Quantity = Quantity {
@@ -297,7 +297,7 @@ pub static RATE: Quantity = Quantity {
         ("GiB/s", 8 << 30),
     ],
     written: 4,
-    // The fastest Ethernet, IEEE 802.3dj, has 1.6 Tbit/s.
+    // The fastest Ethernet, IEEE 802.3dj, is 1.6 Tbit/s.
     bounds: Bounds::Within(
         2_000_000_000_000,
         "a rate of 0 would deliver no packets; write periods without service as \"outages\"",
@@ -347,7 +347,7 @@ const SIZE_UNITS: &[(&str, u64)] = &[
     ("GiB", 1 << 30),
 ];
 
-/// Parts per billion, at most all of them.
+/// Parts per billion, at most 100 %.
 pub static SHARE: Quantity = Quantity {
     name: "share",
     noun: "share",
@@ -358,7 +358,7 @@ pub static SHARE: Quantity = Quantity {
     bounds: Bounds::Most(1_000_000_000, "more than 100 %"),
 };
 
-/// Thousandths of a decibel, which may be less than 0.
+/// Thousandths of a decibel; may be negative.
 pub static DECIBEL: Quantity = Quantity {
     name: "decibel",
     noun: "ratio in decibels",
@@ -369,7 +369,7 @@ pub static DECIBEL: Quantity = Quantity {
     bounds: Bounds::Signed,
 };
 
-/// Thousandths of a dBm, which may be less than 0.
+/// Thousandths of a dBm; may be negative.
 pub static POWER: Quantity = Quantity {
     name: "power",
     noun: "power",
@@ -380,7 +380,7 @@ pub static POWER: Quantity = Quantity {
     bounds: Bounds::Signed,
 };
 
-/// Millimetres, which may be less than 0.
+/// Millimetres; may be negative.
 pub static LENGTH: Quantity = Quantity {
     name: "length",
     noun: "length",
@@ -402,7 +402,7 @@ pub static FREQUENCY: Quantity = Quantity {
     bounds: Bounds::None,
 };
 
-/// What may be written for a queue.
+/// Examples of a queue's limit.
 pub(crate) const QUEUE_EXAMPLES: &[&str] = &["250 packets", "64 KiB", "1 BDP", UNLIMITED];
 
 const NO_ROOM: &str = "a queue of 0 would let no packet through; the packet in transmission \

@@ -1,14 +1,14 @@
-//! How much a wire's queue holds: in packets, in bandwidth-delay products, and by default.
+//! Size of a wire's queue: in packets, in bandwidth-delay products, and the default.
 
 use serde_json::Value;
 
-/// Bytes of a full packet, the link's framing aside.
+/// Bytes of a full packet, without the link's framing.
 pub(crate) const FULL_PACKET_BYTES: u64 = 1500;
-const SMALLEST_DEFAULT_PACKETS: u128 = 10; // the initial window, RFC 6928 section 2
+const SMALLEST_DEFAULT_PACKETS: u128 = 10; // initial window, RFC 6928 section 2
 const SMALLEST_TRACE_PACKETS: u128 = 250; // a recording's rate rises far above its mean
 const NS_PER_S: u128 = 1_000_000_000;
 
-/// A rate and a round trip without load, behind which a queue is.
+/// The rate and base round-trip time of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Product {
     pub(crate) bits_per_sec: u64,
@@ -17,8 +17,8 @@ pub(crate) struct Product {
 }
 
 impl Product {
-    /// How many full packets so many thousandths of the product are, rounded up; the most that
-    /// there are where it is beyond all counting.
+    /// Number of full packets in this many thousandths of the product, rounded up; saturates at the
+    /// maximum.
     pub(crate) fn packets(self, milli_bdp: u64) -> u128 {
         let packet_bits = u128::from(8 * (FULL_PACKET_BYTES + self.framing_bytes));
         let product = u128::from(self.bits_per_sec) * u128::from(self.rtt_ns);
@@ -26,33 +26,34 @@ impl Product {
         scaled.map_or(u128::MAX, |bits| bits.div_ceil(NS_PER_S * 1000 * packet_bits))
     }
 
-    /// The limit of a queue that nobody names: 1 BDP, of a trace at its mean rate.
+    /// The default limit of a queue: 1 BDP, for a trace at its mean rate.
     pub(crate) fn default_packets(self, is_trace: bool) -> u128 {
         let least = if is_trace { SMALLEST_TRACE_PACKETS } else { SMALLEST_DEFAULT_PACKETS };
         self.packets(1000).max(least)
     }
 }
 
-/// How much a drop-tail queue behind a rate holds.
+/// Size of a drop-tail queue.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct QueueSize {
     /// Packets.
     pub packets: u64,
-    /// The same in bandwidth-delay products.
+    /// Size in bandwidth-delay products.
     pub bdp: f64,
-    /// The rate; the mean one of a trace.
+    /// The rate; for a trace, its mean.
     pub bits_per_sec: u64,
-    /// The round trip without load.
+    /// The base round-trip time.
     pub rtt_ns: u64,
-    /// Whether the rate is a trace's.
+    /// Whether the rate is that of a trace.
     pub is_trace: bool,
-    /// Whether it is as large as if nobody had named its size.
+    /// Whether the size equals the default.
     pub is_default: bool,
 }
 
-/// The size of the queue of a scenario's wire on a path of this round trip; nothing where it is
-/// managed, endless, in bytes or without a rate. Of the round trip, `server_ns` one way is between
-/// the link and the server, on which no default depends. `mean_bits_per_sec` knows the traces.
+/// The size of the queue of a scenario's wire on a path of this round-trip time; `None` if the
+/// queue is managed, unlimited, limited in bytes or without a rate. `server_ns` is the one-way part
+/// of the round-trip time between the link and the server, which the default does not include.
+/// `mean_bits_per_sec` returns a trace's mean rate by its name.
 pub fn queue_size(
     stage: &Value,
     rtt_ns: u64,

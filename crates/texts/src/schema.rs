@@ -1,4 +1,4 @@
-//! The JSON Schema of a link, made of the tables of keys.
+//! The JSON Schema of a link, generated from the tables of keys.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,10 @@ use crate::keys::LINK;
 use crate::quantity::QUEUE_EXAMPLES;
 use crate::table::{Absent, Form, Key, Short, Table};
 
-/// The definitions of a link's table and of all that may stand in it, by name.
+/// The definitions of a link's table and of all nested tables, by name.
 ///
-/// What a preset may have said is not required; where a table is always written whole, what is
+/// Keys that a preset may provide are not required; in tables that must be complete, required keys
+/// are.
 /// needed is.
 pub fn link_definitions() -> Value {
     let mut found = BTreeMap::new();

@@ -1,8 +1,8 @@
-//! Keys that say in a word what several keys of a cell or a Wi-Fi channel say together.
+//! Short keys, each of which stands for several keys of a cell or a Wi-Fi channel.
 //!
-//! They hold after any preset, whose keys they change: `speed = "120 km/h"` sets the Doppler shift
-//! and how fast shadows pass, `bandwidth = "60 MHz"` the carrier's width. What they become is what
-//! the long keys would have said.
+//! They apply after any preset and change its keys: `speed = "120 km/h"` sets the Doppler shift and
+//! the speed of shadowing, `bandwidth = "60 MHz"` the carrier's width. The result is as if the long
+//! keys had been written.
 
 use serde_json::{Map, Value, json};
 
@@ -15,7 +15,7 @@ use crate::quantity::{DECIBEL, DURATION, FREQUENCY, SIZE};
 use crate::queue::FULL_PACKET_BYTES;
 use crate::table::{Form, Table};
 
-/// Keys of a link that stand for several of a cell's or a Wi-Fi channel's.
+/// Keys of a link that stand for several keys of a cell or a Wi-Fi channel.
 pub(crate) const SHORT_KEYS: [&str; 8] =
     ["bandwidth", "layers", "mcs", "users", "coverage", "speed", "handover", "drx"];
 
@@ -40,7 +40,7 @@ const OF_WIFI: [(&str, Change); 4] = [
     ("users", |_, users| Ok(json!({"stations": users}))),
 ];
 
-/// The checked link with what its short keys say in the tables that they stand for.
+/// Expands the short keys of a checked link into their tables.
 pub(crate) fn spelt_out(link: &Value, place: &Place) -> Result<Value, Problem> {
     let mut given: Vec<&str> = SHORT_KEYS.into_iter().filter(|key| has(link, key)).collect();
     let medium = medium(link);
@@ -120,7 +120,7 @@ fn cell_layers(cell: &Value, layers: &Value) -> Result<Value, String> {
     }
 }
 
-/// One scheme both ways; of UMTS only HSDPA has several.
+/// Sets one scheme for both directions; in UMTS only HSDPA has several.
 fn cell_mcs(cell: &Value, scheme: &Value) -> Result<Value, String> {
     let fixed = json!({"adaptation": {"kind": "fixed", "scheme": scheme}});
     match (radio(cell), cell["radio"]["downlink"]["kind"].as_str()) {
@@ -156,7 +156,7 @@ fn cell_coverage(cell: &Value, ratio: &Value) -> Result<Value, String> {
     Ok(json!({"user": {"downlink": DECIBEL.format(ratio_mdb), "uplink": uplink}}))
 }
 
-/// The Doppler shift of the speed, and shadows that are as long in metres as a walker's.
+/// Sets the Doppler shift, and shadows with the same length in metres as for a walker.
 fn cell_speed(cell: &Value, text: &Value) -> Result<Value, String> {
     let user = one_user(cell)?;
     let speed_mm_s = speed_mm_s(text.as_str().unwrap_or_default())?;
@@ -181,13 +181,13 @@ fn cell_speed(cell: &Value, text: &Value) -> Result<Value, String> {
     Ok(json!({"user": change}))
 }
 
-/// The nearest whole number; of two the even one.
+/// Rounds to the nearest integer, ties to even.
 #[expect(clippy::cast_possible_truncation, reason = "figures of speeds of at most 10 km/s")]
 fn round(value: f64) -> i64 {
     value.round_ties_even() as i64
 }
 
-/// A speed of at most four digits before the point and three behind it.
+/// Parses a speed with at most four digits before and three after the decimal point.
 fn speed_mm_s(text: &str) -> Result<f64, String> {
     let fail = || "not a speed above 0; write for example \"120 km/h\", \"1.4 m/s\"".to_owned();
     let (number, unit) = text.trim().split_once(' ').ok_or_else(fail)?;
@@ -207,7 +207,7 @@ fn speed_mm_s(text: &str) -> Result<f64, String> {
     if speed > 0.0 { Ok(speed * factor) } else { Err(fail()) }
 }
 
-/// `every 30 s, 40 ms`.
+/// Parses `every 30 s, 40 ms`.
 fn cell_handover(_: &Value, text: &Value) -> Result<Value, String> {
     let (interval, interruption) =
         two_times(text, "every ", "write for example \"every 30 s, 40 ms\"")?;
@@ -215,7 +215,7 @@ fn cell_handover(_: &Value, text: &Value) -> Result<Value, String> {
     Ok(json!({"handover": handover}))
 }
 
-/// `after 100 ms, every 40 ms`: silence, then a cycle; users stay connected.
+/// Parses `after 100 ms, every 40 ms`: silence, then a cycle; users stay connected.
 fn cell_drx(cell: &Value, text: &Value) -> Result<Value, String> {
     let (after, cycle) =
         two_times(text, "after ", "write for example \"after 100 ms, every 40 ms\"")?;
@@ -241,19 +241,19 @@ fn two_times(text: &Value, begin: &str, remedy: &str) -> Result<(String, String)
     Ok((first.to_owned(), second.to_owned()))
 }
 
-/// Of LTE's bandwidths, 3GPP TS 36.101 table 5.6-1.
+/// LTE's bandwidths, 3GPP TS 36.101 table 5.6-1.
 const RESOURCE_BLOCKS: [(&str, u32); 6] =
     [("1.4 MHz", 6), ("3 MHz", 15), ("5 MHz", 25), ("10 MHz", 50), ("15 MHz", 75), ("20 MHz", 100)];
 
-/// Hertz of the presets' carriers: the bands of each technology that most networks have.
+/// Carrier frequencies of the presets in hertz: the bands that most networks of a technology use.
 const CARRIERS: [(&str, f64); 3] = [("umts", 2.1e9), ("lte", 2.6e9), ("nr", 3.5e9)];
 
 const LIGHT_M_S: f64 = 299_792_458.0;
 
-/// 3 km/h, at which the presets' shadows take their time.
+/// 3 km/h, the speed for which the presets' shadowing is specified.
 const WALK_MM_S: f64 = 833.0;
 
-/// What keeps silent users connected.
+/// Settings that keep silent users connected.
 const CONNECTED: [(&str, &str); 4] = [
     ("inactivity", "24 h"),
     ("promotion_least", "0 s"),

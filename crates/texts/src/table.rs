@@ -1,91 +1,91 @@
-//! Tables of keys: all that is known of what people may write, from which the reader, its errors,
-//! the numbers of the scenario and the JSON Schema are made.
+//! Tables of keys: the definition of everything that can be written, from which the reader, its
+//! error messages, the scenario's numbers and the JSON Schema are derived.
 
 use crate::quantity::{DECIBEL, DURATION, FREQUENCY, LENGTH, POWER, Quantity, RATE, SHARE, SIZE};
 
-/// A table of a document: which keys it may have.
+/// A table of a document: the keys that it may have.
 #[derive(Debug)]
 pub(crate) struct Table {
-    /// What the JSON Schema calls it.
+    /// Name in the JSON Schema.
     pub(crate) name: &'static str,
-    /// What it describes.
+    /// Description.
     pub(crate) about: &'static str,
-    /// The word at its key `kind`, where others may stand in its place.
+    /// Value of its key `kind`, if other tables are allowed in its place.
     pub(crate) kind: Option<&'static str>,
-    /// Its keys, without `kind`.
+    /// Its keys, except `kind`.
     pub(crate) keys: &'static [Key],
 }
 
 /// A key of a table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Key {
-    /// As people write it.
+    /// Name in documents.
     pub(crate) name: &'static str,
-    /// As the scenario has it; empty where it has no such key.
+    /// Name in the scenario; empty if it has no such key.
     pub(crate) si: &'static str,
-    /// What its value is.
+    /// Form of the value.
     pub(crate) form: Form,
-    /// What holds where it is not written.
+    /// What applies if the key is absent.
     pub(crate) absent: Absent,
-    /// What it means.
+    /// Description.
     pub(crate) about: &'static str,
 }
 
-/// What a value is.
+/// Form of a value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Form {
-    /// A quantity, which becomes a whole number.
+    /// A quantity, which is converted to an integer.
     Figure(Figure),
-    /// The limit of a queue.
+    /// A queue limit.
     Queue,
-    /// A whole number between these two.
+    /// An integer in this range.
     Whole { least: i64, most: i64 },
     /// True or false.
     Flag,
-    /// A text.
+    /// Text.
     Text,
     /// One of these words.
     Word(&'static [&'static str]),
     /// A table.
     Table(&'static Table),
-    /// A table of one of these kinds, for which a text may be short.
+    /// A table of one of these kinds, or a text that is short for it.
     Kinds(&'static [&'static Table], Short),
-    /// A table for which a text may be short.
+    /// A table, or a text that is short for it.
     TableOrText(&'static Table, Short),
-    /// A list of such values.
+    /// A list of values of this form.
     List(&'static Form),
-    /// A list of tables, or how many there are; the key `alike` says what they have in common.
+    /// A list of tables, or their number; the key `alike` contains what they have in common.
     Several { item: &'static Table, alike: &'static str },
-    /// What several tables have in common, or a list of such tables, which take turns.
+    /// A table that applies to all, or a list of tables that are used in turn.
     OneOrList(&'static Table),
 }
 
-/// How a quantity becomes a number of the scenario.
+/// Conversion of a quantity to a number of the scenario.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Figure {
     /// The quantity.
     pub(crate) quantity: &'static Quantity,
-    /// How many of its smallest units are one of the scenario's.
+    /// Number of the quantity's smallest units in one of the scenario's units.
     pub(crate) scale: i64,
-    /// Fewest of the scenario's units.
+    /// Minimum in the scenario's units.
     pub(crate) least: i64,
-    /// Most of them.
+    /// Maximum in the scenario's units.
     pub(crate) most: i64,
 }
 
-/// Which table a text is short for.
+/// The table for which a text is short.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Short {
-    /// The one of that kind.
+    /// The table of the kind that the text names.
     Kind,
-    /// The one of this kind that has the text at this key.
+    /// The table of this kind with the text at this key.
     Key { kind: &'static str, key: &'static str },
-    /// Behind one of these words, the one of its kind that has the rest at the key beside it; any
-    /// other text is as with `Key`.
+    /// After one of these words: the table of that kind with the remaining text at the paired key.
+    /// Any other text: as for `Key`.
     Worded { words: &'static [(&'static str, &'static str)], kind: &'static str, key: &'static str },
-    /// The one with what stands before the comma and behind it; else this is to be written.
+    /// The table with the texts before and after the comma; without a comma, `remedy` is the error.
     Pair { first: &'static str, second: &'static str, remedy: &'static str },
-    /// The one of the kind `word`, or of `kind` with what stands before the comma and behind it.
+    /// The table of kind `word`, or of `kind` with the texts before and after the comma.
     KindOrPair {
         word: &'static str,
         kind: &'static str,
@@ -95,14 +95,14 @@ pub(crate) enum Short {
     },
 }
 
-/// What holds where a key is not written.
+/// What applies if a key is absent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Absent {
-    /// It must be written.
+    /// The key is required.
     Needed,
-    /// There is nothing of the kind.
+    /// There is no value.
     Nothing,
-    /// This value, as JSON has it.
+    /// This default value, as JSON.
     Is(&'static str),
 }
 
@@ -111,7 +111,7 @@ impl Table {
         self.keys.iter().find(|key| key.name == name)
     }
 
-    /// The names of its keys, sorted, `kind` among them where it has one.
+    /// The names of its keys, sorted, with `kind` if it has one.
     pub(crate) fn names(&self) -> Vec<&'static str> {
         let mut names: Vec<&str> = self.keys.iter().map(|key| key.name).collect();
         names.extend(self.kind.map(|_| "kind"));
@@ -138,7 +138,7 @@ pub(crate) const fn optional(
     Key { name, si, form, absent: Absent::Nothing, about }
 }
 
-/// A key whose value is usually `usual`, as JSON has it.
+/// A key with a default, as JSON.
 pub(crate) const fn usual(
     name: &'static str,
     si: &'static str,
@@ -153,7 +153,7 @@ const fn figure(quantity: &'static Quantity, scale: i64, least: i64, most: i64) 
     Form::Figure(Figure { quantity, scale, least, most })
 }
 
-/// The most that a counter of the scenario holds.
+/// Maximum of the scenario's counters.
 pub(crate) const MOST_COUNT: i64 = u32::MAX as i64;
 
 pub(crate) const TIME: Form = figure(&DURATION, 1, 0, i64::MAX);

@@ -1,4 +1,4 @@
-//! One wire of a path: its rate, queue and what may happen on it, as the scenario has them.
+//! A wire of a path: its rate, queue and impairments in the scenario's form.
 
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,7 @@ use crate::quantity::{DURATION, QueueLimit, RATE, SIZE, UNLIMITED};
 use crate::queue::{FULL_PACKET_BYTES, Product};
 use crate::table::{Form, MOST_COUNT};
 
-/// A wire's checked keys, and where they stand.
+/// A wire's checked keys and their place.
 #[derive(Debug)]
 pub(crate) struct Wire<'a> {
     pub(crate) table: &'a Value,
@@ -20,18 +20,18 @@ pub(crate) struct Wire<'a> {
     pub(crate) way: Way,
 }
 
-/// How fast a wire is.
+/// The rate of a wire.
 struct Speed {
-    /// As the scenario has it.
+    /// The rate in the scenario's form.
     rate: Value,
-    /// The mean of a trace; none where nothing limits it.
+    /// The rate, or a trace's mean rate; `None` if unlimited.
     bits_per_sec: Option<u64>,
     framing_bytes: u64,
     is_trace: bool,
 }
 
 impl<'a> Wire<'a> {
-    /// The wire that is written at a place.
+    /// The wire written at a place.
     pub(crate) fn of((place, table, way): &'a (Place, Value, Way)) -> Self {
         Self { table, place: place.clone(), way: *way }
     }
@@ -44,12 +44,12 @@ impl<'a> Wire<'a> {
         known(&SIZE, self.table.get(key)).and_then(|count| u64::try_from(count).ok())
     }
 
-    /// Its propagation, if it is written.
+    /// Its propagation delay, if written.
     pub(crate) fn delay_ns(&self) -> Option<u64> {
         self.duration("delay")
     }
 
-    /// Whether packets may spend time on it, its delay aside.
+    /// Whether anything but its delay can take time.
     pub(crate) fn takes_time(&self) -> bool {
         ["rate", "trace", "jitter"].into_iter().any(|key| has(self.table, key))
     }
@@ -88,7 +88,7 @@ impl<'a> Wire<'a> {
         Ok(Speed { rate, bits_per_sec, framing_bytes, is_trace: false })
     }
 
-    /// The queue with its limit: packets or bytes, or neither.
+    /// The queue with its limit: packets, bytes, or none.
     fn queue(&self, speed: &Speed, rtt_ns: u64) -> Result<Value, Vec<Problem>> {
         let usual = json!({"kind": "drop_tail"});
         let aqm = self.table.get("aqm").filter(|value| !value.is_null()).unwrap_or(&usual);
@@ -159,7 +159,7 @@ impl<'a> Wire<'a> {
         }
     }
 
-    /// Whether its queue can filter ACKs, and its packets can change their order as they are to.
+    /// Checks that its queue can filter ACKs, and that its packets can be reordered as written.
     fn check_order(&self, stage: &Value, delay_ns: u64) -> Result<(), Problem> {
         let aqm = self.table["aqm"]["kind"].as_str().unwrap_or("drop_tail");
         if !stage["ack_filter"].is_null() && !FILTERS_ACKS.contains(&aqm) {
@@ -207,7 +207,7 @@ impl<'a> Wire<'a> {
 
 type Counted = (Option<u64>, Option<u64>);
 
-/// Packets and bytes; at most one of the two is limited.
+/// A limit in packets and bytes, of which at most one is set.
 fn counted(limit: QueueLimit) -> Counted {
     match limit {
         QueueLimit::Packets(packets) => (Some(packets.into()), None),
@@ -216,7 +216,7 @@ fn counted(limit: QueueLimit) -> Counted {
     }
 }
 
-/// A stage of the scenario.
+/// Converts a wire to a stage of the scenario.
 pub(crate) fn stage(
     wire: &Wire<'_>,
     delay_ns: u64,
@@ -245,7 +245,7 @@ pub(crate) fn stage(
     Ok(stage)
 }
 
-/// Adds the server's delay to a stage, also to the delays of its schedule.
+/// Adds the server's delay to a stage, also to the delays in its schedule.
 pub(crate) fn farther(stage: &mut Value, server_ns: u64) -> Option<()> {
     let add = |value: &mut Value| -> Option<()> {
         *value = Value::from(total(&[value.as_u64()?, server_ns])?);
@@ -260,7 +260,7 @@ pub(crate) fn farther(stage: &mut Value, server_ns: u64) -> Option<()> {
     Some(())
 }
 
-/// The sum of delays, if a scenario can hold it.
+/// The sum of delays, if the scenario's type can hold it.
 pub(crate) fn total(delays_ns: &[u64]) -> Option<u64> {
     let sum = delays_ns.iter().try_fold(0_u64, |sum, delay| sum.checked_add(*delay))?;
     i64::try_from(sum).is_ok().then_some(sum)
@@ -288,7 +288,7 @@ fn check_outages(outages: &Value, place: &Place) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A queue's discipline as the scenario has it, its limit aside.
+/// A queue's discipline in the scenario's form, without its limit.
 fn scenario_kind(aqm: &Value, place: &Place, problems: &mut Vec<Problem>) -> Value {
     let key = LINK_STAGE.key("aqm").expect("a wire has this key");
     let Form::Kinds(kinds, _) = key.form else { return Value::Object(Map::new()) };
@@ -297,7 +297,7 @@ fn scenario_kind(aqm: &Value, place: &Place, problems: &mut Vec<Problem>) -> Val
     match kinds.iter().find(|table| kind.is_some() && table.kind == kind) {
         Some(table) => {
             for key in table.keys.iter().filter(|key| key.si.is_empty()) {
-                scenario_key(key, aqm, &place, problems); // misses what is needed
+                scenario_key(key, aqm, &place, problems); // reports missing keys
             }
             scenario_table(table, aqm, &place, problems)
         }
@@ -324,6 +324,6 @@ fn thousands(count: u128) -> String {
 
 const FILTERS_ACKS: [&str; 4] = ["drop_tail", "codel", "fq_codel", "dualpi2"];
 const MAHIMAHI_FRAMING_BYTES: u64 = 4; // the packet-information header of its TUN device
-const AQM_PACKETS: u64 = 1000; // the limit of Linux's codel qdisc; the AQM is to decide
+const AQM_PACKETS: u64 = 1000; // Linux's codel qdisc; high, to leave drops to the AQM
 const FQ_CODEL_PACKETS: u64 = 10_240; // RFC 8290 section 5.2.3
 const DUAL_PI2_PACKETS: u64 = 10_000; // tc-dualpi2(8): limit

@@ -6,7 +6,7 @@ use crate::defaults::is_usual;
 use crate::keys::{CELL_PATH, WIFI_PATH};
 use crate::table::{Figure, Form, Table};
 
-/// Each figure of a medium that differs from its default: its path and its text.
+/// Path and text of each figure of a medium that differs from its default.
 pub fn figures_of(path: &Value) -> Vec<(String, String)> {
     let table = if path["kind"] == "cell" { &CELL_PATH } else { &WIFI_PATH };
     let mut found = Vec::new();
@@ -18,7 +18,7 @@ fn table_figures(table: &'static Table, value: &Value, path: &str, found: &mut F
     let mut known = Vec::new();
     for key in table.keys.iter().filter(|key| !key.si.is_empty()) {
         if known.contains(&key.si) {
-            continue; // short for one that has been named
+            continue; // short for a key that is listed
         }
         known.push(key.si);
         if let Some(inner) = value.get(key.si).filter(|inner| !is_usual(key, inner)) {
@@ -51,7 +51,7 @@ fn figures(form: &Form, value: &Value, path: &str, found: &mut Found) {
     }
 }
 
-/// The items of a list of tables; those that are alike only once.
+/// The items of a list of tables; equal items only once.
 fn items(item: &'static Table, all: &[Value], path: &str, found: &mut Found) {
     let mut at = 0;
     while let Some(one) = all.get(at) {

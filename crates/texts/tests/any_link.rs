@@ -1,4 +1,4 @@
-//! Links are read from any text.
+//! Any text can be read as a link without a panic.
 
 mod resolved;
 

@@ -1,4 +1,4 @@
-//! Links as people write them, and the paths that they become.
+//! Links as people write them, and the resulting paths.
 
 use cwndlab_texts::{
     Files, Place, PresetFile, Recording, Told, Way, checked_link, expand, figures_of, resolve,
@@ -6,7 +6,7 @@ use cwndlab_texts::{
 };
 use serde_json::{Value, json};
 
-/// Two presets, and one recording of a folder.
+/// Two presets, and a recording from a folder.
 struct Shelf;
 
 impl Files for Shelf {
@@ -75,7 +75,7 @@ fn defaults_are_filled_in() {
     assert_eq!(stage["rate"], json!({"kind": "fixed", "bits_per_sec": 10_000_000}));
     assert_eq!(stage["delay_ns"], 20_000_000);
     let trace = &path(json!("trace:a.down,delay=20 ms"))["forward"][0];
-    assert_eq!(trace["queue"]["packets"], 1098); // 1 BDP of the mean rate, with 4 bytes of framing
+    assert_eq!(trace["queue"]["packets"], 1098); // 1 BDP at the mean rate, with 4 bytes of framing
     assert_eq!(trace["framing_bytes"], 4);
 }
 
@@ -128,7 +128,7 @@ fn short_keys_become_what_they_stand_for() {
 fn wires_and_media_form_a_chain() {
     let found = path(json!({"stage": [{"rate": "9 Mbit/s", "delay": "2 ms"}, {"preset": "cell"}]}));
     assert_eq!(found["kind"], "chain");
-    // 1 BDP of 12 ms: 2 ms both ways, and 8 ms of the cell's core.
+    // 1 BDP at 12 ms: 2 ms in each direction, and 8 ms of the cell's core.
     assert_eq!(found["links"][0]["forward"][0]["queue"]["packets"], 10);
     let line = path(json!("cell,wire.rate=9 Mbit/s,wire.delay=2 ms"));
     assert_eq!(found, line);

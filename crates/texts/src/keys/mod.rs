@@ -1,4 +1,4 @@
-//! What may be written of each part of a link.
+//! The keys that can be written for each part of a link.
 
 mod cell;
 mod queue;

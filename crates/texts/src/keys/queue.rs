@@ -1,4 +1,4 @@
-//! Active queue management, policers, and ACKs that are dropped on purpose.
+//! Keys of active queue management, policers, and deliberate ACK drops.
 
 use crate::table::{BITS_PER_SEC, BYTES, COUNT, Form, Key, TIME, Table, needed, optional, usual};
 
@@ -115,7 +115,7 @@ pub(crate) static DUAL_PI2: Table = Table {
     keys: DUAL_PI2_KEYS,
 };
 
-/// The keys of DualPI2, wherever it stands.
+/// The keys of DualPI2 in any table.
 pub(crate) const DUAL_PI2_KEYS: &[Key] = &[
     usual(
         "target",

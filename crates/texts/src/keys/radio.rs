@@ -1,4 +1,4 @@
-//! The radio technologies of a cell and their carriers.
+//! Keys of a cell's radio technology and carriers.
 
 use crate::table::{
     COUNT, Form, KILOBITS_PER_SEC, KILOHERTZ, MEGAHERTZ, SMALL, Short, TIME, Table, needed,

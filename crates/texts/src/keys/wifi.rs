@@ -1,4 +1,4 @@
-//! A Wi-Fi channel. Sources stand in the module `wifi` of the simulator's links.
+//! Keys of a Wi-Fi channel. For sources, see the module `wifi` of the simulator's links.
 
 use super::queue::{ACK_FILTER, ACK_THINNING, DUAL_PI2_KEYS};
 use crate::table::{

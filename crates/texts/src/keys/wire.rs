@@ -1,4 +1,4 @@
-//! A wire, a chain of wires, and a link as a whole.
+//! Keys of a wire, a chain of wires, and a link as a whole.
 
 use super::cell::CELL_PATH;
 use super::queue::{ACK_FILTER, ACK_THINNING, CODEL, DUAL_PI2, ECN, FQ_CODEL, PIE, POLICE_KEYS};
@@ -275,7 +275,7 @@ const REORDERS: Form = Form::Kinds(
 const OUTAGE_LIST: Form = Form::List(&Form::Table(&OUTAGE));
 const STEPS: Form = Form::List(&Form::Table(&STEP));
 
-// The keys of a wire, of which a link has all.
+// The keys of a wire, all of which a link also has.
 const RATE: Key = optional(
     "rate",
     "",
@@ -422,7 +422,7 @@ const WIRE: &[Key] = &[
     TRANSITION,
 ];
 
-/// What else is said of a link that may be a preset or a medium.
+/// Other keys of a link, which may be a preset or a medium.
 const PRESET_OR_MEDIUM: &[Key] = &[
     optional(
         "preset",
@@ -506,7 +506,7 @@ const PRESET_OR_MEDIUM: &[Key] = &[
     ),
 ];
 
-/// What else is said of a wire beside a medium.
+/// The key of a wire's reverse direction.
 const BACK: &[Key] = &[optional(
     "reverse",
     "",
@@ -515,7 +515,7 @@ const BACK: &[Key] = &[optional(
      if absent, the other direction has the same delay and no limits",
 )];
 
-/// What else is said of a link as a whole.
+/// Keys of a link as a whole.
 const WHOLE: &[Key] = &[
     optional("name", "", Form::Text, "name of the link's user in results"),
     optional(
@@ -535,7 +535,7 @@ const WHOLE: &[Key] = &[
 
 const LINKS: Form = Form::List(&Form::Table(&CHAIN_STAGE));
 
-/// The keys of several groups, one behind the other.
+/// Concatenates groups of keys.
 const fn joined<const N: usize>(groups: &[&[Key]]) -> [Key; N] {
     let mut found = [DELAY; N];
     let (mut group, mut at) = (0, 0);

@@ -1,4 +1,4 @@
-//! What holds of any text that stands for a link.
+//! Properties of any text that is read as a link.
 
 use cwndlab_texts::{
     Document, Files, Place, PresetFile, Problem, Recording, Told, Way, checked_link, counts_of,
@@ -6,7 +6,7 @@ use cwndlab_texts::{
 };
 use serde_json::Value;
 
-/// Three of the presets, and one recording under any name.
+/// Three of the presets, and a recording under any name.
 struct Shelf;
 
 impl Files for Shelf {
@@ -35,8 +35,8 @@ impl Files for Shelf {
     }
 }
 
-/// Reads a text as a TOML file of several lines, or as a link in one line, and resolves it: the
-/// path that it becomes, if it becomes one. Each refusal is one sentence at a place in the link.
+/// Reads a text as a multi-line TOML file or a one-line link, and resolves it; returns the path, if
+/// any. Every error must be a single sentence at a place in the link.
 pub(crate) fn check(text: &str) -> Option<Value> {
     let (link, reverse) = if text.contains('\n') {
         let document = Document::parse("link.toml", text).ok()?;
