@@ -1,4 +1,4 @@
-//! All connections of a capture.
+//! Analysis of all connections of a capture.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use crate::config::AnalysisConfig;
 use crate::connection::Connection;
 use crate::{Flow, Peer, TcpPacket};
 
-/// Connections that are followed at once; beyond it, packets of further ones are not looked at.
+/// Maximum number of simultaneous connections; packets of further ones are ignored.
 const MAX_CONNECTIONS: usize = 100_000;
 
-/// Takes the packets of a capture in their order.
+/// Processes the packets of a capture in order.
 #[derive(Debug)]
 pub struct Analysis {
     config: AnalysisConfig,
@@ -19,12 +19,12 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// Nothing has been seen.
+    /// Creates an analysis without packets.
     pub fn new(config: AnalysisConfig) -> Self {
         Self { config, open: BTreeMap::new(), over: Vec::new(), seen: 0 }
     }
 
-    /// The next packet, captured at a time since 1970.
+    /// Processes the next packet, captured at `at_ns` since 1970.
     pub fn handle_packet(&mut self, at_ns: u64, packet: &TcpPacket) {
         let mut ends = [packet.source, packet.destination];
         ends.sort_unstable();
@@ -43,7 +43,7 @@ impl Analysis {
         }
     }
 
-    /// A flow for each direction of each connection that carried data, in the order of the
+    /// Returns a flow for each direction of each connection with data, in the order of the
     /// connections' first packets.
     pub fn finish(self) -> Vec<Flow> {
         let mut all: Vec<_> = self.over.into_iter().chain(self.open.into_values()).collect();

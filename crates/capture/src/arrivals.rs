@@ -1,14 +1,14 @@
-//! Beside the receiver: what arrived, and whether it had been sent before.
+//! Detection of retransmissions in a capture at the receiver.
 
 use cwndlab_packet::Ranges;
 
-/// A segment below others that arrives this soon was overtaken, not sent again: what tshark takes
-/// where it knows no round trip.
+/// A segment that fills a hole within this time was reordered, not retransmitted: the value that
+/// tshark uses if it does not know the round-trip time.
 const REORDERING_NS: u64 = 3_000_000;
-/// What lies so far below the lowest number that is not acknowledged is forgotten.
+/// Arrivals this far below the lowest unacknowledged number are forgotten.
 const REMEMBERED_BYTES: u64 = 1 << 22;
 
-/// The data that arrived.
+/// Ranges of data that have arrived.
 #[derive(Debug)]
 pub(crate) struct Arrivals {
     seen: Ranges,
@@ -20,8 +20,8 @@ impl Arrivals {
         Self { seen: Ranges::default(), hole_since_ns: begin_ns }
     }
 
-    /// Takes a segment where `next` is the number after the highest that had arrived. Returns whether
-    /// it was sent again: it was here, or fills a hole long after that appeared.
+    /// Records a segment; `next` is the number after the highest that had arrived. Returns whether
+    /// it is a retransmission: it had arrived before, or fills a hole long after the hole appeared.
     pub(crate) fn take(
         &mut self,
         (start, end): (u64, u64),
@@ -38,7 +38,7 @@ impl Arrivals {
         is_known || start < next && is_late
     }
 
-    /// Everything below this number is acknowledged.
+    /// Handles the acknowledgement of everything below this number.
     pub(crate) fn forget_before(&mut self, acked: u64) {
         self.seen.remove_before(acked.saturating_sub(REMEMBERED_BYTES));
     }

@@ -1,13 +1,13 @@
-//! What an analysis leaves out and keeps.
+//! Settings of an analysis.
 
-/// What is left out and what is kept.
+/// Settings of an analysis.
 #[derive(Clone, Copy, Debug)]
 pub struct AnalysisConfig {
-    /// Left out of each flow's means and rates at its beginning.
+    /// Time at the beginning of each flow that its means and rates exclude.
     pub warm_up_ns: u64,
-    /// Interval of the time series; 0: none.
+    /// Interval of the time series; 0 for none.
     pub sample_interval_ns: u64,
-    /// A flow's samples end here, however long a capture claims to be.
+    /// Maximum number of a flow's samples, however long the capture claims to be.
     pub max_samples: usize,
 }
 

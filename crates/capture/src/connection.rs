@@ -1,20 +1,20 @@
-//! A connection: its handshake, its two directions.
+//! A connection: its handshake and both directions.
 
 use cwndlab_packet::{Flags, Peer, Segment, SynOptions, TcpPacket};
 
 use crate::sender::Sender;
 use crate::{AnalysisConfig, Flow, Vantage};
 
-/// A TCP header of an IPv4 packet without options; a segment with time stamps is 12 bytes shorter.
+/// TCP options of a segment with timestamps, by which its payload is smaller.
 const TIMESTAMP_BYTES: u32 = 12;
-/// Times of the handshake's two parts that differ by less than this factor tell nothing.
+/// The two parts of the handshake must differ by this factor to determine the vantage.
 const CLEARLY_LONGER: u64 = 2;
 
 #[derive(Debug)]
 pub(crate) struct Connection {
-    /// In the order of their addresses.
+    /// The ends, in the order of their addresses.
     ends: [Peer; 2],
-    /// What each of them sent.
+    /// The data that each end sent.
     senders: [Sender; 2],
     handshake: Handshake,
     now_ns: u64,
@@ -22,7 +22,7 @@ pub(crate) struct Connection {
 
 #[derive(Debug, Default)]
 struct Handshake {
-    /// Which end opened the connection, when, and the number with which it began.
+    /// The end that opened the connection, the time of its SYN, and its initial sequence number.
     syn: Option<(usize, u64, u32)>,
     syn_ack_ns: Option<u64>,
     ack_ns: Option<u64>,
@@ -37,7 +37,7 @@ impl Connection {
         Self { ends, senders, handshake: Handshake::default(), now_ns: at_ns }
     }
 
-    /// Whether a SYN with this number begins another connection of the same ends.
+    /// Whether a SYN with this number begins a new connection between the same ends.
     pub(crate) fn is_over(&self, packet: &TcpPacket) -> bool {
         let segment = &packet.segment;
         let opens = segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK);
@@ -46,7 +46,7 @@ impl Connection {
     }
 
     pub(crate) fn handle_packet(&mut self, at_ns: u64, packet: &TcpPacket) {
-        // The clock of the capture may have been set back in between.
+        // The capture's clock may have been set back.
         self.now_ns = self.now_ns.max(at_ns);
         let at_ns = self.now_ns;
         let from = usize::from(packet.source != self.ends[0]);
@@ -72,7 +72,7 @@ impl Connection {
                     sender.set_mss(mss_bytes);
                 }
             } else {
-                // Only the last of several tells how long the answer took.
+                // Of several SYNs, only the last one gives the time of the answer.
                 handshake.syn = Some((from, at_ns, segment.seq));
             }
         } else if handshake.ack_ns.is_none()
@@ -87,8 +87,7 @@ impl Connection {
         }
     }
 
-    /// Where the capture was taken, seen from the data of one end: the long part of the handshake is
-    /// on the far side.
+    /// The vantage for data of one end: the far end is that of the longer part of the handshake.
     fn vantage(&self, sender: usize) -> Vantage {
         let handshake = &self.handshake;
         let (Some((client, syn_ns, _)), Some(syn_ack_ns), Some(ack_ns)) =
@@ -104,7 +103,7 @@ impl Connection {
         if (far_ns > near_ns) == (sender == client) { Vantage::Sender } else { Vantage::Receiver }
     }
 
-    /// A flow for each direction that carried data.
+    /// Returns a flow for each direction with data.
     pub(crate) fn finish(self, number: u32) -> impl Iterator<Item = Flow> {
         let vantage = [self.vantage(0), self.vantage(1)];
         let client = self.handshake.syn.map(|(client, _, _)| client);

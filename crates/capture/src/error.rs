@@ -1,4 +1,4 @@
-//! Why a file is not a capture.
+//! Errors in capture files.
 
 use thiserror::Error;
 
@@ -6,23 +6,23 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CaptureError {
-    /// It begins like neither format.
+    /// The first bytes match neither format.
     #[error("the file is neither pcap nor pcapng: it begins with the bytes {0:02x?}")]
     NoCapture([u8; 4]),
-    /// A length that no packet has.
+    /// A length is impossible.
     #[error("at byte {at}: a length of {bytes} bytes is impossible")]
     Length {
-        /// Where in the file.
+        /// Offset in the file.
         at: u64,
-        /// What it claims.
+        /// The length in the file.
         bytes: u32,
     },
-    /// A block of pcapng that contradicts itself.
+    /// A pcapng block is inconsistent.
     #[error("at byte {at}: {problem}")]
     Block {
-        /// Where in the file.
+        /// Offset in the file.
         at: u64,
-        /// What is wrong.
+        /// The inconsistency.
         problem: &'static str,
     },
     /// The file cannot be read.

@@ -1,17 +1,18 @@
-//! TCP connections as their packets alone show them: goodput, round-trip times, retransmissions and their
-//! bursts, timeouts and data in flight, from a pcap or pcapng capture.
+//! Analysis of TCP connections from their packets alone: goodput, round-trip times, retransmissions
+//! and their bursts, timeouts and data in flight, from a pcap or pcapng capture.
 //!
 //! ```text
 //!   bytes -> Reader -> Frame -> decode -> TcpPacket -> Analysis -> one Flow a direction with data
 //! ```
 //!
-//! Everything is read as a stream: no packet is kept. Memory grows with the data in flight, by four
-//! bytes a round-trip time and by a row a sample of the time series. Any bytes are a capture or an error, and a capture that
-//! ends within a packet (its program was killed) is read up to there.
+//! The capture is read as a stream, and packets are not kept. Memory grows with the data in flight,
+//! by four bytes per round-trip time sample, and by a row per sample of the time series. Any input
+//! is either a capture or an error; a capture that ends within a packet (because its program was
+//! killed) is read up to that packet.
 //!
-//! Where a capture was taken decides what it can tell. Beside the data's sender, everything here is
-//! known. Beside the receiver, packets that were lost were never seen, round trips cannot be
-//! measured, and a timeout looks like any other late retransmission: those values are `None`.
+//! The results depend on where the capture was taken. At the data's sender, everything here is
+//! known. At the receiver, lost packets are not seen, round trips cannot be measured, and a timeout
+//! looks like any other late retransmission: these values are `None` or empty.
 
 mod analysis;
 mod arrivals;
@@ -37,7 +38,7 @@ pub use reader::{Frame, Reader};
 /// Analyses a whole capture.
 ///
 /// # Errors
-/// If it is not a capture, or damaged elsewhere than at its end.
+/// If the input is not a capture, or is damaged other than at its end.
 pub fn analyse(
     bytes: impl std::io::Read,
     config: AnalysisConfig,

@@ -1,13 +1,13 @@
-//! The file formats: pcap (draft-ietf-opsawg-pcap) and pcapng (draft-ietf-opsawg-pcapng), read as a
-//! stream.
+//! Streaming readers of the file formats pcap (draft-ietf-opsawg-pcap) and pcapng
+//! (draft-ietf-opsawg-pcapng).
 
 use std::io::{ErrorKind, Read};
 
 use crate::CaptureError;
 
-/// Larger than any packet with its block: BIG TCP hands over up to 512 KiB at once.
+/// Larger than any packet with its block: BIG TCP uses packets of up to 512 KiB.
 const MAX_BLOCK_BYTES: u32 = 1 << 20;
-/// Interfaces that a section may declare: more would be an attack on memory.
+/// Maximum interfaces of a section, to bound the memory for malicious files.
 const MAX_INTERFACES: usize = 1 << 16;
 
 const PCAP_US: u32 = 0xa1b2_c3d4;
@@ -24,21 +24,21 @@ const OPTION_TIME_OFFSET: u16 = 14;
 /// A captured frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// When, since 1970.
+    /// Time of capture, since 1970.
     pub at_ns: u64,
-    /// What its first bytes are: a LINKTYPE.
+    /// LINKTYPE of its first bytes.
     pub link_type: u16,
-    /// How long it was on the wire; what was captured of it may be shorter.
+    /// Length on the wire; the captured part may be shorter.
     pub wire_bytes: u32,
-    /// What was captured.
+    /// The captured bytes.
     pub content: &'a [u8],
 }
 
-/// Reads the frames of a capture in their order.
+/// Reads the frames of a capture in order.
 #[derive(Debug)]
 pub struct Reader<R> {
     input: R,
-    /// Bytes read.
+    /// Number of bytes read.
     at: u64,
     is_big_endian: bool,
     format: Format,
@@ -60,10 +60,10 @@ struct Interface {
 }
 
 impl<R: Read> Reader<R> {
-    /// Reads the head of a capture.
+    /// Reads the header of a capture.
     ///
     /// # Errors
-    /// If it is none.
+    /// If the input is not a capture.
     pub fn new(input: R) -> Result<Self, CaptureError> {
         let format = Format::Pcapng { interfaces: Vec::new() };
         let mut reader = Self {
@@ -95,18 +95,18 @@ impl<R: Read> Reader<R> {
         if !reader.read_whole(&mut head)? {
             return Err(CaptureError::NoCapture(magic));
         }
-        // The upper half of the field tells of frame check sequences.
+        // The upper half of the field describes frame check sequences.
         let link_type = reader.word(&head, 16) as u16;
         reader.format = Format::Pcap { link_type, ns_per_tick };
         Ok(reader)
     }
 
-    /// Whether the capture ended within a packet; known once it was read to its end.
+    /// Whether the capture ended within a packet; valid after the last frame was read.
     pub fn is_truncated(&self) -> bool {
         self.is_truncated
     }
 
-    /// The next frame; `None` at the end.
+    /// Returns the next frame; `None` at the end.
     ///
     /// # Errors
     /// If the file is damaged.
@@ -188,7 +188,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Reads a section's header, whose type has been read; false if the file ends there.
+    /// Reads a section's header after its type; returns `false` if the file ends there.
     fn begin_section_or_end(&mut self) -> Result<bool, CaptureError> {
         let begin = self.at - 4;
         let mut head = [0; 8];
@@ -216,7 +216,7 @@ impl<R: Read> Reader<R> {
         self.read_block(begin, bytes - 12)
     }
 
-    /// Notes the interface whose description is in the buffer.
+    /// Adds the interface whose description is in the buffer.
     fn add_interface(&mut self, at: u64, body: usize) -> Result<(), CaptureError> {
         if body < 8 {
             return Err(CaptureError::Block {
@@ -271,7 +271,7 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
-    /// Time, link type, length on the wire and captured length of the packet in the buffer.
+    /// Time, link type, length on the wire, and captured length of the packet in the buffer.
     fn packet_in_block(
         &self,
         at: u64,
@@ -302,7 +302,7 @@ impl<R: Read> Reader<R> {
         Ok(Some((at_ns, interface.link_type, self.word(&self.buffer, 16), captured as usize)))
     }
 
-    /// Fills the buffer with `bytes` bytes; false if the file ends before.
+    /// Reads `bytes` bytes into the buffer; returns `false` if the file ends before that.
     fn read_block(&mut self, begin: u64, bytes: u32) -> Result<bool, CaptureError> {
         if bytes > MAX_BLOCK_BYTES {
             return Err(CaptureError::Length { at: begin, bytes });
@@ -320,7 +320,8 @@ impl<R: Read> Reader<R> {
         while filled < buffer.len() {
             match self.input.read(&mut buffer[filled..]) {
                 Ok(0) => {
-                    // A pcap ends between packets, a pcapng between blocks.
+                    // A complete pcap file ends between packets, a complete pcapng file between
+                    // blocks.
                     self.is_truncated |= filled > 0;
                     return Ok(false);
                 }
@@ -347,7 +348,7 @@ impl<R: Read> Reader<R> {
 }
 
 impl Interface {
-    /// A time stamp since 1970; `None` outside of what 64 bits hold.
+    /// Converts a timestamp to nanoseconds since 1970; `None` on overflow.
     fn as_ns(&self, ticks: u64) -> Option<u64> {
         let ns = u128::from(ticks) * 1_000_000_000 / u128::from(self.ticks_per_s);
         let ns = i128::try_from(ns).ok()? + i128::from(self.offset_s) * 1_000_000_000;
@@ -355,7 +356,7 @@ impl Interface {
     }
 }
 
-/// Option `if_tsresol`: a power of ten, or of two where the first bit is set.
+/// Option `if_tsresol`: a power of ten, or of two if the most significant bit is set.
 fn ticks_per_s(value: u8) -> Option<u64> {
     let exponent = u32::from(value & 0x7f);
     if value & 0x80 == 0 { 10_u64.checked_pow(exponent) } else { 1_u64.checked_shl(exponent) }

@@ -1,6 +1,6 @@
-//! Round-trip times of one direction: the shortest, the smoothed, and every sample of the window.
+//! Round-trip times of one direction: minimum, smoothed, and all samples of the window.
 
-/// Samples, and what follows from them.
+/// The samples and the values derived from them.
 #[derive(Debug, Default)]
 pub(crate) struct RoundTrips {
     base_us: Option<u32>,
@@ -9,7 +9,7 @@ pub(crate) struct RoundTrips {
 }
 
 impl RoundTrips {
-    /// The handshake's round trip, kept apart from the samples of data segments.
+    /// Records the handshake's round-trip time, which is not a sample of a data segment.
     pub(crate) fn handle_handshake(&mut self, rtt_us: u32) {
         self.lower_base(rtt_us);
         self.srtt_us.get_or_insert(f64::from(rtt_us));
@@ -29,27 +29,27 @@ impl RoundTrips {
         self.base_us = Some(self.base_us.map_or(rtt_us, |base| base.min(rtt_us)));
     }
 
-    /// The window begins again.
+    /// Discards the samples, because the window begins again.
     pub(crate) fn forget_samples(&mut self) {
         self.in_window_us.clear();
     }
 
-    /// The shortest ever.
+    /// The minimum over the lifetime.
     pub(crate) fn base_us(&self) -> Option<u32> {
         self.base_us
     }
 
-    /// Smoothed (RFC 6298 section 2).
+    /// The smoothed round-trip time (RFC 6298 section 2).
     pub(crate) fn srtt_us(&self) -> Option<f64> {
         self.srtt_us
     }
 
-    /// The same in whole nanoseconds; 0 before any.
+    /// The smoothed round-trip time in whole nanoseconds; 0 before the first sample.
     pub(crate) fn srtt_ns(&self) -> u64 {
         (self.srtt_us.unwrap_or(0.0) * 1e3) as u64
     }
 
-    /// Half of the shortest: either way, where none of them is known by itself.
+    /// Estimate of the one-way delay: half of the minimum.
     pub(crate) fn one_way_ns(&self) -> u64 {
         self.base_us.map_or(0, |us| u64::from(us) * 500)
     }

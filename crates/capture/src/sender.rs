@@ -1,4 +1,4 @@
-//! One direction of a connection: the data of one end and what the other answered.
+//! One direction of a connection: the data of one end and the other end's acknowledgements.
 
 use cwndlab_packet::{Bursts, Flags, Flight, Segment, SeqNumber};
 use cwndlab_units::{Ecn, Time};
@@ -9,22 +9,22 @@ use crate::series::Series;
 use crate::silence::Silence;
 use crate::{AnalysisConfig, Flow, FlowEvent, Vantage};
 
-/// Segment size of Ethernet with time stamps, where no handshake tells.
+/// Segment size on Ethernet with timestamps, if the handshake is unknown.
 const USUAL_MSS_BYTES: u32 = 1_448;
-/// Without offload no segment is longer: a jumbo frame.
+/// A longer packet results from offload: a jumbo frame is not longer.
 const MAX_SEGMENT_BYTES: u32 = 9_000;
 
-/// What one end sent and the other acknowledged.
+/// The data that one end sent, and its acknowledgements.
 #[derive(Debug)]
 pub(crate) struct Sender {
     warm_up_ns: u64,
-    /// The connection's first packet.
+    /// Time of the connection's first packet.
     begin_ns: u64,
     transfer: Transfer,
     mss_bytes: Option<u32>,
-    /// Once a number of the data is known.
+    /// `None` until a sequence number of the data is known.
     flight: Option<Flight>,
-    /// Beside the receiver.
+    /// Used at the receiver.
     arrivals: Arrivals,
     silence: Silence,
     closing: Closing,
@@ -38,26 +38,26 @@ pub(crate) struct Sender {
     events: Vec<FlowEvent>,
 }
 
-/// When the data that matter began.
+/// Start of the transfer.
 #[derive(Debug, Default)]
 struct Transfer {
-    /// As its sender saw it; `None` before any data.
+    /// Start as the sender saw it; `None` before any data.
     begin_ns: Option<u64>,
-    /// Messages before the first full segment: what the ends had to say to each other first.
+    /// Bytes before the first full segment, such as initial messages.
     small_bytes: u64,
     has_full_segment: bool,
 }
 
-/// How the connection ends.
+/// End of the connection.
 #[derive(Debug, Default)]
 struct Closing {
-    /// The sender broke it off: what is acknowledged after that, it does not learn.
+    /// Whether the sender reset the connection: it does not see later acknowledgements.
     has_reset: bool,
     fin_seq: Option<u64>,
     completed_ns: Option<u64>,
 }
 
-/// Counts of the whole life.
+/// Counts over the lifetime.
 #[derive(Debug, Default)]
 struct Totals {
     delivered_bytes: u64,
@@ -66,7 +66,7 @@ struct Totals {
     timeouts: u64,
 }
 
-/// Payload within the window of means and rates.
+/// Payload within the window.
 #[derive(Debug, Default)]
 struct InWindow {
     delivered_bytes: u64,
@@ -95,12 +95,12 @@ impl Sender {
         }
     }
 
-    /// The connection agreed on this segment size.
+    /// Sets the segment size negotiated by the connection.
     pub(crate) fn set_mss(&mut self, mss_bytes: u32) {
         self.mss_bytes = Some(mss_bytes.max(1));
     }
 
-    /// The handshake's round trip.
+    /// Records the handshake's round-trip time.
     pub(crate) fn handle_handshake_rtt(&mut self, rtt_us: u32) {
         self.round_trips.handle_handshake(rtt_us);
     }
@@ -109,7 +109,7 @@ impl Sender {
         self.totals.sent_pkts > 0
     }
 
-    /// The end sent this.
+    /// Handles a segment that this end sent.
     pub(crate) fn handle_sent(&mut self, at_ns: u64, segment: &Segment, vantage: Vantage) {
         self.advance(at_ns);
         if segment.flags.has(Flags::SYN | Flags::RST) {
@@ -136,14 +136,14 @@ impl Sender {
         let end = start + u64::from(segment.payload);
         let acked = flight.acked();
         if end <= acked && segment.payload <= 1 && start + 1 == acked {
-            return; // keeps the connection alive, carries nothing
+            return; // a keepalive, which carries no data
         }
         let pkts = self.packets_in(segment.payload);
         self.begin_data(at_ns, segment.payload, vantage);
         self.totals.sent_pkts += pkts;
         self.totals.marked_pkts += if segment.ecn == Ecn::Ce { pkts } else { 0 };
         self.series.handle_sent(segment.payload);
-        // What is sent at its beginning arrives within it.
+        // Data sent at the start of the window arrives within the window.
         if self.window_start_ns().is_some_and(|start_ns| at_ns >= start_ns) {
             self.in_window.sent_bytes += u64::from(segment.payload);
         }
@@ -157,8 +157,8 @@ impl Sender {
         self.last_sent_ns = at_ns;
     }
 
-    /// A transfer begins with its first data, or with the first full segment if no more than one's
-    /// bytes in smaller ones came before.
+    /// Updates the start of the transfer: the first data, or the first full segment if at most one
+    /// segment's bytes in smaller ones preceded it.
     fn begin_data(&mut self, at_ns: u64, payload_bytes: u32, vantage: Vantage) {
         let transfer = &mut self.transfer;
         if transfer.has_full_segment {
@@ -177,7 +177,7 @@ impl Sender {
         self.transfer.small_bytes += u64::from(payload_bytes);
     }
 
-    /// Beside the sender: what lies below the highest number sent is sent again.
+    /// At the sender: data below the highest number sent is a retransmission.
     fn handle_departed(&mut self, at_ns: u64, start: u64, end: u64) {
         let Some(flight) = &self.flight else { return };
         let (next, acked) = (flight.next(), flight.acked());
@@ -208,7 +208,7 @@ impl Sender {
         }
     }
 
-    /// Beside the receiver: what fills a hole long after it appeared, or was here, was sent again.
+    /// At the receiver: data that had arrived or fills an old hole is a retransmission.
     fn handle_arrived(&mut self, at_ns: u64, start: u64, end: u64, pkts: u64) {
         let Some(flight) = &self.flight else { return };
         let one_way_ns = self.round_trips.one_way_ns();
@@ -220,13 +220,13 @@ impl Sender {
         }
     }
 
-    /// The first retransmission of a burst.
+    /// Records the first retransmission of a burst.
     fn note_recovery(&mut self, at_ns: u64) {
         let value = self.bursts.bursts + 1;
         self.events.push(FlowEvent { at_ns, event: "recovery", value });
     }
 
-    /// The other end sent this.
+    /// Handles a segment from the other end.
     pub(crate) fn handle_answer(&mut self, at_ns: u64, segment: &Segment, vantage: Vantage) {
         self.advance(at_ns);
         let Some(flight) = &mut self.flight else { return };
@@ -235,9 +235,9 @@ impl Sender {
             return;
         }
         let ack = flight.number_of(SeqNumber(segment.ack));
-        // The number after the last byte acknowledges a FIN, or a SYN.
+        // The number after the last byte acknowledges a FIN or a SYN.
         if ack > flight.next().max(self.closing.fin_seq.unwrap_or(0)) + 1 {
-            return; // of data that the capture has not seen
+            return; // acknowledges data that the capture does not contain
         }
         let before = flight.acked();
         let sent = match vantage {
@@ -279,7 +279,7 @@ impl Sender {
         Some(self.transfer.begin_ns?.saturating_add(self.warm_up_ns))
     }
 
-    /// Segments that a captured packet stands for.
+    /// Number of segments in a captured packet, which may be larger because of offload.
     fn packets_in(&mut self, payload_bytes: u32) -> u64 {
         let mss_bytes = *self.mss_bytes.get_or_insert(match payload_bytes {
             USUAL_MSS_BYTES..=MAX_SEGMENT_BYTES => payload_bytes,
@@ -293,13 +293,13 @@ impl Sender {
         self.series.advance(at_ns, self.round_trips.srtt_us(), inflight_bytes);
     }
 
-    /// Everything that is known; connection, ends and vantage are the connection's to say.
+    /// Returns the results; the connection fills in its number and the client.
     pub(crate) fn finish(mut self, vantage: Vantage, ends: (crate::Peer, crate::Peer)) -> Flow {
         self.bursts.end();
         let is_behind = vantage == Vantage::Receiver;
         let end_ns =
             if self.last_acked_ns > self.begin_ns { self.last_acked_ns } else { self.last_sent_ns };
-        // Beside the sender an acknowledgement tells of an arrival that was one way before it.
+        // At the sender, an ACK reports data that arrived a one-way delay earlier.
         let way_ns = if is_behind { 0 } else { self.round_trips.one_way_ns() };
         let arrived_ns = end_ns.saturating_sub(way_ns);
         let window_ns =

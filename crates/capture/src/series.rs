@@ -1,11 +1,11 @@
-//! The time series of one direction, interval by interval.
+//! The time series of one direction.
 
 use crate::{AnalysisConfig, FlowSample};
 
-/// Intervals that are over, and the one that is not.
+/// Complete intervals and the current one.
 #[derive(Debug)]
 pub(crate) struct Series {
-    /// 0: none.
+    /// Length of an interval; 0 for no time series.
     step_ns: u64,
     max_samples: usize,
     now: Interval,
@@ -42,7 +42,7 @@ impl Series {
         self.now.rtt_count += 1;
     }
 
-    /// Ends the intervals that are over by now.
+    /// Ends the intervals that are over at `at_ns`.
     pub(crate) fn advance(&mut self, at_ns: u64, srtt_us: Option<f64>, inflight_bytes: u64) {
         if self.step_ns == 0 {
             return;
@@ -61,7 +61,7 @@ impl Series {
         }
     }
 
-    /// The intervals up to the one in which the flow ended.
+    /// Returns the intervals up to the one in which the flow ended.
     pub(crate) fn into_samples(self, end_ns: u64) -> Vec<FlowSample> {
         let mut samples = self.samples;
         samples.retain(|sample| sample.at_ns < end_ns.saturating_add(self.step_ns));

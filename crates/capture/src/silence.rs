@@ -1,10 +1,10 @@
-//! When the retransmission timer was last set, as far as packets tell, and whether it fired.
+//! Estimate of when the retransmission timer was last restarted, and whether it expired.
 
-/// Linux's floor of the retransmission timeout beyond the smoothed RTT (`TCP_RTO_MIN`), less a tenth
-/// for timers that fire early.
+/// Linux's minimum of the retransmission timeout beyond the smoothed RTT (`TCP_RTO_MIN`), minus a
+/// tenth for timers that expire early.
 const RTO_FLOOR_NS: u64 = 180_000_000;
 
-/// How long a sender has heard nothing that sets its timer again.
+/// Time since the last event that restarts a sender's retransmission timer.
 #[derive(Debug)]
 pub(crate) struct Silence {
     since_ns: u64,
@@ -16,20 +16,20 @@ impl Silence {
         Self { since_ns: begin_ns, has_probed: false }
     }
 
-    /// The timer is set again.
+    /// Handles a restart of the timer.
     pub(crate) fn end(&mut self, at_ns: u64) {
         self.since_ns = at_ns;
     }
 
-    /// New data are acknowledged.
+    /// Handles an acknowledgement of new data.
     pub(crate) fn end_by_ack(&mut self, at_ns: u64) {
         self.since_ns = at_ns;
         self.has_probed = false;
     }
 
-    /// The first byte outstanding is sent again. Returns whether it was the retransmission timer
-    /// (RFC 6298) that made it go, and no answer: so after a long silence, and not as the probe of a
-    /// segment that is alone and was sent once (RFC 8985 section 7), of which there is one.
+    /// Handles a retransmission of the first outstanding byte. Returns whether the retransmission
+    /// timer (RFC 6298) caused it, rather than an ACK: after a long silence, and except for one
+    /// tail loss probe (RFC 8985 section 7) of a single segment that was sent once.
     pub(crate) fn take_for_timeout(
         &mut self,
         at_ns: u64,

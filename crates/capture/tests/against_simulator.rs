@@ -1,4 +1,4 @@
-//! What packets tell is what the simulator's endpoints know.
+//! Results from packets match the results of the simulator's endpoints.
 
 use cwndlab_capture::{AnalysisConfig, Flow, Vantage, analyse};
 use cwndlab_cc::Algorithms;
@@ -23,7 +23,7 @@ impl Default for Path {
     }
 }
 
-/// The flows' own results, and what their packets tell.
+/// The flows' own results, and the results from their packets.
 fn simulate(algorithms: &[&str], path: &Path, bytes: Option<u64>) -> (Vec<FlowSummary>, Vec<Flow>) {
     let application =
         bytes.map_or(json!({"kind": "bulk"}), |bytes| json!({"kind": "sized", "bytes": bytes}));
@@ -101,7 +101,7 @@ fn goodput_round_trips_and_retransmissions_are_the_endpoints() {
 
 #[test]
 fn timeouts_are_told_from_other_retransmissions() {
-    // Nothing arrives for a second and a half: the timer fires, more than once.
+    // Nothing arrives for 1.5 s, so the timer expires several times.
     let outages =
         json!([{"start_ns": 5_000_000_000_u64, "stop_ns": 6_500_000_000_u64, "kind": "drop"}]);
     for algorithm in ["reno", "cubic", "bbr"] {
@@ -117,7 +117,7 @@ fn timeouts_are_told_from_other_retransmissions() {
 
 #[test]
 fn timeouts_in_small_windows_are_within_one_in_ten_of_the_endpoints() {
-    // One packet in four is lost: every kind of recovery happens.
+    // One packet in four is lost, so every kind of recovery occurs.
     let loss = json!({"kind": "iid", "ppb": 250_000_000});
     let (summaries, found) = simulate(&["reno", "cubic"], &Path { loss, ..Path::default() }, None);
     for (flow, summary) in found.iter().zip(&summaries) {
@@ -134,7 +134,7 @@ fn a_transfer_with_an_end_has_a_completion_time() {
     let (summaries, found) = simulate(&["cubic"], &Path::default(), Some(2_000_000));
     assert_eq!(found[0].delivered_bytes, 2_000_000);
     let completion_ms = summaries[0].completion_ms.expect("complete");
-    // The sender learns of the last byte one way later than it was read.
+    // The sender learns one one-way delay later that the last byte was read.
     let ours_ms = found[0].completion_ns.expect("complete") as f64 / 1e6;
     assert!((ours_ms - completion_ms - 20.0).abs() < 1.0, "{ours_ms} {completion_ms}");
 }
@@ -145,7 +145,7 @@ fn the_time_series_adds_up_to_the_totals() {
     let delivered: u64 = found[0].samples.iter().map(|sample| sample.delivered_bytes).sum();
     assert_near("delivered", delivered as f64, found[0].delivered_bytes as f64, 0.01);
     let inflight = found[0].samples.iter().map(|sample| sample.inflight_bytes).max();
-    // 50 packets of queue and 40 ms at 10 Mbit/s.
+    // 50 packets of queue and a delay of 40 ms at 10 Mbit/s.
     let most = (50 + 34 + 2) * 1_448;
     assert!(inflight.is_some_and(|bytes| bytes > most / 2 && bytes <= most * 2), "{inflight:?}");
 }

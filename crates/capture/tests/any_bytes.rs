@@ -1,4 +1,4 @@
-//! Captures are read from any bytes.
+//! Any bytes can be read as a capture without a panic.
 
 use cwndlab_capture::{AnalysisConfig, Flow, analyse};
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ fn analysed(bytes: &[u8]) -> Vec<Flow> {
     flows
 }
 
-/// A segment of the one connection of a capture, between addresses chosen by a bit.
+/// A segment of a capture's only connection; a bit selects its direction.
 fn segment(
     (is_back, flags, seq, ack, payload, sacks): (bool, u8, u32, u32, u16, Vec<(u32, u32)>),
 ) -> Vec<u8> {
@@ -82,7 +82,7 @@ proptest! {
     }
 }
 
-/// Numbers near each other, around the one after which 32 bits begin again, or anywhere.
+/// Numbers close to each other, around the wrap of 32 bits, or arbitrary.
 fn near() -> impl Strategy<Value = u32> {
     prop_oneof![
         4 => (0_u32..20_000).prop_map(|n| n.wrapping_sub(10_000)),
@@ -107,7 +107,7 @@ fn a_segment_made_here_is_read() {
 
 #[test]
 fn what_is_acknowledged_after_a_senders_reset_is_not_counted() {
-    // The reset waits behind the data in the bottleneck, so their ACKs still come.
+    // The reset waits behind the data in the bottleneck, so ACKs of the data still arrive.
     let acked_with = |flags: u8| {
         let mut bytes = HEAD.to_vec();
         for (second, is_back, flags, payload, ack) in [
@@ -129,7 +129,7 @@ fn what_is_acknowledged_after_a_senders_reset_is_not_counted() {
 
 #[test]
 fn a_transfer_begins_with_its_first_full_segment_and_ends_with_the_last_arrival() {
-    // Two messages, a pause of a minute, three full segments with their ACKs two seconds later.
+    // Two messages, a pause of a minute, and three full segments that are acknowledged 2 s later.
     let talk: &[(u32, bool, u32, u32, u16)] = &[
         (1, false, 5, 0, 40),
         (2, true, 0, 45, 0),
@@ -147,20 +147,21 @@ fn a_transfer_begins_with_its_first_full_segment_and_ends_with_the_last_arrival(
         }
         let flows = analysed(&bytes);
         let flow = &flows[0];
-        // Nothing is sent again, and the first segment belongs to what is sent, too.
+        // There are no retransmissions, and the first segment counts as sent in the window.
         assert_eq!(flow.window_sent_bytes, flow.window_delivered_bytes);
         (flow.window_ns, flow.window_delivered_bytes, flow.delivered_bytes)
     };
     let second = 1_000_000_000;
-    // The base is the message's round trip of 1 s, so the last data arrived half a second before 63.
+    // The base RTT is the message's round trip of 1 s, so the last data arrived half a second
+    // before 63.
     assert_eq!(window_of(talk), (Some(5 * second / 2), 2_896, 2_936));
-    // A sender that never fills a segment begins with its first.
+    // The transfer of a sender without full segments begins with its first data.
     let small: Vec<_> = [(1, false, 5, 0, 40), (2, true, 0, 45, 0), (5, false, 45, 0, 900)]
         .into_iter()
         .chain([(6, true, 0, 945, 0)])
         .collect();
     assert_eq!(window_of(&small), (Some(9 * second / 2), 940, 940));
-    // More than a segment's bytes in small ones are data, not talk.
+    // More than a segment's bytes in small segments are data, not initial messages.
     let paced: Vec<_> = (0..3)
         .map(|n: u32| (1 + n, false, 5 + 900 * n, 0, 900))
         .chain([(4, false, 2_705, 0, 1_448), (5, true, 0, 4_153, 0)])
