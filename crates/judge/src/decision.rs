@@ -1,4 +1,4 @@
-//! All that the runs of one network say for a goal: the set, its scores, and how sure that is.
+//! The decision for a goal from the runs of one network: the set, its scores, and its confidence.
 
 use crate::paired::Difference;
 use crate::repeat::{self, Prediction};
@@ -7,23 +7,23 @@ use crate::sequence;
 use crate::trade_off::{self, Line, Span};
 use crate::utilities::Utilities;
 
-/// Confidence of every interval that is reported.
+/// Confidence level of every reported interval.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Probability that a look says "settled" of a set that is not, at most, over all looks together.
+/// Maximum probability, over all looks, that "settled" is reported for a set that is not.
 const SETTLED_ERROR: f64 = 0.1;
 
-/// An estimate with its interval; open where too few runs leave it so.
+/// An estimate with its interval; `None` if there are too few runs.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Bounds {
     /// The mean.
     pub estimate: f64,
-    /// The interval's ends.
+    /// The ends of the interval.
     pub interval: Option<[f64; 2]>,
 }
 
 impl Bounds {
-    /// A mean with its interval.
+    /// A mean with its confidence interval.
     #[must_use]
     pub fn of(difference: Difference) -> Self {
         let (mean, reach) = (difference.mean, difference.half_width(CONFIDENCE));
@@ -37,25 +37,25 @@ impl Bounds {
     }
 }
 
-/// What the runs of one network say.
+/// The result of the runs of one network.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Decision {
-    /// The set, and the order of all.
+    /// The set, and the order of all contestants.
     pub choice: Choice,
-    /// Whether runs differ: else nothing in them is random.
+    /// Whether runs differ; if not, nothing in them is random.
     pub is_random: bool,
-    /// Whether, however often one looked, each contestant is known to be in the set or out of it.
+    /// Whether each contestant's membership of the set is known, however often one looks.
     pub is_settled: bool,
-    /// What as many fresh repetitions would say; nothing with too few that differ.
+    /// Predicted outcome of as many fresh repetitions; `None` with too few differing ones.
     pub prediction: Option<Prediction>,
-    /// The prices at which each contestant is within the zone of the best.
+    /// The prices at which each contestant is within the zone of the best one.
     pub spans: Vec<Option<Span>>,
-    /// The contestants that no other beats in both gain and cost.
+    /// The contestants that no other contestant beats in both gain and cost.
     pub undominated: Vec<usize>,
 }
 
-/// Decides by gain - price x cost, rows of logarithms: one a contestant, one value a repetition, NaN
-/// where a run is missing.
+/// Decides by gain - price x cost. The arguments are logarithms, with a row for each contestant and
+/// a value for each repetition; NaN if a run is missing.
 #[must_use]
 pub fn decide(gain: &Utilities, cost: &Utilities, price: f64, rule: Rule) -> Decision {
     let utilities = Utilities::weighed(gain, cost, price);
@@ -76,8 +76,8 @@ pub fn decide(gain: &Utilities, cost: &Utilities, price: f64, rule: Rule) -> Dec
     }
 }
 
-/// By what share one contestant has more than another, of rows of logarithms: -0.04 is 4 % less.
-/// Runs count in which both are finite; nothing without any.
+/// Relative difference between two rows of logarithms: -0.04 means 4 % less. Uses the runs in which
+/// both are finite; `None` without any.
 #[must_use]
 pub fn relative_change(ours: &[f64], theirs: &[f64]) -> Option<Bounds> {
     Difference::between(ours, theirs).map(|found| Bounds::of(found).map(libm::expm1))
@@ -90,7 +90,7 @@ fn is_settled(choice: &Choice, zone: f64) -> bool {
     let error = SETTLED_ERROR / choice.order.len().max(2) as f64;
     choice.order.iter().filter(|&&each| each != leader).all(|&each| {
         choice.scores[each].is_some_and(|score| {
-            let reach = sequence::half_width(score.behind, 2.0 * error); // one side counts
+            let reach = sequence::half_width(score.behind, 2.0 * error); // one-sided
             if score.is_good {
                 score.behind.mean + reach <= zone
             } else {

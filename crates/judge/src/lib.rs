@@ -1,15 +1,15 @@
-//! The numerics of the decision: which algorithms are good on a link, and how sure that is.
+//! Numerics of the decision: which algorithms are good on a link, and with what confidence.
 //!
-//! Everything here is a pure function of numbers: no files, no clock, no words. What is judged is
-//! the *utility* of runs, in natural logarithms, so that a difference of 0.03 is 3 %.
+//! Everything here is a pure function of numbers, without files, clocks or texts. The *utility* of
+//! runs is judged in natural logarithms, so a difference of 0.03 is 3 %.
 //!
 //! ```text
 //! runs -> Utilities -> choose() -> Choice: scores, the set, its order
 //!                        |
-//!                        +-> repeat::predict(): would other random draws say the same?
-//! lines (gain, cost)  -> trade_off: for which price of delay does each algorithm lead?
-//! flows of a run      -> measures: what counts of it;  all of it together: decision::decide()
-//! draws of networks   -> population: is the choice good on networks like this?
+//!                        +-> repeat::predict(): would other random draws agree?
+//! lines (gain, cost)  -> trade_off: at which price of delay does each algorithm lead?
+//! flows of a run      -> measures: the figures of a run;  all combined: decision::decide()
+//! draws of networks   -> population: is the choice good on networks like this one?
 //! looks at growing n  -> sequence: may we stop?
 //! ```
 //!
@@ -35,5 +35,5 @@ pub use select::{Choice, Rule, Score, choose};
 pub use trade_off::{Line, Span};
 pub use utilities::Utilities;
 
-/// Pairs below which nothing is said about other random draws.
+/// Minimum number of pairs for predictions about other random draws.
 pub const LEAST_PAIRS: usize = 6;

@@ -1,44 +1,44 @@
-//! What counts of a run for the goals of bulk data.
+//! Figures of a run for the goals of bulk data.
 
 use core::cmp::Ordering;
 
-/// Queueing delay below which shorter is hardly better: a frame of a 50 Hz call.
+/// Queueing delay below which a shorter delay hardly matters: a frame of a 50 Hz call.
 pub const DELAY_FLOOR_MS: f64 = 20.0;
 
-/// Goodput attributed to a starved flow, as 0 has no logarithm.
+/// Goodput assumed for a starved flow, because 0 has no logarithm.
 pub const STARVED_MBIT_S: f64 = 0.01;
 
-/// Figures of a flow; NaN where undefined.
+/// Figures of a flow; NaN if undefined.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct FlowFigures {
     /// Payload that the application read in the window.
     pub goodput_mbit_s: f64,
-    /// 95th percentile of the round trips in the window.
+    /// 95th percentile of the round-trip time in the window.
     pub rtt_p95_ms: f64,
-    /// The shortest round trip.
+    /// Minimum round-trip time.
     pub rtt_base_ms: f64,
-    /// When the flow ended.
+    /// End of the flow.
     pub end_s: f64,
     /// Length of the window, which ends with the flow.
     pub window_s: f64,
 }
 
-/// What counts of a run, of whose flows one contestant sends all, between the same two hosts; NaN
-/// where undefined.
+/// Figures of a run in which one contestant sends all flows between the same two hosts; NaN if
+/// undefined.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RunFigures {
     /// Mean logarithm of the flows' goodput.
     pub log_goodput: f64,
-    /// Mean logarithm of the flows' 95th percentile of queueing delay, plus the floor.
+    /// Mean logarithm of the flows' 95th percentile of queueing delay plus [`DELAY_FLOOR_MS`].
     pub log_queueing_delay: f64,
     /// Goodput of all flows together.
     pub goodput_mbit_s: f64,
-    /// Mean of the flows' 95th percentile of the round trip.
+    /// Mean of the flows' 95th percentile of the round-trip time.
     pub rtt_p95_ms: f64,
 }
 
 impl RunFigures {
-    /// Those of a run with these flows.
+    /// Computes the figures of a run with these flows.
     #[must_use]
     pub fn of(flows: &[FlowFigures]) -> Self {
         let shortest_ms = flows.iter().map(|flow| flow.rtt_base_ms).fold(f64::NAN, f64::min);
@@ -50,7 +50,7 @@ impl RunFigures {
             }),
             log_queueing_delay: of_each(&|flow| {
                 let delay_ms = (flow.rtt_p95_ms - shortest_ms).max(0.0);
-                // One that carried nothing waited all along.
+                // A flow that carried nothing is treated as delayed for its whole window.
                 let is_starved = flow.rtt_p95_ms.is_nan() && flow.goodput_mbit_s == 0.0;
                 let waited_ms = if is_starved { 1000.0 * flow.window_s } else { f64::NAN };
                 let known_ms = if flow.rtt_p95_ms.is_nan() { waited_ms } else { delay_ms };
@@ -62,19 +62,19 @@ impl RunFigures {
     }
 }
 
-/// Natural logarithms, the same on every machine.
+/// Natural logarithms, identical on every machine.
 #[must_use]
 pub fn logarithms(values: &[f64]) -> Vec<f64> {
     values.iter().copied().map(libm::log).collect()
 }
 
-/// Mean of the values that there are; NaN without any.
+/// Mean of the values that are not NaN; NaN if there are none.
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let known: Vec<f64> = values.filter(|value| !value.is_nan()).collect();
     sum(&known) / known.len() as f64
 }
 
-/// A sum that loses no digits (Kahan 1965), as the command line's tables have it.
+/// A compensated sum (Kahan 1965), as in the tables of the command line.
 fn sum(values: &[f64]) -> f64 {
     let (mut sum, mut lost) = (0.0, 0.0);
     for value in values {
@@ -86,7 +86,7 @@ fn sum(values: &[f64]) -> f64 {
     sum
 }
 
-/// What all flows carried over the time in which any of them was measured.
+/// Data of all flows divided by the time in which at least one flow was measured.
 fn together(flows: &[FlowFigures]) -> f64 {
     let mut known: Vec<&FlowFigures> =
         flows.iter().filter(|flow| !flow.goodput_mbit_s.is_nan()).collect();

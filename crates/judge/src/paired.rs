@@ -1,26 +1,26 @@
-//! Differences between two contestants, pair by pair.
+//! Paired differences between two contestants.
 
 use crate::student;
 
-/// The mean difference over pairs, and how well it is known.
+/// A mean difference over pairs, and its standard error.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Difference {
     /// The mean over pairs.
     pub mean: f64,
     /// Standard error of the mean; infinite with a single pair.
     pub error: f64,
-    /// How many pairs there are.
+    /// Number of pairs.
     pub pairs: usize,
 }
 
 impl Difference {
-    /// `ours` minus `theirs` over the pairs in which both are there; nothing without any.
+    /// `ours` minus `theirs` over the pairs in which both are finite; `None` without any.
     #[must_use]
     pub fn between(ours: &[f64], theirs: &[f64]) -> Option<Self> {
         Self::of(ours.iter().zip(theirs).map(|(a, b)| a - b).filter(|d| d.is_finite()))
     }
 
-    /// The mean of values that are paired with nothing, as if with zero.
+    /// The mean of values without pairs, as if they were paired with zero.
     pub fn of(values: impl Iterator<Item = f64>) -> Option<Self> {
         // Welford 1962: one pass, no cancellation.
         let (mut pairs, mut mean, mut squares) = (0_usize, 0.0, 0.0);
@@ -38,7 +38,7 @@ impl Difference {
         Some(Self { mean, error, pairs })
     }
 
-    /// Half the width of the interval that holds the true mean with this confidence (Student's t).
+    /// Half the width of the confidence interval of the mean (Student's t).
     ///
     /// # Panics
     ///

@@ -1,31 +1,32 @@
-//! Is a choice good on networks like this one?
+//! Robustness: is a choice good on networks like this one?
 //!
-//! A *draw* is one network: declared ranges of everything that was assumed give its values. Each is
-//! simulated with few repetitions, so that its utilities are noisy, and a noisy maximum looks higher
-//! than it is. The noise of a contestant's distance to the choice is known from repetitions of one
-//! network; distances are shrunk by it towards their mean over all draws (empirical Bayes, Efron
-//! and Morris 1975), and a draw counts with the probability that the choice is good there.
+//! A *draw* is one network, with values from the declared ranges of everything that was assumed.
+//! Each draw is simulated with few repetitions, so its utilities are noisy, and the maximum of
+//! noisy values is too high. The noise of a contestant's distance to the choice is known from
+//! repetitions of one network. By this noise, distances are shrunk towards their mean over all
+//! draws (empirical Bayes, Efron and Morris 1975), and each draw counts with the probability that
+//! the choice is good on it.
 
 use crate::utilities::Utilities;
 
-/// What a population says of a choice.
+/// The result for a choice over a population.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Robustness {
     /// Probability that the choice is within the zone of the best on a network of the population.
     pub is_good: f64,
-    /// The same for each draw.
+    /// That probability for each draw; NaN if a run is missing.
     pub by_draw: Vec<f64>,
-    /// Mean utility that the choice gives away.
+    /// Mean utility by which the choice is below the best of each draw.
     pub regret: f64,
     /// The contestant with the highest mean over the population.
     pub leader: usize,
 }
 
-/// Says how good a choice is over a population.
+/// Evaluates a choice over a population.
 ///
-/// `draws` has one column for each network, `weights` one weight for each, and `noise` for each
-/// contestant the standard deviation of its distance to the choice in one draw, due to chance alone.
-/// Draws in which a run is missing do not count; `None` if none is left.
+/// `draws` has a column for each network, `weights` a weight for each, and `noise` has for each
+/// contestant the standard deviation, due to chance, of its distance to the choice in one draw.
+/// Draws with a missing run are ignored; `None` if no draw is left.
 ///
 /// # Panics
 ///
@@ -84,7 +85,7 @@ pub fn robustness(
     })
 }
 
-/// Probability that a normal variable around 0 is below `value`.
+/// Probability that a normal variable with mean 0 is below `value`.
 fn probability_below(value: f64, spread: f64) -> f64 {
     if spread > 0.0 {
         return 0.5 * libm::erfc(-value / (spread * core::f64::consts::SQRT_2));
@@ -119,7 +120,7 @@ mod tests {
 
     #[test]
     fn noise_does_not_make_a_good_choice_look_bad() {
-        // Nothing differs between networks: all the spread is chance.
+        // The networks do not differ: all the spread is due to chance.
         let mut draws = Stream::new(3, "population");
         let rows = vec![vec![0.0; 400], (0..400).map(|_| -0.1 + 0.2 * draws.normal()).collect()];
         let found = robustness(&Utilities::new(rows), &[1.0; 400], 0, &[0.0, 0.2], 0.03);

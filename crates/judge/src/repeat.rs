@@ -1,17 +1,17 @@
-//! Would other random draws on this very link say the same?
+//! Prediction: would other random draws on the same link give the same result?
 //!
-//! Monte Carlo over what the runs leave open. Each trial draws a truth that the runs are compatible
-//! with, then as many fresh repetitions of it, and chooses again. The truth is the Bayesian bootstrap
-//! (Rubin, The Bayesian Bootstrap, 1981): the runs themselves with random weights, and fresh
-//! repetitions are drawn from them with these weights. So a truth in which a contestant collapses
-//! less often than in the runs has a higher mean and fresh runs with fewer collapses, both or
-//! neither. Repetitions are weighed whole, so that what contestants share stays shared; deviations
-//! are widened, so that means scatter by the standard error.
+//! Monte Carlo simulation of what the runs leave open. Each trial draws a truth that is compatible
+//! with the runs, then as many fresh repetitions of it, and chooses again. The truth is a Bayesian
+//! bootstrap (Rubin, The Bayesian Bootstrap, 1981): the runs themselves with random weights, with
+//! which the fresh repetitions are drawn from them. So in a truth in which a contestant collapses
+//! less often than in the runs, it has both a higher mean and fewer collapses in the fresh runs.
+//! Whole repetitions are weighted, which preserves what contestants have in common; deviations are
+//! widened, so that means vary by the standard error.
 //!
-//! The leader leads also by luck. Beforehand each contestant is just as good as the leader with a
-//! probability of a third, as `ODDS_OF_A_TIE` says; the runs' evidence then decides, contestant by
-//! contestant (a Bayes factor, [`crate::sequence::evidence`]). Those that a trial draws as equal
-//! have the leader's mean when fresh repetitions are drawn.
+//! The leader leads partly by luck. Before the runs, each contestant equals the leader with a
+//! probability of a third, according to `ODDS_OF_A_TIE`; the evidence of the runs then updates this
+//! probability for each contestant (a Bayes factor, [`crate::sequence::evidence`]). Contestants
+//! that a trial draws as equal get the leader's mean when fresh repetitions are drawn.
 
 use cwndlab_units::Stream;
 
@@ -22,22 +22,21 @@ use crate::utilities::Utilities;
 
 const TRIALS: usize = 800;
 
-/// How much more probable a tie with the leader is than a difference, before any run.
+/// Prior odds that a contestant equals the leader.
 const ODDS_OF_A_TIE: f64 = 0.5;
 
-/// How probable it is that as many fresh repetitions agree.
+/// Probabilities that as many fresh repetitions agree.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Prediction {
-    /// That the fresh set holds the contestant that leads here.
+    /// Probability that the fresh set contains the current leader.
     pub leader_stays: f64,
-    /// That the fresh set is the same.
+    /// Probability that the fresh set is the same.
     pub same_set: f64,
-    /// That the leader is, in truth, within the zone of the best: the probability of a good
-    /// selection.
+    /// Probability that the leader's true mean is within the zone of the best: of a good selection.
     pub leader_is_good: f64,
 }
 
-/// Predicts what as many fresh repetitions would say; nothing with too few pairs to know.
+/// Predicts the outcome of as many fresh repetitions; `None` if there are too few pairs.
 #[must_use]
 pub fn predict(utilities: &Utilities, rule: Rule) -> Option<Prediction> {
     let choice = choose(utilities, rule);
@@ -72,7 +71,7 @@ pub fn predict(utilities: &Utilities, rule: Rule) -> Option<Prediction> {
     })
 }
 
-/// How probably each contestant, in order, is just as good as the leader, which is first.
+/// Probability of each contestant, in order, to equal the leader, which is first.
 fn chances_of_a_tie(choice: &Choice) -> Vec<f64> {
     let of = |&each: &usize| {
         let chance = |behind| ODDS_OF_A_TIE / (ODDS_OF_A_TIE + evidence(behind));
@@ -81,7 +80,7 @@ fn chances_of_a_tie(choice: &Choice) -> Vec<f64> {
     choice.order.iter().map(of).collect()
 }
 
-/// What gives contestants that are drawn as equally good the leader's mean.
+/// Shifts that give contestants drawn as equal the leader's mean.
 fn shifts_of_ties(truth: &[f64], ties: &[f64], draws: &mut Stream) -> Vec<f64> {
     let mut shifts = vec![0.0; truth.len()];
     for each in 1..truth.len() {
@@ -92,14 +91,14 @@ fn shifts_of_ties(truth: &[f64], ties: &[f64], draws: &mut Stream) -> Vec<f64> {
     shifts
 }
 
-/// Weights of the repetitions, which add up to 1.
+/// Weights of the repetitions, which sum to 1.
 struct Weights {
     of_each: Vec<f64>,
     up_to: Vec<f64>,
 }
 
 impl Weights {
-    /// Uniformly drawn from all weights there are: exponential variables over their sum.
+    /// Draws uniformly from all possible weights: exponential variables divided by their sum.
     fn random(pairs: usize, draws: &mut Stream) -> Self {
         let waits: Vec<f64> = (0..pairs).map(|_| -libm::log(1.0 - draws.unit())).collect();
         let sum: f64 = waits.iter().sum();
@@ -115,14 +114,14 @@ impl Weights {
         Self { of_each, up_to }
     }
 
-    /// A repetition, by the weights.
+    /// Draws a repetition according to the weights.
     fn draw(&self, draws: &mut Stream) -> usize {
         let at = draws.unit();
         self.up_to.partition_point(|&reached| reached <= at).min(self.up_to.len() - 1)
     }
 }
 
-/// Means, and deviations from them by repetition, of the contestants in order.
+/// Means of the contestants in order, and the deviations of their repetitions.
 struct Centred {
     means: Vec<f64>,
     deviations: Vec<Vec<f64>>,
@@ -132,8 +131,8 @@ impl Centred {
     fn new(utilities: &Utilities, order: &[usize], pairs: &[usize]) -> Self {
         let means: Vec<f64> = order.iter().map(|&each| utilities.mean(each)).collect();
         let count = pairs.len() as f64;
-        // The variance of a mean with random weights is that of the runs over n + 1, and theirs is
-        // short by (n - 1) / n.
+        // The variance of a mean with random weights is that of the runs divided by n + 1, and
+        // theirs is too low by (n - 1) / n.
         let widening = libm::sqrt((count + 1.0) / (count - 1.0));
         let deviations = order
             .iter()
@@ -146,7 +145,7 @@ impl Centred {
         Self { means, deviations }
     }
 
-    /// The contestants' means if the repetitions had these weights.
+    /// The contestants' means with these weights of the repetitions.
     fn means_with(&self, weights: &Weights) -> Vec<f64> {
         let deviation = |own: &Vec<f64>| -> f64 {
             own.iter().zip(&weights.of_each).map(|(value, weight)| value * weight).sum()
@@ -154,7 +153,7 @@ impl Centred {
         self.means.iter().zip(&self.deviations).map(|(mean, own)| mean + deviation(own)).collect()
     }
 
-    /// Whether the set of as many fresh repetitions holds each contestant.
+    /// For each contestant, whether the set of as many fresh repetitions contains it.
     fn fresh_set(
         &self,
         shifts: &[f64],

@@ -1,38 +1,39 @@
-//! The set of good contestants.
+//! Selection of the set of good contestants.
 //!
 //! The *leader* has the highest mean utility. Another contestant is in the set if it is probably
-//! within the zone of indifference of the leader, or if it may well be the better one:
+//! within the zone of indifference of the leader, or if it could well be better:
 //!
 //! ```text
 //! behind <= max(zone - t(1 - outside) x standard error,
 //!               min(t(1 - ahead) x standard error, reach) for each step (ahead, reach))
 //! ```
 //!
-//! By default: within the zone with a probability of 0.8 or more; or ahead with 0.08 or more if at
-//! most 4.5 % behind, with 0.125 or more if at most 6 % behind, and with 0.3 or more if farther. The
-//! first condition keeps those that are worse by less than anyone cares about (Bechhofer 1954), the
-//! others are subset selection (Gupta 1965, with paired differences). A smaller probability lets the
-//! set hold the best contestant more often, and worse ones with it: where ten runs scatter, both
-//! cannot be had. It is small where errors are about the zone, so that other runs name the same;
-//! where they are many times the zone, most of those that may be ahead are far from the best.
-//! `bench/verdicts.py` measures what these give.
+//! By default, the condition is: within the zone with a probability of 0.8 or more; or ahead with a
+//! probability of 0.08 or more if at most 4.5 % behind, of 0.125 or more if at most 6 % behind, and
+//! of 0.3 or more if farther behind. The first part keeps contestants that are worse by a
+//! negligible amount (Bechhofer 1954); the others are subset selection (Gupta 1965, with paired
+//! differences). With a lower probability, the set contains the best contestant more often, but
+//! also worse ones: with ten noisy runs, there is a trade-off. The probability is low where errors
+//! are about as large as the zone, so that other runs give the same set; where they are many times
+//! the zone, most contestants that may be ahead are far from the best. `bench/verdicts.py` measures
+//! the results.
 //!
-//! A contestant more changes no score, no order, no difference and no margin, so that the set can
-//! only widen, unless the new one leads.
+//! An additional contestant does not change any score, order, difference or margin, so the set can
+//! only grow, unless the new contestant leads.
 
 use crate::paired::Difference;
 use crate::student;
 use crate::utilities::Utilities;
 
-/// When a contestant leaves the set.
+/// The conditions for membership of the set.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Rule {
-    /// Differences of utility that nobody cares about: 0.03 is 3 %.
+    /// Negligible difference of utility: 0.03 is 3 %.
     pub zone: f64,
-    /// Steps: the probability of being ahead of the leader from which a contestant is in the set
-    /// that is at most so far behind.
+    /// Steps: the minimum probability of being ahead of the leader, and up to which distance behind
+    /// the leader it applies.
     pub ahead: [(f64, f64); 3],
-    /// Probability of being outside of the zone up to which it is in the set, too.
+    /// Maximum probability of being outside of the zone.
     pub outside: f64,
 }
 
@@ -46,22 +47,22 @@ impl Default for Rule {
 /// A contestant's score.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Score {
-    /// Mean utility, and how well it is known by itself.
+    /// Mean utility and its own standard error.
     pub utility: Difference,
-    /// By how much it is behind the leader, pair by pair; 0 for the leader.
+    /// Paired difference to the leader; 0 for the leader.
     pub behind: Difference,
-    /// How far behind it may be and stay in the set.
+    /// Maximum distance behind the leader within the set.
     pub margin: f64,
     /// Whether it is in the set.
     pub is_good: bool,
 }
 
-/// What the runs say.
+/// The result of the selection.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Choice {
-    /// Contestants with a result, the highest mean first.
+    /// Contestants with a result, by descending mean.
     pub order: Vec<usize>,
-    /// One entry for each contestant; none where it has no result.
+    /// An entry for each contestant; `None` if it has no result.
     pub scores: Vec<Option<Score>>,
 }
 
@@ -102,20 +103,21 @@ fn score(utilities: &Utilities, each: usize, leader: usize, rule: Rule) -> Optio
     Some(Score { utility, behind, margin, is_good: behind.mean <= margin })
 }
 
-/// How far behind the leader a contestant may be, by the standard error of the difference.
+/// The maximum distance behind the leader as a function of the difference's standard error.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Margin {
     zone: f64,
-    /// Steps: standard errors that a contestant which may be ahead is behind by, and at most how far.
+    /// Steps: the distance in standard errors at which a contestant may be ahead, and its upper
+    /// bound.
     ahead: [(f64, f64); 3],
-    /// Standard errors that a contestant is inside of the zone by.
+    /// Standard errors by which a contestant must be inside the zone.
     inside: f64,
 }
 
 impl Margin {
-    /// That of so many pairs.
+    /// The margin for a number of pairs.
     pub(crate) fn new(pairs: usize, rule: Rule) -> Self {
-        // Of a single pair nothing is known of chance, and the caller says so.
+        // With a single pair nothing is known about chance, which the caller reports.
         let t =
             |doubt: f64| if pairs < 2 { 0.0 } else { student::quantile(1.0 - doubt, pairs - 1) };
         Self {
@@ -125,7 +127,7 @@ impl Margin {
         }
     }
 
-    /// The most that a contestant in the set is behind with this standard error.
+    /// The maximum distance within the set for this standard error.
     pub(crate) fn at(self, error: f64) -> f64 {
         if error.is_finite() {
             let within_zone = self.zone - self.inside * error;
@@ -163,7 +165,7 @@ mod tests {
 
     #[test]
     fn what_is_near_the_edge_of_the_zone_by_chance_leaves() {
-        // 2.5 % behind, give or take 1 %: it may as well be outside.
+        // 2.5 % behind with an error of 1 %: it may well be outside the zone.
         let leader: &[f64] = &[0.0; 6];
         let near: &[f64] = &[-0.060, 0.010, -0.05, 0.0, -0.035, -0.015];
         assert_eq!(good(&[leader, near]), [0]);
@@ -231,7 +233,7 @@ mod tests {
             let mut there: Vec<_> = other.good().map(|each| last - each).collect();
             here.sort_unstable();
             there.sort_unstable();
-            // A shift may round a tie or a boundary the other way.
+            // A shift may change the rounding at a tie or a boundary.
             let is_near = choice.order.iter().any(|&each| {
                 let score = choice.scores[each].unwrap();
                 (score.behind.mean - score.margin).abs() < 1e-9

@@ -1,4 +1,4 @@
-//! Confidence sequences: intervals that hold at every look, however often one looks.
+//! Confidence sequences: intervals that hold at all looks together, however many there are.
 //!
 //! The one-sample t statistic with unknown variance, mixed over a normal prior of the effect's
 //! size (Lai 1976; Wang and Ramdas 2024, "Anytime-valid t-tests and confidence sequences for
@@ -6,12 +6,12 @@
 
 use crate::paired::Difference;
 
-/// Precision of the prior of the effect's size, in pairs: which numbers of pairs have the narrowest
-/// intervals. 0.3 is best about 10 to 40.
+/// Precision of the prior of the effect size, in pairs: determines for which numbers of pairs
+/// intervals are narrowest. 0.3 is best for about 10 to 40.
 const PRIOR_PAIRS: f64 = 0.3;
 
-/// Half the width of the interval around the mean that, with probability 1 - `error`, holds the
-/// true mean at all looks together.
+/// Half the width of the interval around the mean that contains the true mean at all looks, with
+/// probability 1 - `error`.
 #[must_use]
 pub fn half_width(difference: Difference, error: f64) -> f64 {
     let pairs = difference.pairs as f64;
@@ -29,9 +29,9 @@ pub fn half_width(difference: Difference, error: f64) -> f64 {
     difference.error * libm::sqrt(w * (pairs - 1.0))
 }
 
-/// How much better a difference is explained by some true mean than by none: the e-value of zero,
-/// which is a Bayes factor with the prior above. Infinite where nothing scatters about a mean that
-/// is not zero.
+/// How much better some true mean explains a difference than a mean of zero does: the e-value of
+/// zero, a Bayes factor with the prior above. Infinite if the values do not vary and their mean is
+/// not zero.
 #[must_use]
 pub fn evidence(difference: Difference) -> f64 {
     let pairs = difference.pairs as f64;

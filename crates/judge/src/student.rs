@@ -1,8 +1,8 @@
-//! Student's t distribution for whole degrees of freedom.
+//! Student's t distribution with integer degrees of freedom.
 //!
 //! Closed forms of Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4.
 
-/// Halvings of an interval of at most 1e7: far below the resolution of a float.
+/// Bisections of an interval of at most 1e7: the result is exact within a float's resolution.
 const BISECTIONS: usize = 90;
 
 /// Probability that a t variable with `freedom` degrees of freedom is below `t`.
@@ -37,7 +37,7 @@ pub fn probability_below(t: f64, freedom: usize) -> f64 {
     0.5 + within / 2.0
 }
 
-/// The value below which a t variable falls with this probability.
+/// The quantile: a t variable is below it with this probability.
 ///
 /// # Panics
 ///

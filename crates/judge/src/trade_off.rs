@@ -1,7 +1,7 @@
-//! For which price of delay does each contestant lead?
+//! The trade-off: at which price of delay does each contestant lead?
 //!
 //! Utility is linear in the price d of delay: U = gain - d x cost. So each contestant is a line,
-//! and the leaders over all prices are the upper envelope of the lines: exact, without a grid.
+//! and the leaders over all prices are the lines' upper envelope, which is exact and needs no grid.
 
 /// A contestant's utility as a function of the price of delay.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -18,18 +18,19 @@ impl Line {
     }
 }
 
-/// Prices from `low` to `high`.
+/// A range of prices.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Span {
-    /// The lowest price.
+    /// Minimum.
     pub low: f64,
-    /// The highest; infinite where there is no bound.
+    /// Maximum; infinite if there is no bound.
     pub high: f64,
 }
 
-/// The prices, from 0 on, at which a contestant is within `zone` of the best; none if at no price.
+/// The prices, from 0 on, at which a contestant is within `zone` of the best; `None` if there are
+/// none.
 ///
-/// The distance to the best is convex in the price, so that the prices are one span.
+/// The distance to the best is convex in the price, so the prices form one range.
 #[must_use]
 pub fn span(lines: &[Line], contestant: usize, zone: f64) -> Option<Span> {
     let own = lines[contestant];
@@ -48,7 +49,8 @@ pub fn span(lines: &[Line], contestant: usize, zone: f64) -> Option<Span> {
     (low <= high).then_some(Span { low, high })
 }
 
-/// The contestants that no other is at least as good as in both, and better in one.
+/// The contestants for which no other is at least as good in gain and cost and better in one of
+/// them.
 #[must_use]
 pub fn undominated(lines: &[Line]) -> Vec<usize> {
     let beats = |a: &Line, b: &Line| {
@@ -57,7 +59,7 @@ pub fn undominated(lines: &[Line]) -> Vec<usize> {
     (0..lines.len()).filter(|&each| !lines.iter().any(|other| beats(other, &lines[each]))).collect()
 }
 
-/// The contestant with the highest utility at a price; none of none.
+/// The contestant with the highest utility at a price; `None` without contestants.
 #[must_use]
 pub fn leader_at(lines: &[Line], price: f64) -> Option<usize> {
     (0..lines.len()).max_by(|&a, &b| lines[a].at(price).total_cmp(&lines[b].at(price)))

@@ -1,16 +1,16 @@
-//! Utilities of contestants, run by run.
+//! Utilities of contestants in each run.
 
 /// The utility of each contestant in each repetition.
 ///
-/// Repetitions are pairs: all contestants met the same random draws in a repetition. A run that is
-/// missing is NaN.
+/// Repetitions are paired: within a repetition, all contestants meet the same random draws. A
+/// missing run is NaN.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Utilities {
     rows: Vec<Vec<f64>>,
 }
 
 impl Utilities {
-    /// Takes one row for each contestant; all rows have the same number of repetitions.
+    /// Takes a row for each contestant, with a value for each repetition.
     ///
     /// # Panics
     ///
@@ -22,11 +22,11 @@ impl Utilities {
         Self { rows }
     }
 
-    /// The utilities of runs that weigh `cost` against `gain`: gain - price x cost.
+    /// The utilities of runs as gain - price x cost.
     ///
     /// # Panics
     ///
-    /// Panics if the two do not have the same shape.
+    /// Panics if the two arguments differ in shape.
     #[must_use]
     pub fn weighed(gain: &Self, cost: &Self, price: f64) -> Self {
         assert_eq!(gain.contestants(), cost.contestants(), "as many contestants");
@@ -45,25 +45,25 @@ impl Utilities {
         Self { rows }
     }
 
-    /// How many contestants there are.
+    /// Number of contestants.
     #[must_use]
     pub fn contestants(&self) -> usize {
         self.rows.len()
     }
 
-    /// How many repetitions there are, missing runs counted.
+    /// Number of repetitions, including missing runs.
     #[must_use]
     pub fn repetitions(&self) -> usize {
         self.rows.first().map_or(0, Vec::len)
     }
 
-    /// A contestant's utilities, NaN where a run is missing.
+    /// A contestant's utilities; NaN for missing runs.
     #[must_use]
     pub fn of(&self, contestant: usize) -> &[f64] {
         &self.rows[contestant]
     }
 
-    /// A contestant's mean over the runs there are; NaN without any.
+    /// A contestant's mean over the existing runs; NaN without any.
     #[must_use]
     pub fn mean(&self, contestant: usize) -> f64 {
         let (sum, count) = self.rows[contestant]
@@ -73,7 +73,7 @@ impl Utilities {
         sum / f64::from(count)
     }
 
-    /// Whether a contestant's runs differ from each other.
+    /// Whether any contestant's runs differ from each other.
     #[must_use]
     pub fn differ(&self) -> bool {
         self.rows.iter().any(|row| {
@@ -82,7 +82,7 @@ impl Utilities {
         })
     }
 
-    /// The repetitions in which every one of these contestants has a run.
+    /// The repetitions in which all these contestants have a run.
     pub(crate) fn complete(&self, contestants: &[usize]) -> Vec<usize> {
         (0..self.repetitions())
             .filter(|&at| contestants.iter().all(|&each| self.rows[each][at].is_finite()))
