@@ -39,7 +39,7 @@
  */
 #include "cc.h"
 
-/* Bandwidth is in packets a microsecond, in 1/2^24. */
+/* Bandwidth is in 2^-24 packets per microsecond. */
 #define BBR_BW_SHIFT		24
 #define BBR_BW_ONE		(1ull << BBR_BW_SHIFT)
 
@@ -47,27 +47,30 @@
 #define BBR_GAIN_SHIFT		8
 #define BBR_GAIN_ONE		(1u << BBR_GAIN_SHIFT)
 
-/* 1 % below the bandwidth, so that an estimate a bit too high builds no queue. */
+/*
+ * Paces 1 % below the bandwidth, so that an estimate slightly too high does not
+ * build a queue.
+ */
 #define BBR_PACING_PERCENT	99u
 
-#define BBR_INIT_CWND		10u	/* before there is an RTT, packets */
-#define BBR_MIN_CWND		4u	/* two ACKs of two packets each keep the clock */
+#define BBR_INIT_CWND		10u	/* used without an RTT, packets */
+#define BBR_MIN_CWND		4u	/* two ACKs of two packets keep the ACK clock */
 
 /* Below this rate a burst is a single packet, bytes/s. */
 #define BBR_MIN_BURST_RATE	(1200000u >> 3)
-#define BBR_BURST_MAX_BYTES	65215u	/* an IP packet of 64 KiB less headers */
+#define BBR_BURST_MAX_BYTES	65215u	/* an IP packet of 64 KiB minus headers */
 #define BBR_BURST_MAX_PKTS	127u
 
-/* Startup ends when the bandwidth is below 1.25 of the last one three times. */
+/* Startup ends after three rounds with a bandwidth below 1.25 times the last increased one. */
 #define BBR_FULL_BW_GAIN	(BBR_GAIN_ONE * 5 / 4)
 #define BBR_FULL_BW_ROUNDS	3u
 
-/* ProbeBW's cycle; it may begin at any phase but the second. */
+/* ProbeBW's cycle; it may begin in any phase but the second. */
 #define BBR_CYCLE_PHASES	8u
 #define BBR_PROBE_UP_GAIN	(BBR_GAIN_ONE * 5 / 4)
 #define BBR_PROBE_DOWN_GAIN	(BBR_GAIN_ONE * 3 / 4)
 
-/* Policer: an interval of 4 to 16 rounds with losses of 50/256, twice at one rate. */
+/* Policer: an interval of 4 to 16 rounds with a loss of 50/256, twice at the same rate. */
 #define BBR_LT_MIN_ROUNDS	4u
 #define BBR_LT_MAX_ROUNDS	(4 * BBR_LT_MIN_ROUNDS)
 #define BBR_LT_LOSS		50u
@@ -75,9 +78,9 @@
 #define BBR_LT_DIFF_BYTES	500u	/* ... or 4 kbit/s */
 #define BBR_LT_KEPT_ROUNDS	48u
 
-/* ACKs in bunches: excess over the bandwidth, in windows of 5 rounds. */
+/* ACK aggregation: excess over the bandwidth, in windows of 5 rounds. */
 #define BBR_EXTRA_ROUNDS	5u
-#define BBR_EXTRA_MAX_US	100000u	/* of the bandwidth */
+#define BBR_EXTRA_MAX_US	100000u	/* limit of the excess, as a duration at the bandwidth */
 #define BBR_EPOCH_MAX_PKTS	(1u << 20)
 
 #define BBR_PARAMETERS(P)							\
@@ -106,39 +109,39 @@ CC_PARAMETERS(bbr, BBR_PARAMETERS);
 CC_PHASES(bbr, BBR_PHASES);
 
 struct bbr {
-	struct minmax max_bw;	/* bandwidth of the last rounds, 1/2^24 packets/us */
+	struct minmax max_bw;	/* maximum bandwidth of the last rounds, 1/2^24 packets/us */
 	u32 min_rtt_us;
-	u32 min_rtt_stamp;	/* when it was seen, jiffies */
-	u32 probe_rtt_done_stamp;	/* when ProbeRTT may end, jiffies, 0 = not in it */
+	u32 min_rtt_stamp;	/* when min_rtt_us was measured, jiffies */
+	u32 probe_rtt_done_stamp;	/* earliest end of ProbeRTT, jiffies, 0 = not set */
 	u32 round_count;
 	u32 next_round_delivered;	/* tp->delivered that ends the round, packets */
-	u32 cycle_us;		/* when this phase of ProbeBW began */
-	u32 prior_cwnd;		/* to return to after recovery or ProbeRTT, packets */
+	u32 cycle_us;		/* start of this phase of ProbeBW */
+	u32 prior_cwnd;		/* restored after recovery or ProbeRTT, packets */
 	u32 full_bw;		/* bandwidth when it last grew by a quarter */
 	u32 lt_bw;		/* rate of a policer, or of its first interval; 0 = none */
-	u32 lt_delivered;	/* tp->delivered when the interval began, packets */
-	u32 lt_lost;		/* tp->lost then, packets */
-	u32 lt_ms;		/* time then */
-	u32 epoch_us;		/* since when ACKs are counted against the bandwidth */
-	u32 epoch_acked;	/* acknowledged since, packets */
-	u16 extra_acked;	/* excess in this window of rounds, packets */
-	u16 extra_acked_before;	/* and in the one before, packets */
+	u32 lt_delivered;	/* tp->delivered at the start of the interval, packets */
+	u32 lt_lost;		/* tp->lost at the start of the interval, packets */
+	u32 lt_ms;		/* start of the interval */
+	u32 epoch_us;		/* start of the epoch of ACK aggregation */
+	u32 epoch_acked;	/* acknowledged in the epoch, packets */
+	u16 extra_acked;	/* maximum excess in this window of rounds, packets */
+	u16 extra_acked_before;	/* maximum excess in the previous window, packets */
 	u16 pacing_gain;	/* 1/256 */
 	u16 cwnd_gain;		/* 1/256 */
 	u8 mode;		/* BBR_STARTUP .. BBR_PROBE_RTT */
 	u8 prior_ca_state;	/* TCP_CA_* at the last ACK */
-	u8 cycle_phase;		/* of ProbeBW */
-	u8 full_bw_count;	/* rounds in which the bandwidth did not grow by a quarter */
-	u8 lt_rounds;		/* of the interval, or since the policer's rate is used */
-	u8 extra_rounds;	/* of this window */
-	bool is_full_pipe;	/* Startup found the bandwidth */
+	u8 cycle_phase;		/* phase of ProbeBW */
+	u8 full_bw_count;	/* rounds without growth of the bandwidth by a quarter */
+	u8 lt_rounds;		/* rounds of the interval, or since the policer's rate is used */
+	u8 extra_rounds;	/* rounds of this window */
+	bool is_full_pipe;	/* Startup has found the bandwidth */
 	bool is_round_start;	/* this ACK ends a round */
-	bool is_conserving;	/* first round of a recovery: one packet for each that left */
-	bool is_idle_restart;	/* data again after the application paused */
+	bool is_conserving;	/* first round of a recovery: packet conservation */
+	bool is_idle_restart;	/* sending restarts after the application paused */
 	bool is_probe_rtt_round_done;
 	bool is_lt_sampling;
 	bool is_lt_used;
-	bool has_rtt;		/* the pacing rate follows from an RTT */
+	bool has_rtt;		/* the pacing rate is based on an RTT */
 };
 
 CC_PRIV_CHECK(struct bbr);
@@ -148,7 +151,7 @@ CC_INLINE u32 bbr_us(u64 stamp_us)
 	return (u32)stamp_us;
 }
 
-/* The bandwidth that is believed. */
+/* The bandwidth in use. */
 CC_INLINE u32 bbr_bw(const struct bbr *ca)
 {
 	return ca->is_lt_used ? ca->lt_bw : minmax_get(&ca->max_bw);
@@ -156,7 +159,7 @@ CC_INLINE u32 bbr_bw(const struct bbr *ca)
 
 /* ---- pacing */
 
-/* Bytes a second, the margin taken off; fits up to 2.9 Tbit/s. */
+/* Bytes per second, minus the margin; fits up to 2.9 Tbit/s. */
 CC_INLINE u64 bbr_bytes_per_sec(const struct sock *sk, u64 bw, u32 gain)
 {
 	u64 rate = bw * tcp_sk(sk)->mss_cache;
@@ -170,7 +173,7 @@ CC_INLINE u64 bbr_pacing_rate(const struct sock *sk, u64 bw, u32 gain)
 	return min(bbr_bytes_per_sec(sk, bw, gain), (u64)sk->sk_max_pacing_rate);
 }
 
-/* From the window and the RTT of the handshake, or 1 ms if there is none. */
+/* From the window and the RTT of the handshake, or 1 ms without an RTT. */
 CC_INLINE void bbr_init_pacing_rate(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -192,7 +195,7 @@ CC_INLINE void bbr_set_pacing_rate(struct sock *sk, u32 bw, u32 gain)
 
 	if (!ca->has_rtt && tcp_sk(sk)->srtt_us)
 		bbr_init_pacing_rate(sk);
-	/* A slow start of the application must not slow down Startup. */
+	/* An application that starts slowly must not slow down Startup. */
 	if (ca->is_full_pipe || rate > sk->sk_pacing_rate)
 		sk->sk_pacing_rate = rate;
 }
@@ -202,7 +205,7 @@ CC_INLINE u32 bbr_least_burst(const struct sock *sk)
 	return sk->sk_pacing_rate < BBR_MIN_BURST_RATE ? 1 : 2;
 }
 
-/* Packets that leave at once: what the rate sends in about a millisecond. */
+/* Packets sent at once: those that the rate sends in about a millisecond. */
 CC_INLINE u32 bbr_burst(const struct sock *sk)
 {
 	u64 bytes = min((u64)sk->sk_pacing_rate >> (sk->sk_pacing_shift & 63),
@@ -225,14 +228,14 @@ CC_INLINE u32 bbr_bdp(const struct sock *sk, u32 bw, u32 gain)
 	return (u32)((((product * gain) >> BBR_GAIN_SHIFT) + BBR_BW_ONE - 1) >> BBR_BW_SHIFT);
 }
 
-/* Room for bursts at both ends, an even number as ACKs are for two. */
+/* Adds room for bursts at both ends; even, because ACKs are for two packets. */
 CC_INLINE u32 bbr_with_bursts(const struct sock *sk, u32 cwnd)
 {
 	const struct bbr *ca = inet_csk_ca(sk);
 
 	cwnd += 3 * bbr_burst(sk);
 	cwnd = (cwnd + 1) & ~1u;
-	/* otherwise 1.25 of a small BDP may be no more than it */
+	/* otherwise, 1.25 times a small BDP may not exceed it */
 	if (ca->mode == BBR_PROBE_BW && ca->cycle_phase == 0)
 		cwnd += 2;
 	return cwnd;
@@ -244,8 +247,8 @@ CC_INLINE u32 bbr_inflight(const struct sock *sk, u32 bw, u32 gain)
 }
 
 /*
- * Of what is in flight now, how much will be when the next segment may leave: what
- * is acknowledged this early was sent before this phase.
+ * Of the data in flight, the amount that will still be in flight when the next
+ * segment can leave.
  */
 CC_INLINE u32 bbr_inflight_at_departure(const struct sock *sk, u32 in_flight)
 {
@@ -260,7 +263,7 @@ CC_INLINE u32 bbr_inflight_at_departure(const struct sock *sk, u32 in_flight)
 	return in_flight > delivered ? in_flight - delivered : 0;
 }
 
-/* Room for what ACKs in bunches acknowledge in excess. */
+/* Room for the excess of ACK aggregation. */
 CC_INLINE u32 bbr_ack_aggregation(const struct sock *sk)
 {
 	const struct bbr *ca = inet_csk_ca(sk);
@@ -278,7 +281,7 @@ CC_INLINE void bbr_save_cwnd(struct sock *sk)
 	struct bbr *ca = inet_csk_ca(sk);
 	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk));
 
-	/* one that a recovery or ProbeRTT has lowered is not the one to return to */
+	/* a window that recovery or ProbeRTT has reduced must not be restored later */
 	if (ca->prior_ca_state < TCP_CA_Recovery && ca->mode != BBR_PROBE_RTT)
 		ca->prior_cwnd = cwnd;
 	else
@@ -286,9 +289,9 @@ CC_INLINE void bbr_save_cwnd(struct sock *sk)
 }
 
 /*
- * The window as a recovery wants it, where recovery is: a round of packet
- * conservation, then slow start back to the model's window, and after the end the
- * window of before. Returns whether that is all.
+ * The window according to recovery: a round of packet conservation, then slow start
+ * back to the model's window; at the end, the previous window. Returns whether packet
+ * conservation determines the window.
  */
 CC_INLINE bool bbr_recover(struct sock *sk, const struct rate_sample *rs, u32 acked, u32 *window)
 {
@@ -299,7 +302,7 @@ CC_INLINE bool bbr_recover(struct sock *sk, const struct rate_sample *rs, u32 ac
 	u32 cwnd = tcp_snd_cwnd(tp);
 	u32 conserved = tcp_packets_in_flight(tp) + acked;
 
-	/* what is lost is not in flight, and must not be replaced at once */
+	/* lost packets are not in flight, and must not be replaced at once */
 	if (rs->losses > 0)
 		cwnd = cwnd > (u32)rs->losses ? cwnd - (u32)rs->losses : 1;
 	if (state == TCP_CA_Recovery && prior_state != TCP_CA_Recovery) {
@@ -347,7 +350,7 @@ CC_INLINE void bbr_advance_cycle(struct sock *sk)
 	ca->cycle_us = bbr_us(tcp_sk(sk)->delivered_mstamp);
 }
 
-/* At any phase but that of 0.75, which would follow no probe. */
+/* Begins in any phase but that of 0.75, which must follow a probe. */
 CC_INLINE void bbr_enter_probe_bw(struct sock *sk)
 {
 	struct bbr *ca = inet_csk_ca(sk);
@@ -406,7 +409,7 @@ CC_INLINE void bbr_set_gains(struct sock *sk)
 		break;
 	case BBR_DRAIN:
 		pacing = cc_params(sk)->drain_gain;
-		window = cc_params(sk)->high_gain;	/* ACKs may come late in Drain as well */
+		window = cc_params(sk)->high_gain;	/* in Drain too: ACKs may be late */
 		break;
 	case BBR_PROBE_BW:
 		pacing = bbr_cycle_gain(ca);
@@ -441,7 +444,7 @@ CC_INLINE void bbr_reset_lt(struct sock *sk)
 	bbr_start_lt_interval(sk);
 }
 
-/* An interval from loss to loss ended; twice the same rate is a policer's. */
+/* Ends an interval between losses; the same rate twice is a policer's. */
 CC_INLINE void bbr_end_lt_interval(struct sock *sk, u32 bw)
 {
 	struct bbr *ca = inet_csk_ca(sk);
@@ -476,7 +479,7 @@ CC_INLINE void bbr_sample_lt(struct sock *sk, bool has_loss, bool is_app_limited
 		}
 		return;
 	}
-	/* The policer's tokens are used up when it drops the first packet. */
+	/* Sampling starts when the policer has no tokens left, at its first drop. */
 	if (!ca->is_lt_sampling) {
 		if (!has_loss)
 			return;
@@ -495,7 +498,7 @@ CC_INLINE void bbr_sample_lt(struct sock *sk, bool has_loss, bool is_app_limited
 		bbr_reset_lt(sk);
 		return;
 	}
-	/* It ends at a loss too, when the tokens are used up again. */
+	/* The interval ends at a loss, when the tokens are used up again. */
 	if (!has_loss)
 		return;
 	lost = tp->lost - ca->lt_lost;
@@ -535,7 +538,7 @@ CC_INLINE void bbr_update_bw(struct sock *sk, const struct rate_sample *rs)
 	bbr_update_round(sk, rs);
 	bbr_sample_lt(sk, rs->losses != 0, rs->is_app_limited != 0);
 	bw = (u32)div64_u64((u64)rs->delivered << BBR_BW_SHIFT, (u64)rs->interval_us);
-	/* A flight that the application limited shows a bandwidth that is too low. */
+	/* A flight that the application limits gives too low a bandwidth. */
 	if (!rs->is_app_limited || bw >= minmax_get(&ca->max_bw))
 		minmax_running_max(&ca->max_bw, cc_params(sk)->bw_rtts, ca->round_count, bw);
 }
@@ -555,7 +558,7 @@ CC_INLINE void bbr_update_ack_aggregation(struct sock *sk, const struct rate_sam
 		ca->extra_acked = 0;
 	}
 	expected = (u32)(((u64)bbr_bw(ca) * (u32)(now_us - ca->epoch_us)) >> BBR_BW_SHIFT);
-	/* An epoch lasts while ACKs come faster than the bandwidth. */
+	/* An epoch lasts while ACKs arrive faster than the bandwidth. */
 	if (ca->epoch_acked <= expected ||
 	    (u64)ca->epoch_acked + rs->acked_sacked >= BBR_EPOCH_MAX_PKTS) {
 		ca->epoch_acked = 0;
@@ -578,7 +581,7 @@ CC_INLINE bool bbr_is_phase_over(struct sock *sk, const struct rate_sample *rs)
 	if (ca->pacing_gain == BBR_GAIN_ONE)
 		return is_long;
 	in_flight = bbr_inflight_at_departure(sk, rs->prior_in_flight);
-	/* Up until the queue that it wants is there, or overflows; down until it is not. */
+	/* Up until the wanted queue exists, or overflows; down until the queue is empty. */
 	if (ca->pacing_gain > BBR_GAIN_ONE)
 		return is_long &&
 		       (rs->losses || in_flight >= bbr_inflight(sk, bw, ca->pacing_gain));
@@ -614,7 +617,7 @@ CC_INLINE void bbr_check_drain(struct sock *sk)
 	bdp = bbr_inflight(sk, minmax_get(&ca->max_bw), BBR_GAIN_ONE);
 	if (ca->mode == BBR_STARTUP) {
 		ca->mode = BBR_DRAIN;
-		/* nobody uses it but those who look: the BDP at the end of Startup */
+		/* only informative: the BDP at the end of Startup */
 		tp->snd_ssthresh = min(bdp, TCP_INFINITE_SSTHRESH);
 	}
 	if (bbr_inflight_at_departure(sk, tcp_packets_in_flight(tp)) <= bdp)
@@ -627,7 +630,7 @@ CC_INLINE void bbr_probe_rtt(struct sock *sk)
 	struct bbr *ca = inet_csk_ca(sk);
 	u32 in_flight = tcp_packets_in_flight(tp);
 
-	/* its samples say nothing of the bandwidth */
+	/* its samples must not count for the bandwidth */
 	tp->app_limited = max(tp->delivered + in_flight, 1u);
 	if (ca->probe_rtt_done_stamp) {
 		if (ca->is_round_start)
@@ -653,7 +656,7 @@ CC_INLINE void bbr_update_min_rtt(struct sock *sk, const struct rate_sample *rs)
 		ca->min_rtt_us = (u32)rs->rtt_us;
 		ca->min_rtt_stamp = now;
 	}
-	/* What an idle time emptied need not be emptied again. */
+	/* An idle period has drained the queue already. */
 	if (is_expired && !ca->is_idle_restart && ca->mode != BBR_PROBE_RTT) {
 		ca->mode = BBR_PROBE_RTT;
 		bbr_save_cwnd(sk);
@@ -720,21 +723,21 @@ CC_PROG(void, bbr_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	ca->is_idle_restart = true;
 	ca->epoch_us = bbr_us(tp->tcp_mstamp);
 	ca->epoch_acked = 0;
-	/* The queue has drained: start at the bandwidth, neither above nor below. */
+	/* The queue has drained: restart at the bandwidth. */
 	if (ca->mode == BBR_PROBE_BW)
 		bbr_set_pacing_rate(sk, bbr_bw(ca), BBR_GAIN_ONE);
 	else if (ca->mode == BBR_PROBE_RTT)
 		bbr_check_probe_rtt_done(sk);
 }
 
-/* A loss is not the model's affair; the window of before it is to return. */
+/* The model ignores losses; only saves the window to restore later. */
 CC_PROG(u32, bbr_ssthresh, struct sock *sk)
 {
 	bbr_save_cwnd(sk);
 	return tcp_sk(sk)->snd_ssthresh;
 }
 
-/* There was no loss: what Startup concluded from it may be wrong. */
+/* The loss was spurious, so conclusions of Startup from it may be wrong. */
 CC_PROG(u32, bbr_undo_cwnd, struct sock *sk)
 {
 	struct bbr *ca = inet_csk_ca(sk);
@@ -753,7 +756,7 @@ CC_PROG(void, bbr_set_state, struct sock *sk, u8 new_state)
 		return;
 	ca->prior_ca_state = TCP_CA_Loss;
 	ca->full_bw = 0;
-	ca->is_round_start = true;	/* as if a round ended */
+	ca->is_round_start = true;	/* as at the end of a round */
 	bbr_sample_lt(sk, true, false);
 }
 
@@ -762,7 +765,7 @@ CC_PROG(u32, bbr_min_tso_segs, struct sock *sk)
 	return bbr_least_burst(sk);
 }
 
-/* A window may be lost and its repair too, while new data are sent. */
+/* Room for a lost window and its retransmission, while new data is sent. */
 CC_PROG(u32, bbr_sndbuf_expand, struct sock *sk)
 {
 	(void)sk;

@@ -33,9 +33,9 @@
 #define BBR3_CWND_GAIN		512u		/* 1/256 */
 #define BBR3_UP_CWND_GAIN	576u
 #define BBR3_PROBE_RTT_GAIN	128u
-#define BBR3_LOSS_EVENTS	6u		/* of a round, to leave Startup */
+#define BBR3_LOSS_EVENTS	6u		/* in a round, to leave Startup */
 #define BBR3_DRAIN_ROUNDS	3u
-#define BBR3_EXTRA_ROUNDS	5u		/* two windows of these */
+#define BBR3_EXTRA_ROUNDS	5u		/* there are two windows of this length */
 #define BBR3_RENO_ROUNDS	63u
 #define BBR3_PROBE_RTT_MS	200u
 #define BBR3_PROBE_RTT_GAP_MS	5000u
@@ -74,40 +74,40 @@ enum {
 };
 
 struct bbr3 {
-	u32 max_bw[2];		/* of this cycle and the one before, 1/2^24 packets/us */
-	u32 bw_latest;		/* highest of the round */
+	u32 max_bw[2];		/* maxima of this cycle and the previous one, 1/2^24 packets/us */
+	u32 bw_latest;		/* maximum of the round */
 	u32 bw_shortterm;	/* BBR3_NONE = no bound */
 	u32 full_bw;		/* rate when it last grew by a quarter */
-	u32 inflight_latest;	/* most delivered in a round trip, packets */
+	u32 inflight_latest;	/* maximum delivered in a round trip, packets */
 	u32 inflight_shortterm;	/* packets, BBR3_NONE = no bound */
 	u32 inflight_longterm;	/* packets, BBR3_NONE = no bound */
 	u32 min_rtt_us;
-	u32 min_rtt_ms;		/* when it was seen */
+	u32 min_rtt_ms;		/* when min_rtt_us was measured */
 	u32 probe_rtt_min_us;	/* lowest RTT of five seconds */
-	u32 probe_rtt_min_ms;	/* when it was seen */
-	u32 probe_rtt_done_ms;	/* end of ProbeRTT, 0 = flight still too large */
+	u32 probe_rtt_min_ms;	/* when probe_rtt_min_us was measured */
+	u32 probe_rtt_done_ms;	/* end of ProbeRTT, 0 = too much in flight so far */
 	u32 up_acked;		/* acknowledged towards the next increase, packets */
-	u32 up_acked_per_inc;	/* packets for one more of the long-term flight */
-	u32 up_rounds;		/* of this Up */
-	u32 cycle_ms;		/* when the cycle began */
-	u32 probe_wait_ms;	/* from the cycle's start to the next probe */
+	u32 up_acked_per_inc;	/* acknowledged per increase of the long-term bound by one */
+	u32 up_rounds;		/* rounds of this Up phase */
+	u32 cycle_ms;		/* start of the cycle */
+	u32 probe_wait_ms;	/* time from the cycle's start to the next probe */
 	u32 rounds_since_up;
 	u32 next_round_delivered;	/* tp->delivered that ends the round */
-	u32 loss_round_delivered;	/* and the round of losses */
+	u32 loss_round_delivered;	/* tp->delivered that ends the round of losses */
 	u32 lost_in_round;	/* packets */
 	u32 lost_in_loss_round;	/* packets */
-	u32 loss_events;	/* ACKs of the round of losses that reported losses */
+	u32 loss_events;	/* ACKs in the round of losses that reported losses */
 	u32 full_bw_count;	/* rounds without growth by a quarter */
 	u32 drain_rounds;
-	u32 extra_rounds;	/* of this window of `extra` */
-	u32 prior_cwnd;		/* to return to after recovery or ProbeRTT, packets */
+	u32 extra_rounds;	/* rounds of this window of `extra` */
+	u32 prior_cwnd;		/* restored after recovery or ProbeRTT, packets */
 	u32 undo_bw_shortterm;
 	u32 undo_inflight_shortterm;	/* packets */
 	u32 undo_inflight_longterm;	/* packets */
 	struct cc_aggregation extra;
 	u8 state;		/* BBR3_STARTUP .. BBR3_PROBE_RTT, 0 before init */
 	u8 ack_phase;		/* BBR3_ACKS_* */
-	u8 undo_state;		/* to return to if losses were none, 0 = none */
+	u8 undo_state;		/* restored if losses were spurious, 0 = none */
 	u8 prior_ca_state;	/* TCP_CA_* at the last ACK */
 	bool is_round_start;
 	bool is_loss_round_start;
@@ -115,9 +115,9 @@ struct bbr3 {
 	bool is_full_bw_reached;
 	bool is_idle_restart;
 	bool is_loss_in_round;
-	bool is_probe_sample;	/* ACKs are for what a probe sent */
-	bool is_too_high;	/* the last probe lost too much */
-	bool is_precautionary;	/* and this one turned back for that */
+	bool is_probe_sample;	/* ACKs are for packets of a probe */
+	bool is_too_high;	/* the last probe had too many losses */
+	bool is_precautionary;	/* so this probe stopped at the long-term bound */
 	bool is_probe_rtt_expired;
 	bool is_probe_rtt_round_done;
 	bool has_rtt;
@@ -125,7 +125,7 @@ struct bbr3 {
 
 CC_STATE(struct bbr3);
 
-/* ---- the model's answers */
+/* ---- results of the model */
 
 CC_INLINE u32 bbr3_max_bw(const struct bbr3 *ca)
 {
@@ -266,7 +266,10 @@ CC_INLINE bool bbr3_is_too_high(const struct sock *sk, const struct bbr3 *ca, u3
 	return bbr3_exceeds_thresh(sk, ca->lost_in_round, tx_inflight);
 }
 
-/* The flight at which losses passed the threshold, between this ACK's losses. */
+/*
+ * Data in flight when losses passed the threshold, between the losses that this ACK
+ * reports.
+ */
 CC_INLINE u32 bbr3_inflight_at_loss(const struct sock *sk, const struct bbr3 *ca,
 				    u32 tx_inflight, u32 losses)
 {
@@ -299,7 +302,7 @@ CC_INLINE void bbr3_take_losses(struct sock *sk, struct bbr3 *ca, const struct r
 	if (!ca->is_probe_sample || !bbr3_is_too_high(sk, ca, tx_inflight))
 		return;
 	ca->is_too_high = true;
-	ca->is_probe_sample = false;	/* one response to a probe */
+	ca->is_probe_sample = false;	/* only one response per probe */
 	if (!rs->is_app_limited) {
 		u64 least = (u64)bbr3_target_inflight(sk, ca) * cc_params(sk)->beta;
 
@@ -329,7 +332,7 @@ CC_INLINE void bbr3_adapt_shortterm(struct sock *sk, struct bbr3 *ca)
 				     (u32)(((u64)ca->inflight_shortterm * beta) >> 10));
 }
 
-/* ---- the model at an ACK */
+/* ---- update of the model at an ACK */
 
 CC_INLINE void bbr3_update_signals(struct sock *sk, struct bbr3 *ca,
 				   const struct rate_sample *rs, u32 bw)
@@ -403,13 +406,13 @@ CC_INLINE void bbr3_check_startup(struct sock *sk, struct bbr3 *ca, const struct
 		return;
 	ca->state = BBR3_DRAIN;
 	ca->drain_rounds = 0;
-	/* nobody uses it but those who look: the BDP at the end of Startup */
+	/* only informative: the BDP at the end of Startup */
 	tp->snd_ssthresh = max(bbr3_bdp(ca, bbr3_max_bw(ca), CC_GAIN_ONE), 2u);
 }
 
 /* ---- ProbeBW */
 
-/* Returns whether it decided on a state. */
+/* Returns whether it selected a state. */
 CC_INLINE bool bbr3_adapt_longterm(struct sock *sk, struct bbr3 *ca,
 				   const struct rate_sample *rs, u32 tx_inflight)
 {
@@ -549,7 +552,7 @@ CC_INLINE void bbr3_check_probe_rtt(struct sock *sk, struct bbr3 *ca, const stru
 		ca->next_round_delivered = tcp_sk(sk)->delivered;
 	}
 	if (ca->state == BBR3_PROBE_RTT) {
-		/* its samples say nothing of the bandwidth */
+		/* its samples must not count for the bandwidth */
 		tp->app_limited = max(tp->delivered + in_flight, 1u);
 		if (!ca->probe_rtt_done_ms && in_flight <= bbr3_probe_rtt_cwnd(ca)) {
 			ca->probe_rtt_done_ms = max(cc_now_ms(sk) + BBR3_PROBE_RTT_MS, 1u);
@@ -566,7 +569,7 @@ CC_INLINE void bbr3_check_probe_rtt(struct sock *sk, struct bbr3 *ca, const stru
 		ca->is_idle_restart = false;
 }
 
-/* ---- what it controls */
+/* ---- control: pacing rate, window, bursts */
 
 CC_INLINE void bbr3_set_rate(struct sock *sk, struct bbr3 *ca, u32 gain)
 {
@@ -752,7 +755,7 @@ CC_PROG(void, bbr3_set_state, struct sock *sk, u8 new_state)
 {
 	struct bbr3 *ca = cc_state(sk);
 
-	/* bbr3_ssthresh() has saved the state: the window is one packet by now */
+	/* bbr3_ssthresh() saved the state before; the window is one packet now */
 	if (ca && new_state == TCP_CA_Loss)
 		ca->prior_ca_state = TCP_CA_Loss;
 }
@@ -760,10 +763,10 @@ CC_PROG(void, bbr3_set_state, struct sock *sk, u8 new_state)
 CC_PROG(u32, bbr3_min_tso_segs, struct sock *sk)
 {
 	(void)sk;
-	return 2;	/* the least of SetSendQuantum() */
+	return 2;	/* minimum of SetSendQuantum() */
 }
 
-/* A window may be lost and its repair too, while new data are sent. */
+/* Room for a lost window and its retransmission, while new data is sent. */
 CC_PROG(u32, bbr3_sndbuf_expand, struct sock *sk)
 {
 	(void)sk;

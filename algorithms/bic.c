@@ -39,17 +39,17 @@
 #define BIC_SHARE_SHIFT		10
 #define BIC_SHARE		(1u << BIC_SHARE_SHIFT)
 
-/* Before the first loss W_max is unknown: at least one packet per 20 (5 % an RTT). */
+/* Before the first loss, W_max is unknown: at least one packet per 20 (5 % per RTT). */
 #define BIC_PROBING_CNT		20u
 
 /*
- * Packets that an ACK acknowledges, a mean over 16 ACKs in 1/16. It begins at two and
- * sinks to 31/16 only, even if each ACK is for one packet, as the mean is truncated.
+ * Mean number of packets per ACK over 16 ACKs, in 1/16. It starts at two and falls
+ * only to 31/16, even if each ACK is for one packet, because the mean is truncated.
  */
 #define BIC_RATIO_SHIFT		4
 #define BIC_RATIO_START		(2u << BIC_RATIO_SHIFT)
 
-/* Stands for every larger count. */
+/* Maximum count, for all larger ones. */
 #define BIC_CNT_MAX		0x7fffffffull
 
 #define BIC_PARAMETERS(P)							\
@@ -87,7 +87,7 @@ struct bic {
 	u32 last_max_cwnd;	/* W_max, packets, 0 = none since the last timeout */
 	u32 last_cwnd;		/* window at the last update, packets */
 	u32 last_time;		/* time of the last update, jiffies */
-	u32 ack_ratio;		/* packets an ACK acknowledges, 1/16 */
+	u32 ack_ratio;		/* packets per ACK, 1/16 */
 	struct cc_slow_start start;
 };
 
@@ -109,13 +109,13 @@ CC_PROG(void, bic_init, struct sock *sk)
 		tcp_sk(sk)->snd_ssthresh = cc_params(sk)->initial_ssthresh;
 }
 
-/* Acknowledged packets for one more, where a round trip shall add steps / part packets. */
+/* Acknowledged packets per additional packet, for steps / part packets per round trip. */
 CC_INLINE u64 bic_cnt(u32 cwnd, u32 steps, u32 part)
 {
 	return (u64)cwnd * part / max(steps, 1u);
 }
 
-/* The growth that the place of the window relative to W_max asks for. */
+/* The growth at this distance of the window from W_max. */
 CC_INLINE u64 bic_search(struct sock *sk, u32 cwnd)
 {
 	const struct bic *ca = inet_csk_ca(sk);
@@ -133,7 +133,7 @@ CC_INLINE u64 bic_search(struct sock *sk, u32 cwnd)
 	} else {
 		u32 beyond = cwnd - ca->last_max_cwnd;
 
-		/* the search backwards: each round trip adds 1/(divisor - 1) of the way */
+		/* reverse search: each round trip adds 1/(divisor - 1) of the distance */
 		cc_phase(sk, BIC_MAX_PROBING);
 		if (beyond < divisor)
 			return bic_cnt(cwnd, divisor, smooth);
@@ -149,7 +149,7 @@ CC_INLINE void bic_update(struct sock *sk, u32 cwnd)
 	u32 now = cc_jiffies32(sk);
 	u64 cnt;
 
-	/* Nothing new: the same window less than 1/32 s ago. */
+	/* No update for the same window within 1/32 s. */
 	if (ca->last_cwnd == cwnd && (s32)(now - ca->last_time) <= (s32)(HZ / 32))
 		return;
 	ca->last_cwnd = cwnd;
@@ -192,7 +192,7 @@ CC_PROG(u32, bic_ssthresh, struct sock *sk)
 	u32 cwnd = tcp_snd_cwnd(tcp_sk(sk));
 	u32 beta = cc_params(sk)->beta;
 
-	/* a shrinking share is a sign of newcomers: leave them some of it */
+	/* a shrinking share indicates new flows: leave them some of it */
 	if (cwnd < ca->last_max_cwnd && cc_params(sk)->fast_convergence)
 		ca->last_max_cwnd =
 			(u32)(((u64)cwnd * (BIC_SHARE + beta)) >> (BIC_SHARE_SHIFT + 1));

@@ -51,12 +51,12 @@
 #define C4_RECOVERY_GAIN	240u	/* 15/16 */
 #define C4_LOW_PUSH_GAIN	272u	/* 17/16 */
 #define C4_STALE_ERAS		3u	/* without growth, end of the initial phase */
-#define C4_STALE_ERAS_DELAY	2u	/* before it may end by delay */
-#define C4_FEW_PACKETS		20u	/* before it may end by loss */
+#define C4_STALE_ERAS_DELAY	2u	/* stale eras before it may end by delay */
+#define C4_FEW_PACKETS		20u	/* packets before it may end by loss */
 #define C4_CRUISING_ERAS	4u
 #define C4_PUSHES		3u	/* successful ones, before the next initial phase */
-#define C4_RESUME_LEAST_RTT	2u	/* half of the saved RTT */
-#define C4_RESUME_MOST_RTT	10u	/* times the saved RTT */
+#define C4_RESUME_LEAST_RTT	2u	/* minimum: half of the saved RTT */
+#define C4_RESUME_MOST_RTT	10u	/* maximum: multiple of the saved RTT */
 #define C4_MAX_JITTER_US	250000u
 #define C4_MAX_DELAY_US		25000u	/* highest delay threshold */
 #define C4_SMOOTHED_PACKETS	64u	/* (15/16)^64 is 1.6 % */
@@ -85,8 +85,8 @@ CC_PHASES(c4, C4_PHASES);
 enum {
 	C4_RECONNAISSANCE,	/* the first window is in flight */
 	C4_UNVALIDATED,		/* half of the saved window is being sent */
-	C4_VALIDATING,		/* it is being acknowledged */
-	C4_RESUMED,		/* or not at all */
+	C4_VALIDATING,		/* the jump is being acknowledged */
+	C4_RESUMED,		/* finished, or not used */
 };
 
 struct c4 {
@@ -98,20 +98,20 @@ struct c4 {
 	u32 era_max_rtt_us;
 	u32 era_bw;		/* nominal_bw when the era began */
 	u32 recovered_bw;	/* nominal_bw when the last recovery ended */
-	u32 validated_bw;	/* nominal_bw without what was resumed */
+	u32 validated_bw;	/* nominal_bw before the jump, or confirmed */
 	u32 loss_rate;		/* smoothed, 1/65536 */
 	u32 received;		/* packets, up to C4_FEW_PACKETS + 1 */
 	u16 gain;		/* alpha, 1/256 */
-	u16 previous_gain;	/* of the era before */
-	u16 push_gain;		/* of the last push, 0 if no push led to this recovery */
+	u16 previous_gain;	/* of the previous era */
+	u16 push_gain;		/* of the last push, 0 = this recovery did not follow one */
 	u8 phase;		/* C4_* */
-	u8 eras;		/* of this phase */
+	u8 eras;		/* number of eras in this phase */
 	u8 resume;		/* C4_RECONNAISSANCE to C4_RESUMED */
-	u8 stale_eras;		/* in a row without growth */
-	u8 pushes;		/* in a row that raised the rate */
-	bool is_congested;	/* this recovery began by, or saw, congestion */
+	u8 stale_eras;		/* consecutive, without growth */
+	u8 pushes;		/* consecutive, that raised the rate */
+	bool is_congested;	/* this recovery began with congestion, or saw it */
 	bool has_era;		/* the first era has ended */
-	bool has_restarted;	/* for high jitter */
+	bool has_restarted;	/* the initial phase was restarted because of high jitter */
 };
 
 CC_PRIV_CHECK(struct c4);
@@ -149,7 +149,7 @@ CC_INLINE void c4_enter_recovery(struct sock *sk, bool is_congested)
 	c4_enter(sk, C4_RECOVERY, C4_RECOVERY_GAIN);
 }
 
-/* 0 to 1024, by the nominal rate in bytes a second: 942 is 0.92. */
+/* 0 to 1024, as a function of the nominal rate in bytes per second: 942 is 0.92. */
 CC_INLINE u32 c4_sensitivity(const struct sock *sk)
 {
 	const struct c4 *ca = inet_csk_ca(sk);
@@ -197,9 +197,9 @@ CC_INLINE bool c4_is_resuming(const struct c4 *ca)
 }
 
 /*
- * Packets acknowledged since this one was sent, divided by its RTT or by the time that
- * sending them took, whichever is longer. The interval of the kernel's sample is longer
- * than the RTT: it begins at the last ACK before this packet was sent.
+ * Packets acknowledged since this one was sent, divided by its RTT or by the time
+ * in which they were sent, whichever is longer. The interval of the kernel's sample
+ * is longer than the RTT: it begins at the last ACK before this packet was sent.
  */
 CC_INLINE u32 c4_rate_estimate(const struct rate_sample *rs)
 {
@@ -211,7 +211,7 @@ CC_INLINE u32 c4_rate_estimate(const struct rate_sample *rs)
 			(u64)(~0u / 2));
 }
 
-/* Half of the saved window, at the gain of the initial phase. */
+/* Jumps to half of the saved window, at the gain of the initial phase. */
 CC_INLINE void c4_jump(struct sock *sk)
 {
 	struct c4 *ca = inet_csk_ca(sk);
@@ -232,7 +232,7 @@ CC_INLINE void c4_jump(struct sock *sk)
 	ca->resume = C4_UNVALIDATED;
 }
 
-/* The rate whose window is so many packets. */
+/* The rate that corresponds to a window of this many packets. */
 CC_INLINE u32 c4_bw_of(const struct c4 *ca, u32 packets)
 {
 	return (u32)min(div_u64(packets * CC_BW_ONE, max(ca->nominal_max_rtt_us, 1u)),
@@ -249,7 +249,7 @@ CC_INLINE void c4_continue_resume(struct sock *sk)
 		return;
 	case C4_UNVALIDATED:
 		ca->resume = C4_VALIDATING;
-		/* the window is what is in flight, and no more than before */
+		/* the window is the data in flight, at most the previous window */
 		ca->nominal_bw = min(ca->nominal_bw * (C4_INITIAL_GAIN / CC_GAIN_ONE),
 				     c4_bw_of(ca, tcp_packets_in_flight(tcp_sk(sk))));
 		ca->nominal_bw = max(ca->nominal_bw, ca->validated_bw);
@@ -266,7 +266,7 @@ CC_INLINE void c4_continue_resume(struct sock *sk)
 	}
 }
 
-/* Any loss, found by a timer or not: safe retreat, to half of what came through. */
+/* Safe retreat at any loss, even if a timer found it: half of the confirmed rate. */
 CC_INLINE void c4_retreat(struct sock *sk)
 {
 	struct c4 *ca = inet_csk_ca(sk);
@@ -281,7 +281,7 @@ CC_INLINE void c4_check_congestion(struct sock *sk, const struct rate_sample *rs
 	u32 beta = 0, most = (u32)cc_params(sk)->loss_beta, sensitivity = c4_sensitivity(sk);
 	u32 threshold_us = c4_delay_threshold_us(ca, sensitivity);
 	u32 limit_us = ca->nominal_max_rtt_us + threshold_us;
-	/* what a timer alone found is no signal */
+	/* losses found only by a timer are not a signal */
 	bool by_timer = (u32)CC_GET(inet_csk(sk), icsk_ca_state) == TCP_CA_Loss;
 	u32 lost = rs->losses > 0 && !by_timer ? (u32)rs->losses : 0;
 	bool is_loss = c4_loses_too_many(ca, lost, sensitivity);
@@ -304,7 +304,7 @@ CC_INLINE void c4_check_congestion(struct sock *sk, const struct rate_sample *rs
 		ca->is_congested = true;
 		return;
 	case C4_PUSHING:
-		/* by a packet of the push itself: the push ends, and no more */
+		/* by a packet of the push itself: only ends the push */
 		if (!before(rs->prior_delivered, ca->era_delivered))
 			beta = 0;
 		break;
@@ -333,7 +333,7 @@ CC_INLINE void c4_take_era_rtts(struct c4 *ca)
 		ca->nominal_max_rtt_us = (u32)((7ull * ca->nominal_max_rtt_us + most) / 8);
 }
 
-/* Any growth after a small push, a quarter of what was expected after a large one. */
+/* Any growth after a small push, a quarter of the expected growth after a large one. */
 CC_INLINE bool c4_has_pushed(const struct c4 *ca)
 {
 	u32 share = 1024 + (ca->push_gain - min((u32)ca->push_gain, CC_GAIN_ONE));
@@ -402,8 +402,8 @@ CC_INLINE void c4_end_era(struct sock *sk, bool is_app_limited)
 }
 
 /*
- * alpha * nominal rate * nominal max RTT. A packet leaves while the bytes in transit are
- * below the window, so a fraction of a packet counts as a whole one.
+ * alpha * nominal rate * nominal max RTT. A packet can leave while the bytes in
+ * transit are below the window, so a fraction of a packet counts as a whole one.
  */
 CC_INLINE u32 c4_window(const struct c4 *ca)
 {

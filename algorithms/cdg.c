@@ -40,20 +40,20 @@
  */
 #include "cc.h"
 
-/* Gradients that are averaged, at most; more do not fit the state. */
+/* Maximum number of averaged gradients; the state has no room for more. */
 #define CDG_GRADIENTS		8u
 
-/* A gradient sum beyond this means something, us (4 us on average). */
+/* A sum of gradients is significant beyond this, us (4 us on average). */
 #define CDG_NOISE_US		32
 
-/* Delayed ACKs that are passed over after one ACK of several packets. */
+/* Number of delayed ACKs to ignore after one ACK of several packets. */
 #define CDG_DELAYED_ACKS	5u
 
-/* hystart_detect is a set of these. */
+/* hystart_detect is a set of these flags. */
 #define CDG_ACK_TRAIN		1u
 #define CDG_DELAY		2u
 
-/* HyStart: gaps within a train, samples before the delay counts, least margins. */
+/* HyStart: maximum gap in a train, samples before the delay counts, minimum margin. */
 #define CDG_TRAIN_GAP_US	3000u
 #define CDG_DELAY_SAMPLES	8u
 #define CDG_LEAST_US		125u
@@ -83,15 +83,15 @@ CC_PARAMETERS(cdg, CDG_PARAMETERS);
 
 CC_PHASES(cdg, CDG_PHASES);
 
-/* What the queue at the bottleneck is thought to be. */
+/* Estimated state of the queue at the bottleneck. */
 enum cdg_queue {
 	CDG_UNKNOWN,
 	CDG_NOT_FULL,
 	CDG_FULL,
-	CDG_BACKOFF,	/* unknown, and a back-off is under way */
+	CDG_BACKOFF,	/* unknown, during a back-off */
 };
 
-/* Least and greatest RTT of a round trip, or their differences; us. */
+/* Minimum and maximum RTT of a round trip, or their differences; us. */
 struct cdg_extremes {
 	u32 min;
 	u32 max;
@@ -99,18 +99,18 @@ struct cdg_extremes {
 
 struct cdg {
 	struct cdg_extremes rtt;	/* of this round trip, 0 = none yet */
-	struct cdg_extremes prior_rtt;	/* of the one before */
-	struct cdg_extremes gradients[CDG_GRADIENTS];	/* the latest first */
-	u32 rtt_seq;		/* the round trip ends when more is acknowledged */
+	struct cdg_extremes prior_rtt;	/* of the previous round trip */
+	struct cdg_extremes gradients[CDG_GRADIENTS];	/* the latest one first */
+	u32 rtt_seq;		/* the round trip ends when data beyond this is acknowledged */
 	u32 shadow_wnd;		/* the window without back-offs, packets */
 	u32 delay_min_us;	/* lowest RTT of slow start, 0 = none */
 	u32 last_ack_us;	/* last ACK of the train, 0 = none */
-	u32 train_us;		/* its first ACK */
+	u32 train_us;		/* first ACK of the train */
 	u32 backoff_cnt : 9;	/* back-offs without effect, up to use_ineff + 1 */
-	u32 gradient_cnt : 4;	/* gradients that there are */
+	u32 gradient_cnt : 4;	/* number of gradients so far */
 	u32 sample_cnt : 4;	/* ACKs of this round trip, up to CDG_DELAY_SAMPLES */
 	u32 queue : 2;		/* enum cdg_queue */
-	u32 delack : 3;		/* delayed ACKs to pass over */
+	u32 delack : 3;		/* number of delayed ACKs to ignore */
 };
 
 CC_PRIV_CHECK(struct cdg);
@@ -125,9 +125,9 @@ CC_PRIV_CHECK(struct cdg);
 #define CDG_LOG2_E	25380160ull	/* log2(e) / 10^6, 1/2^44 */
 
 /*
- * 2^32 exp(-x / 10^6), to 2 in 100,000 of the result: exp(-y) is 2 to the minus
- * log2(e) y, whose whole part is a shift and whose fraction f goes into the series
- * 2^-f = 1 - f ln 2 + (f ln 2)^2 / 2! - ...
+ * 2^32 exp(-x / 10^6), with a relative error of 2 in 100,000. exp(-y) is 2^-z for z
+ * = y log2(e): the integer part of z is a shift, and its fraction f is used in the
+ * series 2^-f = 1 - f ln 2 + (f ln 2)^2 / 2! - ...
  */
 CC_INLINE u64 cdg_exp(u64 x)
 {
@@ -158,7 +158,7 @@ CC_INLINE void cdg_forget(struct sock *sk)
 	ca->shadow_wnd = tcp_snd_cwnd(tcp_sk(sk));
 }
 
-/* The RTT of an active open's SYN is kept: it belongs to the first round trip. */
+/* Keeps the RTT of an active open's SYN, which belongs to the first round trip. */
 CC_PROG(void, cdg_init, struct sock *sk)
 {
 	struct cdg *ca = inet_csk_ca(sk);
@@ -207,7 +207,7 @@ CC_INLINE void cdg_hystart(struct sock *sk)
 	}
 }
 
-/* Takes the gradients of the round trip that ended. Returns their sum, if it rises. */
+/* Records the gradients of the round trip that ended. Returns their sum if it is positive. */
 CC_INLINE u32 cdg_gradient(struct sock *sk)
 {
 	struct cdg *ca = inet_csk_ca(sk);
@@ -235,7 +235,7 @@ CC_INLINE u32 cdg_gradient(struct sock *sk)
 	if (cc_params(sk)->use_tolerance) {
 		bool rises = least >= CDG_NOISE_US;
 
-		/* where the greatest RTT no longer follows, the queue has no more room */
+		/* if the maximum RTT no longer rises, the queue is full */
 		if (rises && greatest < CDG_NOISE_US)
 			ca->queue = CDG_FULL;
 		else if (rises || greatest <= -CDG_NOISE_US)
@@ -245,11 +245,11 @@ CC_INLINE u32 cdg_gradient(struct sock *sk)
 		least = greatest;
 	if (least <= 0)
 		return 0;
-	/* as if the missing ones were like those that there are */
+	/* as if the missing gradients were like the existing ones */
 	return (u32)min(div_u64((u64)least * window, count), 0x7fffffffull);
 }
 
-/* Perhaps reduces the window. Returns whether it did. */
+/* Reduces the window with a probability. Returns whether it did. */
 CC_INLINE bool cdg_back_off(struct sock *sk, u32 gradient)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -318,8 +318,8 @@ CC_PROG(void, cdg_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 		return;
 	rtt_us = (u32)sample->rtt_us;
 	/*
-	 * An ACK of one packet after ACKs of several was held back by the receiver's
-	 * timer: it tells of a minimum only, if at all.
+	 * An ACK of one packet after ACKs of several was delayed by the receiver's
+	 * timer: it is valid only for the minimum, if at all.
 	 */
 	if (!tcp_sk(sk)->sacked_out) {
 		if (sample->pkts_acked == 1 && ca->delack) {
@@ -356,7 +356,7 @@ CC_PROG(void, cdg_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	if (event == CA_EVENT_CWND_RESTART) {
 		cdg_forget(sk);
 	} else if (event == CA_EVENT_COMPLETE_CWR) {
-		/* a gradient across a reduction would be the reduction's */
+		/* a gradient across a reduction would be caused by the reduction */
 		ca->queue = CDG_UNKNOWN;
 		ca->rtt_seq = tcp_sk(sk)->snd_nxt;
 		ca->prior_rtt = ca->rtt;

@@ -45,10 +45,10 @@
 #define COMPOUND_SHARE_SHIFT	10
 #define COMPOUND_SHARE		(1u << COMPOUND_SHARE_SHIFT)
 
-/* Stands for a queue that no round trip has told since the last loss. */
+/* The queue if no round trip has measured it since the last loss. */
 #define COMPOUND_UNKNOWN	(~0u)
 
-/* Largest delay window, packets: fits 32 bits in 1/256. */
+/* Maximum delay window, packets: fits into 32 bits in 1/256. */
 #define COMPOUND_DWND_MAX	0xffffffull
 
 #define COMPOUND_PARAMETERS(P)							\
@@ -79,16 +79,16 @@ CC_PHASES(compound, COMPOUND_PHASES);
 
 struct compound {
 	u32 dwnd;		/* delay window, 1/256 packet */
-	u32 prior_dwnd;		/* before the last loss, 1/256 packet */
+	u32 prior_dwnd;		/* value before the last loss, 1/256 packet */
 	u32 gamma;		/* 1/256 packet */
 	u32 diff_reno;		/* the loss window's part of the queue, 1/256 packet */
-	u32 base_rtt_us;	/* lowest since the last timeout, ~0 = none */
+	u32 base_rtt_us;	/* lowest RTT since the last timeout, ~0 = none */
 	u32 round_end;		/* the round ends when this is acknowledged */
 };
 
 CC_PRIV_CHECK(struct compound);
 
-/* The delay window, which leaves a packet to the loss window. */
+/* The delay window, minus a packet that is left to the loss window. */
 CC_INLINE u32 compound_dwnd_pkts(const struct sock *sk)
 {
 	const struct compound *ca = inet_csk_ca(sk);
@@ -108,7 +108,7 @@ CC_PROG(void, compound_init, struct sock *sk)
 	};
 }
 
-/* Of a window of packets, the part in the queue, 1/256 packet. */
+/* The part of a window of this many packets that is in the queue, 1/256 packet. */
 CC_INLINE u32 compound_queued(const struct sock *sk, u32 packets)
 {
 	const struct compound *ca = inet_csk_ca(sk);
@@ -121,7 +121,7 @@ CC_INLINE u32 compound_queued(const struct sock *sk, u32 packets)
 			(u64)COMPOUND_UNKNOWN - 1);
 }
 
-/* alpha win^0.75 - 1, not below zero, 1/256 packet. */
+/* alpha win^0.75 - 1, at least 0, 1/256 packet. */
 CC_INLINE u64 compound_growth(const struct sock *sk, u32 win)
 {
 	u64 root = cc_sqrt64((u64)win << 32);			/* in 2^-16 */
@@ -131,7 +131,7 @@ CC_INLINE u64 compound_growth(const struct sock *sk, u32 win)
 	return growth > COMPOUND_ONE ? growth - COMPOUND_ONE : 0;
 }
 
-/* The end of a round: equations 3 and 4. */
+/* Ends a round: equations 3 and 4. */
 CC_INLINE void compound_end_round(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -156,7 +156,7 @@ CC_INLINE void compound_end_round(struct sock *sk)
 	}
 	tcp_snd_cwnd_set(tp, min(loss_window + (ca->dwnd >> COMPOUND_SHIFT),
 				 tp->snd_cwnd_clamp));
-	/* to yield is not to start slowly */
+	/* yielding must not lead to slow start */
 	tp->snd_ssthresh = min(tp->snd_ssthresh, tcp_snd_cwnd(tp));
 }
 
@@ -176,12 +176,12 @@ CC_PROG(void, compound_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 		if (!acked)
 			return;
 	}
-	/* equation 2: a packet a round trip, whatever the delay window adds */
+	/* equation 2: one packet per round trip, regardless of the delay window */
 	tcp_cong_avoid_ai(tp, tcp_snd_cwnd(tp), acked);
 	if (before(tp->snd_una, ca->round_end))
 		return;
 	ca->round_end = tp->snd_nxt;
-	/* RTTs of a recovery say nothing of the queue */
+	/* RTTs during a recovery do not represent the queue */
 	if (CC_GET(inet_csk(sk), icsk_ca_state) == TCP_CA_Open)
 		compound_end_round(sk);
 }
@@ -209,7 +209,7 @@ CC_PROG(u32, compound_ssthresh, struct sock *sk)
 	u32 rest = win - (u32)(((u64)win * cc_params(sk)->beta) >> COMPOUND_SHARE_SHIFT);
 
 	compound_tune_gamma(sk);
-	/* equation 5: the delay window makes up for what the halved loss window lacks */
+	/* equation 5: the delay window compensates for the halved loss window */
 	ca->prior_dwnd = ca->dwnd;
 	ca->dwnd = 0;
 	if (rest > loss_window && ca->prior_dwnd)

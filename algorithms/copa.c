@@ -37,7 +37,7 @@
 #define COPA_RTT_MIN_MS		10000u
 #define COPA_RTT_MAX_ROUNDS	4u
 #define COPA_EMPTY_ROUNDS	5u
-#define COPA_EMPTY_SHARE	10u	/* of the RTT's range: one tenth */
+#define COPA_EMPTY_SHARE	10u	/* one tenth of the RTT's range */
 #define COPA_SAME_WAY_ROUNDS	3u
 #define COPA_FASTEST		(1u << 16)
 
@@ -56,19 +56,19 @@ CC_PARAMETERS(copa, COPA_PARAMETERS);
 CC_PHASES(copa, COPA_PHASES);
 
 struct copa {
-	struct minmax rtt_min;		/* us, over ms */
-	struct minmax rtt_standing;	/* us, over us */
-	struct minmax rtt_max;		/* us, over us */
+	struct minmax rtt_min;		/* us, with time in ms */
+	struct minmax rtt_standing;	/* us, with time in us */
+	struct minmax rtt_max;		/* us, with time in us */
 	u32 next_round_delivered;	/* tp->delivered that ends the round */
-	u32 round_cwnd;			/* window when it began, packets */
+	u32 round_cwnd;			/* window at the start of the round, packets */
 	u32 empty_us;			/* when the queue was last nearly empty */
 	u32 velocity;
 	u32 inverse_delta;		/* 1/16 packets */
-	u32 credit;			/* change that is not in the window yet, see copa_move() */
-	u8 same_way_rounds;		/* in which the window went the same way */
+	u32 credit;			/* change not yet applied to the window, see copa_move() */
+	u8 same_way_rounds;		/* rounds in which the window moved in the same direction */
 	u8 phase;			/* COPA_* */
-	bool went_up;			/* in the last round */
-	bool has_lost;			/* in this round */
+	bool went_up;			/* the last round moved the window up */
+	bool has_lost;			/* a loss occurred in this round */
 	bool has_rtt;
 };
 
@@ -104,7 +104,7 @@ CC_INLINE u32 copa_queueing_us(const struct copa *ca)
 	return standing > least ? standing - least : 0;
 }
 
-/* The mode by when the queue was last nearly empty. */
+/* Selects the mode by the time since the queue was last nearly empty. */
 CC_INLINE void copa_choose_mode(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -126,7 +126,7 @@ CC_INLINE void copa_choose_mode(struct sock *sk)
 	}
 }
 
-/* Once a round trip: the velocity, and in the competitive mode delta. */
+/* At the end of a round trip: the velocity, and delta in the competitive mode. */
 CC_INLINE void copa_end_round(struct sock *sk)
 {
 	struct copa *ca = inet_csk_ca(sk);
@@ -152,8 +152,8 @@ CC_INLINE void copa_end_round(struct sock *sk)
 }
 
 /*
- * v / (delta cwnd) packets for each acknowledged, up or down. The credit is in
- * 1 / (16 cwnd) packets; it goes up from 0 and down from one packet.
+ * Moves by v / (delta cwnd) packets for each acknowledged packet, up or down. The
+ * credit is in 1 / (16 cwnd) packets; it rises from 0 and falls from one packet.
  */
 CC_INLINE u32 copa_move(struct copa *ca, u32 cwnd, u32 acked, bool is_up)
 {
@@ -218,7 +218,7 @@ CC_PROG_CONG_CONTROL(copa_cong_control, struct sock *sk, u32 ack, int flag,
 		tp->snd_ssthresh = max(cwnd, COPA_MIN_CWND);
 	}
 	if (is_up && !tcp_is_cwnd_limited(sk))
-		; /* the application limits it */
+		; /* the application limits the sender */
 	else if (ca->phase == COPA_SLOW_START)
 		cwnd += rs->acked_sacked;
 	else

@@ -41,28 +41,28 @@
  */
 #include "cc.h"
 
-/* Time t and K count 1/1024 s: shifts instead of divisions. */
+/* Time t and K are in 1/1024 s, so that divisions are shifts. */
 #define CUBIC_TIME_SHIFT	10
 
 /* beta and C are in 1/1024; C = bic_scale * 10 / 1024 packets/s^3. */
 #define CUBIC_SHARE_SHIFT	10
 #define CUBIC_SHARE		(1u << CUBIC_SHARE_SHIFT)
 
-/* C * t^3 carries the scale of C once and that of t three times. */
+/* C * t^3 contains the scale of C once and that of t three times. */
 #define CUBIC_CUBE_SHIFT	(CUBIC_SHARE_SHIFT + 3 * CUBIC_TIME_SHIFT)
 #define CUBIC_HALF_SHIFT	(CUBIC_CUBE_SHIFT / 2)
 #define CUBIC_HALF_MASK		((1ull << CUBIC_HALF_SHIFT) - 1)
 
-/* t^3 fits 64 bits up to 2,048 s, when the curve is 3 thousand million packets up. */
+/* t^3 fits into 64 bits up to 2,048 s, when the curve has risen by 3 * 10^9 packets. */
 #define CUBIC_LONGEST_TIME	(1ull << 21)
 
-/* Stands for every larger window, and leaves room to add two of them. */
+/* Maximum window, for all larger ones; the sum of two still fits. */
 #define CUBIC_WINDOW_MAX	0x7fffffffull
 
-/* The window may grow by half the acknowledged packets at most. */
+/* The window may grow by at most half the acknowledged packets. */
 #define CUBIC_FASTEST_CNT	2u
 
-/* Before the first loss W_max is unknown: at least one packet per 20 (5 % an RTT). */
+/* Before the first loss, W_max is unknown: at least one packet per 20 (5 % per RTT). */
 #define CUBIC_PROBING_CNT	20u
 
 #define CUBIC_PARAMETERS(P)							\
@@ -97,7 +97,7 @@ CC_PARAMETERS(cubic, CUBIC_PARAMETERS);
 
 CC_PHASES(cubic, CUBIC_PHASES);
 
-/* What a timeout makes it forget. */
+/* State that a timeout resets. */
 struct cubic_epoch {
 	u32 cnt;		/* acknowledged packets for one more packet */
 	u32 last_max_cwnd;	/* window before the last loss, packets */
@@ -122,8 +122,8 @@ CC_STATE(struct cc_search);
 
 /*
  * First guess of the cube root for the leading digits 8..63 (base 8, two digits),
- * in 1/64. Each is the one number that gives all K that a running Linux 6.1 was
- * seen to compute; the errors are about zero on average.
+ * in 1/64. Each guess is the only one that reproduces all values of K observed in a
+ * running Linux 6.1; the errors are zero on average.
  */
 CC_TABLE u16 cubic_root_guess[64] = {
 	[8] = 133, 139, 144, 148, 153, 157, 161, 166,
@@ -136,10 +136,10 @@ CC_TABLE u16 cubic_root_guess[64] = {
 };
 
 /*
- * Cube root to 0.2 %: a guess by the two leading octal digits, then one step of
- * Newton's method, where a third is 341/1024. An exact root is at hand
- * (cc_cbrt64); this one has Linux's error, which shifts K by some milliseconds
- * and would show in a series.
+ * Cube root to 0.2 %: a guess by the two leading octal digits, then a step of
+ * Newton's method, with 341/1024 for a third. The exact root (cc_cbrt64) is not
+ * used, because this one has Linux's error, which shifts K by some milliseconds and
+ * would be visible in a time series.
  */
 CC_INLINE u32 cubic_root(u64 a)
 {
@@ -162,7 +162,7 @@ CC_INLINE void cubic_forget(struct sock *sk)
 	ca->found = false;
 }
 
-/* `hystart` 0 turns it off. */
+/* `hystart` 0 disables HyStart. */
 CC_INLINE u32 cubic_slow_start(const struct sock *sk)
 {
 	u32 method = cc_params(sk)->slow_start;
@@ -189,7 +189,7 @@ CC_PROG(void, cubic_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 
 	if (event != CA_EVENT_TX_START)
 		return;
-	/* The curve does not advance while there is nothing to send. */
+	/* The curve does not advance while nothing is sent. */
 	now = cc_jiffies32(sk);
 	idle = now - tcp_sk(sk)->lsndtime;
 	if (ca->epoch.start && (s32)idle > 0) {
@@ -199,7 +199,7 @@ CC_PROG(void, cubic_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	}
 }
 
-/* A new curve from here, and Reno's line beside it. */
+/* Starts a new curve from here, and Reno's line. */
 CC_INLINE void cubic_start_epoch(struct sock *sk, u32 cwnd, u32 acked)
 {
 	struct cubic *ca = inet_csk_ca(sk);
@@ -212,7 +212,7 @@ CC_INLINE void cubic_start_epoch(struct sock *sk, u32 cwnd, u32 acked)
 		epoch->k = 0;
 		epoch->origin = cwnd;
 	} else {
-		/* 1/C in the scale of K^3; fits for 165 million packets and C = 0.01 */
+		/* 1/C in the scale of K^3; fits up to 165 million packets with C = 0.01 */
 		u64 inverse = (1ull << CUBIC_CUBE_SHIFT) / max(cc_params(sk)->bic_scale * 10, 1u);
 
 		epoch->k = cubic_root(inverse * (epoch->last_max_cwnd - cwnd));
@@ -220,7 +220,7 @@ CC_INLINE void cubic_start_epoch(struct sock *sk, u32 cwnd, u32 acked)
 	}
 }
 
-/* The window that the curve wants one RTT from now. */
+/* The window on the curve one RTT from now. */
 CC_INLINE u32 cubic_target(struct sock *sk)
 {
 	struct cubic *ca = inet_csk_ca(sk);
@@ -236,7 +236,10 @@ CC_INLINE u32 cubic_target(struct sock *sk)
 	distance = is_concave ? epoch->k - t : t - epoch->k;
 	distance = min(distance, CUBIC_LONGEST_TIME);
 	cube = distance * distance * distance;
-	/* (cube * slope) >> CUBIC_CUBE_SHIFT by halves, as the product may have 77 bits */
+	/*
+	 * (cube * slope) >> CUBIC_CUBE_SHIFT in two halves, because the product may
+	 * have 77 bits
+	 */
 	delta = ((cube >> CUBIC_HALF_SHIFT) * slope +
 		 (((cube & CUBIC_HALF_MASK) * slope) >> CUBIC_HALF_SHIFT)) >> CUBIC_HALF_SHIFT;
 	delta = min(delta, CUBIC_WINDOW_MAX);
@@ -247,9 +250,10 @@ CC_INLINE u32 cubic_target(struct sock *sk)
 }
 
 /*
- * Reno with the decrease beta grows by 3 (1 - beta) / (1 + beta) packets a round
- * trip to have the mean window of Reno (RFC 8312 section 4.2): a packet for every
- * cwnd * scale / 8 acknowledged, scale = 8 (1 + beta) / (3 (1 - beta)).
+ * With the decrease factor beta, Reno must grow by 3 (1 - beta) / (1 + beta)
+ * packets per round trip to have the mean window of Reno (RFC 8312 section 4.2):
+ * one packet for every cwnd * scale / 8 acknowledged, with scale = 8 (1 + beta) /
+ * (3 (1 - beta)).
  */
 CC_INLINE void cubic_follow_reno(struct sock *sk, u32 cwnd)
 {
@@ -275,7 +279,7 @@ CC_INLINE void cubic_follow_reno(struct sock *sk, u32 cwnd)
 	}
 }
 
-/* Finds cnt: how many packets must be acknowledged for one more in the window. */
+/* Computes cnt, the number of packets to acknowledge per additional packet. */
 CC_INLINE void cubic_update(struct sock *sk, u32 cwnd, u32 acked)
 {
 	struct cubic *ca = inet_csk_ca(sk);
@@ -283,11 +287,11 @@ CC_INLINE void cubic_update(struct sock *sk, u32 cwnd, u32 acked)
 	u32 now = cc_jiffies32(sk);
 
 	epoch->ack_cnt += acked;
-	/* Nothing new: the same window less than 1/32 s ago. */
+	/* No update for the same window within 1/32 s. */
 	if (epoch->last_cwnd == cwnd && (s32)(now - epoch->last_time) <= (s32)(HZ / 32))
 		return;
 
-	/* The curve is a function of the time, so a tick needs it once only. */
+	/* The curve is a function of time, so it is evaluated only once per tick. */
 	if (!epoch->start || now != epoch->last_time) {
 		u32 target;
 
@@ -299,7 +303,7 @@ CC_INLINE void cubic_update(struct sock *sk, u32 cwnd, u32 acked)
 		if (target > cwnd)
 			epoch->cnt = cwnd / (target - cwnd);
 		else
-			epoch->cnt = (u32)min((u64)cwnd * 100, CUBIC_WINDOW_MAX); /* all but still */
+			epoch->cnt = (u32)min((u64)cwnd * 100, CUBIC_WINDOW_MAX); /* nearly flat */
 		if (!epoch->last_max_cwnd && epoch->cnt > CUBIC_PROBING_CNT)
 			epoch->cnt = CUBIC_PROBING_CNT;
 	}
@@ -335,7 +339,7 @@ CC_PROG(u32, cubic_ssthresh, struct sock *sk)
 	u32 beta = cc_params(sk)->beta;
 
 	ca->epoch.start = 0;
-	/* RFC 9438 section 4.7: a shrinking share is a sign of newcomers */
+	/* RFC 9438 section 4.7: a shrinking share indicates new flows */
 	if (cwnd < ca->epoch.last_max_cwnd && cc_params(sk)->fast_convergence)
 		ca->epoch.last_max_cwnd =
 			(u32)(((u64)cwnd * (CUBIC_SHARE + beta)) >> (CUBIC_SHARE_SHIFT + 1));
@@ -367,7 +371,7 @@ CC_PROG(void, cubic_pkts_acked, struct sock *sk, const struct ack_sample *sample
 
 	if (sample->rtt_us < 0)
 		return;
-	/* In the first second of an epoch the RTTs are those of the recovery. */
+	/* RTTs in the first second of an epoch are those of the recovery. */
 	if (ca->epoch.start && (s32)(cc_jiffies32(sk) - ca->epoch.start) < (s32)HZ)
 		return;
 	rtt_us = max((u32)sample->rtt_us, 1u);

@@ -51,12 +51,12 @@ CC_PHASES(dctcp, DCTCP_PHASES);
 
 struct dctcp {
 	u32 round_end_seq;	/* the round trip ends when this is acknowledged */
-	u32 delivered;		/* tp->delivered when it began, packets */
-	u32 delivered_ce;	/* tp->delivered_ce then, packets */
+	u32 delivered;		/* tp->delivered at the start of the round trip, packets */
+	u32 delivered_ce;	/* tp->delivered_ce at the start of the round trip, packets */
 	u32 alpha;		/* 1/1024 */
 	u32 loss_cwnd;		/* window before the last reduction, packets */
-	u32 prior_rcv_nxt;	/* receiver: rcv_nxt when the last data came */
-	bool is_ce;		/* receiver: those data were marked */
+	u32 prior_rcv_nxt;	/* receiver: rcv_nxt when the last data arrived */
+	bool is_ce;		/* receiver: the last data was marked */
 	bool is_ecn;		/* the connection has ECN */
 };
 
@@ -96,7 +96,7 @@ CC_PROG(void, dctcp_in_ack_event, struct sock *sk, u32 flags)
 	(void)flags;
 	if (!ca->is_ecn || before(tp->snd_una, ca->round_end_seq))
 		return;
-	/* what the shift leaves nothing of would never fade away */
+	/* otherwise, an alpha so small that the shift gives 0 would never decay */
 	decay = ca->alpha >> shift;
 	ca->alpha -= decay ? decay : ca->alpha;
 	marked = tp->delivered_ce - ca->delivered_ce;
@@ -127,8 +127,8 @@ CC_PROG(u32, dctcp_ssthresh, struct sock *sk)
 }
 
 /*
- * RFC 8257 section 3.5: a loss is no mark, so the threshold that was just asked for
- * is replaced by Reno's.
+ * RFC 8257 section 3.5: a loss is not a mark, so Reno's threshold replaces that of
+ * the ssthresh hook.
  */
 CC_INLINE void dctcp_halve(struct sock *sk)
 {
@@ -147,7 +147,7 @@ CC_PROG(void, dctcp_set_state, struct sock *sk, u8 new_state)
 		dctcp_halve(sk);
 }
 
-/* ACKs carry ECE while the data that come are marked. */
+/* ACKs carry ECE while the arriving data is marked. */
 CC_INLINE void dctcp_echo(struct tcp_sock *tp, bool is_ce)
 {
 	if (is_ce)
@@ -156,7 +156,7 @@ CC_INLINE void dctcp_echo(struct tcp_sock *tp, bool is_ce)
 		tp->ecn_flags = (u8)(tp->ecn_flags & ~(u32)TCP_ECN_DEMAND_CWR);
 }
 
-/* RFC 8257 section 3.2: data came, is_ce says whether they were marked. */
+/* RFC 8257 section 3.2: handles arriving data, of which is_ce is the mark. */
 CC_INLINE void dctcp_receive(struct sock *sk, bool is_ce)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -164,7 +164,7 @@ CC_INLINE void dctcp_receive(struct sock *sk, bool is_ce)
 	u8 pending = inet_csk(sk)->icsk_ack.pending;
 
 	if (ca->is_ce != is_ce) {
-		/* a delayed ACK was for data of the other kind */
+		/* a delayed ACK is pending for data with the other mark */
 		if (pending & ICSK_ACK_TIMER) {
 			dctcp_echo(tp, ca->is_ce);
 			cc_send_ack(sk, ca->prior_rcv_nxt);

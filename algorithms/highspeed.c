@@ -44,13 +44,13 @@ CC_PARAMETERS(highspeed, HIGHSPEED_PARAMETERS);
 CC_PHASES(highspeed, HIGHSPEED_PHASES);
 
 struct highspeed_row {
-	u32 cwnd;	/* the row holds up to this window, packets */
+	u32 cwnd;	/* maximum window of the row, packets */
 	u32 decrease;	/* b(w), 1/256 */
 };
 
 /*
- * RFC 3649 appendix B: row n has a(w) = n + 1 and begins above the window of the
- * row before. A test computes the rows anew by the appendix's rule.
+ * RFC 3649 appendix B: row n has a(w) = n + 1 and begins above the previous row's
+ * window. A test computes the rows by the rule in the appendix.
  */
 CC_TABLE struct highspeed_row highspeed_rows[] = {
 	{ 38, 128 }, { 118, 112 }, { 221, 104 }, { 347, 98 }, { 495, 93 }, { 663, 89 },
@@ -79,9 +79,9 @@ struct highspeed_point {
 };
 
 /*
- * RFC 3649 section 5: b(w) falls from 0.5 to 0.1 and log p(w) from log 1.5/38^2 to
- * log 10^-7 in a line over log w, a(w) = w^2 p(w) 2 b(w) / (2 - b(w)). Equal steps of
- * log w; a straight line between two points is at most 0.8 % off.
+ * RFC 3649 section 5: b(w) falls linearly in log w from 0.5 to 0.1, and log p(w)
+ * from log 1.5/38^2 to log 10^-7; a(w) = w^2 p(w) 2 b(w) / (2 - b(w)). The points
+ * are equidistant in log w; linear interpolation between them is accurate to 0.8 %.
  */
 CC_TABLE struct highspeed_point highspeed_points[] = {
 	{ 38, 1024, 512 }, { 52, 1258, 495 }, { 72, 1557, 478 }, { 99, 1914, 461 },
@@ -97,16 +97,16 @@ CC_TABLE struct highspeed_point highspeed_points[] = {
 #define HIGHSPEED_UNIT_SHIFT 10
 
 struct highspeed {
-	u32 row;	/* of the table */
+	u32 row;	/* row of the table */
 	u32 has_reduced;	/* a loss has reduced the window, bool */
-	u64 credit;	/* growth not yet in the window, 1/1024 packet times cwnd */
+	u64 credit;	/* growth not yet applied to the window, 1/1024 packet times cwnd */
 	struct cc_slow_start start;
 };
 
 CC_PRIV_CHECK(struct highspeed);
 CC_STATE(struct cc_search);
 
-/* The last row if a state was damaged; tells the verifier that it is in the table. */
+/* The row, at most the last one; the limit proves to the verifier that it is in the table. */
 CC_INLINE u32 highspeed_row(const struct sock *sk)
 {
 	const struct highspeed *ca = inet_csk_ca(sk);
@@ -114,7 +114,7 @@ CC_INLINE u32 highspeed_row(const struct sock *sk)
 	return min(ca->row, HIGHSPEED_LAST_ROW);
 }
 
-/* The largest window of a row; of the last one if there is no such row. */
+/* The maximum window of a row; of the last row if there is no such row. */
 CC_INLINE u32 highspeed_row_cwnd(u32 row)
 {
 	cc_hide(row);
@@ -131,7 +131,7 @@ CC_PROG(void, highspeed_init, struct sock *sk)
 	cc_slow_start_restart(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start);
 }
 
-/* The point of section 5 at this window; the last one above it. */
+/* Interpolates the points of section 5 at this window; above it, the last point. */
 CC_INLINE struct highspeed_point highspeed_at(u32 cwnd)
 {
 	struct highspeed_point low = highspeed_points[0];
@@ -157,7 +157,7 @@ CC_INLINE struct highspeed_point highspeed_at(u32 cwnd)
 	return low;
 }
 
-/* One ACK in congestion avoidance: a(w) / w packets. */
+/* Handles one ACK in congestion avoidance: adds a(w) / w packets. */
 CC_INLINE void highspeed_grow(struct tcp_sock *tp, struct highspeed *ca, u32 cwnd)
 {
 	u64 packet = (u64)max(cwnd, 1u) << HIGHSPEED_UNIT_SHIFT;

@@ -38,18 +38,18 @@
 #define HTCP_BETA_MIN		64u	/* 0.5 */
 #define HTCP_BETA_MAX		102u	/* 0.8 */
 
-/* RTT / 100 ms is in 1/8 and inverted: from a half, at 200 ms, to ten, at 10 ms. */
+/* RTT / 100 ms is inverted, in 1/8: from a half, at 200 ms, to ten, at 10 ms. */
 #define HTCP_SCALE_SHIFT	3
 #define HTCP_SCALE_MIN		4u
 #define HTCP_SCALE_MAX		80u
 
-/* A queue that is shorter than this says nothing about the path. */
+/* Up to this minimum RTT, beta is not adapted to the path. */
 #define HTCP_RTT_LEAST_MS	10u
 
-/* The largest RTT grows by steps of this, so that one outlier does not count. */
+/* RTTs that exceed the maximum by more than this are outliers. */
 #define HTCP_RTT_STEP_MS	20u
 
-/* An epoch's first round trips are those of the recovery. */
+/* RTTs and rates in an epoch's first round trips are those of the recovery. */
 #define HTCP_SETTLING_ROUNDS	3u
 
 #define HTCP_PARAMETERS(P)							\
@@ -70,19 +70,19 @@ CC_PARAMETERS(htcp, HTCP_PARAMETERS);
 CC_PHASES(htcp, HTCP_PHASES);
 
 struct htcp {
-	u32 alpha;		/* packets a round trip adds, 1/128 */
+	u32 alpha;		/* packets per round trip, 1/128 */
 	u32 beta;		/* share of the window that a loss leaves, 1/128 */
 	u32 acked;		/* packets that the last ACK acknowledged */
 	u32 congested_at;	/* end of the last congestion, jiffies */
-	u32 rtt_min;		/* of the connection, jiffies, 0 = none yet */
-	u32 rtt_max;		/* fades from loss to loss, jiffies */
-	u32 period_start;	/* of the throughput sample, jiffies */
-	u32 period_pkts;	/* acknowledged since then */
+	u32 rtt_min;		/* lowest RTT of the connection, jiffies, 0 = none yet */
+	u32 rtt_max;		/* highest RTT, which decays at each loss, jiffies */
+	u32 period_start;	/* start of the throughput sample, jiffies */
+	u32 period_pkts;	/* acknowledged since the start of the sample */
 	u32 throughput;		/* smoothed, packets/s */
-	u32 throughput_max;	/* of this epoch, packets/s */
-	u32 last_throughput_max; /* of the epoch before, packets/s */
-	/* what an undo restores */
-	u32 undo_congested_at;	/* jiffies, 0 = there is nothing to undo */
+	u32 throughput_max;	/* maximum of this epoch, packets/s */
+	u32 last_throughput_max; /* maximum of the previous epoch, packets/s */
+	/* values that an undo restores */
+	u32 undo_congested_at;	/* jiffies, 0 = nothing to undo */
 	u32 undo_rtt_max;	/* jiffies */
 	u32 undo_throughput_max; /* packets/s */
 	bool may_adapt;		/* the throughput was steady at the last loss */
@@ -130,7 +130,7 @@ CC_INLINE void htcp_update_alpha(struct sock *sk)
 	ca->alpha = (u32)min(2 * packets * (HTCP_ONE - ca->beta), 0x7fffffffull);
 }
 
-/* RTTmin / RTTmax where that says how much of the window was queue, else half. */
+/* RTTmin / RTTmax if this is the share of the window outside of the queue, else half. */
 CC_INLINE void htcp_update_beta(struct sock *sk)
 {
 	struct htcp *ca = inet_csk_ca(sk);
@@ -163,7 +163,7 @@ CC_PROG(u32, htcp_ssthresh, struct sock *sk)
 
 	htcp_update_beta(sk);
 	htcp_update_alpha(sk);
-	/* the path may have become a shorter one */
+	/* the path may have become shorter */
 	if (ca->rtt_max > ca->rtt_min)
 		ca->rtt_max = ca->rtt_min + (u32)((u64)(ca->rtt_max - ca->rtt_min) * 95 / 100);
 	return max((u32)((cwnd * ca->beta) >> HTCP_SHIFT), 2u);
@@ -184,7 +184,7 @@ CC_PROG(void, htcp_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 		return;
 	}
 	cc_phase(sk, htcp_since_congestion(sk) > HZ ? HTCP_HIGH_SPEED : HTCP_LOW_SPEED);
-	/* alpha / cwnd for each packet; one that reaches the step is not counted */
+	/* alpha / cwnd for each packet; the packet that completes a step does not count */
 	if (((u64)tp->snd_cwnd_cnt * ca->alpha) >> HTCP_SHIFT >= cwnd) {
 		if (cwnd < tp->snd_cwnd_clamp)
 			tcp_snd_cwnd_set(tp, cwnd + 1);
@@ -209,7 +209,7 @@ CC_INLINE void htcp_take_rtt(struct sock *sk, u32 rtt)
 		ca->rtt_max = rtt;
 }
 
-/* Throughput, one sample a round trip and a window. */
+/* Measures the throughput, once per round trip and window. */
 CC_INLINE void htcp_take_throughput(struct sock *sk, u32 pkts)
 {
 	struct htcp *ca = inet_csk_ca(sk);
@@ -220,7 +220,7 @@ CC_INLINE void htcp_take_throughput(struct sock *sk, u32 pkts)
 	u32 throughput;
 
 	ca->period_pkts += pkts;
-	/* the step that this round trip adds is not in flight yet */
+	/* the packets that this round trip adds are not in flight yet */
 	if (ca->period_pkts < (cwnd > step ? cwnd - step : 0) || !ca->rtt_min ||
 	    (s32)elapsed < (s32)ca->rtt_min)
 		return;

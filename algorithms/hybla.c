@@ -33,10 +33,10 @@
 #define HYBLA_RHO_SHIFT		3
 #define HYBLA_RHO_ONE		(1u << HYBLA_RHO_SHIFT)
 
-/* 2^16 packets an ACK are enough. */
+/* 2^16 packets per ACK are sufficient. */
 #define HYBLA_RHO_LARGEST	16u
 
-/* Largest window, packets. */
+/* Maximum window, packets. */
 #define HYBLA_CWND_MAX		65535u
 
 #define HYBLA_PARAMETERS(P)							\
@@ -52,13 +52,13 @@ CC_PARAMETERS(hybla, HYBLA_PARAMETERS);
 
 CC_PHASES(hybla, HYBLA_PHASES);
 
-/* 2^(n/8) in 1/128; a test derives them anew. */
+/* 2^(n/8) in 1/128; a test recomputes them. */
 CC_TABLE u32 hybla_powers[HYBLA_RHO_ONE] = { 128, 139, 152, 165, 181, 197, 215, 234 };
 
 struct hybla {
 	u32 rho;		/* RTT / RTT0, 1/8, 0 = not known yet */
 	u32 srtt_min;		/* lowest smoothed RTT, us << 3 */
-	u32 credit;		/* growth not yet in the window, 1/128 packet */
+	u32 credit;		/* growth not yet applied to the window, 1/128 packet */
 	bool is_repairing;	/* a loss is being repaired */
 };
 
@@ -67,7 +67,7 @@ CC_PRIV_CHECK(struct hybla);
 CC_INLINE void hybla_update_rho(struct sock *sk)
 {
 	struct hybla *ca = inet_csk_ca(sk);
-	/* srtt_us carries the scale of rho already */
+	/* srtt_us already has the scale of rho */
 	u32 rho = div_u32(tcp_sk(sk)->srtt_us, cc_params(sk)->rtt0 * USEC_PER_MSEC);
 
 	ca->rho = max(rho, HYBLA_RHO_ONE);
@@ -85,7 +85,7 @@ CC_PROG(void, hybla_init, struct sock *sk)
 				 tp->snd_cwnd_clamp));
 }
 
-/* What one ACK adds, in 1/128 packet. */
+/* Growth per ACK, in 1/128 packet. */
 CC_INLINE u32 hybla_increment(const struct sock *sk, u32 cwnd, bool in_slow_start)
 {
 	const struct hybla *ca = inet_csk_ca(sk);
@@ -122,7 +122,7 @@ CC_PROG(void, hybla_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	packets = ca->credit >> HYBLA_SHIFT;
 	ca->credit &= HYBLA_ONE - 1;
 
-	/* a window so large that nothing is added to it grows as Reno's */
+	/* a window so large that its growth rounds to 0 grows like Reno's */
 	if (increment < HYBLA_ONE)
 		tp->snd_cwnd_cnt++;
 	if (packets)

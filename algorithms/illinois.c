@@ -44,12 +44,12 @@
 #define ILLINOIS_BETA_SHIFT	6
 #define ILLINOIS_BETA_HALF	(1u << (ILLINOIS_BETA_SHIFT - 1))
 
-/* Of the longest queueing delay: what counts as none, the two ends of beta's slope. */
+/* Shares of the longest queueing delay: negligible delay, and the ends of beta's slope. */
 #define ILLINOIS_NO_DELAY(longest)	((longest) / 100)
 #define ILLINOIS_LOW_DELAY(longest)	((longest) / 10)
 #define ILLINOIS_HIGH_DELAY(longest)	((longest) * 8 / 10)
 
-/* Products with alpha of delays up to this fit 32 bits: 3.3 s. */
+/* Delays up to this, 3.3 s, times alpha fit into 32 bits. */
 #define ILLINOIS_LONGEST_RTT_US	(~0u / (10 * ILLINOIS_ALPHA_ONE))
 
 #define ILLINOIS_PARAMETERS(P)							\
@@ -76,16 +76,16 @@ CC_PARAMETERS(illinois, ILLINOIS_PARAMETERS);
 CC_PHASES(illinois, ILLINOIS_PHASES);
 
 struct illinois {
-	u64 sum_us;	/* of the round's RTTs */
-	u32 samples;	/* how many these are */
+	u64 sum_us;	/* sum of the round's RTTs */
+	u32 samples;	/* number of RTTs in the sum */
 	u32 base_us;	/* lowest RTT of the connection */
 	u32 longest_us;	/* highest RTT of the connection */
-	u32 round_end;	/* the round ends when more than this is acknowledged */
+	u32 round_end;	/* the round ends when data beyond this is acknowledged */
 	u32 acked;	/* packets that the last ACK acknowledged */
-	u32 alpha;	/* packets to add a round trip, ILLINOIS_ALPHA_SHIFT */
-	u32 beta;	/* of the window to give up, ILLINOIS_BETA_SHIFT */
-	u32 low_rounds;	/* with a short queue, in a row, after one with a long queue */
-	bool was_above;	/* the queue was long since alpha was at its highest */
+	u32 alpha;	/* packets to add per round trip, ILLINOIS_ALPHA_SHIFT */
+	u32 beta;	/* share of the window to give up, ILLINOIS_BETA_SHIFT */
+	u32 low_rounds;	/* consecutive rounds with a short queue after one with a long queue */
+	bool was_above;	/* the queue has been long since alpha was last at its maximum */
 };
 
 CC_PRIV_CHECK(struct illinois);
@@ -139,7 +139,7 @@ CC_INLINE u32 illinois_alpha(struct sock *sk, u32 delay_us, u32 longest_us)
 	if (delay_us <= none_us) {
 		if (!ca->was_above)
 			return most;
-		/* One short queue among long ones may be chance. */
+		/* A single short queue among long ones may be chance. */
 		ca->low_rounds++;
 		if (ca->low_rounds < cc_params(sk)->theta)
 			return ca->alpha;
@@ -166,7 +166,7 @@ CC_INLINE u32 illinois_beta(struct sock *sk, u32 delay_us, u32 longest_us)
 		return least;
 	if (delay_us >= high_us || high_us <= low_us)
 		return most;
-	/* the line through both ends */
+	/* linear interpolation between both ends */
 	return div_u32(least * (high_us - delay_us) + most * (delay_us - low_us),
 		       high_us - low_us);
 }
@@ -207,7 +207,7 @@ CC_PROG(void, illinois_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	cc_phase(sk, cwnd < cc_params(sk)->win_thresh ? ILLINOIS_STANDARD : ILLINOIS_ADAPTIVE);
 	tp->snd_cwnd_cnt += ca->acked;
 	ca->acked = 1;
-	/* alpha packets for a window acknowledged */
+	/* alpha packets per acknowledged window */
 	growth = (tp->snd_cwnd_cnt * ca->alpha) >> ILLINOIS_ALPHA_SHIFT;
 	if (growth >= cwnd) {
 		tcp_snd_cwnd_set(tp, min(cwnd + div_u32(growth, cwnd), tp->snd_cwnd_clamp));

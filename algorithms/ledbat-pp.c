@@ -36,9 +36,9 @@
 #define LEDBAT_PP_MIN_CWND	2u
 #define LEDBAT_PP_MAX_DIVISOR	16u
 #define LEDBAT_PP_BASE_MS	600000u	/* RFC 6817 section 2.4.2: ten minutes */
-#define LEDBAT_PP_ROUNDS	2u	/* at two packets, and before the first slowdown */
-#define LEDBAT_PP_SHARE		9u	/* times the last slowdown until the next one */
-#define LEDBAT_PP_SHIFT		24	/* fractions of a packet in the credit */
+#define LEDBAT_PP_ROUNDS	2u	/* rounds at two packets, and before the first slowdown */
+#define LEDBAT_PP_SHARE		9u	/* times the last slowdown, until the next */
+#define LEDBAT_PP_SHIFT		24	/* scale of the credit's fractions of a packet */
 
 #define LEDBAT_PP_PARAMETERS(P)							\
 	P(target, "ms", 60, 1, 1000, "target of the queueing delay")		\
@@ -58,9 +58,9 @@ CC_PHASES(ledbat_pp, LEDBAT_PP_PHASES);
 struct ledbat_pp {
 	struct minmax base;		/* us, over ms */
 	u32 recent_us[4];		/* RFC 6817 section 2.4.2: the last samples, newest first */
-	u32 credit;			/* of the window, 2^-24 packets */
-	u32 slowdown_ms;		/* when the next slowdown begins, or this one began */
-	u32 quiet_until_ms;		/* how long it keeps two packets */
+	u32 credit;			/* fraction of the window, 2^-24 packets */
+	u32 slowdown_ms;		/* start of the next slowdown, or of the current one */
+	u32 quiet_until_ms;		/* end of the time at two packets */
 	u32 resume_cwnd;		/* window at which a ramp-up ends, packets */
 	u8 phase;			/* LEDBAT_PP_* */
 	bool has_rtt;
@@ -78,7 +78,7 @@ CC_INLINE void ledbat_pp_enter(struct sock *sk, u8 phase)
 	cc_phase(sk, phase);
 }
 
-/* Whether it is small for a while only. */
+/* Whether the window is small only temporarily. */
 CC_INLINE bool ledbat_pp_returns(const struct ledbat_pp *ca)
 {
 	return ca->phase == LEDBAT_PP_SLOWDOWN || ca->phase == LEDBAT_PP_RAMP_UP;
@@ -103,7 +103,7 @@ CC_INLINE u32 ledbat_pp_divisor(const struct sock *sk)
 	return min(div_u32(twice_us + base_us - 1, base_us), LEDBAT_PP_MAX_DIVISOR);
 }
 
-/* Moves the window by fractions of a packet, and not below two packets. */
+/* Moves the window by fractions of a packet, to at least two packets. */
 CC_INLINE void ledbat_pp_move(struct sock *sk, u64 up, u64 down)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -117,7 +117,7 @@ CC_INLINE void ledbat_pp_move(struct sock *sk, u64 up, u64 down)
 	tcp_snd_cwnd_set(tp, (u32)window);
 }
 
-/* So many acknowledged packets at a time that products stay in 64 bits. */
+/* Converts acknowledged packets, with a limit so that products fit into 64 bits. */
 CC_INLINE u64 ledbat_pp_packets(u32 acked)
 {
 	return (u64)min(acked, 1u << 16) << LEDBAT_PP_SHIFT;
@@ -129,7 +129,10 @@ CC_INLINE void ledbat_pp_grow(struct sock *sk, u32 acked, u32 divisor)
 		ledbat_pp_move(sk, div_u64(ledbat_pp_packets(acked), divisor), 0);
 }
 
-/* GAIN a round trip up; down by the window times the relative excess, at most half of it. */
+/*
+ * Adds GAIN per round trip, or subtracts the window times the relative excess, at
+ * most half.
+ */
 CC_INLINE void ledbat_pp_avoid(struct sock *sk, u32 acked, u32 divisor, u32 queueing_us)
 {
 	u32 target_us = (u32)cc_params(sk)->target * USEC_PER_MSEC;
@@ -245,7 +248,7 @@ CC_PROG(void, ledbat_pp_pkts_acked, struct sock *sk, const struct ack_sample *sa
 		minmax_reset(&ca->base, cc_now_ms(sk), rtt_us);
 		ca->recent_us[0] = ca->recent_us[1] = ca->recent_us[2] = rtt_us;
 	}
-	/* Moved, since the kernel's verifier refuses a place that is calculated. */
+	/* Elements are moved, because the kernel's verifier rejects a computed index. */
 	ca->recent_us[3] = ca->recent_us[2];
 	ca->recent_us[2] = ca->recent_us[1];
 	ca->recent_us[1] = ca->recent_us[0];
@@ -272,7 +275,7 @@ CC_PROG(void, ledbat_pp_set_state, struct sock *sk, u8 new_state)
 	ledbat_pp_enter(sk, LEDBAT_PP_RAMP_UP);
 }
 
-/* Half of the window, and half of the one that it returns to. */
+/* Half of the window, and half of the one that will be restored. */
 CC_PROG(u32, ledbat_pp_ssthresh, struct sock *sk)
 {
 	struct ledbat_pp *ca = inet_csk_ca(sk);

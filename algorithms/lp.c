@@ -36,13 +36,13 @@
  */
 #include "cc.h"
 
-/* The smoothed delay is kept times eight, as it changes by an eighth. */
+/* The smoothed delay is stored times eight, because it changes by an eighth. */
 #define LP_SMOOTH_SHIFT	3
 
-/* The peer's clock: a new reading moves the estimate by 1/64. */
+/* The peer's clock rate: a new measurement moves the estimate by 1/64. */
 #define LP_CLOCK_SHIFT	6
 
-/* An indication of congestion is believed to last so many round trips. */
+/* An indication of congestion is assumed to last this many round trips. */
 #define LP_INFERENCE_RTTS	3u
 
 #define LP_PARAMETERS(P)							\
@@ -58,21 +58,21 @@ CC_PARAMETERS(lp, LP_PARAMETERS);
 
 CC_PHASES(lp, LP_PHASES);
 
-/* One-way delays in ms; clocks that differ are in there. */
+/* One-way delays in ms, which include the offset between the two clocks. */
 struct lp_delay {
 	u32 lowest;
 	u32 highest;
-	u32 next_highest;	/* becomes the highest when there is a higher one */
-	u32 smoothed;	/* << LP_SMOOTH_SHIFT, 32 bits of it */
+	u32 next_highest;	/* becomes the highest if a higher delay is measured */
+	u32 smoothed;	/* << LP_SMOOTH_SHIFT, truncated to 32 bits */
 };
 
 struct lp {
 	struct lp_delay delay;
-	u32 peer_hz;	/* ticks a second of the peer's clock, 0 = not known */
-	u32 last_tsval;	/* the peer's clock at the last ACK, its ticks */
-	u32 last_tsecr;	/* ours, echoed in it, ms */
+	u32 peer_hz;	/* ticks per second of the peer's clock, 0 = unknown */
+	u32 last_tsval;	/* timestamp of the peer at the last ACK, in its ticks */
+	u32 last_tsecr;	/* our timestamp echoed in that ACK, ms */
 	u32 inference_ms;	/* length of an inference phase */
-	u32 drop_ms;	/* last indication of congestion, 0 = none */
+	u32 drop_ms;	/* time of the last indication of congestion, 0 = none */
 	bool is_inferring;	/* in an inference phase */
 };
 
@@ -85,7 +85,7 @@ CC_PROG(void, lp_init, struct sock *sk)
 	*ca = (struct lp){ .delay = { .lowest = ~0u } };
 }
 
-/* Ticks a second of the peer's clock against ours, from the second ACK on. */
+/* Measures the rate of the peer's clock relative to ours, from the second ACK on. */
 CC_INLINE void lp_measure_clock(struct sock *sk)
 {
 	const struct tcp_options_received *options = &tcp_sk(sk)->rx_opt;
@@ -101,7 +101,7 @@ CC_INLINE void lp_measure_clock(struct sock *sk)
 		else if (hz >= ca->peer_hz)
 			ca->peer_hz += (hz - ca->peer_hz) >> LP_CLOCK_SHIFT;
 		else
-			/* rounds down, so that it falls by one at least */
+			/* rounds up the step, so that the estimate falls by at least one */
 			ca->peer_hz -= (ca->peer_hz - hz + (1u << LP_CLOCK_SHIFT) - 1) >>
 				       LP_CLOCK_SHIFT;
 	}
@@ -118,7 +118,7 @@ CC_INLINE u32 lp_one_way_delay(struct sock *sk)
 	lp_measure_clock(sk);
 	if (!ca->peer_hz)
 		return 0;
-	/* whole ms a tick: a peer that ticks faster than ours stands still */
+	/* whole ms per tick: if the peer's clock is faster than ours, this is 0 */
 	return options->rcv_tsval * (MSEC_PER_SEC / ca->peer_hz) - options->rcv_tsecr;
 }
 
@@ -129,7 +129,7 @@ CC_INLINE void lp_take_delay(struct lp_delay *delay, u32 ms)
 		if (ms <= delay->next_highest) {
 			delay->highest = ms;
 		} else {
-			/* the very highest is left out */
+			/* ignores the highest delay */
 			delay->highest = delay->next_highest ? delay->next_highest : ms;
 			delay->next_highest = ms;
 		}
@@ -140,7 +140,7 @@ CC_INLINE void lp_take_delay(struct lp_delay *delay, u32 ms)
 		delay->smoothed = ms << LP_SMOOTH_SHIFT;
 }
 
-/* The smoothed delay says that others are on the path. */
+/* Whether the smoothed delay indicates that other flows use the path. */
 CC_INLINE bool lp_is_indicated(const struct sock *sk)
 {
 	const struct lp *ca = inet_csk_ca(sk);
@@ -169,7 +169,7 @@ CC_PROG(void, lp_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	if (!lp_is_indicated(sk))
 		return;
 
-	/* What is long now is the measure of what comes. */
+	/* The current delay becomes the reference for later ones. */
 	ca->delay.lowest = ca->delay.smoothed >> LP_SMOOTH_SHIFT;
 	ca->delay.highest = ca->delay.smoothed >> (LP_SMOOTH_SHIFT - 1);
 	ca->delay.next_highest = ca->delay.highest;

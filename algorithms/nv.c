@@ -38,21 +38,21 @@
 /* No sample yet. */
 #define NV_NO_RTT		0xffffffffu
 
-/* Below this window (packets) nothing is decided; the floor of nv_min_cwnd. */
+/* Below this window (packets), no decisions are made; minimum of nv_min_cwnd. */
 #define NV_MIN_CWND		4u
 
-/* Bounds and step of nv_min_cwnd where ACKs come in bursts: TSO sends 64 KiB at once. */
+/* Maximum and step of nv_min_cwnd if ACKs arrive in bursts: TSO sends 64 KiB at once. */
 #define NV_BURST_CWND		81u
 #define NV_BURST_STEP		2u
 
-/* Rates are in 100 bit/s: bytes per us are 80,000 of them. */
+/* Rates are in 100 bit/s: one byte per us is 80,000 of these. */
 #define NV_RATE_UNIT		80000u
 
-/* RTTs are averaged with a weight in 1/256, the last one's. */
+/* RTTs are averaged; the weight of the last one is in 1/256. */
 #define NV_RTT_SHIFT		8
 #define NV_RTT_ONE		(1u << NV_RTT_SHIFT)
 
-/* The first min_rtt holds this long, s. */
+/* Duration of the first min_rtt, s. */
 #define NV_FIRST_PERIOD_S	2u
 
 /* The period is scaled by (384 + 0..255) / 512, which is 3/4 to 5/4. */
@@ -60,7 +60,7 @@
 #define NV_PERIOD_LOW		384u
 #define NV_PERIOD_RANDOM	0xffu
 
-/* Growth is slowed down to 2^-8 of Reno's at most. */
+/* Growth is slowed down to at least 2^-8 of Reno's. */
 #define NV_SLOWEST		8u
 #define NV_FASTEST		8u
 
@@ -108,20 +108,20 @@ CC_PHASES(nv, NV_PHASES);
 
 struct nv {
 	u32 reset_at;		/* when min_rtt_us becomes next_min_rtt_us, jiffies */
-	u32 last_rtt_us;	/* averaged, 0 = none yet */
-	u32 min_rtt_us;		/* of this period and the one before */
-	u32 next_min_rtt_us;	/* of this period */
-	u32 max_rate;		/* since the last decision, 100 bit/s */
-	u32 round_start_seq;	/* a round trip ends when more than this is acknowledged */
-	u32 last_snd_una;	/* at the sample before */
-	u32 no_congestion_cnt;	/* decisions in a row without congestion */
+	u32 last_rtt_us;	/* average, 0 = none yet */
+	u32 min_rtt_us;		/* minimum of this period and the previous one */
+	u32 next_min_rtt_us;	/* minimum of this period */
+	u32 max_rate;		/* maximum since the last decision, 100 bit/s */
+	u32 round_start_seq;	/* a round trip ends when data beyond this is acknowledged */
+	u32 last_snd_una;	/* snd_una at the previous sample */
+	u32 no_congestion_cnt;	/* consecutive decisions without congestion */
 	u8 slower;		/* growth is 2^-slower of Reno's ... */
 	u8 faster;		/* ... or 2^faster times; one of them is 0 */
 	u8 eval_cnt;		/* samples since the last decision */
 	u8 rtt_cnt;		/* round trips since the last decision */
-	u8 burst_cwnd;		/* below this window a round trip may be one sample */
+	u8 burst_cwnd;		/* below this window, a round trip may have a single sample */
 	bool may_grow;
-	bool must_reset;	/* a recovery made the samples worthless */
+	bool must_reset;	/* a recovery has invalidated the samples */
 };
 
 CC_PRIV_CHECK(struct nv);
@@ -210,7 +210,7 @@ CC_PROG(void, nv_set_state, struct sock *sk, u8 new_state)
 		ca->slower++;
 }
 
-/* The average, as of this sample. */
+/* The average including this sample. */
 CC_INLINE u32 nv_average_rtt(struct sock *sk, u32 rtt_us)
 {
 	struct nv *ca = inet_csk_ca(sk);
@@ -222,7 +222,7 @@ CC_INLINE u32 nv_average_rtt(struct sock *sk, u32 rtt_us)
 		rtt_us = (u32)(((u64)rtt_us * weight +
 				(u64)ca->last_rtt_us * (NV_RTT_ONE - weight)) >> NV_RTT_SHIFT);
 	else
-		ca->min_rtt_us = rtt_us << 1;	/* whatever it was before a recovery */
+		ca->min_rtt_us = rtt_us << 1;	/* replaces the value from before a recovery */
 	ca->last_rtt_us = rtt_us;
 	return rtt_us;
 }
@@ -241,11 +241,11 @@ CC_INLINE void nv_update_min_rtt(struct sock *sk, u32 rtt_us)
 	ca->next_min_rtt_us = NV_NO_RTT;
 	period = NV_PERIOD_LOW + (cc_prandom_u32(sk) & NV_PERIOD_RANDOM);
 	ca->reset_at = now + (u32)(((u64)cc_params(sk)->reset_period * period * HZ) >> NV_PERIOD_SHIFT);
-	/* bursts may have ended as well */
+	/* bursts may have ended, too */
 	ca->burst_cwnd = (u8)max(ca->burst_cwnd / 2u, NV_MIN_CWND);
 }
 
-/* The window above max_win: true if it was decided to take some off. */
+/* The window is above max_win: returns whether it is reduced. */
 CC_INLINE bool nv_decrease(struct sock *sk, u32 max_win)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -277,7 +277,7 @@ CC_INLINE bool nv_decrease(struct sock *sk, u32 max_win)
 	return true;
 }
 
-/* The window well below max_win: true if it was decided to let it grow. */
+/* The window is well below max_win: returns whether it may grow. */
 CC_INLINE bool nv_increase(struct sock *sk)
 {
 	struct nv *ca = inet_csk_ca(sk);
@@ -300,7 +300,7 @@ CC_INLINE bool nv_increase(struct sock *sk)
 	return true;
 }
 
-/* Once a round trip. */
+/* Decides once per round trip. */
 CC_INLINE void nv_decide(struct sock *sk, u32 bytes_acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -311,7 +311,7 @@ CC_INLINE void nv_decide(struct sock *sk, u32 bytes_acked)
 	ca->round_start_seq = tp->snd_nxt;
 	if (ca->rtt_cnt < NV_COUNT_MAX)
 		ca->rtt_cnt++;
-	/* One sample in all: ACKs come in bursts as large as the window. */
+	/* A single sample in the round trip: ACKs arrive in bursts as large as the window. */
 	if (ca->eval_cnt == 1 && ca->burst_cwnd < NV_BURST_CWND &&
 	    bytes_acked >= (u64)(ca->burst_cwnd - 1u) * tp->mss_cache) {
 		ca->burst_cwnd = (u8)min(ca->burst_cwnd + NV_BURST_STEP, NV_BURST_CWND);

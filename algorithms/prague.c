@@ -35,11 +35,11 @@
  */
 #include "cc.h"
 
-/* Fractions of the window and of alpha. */
+/* Scale of the fractions of the window and of alpha. */
 #define PRAGUE_SHIFT		20
 #define PRAGUE_ONE		(1u << PRAGUE_SHIFT)
 #define PRAGUE_MIN_CWND		2u
-/* One virtual RTT in terms of another. */
+/* Scale of the ratio of two virtual RTTs. */
 #define PRAGUE_RATIO_SHIFT	10
 
 #define PRAGUE_PARAMETERS(P)							\
@@ -64,14 +64,14 @@ CC_PHASES(prague, PRAGUE_PHASES);
 struct prague {
 	u32 round_end_seq;	/* the round trip ends when this is acknowledged */
 	u32 rounds;		/* round trips, up to rtt_virt_rounds */
-	u32 share_us;		/* since when marks are counted for alpha */
-	u32 share_delivered;	/* tp->delivered then, packets */
-	u32 share_ce;		/* tp->delivered_ce then, packets */
+	u32 share_us;		/* start of the count of marks for alpha */
+	u32 share_delivered;	/* tp->delivered at that time, packets */
+	u32 share_ce;		/* tp->delivered_ce at that time, packets */
 	u32 alpha_over_g;	/* 1/2^20 */
 	u32 seen_ce;		/* tp->delivered_ce at the last ACK, packets */
-	u32 reduced_seq;	/* snd_nxt at the last reduction, and when that was */
+	u32 reduced_seq;	/* snd_nxt at the last reduction; reduced_us is its time */
 	u32 reduced_us;
-	u32 fraction;		/* of a packet, which the window has besides, 1/2^20 */
+	u32 fraction;		/* fraction of a packet in addition to the window, 1/2^20 */
 	bool is_accurate;	/* the connection has accurate ECN */
 	bool has_reduced;
 };
@@ -102,7 +102,7 @@ CC_INLINE void prague_start_share(struct sock *sk)
 	ca->share_ce = tp->delivered_ce;
 }
 
-/* Without accurate ECN a mark says that there was one: half the window. */
+/* Without accurate ECN, the number of marks is unknown: half the window. */
 CC_INLINE u32 prague_alpha(struct sock *sk)
 {
 	const struct prague *ca = inet_csk_ca(sk);
@@ -112,7 +112,7 @@ CC_INLINE u32 prague_alpha(struct sock *sk)
 	return min(ca->alpha_over_g >> cc_params(sk)->shift_g, PRAGUE_ONE);
 }
 
-/* Once a virtual RTT, which is no less than a round trip. */
+/* Updates alpha once per virtual RTT, which is at least a round trip. */
 CC_INLINE void prague_update_alpha(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -150,7 +150,7 @@ CC_INLINE u64 prague_window(struct sock *sk)
 	return ((u64)tcp_snd_cwnd(tcp_sk(sk)) << PRAGUE_SHIFT) + ca->fraction;
 }
 
-/* Packets were acknowledged without a mark. */
+/* Handles packets acknowledged without a mark. */
 CC_INLINE void prague_grow(struct sock *sk, u32 acked)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -168,7 +168,7 @@ CC_INLINE void prague_grow(struct sock *sk, u32 acked)
 	prague_set_window(sk, prague_window(sk) + step);
 }
 
-/* Packets were marked: a reduction, unless there was one in the last virtual RTT. */
+/* Handles marked packets: reduces the window at most once per virtual RTT. */
 CC_INLINE void prague_reduce(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -236,7 +236,7 @@ CC_PROG(void, prague_init, struct sock *sk)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 
-/* What the stack asks for at a mark, too, which is answered elsewhere. */
+/* The stack also calls this at a mark, to which Prague responds elsewhere. */
 CC_PROG(u32, prague_ssthresh, struct sock *sk)
 {
 	return tcp_sk(sk)->snd_ssthresh;

@@ -59,7 +59,7 @@ CC_PROG(void, scalable_init, struct sock *sk)
 	cc_slow_start_restart(sk, &ca->start, CC_SEARCH(sk), cc_params(sk)->slow_start);
 }
 
-/* The window is one at which the algorithm is Reno. */
+/* Whether the algorithm behaves like Reno at this window. */
 CC_INLINE bool scalable_is_standard(const struct sock *sk, u32 cwnd)
 {
 	u32 legacy = cc_params(sk)->legacy_window;

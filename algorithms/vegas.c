@@ -88,22 +88,22 @@ CC_PARAMETERS(vegas, VEGAS_PARAMETERS);
 
 CC_PHASES(vegas, VEGAS_PHASES);
 
-/* Does base still hold? Groups of packets by La et al. */
+/* Groups of packets by La et al., to check whether base is still valid. */
 struct vegas_route {
-	u32 packets;	/* of the group so far; at first, of the connection */
-	u32 group_end;	/* the group has lasted a round trip when this is acknowledged */
+	u32 packets;	/* packets of the group so far; at first, of the connection */
+	u32 group_end;	/* a round trip has passed when data beyond this is acknowledged */
 	u32 least_us;	/* lowest RTT of the group */
-	u32 groups;	/* in a row that were above base */
-	u32 first_us;	/* lowest RTT of the first of these */
-	u32 first_cwnd;	/* the window then, packets */
-	bool is_watched;	/* the first packets are over */
+	u32 groups;	/* consecutive groups above base */
+	u32 first_us;	/* lowest RTT of the first of these groups */
+	u32 first_cwnd;	/* window at that time, packets */
+	bool is_watched;	/* the connection's first packets are over */
 };
 
 struct vegas {
 	struct cc_delay rtt;
 	u32 round_end;	/* the round ends when more than this is acknowledged */
-	bool is_on;	/* state Open: RTTs tell of the queue */
-	bool is_still;	/* slow start lets this round pass, with alternate */
+	bool is_on;	/* state Open: RTTs represent the queue */
+	bool is_still;	/* with `alternate`: no growth in this round of slow start */
 	struct vegas_route route;
 };
 
@@ -138,7 +138,7 @@ CC_PROG(void, vegas_init, struct sock *sk)
 
 CC_PROG(void, vegas_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
-	/* After an idle period the path may be another. */
+	/* After an idle period, the path may have changed. */
 	if (event == CA_EVENT_CWND_RESTART || event == CA_EVENT_TX_START)
 		vegas_forget(sk);
 }
@@ -147,13 +147,13 @@ CC_PROG(void, vegas_set_state, struct sock *sk, u8 new_state)
 {
 	struct vegas *ca = inet_csk_ca(sk);
 
-	/* RTTs of a recovery say little; what follows is a new round. */
+	/* RTTs during a recovery are not representative; a new round follows. */
 	ca->is_on = new_state == TCP_CA_Open;
 	if (ca->is_on)
 		vegas_start_round(sk);
 }
 
-/* The path is longer: base is `base_us`, and the window may grow to the old rate. */
+/* The path has become longer: sets base, and lets the window grow to the old rate. */
 CC_INLINE void vegas_change_route(struct sock *sk, u32 base_us)
 {
 	struct vegas *ca = inet_csk_ca(sk);
@@ -164,8 +164,9 @@ CC_INLINE void vegas_change_route(struct sock *sk, u32 base_us)
 }
 
 /*
- * The window shrank, and the RTT stayed: it moved by less than a quarter of what a
- * queue of our own would have fallen by. One that grows is none of a path either.
+ * Whether the window shrank while the RTT stayed the same: it changed by less than
+ * a quarter of the amount by which our own queue would have shrunk. A growing RTT
+ * is not due to a longer path either.
  */
 CC_INLINE bool vegas_is_no_queue(const struct vegas_route *route, u32 cwnd, u32 least_us)
 {
@@ -175,7 +176,7 @@ CC_INLINE bool vegas_is_no_queue(const struct vegas_route *route, u32 cwnd, u32 
 	return shrunk && 4 * (u64)moved_us * route->first_cwnd < (u64)route->first_us * shrunk;
 }
 
-/* A group is complete. */
+/* Handles a complete group. */
 CC_INLINE void vegas_end_group(struct sock *sk, u32 least_us)
 {
 	struct vegas *ca = inet_csk_ca(sk);
@@ -238,18 +239,18 @@ CC_INLINE void vegas_slow_start(struct sock *sk, u32 acked)
 		tcp_slow_start(tcp_sk(sk), acked);
 }
 
-/* How many of the flow's packets wait in the queue. */
+/* Number of this flow's packets in the queue. */
 CC_INLINE u32 vegas_queue_pkts(struct sock *sk, u32 cwnd)
 {
 	struct vegas *ca = inet_csk_ca(sk);
 
 	if (cc_params(sk)->rates)
 		return cwnd - (u32)div_u64((u64)cwnd * ca->rtt.base_us, ca->rtt.least_us);
-	/* 32 bits, as Linux's: wraps at 4,295 packets times seconds of queueing */
+	/* 32 bits, like Linux: wraps at 4,295 (packets times seconds of queueing) */
 	return div_u32(cwnd * cc_delay_queueing_us(&ca->rtt), ca->rtt.base_us);
 }
 
-/* A round trip is over: compare what was with what could be. */
+/* Ends a round trip: compares the actual rate with the expected one. */
 CC_INLINE void vegas_end_round(struct sock *sk, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -259,7 +260,7 @@ CC_INLINE void vegas_end_round(struct sock *sk, u32 acked)
 
 	if (tcp_in_slow_start(tp)) {
 		if (diff > cc_params(sk)->gamma) {
-			/* what the path holds without a queue, and one */
+			/* the window that the path holds without a queue, plus one */
 			u64 target = div_u64((u64)cwnd * ca->rtt.base_us, ca->rtt.least_us);
 
 			tcp_snd_cwnd_set(tp, min(cwnd, (u32)target + 1));

@@ -25,7 +25,7 @@
  */
 #include "cc.h"
 
-/* beta and the queue count half packets, as Linux's parameter does. */
+/* beta and the queue are in half packets, like Linux's parameter. */
 #define VENO_UNIT_SHIFT	1
 
 #define VENO_PARAMETERS(P)							\
@@ -43,9 +43,9 @@ CC_PARAMETERS(veno, VENO_PARAMETERS);
 CC_PHASES(veno, VENO_PHASES);
 
 struct veno {
-	struct cc_delay rtt;	/* a round is one ACK; samples are the connection's */
-	u32 queue;	/* this flow's part of the queue, half packets */
-	bool is_on;	/* state Open: RTTs tell of the queue */
+	struct cc_delay rtt;	/* a round is one ACK; samples counts those of the connection */
+	u32 queue;	/* this flow's packets in the queue, half packets */
+	bool is_on;	/* state Open: RTTs represent the queue */
 	bool is_turn;	/* with a full queue: the next full window adds a packet */
 };
 
@@ -68,7 +68,7 @@ CC_PROG(void, veno_init, struct sock *sk)
 
 CC_PROG(void, veno_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
-	/* After an idle period the path may be another. */
+	/* After an idle period, the path may have changed. */
 	if (event == CA_EVENT_CWND_RESTART || event == CA_EVENT_TX_START)
 		veno_forget(sk);
 }
@@ -89,7 +89,7 @@ CC_PROG(void, veno_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	cc_delay_take(&ca->rtt, sample);
 }
 
-/* One packet for every two windows acknowledged. */
+/* Adds one packet for every two acknowledged windows. */
 CC_INLINE void veno_grow_slowly(struct sock *sk, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -109,7 +109,7 @@ CC_INLINE void veno_grow_slowly(struct sock *sk, u32 acked)
 	}
 }
 
-/* How many packets wait, and what that allows. */
+/* Estimates the queue and selects the growth. */
 CC_INLINE void veno_look(struct sock *sk, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);

@@ -1,65 +1,69 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /*
- * Vivace: a rate that climbs the slope of its own utility.
+ * Vivace: a rate that follows the gradient of its own utility.
  *
- * A sender tries a rate 5 % higher for a round trip and one 5 % lower for another, in
- * random order. What came of each is its utility, for a rate of x Mbit/s of which the
- * share L is lost while the RTT grows by dRTT/dT seconds a second:
+ * A sender tries a rate 5 % higher for one round trip and a rate 5 % lower for
+ * another, in random order, and computes the utility of each. For a rate of x
+ * Mbit/s, of which the share L is lost while the RTT grows by dRTT/dT seconds per
+ * second, the utility is
  *
  *	U = x^0.9 - b x dRTT/dT - c x L		b = 900, c = 11.35
  *
- * Both utilities give the slope, along which the rate moves by slope * m. The factor m
- * grows with the moves in the same direction (1, 2, 3, 5, 7, ...); no move is larger
- * than 5 % of the rate, and 10 % more for each time in a row that this was too little.
+ * The two utilities give the gradient, and the rate moves by gradient * m. The
+ * factor m grows with consecutive moves in the same direction (1, 2, 3, 5, 7, ...).
+ * A move is at most 5 % of the rate, plus 10 % for each consecutive move that
+ * reached this bound.
  *
  *   +----------+  less utility than before  +---------+  both results  +------+
  *   | starting |--------------------------->| probing |--------------->| move |
  *   +----------+          timeout           +---------+ <--------------+------+
  *    doubles the rate                  higher, lower, wait
  *
- * Differs from Reno: no window but twice what is in flight at the rate in the lowest
- * RTT; losses and marks change nothing but the utility, which bears 5 % of random loss
- * at 100 Mbit/s (0.9 x^-0.1 = 0.05 c there).
+ * Differs from Reno: the window is only a limit of twice the data in flight at this
+ * rate and the lowest RTT; losses and marks have no effect except on the utility,
+ * which tolerates 5 % of random loss at 100 Mbit/s (there, 0.9 x^-0.1 = 0.05 c).
  *
  * Papers: M. Dong et al., "PCC Vivace: Online-Learning Congestion Control", NSDI 2018,
- * sections 3 and 4, by its quotations in a reader's notes: the utility, also of a falling
- * RTT; two intervals of a round trip; the bound of moves, which is the least that holds
- * a smaller move; the slope of the RTT by least squares, of which less than 1 % is
- * noise; a trial is made again if the higher rate lost less, and both results are
- * averaged if it does again; a timeout halves the rate. The numbers, and the factor m,
- * are from memory of the paper, and are those of WebRTC's first version of it.
+ * sections 3 and 4, as quoted in a reader's notes: the utility, also for a falling RTT;
+ * two intervals of one round trip; the bound on moves, which falls to the lowest value
+ * that allows a smaller move; the slope of the RTT by least squares, of which less than
+ * 1 % is noise; a trial is repeated if the higher rate lost less, and both results are
+ * averaged if this happens again; a timeout halves the rate. The numbers and the factor
+ * m are from memory of the paper, and match WebRTC's first implementation of it.
  *
  * Where the paper is silent: the authors' code (github.com/PCCproject/PCC-Uspace),
- *	branch NSDI-2018: at least 10 packets an interval; a trial is made again only
- *	where 5 % were lost, and over two packets more at the lower rate (else random
- *	losses, of which only the lucky ones are doubted, hold the rate down); half the
- *	rate if half an interval is lost; slopes below 20 % are noise when starting;
- *	branch master (2020, whose README calls it current): half the rate while a
- *	start waits for its result, and falling RTTs do not count then; a slope of the
- *	RTT counts as none if it is smaller than its error, which is the root mean
- *	square of what the line leaves, over the mean RTT;
+ *	branch NSDI-2018: at least 10 packets per interval; a trial is repeated only
+ *	if 5 % were lost, and over two packets more at the lower rate (otherwise, random
+ *	losses would hold the rate down, because only favourable results are repeated);
+ *	half the rate if half of an interval is lost; slopes below 20 % are noise when
+ *	starting;
+ *	branch master (2020, the current one according to its README): half the rate
+ *	while a start waits for its result, and falling RTTs do not count then; a slope
+ *	of the RTT counts as zero if it is smaller than its error, which is the root
+ *	mean square of the residuals divided by the mean RTT;
  *	branch pcc-ccp, which controls TCP: the window. With the smoothed RTT instead,
- *	which grows with the queue, a rate above the link's lost most of its packets.
- * Not taken from there: losses up to 3 % cost a tenth, a least rate of 0.5 to 1.3 and a
- * least move of 0.5 Mbit/s, several pairs of intervals a trial, the trend of the RTT over
- * six intervals. `falling` 0 is as in branches master and pcc-ccp; it helps where a link
- * sends in bursts and RTTs fall by themselves.
+ *	which grows with the queue, a rate above the link's would lose most packets.
+ * Not adopted from there: a lower weight, one tenth, for losses up to 3 %, a minimum
+ * rate of 0.5 to 1.3 Mbit/s and a minimum move of 0.5 Mbit/s, several pairs of intervals
+ * per trial, the trend of the RTT over six intervals. `falling` 0 is the behaviour of
+ * branches master and pcc-ccp; it helps if a link sends in bursts, so that RTTs fall by
+ * themselves.
  *
- * Ours: the result of an interval comes with the ACKs of packets that were sent in it,
- * told from others by what was delivered when they were sent, so that a loss found late
- * counts for the next interval; intervals in which the application limits the sender are
- * repeated; the retransmission timer is the timeout; at least two packets a round trip;
- * x^0.9 is right to 1 %.
+ * Our choices: the result of an interval is based on the ACKs of packets that were
+ * sent in it, which are identified by the data delivered when they were sent, so a
+ * loss found late counts for the next interval; intervals in which the application
+ * limits the sender are repeated; the retransmission timer is the timeout; the
+ * minimum rate is two packets per round trip; x^0.9 is accurate to 1 %.
  */
 #include "cc.h"
 
-#define VIVACE_ONE		65536		/* of exponents, slopes and shares: 1/2^16 */
-#define VIVACE_EPSILON		20u		/* rates are tried 1/20 higher and lower */
-#define VIVACE_MIN_SAMPLES	4u		/* RTTs that a slope needs */
-#define VIVACE_LEAST_PACKETS	10u		/* of an interval */
+#define VIVACE_ONE		65536		/* scale of exponents, slopes and shares: 1/2^16 */
+#define VIVACE_EPSILON		20u		/* the rates tried are 1/20 higher and lower */
+#define VIVACE_MIN_SAMPLES	4u		/* minimum number of RTTs for a slope */
+#define VIVACE_LEAST_PACKETS	10u		/* minimum of an interval */
 #define VIVACE_NOISE		(VIVACE_ONE / 100)
 #define VIVACE_NOISE_STARTING	(VIVACE_ONE / 5)
-#define VIVACE_TICK_SHIFT	4		/* times of the slope are in 16 us */
+#define VIVACE_TICK_SHIFT	4		/* times in the slope's sums are in 16 us */
 #define VIVACE_MOST_BOUNDS	100u
 #define VIVACE_MAX_KBIT_S	400000000u
 
@@ -78,16 +82,16 @@ CC_PARAMETERS(vivace, VIVACE_PARAMETERS);
 
 CC_PHASES(vivace, VIVACE_PHASES);
 
-/* What is sent now. */
+/* The interval whose packets are being sent. */
 enum {
 	VIVACE_FIRST,	/* the first interval of a trial; the only one when starting */
 	VIVACE_SECOND,
-	VIVACE_WAIT,	/* at the rate itself, until the results are there */
+	VIVACE_WAIT,	/* at the rate itself, until the results are available */
 };
 
 struct vivace {
-	u64 sum_tt;		/* of the interval whose packets are acknowledged: */
-	s64 sum_tr;		/* sent after its first packet, RTT longer than its */
+	u64 sum_tt;		/* sums over the interval that is being acknowledged: */
+	s64 sum_tr;		/* time since its first packet was sent, RTT minus the first one */
 	u64 sum_rr;
 	s64 sum_r;
 	s64 sum_t;
@@ -96,35 +100,38 @@ struct vivace {
 	u32 first_rtt_us;
 	u32 acked;		/* packets */
 	u32 lost;
-	u32 first_began;	/* tp->delivered when its sending began */
-	u32 second_began;	/* of a start: when its sending ended */
+	u32 first_began;	/* tp->delivered when the first interval began to be sent */
+	u32 second_began;	/* the same for the second; of a start: for its end */
 	u32 second_ended;
-	u32 began_us;		/* the one that is sent now */
+	u32 began_us;		/* start of the interval that is being sent */
 	u32 rate;		/* kbit/s */
-	s32 worth;		/* utility over rate: of the first interval; of the last start */
-	s32 slope;		/* of utility, in the trial that is being checked */
-	u16 lost_first;		/* packets, of the first interval */
-	u16 moves;		/* in the same direction */
-	u8 bounds;		/* by which the largest move is larger */
+	s32 worth;		/* utility / rate of the first interval, or of the last start */
+	s32 slope;		/* slope of the utility in the trial that is being checked */
+	u16 lost_first;		/* packets lost in the first interval */
+	u16 moves;		/* consecutive moves in the same direction */
+	u8 bounds;		/* number of tenths added to the bound of a move */
 	u8 sends;		/* VIVACE_FIRST, ... */
-	u8 hears;		/* whose packets are acknowledged */
+	u8 hears;		/* interval whose packets are being acknowledged */
 	u8 phase;
-	bool is_up;		/* the last move */
+	bool is_up;		/* the last move was up */
 	bool is_higher_first;
-	bool is_limited;	/* by the application, in this trial */
-	bool is_check;		/* this trial repeats one whose result was odd */
-	bool has_worth;		/* of the last start */
+	bool is_limited;	/* the application limited the sender in this trial */
+	bool is_check;		/* this trial repeats one with an odd result */
+	bool has_worth;		/* worth is that of a previous start */
 };
 
 CC_PRIV_CHECK(struct vivace);
 
-/* x^-0.1 of a rate in kbit/s as Mbit/s, in 1/2^16: both powers of two by their bits. */
+/*
+ * x^-0.1 for a rate in kbit/s as Mbit/s, in 1/2^16, by bitwise approximations of
+ * log2 and 2^x.
+ */
 CC_INLINE u32 vivace_damping(u32 kbit_s)
 {
 	u32 bits = fls64(max(kbit_s, 1u)) - 1, exponent, whole;
 	u64 fraction;
 
-	/* log2 of kbit/s by its first bits, less that of 1000, which is 9.966 */
+	/* log2 of kbit/s by its leading bits, minus log2(1000) = 9.966 */
 	fraction = ((u64)kbit_s << 16 >> bits) & 0xffff;
 	exponent = (bits << 16) + (u32)fraction;
 	exponent = exponent > 653125 ? (exponent - 653125) / 10 : 0;
@@ -135,18 +142,18 @@ CC_INLINE u32 vivace_damping(u32 kbit_s)
 		     ((fraction * fraction >> 16) * 11246 >> 16)) >> whole;
 }
 
-/* The mean square that the line of least squares leaves of the RTTs, us^2. */
+/* The mean square of the residuals of the RTTs' least-squares line, us^2. */
 CC_INLINE u64 vivace_rest(const struct vivace *ca, s64 mean_r, u64 covariance, u64 spread)
 {
 	u64 square = div_u64(ca->sum_rr, ca->samples);
-	/* covariance^2 / spread, the slope in us a tick with 12 bits more */
+	/* covariance^2 / spread; the slope is in us per tick with 12 additional bits */
 	u64 line = (div64_u64(covariance << 12, max(spread, 1ull)) * covariance) >> 12;
 
 	square -= min(square, (u64)mean_r * (u64)mean_r);
 	return square - min(square, line);
 }
 
-/* How much the RTT grew in the interval, seconds a second in 1/2^16: the line of least squares. */
+/* The growth of the RTT in the interval, in 1/2^16 s/s, by least squares. */
 CC_INLINE s64 vivace_slope(struct sock *sk)
 {
 	const struct vivace *ca = inet_csk_ca(sk);
@@ -195,7 +202,7 @@ CC_INLINE u32 vivace_tried(const struct vivace *ca, bool is_higher)
 	return is_higher ? ca->rate + change : ca->rate - change;
 }
 
-/* The rate of what is sent now. */
+/* The current sending rate. */
 CC_INLINE u32 vivace_present(const struct vivace *ca)
 {
 	if (ca->phase == VIVACE_STARTING)
@@ -217,7 +224,7 @@ CC_INLINE void vivace_forget(struct vivace *ca)
 	ca->lost = 0;
 }
 
-/* A new trial, which is heard of once its packets are acknowledged. */
+/* Starts a trial, whose results arrive with the ACKs of its packets. */
 CC_INLINE void vivace_try(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -237,13 +244,13 @@ CC_INLINE void vivace_set_rate(struct sock *sk, u32 kbit_s)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct vivace *ca = inet_csk_ca(sk);
 	u32 srtt_us = max(tp->srtt_us >> 3, 1u);
-	/* two packets a round trip */
+	/* two packets per round trip */
 	u32 least = (u32)min(div_u64((u64)tp->mss_cache * 16000, srtt_us), 1000000ull);
 
 	ca->rate = min(max(max(kbit_s, least), VIVACE_EPSILON), VIVACE_MAX_KBIT_S);
 }
 
-/* Along the slope, in 1/2^16 of utility a Mbit/s. */
+/* Moves the rate along the slope, in 1/2^16 of utility per Mbit/s. */
 CC_INLINE void vivace_move(struct sock *sk, s64 slope)
 {
 	struct vivace *ca = inet_csk_ca(sk);
@@ -259,7 +266,7 @@ CC_INLINE void vivace_move(struct sock *sk, s64 slope)
 	if (ca->moves < 1000)
 		ca->moves++;
 	factor = ca->moves <= 3 ? ca->moves : 2u * ca->moves - 3;
-	/* kbit/s: 1000 a Mbit/s, in 1/100 of 1/2^16 */
+	/* in kbit/s, 1000 per Mbit/s; step is in 1/100, slope in 1/2^16 */
 	change = (size * factor * cc_params(sk)->step * 10) >> 16;
 	bound = ca->rate / 20 + ca->rate / 10 * ca->bounds;
 	if (change > bound) {
@@ -267,7 +274,7 @@ CC_INLINE void vivace_move(struct sock *sk, s64 slope)
 		if (ca->bounds < VIVACE_MOST_BOUNDS)
 			ca->bounds++;
 	} else {
-		/* the fewest with which it is not too large */
+		/* the smallest number of tenths that allows this move */
 		u64 beyond = change > ca->rate / 20 ? change - ca->rate / 20 : 0;
 		u64 tenth = max(ca->rate / 10, 1u);
 
@@ -279,7 +286,7 @@ CC_INLINE void vivace_move(struct sock *sk, s64 slope)
 		vivace_set_rate(sk, ca->rate > change ? ca->rate - (u32)change : 0);
 }
 
-/* After a timeout, and where most was lost: half the rate, and no direction. */
+/* After a timeout or heavy loss: halves the rate and resets the direction. */
 CC_INLINE void vivace_halve(struct sock *sk)
 {
 	struct vivace *ca = inet_csk_ca(sk);
@@ -292,7 +299,7 @@ CC_INLINE void vivace_halve(struct sock *sk)
 	vivace_try(sk);
 }
 
-/* Twice the rate, until that is worth less than it was at half the rate. */
+/* Doubles the rate, until the utility is less than at half the rate. */
 CC_INLINE void vivace_end_start(struct sock *sk)
 {
 	struct vivace *ca = inet_csk_ca(sk);
@@ -309,23 +316,23 @@ CC_INLINE void vivace_end_start(struct sock *sk)
 	vivace_try(sk);
 }
 
-/* Where 5 % were lost: more than two packets fewer at the higher rate, but some there too. */
+/* With 5 % lost: whether the higher rate had at least three losses fewer, but not none. */
 CC_INLINE bool vivace_is_odd(const struct vivace *ca)
 {
 	u32 high = ca->is_higher_first ? ca->lost_first : ca->lost;
 	u32 low = ca->is_higher_first ? ca->lost : ca->lost_first;
-	u64 sent = (u64)ca->acked + ca->lost;	/* about as many as in the first */
+	u64 sent = (u64)ca->acked + ca->lost;	/* approximately equal to that of the first */
 
 	return high && low > high + 2 && ((u64)low + high) * 10 >= sent;
 }
 
-/* Both intervals of a trial are over. */
+/* Ends a trial after both intervals. */
 CC_INLINE void vivace_decide(struct sock *sk, s32 worth)
 {
 	struct vivace *ca = inet_csk_ca(sk);
 	s64 high = ca->is_higher_first ? ca->worth : worth;
 	s64 low = ca->is_higher_first ? worth : ca->worth;
-	/* (1 + e) high - (1 - e) low, over 2 e */
+	/* ((1 + e) high - (1 - e) low) / (2 e) */
 	s64 slope = div_s64(high + low + (high - low) * (s64)VIVACE_EPSILON, 2);
 	bool is_odd;
 
@@ -344,7 +351,7 @@ CC_INLINE void vivace_decide(struct sock *sk, s32 worth)
 	vivace_move(sk, slope);
 }
 
-/* The interval that was heard is over: its worth, and after the last one what follows. */
+/* Ends the interval being acknowledged; after the last one, decides on the rate. */
 CC_INLINE void vivace_end_interval(struct sock *sk)
 {
 	struct vivace *ca = inet_csk_ca(sk);
@@ -362,7 +369,7 @@ CC_INLINE void vivace_end_interval(struct sock *sk)
 	}
 }
 
-/* Which interval the packets were sent in that are acknowledged now. */
+/* Determines the interval in which the packets acknowledged now were sent. */
 CC_INLINE void vivace_follow(struct sock *sk, u32 prior_delivered)
 {
 	struct vivace *ca = inet_csk_ca(sk);
@@ -414,7 +421,7 @@ CC_INLINE void vivace_take(struct sock *sk, const struct rate_sample *rs)
 	ca->sum_tr += t * r;
 }
 
-/* An interval takes a round trip. */
+/* Starts sending the next interval after a round trip. */
 CC_INLINE void vivace_send_next(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -435,7 +442,7 @@ CC_INLINE void vivace_send_next(struct sock *sk)
 	ca->began_us = (u32)tp->tcp_mstamp;
 }
 
-/* The window is for what the rate cannot know: ACKs that do not come. */
+/* Sets pacing and window; the window limits data in flight if ACKs do not arrive. */
 CC_INLINE void vivace_apply(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -463,7 +470,7 @@ CC_PROG_CONG_CONTROL(vivace_cong_control, struct sock *sk, u32 ack, int flag,
 	cc_phase(sk, ca->phase);
 }
 
-/* The rate of the window that there is, each RTT, of 100 ms if none is known. */
+/* The initial rate is one window per RTT, or per 100 ms without an RTT. */
 CC_PROG(void, vivace_init, struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);

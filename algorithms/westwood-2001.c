@@ -49,11 +49,11 @@
 #define WESTWOOD_A_LOSS		1u
 #define WESTWOOD_A_TIMEOUT	4u
 
-/* A silence of tau / 2 is a sample of zero; 64 of them leave 10^-14 of BWE. */
+/* A silence of tau / 2 counts as a sample of 0; after 64 of these, 10^-14 of BWE is left. */
 #define WESTWOOD_SILENCES	2u
 #define WESTWOOD_SILENCES_MAX	64u
 
-/* Largest sample, 1 TB/s: times two tau in us it fits 64 bits. */
+/* Maximum sample, 1 TB/s: times two tau in us it fits into 64 bits. */
 #define WESTWOOD_SAMPLE_MAX	1000000000000ull
 
 #define WESTWOOD_2001_PARAMETERS(P)						\
@@ -73,14 +73,14 @@ struct westwood_2001 {
 	u64 bandwidth;		/* BWE, bytes/s */
 	u64 last_sample;	/* bytes/s */
 	u64 sample_start_us;	/* 0 = no ACK yet */
-	u32 sample_bytes;	/* acknowledged since then */
-	u32 snd_una;		/* up to where bytes were counted */
+	u32 sample_bytes;	/* acknowledged since the start of the sample */
+	u32 snd_una;		/* snd_una up to which bytes have been counted */
 	u32 counted_bytes;	/* counted for duplicate ACKs, to be subtracted later */
 	u32 rtt_min_us;		/* ~0 = none yet */
 	u32 factor;		/* a, 1/4 */
-	u32 last_factor;	/* a before the last loss, 1/4 */
-	u32 ssthresh;		/* of the last loss, whatever the window was, packets */
-	bool was_in_slow_start;	/* at the last loss */
+	u32 last_factor;	/* value before the last loss, 1/4 */
+	u32 ssthresh;		/* threshold of the last loss, regardless of the window, packets */
+	bool was_in_slow_start;	/* the last loss was in slow start */
 };
 
 CC_PRIV_CHECK(struct westwood_2001);
@@ -115,8 +115,8 @@ CC_INLINE void westwood_2001_filter(struct sock *sk, u32 elapsed_us, u32 bytes)
 }
 
 /*
- * Bytes that this ACK says were delivered. A duplicate ACK stands for one segment,
- * and the cumulative ACK that ends the loss must not count those again.
+ * Bytes delivered according to this ACK. A duplicate ACK stands for one segment,
+ * which the cumulative ACK at the end of recovery must not count again.
  */
 CC_INLINE u32 westwood_2001_delivered(struct sock *sk)
 {
@@ -162,7 +162,7 @@ CC_PROG(void, westwood_2001_in_ack_event, struct sock *sk, u32 flags)
 	if (i == WESTWOOD_SILENCES_MAX)
 		ca->sample_start_us = now_us - silence_us;
 
-	/* ACKs of the same moment are one sample */
+	/* ACKs at the same time form one sample */
 	ca->sample_bytes += westwood_2001_delivered(sk);
 	if (now_us <= ca->sample_start_us)
 		return;
@@ -179,11 +179,11 @@ CC_PROG(void, westwood_2001_pkts_acked, struct sock *sk, const struct ack_sample
 		ca->rtt_min_us = min(ca->rtt_min_us, (u32)sample->rtt_us);
 }
 
-/* f1 to f3 and f5: BWE * RTTmin / a in packets, two at least. */
+/* f1 to f3 and f5: BWE * RTTmin / a in packets, at least two. */
 CC_INLINE u32 westwood_2001_threshold(const struct sock *sk)
 {
 	const struct westwood_2001 *ca = inet_csk_ca(sk);
-	/* bytes/ms times us, as bytes/s times us may not fit */
+	/* in bytes/ms times us, because bytes/s times us may not fit */
 	u64 bytes = (ca->bandwidth / MSEC_PER_SEC) * ca->rtt_min_us / USEC_PER_MSEC;
 	u64 pkts = div_u64(bytes * WESTWOOD_A_ONE, max(ca->factor, WESTWOOD_A_ONE));
 
@@ -211,7 +211,7 @@ CC_PROG(u32, westwood_2001_ssthresh, struct sock *sk)
 	ca->last_factor = ca->factor;
 	westwood_2001_grow_factor(sk, WESTWOOD_A_LOSS);
 	ca->ssthresh = westwood_2001_threshold(sk);
-	/* the endpoint moves the window to what is returned, and a loss never raises it */
+	/* the endpoint sets the window to this value, and a loss must not raise it */
 	return min(ca->ssthresh, max(tcp_snd_cwnd(tp), 2u));
 }
 
@@ -224,7 +224,7 @@ CC_PROG(void, westwood_2001_cwnd_event, struct sock *sk, enum tcp_ca_event event
 		tcp_sk(sk)->snd_ssthresh = ca->ssthresh;
 		break;
 	case CA_EVENT_LOSS:
-		/* ssthresh() was asked just before, as if for a loss */
+		/* ssthresh() was called just before, as for a loss */
 		westwood_2001_grow_factor(sk, WESTWOOD_A_TIMEOUT);
 		ca->ssthresh = westwood_2001_threshold(sk);
 		tcp_sk(sk)->snd_ssthresh = ca->ssthresh;

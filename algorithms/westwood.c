@@ -31,17 +31,17 @@
  */
 #include "cc.h"
 
-/* A sample spans at least 50 ms, in whole ticks; a shorter RTT would give a noisy rate. */
+/* A sample takes at least 50 ms, in whole ticks; a shorter RTT would give noisy rates. */
 #define WESTWOOD_SAMPLE_MIN	(HZ / 20)
 
-/* Stands for an RTT that no ACK has told yet. */
+/* The RTT before the first ACK has measured it. */
 #define WESTWOOD_RTT_UNKNOWN_MS	20000u
 
 /* The filters: y += (x - y) / 8, and the paper's y += (x - y) / 10. */
 #define WESTWOOD_GAIN		8u
 #define WESTWOOD_SINGLE_GAIN	10u
 
-/* A rate in bytes per tick; more would not fit beside the gains (4 TB/s). */
+/* Rate in bytes per tick; a higher rate would not fit with the gains (4 TB/s). */
 #define WESTWOOD_RATE_MAX	0x0fffffffu
 
 #define WESTWOOD_PARAMETERS(P)							\
@@ -62,13 +62,13 @@ struct westwood {
 	u32 rate;		/* output of the first filter, bytes/tick */
 	u32 bandwidth;		/* BWE, output of the second filter, bytes/tick */
 	u32 sample_start;	/* jiffies */
-	u32 sample_bytes;	/* acknowledged since then */
-	u32 snd_una;		/* up to where bytes were counted */
+	u32 sample_bytes;	/* acknowledged since the start of the sample */
+	u32 snd_una;		/* snd_una up to which bytes have been counted */
 	u32 counted_bytes;	/* counted for duplicate ACKs, to be subtracted later */
 	u32 rtt;		/* of the last ACK, jiffies */
 	u32 rtt_min;		/* jiffies */
-	bool has_ack;		/* an ACK has come */
-	bool is_rtt_stale;	/* rtt_min is to begin anew */
+	bool has_ack;		/* an ACK has arrived */
+	bool is_rtt_stale;	/* rtt_min will be reset */
 };
 
 CC_PRIV_CHECK(struct westwood);
@@ -99,7 +99,7 @@ CC_INLINE void westwood_sample(struct sock *sk)
 	u32 ticks = now - ca->sample_start;
 	u32 rate;
 
-	/* what came before the first ACK was the handshake's */
+	/* time before the first ACK belongs to the handshake */
 	if (!ca->has_ack) {
 		ca->snd_una = tcp_sk(sk)->snd_una;
 		ca->has_ack = true;
@@ -122,8 +122,8 @@ CC_INLINE void westwood_sample(struct sock *sk)
 }
 
 /*
- * Bytes that this ACK says were delivered. A duplicate ACK stands for one segment,
- * and the cumulative ACK that ends the loss must not count those again.
+ * Bytes delivered according to this ACK. A duplicate ACK stands for one segment,
+ * which the cumulative ACK at the end of recovery must not count again.
  */
 CC_INLINE u32 westwood_delivered(struct sock *sk)
 {
@@ -204,7 +204,7 @@ CC_PROG(void, westwood_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 		break;
 	case CA_EVENT_LOSS:
 		tp->snd_ssthresh = westwood_path_pkts(sk);
-		/* the path may be another; the next ACK begins with the last RTT */
+		/* the path may have changed; the next ACK starts with the last RTT */
 		ca->is_rtt_stale = true;
 		break;
 	default:

@@ -46,10 +46,10 @@
  */
 #include "cc.h"
 
-/* Reno's window and the count of Fast start anew with these. */
+/* Initial value of Reno's window and of the count of Fast. */
 #define YEAH_LEAST_RENO	2u
 
-/* A counter's end, far beyond any rho. */
+/* Maximum of a counter, far above any rho. */
 #define YEAH_MOST_ROUNDS	0xffffffu
 
 #define YEAH_PARAMETERS(P)							\
@@ -84,10 +84,10 @@ CC_PHASES(yeah, YEAH_PHASES);
 
 struct yeah {
 	struct cc_delay rtt;
-	u32 round_end;	/* the round ends when more than this is acknowledged */
+	u32 round_end;	/* the round ends when data beyond this is acknowledged */
 	u32 queue;	/* Q of the last round, packets */
-	u32 slow_rounds;	/* of Slow in a row; 0 is Fast */
-	u32 fast_rounds;	/* of Fast since the last loss, up to zeta */
+	u32 slow_rounds;	/* consecutive rounds of Slow; 0 in Fast */
+	u32 fast_rounds;	/* rounds of Fast since the last loss, up to zeta */
 	u32 reno_cwnd;	/* the window that Reno would have, packets */
 };
 
@@ -122,14 +122,14 @@ CC_PROG(void, yeah_init, struct sock *sk)
 
 CC_PROG(void, yeah_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
-	/* After an idle period the path may be another. */
+	/* After an idle period, the path may have changed. */
 	if (event == CA_EVENT_CWND_RESTART || event == CA_EVENT_TX_START)
 		yeah_forget_path(sk);
 }
 
 CC_PROG(void, yeah_set_state, struct sock *sk, u8 new_state)
 {
-	/* RTTs of a recovery say little; what follows is a new round. */
+	/* RTTs during a recovery are not representative; a new round follows. */
 	if (new_state == TCP_CA_Open)
 		yeah_start_round(sk);
 }
@@ -141,7 +141,7 @@ CC_PROG(void, yeah_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	cc_delay_take(&ca->rtt, sample);
 }
 
-/* Takes what waits in the queue out of the window, down to Reno's. */
+/* Removes the packets in the queue from the window, down to Reno's window. */
 CC_INLINE void yeah_decongest(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);

@@ -2,22 +2,22 @@
 /*
  * The contract of a congestion control algorithm.
  *
- * One source file, two builds: the simulator's (any C compiler) and the running
- * kernel's (clang -target bpf, a struct_ops object). An algorithm includes this
- * file only; names and meanings are those of the Linux kernel.
+ * One source file has two builds: the simulator's (any C compiler) and the running
+ * kernel's (clang -target bpf, a struct_ops object). An algorithm includes only
+ * this file; names and meanings are those of the Linux kernel.
  *
- *   native  crates/cc/src/sock.rs has these very structs; a test compares sizes
- *           and offsets.
+ *   native  crates/cc/src/sock.rs has the same structs; a test compares sizes and
+ *           offsets.
  *   bpf     only the names matter: libbpf relocates each field (CO-RE).
  *
- * An algorithm may write what the kernel lets a BPF program write, and nothing
- * else: snd_cwnd, snd_ssthresh, snd_cwnd_cnt, snd_cwnd_stamp, ecn_flags,
- * app_limited, sk_pacing_rate, sk_pacing_status, icsk_ack.pending and its own
- * state: the 104 bytes of icsk_ca_priv, or the 256 bytes of CC_STATE.
+ * An algorithm may write only what the kernel lets a BPF program write: snd_cwnd,
+ * snd_ssthresh, snd_cwnd_cnt, snd_cwnd_stamp, ecn_flags, app_limited,
+ * sk_pacing_rate, sk_pacing_status, icsk_ack.pending and its own state, which is
+ * the 104 bytes of icsk_ca_priv or the 256 bytes of CC_STATE.
  *
- * An algorithm file reads from top to bottom: header comment, constants,
- * CC_PARAMETERS, CC_PHASES, its state and CC_PRIV_CHECK or CC_STATE, hooks
- * (CC_PROG), CC_OPS (the table of hooks), CC_DESCRIBE.
+ * The order of an algorithm's file: header comment, constants, CC_PARAMETERS,
+ * CC_PHASES, its state and CC_PRIV_CHECK or CC_STATE, hooks (CC_PROG), CC_OPS (the
+ * table of hooks), CC_DESCRIBE.
  */
 #ifndef CC_H
 #define CC_H
@@ -41,14 +41,14 @@ typedef _Bool bool;
 
 #define ICSK_CA_PRIV_SIZE	104	/* bytes of private state per socket */
 #define CC_STATE_BYTES		256	/* bytes of CC_STATE per socket */
-#define TCP_CA_NAME_MAX		16	/* with the NUL */
+#define TCP_CA_NAME_MAX		16	/* including the NUL */
 #define TCP_INFINITE_SSTHRESH	0x7fffffffu
 
 #define USEC_PER_SEC		1000000u
 #define USEC_PER_MSEC		1000u
 #define MSEC_PER_SEC		1000u
 
-/* ACK state machine, icsk_ca_state and the argument of set_state */
+/* states of the ACK state machine: icsk_ca_state and the argument of set_state */
 enum tcp_ca_state {
 	TCP_CA_Open,
 	TCP_CA_Disorder,
@@ -60,11 +60,11 @@ enum tcp_ca_state {
 /* argument of cwnd_event */
 enum tcp_ca_event {
 	CA_EVENT_TX_START,	/* first transmission with nothing in flight */
-	CA_EVENT_CWND_RESTART,	/* the window starts anew after idling */
+	CA_EVENT_CWND_RESTART,	/* the window restarts after idling */
 	CA_EVENT_COMPLETE_CWR,	/* the reduction of a recovery is complete */
 	CA_EVENT_LOSS,		/* retransmission timeout */
-	CA_EVENT_ECN_NO_CE,	/* received a packet without congestion mark */
-	CA_EVENT_ECN_IS_CE,	/* received a packet with one */
+	CA_EVENT_ECN_NO_CE,	/* received a packet without a congestion mark */
+	CA_EVENT_ECN_IS_CE,	/* received a packet with a congestion mark */
 };
 
 /* argument of in_ack_event */
@@ -83,7 +83,7 @@ enum {
 	TCP_CONG_ECT_1_NEGOTIATION = 0,
 #else
 	TCP_CONG_NEEDS_ACCECN = 4,	/* RFC 9768 */
-	TCP_CONG_ECT_1_NEGOTIATION = 8,	/* and then ECT(1) */
+	TCP_CONG_ECT_1_NEGOTIATION = 8,	/* with accurate ECN, send ECT(1) */
 #endif
 };
 
@@ -105,10 +105,10 @@ enum {
 
 /* icsk_ack.pending, a set of these */
 enum {
-	ICSK_ACK_SCHED = 1,	/* an ACK is due */
-	ICSK_ACK_TIMER = 2,	/* it is delayed */
-	ICSK_ACK_PUSHED = 4,	/* the end of a write came */
-	ICSK_ACK_NOW = 16,	/* it is due at once */
+	ICSK_ACK_SCHED = 1,	/* an ACK is pending */
+	ICSK_ACK_TIMER = 2,	/* its timer is running */
+	ICSK_ACK_PUSHED = 4,	/* the received data completed a write (PSH) */
+	ICSK_ACK_NOW = 16,	/* it must be sent immediately */
 };
 
 /*
@@ -131,7 +131,7 @@ enum {
 #include "../port/native.h"
 #endif
 
-#define HZ CC_PORT_HZ			/* ticks of the kernel's clock a second */
+#define HZ CC_PORT_HZ			/* ticks of the kernel's clock per second */
 
 /* One sample of a windowed minimum or maximum. */
 struct minmax_sample {
@@ -139,7 +139,7 @@ struct minmax_sample {
 	u32 v;		/* value */
 };
 
-/* Best, second best and third best of a window; kept in order of time. */
+/* Best, second best and third best value of a window, in order of time. */
 struct minmax {
 	struct minmax_sample s[3];
 };
@@ -150,7 +150,7 @@ struct sock {
 	unsigned CC_PORT_LONG sk_pacing_rate;		/* bytes/s, ~0 = unlimited */
 	unsigned CC_PORT_LONG sk_max_pacing_rate;	/* bytes/s */
 	u32 sk_pacing_status;			/* SK_PACING_* */
-	u32 sk_gso_max_size;			/* largest burst, bytes */
+	u32 sk_gso_max_size;			/* maximum burst, bytes */
 	u8 sk_pacing_shift;			/* burst = rate >> shift, bytes */
 };
 
@@ -161,7 +161,7 @@ struct inet_sock {
 struct inet_connection_sock {
 	struct inet_sock icsk_inet;
 	CC_PORT_BIT(u8, icsk_ca_state, 5);	/* TCP_CA_* */
-	u8 icsk_retransmits;			/* timeouts in a row */
+	u8 icsk_retransmits;			/* consecutive timeouts */
 	struct {
 		u8 pending;			/* ICSK_ACK_* */
 	} icsk_ack;
@@ -177,8 +177,8 @@ struct tcp_options_received {
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	u64 tcp_mstamp;		/* time of the segment being processed, us */
-	u64 tcp_clock_cache;	/* the same, ns */
-	u64 tcp_wstamp_ns;	/* when the next paced segment may leave, ns */
+	u64 tcp_clock_cache;	/* the same time, ns */
+	u64 tcp_wstamp_ns;	/* earliest departure of the next paced segment, ns */
 	u64 delivered_mstamp;	/* when delivered last grew, us */
 	u64 first_tx_mstamp;	/* start of the flight being sampled, us */
 	u64 bytes_acked;
@@ -197,9 +197,9 @@ struct tcp_sock {
 	u32 snd_nxt;		/* next sequence number to send */
 	u32 high_seq;		/* snd_nxt when recovery began */
 	u32 snd_wnd;		/* peer's receive window, bytes */
-	u32 packets_out;	/* sent and not acknowledged, packets */
+	u32 packets_out;	/* sent and not cumulatively acknowledged, packets */
 	u32 retrans_out;	/* retransmitted and in flight, packets */
-	u32 sacked_out;		/* reported by SACK, packets */
+	u32 sacked_out;		/* reported by SACK or duplicate ACKs, packets */
 	u32 lost_out;		/* marked lost, packets */
 	u32 max_packets_out;	/* largest packets_out since cwnd_usage_seq */
 	u32 cwnd_usage_seq;
@@ -209,15 +209,15 @@ struct tcp_sock {
 	u32 srtt_us;		/* smoothed RTT << 3, us */
 	u32 mdev_us;		/* mean deviation of the RTT << 2, us */
 	CC_PORT_SIM(u32 rtt_min_us;)
-	CC_PORT_KERNEL(struct minmax rtt_min;)	/* tcp_min_rtt() reads either */
-	u32 delivered;		/* packets, ever */
+	CC_PORT_KERNEL(struct minmax rtt_min;)	/* tcp_min_rtt() reads this or rtt_min_us */
+	u32 delivered;		/* packets, total */
 	u32 delivered_ce;	/* of these with a congestion mark */
-	u32 lost;		/* packets marked lost, ever */
+	u32 lost;		/* packets marked lost, total */
 	u32 app_limited;	/* delivered at which the limited flight ends, or 0 */
-	u32 total_retrans;	/* packets, ever */
+	u32 total_retrans;	/* packets, total */
 	u32 reordering;		/* packets */
 	u32 rcv_nxt;
-	u32 lsndtime;		/* when data were last sent, jiffies */
+	u32 lsndtime;		/* when data was last sent, jiffies */
 	struct tcp_options_received rx_opt;
 	CC_PORT_BIT(u8, is_cwnd_limited, 1);
 	u8 ecn_flags;		/* TCP_ECN_* */
@@ -229,18 +229,18 @@ struct tcp_sock {
 struct ack_sample {
 	u32 pkts_acked;		/* packets this ACK acknowledged or sacked */
 	s32 rtt_us;		/* its RTT, -1 = none */
-	u32 in_flight;		/* bytes delivered since the packet left, itself included */
+	u32 in_flight;		/* bytes in flight when the packet was sent, itself included */
 };
 
 struct rate_sample {
 	u64 prior_mstamp;	/* start of the sample, us */
-	u32 prior_delivered;	/* tp->delivered then */
-	u32 prior_delivered_ce;	/* tp->delivered_ce then */
+	u32 prior_delivered;	/* tp->delivered at the start */
+	u32 prior_delivered_ce;	/* tp->delivered_ce at the start */
 	s32 delivered;		/* packets over the interval, -1 = no sample */
 	s32 delivered_ce;	/* of these with a congestion mark */
 	CC_PORT_LONG interval_us;	/* length of the sample, -1 = no sample */
-	u32 snd_interval_us;	/* its send phase */
-	u32 rcv_interval_us;	/* its ACK phase */
+	u32 snd_interval_us;	/* its send phase, us */
+	u32 rcv_interval_us;	/* its ACK phase, us */
 	CC_PORT_LONG rtt_us;		/* RTT of the last delivered packet, -1 = none */
 	int losses;		/* packets newly marked lost */
 	u32 acked_sacked;	/* packets newly acknowledged or sacked */
@@ -253,8 +253,8 @@ struct rate_sample {
 
 /*
  * The hooks: H(result, name, arguments), in the order of their table. ssthresh,
- * undo_cwnd and one of cong_avoid and cong_control are required; cong_control
- * replaces every other change of window and rate.
+ * undo_cwnd and either cong_avoid or cong_control are required. cong_control sets
+ * window and rate alone; the stack does not change them.
  */
 #define CC_HOOKS(H)								\
 	H(u32, ssthresh, (struct sock *sk))					\
@@ -284,23 +284,23 @@ CC_PORT_STRUCTS_END
 /* A parameter as CC_PARAMETERS declares it; all values are u32. */
 struct cc_parameter {
 	const char *name;
-	const char *unit;	/* "" = a plain number */
-	const char *doc;	/* one line, what it does */
+	const char *unit;	/* empty for a plain number */
+	const char *doc;	/* its purpose, in one line */
 	u32 value;		/* default */
 	u32 low, high;		/* bounds, inclusive */
 };
 
-#define CC_ABI 1	/* of struct cc_description and of the structs above */
+#define CC_ABI 1	/* version of struct cc_description and of the structs above */
 
-/* What the simulator knows of an algorithm beyond its hooks. */
+/* The simulator's description of an algorithm, in addition to its hooks. */
 struct cc_description {
 	u32 abi;		/* CC_ABI */
 	u32 parameter_count;
 	u32 phase_count;
-	u32 tcp_sock_bytes;	/* what this file was compiled against */
+	u32 tcp_sock_bytes;	/* sizeof(struct tcp_sock) at compile time */
 	const struct tcp_congestion_ops *ops;
 	const char *summary;	/* one line */
-	const char *aliases;	/* separated by blanks, or NULL */
+	const char *aliases;	/* separated by spaces, or NULL */
 	const struct cc_parameter *parameters;
 	const char *const *phases;
 };
@@ -313,9 +313,9 @@ struct cc_description {
  *		...
  *	CC_PARAMETERS(cubic, CUBIC_PARAMETERS);
  *
- * as name, unit, default, lowest and highest value, meaning; then reads
- * cc_params(sk)->beta. In the simulator each flow has its own values; in the
- * kernel they are constants of the loaded object, which the verifier folds.
+ * with name, unit, default, minimum, maximum and meaning; hooks then read
+ * cc_params(sk)->beta. In the simulator, each flow has its own values; in the
+ * kernel, they are constants of the loaded object, which the verifier folds.
  */
 #define CC_PARAMETER_FIELD(name, unit, value, low, high, doc) u32 name;
 #define CC_PARAMETER_VALUE(name, unit, value, low, high, doc) value,
@@ -331,15 +331,15 @@ struct cc_description {
 		__attribute__((unused)) = { LIST(CC_PARAMETER_ENTRY) };		\
 	CC_PORT_PARAMETERS(algorithm, LIST)
 
-/* in CC_DESCRIBE */
+/* used in CC_DESCRIBE */
 #define CC_HAS_PARAMETERS(algorithm)						\
 	.parameters = algorithm##_parameter_table,				\
 	.parameter_count = CC_COUNT(algorithm##_parameter_table)
 
 /*
- * Phases: the states of an algorithm that a plot should tell apart, listed as
- * P(CUBIC_CONCAVE, "concave"). They number from 1; 0 is "none reported". The
- * simulator records a change of cc_phase() as an event, the kernel ignores it.
+ * Phases: the states of an algorithm that a plot should distinguish, listed as
+ * P(CUBIC_CONCAVE, "concave"). They are numbered from 1; 0 means "none reported".
+ * The simulator records a change of cc_phase() as an event; the kernel ignores it.
  */
 #define CC_PHASE_ENUM(symbol, name) symbol,
 #define CC_PHASE_NAME(symbol, name) name,
@@ -348,7 +348,7 @@ struct cc_description {
 	static const char *const algorithm##_phase_table[]			\
 		__attribute__((unused)) = { "none", LIST(CC_PHASE_NAME) }
 
-/* in CC_DESCRIBE */
+/* used in CC_DESCRIBE */
 #define CC_HAS_PHASES(algorithm)						\
 	.phases = algorithm##_phase_table,					\
 	.phase_count = CC_COUNT(algorithm##_phase_table)
@@ -356,13 +356,15 @@ struct cc_description {
 #define CC_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /*
- * State. An algorithm whose struct fits into icsk_ca_priv writes, after the struct,
- * CC_PRIV_CHECK(struct cubic), and reads inet_csk_ca(sk). A larger one, up to
- * CC_STATE_BYTES, writes CC_STATE(struct bbr3) instead and reads cc_state(sk), which is
- * zero at first. The kernel keeps it beside the socket (BPF_MAP_TYPE_SK_STORAGE) and
- * allocates it at the first call; if it finds no memory, cc_state() is NULL, and a hook
- * does nothing. In the kernel, cc_state() is a call, so a hook calls it once. Unlike
- * icsk_ca_priv, the state may be indexed by a variable whose bounds the verifier sees.
+ * State. If an algorithm's struct fits into icsk_ca_priv, write
+ * CC_PRIV_CHECK(struct cubic) after the struct, and access it with inet_csk_ca(sk).
+ * For a larger struct, up to CC_STATE_BYTES, write CC_STATE(struct bbr3) instead,
+ * and use cc_state(sk); the state is zero at first. The kernel stores it next to
+ * the socket (BPF_MAP_TYPE_SK_STORAGE) and allocates it at the first call; if there
+ * is no memory, cc_state() is NULL, and the hook must do nothing. In the kernel,
+ * cc_state() is a function call, so a hook should call it only once. Unlike
+ * icsk_ca_priv, this state may be indexed by a variable whose bounds the verifier
+ * knows.
  */
 #define CC_PRIV_CHECK(type) \
 	_Static_assert(sizeof(type) <= ICSK_CA_PRIV_SIZE,			\
@@ -377,7 +379,7 @@ struct cc_description {
 	}									\
 	type
 
-/* linux/cc_linux.h has the structs alone: a kernel file brings its own helpers. */
+/* linux/cc_linux.h needs only the structs: a kernel file has its own helpers. */
 #ifndef CC_STRUCTS_ONLY
 #include "cc_math.h"
 #include "cc_minmax.h"

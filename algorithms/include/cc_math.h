@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * Integer arithmetic for both builds: no floats, no signed division (BPF before
- * -mcpu=v4 has none), no loop without a constant bound, and a division by zero
- * gives zero in both, as the BPF instruction does. Included by cc.h.
+ * Integer arithmetic for both builds: no floats, no signed division (which BPF does
+ * not have before -mcpu=v4), and no loops without a constant bound. A division by
+ * zero gives zero in both builds, as in the BPF instruction. Included by cc.h.
  */
 #ifndef CC_MATH_H
 #define CC_MATH_H
@@ -19,7 +19,7 @@
 #define clamp(v, low, high) min(max(v, low), high)
 #define clamp_t(type, v, low, high) clamp((type)(v), (type)(low), (type)(high))
 
-/* Sequence numbers and jiffies wrap: compare by the sign of the difference. */
+/* Sequence numbers and jiffies wrap, so the sign of their difference orders them. */
 #define before(a, b)	((s32)((u32)(a) - (u32)(b)) < 0)
 #define after(a, b)	before(b, a)
 
@@ -38,7 +38,7 @@ CC_INLINE u32 div_u32(u32 dividend, u32 divisor)
 	return divisor ? dividend / divisor : 0;
 }
 
-/* Rounds towards zero, as C does. */
+/* Rounds towards zero, like C. */
 CC_INLINE s64 div64_s64(s64 dividend, s64 divisor)
 {
 	u64 n = dividend < 0 ? 0 - (u64)dividend : (u64)dividend;
@@ -53,7 +53,7 @@ CC_INLINE s64 div_s64(s64 dividend, s32 divisor)
 	return div64_s64(dividend, divisor);
 }
 
-/* Position of the highest bit set, counted from 1; 0 for 0. */
+/* Position of the most significant bit set, from 1 on; 0 for 0. */
 CC_INLINE u32 fls64(u64 x)
 {
 	u32 n = 0;
@@ -68,16 +68,17 @@ CC_INLINE u32 fls64(u64 x)
 }
 
 /*
- * Hides from clang what a variable holds. It then takes the value as it comes: makes
- * no branch of an arithmetic selection, and no second pointer of an index that was
- * just checked, which the verifier would not know to be checked.
+ * Hides the value of a variable from clang's optimiser. clang then does not replace
+ * an arithmetic selection by a branch, or compute an index a second time after a
+ * check, which the verifier would not recognise as checked.
  */
 #define cc_hide(variable) __asm__ volatile("" : "+r"(variable))
 
 /*
- * 1 if x >= y, else 0; x and y below 2^63. Digit loops multiply by such a bit: a
- * branch in each of N rounds is 2^N paths to the BPF verifier, and so is a mask of
- * all ones or zeros since Linux 6.18, whose verifier looks at both.
+ * Returns 1 if x >= y, else 0, for x and y below 2^63. Loops over digits multiply
+ * by this bit, because a branch in each of N rounds would be 2^N paths for the BPF
+ * verifier. The same applies to a mask of all ones or zeros since Linux 6.18, whose
+ * verifier follows both values.
  */
 CC_INLINE u64 cc_bit_ge(u64 x, u64 y)
 {
@@ -87,7 +88,7 @@ CC_INLINE u64 cc_bit_ge(u64 x, u64 y)
 	return bit;
 }
 
-/* floor(cube root), digit by digit: three bits of x give one of the root. */
+/* floor(cube root), digit by digit: three bits of x give one bit of the root. */
 CC_INLINE u32 cc_cbrt64(u64 x)
 {
 	u64 root = 0;
@@ -106,7 +107,7 @@ CC_INLINE u32 cc_cbrt64(u64 x)
 	return (u32)root;
 }
 
-/* floor(square root), two bits of x give one of the root. */
+/* floor(square root): two bits of x give one bit of the root. */
 CC_INLINE u32 cc_sqrt64(u64 x)
 {
 	u64 root = 0, rest = 0;
@@ -123,7 +124,7 @@ CC_INLINE u32 cc_sqrt64(u64 x)
 	return (u32)root;
 }
 
-/* SplitMix64 (Steele, Lea, Flood 2014): any 64-bit state is a good seed. */
+/* SplitMix64 (Steele, Lea, Flood 2014), for which any 64-bit state is a good seed. */
 CC_INLINE u32 cc_splitmix_u32(u64 *state)
 {
 	u64 z = *state += 0x9e3779b97f4a7c15ull;

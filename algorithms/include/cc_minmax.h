@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * Largest or smallest value of a sliding window of time, in constant space, under
- * the kernel's names. Included by cc.h.
+ * Maximum or minimum of a sliding window of time, in constant space, with the
+ * kernel's names. Included by cc.h.
  *
- * Three samples are kept: the best of the window, the best since then, the best
- * since that one. When the first leaves the window the next moves up. So that the
- * three are spread over the window, a quarter and a half of it may not pass
- * without a second and a third one. The answer is always a value of the window; it
- * may miss a better one that the spreading displaced.
+ * Three samples are kept: the best of the window, the best since then, and the best
+ * since that one. When the first one leaves the window, the others move up. To
+ * spread the samples over the window, a second and a third one are taken at the
+ * latest after a quarter and a half of it. The result is always a value of the
+ * window, but may not be the best, which the spreading can displace.
  *
  * K. Nichols's windowed filter, as described with BBR: N. Cardwell et al., "BBR:
  * Congestion-Based Congestion Control", ACM Queue 14(5), 2016.
@@ -40,7 +40,7 @@ CC_INLINE u32 cc_minmax_update(struct minmax *m, u32 window, u32 t, u32 v, bool 
 	struct minmax_sample sample = { .t = t, .v = v };
 	u32 age;
 
-	/* a new best, or nothing in the window is left */
+	/* a new best, or no sample is left in the window */
 	if (cc_minmax_beats(v, m->s[0].v, is_max) || t - m->s[2].t > window)
 		return minmax_reset(m, t, v);
 	if (cc_minmax_beats(v, m->s[1].v, is_max)) {
@@ -55,7 +55,7 @@ CC_INLINE u32 cc_minmax_update(struct minmax *m, u32 window, u32 t, u32 v, bool 
 		m->s[0] = m->s[1];
 		m->s[1] = m->s[2];
 		m->s[2] = sample;
-		/* the second may be too old as well; the third is not, see above */
+		/* the second may be too old as well; the third one is not, see above */
 		if (t - m->s[0].t > window) {
 			m->s[0] = m->s[1];
 			m->s[1] = m->s[2];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * What algorithms share that model the path by a bandwidth and an RTT: the product
- * of both, rates, and how far ACKs come in bunches. A bandwidth is in packets a
- * microsecond, in 1/2^24; a gain is in 1/256. Included by cc.h.
+ * Functions for algorithms that model the path by a bandwidth and an RTT: their
+ * product, rates, and the aggregation of ACKs. A bandwidth is in 2^-24 packets per
+ * microsecond, a gain in 1/256. Included by cc.h.
  */
 #ifndef CC_MODEL_H
 #define CC_MODEL_H
@@ -17,14 +17,14 @@ CC_INLINE u32 cc_now_ms(const struct sock *sk)
 	return (u32)div_u64(tcp_sk(sk)->tcp_mstamp, USEC_PER_MSEC);
 }
 
-/* The delivery rate of a sample, whose interval is not 0. */
+/* The delivery rate of a sample, whose interval must not be 0. */
 CC_INLINE u32 cc_bandwidth(const struct rate_sample *rs)
 {
 	return (u32)min(div64_u64((u64)rs->delivered << CC_BW_SHIFT, (u64)rs->interval_us),
 			(u64)(~0u - 1));
 }
 
-/* Packets in flight that fill a path, times the gain. */
+/* The packets in flight that fill a path, times the gain. */
 CC_INLINE u32 cc_bdp(u32 bw, u32 rtt_us, u32 gain)
 {
 	u64 product = ((u64)bw * rtt_us) >> 8;
@@ -34,7 +34,7 @@ CC_INLINE u32 cc_bdp(u32 bw, u32 rtt_us, u32 gain)
 	return (u32)min(product, (u64)TCP_INFINITE_SSTHRESH);
 }
 
-/* Bytes a second: so many percent of the bandwidth, times the gain. */
+/* Bytes per second: a percentage of the bandwidth, times the gain. */
 CC_INLINE u64 cc_rate(const struct sock *sk, u64 bw, u32 gain, u32 percent)
 {
 	u64 rate = (bw * tcp_sk(sk)->mss_cache * gain) >> 8;
@@ -43,7 +43,7 @@ CC_INLINE u64 cc_rate(const struct sock *sk, u64 bw, u32 gain, u32 percent)
 	return min(rate, (u64)sk->sk_max_pacing_rate);
 }
 
-/* The rate of a window each RTT, which is a millisecond before there is one. */
+/* The rate of one window per RTT; the RTT is 1 ms before the first sample. */
 CC_INLINE u64 cc_first_rate(const struct sock *sk, u32 gain, u32 percent)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -52,7 +52,7 @@ CC_INLINE u64 cc_first_rate(const struct sock *sk, u32 gain, u32 percent)
 	return cc_rate(sk, tcp_snd_cwnd(tp) * CC_BW_ONE / rtt_us, gain, percent);
 }
 
-/* Back to a window that was saved, if that was larger. */
+/* Restores a saved window if it is larger. */
 CC_INLINE void cc_restore_cwnd(struct sock *sk, u32 saved)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -60,7 +60,7 @@ CC_INLINE void cc_restore_cwnd(struct sock *sk, u32 saved)
 	tcp_snd_cwnd_set(tp, min(max(tcp_snd_cwnd(tp), saved), tp->snd_cwnd_clamp));
 }
 
-/* What leaves at once at the present pacing rate: a millisecond, packets. */
+/* Packets that are sent at once at the current pacing rate, in about a millisecond. */
 CC_INLINE u32 cc_quantum(const struct sock *sk)
 {
 	u64 bytes = min((u64)sk->sk_pacing_rate / 1000, (u64)CC_QUANTUM_BYTES);
@@ -68,11 +68,11 @@ CC_INLINE u32 cc_quantum(const struct sock *sk)
 	return max(div_u32((u32)bytes, tcp_sk(sk)->mss_cache), 2u);
 }
 
-/* ACKs beyond what the bandwidth explains: the most of a window of rounds. */
+/* ACK aggregation: the maximum excess over the bandwidth in a window of rounds. */
 struct cc_aggregation {
 	u32 since_us;		/* start of the count */
-	u32 delivered;		/* acknowledged since, packets */
-	u16 extra[2];		/* excess of this window and the one before, packets */
+	u32 delivered;		/* acknowledged since the start, packets */
+	u16 extra[2];		/* maximum excess in this window and in the previous one, packets */
 };
 
 CC_INLINE u32 cc_aggregation_extra(const struct cc_aggregation *ca)

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * Ways to end slow start before the queue overflows, for any algorithm that has one.
- * It declares CC_SLOW_START_PARAMETER(P, default) among its parameters, keeps a
- * struct cc_slow_start, declares CC_STATE(struct cc_search) or has this struct in a
- * state of its own, and calls
+ * Methods that end slow start before the queue overflows, for any algorithm that
+ * has a slow start. The algorithm declares CC_SLOW_START_PARAMETER(P, default)
+ * among its parameters, keeps a struct cc_slow_start, declares CC_STATE(struct
+ * cc_search) or has this struct in its own state, and calls
  *
  *	init, and set_state at a timeout	cc_slow_start_restart()
  *	cong_avoid, in slow start		cc_slow_start_grow() for tcp_slow_start()
  *	pkts_acked				cc_slow_start_take()
  *
- *   HyStart    ACKs in one train for as long as the path is, or an RTT that grew by
- *              an eighth. S. Ha, I. Rhee, "Taming the Elephants: New TCP Slow Start",
+ *   HyStart    ACKs in one train that is as long as the path, or an RTT that has grown
+ *              by an eighth. S. Ha, I. Rhee, "Taming the Elephants: New TCP Slow Start",
  *              Computer Networks 55(9), 2011, as Linux 6.1 behaves.
- *   HyStart++  RFC 9406: an RTT that grew by an eighth slows the growth to a quarter;
- *              after five rounds slow start ends, unless the RTT falls again. In the
- *              first slow start only. Compared with quotations of sections 4.2 and
- *              4.3 of the RFC.
- *   SEARCH     deliveries that no longer double in a round trip: the last 3.5 initial
- *              RTTs beside as many one RTT before, less than 0.74 of twice as much.
+ *   HyStart++  RFC 9406: when the RTT has grown by an eighth, the growth is reduced to a
+ *              quarter; after five rounds slow start ends, unless the RTT falls again.
+ *              Only in the first slow start. Compared with quotations of sections 4.2
+ *              and 4.3 of the RFC.
+ *   SEARCH     Deliveries that no longer double in a round trip: those of the last 3.5
+ *              initial RTTs are less than 0.74 of twice those one RTT earlier.
  *              draft-chung-ccwg-search, after the pseudocode of version 3.0 (June 2024)
- *              with the threshold of later versions, 0.26. It counts packets, not
- *              bytes. In the first slow start only.
+ *              with the threshold of later versions, 0.26. Counts packets instead of
+ *              bytes. Only in the first slow start.
  *
  * Included by cc.h.
  */
@@ -28,7 +28,7 @@
 #define CC_SLOW_START_H
 
 enum {
-	CC_SLOW_START_PLAIN,	/* until a loss */
+	CC_SLOW_START_PLAIN,	/* ends only at a loss */
 	CC_SLOW_START_HYSTART,
 	CC_SLOW_START_HYSTART_PP,
 	CC_SLOW_START_SEARCH,
@@ -38,59 +38,59 @@ enum {
 	P(slow_start, "", method, 0, 3,						\
 	  "end of slow start: 0 = loss, 1 = HyStart, 2 = HyStart++, 3 = SEARCH")
 
-/* HyStart: its default settings, and what it looks for, a set of these. */
+/* HyStart: its default settings, and its criteria, which form a set. */
 #define HYSTART_ACK_TRAIN	1u
 #define HYSTART_DELAY		2u
 #define HYSTART_LOW_WINDOW	16u
 #define HYSTART_ACK_DELTA_US	2000u
 
-/* The least RTT of a round means something from this many samples on. */
+/* A round's lowest RTT is meaningful from this number of samples on. */
 #define HYSTART_MIN_SAMPLES	8u
 
-/* The RTT may grow by an eighth within these bounds. */
+/* Bounds of the eighth by which the RTT may grow. */
 #define HYSTART_DELAY_MIN_US	4000u
 #define HYSTART_DELAY_MAX_US	16000u
 
-/* A paced sender leaves gaps of a few bursts; more than 1 ms is not its doing. */
+/* A paced sender leaves gaps of a few bursts; longer gaps than 1 ms have other causes. */
 #define HYSTART_BURSTS		4u
 #define HYSTART_BURSTS_MAX_US	1000u
 
 /* RFC 9406 section 4.3; MIN_RTT_THRESH and MAX_RTT_THRESH are the bounds above. */
 #define HYSTART_PP_GROWTH_SHIFT	2		/* CSS_GROWTH_DIVISOR = 4 */
 #define HYSTART_PP_ROUNDS	5u		/* CSS_ROUNDS */
-#define HYSTART_PP_MOST		8u		/* L, packets of an ACK, unless paced */
+#define HYSTART_PP_MOST		8u		/* L, maximum packets of an ACK, unless paced */
 
 #define SEARCH_WINDOW		10		/* W, bins */
-#define SEARCH_EXTRA		15		/* EXTRA_BINS: an RTT is shorter than these */
-#define SEARCH_POINTS		32		/* counts kept: at least the sum of both, and 1 */
-#define SEARCH_RTTS_PERCENT	350u		/* a window, of the first RTT */
+#define SEARCH_EXTRA		15		/* EXTRA_BINS: an RTT is shorter than this */
+#define SEARCH_POINTS		32		/* counts kept: at least the sum of both, plus 1 */
+#define SEARCH_RTTS_PERCENT	350u		/* length of the window, of the first RTT */
 #define SEARCH_THRESHOLD	266u		/* 0.26, 1/1024 */
-#define SEARCH_LEAST_CWND	10u		/* what it leaves, packets */
+#define SEARCH_LEAST_CWND	10u		/* minimum that SEARCH leaves, packets */
 
 struct cc_hystart {
-	u32 start_us;		/* of the round */
+	u32 start_us;		/* start of the round */
 	u32 last_ack_us;	/* last ACK of the train */
 	u32 end_seq;		/* the round ends when this is acknowledged */
-	u32 least_rtt_us;	/* of the round so far */
-	u32 samples;		/* RTTs of the round, up to HYSTART_MIN_SAMPLES */
-	u32 shortest_us;	/* of the connection, 0 = none; for those that keep none */
+	u32 least_rtt_us;	/* lowest RTT of the round so far */
+	u32 samples;		/* number of RTTs in the round, up to HYSTART_MIN_SAMPLES */
+	u32 shortest_us;	/* of the connection, 0 = none; if the algorithm keeps none */
 };
 
 struct cc_hystart_pp {
 	u32 end_seq;		/* the round ends when this is acknowledged */
-	u32 last_rtt_us;	/* least of the round before, ~0 = none */
-	u32 least_rtt_us;	/* of the round so far, ~0 = none */
-	u32 baseline_us;	/* above which the growth stays slow */
-	u16 rest;		/* acknowledged packets that did not count yet */
-	u8 samples;		/* RTTs of the round, up to HYSTART_MIN_SAMPLES */
-	u8 slow_rounds;		/* rounds of slow growth, this one included, 0 = none */
+	u32 last_rtt_us;	/* lowest RTT of the previous round, ~0 = none */
+	u32 least_rtt_us;	/* lowest RTT of the round so far, ~0 = none */
+	u32 baseline_us;	/* growth remains slow while the RTT is not below this */
+	u16 rest;		/* acknowledged packets that do not count yet */
+	u8 samples;		/* number of RTTs in the round, up to HYSTART_MIN_SAMPLES */
+	u8 slow_rounds;		/* rounds of slow growth, including this one, 0 = none */
 };
 
 struct cc_search {
-	u32 bin_us;		/* 0 = not begun */
+	u32 bin_us;		/* length of a bin, 0 = not started */
 	u32 bin_end_us;
-	u32 bins;		/* that have passed */
-	u32 delivered[SEARCH_POINTS];	/* tp->delivered at the end of each, at its number */
+	u32 bins;		/* number of complete bins */
+	u32 delivered[SEARCH_POINTS];	/* tp->delivered at the end of each bin, a ring */
 };
 
 /* The argument `search` below for an algorithm with CC_STATE(struct cc_search). */
@@ -122,7 +122,7 @@ CC_INLINE void cc_hystart_start_round(struct sock *sk, struct cc_hystart *round)
 	round->samples = 0;
 }
 
-/* How long pacing may hold the ACKs of a round trip apart, in us. */
+/* Maximum time between the ACKs of a round trip that pacing may cause, in us. */
 CC_INLINE u32 cc_hystart_pacing_us(const struct sock *sk)
 {
 	u64 rate = sk->sk_pacing_rate;
@@ -133,7 +133,7 @@ CC_INLINE u32 cc_hystart_pacing_us(const struct sock *sk)
 			(u64)HYSTART_BURSTS_MAX_US);
 }
 
-/* Takes the RTT of an ACK; true if slow start should end. */
+/* Handles the RTT of an ACK; returns true if slow start should end. */
 CC_INLINE bool cc_hystart_take(struct sock *sk, struct cc_hystart *round, u32 rtt_us,
 			       u32 shortest_us, u32 detect, u32 low_window, u32 ack_delta_us)
 {
@@ -141,7 +141,7 @@ CC_INLINE bool cc_hystart_take(struct sock *sk, struct cc_hystart *round, u32 rt
 
 	if (after(tcp_sk(sk)->snd_una, round->end_seq))
 		cc_hystart_start_round(sk, round);
-	/* the rounds are counted from the first ACK on, though */
+	/* but rounds are counted from the first ACK on */
 	if (tcp_snd_cwnd(tcp_sk(sk)) < low_window)
 		return false;
 
@@ -153,9 +153,9 @@ CC_INLINE bool cc_hystart_take(struct sock *sk, struct cc_hystart *round, u32 rt
 
 			round->last_ack_us = now_us;
 			/*
-			 * Packets sent back to back come as a train of half the
-			 * RTT when the window fills the path one way; pacing
-			 * spreads them over the whole RTT.
+			 * Packets sent back to back arrive as a train of half the
+			 * RTT when the window fills the path in one direction;
+			 * pacing spreads them over the whole RTT.
 			 */
 			if (sk->sk_pacing_status == SK_PACING_NONE)
 				longest_us >>= 1;
@@ -220,13 +220,13 @@ CC_INLINE void cc_hystart_pp_take(struct sock *sk, struct cc_hystart_pp *ss, u32
 
 /* ---- SEARCH */
 
-/* What had been delivered so many bins ago. */
+/* Packets delivered up to the end of the bin this number of bins ago. */
 CC_INLINE u32 cc_search_point(const struct cc_search *ss, u32 bins_ago)
 {
 	return ss->delivered[(ss->bins - bins_ago) & (SEARCH_POINTS - 1)];
 }
 
-/* Deliveries of a window that ended so many us ago, in 1/1024 packets. */
+/* Deliveries in the window that ended ago_us ago, in 1/1024 packets. */
 CC_INLINE u64 cc_search_window(const struct cc_search *ss, u32 ago_us)
 {
 	u32 bins = div_u32(ago_us, ss->bin_us);
@@ -238,7 +238,7 @@ CC_INLINE u64 cc_search_window(const struct cc_search *ss, u32 ago_us)
 	return nearer * (1024 - part) + farther * part;
 }
 
-/* Slow start passed the chokepoint two round trips ago: gives back what it added since. */
+/* Slow start reached the bottleneck's capacity two RTTs ago: removes later growth. */
 CC_INLINE void cc_search_end(struct sock *sk, const struct cc_search *ss)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -268,7 +268,7 @@ CC_INLINE void cc_search_take(struct sock *sk, struct cc_search *ss, u32 rtt_us)
 		return;
 	passed = div_u32(now_us - ss->bin_end_us, ss->bin_us) + 1;
 	if (passed > SEARCH_WINDOW) {
-		ss->bin_us = 0;		/* a pause: it begins anew with the next RTT */
+		ss->bin_us = 0;		/* a pause: restarts with the next RTT */
 		return;
 	}
 	ss->bin_end_us += passed * ss->bin_us;
@@ -286,7 +286,7 @@ CC_INLINE void cc_search_take(struct sock *sk, struct cc_search *ss, u32 rtt_us)
 		cc_search_end(sk, ss);
 }
 
-/* ---- for the algorithm */
+/* ---- functions for the algorithm */
 
 CC_INLINE void cc_slow_start_restart(struct sock *sk, struct cc_slow_start *ss,
 				     struct cc_search *search, u32 method)
@@ -299,7 +299,7 @@ CC_INLINE void cc_slow_start_restart(struct sock *sk, struct cc_slow_start *ss,
 		search->bin_us = 0;
 }
 
-/* Instead of tcp_slow_start(). */
+/* Replaces tcp_slow_start(). */
 CC_INLINE u32 cc_slow_start_grow(struct sock *sk, struct cc_slow_start *ss, u32 method, u32 acked)
 {
 	struct cc_hystart_pp *pp = &ss->hystart_pp;
@@ -318,7 +318,7 @@ CC_INLINE u32 cc_slow_start_grow(struct sock *sk, struct cc_slow_start *ss, u32 
 	return tcp_slow_start(tp, acked);
 }
 
-/* Takes the RTT of an ACK. */
+/* Handles the RTT of an ACK. */
 CC_INLINE void cc_slow_start_take(struct sock *sk, struct cc_slow_start *ss,
 				  struct cc_search *search, u32 method,
 				  const struct ack_sample *sample)

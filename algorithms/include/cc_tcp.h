@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * What algorithms share: access to the socket, clocks, and the standard window
- * rules under their kernel names. Both builds run this very code; the kernel's
- * own functions of these names are not called. Included by cc.h.
+ * Functions that algorithms share: access to the socket, clocks, and the standard
+ * window rules with their kernel names. Both builds run this code; the kernel's own
+ * functions with these names are not called. Included by cc.h.
  */
 #ifndef CC_TCP_H
 #define CC_TCP_H
 
-/* Each struct starts with the one below it, so these are the kernel's casts. */
+/* Each struct begins with the one below it, so these casts are the kernel's. */
 CC_INLINE struct tcp_sock *tcp_sk(const struct sock *sk)
 {
 	return (struct tcp_sock *)sk;
@@ -19,8 +19,8 @@ CC_INLINE struct inet_connection_sock *inet_csk(const struct sock *sk)
 }
 
 /*
- * The algorithm's private state: ICSK_CA_PRIV_SIZE bytes, zero at first. The end
- * that opens a connection calls the hooks of an ACK for its SYN before init.
+ * The algorithm's private state: ICSK_CA_PRIV_SIZE bytes, zero at first. For an
+ * active open, the hooks of an ACK are called for the SYN before init.
  */
 CC_INLINE void *inet_csk_ca(const struct sock *sk)
 {
@@ -39,25 +39,25 @@ CC_INLINE void tcp_snd_cwnd_set(struct tcp_sock *tp, u32 packets)
 
 /* ---- clocks and randomness */
 
-/* The kernel's tick counter; wraps. The kernel calls it tcp_jiffies32. */
+/* The kernel's tick counter, tcp_jiffies32; wraps. */
 CC_INLINE u32 cc_jiffies32(const struct sock *sk)
 {
 	return CC_PORT_JIFFIES32(tcp_sk(sk));
 }
 
-/* 32 random bits; the simulator's come from the flow's own seeded stream. */
+/* 32 random bits; in the simulator, from the flow's own seeded stream. */
 CC_INLINE u32 cc_prandom_u32(struct sock *sk)
 {
 	return CC_PORT_PRANDOM_U32(tcp_sk(sk));
 }
 
-/* Uniform below limit: prandom_u32_max(). */
+/* Uniformly distributed below limit, like prandom_u32_max(). */
 CC_INLINE u32 cc_prandom_below(struct sock *sk, u32 limit)
 {
 	return (u32)(((u64)cc_prandom_u32(sk) * limit) >> 32);
 }
 
-/* Rounds up, as the kernel does, so that a wait is never too short. */
+/* Rounds up, like the kernel, so that a wait is never too short. */
 CC_INLINE u32 usecs_to_jiffies(u32 us)
 {
 	u32 tick_us = USEC_PER_SEC / HZ;
@@ -86,7 +86,7 @@ CC_INLINE u32 tcp_stamp_us_delta(u64 now, u64 then)
 	return now > then ? (u32)(now - then) : 0;
 }
 
-/* Our clock of timestamps (RFC 7323), ms: what rcv_tsecr echoes. */
+/* Our timestamp clock (RFC 7323) in ms, which rcv_tsecr echoes. */
 CC_INLINE u32 tcp_time_stamp(const struct tcp_sock *tp)
 {
 	return (u32)div_u64(tp->tcp_mstamp, USEC_PER_MSEC);
@@ -100,7 +100,7 @@ CC_INLINE u32 tcp_min_rtt(const struct tcp_sock *tp)
 	return CC_PORT_MIN_RTT_US(tp);
 }
 
-/* Packets that left the network: sacked or lost. */
+/* Packets that are no longer in the network: sacked or lost. */
 CC_INLINE u32 tcp_left_out(const struct tcp_sock *tp)
 {
 	return tp->sacked_out + tp->lost_out;
@@ -116,7 +116,7 @@ CC_INLINE bool tcp_in_slow_start(const struct tcp_sock *tp)
 	return tcp_snd_cwnd(tp) < tp->snd_ssthresh;
 }
 
-/* The threshold that an idle period would leave: no less than 3/4 of the window. */
+/* The threshold after an idle period: at least 3/4 of the window. */
 CC_INLINE u32 tcp_current_ssthresh(const struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -127,16 +127,16 @@ CC_INLINE u32 tcp_current_ssthresh(const struct sock *sk)
 	return max(tp->snd_ssthresh, (tcp_snd_cwnd(tp) >> 1) + (tcp_snd_cwnd(tp) >> 2));
 }
 
-/* No reduction has set the threshold yet. */
+/* Whether no reduction has set the threshold yet. */
 CC_INLINE bool tcp_in_initial_slowstart(const struct tcp_sock *tp)
 {
 	return tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH;
 }
 
 /*
- * The window was what limited the sender (RFC 7661 asks for it before growth).
- * In slow start a flight of half the window is enough, or a sender with bursts
- * would never double it.
+ * Whether the window limited the sender, a condition for growth (RFC 7661). In slow
+ * start, half a window in flight is enough, because a sender with bursts would
+ * otherwise never double it.
  */
 CC_INLINE bool tcp_is_cwnd_limited(const struct sock *sk)
 {
@@ -149,17 +149,17 @@ CC_INLINE bool tcp_is_cwnd_limited(const struct sock *sk)
 	return false;
 }
 
-/* Tell the recorder which of its CC_PHASES the algorithm is in. */
+/* Tells the recorder the current phase, of the algorithm's CC_PHASES. */
 CC_INLINE void cc_phase(struct sock *sk, u32 phase)
 {
 	CC_PORT_PHASE(tcp_sk(sk), phase);
 }
 
-/* ---- what only the stack can do */
+/* ---- functions of the stack */
 
 /*
- * Sends an ACK of what came before rcv_nxt, with ECE as ecn_flags has it now; a
- * delayed ACK stays pending. The kernel calls it __tcp_send_ack.
+ * Sends an ACK up to rcv_nxt, with ECE according to ecn_flags; a delayed ACK stays
+ * pending. In the kernel, this is __tcp_send_ack.
  */
 CC_INLINE void cc_send_ack(struct sock *sk, u32 rcv_nxt)
 {
@@ -167,10 +167,11 @@ CC_INLINE void cc_send_ack(struct sock *sk, u32 rcv_nxt)
 }
 
 /*
- * Reduces the window to ssthresh without a loss, as after an echo of a congestion
- * mark; from cong_avoid only. True: the stack does it, asks the ssthresh hook and
- * ends with CA_EVENT_COMPLETE_CWR. False: it is done, as the running kernel does
- * not let a BPF program call its tcp_enter_cwr.
+ * Reduces the window to ssthresh without a loss, like an echoed congestion mark;
+ * only in cong_avoid. True: the stack performs the reduction, calls the ssthresh
+ * hook, and reports CA_EVENT_COMPLETE_CWR at its end. False: the reduction is
+ * complete, because the running kernel does not let a BPF program call
+ * tcp_enter_cwr.
  */
 CC_INLINE bool cc_enter_cwr(struct sock *sk, u32 ssthresh)
 {
@@ -186,8 +187,8 @@ CC_INLINE bool cc_enter_cwr(struct sock *sk, u32 ssthresh)
 /* ---- standard window rules, RFC 5681 section 3.1 */
 
 /*
- * One packet for each acknowledged, up to the threshold. Returns how many
- * acknowledged packets are left over for congestion avoidance.
+ * Adds a packet for each acknowledged packet, up to the threshold. Returns the
+ * number of acknowledged packets that are left for congestion avoidance.
  */
 CC_INLINE u32 tcp_slow_start(struct tcp_sock *tp, u32 acked)
 {
@@ -198,14 +199,14 @@ CC_INLINE u32 tcp_slow_start(struct tcp_sock *tp, u32 acked)
 	return acked;
 }
 
-/* One packet for every w acknowledged. */
+/* Adds a packet for every w acknowledged packets. */
 CC_INLINE void tcp_cong_avoid_ai(struct tcp_sock *tp, u32 w, u32 acked)
 {
 	u32 cwnd = tcp_snd_cwnd(tp);
 	u32 count = tp->snd_cwnd_cnt;
 
 	w = max(w, 1u);
-	/* credit that a larger w left behind is worth one packet, not many */
+	/* credit from a larger w counts as one packet, not as many */
 	if (count >= w) {
 		count = 0;
 		cwnd++;
@@ -236,13 +237,13 @@ CC_INLINE void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 	tcp_cong_avoid_ai(tp, tcp_snd_cwnd(tp), acked);
 }
 
-/* Half the window, not below two packets. */
+/* Half of the window, at least two packets. */
 CC_INLINE u32 tcp_reno_ssthresh(struct sock *sk)
 {
 	return max(tcp_snd_cwnd(tcp_sk(sk)) >> 1, 2u);
 }
 
-/* The window to return to when a reduction proves wrong. */
+/* The window to restore when a reduction proves spurious. */
 CC_INLINE u32 tcp_reno_undo_cwnd(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);

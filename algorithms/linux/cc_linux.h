@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * Stands in for the kernel's headers when an unmodified net/ipv4/tcp_NAME.c is
- * compiled for the simulator: every #include <...> of such a file leads here.
+ * Replaces the kernel's headers when an unmodified net/ipv4/tcp_NAME.c is compiled
+ * for the simulator: every #include <...> of such a file leads here.
  *
- * The structs are those of cc.h, made wider: the simulator's fields come first, at
- * their places, and behind them what a kernel file may touch and the simulator has
- * no use for (struct cc_wide; linux/module.c sets it before each hook). What the
- * kernel computes from a header is computed here; what it links against is in
- * linux/module.c, or in another file of the same kernel (see its comment).
+ * The structs are those of cc.h with additional fields: the simulator's fields come
+ * first, at the same offsets, then the fields that a kernel file may access but the
+ * simulator does not use (struct cc_wide; linux/module.c sets it before each hook).
+ * Functions that the kernel defines in headers are here; functions of other objects
+ * are in linux/module.c, or in another file of the same kernel (see its comment).
  *
- * Names and meanings are those of Linux 6.1, and what 6.12 added to them.
+ * Names and meanings are those of Linux 6.1, with the additions up to 6.12.
  */
 #ifndef CC_LINUX_H
 #define CC_LINUX_H
@@ -86,7 +86,7 @@ typedef u32 gfp_t;
 #define clamp_t(type, v, low, high) clamp((type)(v), (type)(low), (type)(high))
 #define min_not_zero(a, b) ({ __typeof__(a) cc_x = (a); __typeof__(b) cc_y = (b); \
 			      cc_x == 0 ? cc_y : cc_y == 0 ? cc_x : min(cc_x, cc_y); })
-/* The kernel's converts an unsigned value to the signed type of its size first. */
+/* Like the kernel's, which first converts an unsigned value to the signed type of its size. */
 #define abs(x) ({								\
 	__typeof__(__builtin_choose_expr(sizeof(x) > sizeof(s32), (s64)0, (s32)0)) cc_v; \
 	cc_v = (__typeof__(cc_v))(x);						\
@@ -130,7 +130,7 @@ static inline bool is_power_of_2(unsigned long n) { return n != 0 && (n & (n - 1
 #define HZ		250
 #define TCP_TS_HZ	1000
 
-/* The socket whose hook is running: it has the time, and the random numbers. */
+/* The socket whose hook is running, which has the time and the random numbers. */
 struct tcp_sock *cc_linux_socket(void);
 
 #define tcp_jiffies32	(cc_linux_socket()->cc_jiffies32)
@@ -201,7 +201,7 @@ char *strdup(const char *text);
 #define pr_warn(...)	((void)0)
 #define pr_err(...)	((void)0)
 
-/* ---- linux/module.h: what a file says of itself; linux/module.c reads it */
+/* ---- linux/module.h: descriptions in the file, which linux/module.c reads */
 
 #define CC_LINUX_TABLE(section_name) __attribute__((used, section(section_name)))
 #define CC_LINUX_NAME2(a, b)	a##b
@@ -222,7 +222,7 @@ char *strdup(const char *text);
 #define EXPORT_SYMBOL(symbol)
 #define EXPORT_SYMBOL_GPL(symbol)
 
-/* Parameters of a file that is only compiled along are not the algorithm's. */
+/* Parameters of a file that is compiled as a companion are not the algorithm's. */
 #ifdef CC_LINUX_COMPANION
 #define CC_LINUX_PARAMETERS	"cc_linux_companion"
 #else
@@ -270,7 +270,7 @@ struct kernel_param_ops {
 	static int (*const CC_LINUX_NAME(cc_linux_late_, function))(void)	\
 		__attribute__((used)) = function
 
-/* linux/btf.h, linux/btf_ids.h: for the verifier, of which there is none here */
+/* linux/btf.h, linux/btf_ids.h: for the verifier, which is not used here */
 #define BTF_SET8_START(symbol)	struct btf_id_set8 symbol __attribute__((visibility("hidden")));
 #define BTF_SET8_END(symbol)
 #define BTF_KFUNCS_START(symbol) BTF_SET8_START(symbol)
@@ -287,7 +287,7 @@ struct btf_kfunc_id_set {
 	struct btf_id_set8 *set;
 };
 
-/* ---- the kernel's lists, locks and modules: as much as tcp_cong.c needs to compile */
+/* ---- the kernel's lists, locks and modules, as far as tcp_cong.c needs them to compile */
 
 #define LIST_HEAD(symbol) struct list_head symbol = { &symbol, &symbol }
 #define DEFINE_SPINLOCK(symbol) int symbol __attribute__((unused))
@@ -346,7 +346,7 @@ enum {
 #define TCP_CA_UNSPEC		0
 #define TCP_CONG_MASK		(TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN)
 #define CONFIG_DEFAULT_TCP_CONG	"cubic"
-#define MAX_TCP_HEADER		320	/* of Debian's amd64 build */
+#define MAX_TCP_HEADER		320	/* in Debian's amd64 build */
 #define GSO_LEGACY_MAX_SIZE	65536u
 #define MAX_ERRNO		4095
 #define ENOENT			2
@@ -357,7 +357,7 @@ enum {
 #define EPERM			1
 #define ERANGE			34
 
-/* What a kernel file may touch beyond the simulator's fields. */
+/* Fields that a kernel file may access, in addition to the simulator's. */
 struct cc_wide {
 	int sk_state;
 	u32 prior_ssthresh;
@@ -475,7 +475,7 @@ static inline bool tcp_ca_needs_ecn(const struct sock *sk)
 /* Linux 6.10 added flags, which TCP without AccECN leaves 0. */
 #define __tcp_send_ack(sk, rcv_nxt, ...)	cc_linux_send_ack(sk, rcv_nxt)
 
-/* Protective Load Balancing, Linux 6.2: sysctl_tcp_plb_enabled is 0 unless somebody sets it. */
+/* Protective Load Balancing, Linux 6.2: sysctl_tcp_plb_enabled is 0 by default. */
 #define TCP_PLB_SCALE	8
 
 struct tcp_plb_state {
@@ -515,7 +515,7 @@ struct tcp_congestion_ops *tcp_ca_find_key(u32 key);
 void tcp_init_congestion_control(struct sock *sk);
 void tcp_cleanup_congestion_control(struct sock *sk);
 
-/* ---- linux/win_minmax.h; the filters themselves are of lib/win_minmax.c or linux/module.c */
+/* ---- linux/win_minmax.h; the filters are in lib/win_minmax.c or linux/module.c */
 
 u32 minmax_running_max(struct minmax *m, u32 window, u32 t, u32 v);
 u32 minmax_running_min(struct minmax *m, u32 window, u32 t, u32 v);
@@ -533,7 +533,7 @@ static inline u32 minmax_reset(struct minmax *m, u32 t, u32 v)
 	return v;
 }
 
-/* ---- linux/inet_diag.h: what ss prints; nobody asks for it here */
+/* ---- linux/inet_diag.h: output for ss, which is not used here */
 
 enum {
 	INET_DIAG_VEGASINFO = 3,

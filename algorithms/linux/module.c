@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /*
- * Between the simulator and an unmodified kernel file: loads it as the kernel
- * loads a module, and translates the hooks of its table (linux/ops.h).
+ * Adapter between the simulator and an unmodified kernel file: loads it like the
+ * kernel loads a module, and translates the hooks of its table (linux/ops.h).
  *
- * A kernel's file also needs functions of other files of its kernel. tcp_cong.c
- * has the standard window rules, lib/win_minmax.c the windowed filters, and yeah
- * builds on tcp_vegas.c; these are compiled along where they lie beside it. For a
- * file that stands alone the window rules and filters are those of cc.h: weak
- * symbols, which give way to the kernel's own.
+ * A kernel file also needs functions of other files of its kernel: tcp_cong.c
+ * contains the standard window rules, lib/win_minmax.c the windowed filters, and
+ * yeah is based on tcp_vegas.c. These are compiled too if they are in the same
+ * folder. For a file without them, the window rules and filters are those of cc.h,
+ * defined as weak symbols that the kernel's own functions override.
  *
- * Parameters of a module are variables of the file, and its init function may
- * derive others from them. So they are written, and init runs again, whenever a
- * hook serves a flow with other values than the hook before.
+ * Parameters of a module are variables of the file, from which its init function
+ * may derive others. Therefore they are written, and init runs again, whenever a
+ * hook serves a flow with other values than the previous hook.
  */
 #include "cc.h"
 #define tcp_congestion_ops linux_congestion_ops
@@ -19,10 +19,10 @@
 #undef tcp_congestion_ops
 #include "../port/guard.h"
 
-/* Enough for any file, and to tell a table from a runaway. */
+/* Sufficient for any file, and a bound for a table without an end. */
 enum { PARAMETERS_MAX = 64, TABLES_MAX = 4 };
 
-/* The wide part of a socket, as cc_linux.h has it. */
+/* The additional part of a socket, as in cc_linux.h. */
 struct wide {
 	int sk_state;
 	u32 prior_ssthresh;
@@ -55,7 +55,10 @@ TABLE_OF(doc_pointer const, cc_linux_docs);
 
 extern struct linux_congestion_ops tcp_reno __attribute__((weak, visibility("hidden")));
 
-/* Tables that a socket may run: the registered one, and what its init may change to. */
+/*
+ * Tables that a socket may use: the registered one, and others to which its init
+ * may switch.
+ */
 static const struct linux_congestion_ops *tables[TABLES_MAX];
 static const char *table_names[TABLES_MAX];
 static u32 table_count;
@@ -67,7 +70,7 @@ static u32 applied[PARAMETERS_MAX];
 
 static __thread struct wide_tcp_sock *current;
 
-/* ---- what the kernel would provide */
+/* ---- functions that the kernel would provide */
 
 struct net_of_kernel {
 	void *congestion_control;
@@ -204,7 +207,7 @@ static void list_parameters(void)
 		u32 value = read_variable(p);
 
 		if (value > largest(p))
-			continue; /* negative: our parameters are not */
+			continue; /* negative: our parameters cannot be */
 		variables[parameter_count] = p;
 		applied[parameter_count] = value;
 		parameters[parameter_count++] = (struct cc_parameter){
@@ -254,7 +257,7 @@ static struct sock *enter(struct sock *sk)
 
 #define OPS(sk) (current->wide.icsk_ca_ops)
 
-/* A file may give a socket another table than its own: dctcp does without ECN. */
+/* A file may switch a socket to another table: dctcp does so without ECN. */
 static void leave(struct sock *sk)
 {
 	u32 i;
@@ -363,7 +366,7 @@ struct cc_description cc_description = {
 };
 
 const u32 cc_guard_socket_bytes = sizeof(struct wide_tcp_sock);
-const bool cc_guard_may_write_clamp = true; /* hybla and others limit it in their init */
+const bool cc_guard_may_write_clamp = true; /* hybla and others limit it in init */
 
 void cc_guard_prepare(void)
 {
@@ -372,7 +375,7 @@ void cc_guard_prepare(void)
 	list_parameters();
 	run_inits();
 	if (!tables[0])
-		tables[0] = &tcp_reno; /* tcp_cong.c itself; null if it is not there */
+		tables[0] = &tcp_reno; /* tcp_cong.c's own table; null without that file */
 	table = tables[0];
 	if (!table)
 		return;

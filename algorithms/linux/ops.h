@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * What a kernel file hands to linux/module.c: its table of hooks, as the kernel's
- * net/tcp.h declares it, and its parameters. Linux 6.10 gave cong_control two more
- * arguments; a file that has them is compiled with CC_LINUX_CONG_CONTROL_4.
+ * The interface between a kernel file and linux/module.c: its table of hooks, as
+ * the kernel's net/tcp.h declares it, and its parameters. Linux 6.10 added two
+ * arguments to cong_control; a file that has them is compiled with
+ * CC_LINUX_CONG_CONTROL_4.
  */
 #ifndef CC_LINUX_OPS_H
 #define CC_LINUX_OPS_H
 
-/* Of the four, the parameters or arguments that cong_control of this file has */
+/* Selects the arguments that this file's cong_control has, out of four. */
 #ifdef CC_LINUX_CONG_CONTROL_4
 #define CC_CONG_CONTROL(sk, ack, flag, rs) sk, ack, flag, rs
 #else

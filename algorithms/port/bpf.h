@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * The running kernel's port: a hook is a struct_ops program, the structs are
- * relocated field by field (CO-RE), parameters are constants of the object.
+ * The running kernel's port: a hook is a struct_ops program, structs are relocated
+ * field by field (CO-RE), and parameters are constants of the object.
  *
  *	clang -target bpf -mcpu=v3 -O2 -g -c cubic.c && llvm-strip -g cubic.o
  *
- * No vmlinux.h and no libbpf header is needed. -g is: it makes the type
- * information that the relocations need. The loader (libbpf 1.2 or later) may set
- * cc_parameters in .rodata and the name of the ops before it loads the object.
+ * No vmlinux.h and no libbpf header is needed. -g is required, because it creates
+ * the type information for the relocations. The loader (libbpf 1.2 or later) may
+ * set cc_parameters in .rodata and the name of the ops before it loads the object.
  */
 #ifndef CC_PORT_BPF_H
 #define CC_PORT_BPF_H
@@ -26,9 +26,9 @@ char _license[] CC_SECTION("license") = "Dual BSD/GPL";
 #define CC_PORT_KERNEL(...)		__VA_ARGS__
 
 /*
- * Reads a bitfield. A plain read would relocate the byte but keep the mask of our
- * own struct, and be silently wrong; so offset, size and shifts (kinds 0, 1, 4, 5)
- * are asked of the kernel's type information.
+ * Reads a bitfield. A plain read would relocate the byte but use the mask of our
+ * own struct, and be wrong silently. Therefore offset, size and shifts (kinds 0, 1,
+ * 4, 5) are relocated from the kernel's type information.
  */
 #define CC_FIELD_INFO(pointer, field, kind) \
 	__builtin_preserve_field_info((pointer)->field, kind)
@@ -55,8 +55,8 @@ char _license[] CC_SECTION("license") = "Dual BSD/GPL";
 })
 
 /*
- * A program gets its arguments as an array of u64; CC_PROG unpacks as many as the
- * hook declares. The kernel checks each against its own prototype.
+ * A program gets its arguments as an array of u64; CC_PROG unpacks those that the
+ * hook declares. The kernel checks each one against its own prototype.
  */
 #define CC_CONCAT_(a, b)	a##b
 #define CC_CONCAT(a, b)		CC_CONCAT_(a, b)
@@ -79,8 +79,9 @@ char _license[] CC_SECTION("license") = "Dual BSD/GPL";
 	CC_INLINE type name##_body(__VA_ARGS__)
 
 /*
- * cong_control is (sk, rs) before Linux 6.10 and (sk, ack, flag, rs) since. libbpf
- * fills in the version, and the verifier drops the branch that is not taken.
+ * cong_control has the arguments (sk, rs) before Linux 6.10, and then (sk, ack,
+ * flag, rs). libbpf fills in the version, and the verifier removes the unused
+ * branch.
  */
 extern int LINUX_KERNEL_VERSION __attribute__((section(".kconfig")));
 
@@ -98,18 +99,18 @@ extern int LINUX_KERNEL_VERSION __attribute__((section(".kconfig")));
 
 #define CC_CB(function)		(void *)function
 
-/* .struct_ops.link vanishes with its loader, even if that is killed (Linux 6.4). */
+/* A .struct_ops.link is removed with its loader, even if that is killed (Linux 6.4). */
 #ifndef CC_OPS_SECTION
 #define CC_OPS_SECTION		".struct_ops.link"
 #endif
 #define CC_OPS(symbol)		CC_SECTION(CC_OPS_SECTION) struct tcp_congestion_ops symbol
 
-/* Nothing of it is kept in the object. */
+/* The object does not contain the description. */
 #define CC_DESCRIBE(symbol, ...)						\
 	static const struct cc_description cc_description_##symbol		\
 		__attribute__((unused)) = { .ops = &symbol, __VA_ARGS__ }
 
-/* clang puts small tables into .rodata.cst*, which libbpf does not know. */
+/* clang places small tables in .rodata.cst*, which libbpf does not support. */
 #define CC_TABLE		static const __attribute__((section(".rodata")))
 
 #define CC_PORT_PARAMETERS(algorithm, LIST)					\
@@ -123,7 +124,7 @@ extern int LINUX_KERNEL_VERSION __attribute__((section(".kconfig")));
 	}									\
 	struct algorithm##_parameters
 
-/* The states of CC_STATE, by socket. */
+/* The states of CC_STATE, stored by socket. */
 #define CC_BPF_SK_STORAGE	24
 #define CC_BPF_NO_PREALLOC	1
 #define CC_BPF_CREATE		1
@@ -145,7 +146,7 @@ struct cc_state_bytes {
 
 extern u32 CONFIG_HZ __attribute__((section(".kconfig")));
 
-/* Helpers by their numbers in the kernel's uapi. */
+/* Helpers by their numbers in the kernel's UAPI. */
 static u32 (*const bpf_get_prandom_u32)(void) __attribute__((unused)) = (void *)7;
 static void *(*const bpf_sk_storage_get)(void *map, void *sk, void *value, u64 flags)
 	__attribute__((unused)) = (void *)107;
@@ -155,10 +156,10 @@ static u64 (*const bpf_jiffies64)(void) __attribute__((unused)) = (void *)118;
 #define CC_PORT_HZ			CONFIG_HZ
 #define CC_PORT_MIN_RTT_US(tp)		((tp)->rtt_min.s[0].v)
 #define CC_PORT_SEND_ACK(sk, rcv_nxt)	((void)bpf_tcp_send_ack(tcp_sk(sk), rcv_nxt))
-/* tcp_enter_cwr is none of the functions that a BPF program may call. */
+/* A BPF program cannot call tcp_enter_cwr. */
 #define CC_PORT_ENTER_CWR(sk)		((void)(sk), false)
 
-/* What a program does with its call, the arguments unpacked. */
+/* Wraps the call of a program with its unpacked arguments. */
 #ifdef CC_RECORD
 #include "bpf_record.h"
 #else

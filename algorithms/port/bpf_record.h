@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * Recording in the running kernel (-DCC_RECORD): each program of an object takes
- * down its call. Included by bpf.h.
+ * Recording in the running kernel (-DCC_RECORD): each program of an object records
+ * its calls. Included by bpf.h.
  */
 #ifndef CC_PORT_BPF_RECORD_H
 #define CC_PORT_BPF_RECORD_H
@@ -15,7 +15,7 @@ struct {
 	int (*max_entries)[CC_RECORD_MAP_BYTES];
 } cc_records CC_SECTION(".maps");
 
-/* Here for algorithms without CC_STATE, too, so that all records are alike. */
+/* Also for algorithms without CC_STATE, so that all records have the same form. */
 CC_STATE_MAP
 #define CC_PORT_STATES
 #define CC_PORT_RECORDED_STATE(tp)	bpf_sk_storage_get(&cc_states, (void *)(tp), NULL, 0)
@@ -27,19 +27,20 @@ static void (*const bpf_ringbuf_discard)(void *record, u64 flags) = (void *)133;
 #define CC_BPF_RB_NO_WAKEUP	1
 
 /*
- * What a call sees beside its socket stands still while it runs, so that the native
- * build can be given the same: the clock, and a generator of random numbers.
+ * Inputs of a call apart from the socket, which do not change while it runs, so
+ * that the native build gets the same ones: the clock, and the state of a random
+ * number generator.
  */
 struct cc_record_cpu {
 	u64 random;
 	u32 jiffies32;
-	u32 calls;	/* tells a call that another one came in between */
+	u32 calls;	/* detects a call that was interrupted by another one */
 	u32 phase;	/* that the call reported, 0 = none */
 };
 
 struct cc_record_cpu cc_record_cpus[CC_RECORD_CPUS] CC_SECTION(".bss");
 
-/* Where the generators begin, which the loader may set; 0 = the kernel draws it. */
+/* Initial state of the generators; the loader may set it; 0 = the kernel draws it. */
 const volatile u64 cc_record_seed CC_SECTION(".rodata") = 0;
 
 CC_INLINE struct cc_record_cpu *cc_record_cpu(void)
@@ -51,7 +52,7 @@ CC_INLINE struct cc_record_cpu *cc_record_cpu(void)
 #define CC_PORT_PRANDOM_U32(tp)		((void)(tp), cc_splitmix_u32(&cc_record_cpu()->random))
 #define CC_PORT_PHASE(tp, value)	((void)(tp), (void)(cc_record_cpu()->phase = (value)))
 
-/* The argument after the socket, told from the type of the body. */
+/* The argument after the socket, derived from the type of the body. */
 enum {
 	CC_RECORD_NOTHING,
 	CC_RECORD_ONE,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /*
- * Stands around every hook of an algorithm that was loaded at run time. The hook
- * works on a copy of the socket that ends where memory ends, so that an overrun
- * traps; what it wrote where it may not write is an error, and so is a window of
- * no packets. Divisions by zero and the like arrive here from the compiler's own
- * checks (-fsanitize), which know file and line.
+ * Wraps every hook of an algorithm that was loaded at run time. The hook works on a
+ * copy of the socket that ends at the end of accessible memory, so that an overrun
+ * causes a trap; forbidden writes are errors, and so is a window of 0 packets.
+ * Divisions by zero and similar errors are reported by the compiler's own checks
+ * (-fsanitize), which know file and line.
  *
- * An error ends the process (struct cc_host), which exists for this run only.
+ * An error ends the process (struct cc_host), which exists only for this run.
  */
 #define _GNU_SOURCE
 #include "guard.h"
@@ -15,10 +15,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Address space that nobody may touch, on both sides of a socket: room for any overrun. */
+/* Inaccessible address space on both sides of a socket, for overruns of any size. */
 enum { MOAT = 32 << 20, PAGE = 65536 };
 
-/* What a hook is called with, beside the socket. */
+/* The arguments of a hook, apart from the socket. */
 struct arguments {
 	u32 value[2];
 	const struct ack_sample *ack;
@@ -38,7 +38,7 @@ static u64 socket_bytes(void)
 	return &cc_guard_socket_bytes ? cc_guard_socket_bytes : sizeof(struct tcp_sock);
 }
 
-/* A page between two moats; the copy lies at its end. */
+/* A page between two inaccessible areas; the copy is at its end. */
 static struct tcp_sock *arena(void)
 {
 	if (!arena_end) {
@@ -218,7 +218,7 @@ const struct cc_description *cc_guard_open(struct cc_host *process, const char *
 	return &cc_description;
 }
 
-/* ---- what the compiler's checks call (-fsanitize=...): all begin with the place */
+/* ---- functions called by the compiler's checks (-fsanitize=...); the location is first */
 
 struct place {
 	const char *file;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * The socket as a table: where each field is, and whether an algorithm may write
- * it. One table for three readers: the test that compares the structs with those of
- * crates/cc/src/sock.rs, the conformance suite, and the guard around a user's file.
+ * The layout of the socket as a table: the position of each field, and whether an
+ * algorithm may write it. The table has three uses: the test that compares the
+ * structs with those of crates/cc/src/sock.rs, the conformance suite, and the guard
+ * of a user's file.
  */
 #ifndef CC_PORT_LAYOUT_H
 #define CC_PORT_LAYOUT_H
@@ -133,9 +134,9 @@ static const struct cc_layout cc_layout_table[] = {
 #undef HOOK
 
 /*
- * The first field that differs between two states of a socket although an
- * algorithm may not write it; NULL if there is none. Each struct starts with the
- * one below it, so offsets in them are offsets in the socket.
+ * Returns the first field that differs between two states of a socket although an
+ * algorithm may not write it; NULL if there is none. Each struct begins with the
+ * one below it, so their offsets are offsets in the socket.
  */
 static inline const struct cc_layout *cc_forbidden_write(const struct tcp_sock *before,
 							 const struct tcp_sock *after)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /*
- * What the compiler made of the structs, for the test that compares them with
- * crates/cc/src/sock.rs, and the shared helpers as functions that it can call.
+ * The layout of the structs as the compiler creates it, for the test that compares
+ * it with crates/cc/src/sock.rs, and the shared helpers as functions for tests.
  */
 #include "layout.h"
 

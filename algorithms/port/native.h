@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * The simulator's port: the structs are those of crates/cc/src/sock.rs, a hook
- * is a plain function, and time, randomness and parameters are fields of the
- * socket. Nothing here is global, so flows may run on any number of threads.
+ * The simulator's port: the structs are those of crates/cc/src/sock.rs, a hook is a
+ * plain function, and time, random numbers and parameters are fields of the socket.
+ * There are no global variables, so flows may run on any number of threads.
  */
 #ifndef CC_PORT_NATIVE_H
 #define CC_PORT_NATIVE_H
 
-/* The kernel's long, of 64 bits on every machine, so that results are the same. */
+/* The kernel's long, with 64 bits on every machine, so that results are identical. */
 #define CC_PORT_LONG		long long
 #define CC_PORT_STRUCTS_BEGIN
 #define CC_PORT_STRUCTS_END
@@ -24,7 +24,8 @@
 
 /*
  * The registry of crates/cc finds a built-in algorithm by its symbol. A file that
- * is loaded at run time (CC_LOADED) has one for all, behind port/guard.c.
+ * is loaded at run time (CC_LOADED) has the same symbol as all others, behind
+ * port/guard.c.
  */
 #ifdef CC_LOADED
 #define CC_DESCRIPTION(symbol)	struct cc_description cc_description
@@ -41,7 +42,7 @@
 		__VA_ARGS__						\
 	}
 
-/* The flow's own block, set before each hook. */
+/* The flow's own block, which is set before each hook. */
 #define CC_PORT_PARAMETERS(algorithm, LIST)					\
 	CC_INLINE const struct algorithm##_parameters *cc_params(const struct sock *sk) \
 	{									\
@@ -53,22 +54,22 @@
 #define CC_PORT_STATE(sk)		((void *)tcp_sk(sk)->cc_state)
 
 #ifdef CC_REPLAY
-extern u32 cc_replay_hz;		/* the recording kernel's */
+extern u32 cc_replay_hz;		/* that of the recording kernel */
 #define CC_PORT_RECORDED_STATE(tp)	((tp)->cc_state)
 #define CC_PORT_HZ			cc_replay_hz
 #else
-#define CC_PORT_HZ			250u	/* Debian's, and the reference's */
+#define CC_PORT_HZ			250u	/* as in Debian and in the reference runs */
 #endif
 #define CC_PORT_JIFFIES32(tp)		((tp)->cc_jiffies32)
 #define CC_PORT_MIN_RTT_US(tp)		((tp)->rtt_min_us)
 #define CC_PORT_PHASE(tp, value)	((void)((tp)->cc_phase = (u8)(value)))
 #define CC_PORT_PRANDOM_U32(tp)		cc_splitmix_u32(&(tp)->cc_random)
 
-/* cc_requests: the endpoint does these after the hook. */
+/* cc_requests: actions of the endpoint after the hook. */
 enum {
 	CC_REQUEST_ACK = 1,	/* an ACK of cc_ack_rcv_nxt */
-	CC_REQUEST_ACK_ECE = 2,	/* and it carries ECE */
-	CC_REQUEST_CWR = 4,	/* a reduction without loss */
+	CC_REQUEST_ACK_ECE = 2,	/* the ACK carries ECE */
+	CC_REQUEST_CWR = 4,	/* a window reduction without loss */
 };
 
 #define CC_PORT_REQUEST(tp, bits) \
@@ -79,7 +80,7 @@ enum {
 	CC_PORT_REQUEST(cc_tp, cc_tp->ecn_flags & TCP_ECN_DEMAND_CWR ?	\
 			CC_REQUEST_ACK | CC_REQUEST_ACK_ECE : CC_REQUEST_ACK); \
 })
-#ifdef CC_REPLAY			/* as the kernel's port, whose calls are made again */
+#ifdef CC_REPLAY			/* like the kernel's port, whose calls are repeated */
 #define CC_PORT_ENTER_CWR(sk)		((void)(sk), false)
 #else
 #define CC_PORT_ENTER_CWR(sk)		(CC_PORT_REQUEST(tcp_sk(sk), CC_REQUEST_CWR), true)

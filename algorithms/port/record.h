@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /*
- * A call of a hook as the running kernel made it: what the hook could read before,
- * what it left behind. `-DCC_RECORD` makes an object whose programs write one per
- * call into a ring buffer; port/replay.c makes each call again in the native build
- * and compares. A record stands alone, so lost ones do no harm.
+ * The record of a hook's call by the running kernel: everything that the hook could
+ * read, and its results. `-DCC_RECORD` builds an object whose programs write a
+ * record for each call into a ring buffer; port/replay.c repeats each call in the
+ * native build and compares the results. Each record is self-contained, so lost
+ * records do no harm.
  */
 #ifndef CC_PORT_RECORD_H
 #define CC_PORT_RECORD_H
 
 /*
- * The socket, field by field: FIELD as it is, BIT by CC_GET. The test in
- * port/replay.c finds a field of cc.h that is missing here.
+ * The socket, field by field: FIELD directly, BIT by CC_GET. The test in
+ * port/replay.c detects fields of cc.h that are missing here.
  */
 #define CC_RECORDED_SOCK(field)		inet_conn.icsk_inet.sk.field
 #define CC_RECORDED_ICSK(field)		inet_conn.field
@@ -69,7 +70,7 @@
 
 struct cc_recorded_socket {
 	u64 icsk_ca_priv[ICSK_CA_PRIV_SIZE / sizeof(u64)];
-	u64 cc_state[CC_STATE_BYTES / sizeof(u64)];	/* zero while there is none */
+	u64 cc_state[CC_STATE_BYTES / sizeof(u64)];	/* zero if there is none */
 	CC_RECORDED_FIELDS(CC_RECORD_DECLARE, CC_RECORD_DECLARE)
 	u32 rtt_min_us;
 };
@@ -102,15 +103,15 @@ struct cc_recorded_rate_sample {
 #define CC_RECORD_NAME_BYTES 32
 
 struct cc_record {
-	/* of the program, which ends with the hook's: cubic_cong_avoid */
+	/* name of the program, which ends with the hook's: cubic_cong_avoid */
 	char program[CC_RECORD_NAME_BYTES];
-	u64 random;		/* state of the random numbers before */
+	u64 random;		/* state of the random number generator before the call */
 	u32 hz;
 	u32 jiffies32;
-	u32 result;		/* 0 if the hook has none */
+	u32 result;		/* 0 if the hook returns nothing */
 	u32 argument[2];	/* as in struct cc_call of guard.h */
-	u32 bytes;		/* of this struct, as the recorder has it */
-	u32 phase;		/* that the hook reported, 0 = none */
+	u32 bytes;		/* size of this struct in the recorder */
+	u32 phase;		/* phase that the hook reported, 0 = none */
 	struct cc_recorded_ack_sample ack;
 	struct cc_recorded_rate_sample rate;
 	struct cc_recorded_socket before;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /*
- * Makes the calls that a kernel recorded (record.h) again in the native build of the
- * same algorithm, and compares what each leaves behind. A program of its own:
+ * Repeats the calls that a kernel recorded (record.h) in the native build of the
+ * same algorithm, and compares the results. This is a separate program:
  *
  *	cc -DCC_LOADED -DCC_REPLAY cubic.c port/replay.c && ./a.out [beta=717 ...] <records
  *
  * Writes a line of JSON for each of the first differences and for each program. The
- * exit status is 0 if all calls agree, 1 if not, 2 if they cannot be made. With the
- * only argument --list, it makes no call and lists the recorded calls as CSV.
+ * exit status is 0 if all calls agree, 1 if not, and 2 if they cannot be repeated.
+ * With --list as the only argument, it makes no calls and lists the recorded calls
+ * as CSV.
  */
 #include "layout.h"
 #include "record.h"
@@ -59,7 +60,7 @@ static bool is_set(const struct tcp_sock *tp, u64 offset, u32 bytes)
 	return false;
 }
 
-/* Every field that an algorithm may read is in a record. */
+/* Checks that a record has every field that an algorithm may read. */
 static void check_fields(void)
 {
 	static const char options[] = "tcp_options_received.";
@@ -167,7 +168,7 @@ static bool differs(const struct tally *tally, const char *field, u64 before, u6
 	return true;
 }
 
-/* A field that only the stack writes; the kernel's did, if the hook asked it to send. */
+/* A field that only the stack writes; the kernel's stack did if the hook requested an ACK. */
 static bool is_stacks(const char *field)
 {
 	for (u32 i = 0; i < CC_COUNT(cc_layout_table); i++) {
