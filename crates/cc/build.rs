@@ -1,7 +1,7 @@
-//! Compiles every `algorithms/*.c` with the native port and generates the registry: adding a file
-//! adds an algorithm. A source is known by the SHA-256 of itself and of all that it includes. The
-//! files that a user's own algorithm is compiled with are embedded, so that a package needs none
-//! beside it.
+//! Compiles every `algorithms/*.c` with the native port and generates the registry: a new file adds
+//! an algorithm. A source is identified by the SHA-256 of itself and of all headers that it may
+//! include. The files needed to compile a user's algorithm are embedded, so that a package is
+//! self-contained.
 
 use std::env;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-/// What an algorithm file must bear; the linters' part is in the tests (`-Wall -Wextra -Werror`).
+/// Flags under which every algorithm must compile; tests add `-Wall -Wextra -Werror`.
 const FLAGS: [&str; 7] = [
     "-std=gnu11",
     "-Wall",
@@ -59,7 +59,7 @@ fn main() {
 
     let mut build = cc::Build::new();
     build.include(root.join("include")).opt_level(2).warnings(false);
-    // Otherwise every hook keeps a frame pointer wherever there is debug information.
+    // Otherwise, every hook would keep a frame pointer in builds with debug information.
     build.force_frame_pointer(false);
     for flag in FLAGS {
         build.flag(flag);

@@ -1,10 +1,10 @@
 //! Feeds an algorithm a recorded sequence of ACKs, for `bench/algorithms.py`, which counts the
-//! instructions from outside.
+//! instructions.
 //!
-//! Usage: `cost ALGORITHM TRACE.csv REPETITIONS`. The trace is one that `acks` (of crates/sim) prints,
-//! or one of a kernel in the same columns. Every algorithm gets the same calls: each ACK finds the
-//! window, the threshold, the RTT and the data in flight that the trace has, whatever the algorithm
-//! made of the ACK before. Prints how many ACKs a repetition has.
+//! Usage: `cost ALGORITHM TRACE.csv REPETITIONS`. The trace is the output of `acks` (of
+//! crates/sim), or that of a kernel in the same columns. Every algorithm gets the same calls: at
+//! each ACK, the window, the threshold, the RTT and the data in flight are those of the trace,
+//! whatever the algorithm did at the previous ACK. Prints the number of ACKs in a repetition.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,7 +19,7 @@ const RECOVERY: u8 = 3;
 const SLOW_PATH: u32 = 1;
 const FAST_PATH: u32 = 2;
 
-/// What an ACK finds.
+/// The state of the sender before an ACK.
 #[derive(Clone, Copy)]
 struct Row {
     t_us: u64,
@@ -30,7 +30,7 @@ struct Row {
     srtt_us: u32,
 }
 
-/// What the endpoint does at an ACK, besides telling of it.
+/// Action of the endpoint at an ACK, in addition to the report.
 #[derive(Clone, Copy, PartialEq)]
 enum Deed {
     Grow,
@@ -79,7 +79,7 @@ fn rows(text: &str) -> Vec<Row> {
         .collect()
 }
 
-/// What each ACK did, as far as the ACK after it tells.
+/// The effect of each ACK, derived from the row of the next ACK.
 fn steps(rows: &[Row]) -> Vec<Step> {
     let mut sent: VecDeque<(u32, u64)> = VecDeque::new();
     let mut recovery_ends = None;
@@ -115,7 +115,7 @@ fn steps(rows: &[Row]) -> Vec<Step> {
     steps
 }
 
-/// One connection's life.
+/// Makes the calls of one connection.
 fn feed(congestion: &mut Congestion, steps: &[Step]) {
     let mut sk = TcpSock {
         mss_cache: MSS_BYTES,

@@ -1,11 +1,11 @@
-//! The algorithm files through other compilers: strict warnings, the sanitizers, clang for BPF.
-//! What is not installed is skipped, with the reason printed.
+//! The algorithm files with other compilers: strict warnings, sanitizers, clang for BPF. Missing
+//! compilers are skipped, with a printed reason.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// What every algorithm file bears without a word.
+/// Flags under which every algorithm file must compile without a warning.
 const STRICT: [&str; 7] =
     ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Wconversion", "-Wsign-conversion", "-Werror"];
 
@@ -28,7 +28,7 @@ fn stem(source: &Path) -> &str {
     source.file_stem().and_then(|s| s.to_str()).expect("a name in UTF-8")
 }
 
-/// Runs a compiler with `arguments`; `None`, and the reason printed, if it is not there.
+/// Runs a compiler with `arguments`; `None`, with a printed reason, if it is missing.
 fn compile(compiler: &str, arguments: &[&str], files: &[&Path], out: &Path) -> Option<Output> {
     let include = algorithms().join("include");
     let mut command = Command::new(compiler);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /*
- * Drives every algorithm through random calls, in and out of the order that an
- * endpoint would keep, with every parameter within its bounds: undefined
- * behaviour and stray accesses are the sanitizers' to find. The socket is alone
- * in a heap block, so that an access past it is one past the block.
+ * Calls every algorithm randomly, in orders that an endpoint would and would not
+ * use, with parameters within their bounds; the sanitizers detect undefined
+ * behaviour and invalid accesses. The socket has a heap block of its own, so that
+ * they detect an access past its end.
  */
 #include "cc.h"
 
@@ -21,7 +21,7 @@ static u32 random_u32(void)
 	return cc_splitmix_u32(&random_state);
 }
 
-/* Small, at an edge, or anything. */
+/* A small number, one at a boundary, or any number. */
 static u32 random_value(void)
 {
 	static const u32 edges[] = { 0, 1, 2, 0x7fffffff, 0x80000000, 0xffffffff };

@@ -1,15 +1,15 @@
-//! BBR's states, model and exceptions, one ACK a round trip.
+//! BBR's states, model and special cases, with one ACK per round trip.
 
 use cwndlab_cc::{CwndEvent, RateSample};
 
 use crate::flow::{Flow, LOSS, MSS_BYTES, OPEN, RECOVERY};
 
 const RTT_US: u64 = 40_000;
-/// 10 packets a millisecond.
+/// 10 packets per millisecond.
 const BDP_PKTS: u32 = 400;
 const GAIN_ONE: f64 = 256.0;
 
-/// A flow, and the path that its ACKs tell of.
+/// A flow, and the path that its ACKs represent.
 #[derive(Clone)]
 struct Path {
     flow: Flow,
@@ -27,13 +27,13 @@ impl Path {
         Self { flow, rtt_us: RTT_US, is_app_limited: false }
     }
 
-    /// A round trip that ends in an ACK of so many packets, while so many are in flight then.
+    /// A round trip that ends with an ACK of this many packets, with this many in flight.
     fn round(&mut self, delivered: u32, losses: u32, in_flight: u32) {
         self.flow.advance(self.rtt_us * 1_000);
         self.ack(delivered, delivered, losses, in_flight);
     }
 
-    /// An ACK of `acked` packets; `delivered` is what was in the last round trip.
+    /// An ACK of `acked` packets; `delivered` is the number delivered in the last round trip.
     fn ack(&mut self, acked: u32, delivered: u32, losses: u32, in_flight: u32) {
         let flow = &mut self.flow;
         let sk = &mut flow.sk;
@@ -56,7 +56,7 @@ impl Path {
         let _ = flow.congestion.cong_control(sk, sk.snd_una, 0, &sample);
     }
 
-    /// Pacing as a gain over `packets` in an RTT, the margin of 1 % taken off.
+    /// Pacing rate: a gain times `packets` per RTT, minus the margin of 1 %.
     fn gain_over(&self, packets: u32) -> f64 {
         let rate = f64::from(packets * MSS_BYTES) / (RTT_US as f64 / 1e6);
         self.flow.sk.inet_conn.icsk_inet.sk.sk_pacing_rate as f64 / rate / 0.99
@@ -66,7 +66,7 @@ impl Path {
         self.flow.sk.snd_cwnd
     }
 
-    /// To ProbeBW with the pipe full.
+    /// Advances to ProbeBW, with the pipe full.
     fn until_probe_bw(&mut self) {
         let mut delivered = 10;
         while self.flow.phase() != "probe_bw" {
@@ -84,7 +84,7 @@ fn assert_near(value: f64, expected: f64) {
 #[test]
 fn startup_doubles_until_the_bandwidth_stops_growing_three_times() {
     let mut path = Path::new(&[]);
-    // before there is a sample: the window of 10 in the RTT of the handshake
+    // before the first sample: the window of 10 in the handshake's RTT
     assert_near(path.gain_over(10), 739.0 / GAIN_ONE);
     let mut delivered = 10;
     while delivered < BDP_PKTS {
@@ -93,7 +93,7 @@ fn startup_doubles_until_the_bandwidth_stops_growing_three_times() {
         assert_near(path.gain_over(delivered), 739.0 / GAIN_ONE);
         delivered *= 2;
     }
-    // 400 is 1.25 times 320, and after that it does not grow
+    // 400 is 1.25 times 320; after that there is no growth
     path.round(BDP_PKTS, 0, 2 * BDP_PKTS);
     for _ in 0..2 {
         path.round(BDP_PKTS, 0, 2 * BDP_PKTS);
@@ -133,7 +133,7 @@ fn a_limited_application_does_not_end_startup_nor_lower_the_bandwidth() {
     }
     assert_eq!(path.flow.phase(), "startup");
     assert_near(path.gain_over(100), 739.0 / GAIN_ONE);
-    // what shows more is believed all the same
+    // a higher bandwidth counts all the same
     path.round(200, 0, 200);
     assert_near(path.gain_over(200), 739.0 / GAIN_ONE);
 }
@@ -145,7 +145,7 @@ fn probe_bw_goes_round_in_eight_phases_from_any_but_the_second() {
     let cycle = |path: &mut Path| -> Vec<f64> {
         (0..16)
             .map(|_| {
-                // longer than the lowest RTT, with as much in flight as each phase wants
+                // longer than the lowest RTT, with the data in flight at which each phase ends
                 path.rtt_us = RTT_US + 1;
                 path.round(BDP_PKTS, 0, BDP_PKTS + BDP_PKTS / 4);
                 (path.gain_over(BDP_PKTS) * 100.0).round() / 100.0
@@ -166,7 +166,7 @@ fn probe_bw_goes_round_in_eight_phases_from_any_but_the_second() {
         })
         .collect();
     first_gains.sort_by(f64::total_cmp);
-    // 1.25 once in seven, and never 0.75
+    // 1.25 once in seven times, and never 0.75
     let ups = first_gains.iter().filter(|&&gain| gain == 1.25).count();
     assert!((15..45).contains(&ups), "{ups} of 200");
     assert_eq!(first_gains.iter().filter(|&&gain| gain == 1.0).count(), 200 - ups);
@@ -179,7 +179,7 @@ fn the_window_is_twice_the_bdp_and_three_bursts() {
     for _ in 0..3 {
         path.round(BDP_PKTS, 0, BDP_PKTS);
     }
-    // 14.5 Mbyte/s: a burst is the 1/1024 s of it, 9 packets
+    // 14.5 Mbyte/s: a burst is 1/1024 s at this rate, 9 packets
     let burst = 9;
     let wanted = 2 * BDP_PKTS + 3 * burst;
     assert!((wanted..=wanted + 4).contains(&path.cwnd()), "{} and {wanted}", path.cwnd());
@@ -189,9 +189,9 @@ fn the_window_is_twice_the_bdp_and_three_bursts() {
 fn acks_in_bunches_get_room_in_the_window_while_they_last() {
     let mut path = Path::new(&[]);
     path.until_probe_bw();
-    // `count` ACKs in a round trip, each for its share: all but the first part of it is excess
+    // `count` ACKs in a round trip with equal shares: all but the first part is excess
     let mut window_after = |rounds: u32, count: u32| {
-        // the path catches up with an excess of before
+        // the path compensates for an earlier excess
         path.flow.advance(2 * RTT_US * 1_000);
         for _ in 0..rounds * count {
             path.flow.advance(RTT_US * 1_000 / u64::from(count));
@@ -199,7 +199,7 @@ fn acks_in_bunches_get_room_in_the_window_while_they_last() {
         }
         path.cwnd()
     };
-    // what the bunches of Startup's ACKs were is forgotten after ten round trips
+    // the aggregation of Startup's ACKs is forgotten after ten round trips
     let even = window_after(20, 100);
     let bunches = window_after(4, 4);
     assert!((80..=110).contains(&(bunches - even)), "{even}, then {bunches}");
@@ -218,13 +218,13 @@ fn ten_seconds_without_a_lower_rtt_lead_to_a_short_window() {
         path.round(BDP_PKTS, 0, BDP_PKTS);
         rounds += 1;
     }
-    // min_rtt was last seen in the first round trip
+    // min_rtt was last measured in the first round trip
     let since_s = path.flow.now_ns as f64 / 1e9;
     assert!((10.0..10.2).contains(&since_s), "{since_s} s, {rounds} rounds");
     assert_eq!((path.flow.phase(), path.cwnd()), ("probe_rtt", 4));
     assert!(path.flow.sk.app_limited > 0);
 
-    // 200 ms from when four are in flight, and a round trip
+    // 200 ms after four packets are in flight, and a round trip
     path.rtt_us = RTT_US;
     let start_ns = path.flow.now_ns;
     path.round(BDP_PKTS, 0, 4);
@@ -247,7 +247,7 @@ fn a_lower_rtt_or_a_pause_makes_a_short_window_needless() {
         assert_eq!(path.flow.phase(), "probe_bw", "the lowest RTT was seen again");
         path.rtt_us -= 1;
     }
-    // the application pauses: the queue is empty when it goes on
+    // the application pauses: the queue is empty when it continues
     let mut path = Path::new(&[]);
     path.until_probe_bw();
     path.flow.sk.app_limited = 1;
@@ -278,7 +278,7 @@ fn a_recovery_conserves_packets_for_a_round_and_then_returns() {
     path.round(10, 0, 300);
     assert!(path.cwnd().abs_diff(before) <= 4, "{} of {before}", path.cwnd());
 
-    // a timeout as well: the endpoint sets one packet, and slow start brings back the rest
+    // also after a timeout: the endpoint sets one packet, and slow start restores the window
     path.flow.time_out();
     path.flow.sk.inet_conn.icsk_ca_state = LOSS;
     path.round(1, 0, 1);
@@ -292,7 +292,7 @@ fn a_recovery_conserves_packets_for_a_round_and_then_returns() {
 fn heavy_losses_at_an_even_rate_are_a_policers() {
     let mut path = Path::new(&[]);
     path.until_probe_bw();
-    // a quarter of what is sent is dropped, 100 packets a round trip go through
+    // a quarter of the packets is dropped; 100 packets per round trip pass
     let mut rounds = 0;
     while path.gain_over(100) > 1.01 {
         path.round(100, 34, BDP_PKTS);
@@ -300,7 +300,7 @@ fn heavy_losses_at_an_even_rate_are_a_policers() {
         assert!(rounds < 60, "pacing {} of the policer's rate", path.gain_over(100));
     }
     assert!(rounds >= 8, "two intervals of four rounds at least, not {rounds}");
-    // it keeps to that rate for 48 rounds, then tries again in its cycle of eight
+    // it keeps this rate for 48 rounds, then probes again in its cycle of eight
     let mut kept = 0;
     path.rtt_us = RTT_US + 1;
     while path.gain_over(100) < 1.01 {
@@ -310,7 +310,7 @@ fn heavy_losses_at_an_even_rate_are_a_policers() {
     }
     assert!((47..=57).contains(&kept), "{kept} rounds");
 
-    // one packet in ten is not enough
+    // a loss of one packet in ten is not enough
     let mut path = Path::new(&[]);
     path.until_probe_bw();
     for _ in 0..60 {
@@ -328,12 +328,12 @@ fn bursts_are_single_packets_at_low_rates() {
     };
     assert_eq!([segments(149_999), segments(150_000)], [Some(1), Some(2)]);
     assert_eq!(flow.congestion.sndbuf_expand(&mut flow.sk), Some(3));
-    // TCP's own timer paces, unless the qdisc does
+    // TCP's own timer paces unless the qdisc does
     assert_eq!(flow.sk.inet_conn.icsk_inet.sk.sk_pacing_status, 1);
     flow.sk.inet_conn.icsk_inet.sk.sk_pacing_status = 2;
     flow.congestion.init(&mut flow.sk);
     assert_eq!(flow.sk.inet_conn.icsk_inet.sk.sk_pacing_status, 2);
-    // a window that was reduced for nothing
+    // a window that was reduced spuriously
     flow.sk.snd_cwnd = 7;
     let _ = flow.congestion.cwnd_event(&mut flow.sk, CwndEvent::Loss);
     assert_eq!(flow.congestion.undo_cwnd(&mut flow.sk), 7);

@@ -1,13 +1,13 @@
-//! BIC's search, step by step, and what the paper does otherwise.
+//! BIC's search, step by step, and the variants of the paper.
 
 use crate::flow::{Flow, RECOVERY};
 
 const RTT_NS: u64 = 100_000_000;
 
-/// The steps of the header, which Linux doubles.
+/// The steps in the header comment, which Linux doubles.
 const SINGLE_STEPS: [(&str, i64); 1] = [("count_acks", 0)];
 
-/// A flow whose last loss was at `maximum` packets, now at `window`.
+/// A flow whose last loss was at `maximum` packets, with a window of `window`.
 fn searching(maximum: u32, window: u32, parameters: &[(&str, i64)]) -> Flow {
     let mut flow = Flow::new("bic", parameters);
     flow.sk.snd_cwnd = maximum;
@@ -17,7 +17,7 @@ fn searching(maximum: u32, window: u32, parameters: &[(&str, i64)]) -> Flow {
     flow
 }
 
-/// What one round trip adds.
+/// Growth in one round trip.
 fn step(flow: &mut Flow) -> u32 {
     let before = flow.sk.snd_cwnd;
     for _ in 0..before {
@@ -46,7 +46,7 @@ fn a_round_trip_goes_a_quarter_of_the_way_and_16_packets_at_most() {
 
 #[test]
 fn around_the_maximum_a_packet_takes_five_round_trips() {
-    // search_divisor / smooth_part = 4/20 packets a round trip, from 7 packets below to 3 above
+    // search_divisor / smooth_part = 4/20 packets per round trip, from 7 packets below to 3 above
     for window in [994, 1_000] {
         let mut flow = searching(1_000, window, &SINGLE_STEPS);
         let grown: u32 = (0..10).map(|_| step(&mut flow)).sum();
@@ -66,11 +66,11 @@ fn beyond_the_maximum_the_search_runs_backwards() {
 
 #[test]
 fn the_papers_search_halves_the_way_and_then_doubles_the_steps() {
-    // Xu, Harfoush, Rhee 2004: the target is the middle, Smax = 32, beta = 0.125
+    // Xu, Harfoush, Rhee 2004: the target is the midpoint, Smax = 32, beta = 0.125
     let paper = [("search_divisor", 2), ("max_increment", 32), ("beta", 896), ("count_acks", 0)];
     let mut flow = searching(1_000, 1_000 - 48, &paper);
     let mut left = 48;
-    // a step falls as the target nears, so a round trip goes 1 - e^(-1/2) of the way
+    // steps shrink towards the target, so a round trip covers 1 - e^(-1/2) of the distance
     for _ in 0..3 {
         left -= step(&mut flow);
     }
@@ -127,7 +127,7 @@ fn a_timeout_forgets_the_maximum() {
     flow.open();
     flow.sk.snd_cwnd = 400;
     flow.sk.snd_ssthresh = 2;
-    // no maximum: at least a packet for 20 ACKs, where the distance to it would allow 16
+    // no maximum: at least a packet per 20 ACKs, while the distance would allow one per 16
     let grown = step(&mut flow);
     assert!(grown >= 400 / 20, "{grown}");
     assert_eq!(flow.phase(), "max_probing");
@@ -143,7 +143,7 @@ fn linux_doubles_every_step_with_delayed_acks_and_without() {
         }
         flow.sk.snd_cwnd - 1_000
     };
-    // 31/16 packets an ACK are the least that the mean can say
+    // 31/16 packets per ACK are the minimum of the mean
     assert_eq!((grown(1, &[]), grown(2, &[])), (31, 32));
     assert_eq!((grown(1, &SINGLE_STEPS), grown(2, &SINGLE_STEPS)), (16, 16));
 }

@@ -1,4 +1,4 @@
-//! CDG's probability, what follows from it, and what the kernel's draws were.
+//! CDG's probability, its consequences, and the draws of the kernel.
 
 use cwndlab_cc::CwndEvent;
 
@@ -8,18 +8,18 @@ use crate::replay::trace;
 
 const BASE_US: i32 = 40_000;
 
-/// In congestion avoidance, with so many packets.
+/// A flow in congestion avoidance with this many packets.
 fn at(window: u32, parameters: &[(&str, i64)]) -> Flow {
     let mut flow = Flow::new("cdg", parameters);
     flow.sk.snd_cwnd = window;
     flow.sk.snd_ssthresh = 2;
-    // no idle restart, but it makes the state's window this one
+    // not an idle restart, but it makes this window that of the state
     let _ = flow.congestion.cwnd_event(&mut flow.sk, CwndEvent::CwndRestart);
     flow
 }
 
-/// A round trip in one ACK; two make the next one's gradient known. Returns
-/// whether it asks for a reduction.
+/// A round trip in one ACK; after two, the gradient of the next one is known. Returns whether CDG
+/// requests a reduction.
 fn round(flow: &mut Flow, rtt_us: i32) -> bool {
     let window = flow.sk.snd_cwnd;
     flow.advance(rtt_us as u64 * 1_000);
@@ -27,7 +27,7 @@ fn round(flow: &mut Flow, rtt_us: i32) -> bool {
     flow.asked.reduces
 }
 
-/// What the endpoint does when asked.
+/// The endpoint's reaction to a request.
 fn reduce(flow: &mut Flow) {
     flow.reduce(CWR);
     flow.sk.inet_conn.icsk_ca_state = OPEN;
@@ -68,7 +68,7 @@ fn a_back_off_leaves_seven_tenths_and_grows_again_as_reno() {
     reduce(&mut flow);
     assert_eq!(flow.sk.snd_cwnd, window * 724 / 1024);
     let after = flow.sk.snd_cwnd;
-    // the gradient across the reduction is not looked at, then one of 0
+    // the gradient across the reduction is ignored, then one of 0 follows
     for _ in 0..3 {
         assert!(!round(&mut flow, BASE_US));
     }
@@ -80,7 +80,7 @@ fn five_back_offs_without_effect_and_the_gradient_is_ignored() {
     let mut flow = at(1_000, &[("backoff_factor", 65_535), ("window", 1), ("hystart_detect", 0)]);
     let mut rtt_us = BASE_US;
     let mut reductions = 0;
-    // another flow fills the queue all the time
+    // another flow always fills the queue
     for _ in 0..60 {
         rtt_us += 1_000;
         if round(&mut flow, rtt_us) {
@@ -89,7 +89,7 @@ fn five_back_offs_without_effect_and_the_gradient_is_ignored() {
         }
     }
     assert_eq!((reductions, flow.phase()), (5, "compete"));
-    // it drains, so that back-offs have an effect again
+    // it drains, so back-offs have an effect again
     round(&mut flow, rtt_us - 10_000);
     assert_eq!(flow.phase(), "avoidance");
     assert!(round(&mut flow, rtt_us));
@@ -108,7 +108,7 @@ fn a_loss_takes_half_of_what_the_window_would_be_without_back_offs() {
     }
     let window = flow.sk.snd_cwnd;
     assert!((51..=57).contains(&window), "{window}");
-    // half of 100 and of what was added since
+    // half of 100, and of the packets added since then
     flow.reduce(RECOVERY);
     assert!((50..=54).contains(&flow.sk.snd_cwnd), "{} from {window}", flow.sk.snd_cwnd);
 
@@ -120,14 +120,14 @@ fn a_loss_takes_half_of_what_the_window_would_be_without_back_offs() {
 #[test]
 fn the_tolerant_variant_keeps_the_window_unless_the_queue_is_full() {
     let tolerant = [("use_tolerance", 1), ("backoff_factor", 0), ("window", 1)];
-    // both extremes rise: there is room in the queue, the loss was not its doing
+    // both extremes rise: the queue has room, so it did not cause the loss
     let mut flow = at(100, &tolerant);
     for rtt_us in [40_000, 40_000, 41_000] {
         round(&mut flow, rtt_us);
     }
     let window = flow.sk.snd_cwnd;
     assert_eq!(flow.congestion.ssthresh(&mut flow.sk), window);
-    // the least rises, the greatest does not: full
+    // the minimum rises, the maximum does not: the queue is full
     let mut flow = at(100, &tolerant);
     for least_us in [40_000, 41_000, 42_000, 43_000] {
         flow.ack(98, least_us);

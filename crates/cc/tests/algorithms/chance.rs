@@ -1,27 +1,28 @@
-//! An algorithm that draws random numbers, on the ACKs of a real kernel.
+//! An algorithm that draws random numbers, with the ACKs of a real kernel.
 //!
-//! What the kernel drew is not known, but what followed from it is. So at each draw other numbers are
+//! The kernel's random numbers are not known, but their consequences are. So at each draw, numbers
+//! are tried until the window changes like the kernel's; if none succeeds, the algorithms differ.
 //! tried until the window does as the kernel's did; where none does, the algorithm is another.
 
 use crate::replay::{Outcome, Replay, Row};
 
-/// Numbers that are tried at a draw.
+/// Numbers to try at a draw.
 const TRIES: u64 = 400;
 
-/// What came of it.
+/// The result of a replay.
 #[derive(Debug)]
 pub(crate) struct Chance {
     pub(crate) outcome: Outcome,
-    /// ACKs at which the algorithm drew.
+    /// ACKs at which the algorithm drew a number.
     pub(crate) draws: usize,
 }
 
-/// Before an ACK at which the algorithm drew.
+/// State before an ACK at which the algorithm drew a number.
 struct Draw {
     ack: usize,
     before: Replay,
     tries: u64,
-    /// How far the best of them came.
+    /// The farthest ACK that a number reached.
     best: Option<(usize, u64)>,
 }
 
@@ -44,7 +45,7 @@ pub(crate) fn replay_by_chance(name: &str, rows: &[Row]) -> Chance {
         let Some(draw) = last.as_mut().filter(|draw| !is_equal && draw.tries <= TRIES) else {
             continue;
         };
-        // it may have been the last draw: the same way again with another number
+        // it may be due to the last draw: repeats that with another number
         let seed = draw.before.flow.sk.cc_random.wrapping_add(draw.tries);
         if draw.best.is_none_or(|(farthest, _)| ack > farthest) {
             draw.best = Some((ack, seed));

@@ -1,4 +1,4 @@
-//! Compound TCP's two windows, against draft-sridharan-tcpm-ctcp-02.
+//! Compound TCP's two windows, compared with draft-sridharan-tcpm-ctcp-02.
 
 use crate::flow::{Flow, RECOVERY};
 
@@ -13,7 +13,7 @@ fn at(window: u32, parameters: &[(&str, i64)]) -> Flow {
     flow
 }
 
-/// Acknowledges one window at this RTT. Returns by how much the window grew.
+/// Acknowledges one window at this RTT. Returns the growth of the window.
 fn round(flow: &mut Flow, rtt_us: u32) -> i64 {
     let before = flow.sk.snd_cwnd;
     flow.sk.srtt_us = rtt_us << 3;
@@ -24,14 +24,14 @@ fn round(flow: &mut Flow, rtt_us: u32) -> i64 {
     i64::from(flow.sk.snd_cwnd) - i64::from(before)
 }
 
-/// The RTT at which `packets` of a window are in the queue: diff = win (1 - base / RTT).
+/// The RTT with `packets` of a window in the queue: diff = win (1 - base / RTT).
 fn with_queue(window: u32, packets: f64) -> u32 {
     (f64::from(BASE_US) / (1.0 - packets / f64::from(window))) as u32
 }
 
 #[test]
 fn without_a_queue_a_round_adds_an_eighth_of_the_power() {
-    // equation 3 and Reno's packet: alpha win^k in all
+    // equation 3 and Reno's packet: alpha win^k in total
     for window in [100, 1_000, 10_000] {
         let mut flow = at(window, &[]);
         round(&mut flow, BASE_US);
@@ -61,13 +61,13 @@ fn up_to_38_packets_it_is_reno() {
     flow.sk.snd_cwnd = 30;
     flow.reduce(RECOVERY);
     assert_eq!(flow.sk.snd_cwnd, 15);
-    // without that threshold the delay window opens
+    // without this threshold, the delay window opens
     let mut flow = at(30, &[("low_window", 0)]);
     let grown: i64 = (0..10).map(|_| round(&mut flow, BASE_US)).sum();
     assert!(grown > 15, "{grown}");
 }
 
-/// A flow whose delay window has grown for some rounds, with what it added.
+/// A flow whose delay window has grown for some rounds, and that growth.
 fn with_delay_window(parameters: &[(&str, i64)]) -> (Flow, u32) {
     let mut flow = at(200, parameters);
     for _ in 0..10 {
@@ -101,18 +101,18 @@ fn a_lasting_queue_leaves_renos_window() {
     for _ in 0..10 {
         round(&mut flow, 2 * BASE_US);
     }
-    // the delay window is gone, the loss window had its packet a round
+    // the delay window is 0; the loss window grew by a packet per round
     assert!(flow.sk.snd_cwnd.abs_diff(before - delay_window + 10) <= 2, "{}", flow.sk.snd_cwnd);
     assert_eq!(round(&mut flow, 2 * BASE_US), 1);
 }
 
 #[test]
 fn to_yield_is_not_to_start_slowly() {
-    // after a loss the threshold is the whole window, which shrinks below it
+    // after a loss, the threshold is the whole window, which shrinks below it
     let (mut flow, _) = with_delay_window(&[]);
     flow.reduce(RECOVERY);
     let after_loss = flow.sk.snd_cwnd;
-    // the round of the loss
+    // the round with the loss
     round(&mut flow, 2 * BASE_US);
     for _ in 0..3 {
         round(&mut flow, 2 * BASE_US);
@@ -154,7 +154,7 @@ fn a_gentler_beta_is_made_up_by_the_delay_window() {
     assert!(flow.sk.snd_cwnd.abs_diff(before * 3 / 4) <= 1, "{} of {before}", flow.sk.snd_cwnd);
 }
 
-/// gamma, found as the largest queue at which the window still grows.
+/// gamma, found as the longest queue at which the window still grows.
 fn gamma(flow: &Flow) -> u32 {
     let mut packets = 1;
     loop {
@@ -186,7 +186,7 @@ fn gamma_follows_renos_part_of_the_queue_within_5_and_30() {
         gamma(&flow)
     };
     assert!(gamma(&at(100, &[])).abs_diff(30) <= 1);
-    // three quarters of what is queued
+    // three quarters of the queued packets
     for (queue, expected) in [(20.0, 15), (12.0, 9), (2.0, 5), (60.0, 30)] {
         let found = after_losses(queue, &[]);
         assert!(found.abs_diff(expected) <= 1, "{queue} queued: gamma {found}");
@@ -207,7 +207,7 @@ fn a_timeout_forgets_the_delay_window_and_the_base_rtt() {
     flow.open();
     flow.sk.snd_cwnd = 200;
     flow.sk.snd_ssthresh = 2;
-    // the path has become twice as long; that is not a queue
+    // the path has become twice as long, which is not a queue
     round(&mut flow, 2 * BASE_US);
     assert!(round(&mut flow, 2 * BASE_US) > 1);
     assert_eq!(flow.phase(), "growing");

@@ -1,4 +1,4 @@
-//! CUBIC's curve and HyStart, each against its definition.
+//! CUBIC's curve and HyStart, compared with their definitions.
 
 use cwndlab_cc::AckSample;
 
@@ -11,7 +11,7 @@ const BETA: f64 = 717.0 / 1024.0;
 
 const MS: u64 = 1_000_000;
 
-/// A flow that lost at `window` packets and follows the curve alone.
+/// A flow that had a loss at `window` packets and follows only the curve.
 fn after_loss(window: u32, parameters: &[(&str, i64)]) -> Flow {
     let mut flow = Flow::new("cubic", parameters);
     flow.sk.snd_cwnd = window;
@@ -19,7 +19,7 @@ fn after_loss(window: u32, parameters: &[(&str, i64)]) -> Flow {
     flow
 }
 
-/// K in seconds after a loss at `window`, whose rest is rounded down to packets.
+/// K in seconds after a loss at `window`; the remaining window is rounded down to packets.
 fn k_s(window: u32) -> f64 {
     let rest = (f64::from(window) * BETA).floor();
     libm::cbrt((f64::from(window) - rest) / C)
@@ -37,14 +37,14 @@ fn the_window_follows_the_curve() {
             flow.run((k * 1e9 / 20.0) as u64, rtt_ns);
             let t = (flow.now_ns - start_ns) as f64 / 1e9;
             let curve = f64::from(window) + C * libm::pow(t - k, 3.0);
-            // The target is taken one RTT ahead and reached an RTT later, in steps of a packet;
-            // behind these two it may be a tick off, and the root of K 0.2 %.
+            // The target is computed one RTT ahead and reached an RTT later, in steps of a packet;
+            // after these two, it may be off by a tick, and the root of K by 0.2 %.
             let slope = 3.0 * C * (t - k) * (t - k);
             let allowed = 1.5 + slope * (rtt_ns as f64 / 1e9 + 0.004 + 0.002 * k);
             let off = f64::from(flow.sk.snd_cwnd) - curve;
             assert!(off.abs() <= allowed, "W_max {window}, step {step}: {off:+.2} of {allowed:.2}");
             let phase = if step < 20 { "concave" } else { "convex" };
-            // the phase turns within an update of K
+            // the phase changes within an update of K
             assert!(step == 20 || step == 19 || flow.phase() == phase, "{step} {}", flow.phase());
         }
     }
@@ -63,7 +63,7 @@ fn k_is_the_time_to_return_to_the_last_maximum() {
 fn a_loss_leaves_beta_and_a_shrinking_flow_remembers_less() {
     let mut flow = after_loss(1_000, &[("tcp_friendliness", 0)]);
     assert_eq!(flow.sk.snd_cwnd, 700);
-    // loses again below the last maximum: W_max = 700 (1 + beta) / 2 = 595
+    // a second loss, below the last maximum: W_max = 700 (1 + beta) / 2 = 595
     flow.reduce(RECOVERY);
     assert_eq!(flow.sk.snd_cwnd, 490);
     flow.run((libm::cbrt((595.0 - 490.0) / C) * 1e9) as u64, 20 * MS);
@@ -77,8 +77,8 @@ fn a_loss_leaves_beta_and_a_shrinking_flow_remembers_less() {
 
 #[test]
 fn the_old_clamp_makes_the_curve_a_line() {
-    // at most 16 packets a round trip, as CUBIC had from BIC; at the start of a K of 14 s the
-    // curve wants 60
+    // at most 16 packets per round trip, as CUBIC inherited from BIC; at the start of a K of 14 s
+    // the curve would grow by 60
     let grown = |max_increment: i64| {
         let parameters = [("tcp_friendliness", 0), ("max_increment", max_increment)];
         let mut flow = after_loss(10_000, &parameters);
@@ -88,7 +88,7 @@ fn the_old_clamp_makes_the_curve_a_line() {
     };
     assert!((150..=170).contains(&grown(16)), "{}", grown(16));
     assert!(grown(0) > 2 * grown(16), "{} without it", grown(0));
-    // where the curve is flat the clamp does not matter
+    // where the curve is flat, the limit has no effect
     let near = |max_increment: i64| {
         let mut flow =
             after_loss(100, &[("tcp_friendliness", 0), ("max_increment", max_increment)]);
@@ -106,7 +106,7 @@ fn linux_2_6_24_kept_four_fifths_and_started_slowly_to_the_end() {
     flow.sk.snd_cwnd = 1_000;
     flow.reduce(RECOVERY);
     assert_eq!(flow.sk.snd_cwnd, 799);
-    // W(t) and K follow from this beta
+    // W(t) and K for this beta
     let k = libm::cbrt((1_000.0 - 799.0) / C);
     flow.run((k * 1e9) as u64, 20 * MS);
     assert!(flow.sk.snd_cwnd.abs_diff(1_000) <= 1, "{}", flow.sk.snd_cwnd);
@@ -114,14 +114,14 @@ fn linux_2_6_24_kept_four_fifths_and_started_slowly_to_the_end() {
 
 #[test]
 fn the_friendly_line_is_that_of_reno_with_this_beta() {
-    // RFC 8312 section 4.2, equation 4: 3 (1 - beta) / (1 + beta) packets a round trip
+    // RFC 8312 section 4.2, equation 4: 3 (1 - beta) / (1 + beta) packets per round trip
     let mut flow = after_loss(40, &[]);
     let start = flow.sk.snd_cwnd;
     let rounds = 20;
     flow.run(rounds * 10 * MS, 10 * MS);
     let expected = 3.0 * (1.0 - BETA) / (1.0 + BETA) * rounds as f64;
     let grown = f64::from(flow.sk.snd_cwnd - start);
-    // the line's packets are whole, and the window follows it within a round trip
+    // the line consists of whole packets, which the window follows within a round trip
     assert!((grown - expected).abs() <= 2.0, "grew by {grown}, the line by {expected:.1}");
     assert_eq!(flow.phase(), "friendly");
 }
@@ -151,15 +151,15 @@ fn a_timeout_forgets_the_maximum() {
     flow.open();
     flow.sk.snd_cwnd = 500;
     flow.sk.snd_ssthresh = 2;
-    // no W_max: at least a packet for 20 acknowledged
+    // no W_max: at least a packet per 20 acknowledged
     flow.run(100 * MS, 100 * MS);
     assert!(flow.sk.snd_cwnd >= 500 + 500 / 20, "{}", flow.sk.snd_cwnd);
     assert_eq!(flow.sk.inet_conn.icsk_ca_state, 0);
     assert_ne!(flow.sk.inet_conn.icsk_ca_state, LOSS);
 }
 
-/// Slow start on a path of `rtt_us` whose ACKs come back `gap_us` apart, one round at a time;
-/// `queue` gives the RTT's growth at a window. Returns the window at which slow start ended.
+/// Slow start on a path of `rtt_us` whose ACKs arrive `gap_us` apart, round by round; `queue`
+/// returns the increase of the RTT at a window. Returns the window at the end of slow start.
 fn slow_start(flow: &mut Flow, rtt_us: u64, gap_us: u64, queue_us: impl Fn(u32) -> u64) -> u32 {
     for _round in 0..12 {
         let packets = flow.sk.snd_cwnd;
@@ -180,13 +180,13 @@ fn slow_start(flow: &mut Flow, rtt_us: u64, gap_us: u64, queue_us: impl Fn(u32) 
 
 #[test]
 fn hystart_ends_slow_start_when_a_train_is_half_the_path() {
-    // 100 ms, an ACK a millisecond: in the round of 80 packets the train exceeds half the path
-    // after 51 ACKs
+    // A path of 100 ms, an ACK per millisecond: in the round of 80 packets, the train exceeds half
+    // the path after 51 ACKs
     let train = [("hystart_detect", 1)];
     let mut flow = Flow::new("cubic", &train);
     let window = slow_start(&mut flow, 100_000, 1_000, |_| 0);
     assert!(window.abs_diff(80 + 51) <= 3, "{window}");
-    // a paced sender's train may be as long as the path: 101 ACKs of the round of 160
+    // a paced sender's train may be as long as the path: 101 ACKs in the round of 160
     let mut paced = Flow::new("cubic", &train);
     paced.sk.inet_conn.icsk_inet.sk.sk_pacing_status = 1;
     let window = slow_start(&mut paced, 100_000, 1_000, |_| 0);
@@ -196,7 +196,7 @@ fn hystart_ends_slow_start_when_a_train_is_half_the_path() {
     slow.sk.inet_conn.icsk_inet.sk.sk_pacing_status = 1;
     slow.sk.inet_conn.icsk_inet.sk.sk_pacing_rate = 1_000_000;
     assert_eq!(slow_start(&mut slow, 100_000, 1_000, |_| 0), window + 1);
-    // ACKs too far apart are not a train
+    // ACKs too far apart do not form a train
     let mut sparse = Flow::new("cubic", &train);
     assert_eq!(slow_start(&mut sparse, 100_000, 2_001, |_| 0), u32::MAX);
 }
@@ -209,9 +209,9 @@ fn hystart_ends_slow_start_when_the_delay_has_grown_by_an_eighth() {
     };
     assert_eq!(at(10_000), u32::MAX);
     let window = at(10_001);
-    // nine samples into the first round at or above 40 packets
+    // nine samples into the first round with at least 40 packets
     assert!((40..=89).contains(&window), "{window}");
-    // bounds of the eighth: 4 ms on a short path, 16 ms on a long one
+    // bounds of the eighth: 4 ms on a short path, 16 ms on a long path
     let short = |growth_us: u64| {
         let mut flow = Flow::new("cubic", &[("hystart_detect", 2)]);
         slow_start(&mut flow, 8_000, 3_000, |window| if window >= 40 { growth_us } else { 0 })
@@ -236,8 +236,8 @@ fn hystart_looks_from_its_low_window_on_and_can_be_off() {
     assert_eq!(flow.sk.snd_ssthresh, 77);
 }
 
-/// What a running Linux 6.1 computed: packets below the last maximum, and K in 1/1024 s. One
-/// window for each guess of the cube root, such that another guess would give another K.
+/// Values that a running Linux 6.1 computed: packets below the last maximum, and K in 1/1024 s.
+/// There is a window for each guess of the cube root, for which another guess would give another K.
 #[rustfmt::skip]
 const K_OF_LINUX: [(u32, u32); 56] = [
     (26, 4116), (29, 4271), (33, 4456), (36, 4587), (39, 4714), (42, 4832), (45, 4945),
@@ -250,7 +250,7 @@ const K_OF_LINUX: [(u32, u32); 56] = [
     (23, 3951), (186, 7931), (189, 7974), (193, 8031), (196, 8072), (199, 8112), (202, 8154),
 ];
 
-/// K, the sixth word of the kernel's state and of ours.
+/// K, the sixth word of both the kernel's state and ours.
 fn k_of(packets_below: u32) -> u32 {
     let mut flow = Flow::new("cubic", &[]);
     flow.sk.snd_cwnd = packets_below + 10;

@@ -1,4 +1,4 @@
-//! DCTCP's average of marks, its reduction by it, and its receiver (RFC 8257).
+//! DCTCP's average of marks, its reduction, and its receiver (RFC 8257).
 
 use cwndlab_cc::{CwndEvent, ICSK_ACK_NOW, ICSK_ACK_TIMER, Requests};
 
@@ -8,7 +8,7 @@ use crate::replay::replay;
 const ECN_OK: u8 = 1;
 const DEMAND_CWR: u8 = 4;
 
-/// A flow on a connection with ECN, past slow start.
+/// A flow with ECN, after slow start.
 fn ecn_flow(window: u32, parameters: &[(&str, i64)]) -> Flow {
     let mut flow = Flow::new("dctcp", parameters);
     flow.sk.ecn_flags = ECN_OK;
@@ -18,7 +18,7 @@ fn ecn_flow(window: u32, parameters: &[(&str, i64)]) -> Flow {
     flow
 }
 
-/// A round trip in which one ACK after another tells of `marked` packets among `packets`.
+/// A round trip in which ACKs report `marked` packets out of `packets`.
 fn round(flow: &mut Flow, packets: u32, marked: u32) {
     let sk = &mut flow.sk;
     sk.snd_una = sk.snd_nxt;
@@ -28,7 +28,7 @@ fn round(flow: &mut Flow, packets: u32, marked: u32) {
     let _ = flow.congestion.in_ack_event(&mut flow.sk, 0);
 }
 
-/// What alpha is shows in what it leaves of a window of 2^20.
+/// Derives alpha from the remaining part of a window of 2^20.
 fn alpha(flow: &Flow) -> f64 {
     let mut flow = flow.clone();
     flow.sk.snd_cwnd = 1 << 20;
@@ -45,7 +45,7 @@ fn alpha_is_the_average_of_the_share_of_marks() {
         for trip in 0..60 {
             round(&mut flow, 100, marked);
             expected = (1.0 - g) * expected + g * f64::from(marked) / 100.0;
-            // alpha is in 1/1024, and each round trip rounds down twice
+            // alpha is in 1/1024, and is rounded down twice per round trip
             let error = alpha(&flow) - expected;
             assert!(error.abs() < 0.003 / g / 4.0, "{marked} marked, trip {trip}: {error}");
         }
@@ -67,7 +67,7 @@ fn an_echo_takes_half_of_alpha_and_a_loss_takes_half() {
     let mut flow = ecn_flow(100, &[("alpha_on_init", 256)]);
     flow.reduce(CWR);
     assert_eq!(flow.sk.snd_cwnd, 100 - 100 / 8);
-    // the round trip of a reduction is not marked any more
+    // the round trip of a reduction is no longer marked
     assert_eq!(flow.congestion.undo_cwnd(&mut flow.sk), 100);
 
     // RFC 8257 section 3.5
@@ -106,10 +106,10 @@ fn the_receiver_acknowledges_what_came_before_a_change() {
     };
     let (marked, unmarked) = (CwndEvent::EcnIsCe, CwndEvent::EcnNoCe);
     assert_eq!(receive(unmarked, 1_000, 0), (None, false, false, false));
-    // a delayed ACK was due for 1,000 when a mark came
+    // a delayed ACK of 1,000 was pending when a mark arrived
     assert_eq!(receive(marked, 2_000, ICSK_ACK_TIMER), (Some(1_000), false, true, true));
     assert_eq!(receive(marked, 3_000, 0), (None, false, false, true));
-    // none was due when the marks ended, then one was when they began
+    // none was pending when the marks ended, then one was when they began
     assert_eq!(receive(unmarked, 4_000, 0), (None, false, true, false));
     assert_eq!(receive(marked, 5_000, 0), (None, false, true, true));
     assert_eq!(receive(unmarked, 6_000, ICSK_ACK_TIMER), (Some(5_000), true, true, false));

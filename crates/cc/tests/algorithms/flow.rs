@@ -1,5 +1,5 @@
-//! A sender reduced to what an algorithm sees: a socket, a clock, and the order of calls that the
-//! Linux endpoint makes for an ACK, a loss, a timeout and an idle period.
+//! A sender as far as an algorithm sees it: a socket, a clock, and the order in which the Linux
+//! endpoint calls hooks for an ACK, a loss, a timeout and an idle period.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ pub(crate) const CWR: u8 = 2;
 pub(crate) const RECOVERY: u8 = 3;
 pub(crate) const LOSS: u8 = 4;
 
-/// A tick of the kernel's clock, HZ = 250.
+/// Tick of the kernel's clock, HZ = 250.
 pub(crate) const JIFFY_NS: u64 = 4_000_000;
 
 pub(crate) const MSS_BYTES: u32 = 1448;
@@ -21,9 +21,9 @@ pub(crate) struct Flow {
     pub(crate) congestion: Congestion,
     pub(crate) sk: TcpSock,
     pub(crate) now_ns: u64,
-    /// What the algorithm asked for in the last ACK.
+    /// Request of the algorithm at the last ACK.
     pub(crate) asked: Requests,
-    /// Added to the clock's ticks, to begin shortly before they wrap.
+    /// Offset of the clock's ticks, to begin shortly before they wrap.
     pub(crate) jiffies_offset: u32,
 }
 
@@ -47,7 +47,7 @@ impl Flow {
         flow
     }
 
-    /// Lets time pass.
+    /// Advances the time.
     pub(crate) fn advance(&mut self, ns: u64) {
         self.now_ns += ns;
         self.sk.tcp_clock_cache = self.now_ns;
@@ -58,7 +58,7 @@ impl Flow {
     /// An ACK of `packets` in state Open while the window is full.
     pub(crate) fn ack(&mut self, packets: u32, rtt_us: i32) {
         let sk = &mut self.sk;
-        // the window was sent in full before this ACK came
+        // the whole window was sent before this ACK arrived
         sk.snd_nxt = sk.snd_una.wrapping_add(sk.snd_cwnd.wrapping_mul(MSS_BYTES));
         sk.snd_una = sk.snd_una.wrapping_add(packets.wrapping_mul(MSS_BYTES));
         sk.delivered = sk.delivered.wrapping_add(packets);
@@ -83,7 +83,7 @@ impl Flow {
         }
     }
 
-    /// A loss or a congestion mark, and the recovery from it in no time.
+    /// A loss or a congestion mark, with an instantaneous recovery.
     pub(crate) fn reduce(&mut self, state: u8) {
         let sk = &mut self.sk;
         sk.prior_cwnd = sk.snd_cwnd;
@@ -96,7 +96,7 @@ impl Flow {
         self.open();
     }
 
-    /// A retransmission timeout; [`Flow::open`] ends it.
+    /// A retransmission timeout; [`Flow::open`] ends its recovery.
     pub(crate) fn time_out(&mut self) {
         let sk = &mut self.sk;
         sk.prior_cwnd = sk.snd_cwnd;
@@ -108,13 +108,13 @@ impl Flow {
         sk.inet_conn.icsk_ca_state = LOSS;
     }
 
-    /// All is repaired.
+    /// Everything is recovered.
     pub(crate) fn open(&mut self) {
         self.congestion.set_state(&mut self.sk, OPEN);
         self.sk.inet_conn.icsk_ca_state = OPEN;
     }
 
-    /// Nothing to send for a while, then the first packet; the window is kept.
+    /// An idle period, then the first packet; the window is kept.
     pub(crate) fn idle(&mut self, ns: u64) {
         self.sk.lsndtime = self.sk.cc_jiffies32;
         self.advance(ns);
@@ -122,7 +122,7 @@ impl Flow {
         self.sk.lsndtime = self.sk.cc_jiffies32;
     }
 
-    /// Single-packet ACKs evenly over the round trip, for this long.
+    /// Single-packet ACKs, evenly spaced over round trips, for this time.
     pub(crate) fn run(&mut self, ns: u64, rtt_ns: u64) {
         let end_ns = self.now_ns + ns;
         while self.now_ns < end_ns {
@@ -131,7 +131,7 @@ impl Flow {
         }
     }
 
-    /// The phase that the algorithm reports.
+    /// The phase that the algorithm reported.
     pub(crate) fn phase(&self) -> &'static str {
         self.congestion.algorithm().phases()[usize::from(self.sk.cc_phase)]
     }

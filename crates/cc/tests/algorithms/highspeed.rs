@@ -4,7 +4,7 @@ use crate::flow::{Flow, RECOVERY};
 
 const RTT_NS: u64 = 50_000_000;
 
-/// The rows of appendix B as (window, b in 1/256): its program walks over the windows and prints a
+/// The rows of appendix B as (window, b in 1/256): its program iterates over windows and prints a
 /// row whenever a(w) exceeds that of the last row by more than one.
 fn rows() -> Vec<(u32, u32)> {
     let mut rows = vec![(38, 128)];
@@ -21,7 +21,7 @@ fn rows() -> Vec<(u32, u32)> {
     rows
 }
 
-/// The numbers of a table in the source.
+/// The numbers of a table in the source code.
 fn table(name: &str) -> Vec<u32> {
     let source = include_str!("../../../../algorithms/highspeed.c");
     let table = source.split(&format!("{name}[] = {{")).nth(1).expect("the table");
@@ -51,7 +51,7 @@ fn the_points_are_those_of_section_5() {
         assert!((f64::from(point[1]) / 1024.0 / a - 1.0).abs() < 0.002, "{point:?}: a = {a}");
         assert!((f64::from(point[2]) / 1024.0 - b).abs() < 0.002, "{point:?}: b = {b}");
     }
-    // between two points a line is close enough
+    // between two points, a line is accurate enough
     for pair in points.windows(2) {
         let middle = u32::midpoint(pair[0][0], pair[1][0]);
         let share = f64::from(middle - pair[0][0]) / f64::from(pair[1][0] - pair[0][0]);
@@ -79,7 +79,7 @@ fn the_table_is_that_of_the_rfc() {
     let expected: Vec<u32> = rows().into_iter().flat_map(|(window, b)| [window, b]).collect();
     assert_eq!(numbers, expected);
     assert_eq!(rows().len(), 73);
-    // four of the rows as the RFC prints them
+    // four of the rows as printed in the RFC
     for (window, b) in [(118, 0.44), (1058, 0.33), (10661, 0.21), (84035, 0.10)] {
         let row = rows().into_iter().find(|row| row.0 == window).expect("a row of the RFC");
         assert!((f64::from(row.1) / 256.0 - b).abs() < 0.01, "{row:?}");
@@ -98,7 +98,8 @@ fn a_window_grows_and_shrinks_by_its_row() {
             flow.advance(RTT_NS / u64::from(window));
             flow.ack(1, 50_000);
         }
-        // a(w) of the row is its number counted from 1; the pace falls as the window grows
+        // a(w) of the row is its number, from 1 on; the window grows meanwhile, so one may be
+        // missing
         let expected = index as u32 + 2;
         let grown = flow.sk.snd_cwnd - window;
         assert!((expected - 1..=expected).contains(&grown), "at {window}: grew by {grown}");

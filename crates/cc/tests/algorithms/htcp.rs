@@ -1,13 +1,13 @@
-//! H-TCP's alpha of time and adaptive beta, against draft-leith-tcp-htcp-06.
+//! H-TCP's alpha and adaptive beta, compared with draft-leith-tcp-htcp-06.
 
 use crate::flow::{Flow, OPEN, RECOVERY};
 
 const MS: u64 = 1_000_000;
 
-/// The draft's H-TCP: beta is one half, alpha not scaled.
+/// The draft's H-TCP: beta is one half, and alpha is not scaled.
 const DRAFT: [(&str, i64); 2] = [("adaptive_backoff", 0), ("use_rtt_scaling", 0)];
 
-/// A flow that has just lost and repaired it, at this window.
+/// A flow with this window that has just recovered from a loss.
 fn after_congestion(window: u32, parameters: &[(&str, i64)]) -> Flow {
     let mut flow = Flow::new("htcp", parameters);
     flow.sk.snd_cwnd = 2 * window;
@@ -18,13 +18,13 @@ fn after_congestion(window: u32, parameters: &[(&str, i64)]) -> Flow {
     flow
 }
 
-/// alpha in packets a round trip, `seconds` after the last congestion.
+/// alpha in packets per round trip, `seconds` after the last congestion.
 fn alpha(seconds: f64) -> f64 {
     let d = seconds - 1.0;
     if d <= 0.0 { 1.0 } else { 1.0 + 10.0 * d + d * d / 4.0 }
 }
 
-/// Packets that a round trip adds now, averaged over ten.
+/// Packets that a round trip adds now, averaged over ten round trips.
 fn measured_alpha(flow: &mut Flow, rtt_ns: u64) -> f64 {
     let before = flow.sk.snd_cwnd;
     flow.run(10 * rtt_ns, rtt_ns);
@@ -39,7 +39,7 @@ fn alpha_is_the_drafts_function_of_the_time_since_congestion() {
         flow.run((seconds * 1e9) as u64, rtt_ns);
         let measured = measured_alpha(&mut flow, rtt_ns);
         let expected = alpha(seconds + 0.05);
-        // whole packets, rounded down; and the window grows meanwhile
+        // whole packets, rounded down, while the window grows
         assert!((measured / expected - 1.0).abs() < 0.05, "{seconds} s: {measured}, {expected:.1}");
         assert_eq!(flow.phase(), "high_speed");
     }
@@ -50,9 +50,9 @@ fn alpha_is_the_drafts_function_of_the_time_since_congestion() {
 
 #[test]
 fn epochs_last_as_long_as_the_drafts_table_says() {
-    // Table 1, RTT 100 ms: seconds from half the window to the window. The table was computed
-    // without the first second of alpha = 1, which is there, and with ((D - 1) / 2)^2, not the
-    // 0.5 (D - 1)^2 of the draft's formula.
+    // Table 1, RTT 100 ms: seconds from half of the window to the window. The table was computed
+    // without the first second of alpha = 1, which applies here, and with ((D - 1) / 2)^2 instead
+    // of the 0.5 (D - 1)^2 of the draft's formula.
     for (window, table_s) in [(2_000, 4.3), (5_000, 6.6), (10_000, 9.2)] {
         let mut flow = after_congestion(window / 2, &DRAFT);
         let start_ns = flow.now_ns;
@@ -76,14 +76,14 @@ fn alpha_is_scaled_by_the_rtt_within_a_tenth_and_twice() {
     let reference = at(100);
     for (rtt_ms, factor) in [(200, 2.0), (400, 2.0), (48, 0.5), (8, 0.1), (4, 0.1)] {
         let scaled = at(rtt_ms);
-        // the time of ten long round trips adds to alpha, too
+        // the duration of ten long round trips also increases alpha
         let expected = reference * factor;
         assert!((scaled / expected - 1.0).abs() < 0.16, "{rtt_ms} ms: {scaled}, {expected:.1}");
     }
 }
 
-/// A flow that fills a path of `rtt_min_ms` and its queue up to `rtt_max_ms`, loses, and does so
-/// again with `second_window`. Returns the share of the window that the last loss left.
+/// A flow that fills a path of `rtt_min_ms` and its queue up to `rtt_max_ms`, has a loss, and
+/// repeats this with `second_window`. Returns the share of the window that the last loss left.
 fn kept(rtt_min_ms: u64, rtt_max_ms: u64, second_window: u32, parameters: &[(&str, i64)]) -> f64 {
     let mut flow = Flow::new("htcp", parameters);
     flow.sk.is_cwnd_limited = 0;
@@ -91,7 +91,7 @@ fn kept(rtt_min_ms: u64, rtt_max_ms: u64, second_window: u32, parameters: &[(&st
         flow.sk.snd_ssthresh = 2;
         flow.sk.snd_cwnd = window;
         flow.run(1_000 * MS, rtt_min_ms * MS);
-        // one step of 20 ms at a time counts
+        // only steps of up to 20 ms count
         for rtt_ms in (rtt_min_ms..=rtt_max_ms).step_by(10) {
             flow.run(500 * MS, rtt_ms * MS);
         }
@@ -104,12 +104,12 @@ fn kept(rtt_min_ms: u64, rtt_max_ms: u64, second_window: u32, parameters: &[(&st
 
 #[test]
 fn a_loss_leaves_the_part_that_was_not_queue() {
-    // the largest RTT fades by a twentieth of the difference from loss to loss
+    // the maximum RTT decays by a twentieth of the difference at each loss
     for (rtt_min_ms, rtt_max_ms, share) in [(80, 120, 0.667), (60, 80, 0.75), (100, 110, 0.8)] {
         let measured = kept(rtt_min_ms, rtt_max_ms, 400, &[]);
         assert!((measured - share).abs() < 0.03, "{rtt_min_ms}/{rtt_max_ms}: {measured:.3}");
     }
-    // a queue larger than the path, or a path too short to tell
+    // a queue larger than the path, or a path too short for an adaptation
     for (rtt_min_ms, rtt_max_ms) in [(40, 120), (8, 12)] {
         let measured = kept(rtt_min_ms, rtt_max_ms, 400, &[]);
         assert!((measured - 0.5).abs() < 0.001, "{rtt_min_ms}/{rtt_max_ms}: {measured:.3}");

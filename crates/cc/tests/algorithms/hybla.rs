@@ -1,4 +1,4 @@
-//! Hybla's steps against its formulas: rho = RTT / 25 ms.
+//! Hybla's steps compared with its formulas: rho = RTT / 25 ms.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use cwndlab_cc::{Algorithm, Congestion, TcpSock};
 
 use crate::flow::{DISORDER, Flow, RECOVERY};
 
-/// A flow whose handshake took `rtt_us`, as the kernel knows it when it calls init.
+/// A flow whose handshake took `rtt_us`, in the kernel's state when it calls init.
 fn on_path(rtt_us: u32, parameters: &[(&str, i64)]) -> Flow {
     let mut flow = Flow::new("hybla", parameters);
     flow.sk.srtt_us = rtt_us << 3;
@@ -26,14 +26,14 @@ fn the_first_window_is_rho() {
 
 #[test]
 fn an_ack_adds_two_to_the_rho_less_one_in_slow_start() {
-    // rho counts in eighths: 40.1 ms are 12/8, 100 ms 32/8
+    // rho is in eighths: 40.1 ms are 12/8, 100 ms 32/8
     for (rtt_us, rho) in
         [(10_000, 1.0), (25_000, 1.0), (40_100, 1.5), (75_000, 3.0), (100_000, 4.0)]
     {
         let mut flow = on_path(rtt_us, &[]);
         let before = flow.sk.snd_cwnd;
         for _ in 0..100 {
-            // one ACK for two packets counts once
+            // an ACK for two packets counts once
             flow.ack(2, rtt_us as i32);
         }
         let grown = f64::from(flow.sk.snd_cwnd - before);
@@ -45,7 +45,7 @@ fn an_ack_adds_two_to_the_rho_less_one_in_slow_start() {
 
 #[test]
 fn a_long_path_gains_as_many_packets_per_second_as_one_of_25_ms() {
-    // Caini, Firrincieli 2004: the rate grows by rho^2 / RTT^2 = 1 / RTT0^2, whatever the RTT
+    // Caini, Firrincieli 2004: the rate grows by rho^2 / RTT^2 = 1 / RTT0^2 for any RTT
     for (rtt_ms, tolerance) in [(100, 0.08), (200, 0.04), (400, 0.02)] {
         let mut flow = on_path(rtt_ms * 1_000, &[]);
         let rho = rtt_ms / 25;
@@ -54,7 +54,7 @@ fn a_long_path_gains_as_many_packets_per_second_as_one_of_25_ms() {
         flow.run(3_000_000_000, u64::from(rtt_ms) * 1_000_000);
         let grown_per_s = f64::from(flow.sk.snd_cwnd - 20 * rho) / (f64::from(rtt_ms) / 1e3);
         let expected = 3.0 / (0.025 * 0.025);
-        // steps of 1/128 packet are truncated, which shows where rho^2 / cwnd is small
+        // steps of 1/128 packet are truncated, which matters if rho^2 / cwnd is small
         let off = 1.0 - grown_per_s / expected;
         assert!((0.0..tolerance).contains(&off), "{rtt_ms} ms: {grown_per_s:.0} of {expected:.0}");
     }
@@ -65,7 +65,7 @@ fn an_ack_adds_rho_squared_over_the_window_after_slow_start() {
     let mut flow = on_path(100_000, &[]);
     flow.sk.snd_cwnd = 64;
     flow.sk.snd_ssthresh = 2;
-    // 16/64 packet an ACK
+    // 16/64 packet per ACK
     for _ in 0..4 {
         flow.ack(1, 100_000);
     }
@@ -75,7 +75,7 @@ fn an_ack_adds_rho_squared_over_the_window_after_slow_start() {
 
 #[test]
 fn a_window_too_large_for_its_steps_grows_as_renos() {
-    // rho = 1: 128/4000 of 1/128 packet rounds to nothing
+    // rho = 1: 128/4000 of 1/128 packet rounds to 0
     let mut flow = on_path(10_000, &[]);
     flow.sk.snd_cwnd = 4_000;
     flow.sk.snd_ssthresh = 2;
@@ -124,7 +124,7 @@ fn while_a_loss_is_repaired_it_is_reno() {
 
 #[test]
 fn without_an_rtt_rho_is_one() {
-    // a socket without any sample, as after a handshake whose SYN was retransmitted
+    // a socket without a sample, as after a handshake with a retransmitted SYN
     let algorithm = Algorithm::by_name("hybla").expect("hybla");
     let mut congestion = Congestion::new(algorithm, &BTreeMap::new()).expect("no parameters");
     let mut sk = TcpSock::default();

@@ -1,14 +1,14 @@
-//! Illinois' two functions of the delay by Liu, Basar and Srikant 2006.
+//! Illinois' two functions of the delay, by Liu, Basar and Srikant 2006.
 
 use crate::flow::{Flow, LOSS, RECOVERY};
 use crate::path::round;
 
 const BASE_US: u32 = 50_000;
 
-/// D, the longest queueing delay.
+/// D, the maximum queueing delay.
 const LONGEST_US: u32 = 100_000;
 
-/// A flow of this window that has seen both ends of the delay, the queue's `delay_us` since.
+/// A flow with this window that has measured both extremes of the delay, now at `delay_us`.
 fn at_delay(window_pkts: u32, delay_us: u32, parameters: &[(&str, i64)]) -> Flow {
     let mut flow = Flow::new("illinois", parameters);
     flow.sk.snd_ssthresh = 2;
@@ -23,7 +23,7 @@ fn at_delay(window_pkts: u32, delay_us: u32, parameters: &[(&str, i64)]) -> Flow
     flow
 }
 
-/// The paper's curve k1 / (k2 + d) through (D/100, most) and (D, least).
+/// The paper's curve k1 / (k2 + d) through (D/100, maximum) and (D, minimum).
 fn alpha(delay_us: f64, most: f64, least: f64) -> f64 {
     let longest = f64::from(LONGEST_US);
     let low = longest / 100.0;
@@ -44,7 +44,7 @@ fn beta(delay_us: f64) -> f64 {
 #[test]
 fn the_increase_follows_the_papers_curve() {
     for delay_us in [2_000, 5_000, 10_000, 20_000, 40_000, 60_000, 80_000, 100_000] {
-        // alpha is in 1/128: 38 of them stand for 0.3
+        // alpha is in 1/128: 38 of these are 0.3
         let expected = alpha(f64::from(delay_us), 10.0, 38.0 / 128.0);
         let mut flow = at_delay(1_000, delay_us, &[]);
         let rounds = 40;
@@ -52,7 +52,7 @@ fn the_increase_follows_the_papers_curve() {
             round(&mut flow, BASE_US + delay_us);
         }
         let grown = f64::from(flow.sk.snd_cwnd - 1_000) / f64::from(rounds);
-        // a step comes late by what was counted beyond it, a part of an ACK in 1,000 / alpha of them
+        // a step is late by the excess that was counted, a part of an ACK in 1,000 / alpha of them
         let error = grown / expected - 1.0;
         assert!((-0.08..0.03).contains(&error), "{delay_us} us: {grown:.2}, curve {expected:.2}");
         assert_eq!(flow.phase(), "adaptive");
@@ -65,7 +65,7 @@ fn the_decrease_follows_the_papers_line() {
         let mut flow = at_delay(6_400, delay_us, &[]);
         flow.reduce(RECOVERY);
         let given_up = 1.0 - f64::from(flow.sk.snd_cwnd) / 6_400.0;
-        // beta is in whole 1/64, rounded down
+        // beta is in 1/64, rounded down
         let low = beta(f64::from(delay_us));
         assert!((low - given_up).abs() < 1.0 / 64.0 + 0.001, "{delay_us} us: {given_up}, {low}");
     }
@@ -116,7 +116,7 @@ fn a_timeout_makes_it_reno_until_the_round_is_over() {
 #[test]
 fn what_was_counted_with_a_small_alpha_is_multiplied_by_a_large_one_as_in_linux() {
     let mut flow = at_delay(1_000, LONGEST_US, &[("theta", 1)]);
-    // 0.3 a round trip: nearly 3,000 are counted when the queue has been gone for a round
+    // 0.3 per round trip: nearly 3,000 are counted when the queue has been empty for a round
     for _ in 0..2 {
         round(&mut flow, BASE_US + LONGEST_US);
     }

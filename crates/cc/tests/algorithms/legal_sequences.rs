@@ -1,4 +1,4 @@
-//! The conformance suite over every built-in algorithm, and how fast a window may grow.
+//! The conformance suite for every built-in algorithm, and bounds on the growth of a window.
 
 use cwndlab_cc::{Algorithm, Rule, Suite, check};
 use proptest::prelude::*;
@@ -21,7 +21,7 @@ fn only_a_window_that_ignores_losses_answers_them_with_more() {
     assert!(matches!(violation.rule, Rule::RaisedThreshold { .. }), "{violation}");
 }
 
-/// How much Illinois may make of what it counted while that was worth less, in 1/128 packet.
+/// Bound on the growth of Illinois from packets counted at a lower alpha, in 1/128 packet.
 fn multiplied_by(algorithm: Algorithm) -> u32 {
     let highest = algorithm.parameters().iter().find(|p| p.name == "alpha_max");
     // 128 with a small window
@@ -47,8 +47,9 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    /// An ACK adds about a packet for each that it acknowledges at most. One of hybla stands for
-    /// 2^rho, compound's delay window grows once a round trip, and `cong_control` has models.
+    /// Each acknowledged packet adds at most about one packet. Exceptions: an ACK in hybla stands
+    /// for 2^rho packets, compound's delay window grows once per round trip, and `cong_control`
+    /// follows models.
     #[test]
     fn a_window_grows_by_what_is_acknowledged(
         steps in prop::collection::vec(step(), 1..150),
@@ -77,7 +78,7 @@ proptest! {
                             counted * u64::from(multiplied_by(algorithm)) / 128 / u64::from(before);
                         flow.ack(packets, rtt_us as i32);
                         let grown = u64::from(flow.sk.snd_cwnd.saturating_sub(before));
-                        // credit that a slower growth left behind is worth a packet
+                        // credit from slower growth counts as one packet
                         prop_assert!(
                             grown <= multiplied.max(u64::from(packets) + 1),
                             "{}: {packets} acknowledged, grown from {before} by {grown}",

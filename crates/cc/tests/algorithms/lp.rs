@@ -1,14 +1,14 @@
-//! LP by the rules of Kuzmanovic and Knightly 2003, and what Linux's timestamps make of them.
+//! LP by the rules of Kuzmanovic and Knightly 2003, and the effect of Linux's timestamps.
 
 use crate::flow::{Flow, RECOVERY};
 
-/// Time from a segment's departure to its ACK's arrival, without a queue.
+/// Time from a segment's departure to its ACK's arrival without a queue.
 const RTT_MS: u32 = 40;
 
-/// Uptime of the sender at the beginning.
+/// Uptime of the sender at the start.
 const UPTIME_MS: u32 = 10_000;
 
-/// A flow of this window whose peer's clock is ahead by `ahead_ms`.
+/// A flow with this window whose peer's clock is ahead by `ahead_ms`.
 struct Timed {
     flow: Flow,
     ahead_ms: u32,
@@ -23,7 +23,7 @@ impl Timed {
         Self { flow, ahead_ms }
     }
 
-    /// One ACK, 2 ms after the last; its data waited for `queueing_ms`.
+    /// An ACK, 2 ms after the last one, whose data waited for `queueing_ms`.
     fn ack(&mut self, queueing_ms: u32) {
         self.flow.advance(2_000_000);
         let now_ms = (self.flow.now_ns / 1_000_000) as u32;
@@ -41,10 +41,10 @@ impl Timed {
     }
 }
 
-/// A flow whose clocks agree, that knows the path and has this window.
+/// A flow with synchronised clocks, with this window, that knows the path.
 fn settled(window_pkts: u32) -> Timed {
     let mut timed = Timed::new(window_pkts, 0, &[]);
-    // the first estimates of the peer's clock leave odd delays behind, which take a while to fade
+    // the first estimates of the peer's clock give wrong delays, which decay slowly
     timed.acks(400, 0);
     timed.flow.sk.snd_cwnd = window_pkts;
     timed
@@ -59,7 +59,7 @@ fn a_queue_of_others_halves_the_window_and_then_leaves_one_packet() {
         acks += 1;
         assert!(acks < 10, "it does not give way");
     }
-    // half, and what this ACK adds
+    // half, plus the growth at this ACK
     assert_eq!(timed.flow.sk.snd_cwnd, 50);
     timed.ack(100);
     assert_eq!((timed.flow.sk.snd_cwnd, timed.flow.phase()), (1, "inference"));
@@ -80,7 +80,7 @@ fn the_inference_phase_lasts_three_round_trips() {
         timed.ack(0);
     }
     let ms = (timed.flow.now_ns - start_ns) / 1_000_000;
-    // from the last indication on, which comes while the smoothed delay falls
+    // since the last indication, which arrives while the smoothed delay falls
     assert!((120..=140).contains(&ms), "{ms} ms, 3 round trips are {}", 3 * RTT_MS);
 }
 
@@ -91,7 +91,7 @@ fn the_delay_that_made_it_give_way_is_the_measure_of_the_next() {
     timed.acks(400, 100);
     let before = timed.flow.sk.snd_cwnd;
     assert!(before < 50, "{before}");
-    // lowest and highest are now about 120 and 240 ms
+    // the lowest and highest delay are now about 120 and 240 ms
     timed.acks(300, 110);
     assert!(timed.flow.sk.snd_cwnd > before, "{}", timed.flow.sk.snd_cwnd);
     timed.flow.sk.snd_cwnd = 80;
@@ -121,7 +121,7 @@ fn with_linuxs_random_timestamps_it_is_reno_and_with_equal_clocks_it_is_not() {
             reno.sk.snd_cwnd
         })
         .collect();
-    // from 2^29 ms on the smoothed delay, kept times eight, wraps, and stays below every other
+    // from 2^29 ms on, the smoothed delay, which is stored times eight, wraps, and remains low
     for eighth in 1..8 {
         assert_eq!(windows(eighth << 29), renos, "ahead by {eighth} 2^29 ms");
     }

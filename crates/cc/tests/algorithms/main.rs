@@ -1,4 +1,4 @@
-//! Every algorithm against the papers' formulas and against the rules that the kernel enforces.
+//! Every algorithm compared with the formulas of its papers and with the kernel's rules.
 
 mod bbr;
 mod bic;

@@ -1,4 +1,4 @@
-//! NV's decisions, on a path of its own and on the kernel's ACKs.
+//! NV's decisions, on a simple path and on a kernel's ACKs.
 
 use cwndlab_cc::AckSample;
 
@@ -6,7 +6,7 @@ use crate::flow::{Flow, MSS_BYTES, RECOVERY};
 use crate::replay::{Replay, trace};
 
 const BASE_US: u32 = 40_000;
-/// Bandwidth of the path in packets a millisecond, so that 100 packets fill it.
+/// Rate of the path in packets per millisecond; 100 packets fill it.
 const BDP_PKTS: u32 = 100;
 
 /// A round trip on a path with one queue, packet by packet.
@@ -30,7 +30,7 @@ fn round(flow: &mut Flow) {
     }
 }
 
-/// Until it has settled, and before it learns the lowest RTT again while its own packets are queued.
+/// Until NV has converged, and before it measures the lowest RTT again with its own queue.
 fn settled(pad: i64) -> Flow {
     let mut flow = Flow::new("nv", &[("pad", pad)]);
     while flow.now_ns < 3_000_000_000 {
@@ -61,7 +61,7 @@ fn too_large_a_window_comes_down_by_thirty_per_cent_of_the_distance() {
             falls.push((before, flow.sk.snd_cwnd));
         }
     }
-    // the rate is the path's once the average RTT has followed, so that max_win stays where it was
+    // once the average RTT has converged, the rate is the path's, so max_win stays the same
     let limit = BDP_PKTS + 10;
     for &(before, after) in falls.iter().skip(1).filter(|fall| fall.0 > limit + 10) {
         let share = f64::from(before - after) / f64::from(before - limit);
@@ -80,7 +80,7 @@ fn a_loss_leaves_four_fifths_and_growth_rests_until_all_is_repaired() {
     assert_eq!(flow.sk.snd_cwnd, 39);
     round(&mut flow);
     assert_eq!((flow.sk.snd_cwnd, flow.phase()), (39, "hold"));
-    // two round trips of samples, and it knows that the path is not full
+    // after two round trips of samples, it knows that the path is not full
     for _ in 0..3 {
         round(&mut flow);
     }
@@ -107,8 +107,8 @@ fn each_timeout_halves_the_growth_for_a_while() {
     assert!(all == 9 && (3..=4).contains(&half) && (1..=2).contains(&quarter), "{half}, {quarter}");
 }
 
-/// When the kernel's flow learned the lowest RTT again, which is random: its samples of 10 ms show
-/// it first 5 ms later.
+/// Times at which the kernel's flow measured the lowest RTT again, which are random: 5 ms before
+/// the first of its samples, 10 ms apart, that shows it.
 const RESETS_US: [u64; 6] = [2_085_000, 7_085_000, 11_065_000, 15_275_000, 20_555_000, 24_835_000];
 
 #[test]
@@ -119,7 +119,7 @@ fn does_as_the_kernels_module() {
     for ack in 0..rows.len() - 1 {
         let is_due = resets.next_if(|&&at_us| at_us <= rows[ack].t_us).is_some();
         let now = (rows[ack].t_us / 4_000) as u32;
-        // the first word of its state says when the next one is due
+        // the first word of its state is the time of the next measurement
         let word = &mut replay.flow.sk.inet_conn.icsk_ca_priv[0];
         *word = *word >> 32 << 32 | u64::from(if is_due { now - 1 } else { now + 1_000 });
         replay.step(ack, &rows);

@@ -1,26 +1,26 @@
-//! A path of fixed rate with a queue that never overflows: what the delay-based algorithms steer by.
+//! A path of fixed rate with an unlimited queue, for delay-based algorithms.
 
 use crate::flow::Flow;
 
 pub(crate) struct Path {
     /// RTT without a queue.
     pub(crate) base_us: u32,
-    /// Time that the bottleneck takes for a packet.
+    /// Time per packet at the bottleneck.
     pub(crate) packet_us: u32,
 }
 
 impl Path {
-    /// Packets that fill the path and leave the queue empty.
+    /// Packets that fill the path with an empty queue.
     pub(crate) fn capacity_pkts(&self) -> f64 {
         f64::from(self.base_us) / f64::from(self.packet_us)
     }
 
-    /// RTT of a window.
+    /// RTT with a window.
     pub(crate) fn rtt_us(&self, window_pkts: u32) -> u32 {
         self.base_us.max(window_pkts * self.packet_us)
     }
 
-    /// Packets of a window that wait.
+    /// Packets of a window that are queued.
     pub(crate) fn queue_pkts(&self, window_pkts: u32) -> f64 {
         (f64::from(window_pkts) - self.capacity_pkts()).max(0.0)
     }
@@ -33,7 +33,7 @@ impl Path {
     }
 }
 
-/// One round trip of single-packet ACKs, evenly over this RTT.
+/// One round trip of single-packet ACKs, evenly spaced over this RTT.
 pub(crate) fn round(flow: &mut Flow, rtt_us: u32) {
     let packets = flow.sk.snd_cwnd;
     for _ in 0..packets {

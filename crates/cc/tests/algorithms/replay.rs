@@ -1,16 +1,16 @@
-//! An algorithm on the ACKs of a real kernel: the per-ACK traces of the reference, replayed.
+//! An algorithm with the ACKs of a real kernel: the per-ACK traces of the reference, replayed.
 //!
-//! A trace has one row per ACK with the sender's state before it, and a row per retransmission. The
-//! replay makes of it the calls that the Linux endpoint makes: what the ACK acknowledged and when
-//! that was sent follow from the rows, RTTs are known to some 10 us. Outside recovery the window must
-//! become that of the next row; at a loss the threshold must. Where it does not, the trace's value is
-//! taken, so that each difference counts once. In recovery the window is the endpoint's, and the
-//! trace's is taken; which packets SACK reported then is not recorded, so that such an ACK's RTT is
-//! inferred from the smoothed one.
+//! A trace has a row per ACK, with the sender's state before it, and a row per retransmission. From
+//! this, the replay makes the calls of the Linux endpoint: the rows show the data that an ACK
+//! acknowledged and when this data was sent, and RTTs are known to about 10 us. Outside of
+//! recovery, the window must become that of the next row; at a loss, the threshold must. On a
+//! difference, the trace's value is used, so that each difference counts once. In recovery, the
+//! window is the endpoint's, and the trace's is used; the packets that SACK reported are not
+//! recorded, so the RTT of such an ACK is derived from the smoothed RTT.
 //!
-//! The traces are not part of the project. They are looked for beside it, where `make fidelity` does,
-//! or in the folder that the environment variable `CWNDLAB_REFERENCE` names; without them a test says
-//! so and passes.
+//! The traces are not part of the project. They are searched for next to it, like `make fidelity`
+//! does, or in the folder named by the environment variable `CWNDLAB_REFERENCE`; without them, a
+//! test prints this and passes.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -21,19 +21,20 @@ use cwndlab_cc::{AckSample, CwndEvent, RateSample};
 
 use crate::flow::{CWR, Flow, LOSS, MSS_BYTES, OPEN, RECOVERY};
 
-/// TCP_CA_Disorder: something was sacked, nothing is known to be lost.
+/// TCP_CA_Disorder: packets were sacked, but none is known to be lost.
 const DISORDER: u8 = 1;
 
-/// From the arrival of an ACK to the stamp on what it releases, on the reference's machine.
+/// Time from the arrival of an ACK to the timestamp of the packets it releases, on the reference
+/// host.
 const SEND_LAG_US: u64 = 4;
 
-/// How far the receiver's clock of timestamps is ahead: a random number with Linux, not recorded.
+/// Offset of the receiver's timestamp clock: in Linux a random number, which is not recorded.
 const PEER_CLOCK_MS: u32 = 1 << 31;
 
-/// A retransmission that comes later than this after an ACK was a timer's doing.
+/// A retransmission later than this after an ACK was caused by a timer.
 const TIMER_LAG_US: u64 = 50;
 
-/// What an ACK found, and whether it led to a retransmission.
+/// The state before an ACK, and whether the ACK led to a retransmission.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     pub(crate) t_us: u64,
@@ -44,11 +45,11 @@ pub(crate) struct Row {
     /// Smoothed RTT, rounded down.
     pub(crate) srtt_us: u32,
     pub(crate) does_retransmit: bool,
-    /// A timer retransmitted before the next ACK.
+    /// Whether a timer retransmitted before the next ACK.
     pub(crate) is_timer_next: bool,
 }
 
-/// One place where the algorithm did otherwise than the kernel's module.
+/// A place at which the algorithm differs from the kernel's module.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Difference {
     /// Number of the ACK in the trace, from 0.
@@ -66,12 +67,12 @@ impl fmt::Display for Difference {
     }
 }
 
-/// What came of a replay.
+/// The result of a replay.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outcome {
     /// ACKs outside recovery.
     pub(crate) acks: usize,
-    /// Of these, at how many the kernel's window or ours became another.
+    /// Of these, those at which the kernel's window or ours changed.
     pub(crate) changes: usize,
     pub(crate) losses: usize,
     pub(crate) differences: Vec<Difference>,
@@ -85,7 +86,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// The trace `S1p_{name}_r1`, or none, and the reason printed.
+/// The trace `S1p_{name}_r1`; `None`, with a printed reason, if there is none.
 pub(crate) fn trace(name: &str) -> Option<Vec<Row>> {
     let folder = std::env::var_os("CWNDLAB_REFERENCE").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/reference/linux61"),
@@ -139,7 +140,7 @@ fn parse(text: &str) -> Vec<Row> {
     rows
 }
 
-/// A segment on its way.
+/// A segment in flight.
 #[derive(Clone)]
 struct Sent {
     end: u32,
@@ -147,20 +148,20 @@ struct Sent {
     delivered: u32,
 }
 
-/// A replay in the course of it.
+/// A replay in progress.
 #[derive(Clone)]
 pub(crate) struct Replay {
     pub(crate) flow: Flow,
     in_flight: VecDeque<Sent>,
     /// The recovery ends when this is acknowledged.
     high_seq: u32,
-    /// Packets that SACK reported; each duplicate ACK has reported one more.
+    /// Packets that SACK reported, one per duplicate ACK.
     sacked: u32,
     usage_end: u32,
     pub(crate) outcome: Outcome,
 }
 
-/// Replays the trace of `name` up to the first timeout; none if there is no trace.
+/// Replays the trace of `name` up to the first timeout; `None` if there is no trace.
 pub(crate) fn replay(name: &str, parameters: &[(&str, i64)]) -> Option<Outcome> {
     trace(name).map(|rows| replay_rows(name, parameters, &rows))
 }
@@ -178,7 +179,7 @@ pub(crate) fn replay_rows(name: &str, parameters: &[(&str, i64)], rows: &[Row]) 
 }
 
 impl Replay {
-    /// The handshake is over one RTT after t = 0, and there is that RTT.
+    /// The handshake ends one RTT after t = 0, and gives a sample of this RTT.
     pub(crate) fn new(name: &str, parameters: &[(&str, i64)], first: Row) -> Self {
         let mut flow = Flow::new(name, parameters);
         flow.jiffies_offset = 0;
@@ -186,7 +187,7 @@ impl Replay {
         flow.sk.srtt_us = first.srtt_us << 3;
         flow.sk.rtt_min_us = first.srtt_us;
         flow.sk.is_cwnd_limited = 0;
-        // the receiver was DCTCP as well
+        // the receiver used DCTCP as well
         flow.sk.ecn_flags = u8::from(flow.congestion.needs_ecn());
         flow.congestion.attach(&mut flow.sk);
         let syn = AckSample { pkts_acked: 1, rtt_us: first.srtt_us as i32, in_flight: MSS_BYTES };
@@ -206,7 +207,7 @@ impl Replay {
         replay
     }
 
-    /// The ACK of this number, and what it released.
+    /// Replays the ACK with this number, and the packets that it released.
     pub(crate) fn step(&mut self, ack: usize, rows: &[Row]) {
         let [row, next] = [rows[ack], rows[ack + 1]];
         let is_sack = does_sack_too(&rows[ack.saturating_sub(1)..rows.len().min(ack + 3)]);
@@ -214,7 +215,7 @@ impl Replay {
         self.send(row.t_us + SEND_LAG_US, next);
     }
 
-    /// What the next ACK finds sent.
+    /// Records the packets sent before the next ACK.
     fn send(&mut self, at_us: u64, found: Row) {
         let sk = &mut self.flow.sk;
         while sk.snd_nxt != found.nxt {
@@ -225,7 +226,7 @@ impl Replay {
         sk.packets_out = self.in_flight.len() as u32;
         sk.sacked_out = self.sacked.min(sk.packets_out);
         sk.lsndtime = sk.cc_jiffies32;
-        // what limited the sender is held for a window
+        // the cause of the limit is kept for a window
         let is_limited = sk.packets_out - sk.sacked_out >= sk.snd_cwnd;
         let is_over = sk.snd_una.wrapping_sub(self.usage_end) as i32 >= 0;
         if is_over || is_limited || (sk.is_cwnd_limited == 0 && sk.packets_out > sk.max_packets_out)
@@ -236,7 +237,7 @@ impl Replay {
         }
     }
 
-    /// `is_sack`: an ACK of new data that reports some beyond a hole, too.
+    /// `is_sack` includes ACKs of new data that also report data beyond a hole.
     fn ack(&mut self, ack: usize, row: Row, next: Row, is_sack: bool) {
         let flow = &mut self.flow;
         flow.advance((row.t_us * 1_000).saturating_sub(flow.now_ns));
@@ -248,11 +249,11 @@ impl Replay {
             last = self.in_flight.pop_front();
             acked += 1;
         }
-        // a reduction without loss lasts until something beyond it is acknowledged
+        // a reduction without loss lasts until data beyond it is acknowledged
         let is_cwr = flow.sk.inet_conn.icsk_ca_state == CWR;
         let is_open = flow.sk.inet_conn.icsk_ca_state == OPEN || is_cwr;
-        // The RTT is that of the last one reported, beyond the hole if there is one; later only the
-        // smoothed RTT tells of a sacked packet's.
+        // The RTT is that of the last reported packet, beyond the hole if there is one; later, only
+        // the smoothed RTT gives a sacked packet's.
         let reported = if is_sack { self.in_flight.get(1) } else { last.as_ref() };
         let rtt_us = match reported {
             Some(sent) if is_open && self.sacked == 0 => (row.t_us - sent.at_us) as i32,
@@ -271,11 +272,11 @@ impl Replay {
         sk.rtt_min_us = sk.rtt_min_us.min(rtt_us.max(1) as u32);
         sk.rx_opt.saw_tstamp = 1;
         sk.rx_opt.rcv_tsecr = ((row.t_us - rtt_us.max(0) as u64) / 1_000) as u32;
-        // the whole delay of the reference's path is on the way of the ACKs
+        // the whole delay of the reference's path is in the direction of the ACKs
         sk.rx_opt.rcv_tsval = ((row.t_us - 40_000) / 1_000) as u32 + PEER_CLOCK_MS;
         let sent_at_delivered = last.as_ref().map_or(sk.delivered, |sent| sent.delivered);
         let in_flight = MSS_BYTES * (sk.delivered - sent_at_delivered);
-        // SACK blocks and duplicates take the slow path
+        // ACKs with SACK blocks and duplicate ACKs take the slow path
         let _ = flow.congestion.in_ack_event(sk, if is_advanced && is_open { 2 } else { 1 });
         let sample = AckSample { pkts_acked: acked, rtt_us, in_flight };
         let _ = flow.congestion.pkts_acked(sk, &sample);
@@ -336,16 +337,16 @@ impl Replay {
         }
         let sk = &mut self.flow.sk;
         self.outcome.changes += usize::from(next.cwnd != row.cwnd || sk.snd_cwnd != before);
-        // the kernel reports what the threshold would be after a pause: no less than 3/4 of the window
+        // the kernel reports the threshold after a pause: at least 3/4 of the window
         let ours = sk.snd_ssthresh.max((sk.snd_cwnd >> 1) + (sk.snd_cwnd >> 2));
         let differences = [
             Difference { ack, what: "cwnd", before, kernel: next.cwnd, ours: sk.snd_cwnd },
             Difference { ack, what: "ssthresh", before: row.ssthresh, kernel: next.ssthresh, ours },
         ];
         let wrong = differences.into_iter().filter(|d| d.kernel != d.ours);
-        // the second often follows from the first
+        // the second difference often follows from the first
         self.outcome.differences.extend(wrong.take(1));
-        // an increase that came early or late is not to shift all that follow
+        // an increase that was early or late must not shift all later ones
         if sk.snd_cwnd > next.cwnd {
             sk.snd_cwnd_cnt = credit + delivered;
         } else if sk.snd_cwnd < next.cwnd {
@@ -385,23 +386,23 @@ impl Replay {
 }
 
 /// Whether the second of these ACKs acknowledged a segment and reported the one beyond a hole: the
-/// receiver, which had acknowledged two by two, held that segment's ACK back until the next came and
-/// did not fit. Duplicates follow.
+/// receiver, which had acknowledged segments in pairs, delayed that segment's ACK until the next
+/// one arrived out of order. Duplicate ACKs follow.
 fn does_sack_too(rows: &[Row]) -> bool {
     let &[before, row, next, after] = rows else { return false };
     let [last, this, then] = [row.una - before.una, next.una - row.una, after.una - next.una];
     last == 2 * MSS_BYTES && this == MSS_BYTES && then == 0 && after.nxt != next.nxt
 }
 
-/// The RTT that moved the smoothed one from `before` to `after` (RFC 6298 section 2.3, alpha = 1/8),
-/// to 8 us.
+/// The RTT that changed the smoothed RTT from `before` to `after` (RFC 6298 section 2.3, alpha =
+/// 1/8), to 8 us.
 fn inferred_rtt_us(before: u32, after: u32) -> i32 {
     let [before, after] = [i64::from(before), i64::from(after)];
     (before + 8 * (after - before)).max(1) as i32
 }
 
-/// Asserts that the window of every ACK and the threshold of every loss are the kernel's, in a trace
-/// with at least so many changes of the window and so many losses.
+/// Asserts that the window at every ACK and the threshold at every loss equal the kernel's, in a
+/// trace with at least this many changes of the window and this many losses.
 fn assert_identical(name: &str, changes: usize, losses: usize) {
     let Some(outcome) = replay(name, &[]) else { return };
     println!("{name}: {outcome}");
@@ -435,7 +436,7 @@ fn the_delay_based_do_at_every_ack_what_the_kernels_modules_do() {
 
 #[test]
 fn another_parameter_makes_another_window() {
-    // so that no difference means something
+    // so that the absence of differences is significant
     for (name, parameter, value) in [
         ("cubic", "bic_scale", 42),
         ("vegas", "beta", 3),

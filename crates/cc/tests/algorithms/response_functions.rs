@@ -1,12 +1,12 @@
-//! Mean window against loss rate, as the papers and RFCs give it in closed form. The loss is the
-//! papers' deterministic one: every n-th packet, recovered from in no time.
+//! Mean window as a function of the loss rate, compared with the closed forms in papers and RFCs.
+//! As in the papers, losses are deterministic: every n-th packet, with an instantaneous recovery.
 
 use crate::flow::{Flow, RECOVERY};
 
 const MS: u64 = 1_000_000;
 
-/// Mean window in packets over `cycles` losses, one every `interval` packets, after as many to
-/// settle.
+/// Mean window in packets over `cycles` losses, one every `interval` packets, after the same number
+/// of losses to converge.
 fn mean_window(
     name: &str,
     parameters: &[(&str, i64)],
@@ -59,8 +59,9 @@ fn cubic_follows_its_response_function_where_the_curve_rules() {
     let c = 410.0 / 1024.0;
     let beta = 717.0 / 1024.0;
     let factor = libm::pow(c * (3.0 + beta) / (4.0 * (1.0 - beta)), 0.25);
-    // In whole packets the curve rests on W_max from 1.36 s before K to 1.36 s after, and a loss
-    // anywhere there repeats the cycle: the shorter K (5.6, 9.5, 16.8 s), the wider that range.
+    // With whole packets, the curve stays at W_max from 1.36 s before K to 1.36 s after it, and a
+    // loss anywhere in this time repeats the cycle: the shorter K (5.6, 9.5, 16.8 s), the wider
+    // this range.
     for (interval, tolerance) in [(10_000, 0.15), (100_000, 0.02), (1_000_000, 0.02)] {
         let expected = factor * libm::pow(0.1 * interval as f64, 0.75);
         let measured = mean_window("cubic", &[], 100 * MS, interval, 10);
@@ -70,7 +71,7 @@ fn cubic_follows_its_response_function_where_the_curve_rules() {
 
 #[test]
 fn cubic_has_renos_window_where_the_path_is_short() {
-    // RFC 9438 section 4.3: Reno with beta of cubic and an increase that gives the same window
+    // RFC 9438 section 4.3: Reno with CUBIC's beta and an increase that gives the same window
     for interval in [500, 2_000, 10_000] {
         let measured = mean_window("cubic", &[], 10 * MS, interval, 50);
         assert_close("friendly cubic", measured, reno_packets(interval), 0.10);
@@ -114,10 +115,10 @@ fn highspeed_is_reno_up_to_38_packets() {
 fn scalable_follows_its_response_function() {
     for interval in [2_500, 10_000, 100_000] {
         let measured = mean_window("scalable", &[], 100 * MS, interval, 20);
-        // log(8/7) / log(1.01) = 13.4 round trips from loss to loss
+        // log(8/7) / log(1.01) = 13.4 round trips between losses
         let rounds = libm::log(8.0 / 7.0) / libm::log(1.01);
         assert_close("scalable", measured, interval as f64 / rounds, 0.02);
-        // Kelly 2003, section 3: w = a / (b p) = 0.08 / p; the mean of the saw-tooth is 7 % less
+        // Kelly 2003, section 3: w = a / (b p) = 0.08 / p; the mean of the saw-tooth is 7 % lower
         assert_close("scalable", measured, 0.08 * interval as f64, 0.09);
     }
 }
@@ -134,14 +135,14 @@ fn compound_follows_its_response_function_where_there_is_no_queue() {
 
 #[test]
 fn htcp_follows_the_square_root_law_in_its_first_second() {
-    // alpha = 1 and beta = 1/2; the ACK that takes a step is not counted towards the next
+    // alpha = 1 and beta = 1/2; the ACK that completes a step does not count for the next one
     let measured = mean_window("htcp", &[("use_rtt_scaling", 0)], 10 * MS, 500, 100);
     assert_close("htcp", measured, reno_packets(500), 0.07);
 }
 
 #[test]
 fn losses_without_a_queue_do_not_hold_westwood_back() {
-    // Mascolo et al. 2001: what makes it a protocol for lossy links
+    // Mascolo et al. 2001: the property that suits it to lossy links
     let measured = mean_window("westwood", &[], 100 * MS, 500, 20);
     assert!(measured > 2.0 * reno_packets(500), "{measured:.1}");
 }

@@ -11,7 +11,7 @@ fn at(window: u32, parameters: &[(&str, i64)]) -> Flow {
     flow
 }
 
-/// What one round trip adds.
+/// Growth in one round trip.
 fn step(flow: &mut Flow) -> u32 {
     let before = flow.sk.snd_cwnd;
     for _ in 0..before {
@@ -59,7 +59,7 @@ fn the_papers_legacy_window_is_renos_altogether() {
     flow.sk.snd_cwnd = 16;
     flow.reduce(RECOVERY);
     assert_eq!(flow.sk.snd_cwnd, 8);
-    // above it a packet takes 100 ACKs, where Reno's takes 50
+    // above it, a packet takes 100 ACKs, where Reno's takes 50
     let mut flow = at(50, &legacy);
     assert_eq!(step(&mut flow), 0);
     assert_eq!(step(&mut flow), 1);

@@ -5,7 +5,7 @@ use crate::path::{Path, round};
 
 const PATH: Path = Path { base_us: 50_000, packet_us: 1_000 };
 
-/// A flow that knows the path's RTT and avoids congestion with this window.
+/// A flow in congestion avoidance with this window that knows the path's RTT.
 fn in_avoidance(window_pkts: u32, parameters: &[(&str, i64)]) -> Flow {
     let mut flow = Flow::new("vegas", parameters);
     flow.sk.snd_ssthresh = 2;
@@ -32,7 +32,7 @@ fn the_queue_settles_between_alpha_and_beta() {
                 path.run(&mut flow, 1_000);
                 let window = flow.sk.snd_cwnd;
                 let queue = path.queue_pkts(window);
-                // Vegas divides by base, where its own queue made the RTT longer than that; and it
+                // Vegas divides by base, even if its own queue made the RTT longer than base, and
                 // compares whole packets
                 let diff = queue * f64::from(path.rtt_us(window)) / f64::from(base_us);
                 assert!(
@@ -49,7 +49,7 @@ fn the_queue_settles_between_alpha_and_beta() {
 
 #[test]
 fn by_the_rates_the_queue_is_its_own_packets_however_long() {
-    // The queue is four times what the path holds: by the rates it is known, and Linux counts it
+    // The queue is four times what the path holds: `rates` computes this, while Linux counts it
     // five times.
     let path = Path { base_us: 5_000, packet_us: 1_000 };
     let settled = |rates| {
@@ -73,7 +73,7 @@ fn the_window_moves_by_one_packet_a_round_trip() {
     let mut high = in_avoidance(90, &[]);
     PATH.run(&mut high, 10);
     assert_eq!((high.sk.snd_cwnd, high.phase()), (80, "decrease"));
-    // down to two packets, whose two RTTs a round trip are too few for another step than Reno's
+    // down to two packets, whose two RTTs per round trip allow only Reno's step
     let mut least = in_avoidance(4, &[("alpha", 0), ("beta", 0)]);
     for _ in 0..10 {
         round(&mut least, 5 * PATH.base_us);
@@ -90,12 +90,12 @@ fn slow_start_ends_when_more_than_gamma_wait() {
             windows.push(flow.sk.snd_cwnd);
             PATH.run(&mut flow, 1);
         }
-        // 10, 20, 40, 80: 40 packets leave the path idle; of 80, 30 wait
+        // 10, 20, 40, 80: 40 packets leave the path idle; of 80, 30 are queued
         assert_eq!(windows[..3], [10, 20, 40], "{windows:?}");
-        // cwnd base / rtt + 1: when 80 packets' RTT is known, 160 are on their way
+        // cwnd base / rtt + 1: when the RTT of 80 packets is known, 160 are in flight
         assert!(flow.sk.snd_cwnd.abs_diff(160 * 50 / 80 + 1) <= 1, "{}", flow.sk.snd_cwnd);
     }
-    // a queue of three packets, where gamma is five, does not end it
+    // a queue of three packets, with a gamma of five, does not end it
     let path = Path { base_us: 38_500, packet_us: 1_000 };
     for (gamma, is_over) in [(1, true), (5, false)] {
         let mut flow = Flow::new("vegas", &[("gamma", gamma)]);
@@ -112,7 +112,7 @@ fn slow_start_ends_when_more_than_gamma_wait() {
 fn alternate_slow_start_doubles_in_every_other_round_trip() {
     let windows = |parameters: &[(&str, i64)]| {
         let mut flow = Flow::new("vegas", parameters);
-        // the first round has no round before it to compare with
+        // the first round has no previous round for a comparison
         (0..6)
             .map(|_| {
                 round(&mut flow, 100_000);
@@ -122,7 +122,7 @@ fn alternate_slow_start_doubles_in_every_other_round_trip() {
     };
     assert_eq!(windows(&[]), [20, 40, 80, 160, 320, 640]);
     let alternate = windows(&[("alternate", 1)]);
-    // each doubling takes two rounds: the window stands still for one of them
+    // each doubling takes two rounds: in one of them, the window is constant
     let growing = alternate.windows(2).filter(|pair| pair[1] > pair[0] + pair[0] / 2).count();
     let still = alternate.windows(2).filter(|pair| pair[1] <= pair[0] + 1).count();
     assert!(growing == 2 && still == 3 || growing == 3 && still == 2, "{alternate:?}");
@@ -142,12 +142,12 @@ fn a_loss_and_too_few_rtts_make_it_reno() {
         flow.ack(1, 500_000);
     }
     assert_eq!((flow.sk.snd_cwnd, flow.phase()), (11, "reno"));
-    // one ACK a round trip: not the three RTTs that tell of a queue, however long they are
+    // one ACK per round trip: fewer than the three RTTs required, however long they are
     let mut flow = in_avoidance(2, &[]);
     flow.idle(0);
     for round_trip in 0..30 {
         flow.ack(flow.sk.snd_cwnd, 500_000);
-        // the first of them began with another window
+        // the first of these began with another window
         assert!(round_trip < 5 || flow.phase() == "reno", "{round_trip}: {}", flow.phase());
     }
     assert!(flow.sk.snd_cwnd > 10, "{}", flow.sk.snd_cwnd);
@@ -156,7 +156,7 @@ fn a_loss_and_too_few_rtts_make_it_reno() {
 #[test]
 fn an_idle_period_forgets_the_path() {
     let mut flow = in_avoidance(50, &[]);
-    // twice the RTT: a queue as long as the path, one packet less a round trip
+    // twice the RTT: a queue as long as the path; one packet less per round trip
     for _ in 0..10 {
         round(&mut flow, 2 * PATH.base_us);
     }
@@ -183,7 +183,7 @@ fn the_product_of_window_and_queueing_wraps_at_32_bits_as_in_linux() {
     }
 }
 
-/// Rounds on a path that has become longer, and the window at its end.
+/// Rounds on a path that has become longer; returns the window at their end.
 fn after_longer_path(parameters: &[(&str, i64)]) -> (Flow, Path) {
     let mut flow = Flow::new("vegas", parameters);
     PATH.run(&mut flow, 60);
@@ -195,7 +195,7 @@ fn after_longer_path(parameters: &[(&str, i64)]) -> (Flow, Path) {
 #[test]
 fn a_longer_path_starves_it() {
     let (flow, longer) = after_longer_path(&[]);
-    // diff = cwnd (2 base - base) / base = cwnd, rounded down: beta packets are all that is left
+    // diff = cwnd (2 base - base) / base = cwnd, rounded down: only beta packets remain
     assert!(flow.sk.snd_cwnd <= 5, "{} of {}", flow.sk.snd_cwnd, longer.capacity_pkts());
 }
 
@@ -210,7 +210,7 @@ fn the_remedy_finds_the_new_base() {
 
 #[test]
 fn the_remedy_leaves_a_path_alone_that_does_not_change() {
-    // even where the flow's own queue is a third of the RTT
+    // even if the flow's own queue is a third of the RTT
     for path in [PATH, Path { base_us: 8_000, packet_us: 1_000 }] {
         let windows = [0, 4].map(|groups| {
             let mut flow = Flow::new("vegas", &[("reroute_groups", groups)]);
@@ -226,7 +226,7 @@ fn the_remedy_waits_for_all_its_groups() {
     let mut flow = Flow::new("vegas", &[("reroute_groups", 4), ("reroute_first_pkts", 0)]);
     PATH.run(&mut flow, 60);
     let before = flow.sk.snd_cwnd;
-    // 3 groups of 20 packets on a longer path, then one on the old: no new path
+    // 3 groups of 20 packets on a longer path, then one on the old path: not a new path
     for round_trip in 0..40 {
         let is_longer = round_trip % 4 != 3;
         let rtt_us = if is_longer { 2 * PATH.base_us } else { PATH.base_us };

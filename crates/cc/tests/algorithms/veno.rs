@@ -5,7 +5,7 @@ use crate::path::Path;
 
 const PATH: Path = Path { base_us: 50_000, packet_us: 1_000 };
 
-/// A flow that knows the path and has this window on it.
+/// A flow with this window that knows the path.
 fn with_window(window_pkts: u32, parameters: &[(&str, i64)]) -> Flow {
     let mut flow = Flow::new("veno", parameters);
     flow.sk.snd_ssthresh = 2;
@@ -21,13 +21,13 @@ fn with_window(window_pkts: u32, parameters: &[(&str, i64)]) -> Flow {
 
 #[test]
 fn a_loss_with_a_short_queue_costs_a_fifth_and_with_a_long_one_half() {
-    // beta = 3 packets, cwnd (rtt - base) / rtt of them wait
+    // beta = 3 packets; cwnd (rtt - base) / rtt of them are queued
     for (window, rest) in [(40, 32), (50, 40), (52, 41), (54, 27), (100, 50)] {
         let mut flow = with_window(window, &[]);
         flow.reduce(RECOVERY);
         assert_eq!(flow.sk.snd_cwnd, rest, "of {window}");
     }
-    // twice as long a queue counts as short
+    // a queue twice as long is still short
     let mut patient = with_window(55, &[("beta", 12)]);
     patient.reduce(RECOVERY);
     assert_eq!(patient.sk.snd_cwnd, 44);
@@ -55,7 +55,7 @@ fn slow_start_is_renos() {
 
 #[test]
 fn losses_of_the_radio_cost_less_than_renos() {
-    // every 500th packet, on a path whose queue is never reached
+    // every 500th packet, on a path whose queue limit is never reached
     let path = Path { base_us: 200_000, packet_us: 100 };
     let mean = |name: &str| {
         let mut flow = Flow::new(name, &[]);
@@ -69,8 +69,8 @@ fn losses_of_the_radio_cost_less_than_renos() {
         }
         200.0 * 500.0 * f64::from(path.base_us) * 1e3 / flow.now_ns as f64
     };
-    // AIMD with decrease b has a window of sqrt((2 - b) / (2 b) / p): 3 times the 1/2's for 1/5,
-    // in windows squared
+    // AIMD with decrease b has a window of sqrt((2 - b) / (2 b) / p): in squared windows, 1/5 gives
+    // 3 times that of 1/2
     let ratio = mean("veno") / mean("reno");
     assert!((ratio - libm::sqrt(3.0)).abs() < 0.1, "{ratio:.2} times Reno's window");
 }

@@ -1,5 +1,5 @@
-//! Vivace against what its paper derives from the utility: the rate that a share of losses allows,
-//! a link that is full without a queue, noise that changes nothing, odd results, timeouts.
+//! Vivace compared with the paper's consequences of the utility: the rate for a share of losses, a
+//! link that is full without a queue, insensitivity to noise, odd results, timeouts.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -11,24 +11,24 @@ use crate::flow::{Flow, MSS_BYTES};
 
 const MBIT_S: f64 = 1e6;
 
-/// A packet on its way.
+/// A packet in flight.
 struct Packet {
     sent_us: f64,
-    /// When its ACK comes.
+    /// Arrival of its ACK.
     back_us: f64,
     prior_delivered: u32,
     is_lost: bool,
 }
 
-/// A paced sender, a link of a rate with a queue without end, and what the path does to packets.
+/// A paced sender, a link of fixed rate with an unlimited queue, and the path's effects on packets.
 struct Path {
     flow: Flow,
     base_us: f64,
-    /// Mbit/s.
+    /// In Mbit/s.
     link: f64,
-    /// Added to the RTT of a packet by its number, us.
+    /// Addition to the RTT of a packet by its number, us.
     noise_us: fn(u64, f64) -> f64,
-    /// Whether a packet is lost, by its number and its rate in Mbit/s.
+    /// Whether a packet is lost, by its number and the rate in Mbit/s.
     is_lost: Box<dyn FnMut(u64, f64) -> bool>,
     flying: VecDeque<Packet>,
     sent: u64,
@@ -65,19 +65,19 @@ impl Path {
         }
     }
 
-    /// On a link that is never full, in the middle of what the utility allows.
+    /// A path that is never full, with a rate in the middle of the range that the utility allows.
     fn unlimited(parameters: &[(&str, i64)], base_us: u32, loss: f64) -> Self {
         Self::new(parameters, base_us, 1e5, best_rate(loss) / 3.0).losing(loss)
     }
 
-    /// Every packet whose number makes `share` of all numbers a whole one more.
+    /// Selects every packet at whose number `share` of all numbers reaches the next integer.
     fn losing(mut self, share: f64) -> Self {
         self.is_lost =
             Box::new(move |n, _| ((n + 1) as f64 * share).floor() > (n as f64 * share).floor());
         self
     }
 
-    /// What is sent at now, Mbit/s.
+    /// Current sending rate in Mbit/s.
     fn rate(&self) -> f64 {
         self.flow.sk.inet_conn.icsk_inet.sk.sk_pacing_rate as f64 * 8.0 / MBIT_S
     }
@@ -125,7 +125,7 @@ impl Path {
         let _ = flow.congestion.cong_control(sk, sk.snd_una, 0, &sample);
     }
 
-    /// So many seconds; the mean rate of them, Mbit/s.
+    /// Runs for this many seconds; returns the mean rate in Mbit/s.
     fn run(&mut self, seconds: f64) -> f64 {
         let (begin_us, sent) = (self.next_us, self.sent);
         while self.next_us < begin_us + seconds * 1e6 {
@@ -139,7 +139,7 @@ impl Path {
     }
 }
 
-/// U = x^t - c x p has its maximum where t x^(t-1) = c p.
+/// U = x^t - c x p has its maximum at t x^(t-1) = c p.
 fn best_rate(loss: f64) -> f64 {
     libm::pow(0.9 / (11.35 * loss), 10.0)
 }
@@ -157,7 +157,7 @@ fn a_share_of_losses_allows_the_rate_that_the_utility_says() {
 
 #[test]
 fn a_cheaper_loss_allows_a_higher_rate() {
-    // c of half the size at twice the losses
+    // half of c at twice the losses
     let mut path = Path::unlimited(&[("loss", 567)], 100_000, 0.06).losing(0.12);
     path.run(60.0);
     let ratio = path.run(60.0) / best_rate(0.06);
@@ -178,7 +178,7 @@ fn a_link_is_full_almost_without_a_queue() {
     }
 }
 
-/// ACKs come every 8 ms.
+/// ACKs arrive every 8 ms.
 fn noise(_number: u64, now_us: f64) -> f64 {
     8_000.0 - now_us % 8_000.0
 }
@@ -225,8 +225,8 @@ fn the_window_does_not_grow_with_the_queue() {
     assert!((window - 2.0 * in_lowest_rtt - 10.0).abs() <= 2.0, "{window}, {in_lowest_rtt}");
 }
 
-/// Rates between trials in 12 s in which, of the two rates of a trial, one loses 6 % and the other
-/// 10 %. With this `step` moves are small, so that the three rates stay apart.
+/// Number of rates between trials in 12 s, where one rate of each trial loses 6 % and the other
+/// 10 %. With this `step`, moves are small, so the three rates remain distinct.
 fn moves(higher_loses_less: bool) -> usize {
     let mut path = Path::unlimited(&[("step", 1)], 100_000, 0.05);
     path.run(30.0);

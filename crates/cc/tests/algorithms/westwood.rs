@@ -1,4 +1,4 @@
-//! Westwood+: the window after a loss is what the ACKs' rate fills, BWE x RTTmin.
+//! Westwood+: the window after a loss is BWE x RTTmin, which the rate of the ACKs fills.
 
 use cwndlab_cc::CwndEvent;
 
@@ -6,10 +6,10 @@ use crate::flow::{Flow, MSS_BYTES, RECOVERY};
 
 const MS: u64 = 1_000_000;
 
-/// An ACK with SACK blocks or without news.
+/// An ACK with SACK blocks, or without news.
 const SLOW_PATH: u32 = 1;
 
-/// A flow past slow start whose window stays at `window`.
+/// A flow past slow start with a constant window of `window`.
 fn steady(window: u32, parameters: &[(&str, i64)]) -> Flow {
     let mut flow = Flow::new("westwood", parameters);
     flow.sk.snd_cwnd = window;
@@ -18,7 +18,7 @@ fn steady(window: u32, parameters: &[(&str, i64)]) -> Flow {
     flow
 }
 
-/// The window that a recovery would end with now.
+/// The window with which a recovery would end now.
 fn path_pkts(flow: &Flow) -> u32 {
     let mut sk = flow.sk.clone();
     let _ = flow.congestion.clone().cwnd_event(&mut sk, CwndEvent::CompleteCwr);
@@ -28,7 +28,7 @@ fn path_pkts(flow: &Flow) -> u32 {
 
 #[test]
 fn the_window_after_a_loss_is_bandwidth_times_least_rtt() {
-    // 100 packets in 40 ms; then a queue of as many, which the loss drains
+    // 100 packets in 40 ms; then a queue of the same length, which the loss drains
     let mut flow = steady(100, &[]);
     flow.run(2_000 * MS, 40 * MS);
     assert!(path_pkts(&flow).abs_diff(100) <= 2, "{}", path_pkts(&flow));
@@ -44,7 +44,7 @@ fn a_loss_without_a_queue_costs_nothing() {
         let mut flow = steady(window, &[]);
         flow.run(4_000 * MS, rtt_ms * MS);
         flow.reduce(RECOVERY);
-        // a sample may hold a packet more or less
+        // a sample may contain one packet more or less
         let off = flow.sk.snd_cwnd.abs_diff(window);
         assert!(off <= 2 + window / 100, "{window} in {rtt_ms} ms: {}", flow.sk.snd_cwnd);
     }
@@ -56,7 +56,7 @@ fn during_recovery_half_the_window_is_the_aim_unless_asked_for_the_path() {
     flow.run(2_000 * MS, 40 * MS);
     assert_eq!(flow.congestion.ssthresh(&mut flow.sk), 50);
 
-    // Grieco, Mascolo 2004: ssthresh = BWE * RTTmin at the third duplicate ACK, cwnd not raised
+    // Grieco, Mascolo 2004: ssthresh = BWE * RTTmin at the third duplicate ACK, cwnd is not raised
     let mut flow = steady(100, &[("at_loss", 1)]);
     flow.run(2_000 * MS, 40 * MS);
     let aim = flow.congestion.ssthresh(&mut flow.sk);
@@ -66,7 +66,7 @@ fn during_recovery_half_the_window_is_the_aim_unless_asked_for_the_path() {
     assert_eq!(flow.congestion.ssthresh(&mut flow.sk), 10);
 }
 
-/// How far the estimate has come after a rate that doubled, 0 to 1, as of the filters.
+/// Progress of the estimate after the rate doubled, from 0 to 1, according to the filters.
 fn after_samples(samples: u32, single: bool) -> f64 {
     let (mut first, mut second) = (0.0, 0.0);
     for _ in 0..samples {
@@ -87,7 +87,7 @@ fn the_filter_has_two_stages_in_linux_and_one_in_the_paper() {
         flow.run(4_000 * MS, 40 * MS);
         let before = f64::from(path_pkts(&flow));
         flow.sk.snd_cwnd = 800;
-        // a sample takes the first tick beyond 12, the whole ticks in 50 ms
+        // a sample ends at the first tick beyond 12, the whole ticks in 50 ms
         for samples in [4, 8, 16] {
             let mut flow = flow.clone();
             flow.run(u64::from(samples) * 52 * MS, 40 * MS);
@@ -102,7 +102,7 @@ fn the_filter_has_two_stages_in_linux_and_one_in_the_paper() {
 
 #[test]
 fn duplicate_acks_count_once() {
-    // every tenth packet is late: nine duplicates, then all ten are acknowledged
+    // every tenth packet is late: nine duplicate ACKs, then all ten packets are acknowledged
     let mut flow = steady(100, &[]);
     flow.run(2_000 * MS, 40 * MS);
     let in_order = path_pkts(&flow);

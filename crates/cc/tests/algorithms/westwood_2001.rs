@@ -12,7 +12,7 @@ fn steady(window: u32, parameters: &[(&str, i64)]) -> Flow {
     flow
 }
 
-/// BWE * RTTmin / a, by asking for it as a loss in congestion avoidance does.
+/// BWE * RTTmin / a, obtained like the threshold of a loss in congestion avoidance.
 fn path_pkts(flow: &Flow) -> u32 {
     let mut sk = flow.sk.clone();
     sk.snd_cwnd = 1_000_000;
@@ -35,14 +35,14 @@ fn the_filter_has_the_time_constant_tau() {
 
 #[test]
 fn silence_counts_as_samples_of_zero() {
-    // tau = 500 ms: each 250 ms of silence leaves (2 tau - 250) / (2 tau + 250) = 0.6 of it. The
-    // sample before enters the first, the one that ends the silence is small.
+    // tau = 500 ms: each 250 ms of silence leaves (2 tau - 250) / (2 tau + 250) = 0.6 of BWE. The
+    // previous sample is part of the first interval, and the sample that ends the silence is small.
     let mut flow = steady(400, &[]);
     flow.run(5_000 * MS, 40 * MS);
     flow.advance(1_001 * MS);
     flow.ack(1, 40_000);
     let left = f64::from(path_pkts(&flow)) / 400.0;
-    let first = 0.6 + 0.2; // the other half of the first interval had the last sample's rate
+    let first = 0.6 + 0.2; // the other half of the first interval has the last sample's rate
     let expected = first * 0.6 * 0.6 * 0.6;
     assert!((left - expected).abs() < 0.02, "{left:.3} left, {expected:.3}");
     flow.advance(3_600_000 * MS);
@@ -50,7 +50,7 @@ fn silence_counts_as_samples_of_zero() {
     assert_eq!(path_pkts(&flow), 2);
 }
 
-/// ACKs in bursts of twenty, ten microseconds apart, at 100 packets per 40 ms altogether.
+/// ACKs in bursts of twenty, ten microseconds apart, at 100 packets per 40 ms in total.
 fn in_bursts(name: &str) -> f64 {
     let mut flow = Flow::new(name, &[]);
     flow.sk.snd_cwnd = 100;
@@ -69,7 +69,7 @@ fn in_bursts(name: &str) -> f64 {
 
 #[test]
 fn acks_in_bursts_deceive_it_and_not_westwood_plus() {
-    // Grieco, Mascolo 2004, section 2.1: why the + was needed
+    // Grieco, Mascolo 2004, section 2.1: the reason for Westwood+
     let (old, new) = (in_bursts("westwood-2001"), in_bursts("westwood"));
     assert!(old > 3.0, "{old:.2} of the rate");
     assert!((new - 1.0).abs() < 0.06, "{new:.2} of the rate");
@@ -83,7 +83,7 @@ fn a_loss_sets_the_threshold_and_lowers_the_window_but_never_raises_it() {
     flow.reduce(RECOVERY);
     assert!(flow.sk.snd_cwnd.abs_diff(100) <= 1, "{}", flow.sk.snd_cwnd);
     assert_eq!(flow.sk.snd_ssthresh, flow.sk.snd_cwnd);
-    // in slow start the window is below the path's
+    // in slow start, the window is below the path's
     flow.sk.snd_cwnd = 30;
     flow.reduce(RECOVERY);
     assert_eq!(flow.sk.snd_cwnd, 30);
@@ -117,7 +117,7 @@ fn the_reduction_factor_grows_in_slow_start_and_falls_back_to_one() {
     expect(true, false, 1.5);
     expect(true, true, 2.5); // f5
     expect(true, true, 3.5);
-    expect(true, true, 4.0); // the most
+    expect(true, true, 4.0); // the maximum
     expect(true, false, 4.0);
     expect(false, true, 1.0); // f3
     expect(true, false, 1.25);
