@@ -1,12 +1,13 @@
 # ruff: noqa: PYI021  the core is compiled: this is the only place for its documentation
 """The compiled core: simulations, algorithms, stack profiles and traces. Private to cwndlab.
 
-Conversion only: JSON and bytes go in, columns come out. Columns are numpy arrays where every value
-is defined or where the column is of floats, in which NaN stands for undefined; otherwise they are
-lists in which None stands for undefined. Undefined is never 0.
+It only converts: JSON and bytes come in, columns go out. Columns of `flows` and `links` are lists.
+In other tables, columns are NumPy arrays, except columns of text and columns of integers that can
+be undefined, which are lists. An undefined value is None in a list, NaN in an array, never 0.
 
-Bad input raises ValueError, whose message names the place: of a scenario
-`cwndlab.errors.ScenarioRefusedError`. Anything else is RuntimeError.
+Bad input raises ValueError, whose message names the place of the error; for a scenario, this is
+`cwndlab.errors.ScenarioRefusedError`. Other failures raise RuntimeError, unless a docstring names
+another exception.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -54,25 +55,25 @@ version: str
 """Version of the core."""
 
 behaviour_epoch: int
-"""Grows when the same scenario and seed may give another result than before."""
+"""Increases when the same scenario and seed may give a different result than before."""
 
 def analyse_capture(
     path: str | PathLike[str], *, warm_up_ns: int = 0, sample_interval_ns: int = ...
 ) -> list[dict[str, Any]]:
-    """Tell what the packets of a pcap or pcapng file tell of its TCP connections.
+    """Analyse the TCP connections in a pcap or pcapng file.
 
     Args:
-        path: of the file, which is read as a stream.
-        warm_up_ns: left out of each flow's means and rates at its beginning.
-        sample_interval_ns: of the time series, 100 ms if not said; 0 for none.
+        path: path of the file, which is read as a stream.
+        warm_up_ns: time at the start of each flow that its means and rates leave out.
+        sample_interval_ns: interval of the time series, 100 ms by default; 0 for no time series.
 
     Returns:
-        A dictionary for each direction of a connection that carried data; its keys are the fields
-        of `Flow` in `crates/capture`, `samples` and `events` are columns.
+        A dictionary for each direction of a connection that carried data. Its keys are the fields
+        of `Flow` in `crates/capture`; `samples` and `events` are dictionaries of columns.
 
     Raises:
-        ValueError: it is no capture, or damaged elsewhere than at its end.
-        OSError: it cannot be read.
+        ValueError: the file is not a capture, or is damaged before its end.
+        OSError: the file cannot be read.
     """
 
 # ---- tables, by tools/make_stub.py
@@ -203,7 +204,7 @@ class Saturation(TypedDict):
 
 @type_check_only
 class Result(TypedDict):
-    """What a run answers; what the scenario's `record` does not ask for is None."""
+    """Result of a run; tables that the scenario's `record` does not request are None."""
 
     flows: Flows
     links: Links
@@ -216,7 +217,7 @@ class Result(TypedDict):
 
 @type_check_only
 class Batch(TypedDict):
-    """What `run_many` answers; every table has a column `run` beside its own."""
+    """Result of `run_many`; every table also has the array `run`."""
 
     flows: Flows
     links: Links
@@ -239,7 +240,7 @@ class Parameter(TypedDict):
 
 @type_check_only
 class Algorithm(TypedDict):
-    """A congestion control algorithm that is built in."""
+    """A built-in or loaded congestion control algorithm."""
 
     name: str
     aliases: list[str]
@@ -253,7 +254,7 @@ class Algorithm(TypedDict):
 
 @type_check_only
 class Violation(TypedDict):
-    """A rule that an algorithm broke: the hook, the rule, and a short example of it."""
+    """A rule that an algorithm violates: the hook, the rule, and a short example."""
 
     hook: str
     rule: str
@@ -261,7 +262,10 @@ class Violation(TypedDict):
 
 @type_check_only
 class CallLayout(TypedDict):
-    """Hooks by their numbers, the length of a call, and each field's name, offset, length, sign."""
+    """Layout of a recorded call: hook names by number, total length in bytes, and its fields.
+
+    A field is its name, its offset and length in bytes, and whether it is signed.
+    """
 
     hooks: list[str]
     bytes: int
@@ -269,7 +273,7 @@ class CallLayout(TypedDict):
 
 @type_check_only
 class Stack(TypedDict):
-    """A stack profile: its file and what the file says."""
+    """A stack profile: the text of its file, and the values in it."""
 
     name: str
     text: str
@@ -278,7 +282,7 @@ class Stack(TypedDict):
 
 @type_check_only
 class Trace(TypedDict):
-    """What a trace file holds. The kind is `mahimahi` or `log`, `content` the file as that kind."""
+    """A trace file: `kind` is `mahimahi` or `log`, `content` the trace in this format."""
 
     kind: str
     content: bytes
@@ -289,7 +293,7 @@ class Trace(TypedDict):
 
 @type_check_only
 class RecordedDirection(Trace):
-    """One direction of a recorded network: its trace, and its delay without load if known."""
+    """One direction of a recorded network: its trace, and its unloaded delay if known."""
 
     delay_ns: int | None
 
@@ -302,10 +306,10 @@ class RecordedPath(TypedDict):
 
 @type_check_only
 class Column(TypedDict):
-    """A column of a table that the core answers.
+    """A column of one of the core's tables.
 
-    `type` is `text`, `integer` or `real`; `array` the type of the array that it comes as, or None
-    for a list; `meaning` the comment of its field in the core.
+    `type` is `text`, `integer` or `real`; `array` is the element type of the NumPy array, or None
+    if the column is a list; `meaning` is the documentation of the column's field in the core.
     """
 
     table: str
@@ -317,14 +321,17 @@ class Column(TypedDict):
     meaning: str
 
 def columns() -> list[Column]:
-    """List every column of every table that the core answers."""
+    """List every column of every table of the core."""
 
 class Stop:
-    """Breaks off runs that were given it, from another thread."""
+    """A flag that cancels runs from another thread."""
 
     def __init__(self) -> None: ...
     def set(self) -> None:
-        """Let them end within some milliseconds, with an error."""
+        """Cancel the runs within a few milliseconds.
+
+        `run` then raises RuntimeError; `run_many` returns the runs completed before.
+        """
 
 def run(
     scenario_json: str,
@@ -334,20 +341,21 @@ def run(
     record_calls: bool = False,
     stop: Stop | None = None,
 ) -> Result:
-    """Run a scenario; other threads go on meanwhile.
+    """Run a scenario, releasing the GIL meanwhile.
 
     Args:
         scenario_json: the scenario.
-        traces: contents of the trace files that the scenario names, by its names.
-        objects: algorithms that were compiled at run time, by the names that the scenario uses: the
-            shared object, and what messages call its source. With these the process belongs to the
-            run: what they break ends it, after a line on standard error.
-        record_calls: whether to give each call of their hooks, as `call_layout` says.
-        stop: breaks it off when it is set.
+        traces: contents of the trace files that the scenario names, by these names.
+        objects: algorithms compiled at run time, by their names in the scenario: the shared
+            object, and the name of its source in messages. The process must then be dedicated to
+            this run: a fault in an algorithm ends it, after a line on standard error.
+        record_calls: whether to return each call of their hooks, in the format of `call_layout`.
+        stop: cancels the run when it is set.
 
     Raises:
-        ValueError: the scenario, a trace or an object is wrong; the message begins with the place.
-        RuntimeError: it was broken off.
+        ValueError: the scenario, a trace or an object is invalid; the message begins with the
+            place of the error.
+        RuntimeError: the run was cancelled.
     """
 
 def run_many(
@@ -358,66 +366,68 @@ def run_many(
     stop: Stop | None = None,
     take: Callable[[int, Result], None] | None = None,
 ) -> Batch:
-    """Run scenarios one after the other; other threads go on meanwhile.
+    """Run scenarios one after the other, releasing the GIL meanwhile.
 
-    A batch ends early where much is recorded: at least the first scenario is run, unless it is
-    stopped, and a capture is of the last.
+    The batch ends early once the recorded rows that it returns reach 65,536, and after a run with
+    a capture. Unless it is cancelled, it contains at least the first scenario.
 
     Args:
         scenarios: the scenarios.
         traces: contents of the trace files that they name.
         objects: as for `run`.
-        stop: breaks off the run that goes on; those before it are answered.
-        take: is given what a long run has recorded so far, and its position; the rest is in the
-            answer. Without it all is in the answer.
+        stop: cancels the current run; the result contains the runs before it.
+        take: receives, during a long run, the run's position and the rows recorded since the
+            previous call; the result contains only the remaining rows. Without `take`, the result
+            contains all rows.
 
     Returns:
-        Tables as of `run`, whose column `run` is the position of each row's scenario, and `errors`:
-        for each scenario that was tried why it failed, or None.
+        Tables like those of `run`, whose column `run` is the position of the row's scenario, and
+        `errors`: for each scenario that was run, the reason for its failure, or None.
 
     Raises:
-        ValueError: an object is wrong.
+        ValueError: an object is invalid.
     """
 
 def check_scenario(scenario_json: str, traces: Mapping[str, bytes] | None = None) -> str:
-    """Check a scenario without running it, and answer it in canonical form.
+    """Check a scenario without running it, and return its canonical form.
 
     Args:
         scenario_json: the scenario.
-        traces: as for `run`; without them only the scenario's form is checked, not whether the
+        traces: as for `run`; without them, only the scenario's form is checked, not whether the
             algorithms, settings and traces that it names exist.
 
     Raises:
-        ValueError: the scenario is wrong; the message begins with the place.
+        ValueError: the scenario or a trace is invalid; the message begins with the place of the
+            error.
     """
 
 def run_seed(cell_json: str | None, repetition: int, study_seed: int) -> int:
-    """Give the seed of a repetition, below 2^53, the same for equal arguments.
+    """Return the seed of a repetition, below 2^53, a pure function of the arguments.
 
     Args:
-        cell_json: what the channel's randomness may depend on, as canonical JSON within a JSON
-            string, or None where all cells of a study share their seeds.
+        cell_json: the settings that the channel's randomness may depend on, as canonical JSON
+            within a JSON string, or None if all cells of a study share their seeds.
         repetition: counted from 0.
         study_seed: the seed of the study.
     """
 
 def drawn_ns(seed: int, name: str, most_ns: int) -> int:
-    """Give a number of nanoseconds that a run draws: below `most_ns`, or 0 if that is 0."""
+    """Return the time that a run draws under a name: below `most_ns`, or 0 if `most_ns` is 0."""
 
 def saturate(
     scenario_json: str, traces: Mapping[str, bytes], direction: str, user: int
 ) -> Saturation:
     """Saturate one direction of a scenario's path, `forward` or `reverse`, for one user.
 
-    The scenario's flows do nothing; packets have 1500 bytes. Other threads go on meanwhile.
+    The scenario's flows are ignored, packets have 1500 bytes, and the GIL is released meanwhile.
 
     Raises:
-        ValueError: the scenario or a trace is wrong, or nothing limits the rate.
+        ValueError: an argument is invalid, or nothing limits the rate.
     """
 
 @type_check_only
 class ChosenScore(TypedDict):
-    """A contestant's score; utilities are natural logarithms, 0.03 is 3 %."""
+    """A contestant's score; utilities are natural logarithms: 0.03 is 3 %."""
 
     score: float
     low: float | None
@@ -428,7 +438,7 @@ class ChosenScore(TypedDict):
 
 @type_check_only
 class Chosen(TypedDict):
-    """The set of good contestants; contestants are numbers of rows."""
+    """The set of good contestants, each given by the number of its row."""
 
     order: list[int]
     good: list[int]
@@ -460,33 +470,34 @@ def choose_set(
     """Choose the set of good contestants.
 
     Args:
-        gain: logarithms of what is good, one row a contestant, one column a repetition; NaN where
-            a run is missing.
-        cost: logarithms of what is bad, of the same shape.
-        price: of cost: utility is gain - price x cost.
-        zone: differences of utility that nobody cares about.
+        gain: logarithms of the benefit, one row per contestant, one column per repetition; NaN
+            where a run is missing.
+        cost: logarithms of the cost, in the same shape.
+        price: the price of cost: utility is gain - price x cost.
+        zone: the largest difference of utility that does not matter.
 
     Returns:
-        `order` has the highest mean first; `good` is the set in that order. `low` and `high` are
-        95 % intervals (Student's t). `behind` is the mean difference to the first over pairs,
-        `margin` how much of it keeps a contestant in the set. `is_settled`: everyone is known to
-        be in the set or not, however often one looked. `is_random`: runs differ. `leader_stays`:
-        the probability that as many fresh repetitions give a set that holds the first; `same_set`:
-        that they give the same set; `leader_is_good`: that the first is within the zone of the
-        best; None with fewer than six pairs that differ. `spans`: prices at which each is within
-        the zone of the best.
+        `order` begins with the highest mean, the leader; `good` is the set in this order. `low`
+        and `high` are the ends of 95 % intervals (Student's t). `behind` is the mean distance to
+        the leader over pairs, `margin` the largest distance within the set. `is_settled`: whether
+        it is known of every contestant if it is in the set, even with repeated looks at the data.
+        `is_random`: whether runs differ. `leader_stays`, `same_set`: probabilities that as many
+        fresh repetitions give a set that contains the leader, and the same set; `leader_is_good`:
+        probability that the leader is within the zone of the best; all three are None with fewer
+        than six pairs that differ. `spans`: prices at which a contestant is within the zone of
+        the best.
     """
 
 def relative_change(
     ours: Sequence[float], theirs: Sequence[float]
 ) -> tuple[float, float | None, float | None] | None:
-    """By what share `ours` is more than `theirs`, both logarithms, and its 95 % interval.
+    """Relative change from `theirs` to `ours`, both logarithms, and its 95 % interval.
 
-    It is of the mean difference over whole pairs (Student's t); None without any.
+    It is computed from the mean difference over complete pairs (Student's t); None without pairs.
     """
 
 def logarithms(values: Sequence[float]) -> list[float]:
-    """Natural logarithms, the same on every machine; that of 0 is minus infinity."""
+    """Natural logarithms, the same on every machine; the logarithm of 0 is minus infinity."""
 
 def robustness(
     draws: Sequence[Sequence[float]],
@@ -495,30 +506,31 @@ def robustness(
     noise: Sequence[float],
     zone: float,
 ) -> Robustness | None:
-    """Say how good a choice is over a population of networks.
+    """Assess a choice over a population of networks; None if every network lacks a run.
 
     Args:
-        draws: utilities, one row a contestant, one column a network.
-        weights: one of each network.
-        choice: the row that is judged.
-        noise: standard deviation of each row's distance to the choice in one draw, by chance.
-        zone: differences of utility that nobody cares about.
+        draws: utilities, one row per contestant, one column per network.
+        weights: weights of the networks.
+        choice: the row that is assessed.
+        noise: for each row, the standard deviation, due to chance alone, of its distance to the
+            choice in one draw.
+        zone: the largest difference of utility that does not matter.
     """
 
 def algorithms() -> list[Algorithm]:
     """The built-in congestion control algorithms."""
 
 def contract_files() -> dict[str, str]:
-    """The files that an algorithm is compiled with at run time: texts by path."""
+    """The files needed to compile an algorithm at run time: text by path below `algorithms/`."""
 
 def protections() -> list[tuple[str, bool]]:
-    """Name what the kernel offers to confine a process, and whether it is there."""
+    """List the kernel's means to confine a process, and whether each is available."""
 
 def confine_worker(readable: Sequence[str]) -> None:
-    """Confine this process for good: it may read below `readable`, and compute.
+    """Confine this process permanently: it may read below `readable`, and compute.
 
     Raises:
-        OSError: the kernel has a protection and refuses to apply it.
+        OSError: the kernel has a protection but fails to apply it.
     """
 
 def run_compiler(
@@ -528,21 +540,22 @@ def run_compiler(
     writable: Sequence[str],
     time_limit_s: int,
 ) -> tuple[int, bytes, bytes]:
-    """Run a command that reads below some folders and writes below others; all else is denied.
+    """Run a command that may only read below some folders and write below others.
 
     Returns:
-        Its status (minus the signal that ended it), standard output, standard error.
+        The command's status (minus the number of the signal that ended it), standard output and
+        standard error.
 
     Raises:
-        OSError: it cannot be started.
-        TimeoutError: it had not ended in time, or printed too much.
+        OSError: the command cannot be started, or a protection cannot be applied.
+        TimeoutError: the command exceeded the time limit, or printed too much.
     """
 
 def describe_object(object: PathLike[str] | str, file: str) -> Algorithm:  # noqa: A002  its name
-    """Load a shared object into this process, as `run` does, and tell what it is.
+    """Load a shared object into this process, as `run` does, and describe it.
 
     Raises:
-        ValueError: it is no algorithm, or does not keep to the contract.
+        ValueError: the object is not an algorithm, or violates the contract.
     """
 
 def check_object(
@@ -552,24 +565,25 @@ def check_object(
     seed: int,
     is_module: bool,
 ) -> Violation | None:
-    """Run the conformance suite over a shared object, in this process.
+    """Run the conformance suite on a shared object, in this process.
 
     Args:
         object: the shared object.
-        file: what messages call its source.
-        examples: how many sequences of operations to try.
-        seed: the same one gives the same sequences.
-        is_module: a kernel's own; its parameters stay, and it may bound its window.
+        file: name of its source in messages.
+        examples: number of sequences of operations to try.
+        seed: seed of these sequences.
+        is_module: whether it is a kernel module: only its default parameters are tried, and it may
+            limit its window.
 
     Returns:
-        The first rule that it broke.
+        The first violation, or None.
 
     Raises:
-        ValueError: it is no algorithm, or does not keep to the contract.
+        ValueError: the object is not an algorithm, or violates the contract.
     """
 
 def call_layout() -> CallLayout:
-    """What a recorded call consists of."""
+    """The layout of a recorded call."""
 
 def stacks() -> list[Stack]:
     """The stack profiles."""
@@ -583,34 +597,34 @@ def read_trace(
     time_column: str | None = None,
     time_unit: str | None = None,
 ) -> Trace:
-    """Read a trace of any form; what it is, is seen from its content.
+    """Read a trace in any supported format, which is detected from its content.
 
     Args:
-        content: the file, which may be gzip.
-        name: what messages call it.
-        column: the rate's column, by name or by number from 1.
-        unit: the rate's unit, such as `Mbit/s` or `bytes`.
-        time_column: the times' column.
-        time_unit: the times' unit, such as `ms`.
+        content: the file, which may be compressed with gzip.
+        name: name of the file in messages.
+        column: column of the rates, by name or by number from 1.
+        unit: unit of the rates, such as `Mbit/s` or `bytes`.
+        time_column: column of the times.
+        time_unit: unit of the times, such as `ms`.
 
     Raises:
-        ValueError: it is no trace, or does not say enough; the message begins with `name` and the
-            line, and names the columns and the argument that would settle it.
+        ValueError: the file is not a trace, or is ambiguous; the message begins with `name` and the
+            line, and names the columns and the argument that resolves the ambiguity.
     """
 
 def read_trace_folder(files: list[tuple[str, bytes]], name: str) -> RecordedPath:
-    """Read the files of a folder of CellReplay, each with its name.
+    """Read the files of a CellReplay folder, given as pairs of name and content.
 
     Raises:
-        ValueError: the folder is none, or one of its files is wrong.
+        ValueError: this is not a CellReplay folder, or one of its files is invalid.
     """
 
 @type_check_only
 class Files(Protocol):
-    """Opens what links name; what the user can mend is raised as `cwndlab.errors.CwndlabError`."""
+    """Opens files that links name; raises `cwndlab.errors.CwndlabError` if the user can help."""
 
     def preset(self, name: str) -> tuple[str, str, str]:
-        """The file of a preset, what paths in it are relative to, and what it says."""
+        """Name of a preset's file, the folder of relative paths in it, and its text."""
 
     def recording(
         self,
@@ -621,51 +635,52 @@ class Files(Protocol):
         time_unit: str | None,
         way: str,
     ) -> tuple[str, bool, int, bool, int | None]:
-        """A recorded link; of a folder, that of one direction, `down` or `up`.
+        """Read a recorded link from a file, or one direction from a folder: `down` or `up`.
 
         Returns:
-            Its name in scenarios, whether it is a Mahimahi trace, its mean rate in bits a second,
-            whether it is of a folder, and its delay in nanoseconds if the folder has that.
+            Its name in scenarios, whether it is a Mahimahi trace, its mean rate in bits per second,
+            whether it is from a folder, and its delay in nanoseconds if the folder states it.
         """
 
 _Problems: TypeAlias = list[tuple[tuple[str | int, ...], str]]
 
 def check_link(written: object) -> tuple[dict[str, Any], _Problems]:
-    """See whether a link's keys are known and their values of the right form.
+    """Check the keys of a link and the form of their values.
 
     Args:
-        written: the table, or the line that is short for one.
+        written: the link's table, or a link in one line.
 
     Returns:
-        The table, each table in it in its one form, and what is wrong, by the way to the value.
+        The table in canonical form, and the problems found, each with the path to the value.
     """
 
 def expand_link(
     link: Mapping[str, Any], files: Files
 ) -> tuple[dict[str, Any], list[tuple[str, int]], _Problems]:
-    """Add its preset's keys to a checked link, and put long keys in the place of short ones.
+    """Add the preset's keys to a checked link, and expand its short keys.
 
     Returns:
-        The table, each of its figures in its smallest unit by its path, and what is wrong.
+        The table, the path of each figure in it with its value in the smallest unit, and the
+        problems found.
     """
 
 def format_quantity(kind: str, count: int) -> str:
-    """Write so many of a quantity's smallest unit."""
+    """Format a number of a quantity's smallest unit."""
 
 def format_queue(unit: str, count: int) -> str:
-    """Write the limit of a queue."""
+    """Format the limit of a queue."""
 
 def link_definitions() -> dict[str, Any]:
-    """The JSON Schema's definitions of a link and of all that may stand in it, by name."""
+    """The JSON Schema definitions of a link and of everything in it, by name."""
 
 def medium_figures(path_json: str) -> list[tuple[str, str]]:
-    """Each figure of a cell or a channel that differs from its default: its path and its text."""
+    """Path and text of each figure of a cell or a Wi-Fi channel that differs from its default."""
 
 def parse_link_line(text: str) -> dict[str, Any]:
-    """Read a link in one line as the table that it stands for.
+    """Parse a link in one line into its table; the values are not checked.
 
     Raises:
-        QuantityError: it is none, or names a key twice or without a value.
+        QuantityError: the line is empty, or names a key twice or without a value.
     """
 
 def parse_quantity(kind: str, value: object) -> int:
@@ -673,24 +688,24 @@ def parse_quantity(kind: str, value: object) -> int:
 
     Args:
         kind: `rate`, `duration`, `size`, `share`, `decibel`, `power`, `length` or `frequency`.
-        value: what was written.
+        value: the value to read.
 
     Raises:
-        QuantityError: it is none; says what to write.
+        QuantityError: the value is not such a quantity; the message says what to write.
     """
 
 def parse_queue(
     value: object,
 ) -> tuple[Literal["packets", "bytes", "milli_bdp", "unlimited"], int]:
-    """Read the limit of a queue: its unit, and how many.
+    """Read the limit of a queue: its unit and its number.
 
     Raises:
-        QuantityError: it is none; says what to write.
+        QuantityError: the value is not a limit of a queue; the message says what to write.
     """
 
 @type_check_only
 class QueueSize(TypedDict):
-    """How much a drop-tail queue behind a rate holds."""
+    """Capacity of a drop-tail queue in front of a link with a rate."""
 
     packets: int
     bdp: float
@@ -702,27 +717,28 @@ class QueueSize(TypedDict):
 def queue_size(
     stage_json: str, rtt_ns: int, server_ns: int, mean_bits_per_sec: dict[str, int]
 ) -> QueueSize | None:
-    """How much the queue of a wire holds on a path of this round trip.
+    """Capacity of a wire's queue on a path with the round-trip time `rtt_ns`.
 
-    Of the round trip, `server_ns` one way is between the link and the server. None where it is
-    managed, endless, in bytes or without a rate.
+    `server_ns` is the part of its one-way delay between the link and the server. None if the queue
+    is managed or has no limit in packets, if the wire has no rate, or if `rtt_ns` is 0.
     """
 
 def read_preset(name: str, folder: str, text: str) -> dict[str, Any]:
-    """Read a preset's file; its links' tables come in their one form.
+    """Read a preset's file; the tables of its links are in canonical form.
 
     Raises:
-        ValueError: it is none; names file, line and key.
+        ValueError: the file is not a preset; the message names file, line and key.
     """
 
 def resolve_link(
     link: Mapping[str, Any] | None, reverse_link: Mapping[str, Any] | None, files: Files
 ) -> tuple[str | None, bool, int, _Problems]:
-    """Make the path of a scenario of checked links, with presets and defaults put in.
+    """Make the path of a scenario from checked links, with presets and defaults filled in.
 
     Returns:
-        The path's JSON, whether its reverse direction has a rate and a queue, and what is wrong.
+        The path's JSON, whether its reverse direction has a rate and a queue, the delay to the
+        server in nanoseconds, and the problems found.
     """
 
 def without_defaults(path_json: str) -> dict[str, Any]:
-    """A scenario's path without what is as it usually is, and without its kinds."""
+    """A scenario's path without figures that equal their defaults, and without its kinds."""
