@@ -125,7 +125,7 @@ def backend_of(
     """Return the backend with this name.
 
     Args:
-        name: name of the backend, except `live`.
+        name: name of the backend: `sim`, `kernel` or `vm`.
         jobs: number of parallel runs.
         cluster: address of a Dask cluster that runs the simulations instead of this machine.
         kernel: release of the kernel in virtual machines, or the beginning of the release. If

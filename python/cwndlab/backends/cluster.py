@@ -1,8 +1,7 @@
 """Execute runs on a Dask cluster, given by the address of its scheduler.
 
-A cluster computes the same results, byte for byte, as this machine. To ensure equal results, the
-workers must have the same versions of all programs as this process. Only this process writes
-results.
+A cluster computes the same results, byte for byte, as this machine. The workers must therefore
+have the same versions of all programs as this process. Only this process writes results.
 """
 
 from __future__ import annotations
@@ -99,7 +98,10 @@ class ClusterExecutor:
                     # arrived, the future is "lost" but the result is available.
                     if not isinstance(result, list):
                         why = result[1] if future.status == "error" else result
-                        msg = f"{self._address}: the cluster lost a run ({why}); try again"
+                        msg = (
+                            f"{self._address}: the cluster returned no result for a run ({why}); "
+                            "run the command again"
+                        )
                         raise ClusterError(msg)
                     size = _next_size(size, result)
                     running.update(submit())
@@ -120,8 +122,8 @@ class ClusterExecutor:
         for worker, there in client.run(_identity_there, on_error="return").items():
             if not isinstance(there, dict):
                 msg = (
-                    f"{worker}: install cwndlab {here['cwndlab']} on this worker "
-                    f"(it reported {there!r})"
+                    f"{worker}: this worker lacks the right version; install cwndlab "
+                    f"{here['cwndlab']} on it (it reported {there!r})"
                 )
                 raise ClusterError(msg)
             for name, value in here.items():

@@ -252,8 +252,9 @@ class LiveExecutor:
         yield Note("\n".join(found.lines(with_notes=False)), {name: content})
         if found.is_through_proxy and not self._live.is_proxy_accepted:
             msg = (
-                "nothing was measured, because a proxy splits the path; --through-proxy measures "
-                "anyway, but the results cannot be attributed to an algorithm"
+                "nothing was measured, because a proxy splits the path; to measure anyway, "
+                "add --through-proxy (the results then do not show the effect of the "
+                "algorithm)"
             )
             raise ProxyError(msg)
         self._has_looked = True
@@ -301,7 +302,7 @@ class LiveExecutor:
         return found
 
     def _be_patient(self, error: CwndlabError) -> None:
-        """Pause before the next attempt; the pauses become longer, up to a maximum.
+        """Pause before the next attempt to reach the server; each pause is longer, up to a maximum.
 
         Raises:
             CampaignEndedError: the server was unreachable for too long.
@@ -330,7 +331,7 @@ def _count_days(history: Iterable[Entry], runs: Sequence[Run]) -> Counter[tuple[
 
 
 def senders_of(runs: Iterable[Run]) -> list[Sender]:
-    """Return each pair of sending machine and algorithm that occurs in the runs of a study."""
+    """Return all pairs (sending machine, algorithm) that occur in the runs of a study."""
     found: dict[Sender, None] = {}
     for run in runs:
         for flow in run.scenario.flows:
@@ -341,7 +342,7 @@ def senders_of(runs: Iterable[Run]) -> list[Sender]:
 
 
 def _algorithms(flow: ScenarioFlow, path: LivePath) -> tuple[str | None, str | None]:
-    """Return the congestion control of the client (this machine) and that of the server."""
+    """Return the congestion control algorithms of the client (this machine) and of the server."""
     sender_is_near = flow.direction == "reverse"
     named = flow.sender.algorithm
     match path.algorithm_on:

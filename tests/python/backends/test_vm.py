@@ -358,7 +358,7 @@ def test_a_kernel_that_cannot_load_algorithms_is_refused_with_the_reason(
 def test_a_kernel_that_was_added_without_its_configuration_is_to_be_added_again(
     tmp_path: Path,
 ) -> None:
-    with pytest.raises(KernelRunError, match=r"remove 6\.1\.0-9-amd64, then add it again"):
+    with pytest.raises(KernelRunError, match=r"remove 6\.1\.0-9-amd64, then add this kernel again"):
         GuestNames(StockKernel("6.1.0-9-amd64", tmp_path)).of(scenario("ours:vegas"))
 
 

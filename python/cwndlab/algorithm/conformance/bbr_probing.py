@@ -36,15 +36,15 @@ _LIMITED_MBIT_S = 6.0
 _HEADROOM = 0.85
 _CYCLES = 2
 _GROWTH_IN_THREE = 3.0
-"""Smallest factor by which growth must increase over three rounds; doubling gives 8."""
+"""Required factor by which the growth per round increases in three rounds (doubling: 8)."""
 _HALF_S = 10.0
 _SAME_ACK_S = 0.001
 _ROUNDS_IN_UP = (1.5, 1.75, 2.0, 2.25)
-"""Round trips into the second ProbeBW_UP at which losses are tried. In a kernel, the start of this
-phase moves with the first losses and with the requested loss."""
+"""Times in the second ProbeBW_UP at which losses are tried, in round trips after its start. On a
+kernel, this phase does not start at the same time in every run."""
 _EARLY_S = 3 * RTT_S
-"""Time after the start of the second ProbeBW_UP within which losses must occur. The repair of later
-losses lasts throughout ProbeBW_DOWN, so that the window does not show the bound."""
+"""Maximum time from the start of the second ProbeBW_UP to the losses. Later losses hit more packets
+in flight; their repair takes all of ProbeBW_DOWN and hides the bound."""
 
 
 def _pulse(at_s: float, share: str, length_s: float = RTT_S) -> list[dict[str, str]]:
@@ -60,7 +60,7 @@ def _gain(run: Observation, stay: Stay) -> float:
     """Return the pacing rate of a phase, relative to that of the last ProbeBW_CRUISE before it."""
     cruises = [each for each in run.stays if each.phase == CRUISE and each.end_s <= stay.begin_s]
     if not cruises:
-        msg = "no probe_bw_cruise precedes the phase"
+        msg = "the connection was never in probe_bw_cruise before the phase"
         raise NotReachedError(msg)
     base = pacing(run, cruises[-1].begin_s + 0.001, cruises[-1].end_s)
     return pacing(run, stay.begin_s + 0.001, stay.end_s) / base
@@ -87,13 +87,15 @@ def up_loss(bench: Bench) -> Iterator[CaseCheck]:
     run = bench.run_limited("4 s", begin_s, _LIMITED_MBIT_S, link)
     up = run.require(at_s, UP)
     run.require_limited(up.begin_s)
-    yield within("round trips from the losses to the exit", (up.end_s - at_s) / RTT_S, 0.5, 3)
+    yield within("round trips from the losses until Up ends", (up.end_s - at_s) / RTT_S, 0.5, 3)
     # The application limits inflight, so it may already be below the BDP when Down begins; the same
     # ACK then ends Down.
     yield follows("Down follows Up", run.next_phase(up), DOWN, CRUISE)
     after = run.stay(UP, after=up.end_s)
     window = run.column("cwnd_pkts", after.begin_s, after.end_s)
-    wanted = "smallest window in the next Up, in BDP (at least 1: no inflight bound)"
+    wanted = (
+        "smallest window in the next Up, in BDP (1 or more shows that no inflight bound is set)"
+    )
     yield within(wanted, float(window.min()) / bdp_pkts(), 1.0, 3)
 
 
@@ -104,7 +106,7 @@ def limited_without_loss(bench: Bench) -> Iterator[CaseCheck]:
     stay = run.stay(UP)
     run.require_limited(stay.begin_s)
     rounds = run.rounds(stay.begin_s, stay.end_s)
-    yield within("rounds in Up, until the end of the run", rounds, 40, 200, digits=0)
+    yield within("round trips in Up, which lasts until the run ends", rounds, 40, 200, digits=0)
     yield follows("Up does not end", run.next_phase(stay), "")
     limited = {"kind": "paced", "rate": f"{_LIMITED_MBIT_S} Mbit/s", "write": "1448 bytes"}
     run = bench.run("4.9 s", application=limited)
@@ -119,8 +121,8 @@ def down_inflight(bench: Bench) -> Iterator[CaseCheck]:
     target = bdp_pkts(rtt_s=RTT_S * 1.04)
     before = run.at("inflight_pkts", down.end_s - 0.02)
     after = run.at("inflight_pkts", down.end_s)
-    yield within("inflight before the exit, in BDP", before / target, 1.0, 1.3)
-    yield within("inflight at the exit, in BDP", after / target, 0.8, 1.06)
+    yield within("inflight shortly before the phase ends, in BDP", before / target, 1.0, 1.3)
+    yield within("inflight when the phase ends, in BDP", after / target, 0.8, 1.06)
     yield follows("Cruise follows Down", run.next_phase(down), CRUISE)
     at_s = run.stay(UP).begin_s + RTT_S / 2
     lossy = bench.run("4 s", {"schedule": _pulse(at_s, "20 %")})
@@ -129,7 +131,7 @@ def down_inflight(bench: Bench) -> Iterator[CaseCheck]:
     bound = lossy.at("cwnd_pkts", down.begin_s + 0.002)
     cruise = lossy.stay(CRUISE, after=down.end_s)
     flight = lossy.at("inflight_pkts", cruise.begin_s)
-    wanted = "inflight at the exit after losses, relative to the inflight bound"
+    wanted = "inflight when Down ends after losses, relative to the inflight bound"
     yield within(wanted, flight / bound, 0.4, _HEADROOM + 1 / bound)
 
 
@@ -177,7 +179,7 @@ def faster_link(bench: Bench) -> Iterator[CaseCheck]:
     )
     shown = ", ".join(f"{step:.0f}" for step in steps[:12])
     yield CaseCheck(
-        "the window's growth per round, in packets, doubles each round",
+        "growth of the window, in packets per round trip, doubles in each round trip",
         doubled >= _GROWTH_IN_THREE,
         shown,
     )
@@ -194,8 +196,10 @@ def faster_link(bench: Bench) -> Iterator[CaseCheck]:
         for phase in (REFILL, UP)
         for stay in run.visits(phase, cruise.begin_s, reached)
     )
-    yield within("rounds of Refill and Up until 90 Mbit/s", rounds, 1, 60, digits=0)
-    yield within("seconds until 90 Mbit/s", reached - cruise.begin_s, 0, 16)
+    yield within(
+        "round trips in Refill and Up until the rate reaches 90 Mbit/s", rounds, 1, 60, digits=0
+    )
+    yield within("seconds until the rate reaches 90 Mbit/s", reached - cruise.begin_s, 0, 16)
 
 
 def slower_link(bench: Bench) -> Iterator[CaseCheck]:
@@ -208,7 +212,9 @@ def slower_link(bench: Bench) -> Iterator[CaseCheck]:
     yield within("packets lost", run.row["retransmitted_pkts"], 1, 1e5, digits=0)
     begins = run.at("pacing_rate_mbit_s", at_s) / PACING_MARGIN / payload_mbit_s()
     short = pacing(run, at_s + 1.0, at_s + 1.1) / PACING_MARGIN / payload_mbit_s()
-    yield within("bandwidth after 1 s, relative to the new link rate", short, 0.3, begins / 3)
+    yield within(
+        "bandwidth estimate after 1 s, relative to the new link rate", short, 0.3, begins / 3
+    )
     # A cycle counts only if Down lasts longer than the round after Up, unless ProbeRTT ends Down.
     ends = [
         down.begin_s
@@ -216,12 +222,18 @@ def slower_link(bench: Bench) -> Iterator[CaseCheck]:
         if down.begin_s > at_s and down.length_s > 2 * RTT_S
     ]
     if len(ends) < _CYCLES:
-        msg = f"only {len(ends)} of {_CYCLES} whole cycles follow the change of the link rate"
+        msg = (
+            f"only {len(ends)} of the required {_CYCLES} ProbeBW cycles follow the change of the "
+            "link rate"
+        )
         raise NotReachedError(msg)
     stay = run.stay(REFILL, after=ends[_CYCLES - 1])
     longest = pacing(run, stay.begin_s + 0.001, stay.end_s) / PACING_MARGIN / payload_mbit_s()
     yield within(
-        "bandwidth in Refill after two cycles, relative to the new link rate", longest, 0.9, 1.15
+        "bandwidth estimate in Refill after two cycles, relative to the new link rate",
+        longest,
+        0.9,
+        1.15,
     )
 
 
@@ -233,10 +245,13 @@ def policer(bench: Bench) -> Iterator[CaseCheck]:
     yield within("packets dropped in the first second", len(early), 1, 1e6, digits=0)
     later = [t_s for t_s in policed if t_s >= _HALF_S]
     share = 100 * len(later) / (run.row["sent_pkts"] / 2)
-    yield within("share of packets dropped in the second half", share, 0, 4, "%")
+    yield within("share of packets dropped in the second half of the run", share, 0, 4, "%")
     moved = run.rate_mbit_s(10, 19.9)
     yield within(
-        "rate in the second half, relative to the policer's", moved / payload_mbit_s(), 0.75, 1.02
+        "rate in the second half of the run, relative to the policer's rate",
+        moved / payload_mbit_s(),
+        0.75,
+        1.02,
     )
     # At first, the burst hides the policer's rate; drops in Down and Cruise lower the bounds.
     loose, tight = [], []
@@ -246,7 +261,9 @@ def policer(bench: Bench) -> Iterator[CaseCheck]:
         if stay.phase == REFILL:
             loose.append(pacing(run, stay.begin_s + 0.002, stay.end_s))
     lowered = min(tight) / max(loose) if tight and loose else 1.0
-    yield within("lowest rate in Cruise, relative to the highest in Refill", lowered, 0.2, 0.85)
+    yield within(
+        "lowest pacing rate in Cruise, relative to the highest in Refill", lowered, 0.2, 0.85
+    )
 
 
 def spurious_recovery(bench: Bench) -> Iterator[CaseCheck]:
@@ -270,12 +287,15 @@ def spurious_recovery(bench: Bench) -> Iterator[CaseCheck]:
     if not returns:
         msg = "no probe_bw_up ended because of a spurious recovery"
         raise NotReachedError(msg)
-    yield CaseCheck("after the undo, an Up that losses ended resumes with Refill",
+    yield CaseCheck("after the undo, BBR resumes the interrupted Up with Refill",
                     set(returns) == {REFILL}, ", ".join(returns))  # fmt: skip
     cruise = [t_s for t_s in undone if run.visits(CRUISE, t_s, t_s + 0.001)]
     ratios = [_kept(run, t_s, 0.02, 0.002) for t_s in cruise or undone]
     yield within(
-        "smallest window after an undo, relative to the window before", min(ratios), 0.9, 3
+        "smallest window after an undo, relative to the window before the recovery",
+        min(ratios),
+        0.9,
+        3,
     )
 
 
@@ -294,7 +314,7 @@ def spurious_timeout(bench: Bench) -> Iterator[CaseCheck]:
     phases = {each.phase for each in run.stays if each.begin_s <= undone[0] + 0.05 < each.end_s}
     yield follows("Up continues after the undo", ", ".join(phases), UP, REFILL)
     window = run.at("cwnd_pkts", undone[0] + 0.01) / run.at("cwnd_pkts", at_s)
-    yield within("window after the undo, relative to the window before", window, 0.9, 3)
+    yield within("window after the undo, relative to the window before the timeout", window, 0.9, 3)
 
 
 def loss_above_bound(bench: Bench) -> Iterator[CaseCheck]:
@@ -312,10 +332,13 @@ def loss_above_bound(bench: Bench) -> Iterator[CaseCheck]:
     run.require(first_s, UP)
     second = run.require(at_s, UP)
     if at_s - second.begin_s >= _EARLY_S:
-        msg = f"the losses begin {at_s - second.begin_s:.2f} s after probe_bw_up"
+        msg = (
+            f"the losses begin {at_s - second.begin_s:.2f} s after the start of probe_bw_up, "
+            "which is too late"
+        )
         raise NotReachedError(msg)
     bound = run.column("cwnd_pkts", second.begin_s, second.end_s).max()
-    yield within("round trips from the losses to the exit", (second.end_s - at_s) / RTT_S, 0.5, 3)
+    yield within("round trips from the losses until Up ends", (second.end_s - at_s) / RTT_S, 0.5, 3)
     yield follows("Down follows Up", run.next_phase(second), DOWN)
     down = run.stay(DOWN, after=second.end_s - 0.001)
     lowered = run.at("cwnd_pkts", down.begin_s + 0.002)
@@ -325,7 +348,10 @@ def loss_above_bound(bench: Bench) -> Iterator[CaseCheck]:
     limit = run.column("cwnd_pkts", down.begin_s + 0.002, down.end_s).max()
     headroom = run.column("cwnd_pkts", cruise.begin_s + 0.002, cruise.end_s).max() / limit
     yield within(
-        "largest window in Cruise, relative to that in Down", float(headroom), 0.5, _HEADROOM + 0.03
+        "largest window in Cruise, relative to the largest window in Down",
+        float(headroom),
+        0.5,
+        _HEADROOM + 0.03,
     )
 
 
@@ -341,7 +367,12 @@ def limited_in_refill(bench: Bench) -> Iterator[CaseCheck]:
     yield follows("Up follows Refill", run.next_phase(stay), UP)
     up = run.stay(UP, after=stay.begin_s)
     kept = pacing(run, up.begin_s + RTT_S, up.begin_s + 4 * RTT_S) / 1.25 / PACING_MARGIN
-    yield within("bandwidth after Refill, relative to before", kept / before, 0.97, 1.1)
+    yield within(
+        "bandwidth estimate after Refill, relative to the estimate before Refill",
+        kept / before,
+        0.97,
+        1.1,
+    )
     probes = run.visits(PROBE_RTT, 0, run.end_s)
     others = {each.phase for each in run.stays if each.begin_s > stay.begin_s}
     yield CaseCheck("ProbeBW continues", others <= set(PROBE_BW) and not probes,

@@ -71,10 +71,16 @@ def startup_plateau(bench: Bench) -> Iterator[CaseCheck]:
     base, plateau = 0.0, 0
     for _, rate in ends:
         base, plateau = (rate, 0) if rate >= 1.25 * base else (base, plateau + 1)
-    yield within("rounds with growth below 25 %", plateau, 3, 3, digits=0)
+    yield within(
+        "round trips in Startup in which the bandwidth grows by less than 25 %",
+        plateau,
+        3,
+        3,
+        digits=0,
+    )
     yield follows("Drain follows Startup", run.next_phase(startup), DRAIN)
     yield CaseCheck(
-        "Drain, paced below the bandwidth, lasts more than half an RTT",
+        "Drain lasts more than half an RTT, because it paces below the bandwidth",
         drain.length_s > RTT_S / 2,
         f"{drain.length_s * 1000:.0f} ms",
     )
@@ -94,14 +100,16 @@ def startup_loss(bench: Bench) -> Iterator[CaseCheck]:
         return bench.run("3 s", link | {"schedule": changes}, application=limited)
 
     calm = pulse("0.5 %", 6 * RTT_S)
-    yield follows("losses below 2 % do not end Startup", calm.next_phase(calm.stay(STARTUP)), "")
+    yield follows(
+        "a loss rate below 2 % does not end Startup", calm.next_phase(calm.stay(STARTUP)), ""
+    )
     run = pulse("25 %", 4 * RTT_S)
     startup = run.stay(STARTUP)
     # The application limits inflight, so it may already be below the BDP when Drain begins; the
     # same ACK then ends Drain.
     yield follows("Drain follows Startup", run.next_phase(startup), DRAIN, DOWN, CRUISE)
     rounds = (startup.end_s - begin_s) / RTT_S
-    yield within("round trips from the losses to Drain", rounds, 1, 7, digits=1)
+    yield within("round trips from the losses until Drain begins", rounds, 1, 7, digits=1)
 
 
 def drain_inflight(bench: Bench) -> Iterator[CaseCheck]:
@@ -114,8 +122,8 @@ def drain_inflight(bench: Bench) -> Iterator[CaseCheck]:
     target = max(int(bdp_pkts(rtt_s=RTT_S * 1.03)), _OFFLOAD_PKTS)
     before = run.at("inflight_pkts", drain.end_s - 0.005)
     after = run.at("inflight_pkts", drain.end_s)
-    yield within("inflight before the exit, in BDP", before / target, 1.0, 1.4)
-    yield within("inflight at the exit, in BDP", after / target, 0.8, 1.06)
+    yield within("inflight shortly before the phase ends, in BDP", before / target, 1.0, 1.4)
+    yield within("inflight when the phase ends, in BDP", after / target, 0.8, 1.06)
     follow = run.next_phase(drain)
     yield follows("ProbeBW follows Drain", follow, DOWN, CRUISE)
 
@@ -130,7 +138,7 @@ def drain_time(bench: Bench) -> Iterator[CaseCheck]:
     run = bench.run("3 s", slower | {"queue": "200 packets"})
     drain = run.stay(DRAIN)
     flight = run.at("inflight_pkts", drain.end_s - 0.002)
-    yield within("inflight at the exit, in BDP (above 1)", flight / bdp_pkts(), 1.05, 3)
+    yield within("inflight when the phase ends, in BDP (above 1)", flight / bdp_pkts(), 1.05, 3)
     rounds = run.rounds(drain.begin_s, drain.end_s + 0.002)
     yield within("rounds in Drain", rounds, 3, 5, digits=0)
     yield follows("ProbeBW follows Drain", run.next_phase(drain), DOWN, CRUISE)
@@ -147,7 +155,9 @@ def probe_rtt(bench: Bench) -> Iterator[CaseCheck]:
     yield within("duration", stay.length_s * 1000, 200, 200 + 3000 * RTT_S, "ms", digits=0)
     yield follows("ProbeBW follows ProbeRTT", run.next_phase(stay), *PROBE_BW)
     resumed = run.rate_mbit_s(stay.end_s + RTT_S, stay.end_s + 0.5)
-    yield within("rate after ProbeRTT, relative to the link", resumed / payload_mbit_s(), 0.9, 1.05)
+    yield within(
+        "rate after ProbeRTT, relative to the link rate", resumed / payload_mbit_s(), 0.9, 1.05
+    )
 
 
 def probe_rtt_skipped(bench: Bench) -> Iterator[CaseCheck]:
@@ -161,7 +171,12 @@ def probe_rtt_skipped(bench: Bench) -> Iterator[CaseCheck]:
         raise NotReachedError(msg)
     yield CaseCheck("ProbeRTT is skipped", not probes, f"entered {len(probes)} times")
     resumed = run.rate_mbit_s(9.8, 10.8)
-    yield within("rate after idling, relative to the link", resumed / payload_mbit_s(), 0.9, 1.05)
+    yield within(
+        "rate after the idle time, relative to the link rate",
+        resumed / payload_mbit_s(),
+        0.9,
+        1.05,
+    )
 
 
 def probe_rtt_in_startup(bench: Bench) -> Iterator[CaseCheck]:
@@ -178,9 +193,9 @@ def probe_rtt_in_startup(bench: Bench) -> Iterator[CaseCheck]:
 def aggregation_in_startup(bench: Bench) -> Iterator[CaseCheck]:
     """Test case 12: Startup finds the bandwidth although ACKs arrive in bursts, every 25 ms.
 
-    A packet that a kernel sends between two ACKs of a burst is acknowledged after n more bursts,
-    and its sample may count most of its own burst, too: n + 1 bursts in n intervals. The RTT of
-    80 ms makes that a quarter too much at most, which the bound of the estimate includes.
+    A kernel may send a packet between two ACKs of a burst. The delivery rate sample of this packet
+    can count n + 1 bursts in n intervals, which is too much. With an RTT of 80 ms, the error is at
+    most a quarter; the upper bound of the estimate allows for it.
     """
     rate, rtt_s, bunch_s = 40.0, 0.080, 0.025
     link = {"rate": f"{rate} Mbit/s", "delay": "40 ms", "queue": "1200 packets"}
@@ -200,7 +215,7 @@ def aggregation_in_cruise(bench: Bench) -> Iterator[CaseCheck]:
     """Test case 13: ProbeBW_CRUISE uses the whole link although ACKs arrive in bursts.
 
     The intervals between bursts exceed the path's RTT. At 20 Mbit/s, a kernel answers a burst in
-    less than a millisecond, so the emulated link is never late.
+    less than a millisecond, so the emulation of the link is never late.
     """
     rate, bunch_s = 20.0, 0.040
     link = {"rate": f"{rate} Mbit/s", "delay": "5 ms", "queue": "500 packets"}
@@ -209,7 +224,7 @@ def aggregation_in_cruise(bench: Bench) -> Iterator[CaseCheck]:
     lowest_s = float(run.column("rtt_ms", 0, 5).min()) / 1000
     window = run.column("cwnd_pkts", cruise.begin_s + 0.3, 4.9)
     base = 2 * bdp_pkts(rate, lowest_s)
-    yield within("window in excess of 2 BDP", float(window.mean()) - base, 1,
+    yield within("mean window minus 2 BDP", float(window.mean()) - base, 1,
                  5 * bdp_pkts(rate, bunch_s), "packets", digits=0)  # fmt: skip
     moved = run.rate_mbit_s(cruise.begin_s + 0.3, 4.9)
     yield within("rate, relative to the link rate", moved / payload_mbit_s(rate), 0.92, 1.02)
@@ -224,7 +239,12 @@ def small_bdp(bench: Bench) -> Iterator[CaseCheck]:
     windows = run.column("cwnd_pkts", cruise.begin_s, 12)
     yield within("smallest window", float(windows.min()), MIN_PIPE_PKTS, 10, "packets", digits=0)
     estimate = bandwidth(run, 0)
-    yield within("bandwidth, relative to the link rate", estimate / payload_mbit_s(rate), 0.95, 1.1)
+    yield within(
+        "bandwidth estimate, relative to the link rate",
+        estimate / payload_mbit_s(rate),
+        0.95,
+        1.1,
+    )
     moved = run.rate_mbit_s(2, 11.9)
     yield within("rate, relative to the link rate", moved / payload_mbit_s(rate), 0.95, 1.02)
 

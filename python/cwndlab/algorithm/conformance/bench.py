@@ -34,13 +34,12 @@ LINK = {"rate": "10 Mbit/s", "delay": "20 ms", "queue": "100 packets"}
 _LIMITED_WINDOW_S = 0.05
 _LIMITED_SHARE = 1.15
 _APPROACHES, _NEAR_S = 6, 0.3
-"""Most runs that approach the time at which the application must slow down, and the distance in
-seconds that is close enough."""
+"""Maximum number of runs that search for the slowdown's time, and the accuracy that ends the
+search."""
 _STEP_S, _STEPS = 0.03, (1, -1, 2, -2, 3, -3, 4, -4)
-"""Distances from this time that are tried next."""
+"""Further runs shift the slowdown by these multiples of `_STEP_S` seconds."""
 _EARLIEST_S, _LATEST_S = -RTT_S, RTT_S / 2
-"""Bounds of the difference between the intended and the actual time at which the application
-begins to limit the sender."""
+"""Allowed error of the time from which the application limits the sender: earliest and latest."""
 
 
 class NotReachedError(Exception):
@@ -133,8 +132,8 @@ class Observation:
         """
         if self.limited_s > by_s:
             msg = (
-                f"the application limits the sender only from {self.limited_s:.3f} s on, "
-                f"not from {by_s:.3f} s"
+                f"the application limits the sender from {self.limited_s:.3f} s on; the case "
+                f"needs {by_s:.3f} s or earlier"
             )
             raise NotReachedError(msg)
 
@@ -232,10 +231,10 @@ class Bench:
     ) -> Observation:
         """Run with an application that sends in bulk until `at_s`, then more slowly than the link.
 
-        Data in the send buffer delay the change, so the application must slow down before `at_s`.
-        Preceding runs show how much earlier. The delay grows with the buffer, so the first of them
-        approach the time; the others try times around it, because the application fills the buffer
-        in steps, so the delay also depends on when within a step it slows down.
+        The sender first transmits the data in its send buffer, so the application must slow down
+        before `at_s`. Several runs find out how much earlier. The first runs approach the right
+        time. The other runs try times around it: the application fills the buffer in steps, so the
+        delay also depends on the point within a step at which the application slows down.
 
         Raises:
             NotReachedError: the sender's rate does not fall to the application's rate.

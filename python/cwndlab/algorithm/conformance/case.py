@@ -53,5 +53,5 @@ def within(
 
 
 def follows(wanted: str, found: str, *allowed: str) -> CaseCheck:
-    """Return a check that passes if the observed phase is one of the allowed phases."""
+    """Return a check that passes if the observed next phase is one of the allowed phases."""
     return CaseCheck(wanted, found in allowed, found or "the end of the run")

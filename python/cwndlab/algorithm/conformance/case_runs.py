@@ -27,11 +27,11 @@ class CaseRuns(Protocol):
     """A place where the single connection of a test case runs."""
 
     attempts: int
-    """Maximum number of attempts at a case, each with another seed; an attempt fails if a required
-    event is missing."""
+    """Maximum number of attempts at a test case, each with a different seed. An attempt fails if an
+    event that the case requires does not happen."""
 
     record: Mapping[str, Any]
-    """Recordings that a study must request."""
+    """Tables that a study must record for the test cases."""
 
     def tables(self, study: Study, /) -> dict[str, pl.DataFrame]:
         """Execute the only run of a study.
@@ -113,7 +113,7 @@ class KernelRuns(AbstractContextManager["KernelRuns"]):
         }
 
     def __exit__(self, *_: object) -> None:
-        """Do nothing, because an algorithm is unloaded after its run."""
+        """Do nothing: each run unloads its algorithm when it ends."""
 
 
 class VmRuns(KernelRuns):

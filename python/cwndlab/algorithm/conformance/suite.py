@@ -78,10 +78,10 @@ def run_cases(
 ) -> Iterator[CaseOutcome]:
     """Run the test cases with these numbers, or all test cases if no number is given.
 
-    The cases run in the simulator, or, with `on_kernel`, on this machine's kernel. There, a case is
-    repeated up to five times, each with another seed, if a required event did not happen in the
-    required phase. With `guest`, the cases run on this stock kernel in a virtual machine, and are
-    repeated up to twice.
+    The cases run in the simulator, or, with `on_kernel`, on this machine's kernel. On this
+    machine's kernel, a case is repeated with another seed, up to five times, if a required event
+    did not happen in the required phase. With `guest`, the cases run on this stock kernel in a
+    virtual machine, and are repeated up to twice.
 
     Raises:
         KernelRunError: this machine cannot run studies on its kernel, or in virtual machines.
@@ -119,7 +119,13 @@ def _outcome(case: Case, algorithm: str, phases: tuple[str, ...], runs: CaseRuns
         except NotReachedError as missing:
             if attempt < runs.attempts:
                 continue
-            checks.append(CaseCheck("the required events happen", holds=False, found=str(missing)))
+            checks.append(
+                CaseCheck(
+                    "the events that the test case requires happen",
+                    holds=False,
+                    found=str(missing),
+                )
+            )
         except RunsFailedError as failure:
             checks.append(CaseCheck("the run finishes", holds=False, found=str(failure)))
         break

@@ -104,7 +104,7 @@ class KernelExecutor:
         self._say = say
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch]:
-        """Compute all tasks, up to `at_once` of them in parallel."""
+        """Execute all tasks, up to `at_once` of them in parallel."""
         with ExitStack() as stack:
             names = stack.enter_context(KernelNames(may_fall_back=self._may_fall_back))
             helpers = [stack.enter_context(RunsHelper()) for _ in range(self._at_once)]
@@ -135,7 +135,11 @@ class KernelExecutor:
                 notes["emulator"] = {**report, "attempt": attempt}
                 if not report["invalid"]:
                     return _encoded(task.key, tables)
-            times = f", {self.attempts} times; is the machine busy?" if self.attempts > 1 else ""
+            times = (
+                f", in {self.attempts} attempts; stop programs that keep the processor busy"
+                if self.attempts > 1
+                else ""
+            )
             msg = f"the run is not valid: {report['invalid']}{times}"
             raise InvalidRunError(msg)
 
@@ -215,7 +219,7 @@ def _content(file: Path) -> bytes | None:
 
 
 def _owner() -> str:
-    """Describe this process for other processes that wait until it releases the kernel."""
+    """Return a description of this process, for other processes that wait for the kernel."""
     words = [Path(sys.argv[0]).name, *sys.argv[1:]] if sys.argv[0] else ["cwndlab"]
     command = textwrap.shorten(shlex.join(words), _OWNER_WIDTH, placeholder=" ...")
     return f"{command} (process {os.getpid()})"

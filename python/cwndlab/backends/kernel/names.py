@@ -91,7 +91,10 @@ class KernelNames(AbstractContextManager["KernelNames"]):
                 continue
             name = self._load(reference, parameters)
             if names.setdefault(asked, name) != name:
-                msg = f"the kernel cannot use {asked} with two sets of parameters in the same run"
+                msg = (
+                    f"the kernel cannot use {asked} with two sets of parameters in the same run; "
+                    f"give all flows of {asked} the same parameters"
+                )
                 raise KernelRunError(msg)
         return names
 
@@ -114,7 +117,7 @@ class KernelNames(AbstractContextManager["KernelNames"]):
         return self._loaded[key]
 
     def outlive(self) -> None:
-        """Keep the algorithms loaded after `exec`, until the new program of this process ends."""
+        """Keep the algorithms loaded if this process calls `exec`, until the new program ends."""
         if self._helper is not None:
             self._helper.pass_on()
 

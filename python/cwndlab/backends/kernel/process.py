@@ -121,7 +121,10 @@ class RunsHelper(AbstractContextManager["RunsHelper"]):
                     raise KernelRunError(answer["message"])
                 case _:
                     return answer
-        msg = f"the helper for kernel runs exited unexpectedly (status {self._process.wait()})"
+        msg = (
+            "cwndlab's helper program for kernel runs exited unexpectedly (status "
+            f"{self._process.wait()})"
+        )
         raise KernelRunError(msg)
 
     def _line(self) -> bytes:

@@ -31,14 +31,14 @@ class RecordingExecutor(KernelExecutor):
     """An executor for runs with one flow; it records the calls of the sender's hooks."""
 
     def __init__(self, algorithm: str) -> None:
-        """Use an algorithm that is given by name or file."""
+        """Create an executor for an algorithm, which is given by name or file."""
         super().__init__()
         self._algorithm = algorithm
         self.calls = pl.DataFrame()
         """Recorded calls of the last run, see `call_table`."""
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch]:
-        """Compute all tasks one after the other."""
+        """Execute all tasks one after the other."""
         with ExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="cwndlab-"))
             helper = _RecordingHelper(
@@ -52,7 +52,7 @@ class RecordingExecutor(KernelExecutor):
 
 
 class NoNames:
-    """Returns no names, because a recording helper itself names the recorded algorithm."""
+    """Supplies no kernel names, because `_RecordingHelper` itself names the recorded algorithm."""
 
     def of(
         self, _scenario: Mapping[str, Any], _programs: Mapping[str, Any] | None = None
@@ -103,7 +103,7 @@ class _RecordingHelper:
 
 
 def with_plain_receiver(scenario: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a scenario with another algorithm for its only receiver, and its sender."""
+    """Return the scenario with `reno` as its receiver's algorithm, and the scenario's sender."""
     (flow,) = scenario["flows"]
     receiver = flow["receiver"] | {"algorithm": _RECEIVER, "parameters": {}}
     return {**scenario, "flows": [flow | {"receiver": receiver}]}, flow["sender"]
@@ -112,8 +112,8 @@ def with_plain_receiver(scenario: Mapping[str, Any]) -> tuple[dict[str, Any], di
 def call_table(calls: pl.DataFrame, began_ns: int) -> pl.DataFrame:
     """Return recorded calls with times in seconds since the start of the run.
 
-    Sequence numbers are relative to the connection's first number, so they do not wrap within 4 GB.
-    Calls for the handshake, which precede the call of `init`, are omitted.
+    Sequence numbers are relative to the connection's first sequence number, so they do not wrap
+    around within 4 GB. Calls for the handshake, which precede the call of `init`, are omitted.
     """
     begins = calls["program"].str.ends_with("_init").arg_max() if len(calls) else None
     calls = calls.slice(begins or 0)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cwndlab.run.executor import Batch, Task
 
 CPU_BOUND_PCT = 30.0
-"""Limit in % for the processor load of emulating a link; a higher load affects the traffic."""
+"""Maximum processor load of the emulated link, in %; a higher load would disturb the traffic."""
 _LOOK_AGAIN_S = 0.1
 _FILES = ("capture", "states")
 
@@ -57,7 +57,7 @@ class GuestHelper(AbstractContextManager["GuestHelper"]):
     def ask(
         self, request: Mapping[str, Any], waiting: Callable[[str], None] = lambda _: None
     ) -> dict[str, Any]:
-        """Return the answer to a request; `waiting` is never called, as no machine is shared.
+        """Return the answer to a request; `waiting` is never called: the machine is not shared.
 
         Raises:
             KernelRunError: the request failed, or emulating the link took too much processor time.
@@ -136,7 +136,7 @@ def require_loading_in(kernel: StockKernel, reference: str) -> None:
         KernelRunError: they cannot be loaded; the message states the reason.
     """
     if (obstacle := obstacle_to_loading(kernel)) is not None:
-        msg = f"{reference} cannot be loaded in the virtual machine: {obstacle}"
+        msg = f"the algorithm {reference} cannot be loaded in the virtual machine: {obstacle}"
         raise KernelRunError(msg)
 
 
@@ -153,7 +153,7 @@ class NoTracer:
 
 
 def _finished(done: queue.Queue[Batch | BaseException | None], threads: int) -> Iterator[Batch]:
-    """Yield batches from a queue until every thread has put None into the queue.
+    """Yield batches from a queue until every worker thread has put None into it.
 
     Raises:
         BaseException: one of the threads failed with this exception.

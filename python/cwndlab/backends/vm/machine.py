@@ -124,7 +124,8 @@ class VirtualMachine:
     def _boot(self) -> Path:
         """Boot the virtual machine, and save its state when it waits for a request.
 
-        The file has no name until it is complete, so that an interruption leaves no file behind.
+        The saved state gets a file name only when it is complete, so that an interruption leaves
+        no file behind.
         """
         with (
             _nameless(self._kernel.folder) as snapshot,
@@ -300,7 +301,7 @@ def _nameless(folder: Path) -> IO[bytes]:
 
 
 def _path(file: IO[bytes]) -> str:
-    """Return a path by which another program can open an inherited file without a name."""
+    """Return a path by which a child process can open an inherited file that has no name."""
     return f"/proc/self/fd/{file.fileno()}"
 
 

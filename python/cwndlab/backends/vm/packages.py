@@ -90,8 +90,8 @@ class StockKernel:
             lines = (self.folder / CONFIGURATION).read_text(encoding="utf-8").splitlines()
         except OSError:
             return (
-                f"the configuration of Linux {self.release} was not kept; "
-                f"run: cwndlab kernel remove {self.release}, then add it again"
+                f"the build configuration of Linux {self.release} was not stored; run: "
+                f"cwndlab kernel remove {self.release}, then add this kernel again"
             )
         lacking = [f"{what} ({key})" for key, what in _NEEDED.items() if f"{key}=y" not in lines]
         if lacking:
@@ -116,7 +116,10 @@ class StockKernel:
         return files
 
     def _damaged(self, what: object) -> KernelRunError:
-        msg = f"{self.folder}: {what}; run: cwndlab kernel remove {self.release}, then add it again"
+        msg = (
+            f"{self.folder}: {what}; run: cwndlab kernel remove {self.release}, then add this "
+            "kernel again"
+        )
         return KernelRunError(msg)
 
     @contextlib.contextmanager

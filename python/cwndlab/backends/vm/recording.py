@@ -43,7 +43,7 @@ class RecordingVmExecutor(KernelExecutor):
         """Recorded calls of the last run, see `call_table`."""
 
     def batches(self, tasks: Iterable[Task]) -> Iterator[Batch]:
-        """Compute all tasks one after the other."""
+        """Execute all tasks one after the other."""
         helper = _RecordingGuest(self._machine, self._kernel, self._algorithm)
         tools = Tools(helper, NoNames(), NoTracer())
         for task in tasks:

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 _FOLDER = "/run/asked"
 CALLS = "calls"
-"""Name of the file in `/out` with the recorded calls."""
+"""Name of the file in `/out` that contains the recorded calls."""
 
 
 def packed_request(request: Mapping[str, Any], programs: Iterable[KernelProgram] = ()) -> bytes:
     """Return a compressed archive that `init.sh` unpacks into `/run/asked`.
 
     The file `request` is a request to `cwndlab-testbed`. The file `loads` contains, for each
-    algorithm, a request to `cwndlab-kernel` that loads it before the run and, if its calls are
-    recorded, a second request that starts the recording; the file `ends` then contains the request
-    that stops the recording after the run.
+    algorithm, the request to `cwndlab-kernel` that loads it before the run. If the calls of an
+    algorithm are recorded, `loads` also contains the request that starts the recording, and the
+    file `ends` contains the request that stops it after the run.
 
     Raises:
         BrokenAlgorithmError: an algorithm does not compile; the message names the erroneous lines.
