@@ -177,7 +177,7 @@ def robustness(
     noise: Sequence[float],
     zone: float,
 ) -> Robustness | None:
-    """Return how well algorithm number `choice` performs over a population of networks."""
+    """Return how well the algorithm at index `choice` performs over a population of networks."""
     found: Robustness | None = module().robustness(draws, weights, choice, noise, zone)
     return found
 

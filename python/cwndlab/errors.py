@@ -92,8 +92,8 @@ class DamagedResultsError(ResultsError):
         """Create one error about all damaged files of a folder."""
         many = f" and {plural(len(names) - 1, 'other file')}" if len(names) > 1 else ""
         super().__init__(
-            f"{folder / names[0]}{many}: damaged, or changed by another program; run the study "
-            f"again to compute the lost runs"
+            f"{folder / names[0]}{many}: the file is damaged or was changed by another "
+            "program; run the study again to compute the lost runs"
         )
         self.names = tuple(names)
 

@@ -87,7 +87,8 @@ def main(arguments: list[str] | None = None) -> None:
 def _open_closed_streams() -> None:
     """Open the null device as every standard stream that the caller has closed (`>&-`).
 
-    Otherwise the next file that is opened, such as a table of results, would become the stream.
+    Otherwise, the next file that the process opens, such as a table of results, would become this
+    standard stream.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:

@@ -28,8 +28,8 @@ def apply_winner(decision: Decision) -> None:
     winner = decision.first
     if winner is None:
         msg = (
-            "the results contain no measurement and recommend no algorithm; load your choice with: "
-            "cwndlab algorithm load NAME --pin"
+            "the results contain no measured run, so no algorithm is recommended; to load "
+            "one of your choice, run: cwndlab algorithm load NAME --pin"
         )
         raise ResultsError(msg)
     if decision.host is not None:
@@ -47,7 +47,7 @@ def apply_winner(decision: Decision) -> None:
     require_loading(winner)
     question = f"Load {winner} into this kernel? The machine's default algorithm does not change."
     if not click.confirm(question, err=True):
-        say("  the kernel was not changed")
+        say("  no algorithm was loaded into the kernel")
         return
     from cwndlab.kernel.helper import KernelHelper  # noqa: PLC0415  Linux only
     from cwndlab.kernel.loading import load  # noqa: PLC0415  Linux only

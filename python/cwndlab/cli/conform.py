@@ -56,7 +56,7 @@ def conform_command(
     must name its phases as bbr3 does. The exit status is 1 if a case fails.
     """
     if release is not None and backend != "vm":
-        msg = "--kernel needs --backend vm"
+        msg = "--kernel selects the kernel of a virtual machine; add --backend vm"
         raise click.UsageError(msg)
     guest = find_kernel(release) if backend == "vm" else None
     outcomes = []

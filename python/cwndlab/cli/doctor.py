@@ -51,7 +51,7 @@ def checks() -> list[Examined]:
         _folder(),
         _disk(),
         _confinement(),
-        _package("pandas", "needed only for results.flows().to_pandas()"),
+        _package("pandas", "only results.flows().to_pandas() needs this package"),
         *_kernel(),
         *_testbed(),
         *_machines(),
@@ -76,9 +76,16 @@ def _confinement() -> Examined:
     name = "own algorithms"
     missing = [each for each, is_there in core.module().protections() if not is_there]
     if not missing:
-        return Examined(name, "ok", "run in a process that cannot open files or connections")
-    found = f"this kernel has no {' and no '.join(missing)}: your own algorithms could open files"
-    return Examined(name, "optional", found, "run only code that you have read")
+        return Examined(
+            name,
+            "ok",
+            "your own algorithms run in a process that cannot open files or connections",
+        )
+    found = (
+        f"this kernel has no {' and no '.join(missing)}, so algorithms in your own C files could "
+        "open files"
+    )
+    return Examined(name, "optional", found, "run only C files that you have read")
 
 
 def _testbed() -> list[Examined]:

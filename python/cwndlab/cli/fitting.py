@@ -1,4 +1,4 @@
-"""`cwndlab link fit`: infer a link from a measurement, and predict how other algorithms perform."""
+"""`cwndlab link fit`: infer a link from a measurement, and predict other algorithms' results."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def fit_command(  # noqa: PLR0913, PLR0917  one argument per option
     link. It also shows each parameter of the most probable kind, with its 90 % interval and the
     share of the uncertainty that the measurement removes. If no link of these kinds explains the
     measurement, the command prints a warning and widens the intervals. The last command above
-    recommends an algorithm, which need not have been measured.
+    recommends an algorithm; this can be one that was not measured.
     """  # noqa: D301  \b marks lines that click must not rewrap
     found = fitted(results, runs, family, seed, jobs)
     write_links(found, f"Links fitted to {results}", out)
@@ -214,7 +214,7 @@ def _next(found: Fit) -> list[str]:
     if best is None or not best.is_worthwhile:
         return []
     before, after = 100 * best.regret, 100 * best.regret_after
-    gap = "the recommended algorithm's expected gap to the best algorithm"
+    gap = "the expected difference between the recommended and the best algorithm"
     return [
         f"  {best.command()}",
         f"  would lower {gap} from {before:.2g} to {after:.2g} %",

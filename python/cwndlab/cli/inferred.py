@@ -1,4 +1,4 @@
-"""`cwndlab reproduce --inferred`: infer the network of a paper, and predict other numbers."""
+"""`cwndlab reproduce --inferred`: infer a paper's network, and predict its other numbers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def infer_paper(paper: Study, results: Path | None, where: Where, *, is_quick: bool) -> None:
-    """Simulate possible networks of a paper, weight them by its numbers, and print the results.
+    """Simulate networks that a paper may have measured, and print which of them match its numbers.
 
     Raises:
         UnknownNameError: cwndlab has no plan for inferring this paper's network.
@@ -45,7 +45,7 @@ def infer_paper(paper: Study, results: Path | None, where: Where, *, is_quick: b
             paper.id,
             known,
             f"papers with --inferred: {', '.join(known)}",
-            kind="paper whose network can be inferred",
+            kind="paper whose network cwndlab can infer",
         )
     networks = possible_networks(load_plan(paper.id), paper, is_quick=is_quick)
     tell(f"preparing the simulation of {plural(len(networks.shares), 'possible network')}")
@@ -63,7 +63,7 @@ def _report(paper_id: str, networks: PossibleNetworks, results: Results) -> None
     fit = fit_paper(numbers, networks)
     shuffled = shuffled_errors(numbers, networks)
     claims = inferred_claims(load_claims(paper_id), fit, results)
-    say("", f"  {results.title}: the network inferred from {_given(fit)}", "")
+    say("", f"  {results.title}: network inferred from {_given(fit)}", "")
     print_rows([_setting(n, key, fit) for n, key in enumerate(networks.keys)], "table")
     say("")
     print_rows(_tables(fit), "table")
@@ -82,7 +82,7 @@ def _given(fit: PaperFit) -> str:
 
 
 def _setting(n: int, key: Key, fit: PaperFit) -> dict[str, Any]:
-    """Return the prior range and the posterior of one setting."""
+    """Return the prior range of one setting, and the range that follows from the given numbers."""
     shares, weights = fit.inferred.points[:, n], fit.inferred.weights
     if key.choices:
         names = [key.value_at(float(share)) for share in shares]
@@ -121,9 +121,10 @@ def _comparison(fit: PaperFit, shuffled: Floats) -> str:
     better = _as_good(fit, shuffled)
     return (
         f"{plural(len(fit.predicted), 'number')} predicted with a mean error of "
-        f"{_percent(fit.error)}; the grand mean of the paper's numbers has "
-        f"{_percent(fit.error_of_mean)}. Of {len(shuffled)} fits with shuffled names of the "
-        f"variants, {better} have an error as small (p = {_p_value(fit, shuffled):.3f})."
+        f"{_percent(fit.error)}; predicting the mean of all the paper's numbers instead has an "
+        f"error of {_percent(fit.error_of_mean)}. As a test, the names of the variants were "
+        f"shuffled in {len(shuffled)} fits, of which {better} have an equal or smaller error (p = "
+        f"{_p_value(fit, shuffled):.3f})."
     )
 
 

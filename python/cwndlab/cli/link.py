@@ -101,7 +101,10 @@ def link_show(spec: str, output_format: str, *, plot: bool, out: Path, duration:
     "--user",
     default=1,
     show_default=True,
-    help="User whose trace to write, counted from 1, if several users share the medium.",
+    help=(
+        "Number of the user whose trace to write, counted from 1, if several users share the "
+        "medium."
+    ),
 )
 def link_export(spec: str, out: Path, duration: str, direction: str, user: int) -> None:
     """Write the delivery opportunities of LINK as a Mahimahi trace."""

@@ -55,7 +55,7 @@ _LIVE_OPTIONS = (
     click.option(
         "--radio-log",
         type=click.Path(path_type=Path),
-        help="CSV file in which another program records radio measurements during the runs.",
+        help="CSV file to which another program writes radio measurements during the runs.",
     ),
     click.option(
         "--outage",
@@ -149,7 +149,7 @@ class LiveOptions:
     is_proxy_accepted: bool
 
     def default_folder(self, study: StudyDefinition, *, is_quick: bool) -> Path:
-        """Return the folder for results if the user names none."""
+        """Return the default folder for results."""
         folder = default_folder(study, "live")
         via = f"-{self.via}" if self.via else ""
         quick = "-quick" if is_quick and study.model.quick else ""

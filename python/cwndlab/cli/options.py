@@ -62,7 +62,7 @@ pcap_option = click.option(
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """The options that select a backend, such as the simulator or a virtual machine."""
+    """Values of the options that select a backend, such as the simulator or a virtual machine."""
 
     backend: BackendName
     jobs: int | None = None

@@ -148,7 +148,7 @@ def _cell(value: object) -> str:
 
 
 def _print_csv(rows: Iterable[Mapping[str, Any]]) -> None:
-    """Print rows one by one, because the memory may not hold all rows at once."""
+    """Print rows one by one, because all rows together may not fit into memory."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
     for number, row in enumerate(rows):
         if number == 0:

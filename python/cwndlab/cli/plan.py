@@ -91,15 +91,18 @@ def plan_command(
     print_rows(rows, output_format)
     needed = plan.needed_repetitions
     aim = (
-        f"to detect a difference of {effect} in goodput (significance level {LEVEL:.0%} for all "
-        f"pairs together, power {POWER:.0%})"
+        f"to detect a goodput difference of {effect} (significance level {LEVEL:.0%} over all "
+        f"pairs, power {POWER:.0%})"
     )
     if needed is None:
         told = (
-            f"cwndlab cannot estimate the repetitions needed {aim}: the pilot must contain at "
-            "least two repetitions of each pair"
+            f"cannot estimate the number of repetitions {aim}: the results of --pilot must "
+            "contain at least two repetitions of each pair of algorithms"
         )
     else:
         verdict = "enough" if plan.repetitions >= needed else "too few"
-        told = f"{plural(needed, 'repetition')} {aim}; the study has {plan.repetitions}: {verdict}"
+        told = (
+            f"{plural(needed, 'repetition')} needed {aim}; the study has {plan.repetitions}: "
+            f"{verdict}"
+        )
     say("", prose(told))

@@ -27,7 +27,7 @@ trust_option = click.option(
 
 
 class UntrustedCodeError(CwndlabError):
-    """A study names C files that the user has not agreed to run."""
+    """A study uses C files that the user has not agreed to run."""
 
 
 def load_study(
@@ -63,7 +63,7 @@ def _ask(path: Path, files: Sequence[str], *, is_trusting: bool) -> None:
             raise UntrustedCodeError(msg)
         confined = "The C files run in a process that cannot open other files or connections."
         click.echo(f"{what}\n{confined if is_confining() else ''}", err=True)
-        if not click.confirm("Do you trust the files in this folder?", err=True):
+        if not click.confirm("Do you trust these C files?", err=True):
             msg = f"{path} was not run"
             raise UntrustedCodeError(msg)
     trust(folder)

@@ -105,8 +105,10 @@ def serve_command(
         user_name = "" if becoming is None else f", as {becoming.pw_name}"
         say(
             f"fingerprint {certificate.fingerprint}",
-            f"serving on {server.address[0]} port {server.address[1]}, TCP and UDP{user_name}; "
-            "Ctrl-C to stop",
+            (
+                f"listening on {server.address[0]} port {server.address[1]}, TCP and "
+                f"UDP{user_name}; Ctrl-C to stop"
+            ),
         )
 
     asyncio.run(server.run(host, port, ready))

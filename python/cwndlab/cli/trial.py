@@ -140,9 +140,9 @@ def register_command(  # noqa: PLR0913, PLR0917  one argument per option
     say("", prose(_claim(found)))
     say(
         prose(
-            f"{plural(found.blocks, 'block')} of two periods of {found.period_s:g} s, {length} in "
-            f"total, detect the predicted change in four of five trials if neighbouring periods "
-            f"differ by {100 * design.spread:.0f} %."
+            f"{plural(found.blocks, 'block')} of two periods of {found.period_s:g} s take "
+            f"{length}. They detect the predicted change in four of five trials if "
+            f"neighbouring periods differ by {100 * design.spread:.0f} %."
         )
         if blocks is None
         else prose(f"{plural(found.blocks, 'block')} of two periods take {length}."),
@@ -197,7 +197,7 @@ def run_command(  # noqa: PLR0913  one argument per option
     With --server, measure between this machine and a server that runs `cwndlab serve`. With --route
     or --sysctl, switch the algorithm of this machine, and measure the connections of its programs;
     the setting is restored when the command ends, even if the command is killed. The trial ends
-    early, within a period, if the tested algorithm does harm.
+    early, even within a period, if the tested algorithm harms the users of the network.
     """
     prediction = read_prediction(trial / FILE)
     if sum([route is not None, is_default, live.server is not None]) != 1:
@@ -295,7 +295,7 @@ def _say_period(period: MeasuredPeriod, left: int) -> None:
     block = "pilot" if period.block < 0 else f"block {period.block + 1}"
     say(f"  {block:>9}  {period.algorithm:<12} {seen}; {plural(left, 'period')} left")
     if period.harm:
-        say(prose(f"! the trial ends, because {period.algorithm} does harm: {period.harm}"))
+        say(prose(f"! the trial ends, because {period.algorithm} harms the traffic: {period.harm}"))
 
 
 def _say_verdict(found: TrialState) -> None:
@@ -313,12 +313,14 @@ def verdict_lines(entry: LedgerEntry, left: int) -> list[str]:
             f"(95 % interval, {plural(change.blocks, 'block')})."
         )
     if entry.harm:
-        return [f"Refuted: {claim.challenger} did harm ({entry.harm}).", measured]
+        return [f"Refuted: {claim.challenger} harmed the traffic ({entry.harm}).", measured]
     if left:
         return [f"Not judged yet; missing: {plural(left, 'period')}.", measured]
     words = {
         Verdict.CONFIRMED: f"Confirmed: {claim.challenger} is better here.",
         Verdict.REFUTED: f"Refuted: {claim.challenger} is not better by 3 % or more here.",
-        Verdict.NOT_ENOUGH: "Not enough: the trial was too short to distinguish the algorithms.",
+        Verdict.NOT_ENOUGH: (
+            "Not enough data: the trial was too short to distinguish the algorithms."
+        ),
     }
     return [words[entry.verdict], measured]

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from cwndlab.validation import CellAgreement, Replayed
 
 _NO_CALLS = (
-    "algorithm calls in a virtual machine's kernel are not compared with the native build, which "
-    "the simulator runs"
+    "calls of the algorithms were not compared between kernel and simulator, because "
+    "--backend vm does not record them"
 )
 
 
@@ -132,10 +132,7 @@ def _replays(study: Study, folder: Path) -> tuple[list[Replayed], str]:
     if not in_the_way:
         return replayed(study, folder, lambda text: click.echo(text, err=True)), ""
     reasons = "; ".join(f"{each.what} ({each.remedy})" for each in in_the_way)
-    why_not = (
-        "algorithm calls in the kernel are not compared with the native build, which the simulator "
-        f"runs: {reasons}"
-    )
+    why_not = f"calls of the algorithms were not compared between kernel and simulator: {reasons}"
     click.echo(why_not, err=True)
     return [], why_not
 
@@ -160,14 +157,14 @@ def _print(judgements: list[CellAgreement]) -> None:
             cells.append(f"{number(simulated)} | {number(measured)} {percent(pair.difference)}")
         names = ", ".join(str(value) for value in each.cell.values())
         table.add_row(names, verdict_of(each), *cells, percent(each.cwnd_distance))
-    say("", "  simulator | kernel, and the simulator's deviation from the kernel", "", table)
+    say("", "  simulator | kernel, and the deviation of the simulator from the kernel", "", table)
 
 
 def _print_replays(replays: list[Replayed]) -> None:
     if not replays:
         return
     table = Table(box=None, pad_edge=False)
-    for head in ("", "calls in the kernel", "calls that differ in the native build"):
+    for head in ("", "calls in the kernel", "calls whose result differs in the simulator"):
         table.add_column(head)
     for each in replays:
         table.add_row(each.algorithm, f"{each.calls:,}", f"{each.mismatches:,}")

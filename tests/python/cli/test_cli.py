@@ -280,7 +280,7 @@ def test_a_list_where_one_value_stands_belongs_to_the_factors(
     Path("list.toml").write_text(STUDY.replace("repetitions = 4", 'algorithm = ["reno", "bic"]'))
     status, _, errors = run("run", "list.toml")
     assert status == 2
-    assert "must be one value; to vary it, move the list to [factors]" in errors
+    assert "must be a single value; to vary it, move the list to [factors]" in errors
 
 
 def test_a_plan_is_said_in_the_units_that_people_use(
@@ -340,8 +340,8 @@ def test_results_of_a_newer_version_are_refused(run: Callable[..., tuple[int, st
         status, _, err = run(*arguments)
         assert status == 2
         assert err.startswith(
-            "results/mine: written by a newer cwndlab (manifest.json has format 9, "
-            "this one reads 2)"
+            "results/mine: written by a newer version of cwndlab (manifest.json has format 9; "
+            "this version reads format 2)"
         )
 
 

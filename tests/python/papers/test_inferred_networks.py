@@ -230,7 +230,7 @@ def test_the_command_infers_and_predicts(
     infer_paper(short, folder, Where("sim", 1, None, None), is_quick=True)
     text = capsys.readouterr().out
     assert "2 numbers predicted with a mean error of" in text.replace("\n  ", " ")
-    assert "the network inferred from 1 number of cubic" in text
+    assert "network inferred from 1 number of cubic" in text
     found = json.loads((folder / "inferred.json").read_text())
     assert {each["column"] for each in found["predicted"]} == {"reno", "htcp"}
     assert all(each["low"] <= each["median"] <= each["high"] for each in found["predicted"])

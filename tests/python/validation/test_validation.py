@@ -245,7 +245,7 @@ def test_without_clang_validation_says_what_it_leaves_out(
     )
     assert replays == []
     assert why_not == (
-        "algorithm calls in the kernel are not compared with the native build, which the simulator "
-        "runs: clang is missing (sudo apt install clang)"
+        "calls of the algorithms were not compared between kernel and simulator: "
+        "clang is missing (sudo apt install clang)"
     )
     assert capsys.readouterr().err == f"{why_not}\n"

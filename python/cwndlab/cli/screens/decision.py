@@ -32,7 +32,7 @@ def terminal_settings(answers: Answers) -> Table:
     """Return a table that states how much worse each algorithm is than the best, by setting."""
     names = [each.name for each in answers.together.entrants]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("worse than the best by", no_wrap=True)
+    table.add_column("worse than the best algorithm by", no_wrap=True)
     for name in names:
         table.add_column(name, justify="right")
     for answer in answers.settings:
