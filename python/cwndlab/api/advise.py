@@ -3,12 +3,12 @@
 `advise` decides after 10, 20 and 40 repetitions on the given link. It stops as soon as it is clear
 for every algorithm whether the algorithm belongs to the recommended set. The confidence intervals
 stay valid over these repeated decisions (`cwndlab_judge::sequence`). `advise` also simulates every
-algorithm once on each of several similar networks. In these networks, each assumed value of the
-link is drawn at random from the range that is declared for it.
+algorithm once on each of several similar networks. For each of these networks, every value of the
+link that is only assumed is drawn at random from its declared range.
 
-A recorded trace is a single recording of a network. Each repetition therefore begins at a
-different point of the trace, which is the same for all algorithms. If a link has no other
-randomness, the start of each flow is delayed by a random time of up to 100 ms.
+On a recorded trace, each repetition begins at a different point of the trace; all algorithms begin
+at the same point. If a link has no other randomness, the start of each flow is delayed by a random
+time of up to 100 ms.
 """
 
 from __future__ import annotations
@@ -86,9 +86,9 @@ def advise(  # noqa: PLR0913  each has its default
             class of a population.
         folder: the results folder. If None, `results/advise-HASH`.
         jobs: number of parallel runs. If None, one per core.
-        has_mixes: whether to simulate the recommended algorithm also together with other
-            algorithms, for the report: with many flows, and with other round-trip times, queues
-            and orders in which flows start.
+        has_mixes: whether to simulate, for the report, how the recommended algorithm shares the
+            link with other algorithms: with many flows, different round-trip times, different
+            queues, and different orders in which the flows start.
         on_first: function that receives the first answer, before similar networks are simulated.
 
     Raises:

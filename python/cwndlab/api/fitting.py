@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _HEAD_BYTES = 1 << 16
 _SMALLEST_SHARE = 0.01
 _STATES = {"established", "open", DISORDER}
-"""Events of which at least one is in a table that holds the changes of a sender's state."""
+"""Kinds of events that occur only in tables that record the changes of a sender's state."""
 
 
 def fit(
@@ -47,8 +47,8 @@ def fit(
     links; and Wi-Fi. The result is a probability distribution over these families.
     `posterior.members` contains the families with their probabilities. `posterior.estimates()`
     returns each parameter of the most probable family, with its 90 % interval and the share of the
-    uncertainty that the measurement removes. `check` states whether links of these families explain
-    the measurement at all. `predict()` predicts the results of other algorithms.
+    uncertainty that the measurement removes. `check` states whether any link of these families
+    explains the measurement. `predict()` predicts the results of other algorithms.
 
     Args:
         results: imported, measured or simulated results, their folder, or a file with one flow:
@@ -268,7 +268,7 @@ def _events(results: Results, run: str) -> pl.DataFrame:
 
 
 def _disorders(events: pl.DataFrame, row: Mapping[str, Any]) -> dict[str, int]:
-    """Count how often the sender saw disorder; {} if its states were not recorded."""
+    """Return how often the sender entered the state disorder; {} if states were not recorded."""
     if not {"event", "flow"} <= set(events.columns):
         return {}
     own = events.filter(pl.col("flow") == row["flow"])["event"]

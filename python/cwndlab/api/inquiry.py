@@ -1,4 +1,4 @@
-"""Run the studies of `advise`: on the given network, on similar networks, and with other flows."""
+"""Run the studies of `advise`: on the given network, on similar ones, and with competing flows."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Inquiry:
     jobs: int | None
 
     def look(self, repetitions: int) -> tuple[Results, Answers]:
-        """Run the study with this number of repetitions; decide without similar networks.
+        """Run the study with this number of repetitions, and decide from its results alone.
 
         Raises:
             ResultsError: no run has a result.
@@ -147,7 +147,7 @@ class Inquiry:
         return document_of(self._keys(), encounters_of(self.document["algorithm"]))
 
     def try_mixes(self, candidate: str) -> None:
-        """Run the candidate in all mixes of flows of the report; store results in a subfolder."""
+        """Run the candidate together with other algorithms, in every mix of flows of the report."""
         study = Study(**document_of(self._keys(), encounters_of([candidate])))
         path = study.matrix.runs[0].scenario.path
         flows = open_results(self.folder / COEXISTENCE).flows()

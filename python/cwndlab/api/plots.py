@@ -150,7 +150,7 @@ class Plotter:
             raise ValueError(msg)
         if len(comparisons) > 1:
             cells = "; ".join(each.name for each in comparisons)
-            msg = f"these runs cover several settings; select one setting by its factors: {cells}"
+            msg = f"these runs have several combinations of factor levels; select one: {cells}"
             raise ValueError(msg)
         return comparisons[0]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cwndlab.resolve import ResolvedLink
 
 START_JITTER = "100 ms"
-"""Longest random delay of a flow's start; a repetition has the same delays for all algorithms."""
+"""Maximum random delay of a flow's start; all algorithms have the same delays in a repetition."""
 
 
 def resolve_text(link: str | Mapping[str, Any]) -> ResolvedLink:

@@ -66,7 +66,7 @@ def run_study(  # noqa: PLR0913  each has its default
 
 @dataclass(frozen=True, slots=True)
 class _With:
-    """A backend that uses a given executor instead of its default executor."""
+    """A backend that runs its tasks with a given executor instead of its default executor."""
 
     backend: Backend
     given: Executor

@@ -55,7 +55,7 @@ RUNS = "runs"
 If the command is called again, the results of the second call are in `runs-2`, and so on.
 """
 ASSUMED_SPREAD = 0.15
-"""Assumed standard deviation of the difference between periods, if no pilot measured it."""
+"""Assumed standard deviation of the difference between two periods, if no trial measured it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +217,7 @@ def run_between_hosts(
     limits: Guardrails | None = None,
     on_period: Callable[[MeasuredPeriod, int], None] | None = None,
 ) -> None:
-    """Conduct a trial between this machine and a server; change no setting of either.
+    """Conduct a trial between this machine and a server, without changing the settings of either.
 
     Raises:
         ResultsError: no prediction is registered for this trial.

@@ -71,7 +71,7 @@ class HostPeriods:
 
 @dataclass(slots=True)
 class _HarmWatch:
-    """Watches the flows of a period, and ends them early on harm."""
+    """Watches the flows of a period, and ends them early if they harm other traffic."""
 
     traffic: PeriodTraffic
     algorithm: str
@@ -84,7 +84,7 @@ class _HarmWatch:
         self.traffic.look([], counts=False)  # all flows of the period are new
 
     def ends_early(self, states: SenderStates) -> bool:
-        """Return whether the flows have done harm so far."""
+        """Return whether the flows have harmed other traffic so far."""
         counts = time.monotonic() - self.began_s >= self.washout_s
         flows = [
             Connection(str(number).encode(), ("", 0), ("", 0), self.algorithm, dict(info))
@@ -97,7 +97,7 @@ class _HarmWatch:
 
 
 def outcome_of(results: Results, run: str, goal: Goal, washout_s: float) -> PeriodOutcome:
-    """Return the outcome of a period, excluding its wash-out."""
+    """Return goodput and smoothed RTT of a period, without its first part (the wash-out time)."""
     flows = results.flows()
     own = flows.filter(flows["run"] == run)
     samples = results.samples()

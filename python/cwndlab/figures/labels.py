@@ -42,7 +42,7 @@ def room_for_labels_in(count: int) -> float:
 def label_line_ends(labels_of: Mapping[Axes, Sequence[PlacedLabel]]) -> None:
     """Write each name to the right of its axes, next to the end of its line.
 
-    Call this function after titles, axis labels and everything else that changes the layout.
+    Call this function last: titles and axis labels that are drawn later would change the layout.
     """
     for figure in {axes.figure.figure for axes in labels_of}:
         figure.draw_without_rendering()  # compute the layout, which determines heights

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cwndlab.imports.measurement import Measurement
 
 IMPORT_EPOCH = 1
-"""Version of the import; it is incremented if the same files may give different values."""
+"""Version of the import code; it is incremented when the same files may give different values."""
 
 _HEAD_BYTES = 1 << 16
 _MOST_TOLD = 10
@@ -74,7 +74,8 @@ class _ImportedRun:
     measurement: Measurement
     digest: str
     spooled: list[Path] = field(default_factory=list)
-    """Temporary files with the run's samples and events; empty if `measurement` contains both."""
+    """Temporary files with the run's samples and events; empty if `measurement` holds them in
+    memory."""
     repetition: int = 0
 
     @property
@@ -287,7 +288,7 @@ def _number(runs: list[_ImportedRun]) -> None:
 
 
 def _matrix(runs: list[_ImportedRun], columns: list[str], request: ImportRequest) -> pl.DataFrame:
-    """Return the runs in the format of a study's matrix; runs with the same seed form a group."""
+    """Return the runs in the format of a study's matrix; runs with equal seeds form a group."""
     cells = {labels: at for at, labels in enumerate(dict.fromkeys(map(_cell, runs)))}
     frame: dict[str, Any] = {
         "run": [run.key(request) for run in runs],
@@ -333,7 +334,7 @@ def _names(run: _ImportedRun, request: ImportRequest) -> list[str]:
 
 
 def _record(request: ImportRequest, notes: list[str], failures: list[str]) -> bytes:
-    """Return a description of the origin of the results, for the report."""
+    """Return a description, for the report, of the files from which the results were imported."""
     document = {
         "import": {
             "id": request.id,

@@ -160,7 +160,9 @@ class _Reader:
             msg = f"the test used {test['protocol']}; only tests with TCP can be imported"
             raise MeasurementError(msg)
         if not end.get("streams"):
-            measurement.error = "iperf3: the test ended without a summary"
+            measurement.error = (
+                "iperf3: the test ended without a summary, because it was interrupted or failed"
+            )
             return measurement
         for number, stream in enumerate(end["streams"]):
             measurement.flows.append(self._flow(number, stream, test, end))

@@ -101,7 +101,7 @@ SAMPLE_COLUMNS = (
 EVENT_COLUMNS = ("flow", "t_s", "event", "value")
 
 _BEYOND = 2.0**63
-"""Times, sizes and rates that are at least this large, each in its own unit, are refused."""
+"""Times, sizes and rates that are at least this large, in whatever unit, are refused."""
 _LONGEST_QUOTED = 60
 _LAST_UNIX_S = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
 
@@ -135,7 +135,7 @@ class Measurement:
                 raise _no_such(name, value, "a text")
         began = self.began_unix_s
         if began is not None and not 0 <= began < _LAST_UNIX_S:
-            msg = f"began {began:g} s after 1970, which is not a date"
+            msg = f"the start time, {began:g} s after 1970, is not a valid date"
             raise MeasurementError(msg)
         _check_rows(self.flows)
         for samples, events in self._pieces():

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 FIRST, SECOND, LATER, ROUNDS = 200, 80, 300, 8
-"""Points per family in rounds 1 and 2, points in each later round, and number of rounds."""
+"""Number of points per family in rounds 1 and 2, number of points in each later round, and number
+of rounds."""
 ALONE = 600
 """Number of points in the first round if only one family is explored."""
 LEAST_PROBABILITY = 0.02

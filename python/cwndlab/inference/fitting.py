@@ -66,7 +66,7 @@ class Fit:
         return self.simulation.duration_s
 
     def draw(self, count: int) -> list[tuple[Family, Floats]]:
-        """Draw links with equal weights; widen the distribution if they fit the data badly."""
+        """Draw links with equal weights; widen their distribution if it fits the data badly."""
         return self.posterior.draw(count, self.check.widening)
 
     def outcomes(self, algorithms: Sequence[str]) -> Outcomes:

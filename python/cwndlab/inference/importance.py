@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from cwndlab.stats.bootstrap import Floats
 
 FIRST, LATER, ROUNDS = 600, 300, 7
-"""Points in the first round, points in each later round, and number of rounds for a single
+"""Number of points in the first round and in each later round, and number of rounds, for one
 family."""
 _NEAR = 160
 """Number of points near the measurement that the regression and the kernel use."""
 _FEWEST = 40
-"""Minimum number of points for a regression; only points with all statistics count."""
+"""Minimum number of points for a regression; only points without missing statistics count."""
 _RIDGE, _RIDGE_OF_ADJUSTMENT = 0.05, 0.01
 """Penalties of the regressions for the distance and for the final adjustment; a larger penalty
 leaves a part of the distance uncorrected."""
 _SHRUNK, _LEAST_VARIANCE = 0.1, 1e-4
-"""Share of a covariance that is moved to its diagonal, and the least variance in it."""
+"""Share of a covariance that is moved to its diagonal, and the smallest allowed variance."""
 _PRIOR_SHARE = 0.1
 _EDGE = 1e-3
 
@@ -231,7 +231,7 @@ def _fit(
 
 
 def _estimates(points: Floats, numbers: Floats, measured: Floats) -> Floats:
-    """Return how far estimates are from the measurement's estimate, in standard errors."""
+    """Return the distances of estimates from the measurement's estimate, in standard errors."""
     features = _features(numbers, measured)
     coefficients = _fit(features, points)
     errors = (points - features @ coefficients).std(axis=0)
@@ -243,9 +243,9 @@ def _estimates(points: Floats, numbers: Floats, measured: Floats) -> Floats:
 def _adjusted(points: Floats, numbers: Floats, measured: Floats, weights: Floats) -> Floats:
     """Return points after a regression has corrected for their distance from the measurement.
 
-    The regression is linear in the coordinates themselves. Their logits would keep points inside
-    the cube, but bend the dependence just where many true values are: at the end of a prior range
-    that follows from the measurement, such as a rate hardly above the goodput.
+    The regression is linear in the coordinates, not in their logits. Logits would keep all points
+    inside the cube. However, they would distort the relation near the ends of the prior ranges,
+    where many true values are: for example, the rate of a link is often hardly above the goodput.
     """
     features = _features(numbers, measured)[:, : 1 + numbers.shape[1]]
     slopes = _fit(features, points, weights, _RIDGE_OF_ADJUSTMENT)[1:]

@@ -22,8 +22,8 @@ _LEAST_BUSY = 0.8
 _MOST_LIMITED = 0.2
 _FEWEST_NUMBERS = 6
 _FAR_ABOVE = 3.0
-"""A link whose first seconds carry more than this multiple of the fastest measured second, and of
-the first seconds, is too far from the measurement for the kernel of any round."""
+"""A link is left out if its goodput in the first seconds exceeds the measured one, and that of the
+fastest measured second, by this factor: it is too far from the measurement for any round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class MeasuredFlow:
     """A measured transfer that only congestion control and the link limited."""
 
     place: str
-    """Folder and run of the measurement, as messages show them."""
+    """Folder and run of the measurement, in the form in which messages show them."""
     row: Mapping[str, Any]
     """The flow's row in the table `flows`."""
     samples: Mapping[str, Floats]
@@ -80,9 +80,9 @@ class MeasuredFlow:
         row = self.row
         if not (row.get("sent_by") or row.get("algorithm")):
             self._refuse(
-                "the file does not state the sender's congestion control; put its name into the "
-                'name of the file, run cwndlab import FOLDER --pattern "{algorithm}.pcap", and use '
-                "the imported results"
+                "the file does not state the sender's congestion control algorithm; rename the "
+                'file to ALGORITHM.pcap, run cwndlab import FOLDER --pattern "{algorithm}.pcap", '
+                "and use the imported results"
             )
         if row.get("goodput_mbit_s") is None:
             self._refuse(
@@ -98,7 +98,7 @@ class MeasuredFlow:
             )
         if row.get("completion_ms") is not None:
             self._refuse(
-                "the flow was a transfer of fixed size; measure one that always has data to send"
+                "the flow was a transfer of fixed size; measure a flow that always has data to send"
             )
         for column, what in (
             ("sndbuf_limited_s", "the send buffer"),
@@ -113,7 +113,10 @@ class MeasuredFlow:
             self._refuse(f"the flow had no data to send for {idle:.0f} % of the time")
         times = np.asarray(self.samples.get("t_s", ()), np.float64)
         if (np.diff(times) <= 0).any():
-            self._refuse("the times of the samples do not increase; the clock was set back")
+            self._refuse(
+                "the times of the samples do not increase, because the clock was set back; "
+                "measure again"
+            )
 
     def _refuse(self, why: str) -> NoReturn:
         msg = f"{self.place}: {why}"

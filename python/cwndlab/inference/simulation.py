@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
 _BATCH = 20
 _GLANCE_S = 3.0
-"""Duration of the first look at a link by which links that are far too fast are left out."""
+"""Duration of the short first simulation of each link, which excludes links that are far too
+fast."""
 _LONG_ENOUGH = 5
-"""Minimum ratio of the simulated duration to `_GLANCE_S` at which the first look pays."""
+"""Minimum ratio of the simulated duration to `_GLANCE_S` at which the first simulation saves
+time."""
 
 PlacedPoint = tuple["Family", "Floats", int]
 """A link to simulate: its family, its point in this family, and a number for the seed."""
@@ -59,8 +61,9 @@ class Simulation:
     ) -> list[Simulated | None]:
         """Return the simulated flow for each drawn link; None if a simulation failed.
 
-        Also None if the goodput of the first seconds is above `most_mbit_s`: such a link is
-        simulated no further (lazy ABC: Prangle, Statistics and Computing 26, 2016).
+        The flow is also None if its goodput in the first seconds exceeds `most_mbit_s`; the
+        simulation of such a link stops there (lazy ABC: Prangle, Statistics and Computing 26,
+        2016).
         """
         batches = [draws[n : n + _BATCH] for n in range(0, len(draws), _BATCH)]
         with ThreadPoolExecutor(self.jobs) as pool:

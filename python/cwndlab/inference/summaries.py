@@ -38,10 +38,10 @@ TITLES = {
     "cwnd_mid": "the median congestion window",
     "cwnd_high": "the 95th percentile of the congestion window",
     "variation": "the variation in goodput from second to second",
-    "low_second": "the 10th percentile of the goodput per second",
-    "high_second": "the 95th percentile of the goodput per second",
+    "low_second": "the 10th percentile of the goodput in one-second intervals",
+    "high_second": "the 95th percentile of the goodput in one-second intervals",
     "memory": "the correlation of goodput between consecutive seconds",
-    "lowest_second": "the lowest goodput of a second",
+    "lowest_second": "the lowest goodput in a one-second interval",
     "goodput_and_rtt": "the correlation between goodput and round-trip time",
     "quarter_1": "the goodput of the first quarter",
     "quarter_2": "the goodput of the second quarter",
@@ -67,7 +67,8 @@ _FEWEST_PAIRS = 3
 _FIRST_S = 3.0
 _LEAST_SPREAD = 1e-4
 _LEAST_SHARE = 0.05
-"""Goodput of a quarter, relative to the mean, below which quarters are equally slow."""
+"""Goodput of a quarter, relative to the mean, below which all quarters are treated as equally
+slow."""
 
 
 def title(name: str) -> str:
@@ -117,7 +118,7 @@ def summarize(
 def _put_losses(
     put: Callable[[str, float | None], None], losses_s: Floats, window_s: float
 ) -> None:
-    """Compute loss statistics from the seconds with losses; iperf3 reports only these."""
+    """Compute loss statistics from whole seconds: iperf3 reports no exact times of losses."""
     seconds = np.unique(np.ceil(losses_s - 1e-6))
     put("loss_seconds", 0.25 * math.log1p(60 * len(seconds) / window_s))
     put("first_loss", 0.5 * math.log((float(seconds[0]) if len(seconds) else window_s) + 1))
@@ -143,7 +144,7 @@ def _put_start(put: Callable[[str, float | None], None], samples: Mapping[str, F
 
 
 def _put_quarters(put: Callable[[str, float | None], None], samples: Mapping[str, Floats]) -> None:
-    """Summarise the goodput of each quarter of the run, which competing flows may change."""
+    """Summarise how the goodput changed during the run, such as when competing flows started."""
     goodput = np.asarray(samples.get("goodput_mbit_s", ()), np.float64)
     goodput = goodput[np.isfinite(goodput)]
     if len(goodput) >= LEAST_SECONDS:
@@ -153,7 +154,7 @@ def _put_quarters(put: Callable[[str, float | None], None], samples: Mapping[str
 
 
 def _put_seconds(put: Callable[[str, float | None], None], seconds: Mapping[str, Floats]) -> None:
-    """Summarise levels of whole seconds, and how they vary together."""
+    """Summarise the values of whole seconds, and the correlations between them."""
     _put_levels(put, "srtt", seconds.get("srtt_ms"), {"low": 10, "high": 95})
     _put_levels(put, "cwnd", seconds.get("cwnd_pkts"), {"low": 10, "mid": 50, "high": 95})
     goodput = seconds.get("goodput_mbit_s")

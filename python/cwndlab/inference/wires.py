@@ -19,7 +19,7 @@ MEMORY = 0.8
 LEAST_LOSS, LEAST_JITTER_MS, LEAST_VARIATION = 1e-6, 0.05, 0.01
 """Loss, jitter and rate variation below these limits are negligible and are set to zero."""
 LEAST_BURST = 1.5
-"""If loss bursts are shorter than this on average, in packets, losses are independent."""
+"""Mean length of loss bursts, in packets, below which losses are modelled as independent."""
 _MANAGED = ("codel", "pie")
 _FEWEST_SECONDS_BESIDE = 2.0
 
@@ -59,7 +59,7 @@ def policed(goodput_mbit_s: float, shortest_rtt_ms: float) -> Family:
             Dimension("rate", "Policed rate", "Mbit/s", 0.9 * goodput_mbit_s, 5 * goodput_mbit_s),
             trip,
             Dimension("bucket", "Bucket size of the policer", "ms", 3, 3000),
-            Dimension("line", "Rate of the line", "times the policed rate", 1.3, 30),
+            Dimension("line", "Rate of the line", "multiple of the policed rate", 1.3, 30),
             _QUEUE,
             _LOSS,
             _JITTER,

@@ -288,4 +288,4 @@ def test_a_folder_that_is_being_created_is_no_earlier_comparison(tmp_path: Path)
     with (tmp_path / "r" / LOCK).open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         _, err = run(tmp_path, "compare", *arguments, status=2)
-    assert "another cwndlab is writing here" in err
+    assert "another cwndlab process is writing to this folder" in err

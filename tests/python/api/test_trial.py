@@ -73,7 +73,7 @@ def test_a_trial_between_two_hosts(
     for _ in range(2):
         assert cwndlab(["trial", "verdict", str(trial), "--ledger", str(ledger)]) == 0
     said = capsys.readouterr().out
-    assert "Not enough: the trial was too short to distinguish the algorithms." in said
+    assert "Not enough data: the trial was too short to distinguish the algorithms." in said
     assert len(ledger.read_text().splitlines()) == 1
     assert cwndlab(["ledger", "--ledger", str(ledger)]) == 0
     assert "wire" in capsys.readouterr().out

@@ -224,7 +224,7 @@ def test_plotter_draws_in_a_notebook_and_says_what_it_lacks(results: SampledResu
 
 def test_plotter_asks_which_setting_is_meant(two_flows_two_rates: SampledResults) -> None:
     plot = Plotter(two_flows_two_rates)
-    with pytest.raises(ValueError, match="one setting by its factors: rate 8 Mbit/s; rate 32"):
+    with pytest.raises(ValueError, match="select one: rate 8 Mbit/s; rate 32"):
         plot.cwnd()
     axes = plot.cwnd(rate="8 Mbit/s", algorithm="reno")
     assert len([line for line in axes.get_lines() if line.get_marker() != "|"]) == 2

@@ -311,7 +311,7 @@ HEAD = "time_s,acked_bytes,cwnd,note\n"
 BAD_FILES = {
     "timesecs": (
         changed_iperf3(lambda d: d["start"]["timestamp"].update(timesecs=10**13)),
-        "began 1e+13 s after 1970, which is not a date",
+        "the start time, 1e+13 s after 1970, is not a valid date",
     ),
     "cookie": (
         changed_iperf3(lambda d: d["start"].update(cookie=["a"])),
