@@ -33,7 +33,7 @@ def change(bounds: Bounds) -> str:
 
 
 def given(low: float, high: float) -> str:
-    """Express prices of delay as shares of throughput that a user would give up."""
+    """Express prices of delay as shares of throughput that a user would give up for less delay."""
     if not math.isfinite(high):
         return f"at least {percent(share_given(low))}"
     if low == 0:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Measured(WithSeries, Protocol):
-    """Methods of results that are stored in a folder."""
+    """The methods of stored results that this module needs."""
 
     @property
     def path(self) -> Path:
@@ -228,7 +228,7 @@ def _networks(
 def class_of(scenario: Mapping[str, Any]) -> str:
     """Return the class of a network: `wifi`, `wire`, `trace`, `chain`, or a radio such as `lte`.
 
-    `trace` is a wire with a recorded rate, whatever the recorded network was, or a token bucket.
+    `trace` is the class of all recorded links, and of wires whose rate varies.
     """
     path = scenario["path"]
     if path["kind"] == "cell":

@@ -49,7 +49,8 @@ class Comparison:
     not_sent: Mapping[str, str] = field(default_factory=dict)
     """Contestants whose data another algorithm sent, with the algorithm that the study names."""
     is_per_flow: bool = False
-    """True if sums are divided by the number of flows, because algorithms or runs differ in it."""
+    """True if sums are divided by the number of flows, because this number differs between
+    algorithms or runs."""
     smallest_effect: float = stats.SMALLEST_EFFECT
     confidence: float = stats.CONFIDENCE
     _intervals: dict[tuple[str, str], stats.Interval | None] = field(
@@ -60,7 +61,7 @@ class Comparison:
     )
 
     def named(self, contestant: str) -> str:
-        """Return the algorithm that the study names, even if another one sent the data."""
+        """Return the algorithm that the study names, even if another algorithm sent the data."""
         return self.not_sent.get(contestant, contestant)
 
     @property

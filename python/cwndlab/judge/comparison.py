@@ -6,8 +6,8 @@ the study has this factor (for example, the variants of a paper), otherwise the 
 the same repetition form a pair; if these runs also have the same seed, they had the same channel.
 
 A contestant's value in a run is computed from its own flows in the direction of the study:
-goodput and retransmissions are summed over these flows, and round-trip times are averaged. Flows
-in the opposite direction are not counted for any contestant.
+goodput and retransmissions are summed over these flows, and round-trip times are averaged. Flows in
+the opposite direction are ignored.
 """
 
 from collections.abc import Iterable, Sequence

@@ -116,19 +116,19 @@ class Decision:
     networks: Networks | None = None
     """Result on similar networks; None if no similar networks were simulated."""
     reality: Reality | None = None
-    """Agreement of earlier advice with real networks; None if it was never checked."""
+    """How often earlier advice agreed with real networks; None if advice was never checked."""
     host: SimulatedHost | None = None
     """Properties of the simulated host; None for measured results."""
     queue: QueueSize | None = None
     """Queue size of the wired link at its lowest rate; None if the queue is unlimited."""
     encounters: tuple[Coexistence, ...] = ()
-    """Results of the first algorithm in competition with CUBIC and with itself."""
+    """Results of the algorithm named first, in competition with CUBIC and with itself."""
     population: PopulationView | None = None
     """Result for each class of users; None if the decision is for a single network."""
     is_measured: bool = False
     """True if the runs were measured on a real network, neither simulated nor emulated."""
     is_alone: bool = field(default=False)
-    """True if only one algorithm was run, so that there is no choice to make."""
+    """True if only one algorithm was run, so that no comparison is possible."""
     is_idle: bool = field(default=False)
     """True if the goodput of every run is zero, so that all algorithms seem to be equal."""
 

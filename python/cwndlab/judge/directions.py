@@ -17,7 +17,7 @@ _GOODPUT = "goodput_mbit_s"
 
 @dataclass(frozen=True)
 class DirectionComparisons:
-    """Comparisons of algorithms, for one direction of the data, on all network settings."""
+    """Comparisons of algorithms for one direction of the data, in all network settings."""
 
     name: str
     """`forward` or `reverse`, as in the table of flows."""
@@ -75,7 +75,10 @@ def between_places(comparison: Comparison, comparisons: Sequence[Comparison]) ->
             parts.append(f"{quoted(name)} {variation} %")
     if not parts:
         return ""
-    return f"Relative standard deviation of goodput over {len(places)} places: {join_words(parts)}."
+    return (
+        f"Variation of goodput between the {len(places)} places (relative standard deviation): "
+        f"{join_words(parts)}."
+    )
 
 
 def _but_place(comparison: Comparison) -> dict[str, object]:

@@ -2,8 +2,8 @@
 
 In a study of several rates and delays, every rate is combined with several delays. The *effect* of
 the rate is the mean over the delays that were run at every rate, which is called the main effect
-in a factorial design. The effect is computed separately in each repetition, because repetitions
-with the same number have the same random draws; its interval is computed over repetitions.
+in a factorial design. The effect is computed separately in each repetition, because all runs of a
+repetition have the same random draws. The interval of the effect is computed over repetitions.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def effects(comparisons: Sequence[Comparison]) -> list[Effect]:
 
 
 def effect(comparisons: Sequence[Comparison], factor: str) -> Effect | None:
-    """Return the effect of a factor; None unless all levels were run under equal conditions."""
+    """Return the effect of a factor; None if its levels were not run under equal conditions."""
     values = list(dict.fromkeys(each.cell.get(factor) for each in comparisons))
     amounts = _amounts(values)
     if amounts is not None:
@@ -97,7 +97,7 @@ def effect(comparisons: Sequence[Comparison], factor: str) -> Effect | None:
 def _balanced(
     comparisons: Sequence[Comparison], factor: str, values: Sequence[object]
 ) -> list[list[Comparison]]:
-    """Return, for each level, the settings whose other factors' levels were run at every level."""
+    """Return, for each level, the settings whose other factors were run equally at every level."""
     by_level: dict[object, dict[tuple[object, ...], Comparison]] = {value: {} for value in values}
     for each in comparisons:
         others = tuple(value for name, value in each.cell.items() if name != factor)

@@ -49,7 +49,7 @@ class DrawnNetwork:
     keys: Mapping[str, float | str]
     """Values of the network's keys by name; empty for a population."""
     levels: Mapping[str, float]
-    """Weight of each network setting that was run, by its name."""
+    """Weight of each network setting that was run, by the name of the setting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ def utilities_by_draw(
 
 
 def _noise(utilities: Floats, choice: int) -> Floats:
-    """Return the standard deviation between runs of each algorithm's lead over the chosen one."""
+    """Return the standard deviation, over runs, of each algorithm's lead over the chosen one."""
     apart = utilities - utilities[choice]
     whole = apart[:, np.isfinite(apart).all(axis=0)]
     spread: Floats = whole.std(axis=1, ddof=1) if whole.shape[1] > 1 else np.zeros(len(apart))

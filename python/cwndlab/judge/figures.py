@@ -83,7 +83,7 @@ class Figures:
         self._counts = counts
 
     def count(self, path: str) -> int | None:
-        """Return the number at a path in its smallest unit; None if there is no number."""
+        """Return the number at a path, in its smallest unit; None if the path has no number."""
         return self._counts.get(path)
 
     def value(self, path: str) -> Any:  # noqa: ANN401  part of a link

@@ -35,13 +35,14 @@ class Goal:
     """Name of the user's goal in commands and in JSON."""
     title: str
     gain: str
-    """Column that contains the logarithm of the gain; see `cwndlab.judge.measures`."""
+    """Column that contains the logarithm of the gain, such as goodput; see
+    `cwndlab.judge.measures`."""
     cost: str | None
     """Column with the logarithm of the cost, such as delay; None if the goal has no cost."""
     price: float
     """Weight of the cost relative to the gain; 0 if the cost does not matter."""
     missing: str
-    """Message if the study did not measure the gain; the message names a remedy."""
+    """Message for a study that did not measure the gain; the message names a remedy."""
     shown: tuple[str, ...] = ("goodput_mbit_s", "rtt_p95_ms")
     """Columns of results that show the effect of replacing the algorithm."""
 

@@ -53,7 +53,7 @@ class RangesFile(Model):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A study key that an uncertain value sets, and the key's value in the link's description."""
+    """A study key that an uncertain value determines, with its value in the link's description."""
 
     path: str
     unit: Unit
@@ -66,7 +66,7 @@ class Key:
 
     name: str
     basis: str
-    """The source of the range; ranges without a source say "invented" and give a reason."""
+    """The source of the range; a range without a source says "invented" and gives a reason."""
     unit: str = ""
     low: float = 0.0
     high: float = 0.0
@@ -187,7 +187,7 @@ def key_of(name: str, span: Range, figures: Figures, place: str) -> Key:
         raise LinkError(msg) from None
     if unit != same or not low < high or (span.scale == "log" and low <= 0):
         order = "0 < low < high" if span.scale == "log" else "low < high"
-        msg = f"{place}: ranges.{name}: `low` and `high` need the same unit, with {order}"
+        msg = f"{place}: ranges.{name}: give `low` and `high` in the same unit, with {order}"
         raise LinkError(msg)
     return Key(
         name,

@@ -2,9 +2,9 @@
 
 The ledger is a file in JSON Lines format with one line for each prediction. The SHA-256 of the
 prediction identifies its line, so ledgers can be published, joined and merged: a line that occurs
-twice counts once, and two outcomes of the same prediction are an error, because one of them would
-be lost. The package contains a ledger of predictions that were compared with published measurements
-(`data/public-ledger.jsonl`).
+twice counts once. Two different outcomes of the same prediction are an error, because one of them
+would be lost. The package contains a ledger of predictions that were compared with published
+measurements (`data/public-ledger.jsonl`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class LedgerEntry:
     ended: str
     """UTC time of the verdict, in ISO 8601 format."""
     harm: str = ""
-    """Description of the harm that ended the trial early; empty if no harm occurred."""
+    """Description of the harm to users that ended the trial early; empty if no harm occurred."""
     source: str = ""
     """Source of a published measurement; empty for a trial."""
     place: int | None = None
@@ -122,8 +122,9 @@ def _add(entries: dict[str, LedgerEntry], entry: LedgerEntry, place: str, other:
         return True
     if not known.has_same_outcome(entry):
         msg = (
-            f"{place}: the prediction {key[:16]} has another outcome here ({_outcome(entry)}) than "
-            f"in {other} ({_outcome(known)}); nothing was added, so remove the line that is wrong"
+            f"{place}: the outcome of prediction {key[:16]} is {_outcome(entry)} here, but "
+            f"{_outcome(known)} in {other}; nothing was added; remove the wrong line, then try "
+            "again"
         )
         raise ResultsError(msg)
     return False

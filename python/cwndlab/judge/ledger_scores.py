@@ -25,12 +25,14 @@ if TYPE_CHECKING:
 
 _BINS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
 _FEWEST_IN_BIN = 10
-"""A bin with fewer entries than this is shown, but not compared with the bar."""
+"""Minimum number of entries of a bin; a smaller bin is shown but not compared with the limit
+(bar)."""
 _FEWEST_RANKED = 3
 _TAIL = 0.9
 
 MOST_GAP = 0.1
-"""Largest acceptable difference between a stated probability and the share that came true."""
+"""Largest acceptable difference between a predicted probability and the share of predictions that
+came true."""
 MOST_REGRET, MOST_REGRET_OF_NINE_IN_TEN = 0.05, 0.15
 """Largest acceptable median and 90th percentile of the regret."""
 LEAST_TAU = 0.6
@@ -109,7 +111,7 @@ class Score:
 
 
 def share_lost(regret: float) -> float:
-    """Return a regret, which is a difference of natural logarithms, as the share that is lost."""
+    """Convert a regret, which is a difference of natural logarithms, into the lost share."""
     return -math.expm1(-regret)
 
 
@@ -218,7 +220,7 @@ def order(question: Sequence[LedgerEntry]) -> float | None:
 
 
 def _place(entry: LedgerEntry) -> float | None:
-    """Return a number by which to order the challenger among the algorithms; the baseline has 0."""
+    """Return a number by which challengers are ordered; the number of the baseline is 0."""
     if entry.change is not None:
         return entry.change.estimate
     if entry.place is None or entry.verdict is Verdict.NOT_ENOUGH:

@@ -97,7 +97,7 @@ class Recorded(Protocol):
 
 
 def limits(results: Recorded, runs: Sequence[str] | None = None) -> pl.DataFrame:
-    """Return, for each flow, its run, its main limit, and the fraction of time for each limit.
+    """Return, for each flow, the run, the main limit, and the fraction of time for each limit.
 
     If `runs` is None, use all runs. Flows without a time series are omitted, and so are flows
     whose sender recorded no clocks.
@@ -209,7 +209,7 @@ def _by_sample(
 
 
 def _with_refusals(flow: Mapping[str, object], events: pl.DataFrame) -> pl.DataFrame:
-    """Return the events; add a refusal by the host where nothing else explains a reduced window.
+    """Return the events; add refusals by the host where nothing else explains a reduced window.
 
     Return the events unchanged if the flow's record counts refusals, or if congestion marks or
     tail loss probes could explain a reduced window.

@@ -73,7 +73,8 @@ def _logarithm(values: pl.Series) -> pl.Series:
 def _measures(floor_ms: float) -> dict[str, tuple[int, pl.Expr]]:
     """Return the quantities whose logarithms are gains and costs of goals, by column name.
 
-    Each has the sign of its logarithm, which is -1 for a gain if lower values are better.
+    The number in each pair is the sign of the logarithm: -1 for a gain of which lower values are
+    better.
     """
 
     def number(column: str) -> pl.Expr:
@@ -144,7 +145,7 @@ def _variation(results: WithSeries) -> pl.DataFrame:
 
 
 def _beside_cubic(results: ResultsLike) -> pl.DataFrame:
-    """Return how evenly each flow under test shared the link with the CUBIC flows of its run."""
+    """Return how evenly each flow under test shared the link with CUBIC flows in the same run."""
     columns = (BESIDE_CUBIC, SHARE_BESIDE_CUBIC)
     schema = {"run": pl.String, "flow": pl.Int64, **dict.fromkeys(columns, pl.Float64)}
     flows = results.flows()

@@ -53,7 +53,8 @@ class MethodTable:
     of_algorithms: Mapping[str, Difference]
     """Effects of the algorithms that sent data; other algorithms are omitted."""
     own: Mapping[tuple[str, str], Difference]
-    """Interaction of each method and algorithm: the deviation from the product of both effects."""
+    """Interaction of each method with each algorithm: the deviation from the product of both
+    effects."""
 
     @property
     def peculiar(self) -> list[tuple[str, str]]:
@@ -131,7 +132,7 @@ def _is_plain(scenario: Mapping[str, Any]) -> bool:
 
 
 def _titles(cells: Sequence[Mapping[str, object]]) -> tuple[str, tuple[str, ...]]:
-    """Return the conditions that all settings share, and a short name for each setting."""
+    """Return the conditions that are equal in all settings, and a short name for each setting."""
     first = cells[0]
     common = [key for key in first if all(cell[key] == first[key] for cell in cells)]
     others = [key for key in first if key not in common]

@@ -1,4 +1,4 @@
-"""Summarise, over networks similar to a link, how often a recommendation holds."""
+"""Summarise on how many networks similar to a link a recommendation holds."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ class Networks:
     is_good: float
     """Probability that the recommended algorithm is nearly the best on a similar network."""
     regrets: Mapping[str, float]
-    """Mean loss of utility with each algorithm, compared with the best one of each network."""
+    """Mean loss of utility with each algorithm, compared with the best algorithm on each
+    network."""
     turns: tuple[Turn, ...]
     """Keys of the network that change the recommendation, with the most decisive first."""
     distances: tuple[Distance, ...] = ()

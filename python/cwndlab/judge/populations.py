@@ -2,8 +2,8 @@
 
 A population comes from the package (`data/users`), from a file in the same format, from several
 links, or from the settings of a study. The recommendation for a population is the algorithm with
-the best weighted mean. The recommendation also names the class of users for which this algorithm
-is bad, and the weights that would change the recommendation (`cwndlab.judge.sensitivity.weigh`).
+the best weighted mean. The recommendation also names the class of users that this algorithm serves
+badly, and the weights that would change the recommendation (`cwndlab.judge.sensitivity.weigh`).
 """
 
 from __future__ import annotations
@@ -122,9 +122,9 @@ def expand(
 ) -> tuple[DrawnClass, ...]:
     """Draw the same number of networks for each class, with common random numbers.
 
-    Draw n lies at the same fraction of each range in all classes, so differences between classes
-    are not caused by the draws. Arguments and errors are the same as for `vary`. Keys that a class
-    sets are not drawn.
+    The draw with number n lies at the same fraction of each range in all classes, so differences
+    between classes are not caused by chance. Arguments and errors are the same as for `vary`. Keys
+    that a class sets are not drawn.
     """
     return tuple(
         DrawnClass(each, vary(each.link, draws, seed, given=(*given, *each.changes)))
@@ -143,7 +143,7 @@ def _read(path: Path) -> Population:
     classes: list[Class] = []
     for n, each in enumerate(written.users):
         if any(each.name == other.name for other in classes):
-            message = "two classes have this name; rename one"
+            message = "two classes have this name; rename one of them"
             raise StudyError([source.problem(("users", n, "name"), message)])
         link = _with_absolute_paths(source.document["users"][n]["link"], path.parent)
         is_invented = each.invented is not None

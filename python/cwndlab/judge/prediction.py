@@ -84,7 +84,10 @@ class RegisteredPrediction:
             with path.open("x", encoding="utf-8") as file:
                 file.write(text)
         except FileExistsError:
-            msg = f"{path}: a prediction is registered here; choose another folder with --out"
+            msg = (
+                f"{path}: this folder already contains a registered prediction; choose another "
+                "folder with --out"
+            )
             raise ResultsError(msg) from None
 
 
@@ -102,10 +105,13 @@ def read_prediction(path: Path) -> RegisteredPrediction:
         msg = f"{path}: no such file; register a prediction with cwndlab trial register"
         raise ResultsError(msg) from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        msg = f"{path}: not a registered prediction ({error})"
+        msg = f"{path}: the file does not contain a registered prediction ({error})"
         raise ResultsError(msg) from None
     if found.id != registered:
-        msg = f"{path}: was changed after it was registered; its SHA-256 does not match"
+        msg = (
+            f"{path}: the prediction was changed after its registration (its SHA-256 does not "
+            "match); restore the original file"
+        )
         raise ResultsError(msg)
     return found
 

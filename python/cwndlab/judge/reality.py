@@ -1,10 +1,10 @@
 """Report how often advice for a class of networks agreed with real networks.
 
 The record is `data/reality.toml`, which `tools/make_reality.py` generates from the claims of papers
-that measured real networks. It counts the claims that simulated runs can decide, and how many of
-these claims agree with the runs. The predictions in the published ledger and in the user's own
-ledger (`cwndlab.judge.ledger`) are included: a comparison agrees with the advice if the advice
-named the better algorithm.
+that measured real networks. It counts the claims that simulated runs can confirm or refute, and how
+many of these the runs confirm. The predictions in the published ledger and in the user's own ledger
+(`cwndlab.judge.ledger`) are included: a comparison agrees with the advice if the advice named the
+better algorithm.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Reality:
 
 
 def _came_true(found: Score) -> list[dict[str, float]]:
-    """Return each bin's stated probability and the fraction that came true, for JSON."""
+    """Return predicted probabilities and how often the predictions came true, for JSON."""
     return [
         {"stated": each.stated, "happened": each.happened, "comparisons": each.count}
         for each in found.bins

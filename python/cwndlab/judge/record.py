@@ -1,4 +1,4 @@
-"""Write the line *in reality*: agreement with measurements, and missed limits (bars)."""
+"""Write the line "in reality": how often advice agreed with measurements of real networks."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Flip:
 
     key: str
     other: int
-    """Row of the algorithm that is better beyond the break-even value."""
+    """Row (index) of the algorithm that is better beyond the break-even value."""
     side: Side
     """`above` or `below` the break-even value, or `is` if the key must equal a choice."""
     break_even: float | str
@@ -255,7 +255,7 @@ def _leads(utilities: npt.ArrayLike, answer: int) -> tuple[Floats, npt.NDArray[n
 
 
 def _best_rule(leads: Floats, column: npt.NDArray[np.generic], *, is_log: bool) -> _Rule | None:
-    """Return the rule with which another algorithm gains most; None if no rule gains."""
+    """Return the rule with the largest gain from using another algorithm; None if no rule gains."""
     rules = (
         _rules_of_choices(leads, column)
         if column.dtype.kind == "U"

@@ -30,7 +30,8 @@ _UNEVEN_PCT = 35.0
 """Shares are called unequal if one of two flows gets less than this percentage of the goodput."""
 
 _HALF = 0.5
-"""The headline adds a safer algorithm if the choice is good on less than this share of networks."""
+"""The headline also names a safer algorithm if the choice is good on fewer networks than this
+share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +177,7 @@ def _distances(decision: Decision) -> str:
     is_same = len({frozenset(each.best) for each in networks.distances}) == 1
     if is_same and len(networks.distances) > 1:
         return _say(
-            "same at every distance",
+            "the same at every distance",
             names=join_words([quoted(name) for name in networks.distances[0].best], "or"),
             places=join_words([each.name for each in networks.distances], "and"),
         )
@@ -372,7 +373,7 @@ def _changes(step: Replacement) -> str:
 def _leader_beyond(
     entrants: Sequence[Entrant], first: str, price: float, *, is_above: bool
 ) -> str | None:
-    """Return an algorithm that is nearly the best at a price of delay slightly beyond `price`."""
+    """Return the algorithm that is nearly the best at a price of delay just beyond `price`."""
     beyond = price * 1.05 + 1e-6 if is_above else price * 0.95
     for each in entrants:
         if each.name == first or each.prices is None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _PROC = Path("/proc/sys/net")
 _SYSCTL_NAMES = {"pfifo": "pfifo_fast"}
-"""Names of queueing disciplines in net.core.default_qdisc, if cwndlab uses other names."""
+"""Names in net.core.default_qdisc of those queueing disciplines that cwndlab names differently."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,19 +59,21 @@ TEMPLATES = {
     "turn is": "{title} is {value}",
     "first look": "after {pairs} repetitions: {names}; now trying networks like this",
     "loser": (
-        "Class {name} is served badly: for these users ({weight} of all), {best} is worth {regret} "
-        "{first}."
+        "This choice is bad for users of the class {name} ({weight} of all users): for them, "
+        "{best} is worth {regret} {first}."
     ),
     "times": "{times} times as much as",
     "more": "{share} more than",
-    "weight turn": "Use {first}, but {instead} if class {name} {side} {at} of the users{invented}.",
+    (
+        "weight turn"
+    ): "Use {first}, but use {instead} if the class {name} {side} {at} of the users{invented}.",
     "invented": " (the weights are invented)",
     "safest": (
-        "Averaged over networks like this, {safest} is worth {least} less than the best algorithm "
-        "of each network, and {first} is worth {own} less."
+        "Averaged over networks like this, {safest} is worth {least} less than the best "
+        "algorithm on each network; {first} is worth {own} less."
     ),
     "distances": "By distance to the server: {places}.",
-    "same at every distance": (
+    "the same at every distance": (
         "By distance to the server: {names} at every distance ({places} servers were tried)."
     ),
     "distance": "{names} if the server is {name} ({range} one way)",
@@ -80,7 +82,7 @@ TEMPLATES = {
     "distance above": "{least} or more",
     # The three lines of the table of certainty.
     "repeatable": "other random seeds on this link would again recommend {name} ({pairs} pairs)",
-    "repeatable unknown": "{runs}: at least 6 random repetitions are needed",
+    "repeatable unknown": "unknown from {runs}: at least 6 random repetitions are needed",
     "robust": "share of {draws} similar networks on which {name} is within {zone} of the best",
     "robust unknown": "networks like this were not tried (cwndlab advise tries them)",
     "reality": (

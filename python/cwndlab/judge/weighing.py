@@ -56,7 +56,7 @@ class PopulationView:
 
     @property
     def loser(self) -> ClassView | None:
-        """Class that loses the most utility with this recommendation; None if losses are small."""
+        """Class of users that loses most with this recommendation; None if all losses are small."""
         return next((each for each in self.classes if each.is_loser), None)
 
     def to_json(self) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def decide_population(
 ) -> Decision:
     """Decide which algorithm is best for all classes, by the weighted mean of utilities.
 
-    Repetitions with the same number are combined; surplus repetitions of a class are ignored.
+    Repetitions with the same number are combined across classes; surplus repetitions are ignored.
     """
     together = weighted(by_class, weights)
     decision = decide_runs(names, together, goal, baseline)

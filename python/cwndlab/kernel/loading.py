@@ -131,7 +131,7 @@ def kernel_states(references: list[str]) -> dict[str, str]:
         own = kernel.state_of(reference)
         states[reference] = ", ".join(
             [*([own] if own else []), *([f"ours as {ours}"] if ours else [])]
-        ) or ("loadable" if may_load else "cannot be loaded (see cwndlab doctor)")
+        ) or ("loadable" if may_load else "cannot be loaded (cwndlab doctor shows the reason)")
     return states
 
 

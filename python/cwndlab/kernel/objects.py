@@ -45,7 +45,7 @@ class KernelProgram:
     is_recording: bool = False
     """Whether the program records every call of its hooks."""
     seed: int | None = None
-    """Random seed of a recording program; if None, the kernel draws one."""
+    """Seed of the random numbers of a recording program; if None, the kernel chooses the seed."""
 
     @property
     def pin(self) -> str:
@@ -140,7 +140,9 @@ def _source(reference: str, folder: Path) -> tuple[Path, Path]:
     if reference in DESCRIPTIONS:
         reno = algorithm_named(reference)
         why = "loss recovery is part of the kernel"
-        msg = f"{reference} is {reno} with another loss recovery, but {why}; load {reno} instead"
+        msg = (
+            f"{reference} is {reno} with a different loss recovery, but {why}; load {reno} instead"
+        )
         raise AlgorithmError(msg)
     contract = contract_folder()
     if is_file_reference(reference):

@@ -134,6 +134,6 @@ def _run(reference: str, folder: Path, recording: Path, arguments: Sequence[str]
         )
     if done.returncode not in (0, 1):
         raise BrokenAlgorithmError(
-            done.stderr.strip() or f"replay failed with status {done.returncode}"
+            done.stderr.strip() or f"the replay program failed with exit status {done.returncode}"
         )
     return done.stdout

@@ -58,13 +58,13 @@ def test_a_registered_prediction_is_neither_replaced_nor_changed(tmp_path: Path)
     path = tmp_path / "prediction.json"
     CLAIM.write(path)
     assert read_prediction(path) == CLAIM
-    with pytest.raises(ResultsError, match="a prediction is registered here"):
+    with pytest.raises(ResultsError, match="already contains a registered prediction"):
         replace(CLAIM, probability=0.9).write(path)
     path.write_text(path.read_text().replace("0.8", "0.6"))
-    with pytest.raises(ResultsError, match="was changed after it was registered"):
+    with pytest.raises(ResultsError, match="was changed after its registration"):
         read_prediction(path)
     path.write_text("[]")
-    with pytest.raises(ResultsError, match="not a registered prediction"):
+    with pytest.raises(ResultsError, match="does not contain a registered prediction"):
         read_prediction(path)
     with pytest.raises(ResultsError, match="cwndlab trial register"):
         read_prediction(tmp_path / "none.json")
@@ -99,13 +99,15 @@ def test_another_outcome_of_the_same_prediction_is_refused_and_nothing_is_lost(
     before = ours.read_bytes(), theirs.read_bytes()
     assert cwndlab(["ledger", "--ledger", str(ours), str(theirs)]) == 2
     said = capsys.readouterr().err
-    assert f"{theirs}: the prediction {entry(1, 0).prediction.id[:16]} has another outcome" in said
-    assert f"(refuted, -25.9 %) than in {ours} (confirmed, +22.1 %); nothing was added" in said
+    assert f"{theirs}: the outcome of prediction {entry(1, 0).prediction.id[:16]} is" in said
+    assert f"is refuted, -25.9 % here, but confirmed, +22.1 % in {ours}; nothing was added" in said
     assert (ours.read_bytes(), theirs.read_bytes()) == before
     joined.write_bytes(before[0] + before[0])  # as `cat` joins files
     assert read_ledger(joined) == read_ledger(ours)
     joined.write_bytes(before[0] + before[1])
-    with pytest.raises(ResultsError, match=r"joined, line \d: the prediction .* another outcome"):
+    with pytest.raises(
+        ResultsError, match=r"joined, line \d: the outcome of prediction .* here, but"
+    ):
         read_ledger(joined)
 
 

@@ -128,6 +128,8 @@ def test_variation_from_place_to_place_is_told_where_there_are_places() -> None:
     )
     home, campus = replace(one, cell={"place": "home"}), replace(two, cell={"place": "campus"})
     told = between_places(home, [home, campus])
-    assert told == "Relative standard deviation of goodput over 2 places: a 47 % and b 0 %."
+    assert told == (
+        "Variation of goodput between the 2 places (relative standard deviation): a 47 % and b 0 %."
+    )
     assert not between_places(one, [one])
     assert not between_places(replace(one, cell={"delay": 1}), [one, two])

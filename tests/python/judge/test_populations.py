@@ -137,7 +137,10 @@ def test_mistakes_in_a_file_name_their_place() -> None:
     assert "users.toml:6: users[0].weight = -3" in complaint(FILE.replace("= 3", "= -3"))
     said = complaint(FILE.replace('source = "our logs"\n', ""))
     assert "users.toml:3: users[0]\n" in said
-    assert 'give a "source", or list under "invented" the values that have no source' in said
+    expected = (
+        'name the "source" of the values, or list under "invented" the values without a source'
+    )
+    assert expected in said
     said = complaint(FILE.replace('"far"', '"phones"'))
     assert said.startswith("there/users.toml:9: users[1].name")
     assert "two classes have this name" in said

@@ -129,7 +129,7 @@ def test_a_call_is_rated_by_the_e_model(
     [
         (
             {"kind": "video", "ladder": ["2 Mbit/s", "1 Mbit/s"]},
-            "the rates must be in rising order",
+            "the rates must be in ascending order",
         ),
         ({"kind": "video", "buffer": "19 s"}, "ten chunks"),
         ({"kind": "datagrams", "bytes": "1473 bytes"}, "1,472 bytes at most"),

@@ -31,9 +31,9 @@ def test_a_class_that_the_best_mean_starves_is_named() -> None:
     assert (turn.name, turn.side, turn.instead) == ("boats", "above", "cubic")
     assert turn.at == pytest.approx(np.log(2) / np.log(20), rel=0.02)
     said = " ".join(sentences(decision))
-    served = "for these users (10 % of all), cubic is worth 10 times as much as bbr."
-    assert f"Class boats is served badly: {served}" in said
-    assert "Use bbr, but cubic if class boats exceeds 23 % of the users." in said
+    served = "for them, cubic is worth 10 times as much as bbr."
+    assert f"This choice is bad for users of the class boats (10 % of all users): {served}" in said
+    assert "Use bbr, but use cubic if the class boats exceeds 23 % of the users." in said
 
 
 def test_nobody_loses_where_all_classes_agree() -> None:

@@ -74,7 +74,9 @@ def test_the_list_says_what_this_kernel_can_do(monkeypatch: pytest.MonkeyPatch) 
         "compound": "loadable",
     }
     monkeypatch.setattr(loading, "obstacles", lambda: [Obstacle("clang is missing", "apt")])
-    assert kernel_states(["compound"]) == {"compound": "cannot be loaded (see cwndlab doctor)"}
+    assert kernel_states(["compound"]) == {
+        ("compound"): "cannot be loaded (cwndlab doctor shows the reason)"
+    }
 
 
 def test_the_command_lists_every_algorithm(tmp_path: Path) -> None:
