@@ -176,7 +176,10 @@ def _obstacle(scenario: Scenario) -> str | None:
         ),
         (
             isinstance(application, apps.Sized) and len(flows) > 1,
-            "iperf3 divides the requested size among the flows instead of sending it in each flow",
+            (
+                "iperf3 divides the requested size among the flows; it cannot send the whole size "
+                "in each flow"
+            ),
         ),
         (
             any(flow.start_ns or flow.stop_ns is not None for flow in flows),

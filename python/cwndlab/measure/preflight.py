@@ -168,10 +168,10 @@ def _try_algorithms(session: Session, senders: Sequence[Sender]) -> None:
 def _round_trip_ms(session: Session) -> float:
     """Measure the minimum round-trip time between the applications at both ends, over TCP.
 
-    The time that request and answer spent on the two computers is subtracted, as far as it is
-    known, because a busy computer is not a long path. Ten requests are timed. If the result
-    suggests a proxy, requests are timed for several more seconds: a radio cell's scheduler or a
-    busy computer may delay ten answers, but is unlikely to delay every answer for several seconds.
+    The time for which request and answer waited on the two computers is subtracted as far as it is
+    known, because it is not part of the path. Ten requests are timed. If the result suggests a
+    proxy, requests are timed for several more seconds: a radio cell's scheduler or a busy computer
+    may delay ten answers, but is unlikely to delay every answer for several seconds.
     """
     quickest_ms = min(_ask_ms(session)[0] for _ in range(_ROUND_TRIPS))
     until_s = time.monotonic() + _DOUBT_S

@@ -92,7 +92,7 @@ def _without_contestant(labels: Mapping[str, object]) -> tuple[tuple[str, object
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """A run that may begin now, or the time of the next run; both are None if no run is left."""
+    """A run that may begin now, or the start time of the next; both are None if none is left."""
 
     run: Run | None = None
     at: datetime | None = None

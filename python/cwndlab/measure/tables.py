@@ -52,7 +52,7 @@ def measured(
         key: key of the run.
         scenario: requested scenario.
         transfer: records of both ends.
-        names: algorithm of each flow as the study names it, by flow number.
+        names: the study's name for the algorithm of each flow, by flow number.
         around: records of the interface and the radio during the run.
         outage_s: minimum duration without acknowledgements that counts as an outage.
     """

@@ -280,7 +280,7 @@ def views() -> tuple[dict[str, Any], dict[str, Any]]:
     ("end", "key", "value", "evidence"),
     [
         ("client", "clock_ms", 2**31, "come from different clocks"),
-        ("server", "has_timestamps", False, "only one end uses TCP timestamps"),
+        ("server", "has_timestamps", False, "only one of the two ends uses TCP timestamps"),
         ("server", "sending_scale", 2, "the two ends see different window scales"),
         ("client", "rtt_ms", 3.0, "TCP at the client measures an RTT of 3 ms"),
         ("server", "rtt_ms", 4.0, "TCP at the server measures an RTT of 4 ms"),

@@ -229,5 +229,5 @@ def test_the_token_is_asked_for_as_everywhere(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "cwndlab", "link", "record", "--server", "192.0.2.1"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "copy it from the server" in done.stderr
+    assert "copy the file from the server" in done.stderr
     assert TOKEN not in done.stderr

@@ -328,7 +328,7 @@ def test_no_server_and_another_server_say_what_to_check() -> None:
         (b"", False, ServerUnreachableError, "not answer .connection (closed|reset)"),
         (b"", True, ServerUnreachableError, "does not answer .connection closed."),
         (b"SSH-2.0-x\r\n", False, ProtocolError, "not `cwndlab serve`"),
-        (b"cwndlab 1 0\n", False, ProtocolError, "or is another version"),
+        (b"cwndlab 1 0\n", False, ProtocolError, "or runs a different version"),
         (b"SSH-2.0-x\r\n", True, ProtocolError, "not `cwndlab serve`"),
         (protocol.greeting(bytes(16)), True, ProtocolError, "wrong token"),
     ],

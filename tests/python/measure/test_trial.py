@@ -103,7 +103,10 @@ def test_a_damaged_log_is_named(tmp_path: Path) -> None:
     [
         (replace(GOOD, rtt_p95_ms=130.0), "95th percentile RTT is 130 ms (baseline: 50 ms)"),
         (replace(GOOD, goodput_mbit_s=3.0), "goodput is 3 Mbit/s (baseline: 10 Mbit/s)"),
-        (replace(GOOD, retransmitted_pct=6.0), "6.0 % are retransmitted (baseline: 0.1 %)"),
+        (
+            replace(GOOD, retransmitted_pct=6.0),
+            "6.0 % of the segments are retransmitted (baseline: 0.1 %)",
+        ),
     ],
 )
 def test_harm_ends_the_trial_in_its_period(

@@ -137,10 +137,11 @@ def view_of(connection: socket.socket) -> View:
 
 
 def waited_ms(connection: socket.socket) -> float:
-    """Return how long, at least, the last data of a connection have been on this computer.
+    """Return a lower bound of the time since the last data of a connection arrived here.
 
-    A busy computer lets a program wait before it may read. The kernel counts whole ticks since the
-    arrival of the data, so the true time is at most one tick shorter than its count.
+    On a busy computer, a program may have to wait before it can read data that have arrived. The
+    kernel counts whole ticks since the arrival, so the true time is at most one tick shorter than
+    this count.
     """
     tick_ms = 1e3 * time.clock_getres(_CLOCK_MONOTONIC_COARSE)
     since_ms = tcp_info.decode(tcp_info.read(connection))["last_data_recv_ms"]
@@ -219,7 +220,7 @@ def _in_handshake(
         if min(passed_ms, 2**32 - passed_ms) > known_ms + _CLOCK_TOLERANCE_MS:
             evidence.append("the TCP timestamps at the two ends come from different clocks")
     if client["has_timestamps"] != server["has_timestamps"]:
-        evidence.append("only one end uses TCP timestamps")
+        evidence.append("only one of the two ends uses TCP timestamps")
     if (client["sending_scale"], client["receiving_scale"]) != (
         server["receiving_scale"],
         server["sending_scale"],

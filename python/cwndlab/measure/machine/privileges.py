@@ -1,4 +1,4 @@
-"""After the server's port is open, drop all root privileges except one capability.
+"""Drop all root privileges except one capability, after the server has opened its port.
 
 The process keeps CAP_NET_ADMIN, which permits it to choose any congestion control algorithm of the
 kernel (net/ipv4/tcp_cong.c, `tcp_set_congestion_control`). It keeps no other privilege of root and
@@ -81,7 +81,7 @@ def drop_root(user: pwd.struct_passwd) -> None:
 
 
 def may_choose_any_algorithm() -> bool:
-    """Return whether this thread may use algorithms that are not open to all users."""
+    """Return whether this thread may use algorithms that the kernel does not allow to all users."""
     return bool(_permitted(ctypes.CDLL(None, use_errno=True)) & 1 << _NET_ADMIN)
 
 

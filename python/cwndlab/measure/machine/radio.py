@@ -1,8 +1,8 @@
 """Read the radio's technology, cell, band and signal once a second during a run.
 
 ModemManager (`mmcli`) and `iw` are used if they are installed. The log of another program, for
-example on a phone or a scanner, can also be used; the time of a reading assigns it to a run. Values
-that a source does not report are empty.
+example on a phone or a scanner, can also be used; each reading belongs to the run during which it
+was made. Values that a source does not report are empty.
 """
 
 from __future__ import annotations

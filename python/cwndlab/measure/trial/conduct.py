@@ -1,4 +1,4 @@
-"""Conduct a trial: measure its periods in random order, and stop if one does harm."""
+"""Conduct a trial: measure its periods in random order, and stop if a period harms users."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ if TYPE_CHECKING:
     from cwndlab.judge.prediction import RegisteredPrediction
 
 Alarm = Callable[[PeriodOutcome], str | None]
-"""Function that describes the harm in a period so far; None if the period may continue."""
+"""Function that describes the harm to users in a period so far; it returns None if the period may
+continue."""
 
 
 TriedPeriod = tuple[PeriodOutcome, str | None]
-"""Outcome of a period, and the harm that ended it early; None if it was complete."""
+"""Outcome of a period, and the harm that ended the period early; None if the period was
+complete."""
 
 
 class TrialNetwork(Protocol):
     """A network on which the periods of a trial can be measured."""
 
     def measure(self, algorithm: str, block: int, alarm: Alarm) -> TriedPeriod:
-        """Use an algorithm for a period, or until it does harm; return outcome and harm."""
+        """Use an algorithm for a period, or until it harms users; return outcome and harm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ def conduct(
     limits: Guardrails | None = None,
     on_period: Callable[[MeasuredPeriod, int], None] | None = None,
 ) -> list[MeasuredPeriod]:
-    """Measure all missing periods of a trial, until a period does harm.
+    """Measure all missing periods of a trial; stop if a period harms users.
 
     Args:
         prediction: the two algorithms, the number of blocks, and the seed of their order.

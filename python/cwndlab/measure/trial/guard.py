@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cwndlab.measure.trial.periods import PeriodOutcome
 
 _LASTING_S = 2.0
-"""Time in seconds for which all checks must find harm before a period ends early."""
+"""A period ends early only after all checks have found harm for this time, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,8 @@ class Guardrails:
     """Limits on how much worse than the baseline the tested algorithm may be."""
 
     rtt_ratio: float = 2.5
-    """Largest ratio of the 95th percentile RTT to the baseline's (taken as at least 20 ms)."""
+    """Largest allowed ratio of the 95th percentile of the RTT to that of the baseline (but at least
+    20 ms)."""
     goodput_ratio: float = 0.4
     """Smallest ratio of the tested algorithm's goodput to the baseline's goodput."""
     retransmitted_points: float = 5.0
@@ -45,7 +46,7 @@ class Guard:
         self._since_s = None
 
     def harm(self, now: PeriodOutcome, baseline: Sequence[PeriodOutcome]) -> str | None:
-        """Return a description of the harm if all checks for two seconds found harm, else None."""
+        """Return a description of the harm if all checks in two seconds found harm, else None."""
         found = self._harm(now, [each for each in baseline if each.flows])
         if found is None:
             self._since_s = None
@@ -73,5 +74,8 @@ class Guard:
         if (now.goodput_mbit_s or 0.0) < limits.goodput_ratio * goodput:
             return f"goodput is {now.goodput_mbit_s:.3g} Mbit/s (baseline: {goodput:.3g} Mbit/s)"
         if (now.retransmitted_pct or 0.0) > again + limits.retransmitted_points:
-            return f"{now.retransmitted_pct:.1f} % are retransmitted (baseline: {again:.1f} %)"
+            return (
+                f"{now.retransmitted_pct:.1f} % of the segments are retransmitted (baseline: "
+                f"{again:.1f} %)"
+            )
         return None

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 FILE = "periods.jsonl"
 PILOT = -1
-"""Block number of the period that precedes the first block and only serves the guardrails."""
+"""Block number of the pilot period, which precedes the first block and provides the first baseline
+values for the guardrails."""
 
 
 @dataclass(frozen=True, slots=True)

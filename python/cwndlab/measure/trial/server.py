@@ -32,7 +32,7 @@ class ServerPeriods:
         *,
         see: Callable[[], list[Connection]] = connections,
     ) -> None:
-        """Use `switch` at the start of each period, and ignore the following wash-out time."""
+        """Change the algorithm with `switch` in each period; ignore the wash-out time after it."""
         self._switch = switch
         self._goal = goal
         self._period_s = period_s

@@ -1,8 +1,8 @@
 """Change the congestion control of a server, for a route or by default.
 
 A route can define the congestion control of new connections (`congctl`, ip-route(8)). For a prefix
-without a separate route, the trial adds a route through the gateway in use. Nothing is loaded into
-the kernel, and open connections keep their algorithm.
+without a separate route, the trial adds a route through the gateway in use. The trial loads no
+algorithm into the kernel, and open connections keep their algorithm.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class SettingError(CwndlabError):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A route to a prefix, and the route before the trial."""
+    """A route to a prefix, with the route that existed before the trial."""
 
     prefix: str
     """The prefix in the form in which `ip route` prints it."""
@@ -60,7 +60,7 @@ class Route:
         host = str(next(iter(network.hosts()), network.network_address))
         reached = _ip(_family(prefix), "route", "get", host).split()
         if not reached or reached[0] in {"unreachable", "blackhole", "prohibit", "local"}:
-            msg = f"{prefix} has no usable route"
+            msg = f"{prefix} has no usable route; choose a prefix that `ip route` lists, or default"
             raise SettingError(msg)
         pairs = itertools.pairwise(reached)
         words = [word for name, value in pairs if name in _KEPT for word in (name, value)]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cwndlab.measure.machine.sock_diag import Connection
 
 LEAST_BYTES = 50_000
-"""Smallest number of bytes in a connection that shows the effect of congestion control."""
+"""Minimum number of bytes that a connection must carry to show the effect of congestion control."""
 
 
 @dataclass(slots=True)
@@ -57,7 +57,7 @@ class PeriodTraffic:
     """
 
     def __init__(self, algorithm: str, has_peer: Callable[[str], bool], goal: Goal) -> None:
-        """Consider only connections to peers for which `has_peer` returns true."""
+        """Count only connections to peers for which `has_peer` returns true."""
         self._algorithm = algorithm
         self._has_peer = has_peer
         self._goal = goal

@@ -30,7 +30,7 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _READY = b"+"
 _PATIENCE_S = 20
 _RESTORED_S = 3.0
-"""Seconds within which the separate process restores the setting of a killed trial."""
+"""Maximum time in seconds until the separate process restores the setting of a killed trial."""
 
 
 class Switch:
@@ -81,7 +81,7 @@ def changing(setting: Route | Default) -> Iterator[Switch]:
         )
         try:
             if keeper.stdout is None or keeper.stdout.read(1) != _READY:
-                msg = "the process that changes settings did not start; nothing was changed"
+                msg = "the process that changes the setting did not start; no setting was changed"
                 raise SettingError(msg)
             _keep(setting)
             yield Switch(setting, keeper)
@@ -140,7 +140,7 @@ def _locked() -> Iterator[int]:
         until_s = time.monotonic() + _RESTORED_S
         while not _is_held(file.fileno()):
             if time.monotonic() > until_s:
-                msg = "another trial is running on this computer; wait for its end, or stop it"
+                msg = "another trial is running on this computer; wait until it ends, or stop it"
                 raise SettingError(msg)
             time.sleep(0.05)
         yield file.fileno()

@@ -47,7 +47,7 @@ class Address:
             raise OtherServerError(msg)
 
     def remember(self, fingerprint: str) -> None:
-        """Store the fingerprint of a server that has proved that it knows the token."""
+        """Store the fingerprint of a server that has proved its knowledge of the token."""
         if self.fingerprint is None and self.known is not None:
             self.known.remember(self.name, fingerprint)
 

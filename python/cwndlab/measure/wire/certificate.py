@@ -96,7 +96,10 @@ def read_certificate(path: Path) -> ServerCertificate:
         at = text.index("-----BEGIN CERTIFICATE-----")
         certificate = ssl.PEM_cert_to_DER_cert(text[at:])
     except (ssl.SSLError, ValueError):
-        msg = f"{path}: no key and certificate; delete the file, and `cwndlab serve` creates one"
+        msg = (
+            f"{path}: contains no key and certificate; delete the file, then `cwndlab serve` "
+            "creates a new one"
+        )
         raise CertificateError(msg) from None
     except OSError as error:
         raise CertificateError(read_failure(path, error)) from None

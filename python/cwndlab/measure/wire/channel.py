@@ -10,7 +10,7 @@ from cwndlab.measure.wire.certificate import binding_of, client_context, fingerp
 from cwndlab.measure.wire.protocol import ProtocolError
 
 _READ_BYTES = 1 << 16
-_NO_SERVER = "the server is not `cwndlab serve`, or is another version of it; check host and port"
+_NO_SERVER = "the server is not `cwndlab serve`, or runs a different version; check host and port"
 
 
 class ControlChannel:

@@ -252,7 +252,7 @@ class Session:
                 )
                 far_results = self._end_both(ends, is_cut_short=is_cut_short)
         except OSError as error:
-            msg = f"the transfer broke off: {(error.strerror or str(error)).lower()}"
+            msg = f"the transfer was interrupted: {(error.strerror or str(error)).lower()}"
             raise TransferFailedError(msg) from None
         finally:
             for end in ends.values():
@@ -261,7 +261,7 @@ class Session:
         for number, result in near_results.items():
             for found in (result, far_results.get(str(number), {"error": "unknown flow"})):
                 if found["error"] is not None:
-                    msg = f"the transfer broke off: {found['error']}"
+                    msg = f"the transfer was interrupted: {found['error']}"
                     raise TransferFailedError(msg)
         # If UDP is blocked, the exchange that starts the flows is used to estimate clock offset.
         there_ns = far_results[str(flows[0].id)]["began_ns"]
@@ -361,7 +361,7 @@ class Session:
 
 
 def waiting_for(ahead: int) -> str:
-    """Return the message for a user whose client waits for its turn to measure."""
+    """Return the message for the user while the client waits for its turn to measure."""
     return f"waiting for {plural(ahead, 'other client')}: the server serves one at a time"
 
 

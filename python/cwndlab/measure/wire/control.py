@@ -76,7 +76,7 @@ class SessionControl:
             request, protocol.Start | protocol.DatagramTest | protocol.Saturate
         )
         if is_measuring and not self._has_turn:
-            return {"error": "one client measures at a time; request a turn first"}
+            return {"error": "only one client can measure at a time; request a turn first"}
         match request:
             case protocol.Describe():
                 answer = self.describe()
@@ -110,7 +110,9 @@ class SessionControl:
     def _prepare(self, request: protocol.Prepare) -> dict[str, Any]:
         limits, flows = self._limits, self._session.flows
         if len(flows) >= limits.flows or request.flow in flows:
-            return {"error": f"at most {limits.flows} flows, each with its own number"}
+            return {
+                ("error"): f"at most {limits.flows} flows are allowed, each with a different number"
+            }
         if request.duration_ns > limits.flow_s * _NS_PER_S:
             return {"error": f"at most {limits.flow_s:g} s per flow; shorten the study's duration"}
         ticket = secrets.token_bytes(protocol.TICKET_BYTES)

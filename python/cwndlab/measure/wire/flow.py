@@ -163,7 +163,7 @@ class FlowEnd:
         return {name: info[name] for name in _STATE if name in info}
 
     def break_off(self) -> None:
-        """Let the application stop; the connection stays open until `stop`."""
+        """Tell the application to stop; the connection stays open until `stop` is called."""
         self._stopping.set()
 
     def stop(self) -> None:

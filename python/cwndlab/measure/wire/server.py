@@ -250,7 +250,12 @@ class Server:
         if hello.beside is not None and (beside is None or beside.address != address):
             await line.write(
                 signer.sign(
-                    {"error": "this session was to run beside another session, which has ended"}
+                    {
+                        ("error"): (
+                            "this session was meant to run in parallel with another session, which "
+                            "has already ended"
+                        )
+                    }
                 )
             )
             return

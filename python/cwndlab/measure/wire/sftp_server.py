@@ -69,7 +69,7 @@ class OneFile(asyncssh.SFTPServer):
         self._exchange = exchange
 
     def open(self, path: bytes, pflags: int, attrs: asyncssh.SFTPAttrs) -> object:
-        """Open the only file of this server, whatever name the client requests."""
+        """Open the only file of this server, no matter which name the client requests."""
         del path, attrs
         is_writing = bool(pflags & asyncssh.FXF_WRITE)
         if is_writing != self._exchange.is_upload:

@@ -28,12 +28,18 @@ def read_token(path: Path) -> str:
     except UnicodeDecodeError:
         token, is_open = "", 0
     except OSError as error:
-        msg = f"{read_failure(path, error)}; copy it from the server, where `cwndlab serve` made it"
+        msg = (
+            f"{read_failure(path, error)}; copy the file from the server, where `cwndlab serve` "
+            "created it"
+        )
         raise TokenError(msg) from None
     if is_open:
         msg = f"{path}: other users can read this file; run chmod 600 {path}"
         raise TokenError(msg)
     if len(token) < _SHORTEST_TOKEN:
-        msg = f"{path}: no valid token; delete the file, and `cwndlab serve` creates one"
+        msg = (
+            f"{path}: contains no valid token; delete the file, then `cwndlab serve` creates a new "
+            "one"
+        )
         raise TokenError(msg)
     return token

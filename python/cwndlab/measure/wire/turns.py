@@ -1,4 +1,4 @@
-"""Let the clients of a server measure one at a time, so that none disturbs another."""
+"""Let the clients of a server measure one at a time, so that they do not disturb each other."""
 
 from __future__ import annotations
 

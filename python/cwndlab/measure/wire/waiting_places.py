@@ -15,8 +15,8 @@ _T = TypeVar("_T")
 class WaitingPlaces(Generic[_T]):
     """Unauthenticated connections, by address.
 
-    If an address has too many connections, its oldest one must close. If there are too many in
-    total, the oldest one of the address with the most connections must close.
+    If an address has too many connections, its oldest one must close. If there are too many
+    connections in total, the address with the most connections must close its oldest one.
     """
 
     def __init__(self, most: int, most_of_address: int) -> None:
