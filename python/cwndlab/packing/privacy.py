@@ -26,7 +26,7 @@ LEFT_OUT = (".pcap", ".pcapng")
 
 
 class Pseudonyms:
-    """Replaces names that would reveal who measured and where."""
+    """Replaces names that would reveal the person and the place of a measurement."""
 
     def __init__(self, hosts: Iterable[str]) -> None:
         """Create an object that replaces names; it replaces the names in `hosts` in every text."""

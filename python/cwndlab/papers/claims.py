@@ -65,7 +65,7 @@ class _PartSettings(Model):
     If None, the factor that `variant_factor` names in the `[study]` table of the claims file.
     """
     is_by_sender: bool = False
-    """True if our sender ran the variant although the sender in the paper did not."""
+    """True if the sender in our runs used the variant although the sender in the paper did not."""
     where: dict[str, LevelText] = Field(default={})
     """Levels of other factors of the study; the claim uses only runs with all of these levels."""
     what: str = ""
@@ -133,7 +133,7 @@ class _ClaimFacts(Model):
     own_data: str
     """Section or page of the paper with the claim's numbers, if they are not in a table."""
     lacks: str = ""
-    """Runs that the claim needs and the study lacks. A claim without parts is not tested."""
+    """Runs that the claim needs but the study lacks. A claim without parts is not tested."""
 
 
 class _WrittenClaim(_ClaimFacts):
@@ -144,7 +144,10 @@ class _WrittenClaim(_ClaimFacts):
     @model_validator(mode="after")
     def _is_decided_or_lacks(self) -> Self:
         if not self.part and not self.lacks:
-            msg = f"{self.id}: a claim without parts needs `lacks`, which lists the missing runs"
+            msg = (
+                f"{self.id}: a claim without parts needs the key `lacks`, which lists the missing "
+                "runs"
+            )
             raise ValueError(msg)
         return self
 
@@ -189,7 +192,7 @@ class ChosenSetting(Model):
 
 
 class _StudyOfClaims(Model):
-    """Factors and variants that the claims mention, as the study names them."""
+    """The study's names of the factors and variants that the claims mention."""
 
     preset: str
     variants: tuple[str, ...]
@@ -251,7 +254,7 @@ def parse_claims(source: TomlSource, paper_id: str) -> Claims:
     strangers = [
         FieldError(
             ("experiment", n, "claims"),
-            f"explains {', '.join(unknown)}, which is not a claim of the paper",
+            f"`explains` names {', '.join(unknown)}, which is not a claim of the paper",
         )
         for n, experiment in enumerate(written.experiment)
         if (unknown := sorted(set(experiment.claims) - known))
@@ -309,6 +312,9 @@ def _parts(
         try:
             what = written.what.format(**given)
         except (ValueError, LookupError, AttributeError) as error:
-            message = f"{error} is not listed by `each`: {', '.join(given) or 'nothing'}"
+            message = (
+                f"{error} is not a name that `each` lists (it lists "
+                f"{', '.join(given) or 'nothing'})"
+            )
             raise FieldError((*key, "what"), message) from None
         yield ClaimPart(**{**settings, "value": value, "where": levels, "what": what})

@@ -8,8 +8,8 @@ at a significance level of 5 %:
 - the change is *part* of the explanation if a value that did not hold moves closer to its bounds,
   or into its bounds;
 - the change *has no effect* if the intervals with and without the change overlap;
-- the change moves a value *the other way* if these intervals do not overlap and the value is
-  farther from its bounds.
+- the change moves a value *the other way* if these intervals do not overlap and the change moves
+  the value away from its bounds.
 
 For a table, the cells that the experiment ran are compared with the paper. The change explains the
 difference if all cells are within the table's tolerance (10 % by default). The change is part of
@@ -71,7 +71,7 @@ class ClaimTrial:
     claim: Claim
     effect: TrialEffect
     changes: tuple[Change, ...]
-    """The parts of the claim that did not hold before the change."""
+    """The parts of the claim that do not hold without the change."""
 
     @property
     def subject(self) -> str:
@@ -122,7 +122,7 @@ def try_paper(
 def without_spoilers(
     claims: Sequence[ClaimTrial], tables: Sequence[TableTrial]
 ) -> list[ClaimTrial | TableTrial]:
-    """Return all trials; a change that moves a table away from the paper explains no difference."""
+    """Return all trials; a change that moves a table away from the paper explains nothing."""
     away = [each.experiment for each in tables if each.effect is TrialEffect.AWAY]
     explained = {TrialEffect.EXPLAINS, TrialEffect.PART}
     trials: list[ClaimTrial | TableTrial] = [*claims, *tables]

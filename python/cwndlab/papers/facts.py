@@ -153,7 +153,7 @@ class Plausibility(Model):
 
     says: str
     value: WrittenOut
-    """Expression that computes the number from other numbers of the paper."""
+    """Expression that computes the number from other numbers in the paper."""
     stated: WrittenOut
     """The number that the paper states, or a second expression for the number."""
     unit: str

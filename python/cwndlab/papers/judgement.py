@@ -13,8 +13,8 @@ because it matches the paper's figures. A part is *not attributable* if the send
 not run the variant, because a difference may then have another cause. A part is *not run* if the
 study contains no runs for it.
 
-Where settings were chosen, each claim has a second verdict, *as printed*: from the runs with only
-those settings that the paper states.
+If settings were chosen, each claim has a second verdict, *as printed*, from runs that use only the
+settings that the paper states.
 """
 
 import math
@@ -80,7 +80,8 @@ class Judgement:
     theirs: ClaimVerdict | None
     """Verdict from the values in the paper's tables; None if the tables do not contain them."""
     printed: ClaimVerdict | None
-    """Verdict without chosen settings; None if the study has no chosen settings."""
+    """Verdict from runs that use only settings stated in the paper; None if all settings are
+    stated."""
     verdict: ClaimVerdict
     findings: tuple[PartFinding, ...]
     why: str
@@ -347,7 +348,7 @@ def _claim_verdict(parts: Sequence[_Open], level: float) -> ClaimVerdict:
 
 
 def _together(verdicts: Sequence[ClaimVerdict], *, lacks: str = "") -> ClaimVerdict:
-    """Return the verdict on a claim: it fails if one part fails, and holds if all parts hold."""
+    """Return the verdict on a claim, which fails if one part fails, and holds if all parts hold."""
     found = set(verdicts)
     for one in (ClaimVerdict.FAILS, ClaimVerdict.NOT_ATTRIBUTABLE, ClaimVerdict.UNDECIDED):
         if one in found:

@@ -43,12 +43,12 @@ def claims_file(paper_id: str) -> TomlSource:
 
 
 def inference_file(paper_id: str) -> TomlSource:
-    """Read the file that states how a paper's network is inferred.
+    """Read the file that states how the network of a paper is inferred.
 
     Raises:
         UnknownNameError: cwndlab contains no paper with this name, or no such file for this paper.
     """
-    return _file(paper_id, inferred_papers(), _INFERENCE, "paper whose network can be inferred")
+    return _file(paper_id, inferred_papers(), _INFERENCE, "paper whose network cwndlab can infer")
 
 
 def _file(paper_id: str, known: list[str], stem: str, kind: str) -> TomlSource:

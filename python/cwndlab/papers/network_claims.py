@@ -1,8 +1,8 @@
 """Decide the claims of a paper on the networks that were inferred from some of its numbers.
 
 A claim *holds* as inferred if it is true with a probability of at least 95 % on an inferred
-network, *fails* if this probability is at most 5 %, and is *undecided* otherwise.  A value of a
-claim that uses only the given columns is not a prediction and does not count.
+network, *fails* if this probability is at most 5 %, and is *undecided* otherwise.  A value that
+uses only the given columns is not a prediction; it does not count.
 """
 
 from __future__ import annotations

@@ -42,11 +42,13 @@ class PaperPlan(Model):
     points: int
     """Number of networks that are drawn from the ranges and simulated."""
     training: tuple[LevelText, ...]
-    """Columns of the paper's tables from which the network is inferred; others are predicted."""
+    """Columns of the paper's tables from which the network is inferred; the other columns are
+    predicted."""
     tables: tuple[str, ...]
     """Names of the paper's tables that are used."""
     levels: dict[str, tuple[LevelText, ...]] = Field(default={})
-    """Levels of the study's factors that are simulated; all levels of other factors are."""
+    """Levels that are simulated, for some factors of the study; all levels of other factors are
+    simulated."""
     range: dict[str, Range]
     """Ranges of the settings that the paper does not state."""
 

@@ -33,7 +33,7 @@ class Episode:
     peak_pkts: float
     """Size of the window before the first cut."""
     peak_s: float
-    """Time at which the window first came within one packet of its peak."""
+    """Time at which the window was first within one packet of its peak."""
     floor_pkts: float
     """Size of the window after the last cut."""
     inflated_pkts: float | None
@@ -156,7 +156,7 @@ def slow_start_end(
 def _steps(times_s: npt.ArrayLike, values: npt.ArrayLike) -> tuple[Floats, Floats]:
     times, steps = np.asarray(times_s, dtype=np.float64), np.asarray(values, dtype=np.float64)
     if times.shape != steps.shape:
-        msg = f"there are {len(times)} times but {len(steps)} values"
+        msg = f"the series has {len(times)} times but {len(steps)} values"
         raise ValueError(msg)
     known = np.isfinite(steps)
     return times[known], steps[known]

@@ -82,9 +82,9 @@ def _cell(
 def read_plot(
     plot: PaperPlot, flows: pl.DataFrame, variant_factor: str, variants: Sequence[str]
 ) -> list[dict[str, Floats]]:
-    """Return a plot's values: one value for each flow, by panel and variant.
+    """Return the values of a plot, by panel and variant.
 
-    Bars, lines and totals have one value for each run.
+    There is one value for each flow or, for bars, lines and totals, one value for each run.
     """
     own = flows.filter(pl.col("direction") == _WAYS[plot.direction])
     own = own.filter(of_levels(own, plot.where))

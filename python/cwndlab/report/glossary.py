@@ -15,8 +15,8 @@ GLOSSARY = {
         "Round-trip time: the time from sending a packet to receiving its acknowledgement. The "
         "difference from the RTT of an empty path is the time that packets waited in queues."
     ),
-    "median": "The value below which half of the values lie.",
-    "95th percentile": "The value above which one value in twenty lies.",
+    "median": "Median: half of the values are smaller than this value.",
+    "95th percentile": "95th percentile: one value in twenty is larger than this value.",
     "cwnd": (
         "Congestion window: the largest number of packets that the sender may have in flight."
     ),
@@ -27,8 +27,8 @@ GLOSSARY = {
     "slow start": "The first phase of a connection, in which the window doubles every round trip.",
     "retransmitted": "Packets that were sent again because they were lost or considered lost.",
     "timeout": (
-        "No acknowledgement arrived for so long that the sender started again with one packet. "
-        "The user sees a stall."
+        "Retransmission timeout: no acknowledgement arrived for so long that the sender started "
+        "again with one packet. The user sees a stall."
     ),
     "queue": "Packets that wait in front of the slowest link of the path.",
     "in flight": "Data that was sent and is neither acknowledged nor considered lost yet.",
@@ -36,7 +36,7 @@ GLOSSARY = {
         "Bandwidth-delay product: the rate of the path multiplied by its RTT without queueing. "
         "This amount of data fills the path without a queue."
     ),
-    "fairness": "The degree to which flows share a link equally.",
+    "fairness": "Fairness: the degree to which flows share a link equally.",
     "Jain's index": (
         "A measure of fairness: 1 if all flows have the same rate, 1/n if one of n flows has the "
         "whole rate."

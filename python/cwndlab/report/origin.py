@@ -86,7 +86,7 @@ def origin_of(results: "Results") -> Origin:
 
 
 def _origin_of_import(results: "Results", imported: Mapping[str, Any]) -> Origin:
-    """Describe imported results: their source, missing values, and files left out."""
+    """Describe imported results: their source, missing values, and files that were not imported."""
     left_out = [f"Left out: {each}." for each in imported["left_out"]]
     command = ["cwndlab", "import", imported["folder"], "--pattern", imported["pattern"]]
     if imported["warm_up"] != _NO_WARM_UP:
@@ -104,11 +104,11 @@ def _versions(manifest: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Return versions, machine, dates and computing time of the runs, from their history."""
     versions = {"report written by": f"cwndlab {core.version()}"}
     for title, key in (
-        ("runs made with cwndlab", "cwndlab"),
+        ("runs computed with cwndlab", "cwndlab"),
         ("behaviour epoch", "behaviour_epoch"),
         ("backend", "backend"),
         ("machine", "host"),
-        ("kernel of the machine", "kernel"),
+        ("Linux kernel of the machine", "kernel"),
     ):
         seen = dict.fromkeys(str(entry[key]) for entry in manifest if entry.get(key) is not None)
         if seen:

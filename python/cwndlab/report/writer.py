@@ -87,7 +87,7 @@ def write_report(
 
 
 def context_of(results: "Results", *, smallest_effect: float = ZONE) -> Context:
-    """Return the input of a report, from results and from evidence in their subfolders."""
+    """Return the input of a report, from results and the evidence in their subfolders."""
     question = read_question(results.path)
     weights = None if question is None else question.weights_of_users()
     return Context(

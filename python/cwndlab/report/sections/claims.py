@@ -45,7 +45,7 @@ def claim_counts(judged: list[Judgement]) -> str:
     )
     printed = [each.printed for each in judged if each.printed is not None]
     if printed:
-        counts += f" With only the settings that the paper states: {_count(printed)}."
+        counts += f" From runs with only the settings that the paper states: {_count(printed)}."
     return counts
 
 
@@ -62,8 +62,8 @@ def own_numbers(judgement: Judgement) -> str:
     """Return the verdict that a paper's own numbers give on one of its claims."""
     said = judgement.claim.own_data
     if judgement.theirs is None:
-        return f"not in the paper's tables: {said}"
-    so_far = " as far as the paper states numbers" if judgement.is_half_known else ""
+        return f"not a number from the paper's tables: {said}"
+    so_far = " as far as the paper states the numbers" if judgement.is_half_known else ""
     return f"{judgement.theirs.value}{so_far} ({said})"
 
 
@@ -118,7 +118,11 @@ def causes_sentence(judged: Sequence[Judgement], trials: Sequence[Trial]) -> str
         counts = ((explained, "fully"), (in_part, "partly"), (rest, "not at all"))
         parts = join_words([f"{count} {words}" for count, words in counts if count])
         which = "1 claim fails" if len(missed) == 1 else f"{len(missed)} claims fail"
-        causes = f"the experiments explain {parts}" if explained + in_part else "no cause was found"
+        causes = (
+            (f"the experiments explain {parts}")
+            if explained + in_part
+            else "no cause of the difference was found"
+        )
         sentences.append(f"{which}; {causes}.")
     if undecided:
         which = "1 claim is" if len(undecided) == 1 else f"{len(undecided)} claims are"

@@ -13,7 +13,7 @@ from cwndlab.tables import format_bounds, format_difference, format_estimate, fo
 
 
 class _Shown(NamedTuple):
-    """Text of a table cell: the value, the line below the value, and the tooltip."""
+    """Texts of a table cell: the value, a second line below it, and a tooltip."""
 
     value: str
     beside: str = ""
@@ -89,11 +89,14 @@ def _sentences(table: MethodTable) -> list[str]:
         method, name = pair
         own = f"{_change(table.own[pair])} ({_reach(table.own[pair])})"
         says.append(
-            f"The effects interact: the goodput of {name} with {method} differs from the product "
-            f"of both effects by {own}."
+            f"The effects of method and algorithm interact: the goodput of {name} with "
+            f"{method} differs by {own} from the product of both effects."
         )
     elif table.own:
-        says.append("Method and algorithm do not clearly change each other's effect.")
+        says.append(
+            "The effects of method and algorithm are independent of each other, as far as these "
+            "runs show."
+        )
     return says
 
 

@@ -39,7 +39,7 @@ def paper_sections(paper: Paper) -> Sections:
             "paper-numbers", "The paper's numbers compared with ours", partial(_numbers, paper)
         ),
         PageSection(
-            "paper-plausibility", "Can the paper's numbers be right?", partial(_plausible, paper)
+            "paper-plausibility", "Are the paper's numbers consistent?", partial(_plausible, paper)
         ),
         plots_section(paper),
         PageSection("paper-figures", "The paper's figures, redrawn", partial(_figures, paper)),
@@ -115,7 +115,9 @@ def _absent(context: Context) -> str:
     """Return the reason why our value is missing."""
     if not context.origin.is_complete:
         return "not run yet"
-    return "not in the short version" if context.origin.is_short else "not in the study"
+    return (
+        ("not in the short version of the study") if context.origin.is_short else "not in the study"
+    )
 
 
 def _plausible(paper: Paper, _context: Context) -> Content | None:

@@ -158,6 +158,4 @@ def _dots(samples: pl.DataFrame, column: str) -> list[list[float | None]]:
 
 
 TIMELINE = SettingSection("timeline", "A typical run over time", _timeline)
-OPERATING_POINT = SettingSection(
-    "in-flight", "How much data each flow kept in flight", _operating_point
-)
+OPERATING_POINT = SettingSection("in-flight", "Data in flight of each flow", _operating_point)
