@@ -132,12 +132,17 @@ def _before(
     for n, name in enumerate(turns):
         algorithms.find(name, ("rotation", n))
         if name in turns[:n]:
-            raise FieldError(("rotation", n), f"{name} appears twice in the rotation; remove one")
+            raise FieldError(
+                ("rotation", n), (f"{name} appears twice in the rotation; remove one of the two")
+            )
     if study.algorithm is None:
         message = 'a study with a "rotation" must also set "algorithm"'
         raise FieldError(("rotation",), message)
     if study.algorithm not in turns:
-        message = f"the rotation does not contain {study.algorithm}; add it or remove the rotation"
+        message = (
+            f"the rotation does not contain {study.algorithm}; add this algorithm, or remove the "
+            "rotation"
+        )
         raise FieldError(("rotation",), message)
     own = turns.index(study.algorithm)
     others = (*turns[own + 1 :], *turns[:own])
@@ -154,8 +159,10 @@ def _check_devices_on_wire(flows: tuple[si.ScenarioFlow, ...]) -> None:
             if end.host is not None and end.host.bits_per_sec is None:
                 raise FieldError(
                     (place,),
-                    "a network device on a wire needs a rate; a device can lack a rate only in "
-                    "front of a cell or a Wi-Fi channel, which determines when the device sends",
+                    (
+                        "a network device in front of a wire needs a rate; only a cell or a Wi-Fi "
+                        "channel determines when a device without a rate sends"
+                    ),
                 )
 
 

@@ -67,7 +67,10 @@ class AlgorithmReader:
             raise FieldError(key, str(error)) from None
         known = self.files.setdefault(found.algorithm.name, found)
         if known.algorithm.source_sha256 != found.algorithm.source_sha256:
-            message = f"two different files define {found.algorithm.name}; rename one of them"
+            message = (
+                f"two different files define the algorithm {found.algorithm.name}; rename one of "
+                "them"
+            )
             raise FieldError(key, message)
         return known.algorithm
 

@@ -225,7 +225,7 @@ def _check_parameters(
     for name, value in parameters.items():
         if name not in known:
             names = ", ".join(known) or "none"
-            message = f"{algorithm.name} has no such parameter; known: {names}"
+            message = f"{algorithm.name} has no such parameter; its parameters are {names}"
             raise FieldError((*key, name), message)
         low, high = known[name].min, known[name].max
         if not low <= value <= high:
@@ -254,5 +254,5 @@ def _client(name: str, key: KeyPath) -> dict[str, int]:
     """Return the size and the number of outstanding requests of an SFTP client."""
     client = sftp_clients().get(name)
     if client is None:
-        raise FieldError(key, f"no such client; known: {', '.join(sftp_clients())}")
+        raise FieldError(key, f"no such client; the known clients are {', '.join(sftp_clients())}")
     return {"request_bytes": client.request_bytes, "outstanding": client.outstanding}

@@ -94,8 +94,8 @@ def resolve_path(
 def expand_link(link: Link, folder: Path) -> tuple[dict[str, Any], Mapping[str, int]]:
     """Return a table with all keys of `link` and its preset, and a mapping of its numeric values.
 
-    Abbreviated keys are expanded in the table. The numeric values are in the smallest units, by
-    the paths of their keys, such as `link.cell.user.downlink`.
+    The table contains the full forms of abbreviated keys. The mapping contains the numeric values
+    in their smallest units, by the paths of their keys, such as `link.cell.user.downlink`.
 
     Raises:
         FieldError: the preset does not exist, or its keys conflict with keys of `link`.

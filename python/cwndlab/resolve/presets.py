@@ -79,7 +79,8 @@ class Preset(Model):
         default={}, description="ranges of the assumed values, each under the name of a key"
     )
     fixed: dict[str, str] = Field(
-        default={}, description="reasons why assumed values have no range, by the path of the value"
+        default={},
+        description=("reasons why assumed values have no range, each under the path of the value"),
     )
 
     def figures(self) -> list[str]:
@@ -98,7 +99,7 @@ class Preset(Model):
         return _of_figure(self.sources, figure)
 
     def without_range(self) -> list[str]:
-        """Return the paths of assumed values with neither a range nor a reason for being fixed."""
+        """Return the paths of assumed values without a range and without a reason for that."""
         ranged = {path for span in self.ranges.values() for path in span.all_paths}
         if "link.server" in ranged:
             ranged |= {f"link.cell.{way}.core_delay" for way in ("downlink", "uplink")}

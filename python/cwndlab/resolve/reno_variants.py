@@ -37,7 +37,7 @@ SETTINGS = frozenset(
 
 
 def algorithm_named(name: str) -> str:
-    """Return the algorithm that this name selects: for variants such as Tahoe, `reno`."""
+    """Return the algorithm that this name selects; for variants such as Tahoe, this is `reno`."""
     return ALGORITHM if name in _CHOICES else name
 
 

@@ -19,7 +19,7 @@ _MOST_FILES = 100  # in a folder; a CellReplay folder contains six
 
 
 class Told(NamedTuple):
-    """Settings of a trace that its file lacks; a study sets them as keys of a link."""
+    """Settings of a trace that its file does not contain; a study sets them as keys of a link."""
 
     column: str | None = None
     unit: str | None = None
@@ -60,7 +60,7 @@ def read_trace(path: Path, told: Told = NOTHING_TOLD) -> Trace:
 
     Args:
         path: the file.
-        told: settings that the file lacks.
+        told: settings that the file does not contain.
 
     Raises:
         TraceError: the file cannot be read, or is not a trace; the message names the line.

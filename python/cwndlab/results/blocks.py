@@ -52,7 +52,7 @@ class Block:
     table: str
     path: Path
     at: int | None = None
-    """Offset of the block in the journal, in bytes; None if the block is a whole file."""
+    """Offset of the block in its journal, in bytes; None if the block is a separate file."""
     length: int = 0
 
     def read(self) -> pl.DataFrame:

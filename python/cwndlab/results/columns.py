@@ -23,7 +23,7 @@ class Together(Enum):
     SUM = "sum"
     """Add the values of all flows, which are counts."""
     RATE = "rate"
-    """Divide the bytes of all flows by the time in which at least one flow was measured."""
+    """Divide the bytes of all flows by the time during which at least one flow was measured."""
     MEAN = "mean"
     """Average the values."""
 

@@ -1,8 +1,8 @@
 """Write the tables of a study, which contain the rows of all finished runs in order.
 
-The same runs result in files with the same bytes, independent of the order in which the runs
-finished and of the number of machines and sessions. Rows are read and written in pieces, so that
-memory use does not grow with the size of the study.
+The same runs always result in files with the same bytes: neither the order in which the runs finish
+nor the number of machines and sessions matters. Rows are read and written in pieces, so that memory
+use does not grow with the size of the study.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ record = "CWNJ"  length of head (u32)  length of body (u64)  SHA-256 of head and
 ```
 
 The head is JSON; the body consists of the record's blocks, one after the other. A process that is
-killed may leave an incomplete record at the end, which is ignored. Once a record is written, the
-end of the process cannot destroy it. The log is synced to disk once a second; after that, a failure
-of the machine cannot destroy the record either.
+killed may leave an incomplete record at the end, which is ignored. A complete record survives the
+end of the process. The log is synced to disk once a second; after that, the record also survives a
+failure of the machine.
 """
 
 from __future__ import annotations

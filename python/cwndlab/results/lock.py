@@ -44,7 +44,10 @@ class Lock:
             if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
                 raise
             by = f" ({owner})" if owner else ""
-            msg = f"{self._folder}: another cwndlab is writing here{by}; wait for it or stop it"
+            msg = (
+                f"{self._folder}: another cwndlab process is writing to this folder{by}; wait "
+                "until it ends, or stop it"
+            )
             raise ResultsInUseError(msg) from None
         lock.truncate(0)
         lock.write(f"process {os.getpid()}\n")
@@ -84,8 +87,10 @@ def refuse_foreign(path: Path) -> None:
     if not path.exists():
         return
     if not path.is_dir():
-        msg = f"{path}: this is a file; name a folder instead"
+        msg = f"{path}: this is a file, not a folder; choose a folder"
         raise ResultsError(msg)
     if foreign := sorted({entry.name for entry in path.iterdir()} - {LOCK, ASIDE}):
-        msg = f"{path}: contains {foreign[0]}, which is not a result; name another folder"
+        msg = (
+            f"{path}: contains {foreign[0]}, which is not a file of results; choose another folder"
+        )
         raise ResultsError(msg)

@@ -25,8 +25,8 @@ FORMAT = 2
 MANIFEST = "manifest.json"
 COPY = ".manifest.json"
 COMMIT = ".commit"
-"""Folder with the files of a commit that cannot be undone any more. Each of them replaces the file
-of the same name, even if the process is killed before it has moved all files."""
+"""Folder with the files of a final commit. Each of these files replaces the file of the same name,
+even if the process is killed before it has moved all of them."""
 
 OLD_MANIFEST = "manifest.jsonl"
 _KIND = "cwndlab results"
@@ -41,7 +41,8 @@ class Manifest:
     files: dict[str, str] = field(default_factory=dict)
     """SHA-256 of each file, by the file's name relative to the folder."""
     labels: dict[str, list[str]] = field(default_factory=dict)
-    """For each table, the columns copied from the matrix so that programs need only this table."""
+    """For each table, the columns copied from the matrix, so that readers of a table need no other
+    file."""
     first_journal: int = 0
     """Number of the first journal whose rows are not in the tables yet."""
 
@@ -72,8 +73,9 @@ def read_manifest(folder: Path) -> Manifest | None:
     if texts[MANIFEST] is None and texts[COPY] is None:
         if (folder / OLD_MANIFEST).exists():
             msg = (
-                f"{folder}: written by an older cwndlab (format 1, this one reads {FORMAT}); "
-                "run the study again into another folder with --results"
+                f"{folder}: written by an older version of cwndlab (format 1; this version "
+                f"reads format {FORMAT}); run the study again, with another folder as "
+                "--results"
             )
             raise ResultsError(msg)
         return None
@@ -132,8 +134,9 @@ def _parse(folder: Path, name: str, text: bytes | None) -> Manifest | None:
         content: dict[str, Any] = read_json(text or b"")
         if content["format"] > FORMAT:
             msg = (
-                f"{folder}: written by a newer cwndlab ({name} has format {content['format']}, "
-                f"this one reads {FORMAT}); update cwndlab, or name another folder with --results"
+                f"{folder}: written by a newer version of cwndlab ({name} has format "
+                f"{content['format']}; this version reads format {FORMAT}); update cwndlab, or "
+                "name another folder with --results"
             )
             raise NewerResultsError(msg)
         manifest = Manifest(

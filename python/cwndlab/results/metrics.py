@@ -120,5 +120,5 @@ def together(name: str, columns: Collection[str]) -> pl.Expr:
 
 
 def _sum(name: str) -> pl.Expr:
-    """Return a Polars expression for a column's sum, which is null if no flow has a value."""
+    """Return a Polars expression for a column's sum; the sum is null if no flow has a value."""
     return pl.when(pl.col(name).count() > 0).then(pl.col(name).sum()).alias(name)

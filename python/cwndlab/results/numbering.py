@@ -24,7 +24,7 @@ class Numbering:
     """
 
     def __init__(self, pieces: Iterable[pl.Series]) -> None:
-        """Number the runs of a study's matrix; `pieces` contains the keys of the runs in order."""
+        """Assign numbers to a study's runs, whose keys `pieces` contains in order."""
         packed = bytearray()
         for keys in pieces:
             packed += _packed(keys.to_list())
@@ -34,7 +34,7 @@ class Numbering:
         self._others: dict[str, int] = {}
 
     def __len__(self) -> int:
-        """Return how many keys have a number."""
+        """Return the number of keys that have a number."""
         return self.of_matrix + len(self._others)
 
     def numbers(self, keys: Sequence[str]) -> NDArray[np.uint32]:

@@ -30,7 +30,7 @@ class Staging:
     """Collects files that one atomic commit adds to a folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Start without files, and delete files that an earlier process has not committed."""
+        """Begin without files; delete files that an earlier process has not committed."""
         self._folder = folder
         self._aside = folder / ASIDE
         self.digests: dict[str, str] = {}

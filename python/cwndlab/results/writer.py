@@ -108,7 +108,7 @@ class Writer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Write all commits to disk, and release the lock."""
+        """Sync all committed data to disk, and release the lock."""
         try:
             with naming_failures(self.path):
                 self._close_journal()
@@ -199,7 +199,7 @@ class Writer:
     def commit_part(
         self, key: str, tables: Mapping[str, Table], files: Mapping[str, bytes]
     ) -> None:
-        """Store rows of an unfinished run; a later `commit_all` makes these rows valid."""
+        """Store rows of an unfinished run; a later call of `commit_all` makes these rows valid."""
         with naming_failures(self.path):
             for name, content in files.items():
                 self._add_to(f"{FILES}/{key}/{name}", content)
@@ -220,7 +220,7 @@ class Writer:
     def set_aside(
         self, key: str, attempt: int, files: Mapping[str, bytes], entry: Mapping[str, Any]
     ) -> None:
-        """Store, in the folder `set-aside/KEY-ATTEMPT`, the files of a run that is repeated."""
+        """Store the files of a run that will be repeated in the folder `set-aside/KEY-ATTEMPT`."""
         entry = {"run": key, "status": SET_ASIDE, "attempt": attempt, **entry}
         with naming_failures(self.path):
             names = {f"set-aside/{key}-{attempt}/{name}": own for name, own in files.items()}
@@ -257,7 +257,8 @@ class Writer:
             manifest = restored_manifest(self.path)
             if manifest is None:
                 msg = (
-                    f"{error}; the folder cannot be checked without this file; name another folder"
+                    f"{error}; without this file, cwndlab cannot check the folder; choose "
+                    "another folder with --results"
                 )
                 raise ResultsError(msg) from None
             self.damaged = list(error.names)

@@ -175,18 +175,18 @@ class _Campaign:
         reporter.advance(f"{_named(run)}{remark and f'  ! {remark}'}", len(batch.outcomes))
 
     def _keep_beside(self, batch: Batch, reporter: Reporter) -> None:
-        """Store the files of a run that will be repeated, apart from the results."""
+        """Store the files of a run that will be repeated, in a separate folder."""
         (outcome,) = batch.outcomes
         run = self._at_work[outcome.key]
         made = self._entry(outcome, batch.host)
         if outcome.error is not None:
             self._note_failure(run, outcome.error, made)
-            reporter.note(f"failed: {_named(run)}: {outcome.error}; it will be tried again")
+            reporter.note(f"{_named(run)} failed and will be tried again: {outcome.error}")
             return
         files = {f"{table}.parquet": content for table, (content, _) in batch.tables.items()}
         files |= {name.partition("/")[2]: content for name, content in batch.files.items()}
         self._writer.set_aside(run.key, outcome.notes["attempt"], files, made)
-        reporter.note(f"set aside: {_named(run)}: {outcome.remark}; it will be measured again")
+        reporter.note(f"{_named(run)} was disturbed and will be measured again: {outcome.remark}")
 
     def _entry(self, outcome: Outcome, host: str) -> dict[str, Any]:
         """Return an entry for the history about one attempt to execute a run."""
@@ -240,7 +240,7 @@ def keep_study(study: StudyDefinition, matrix: Matrix, writer: Writer) -> None:
 
 
 def _link_files(document: object, folder: Path, names: dict[str, str]) -> dict[str, bytes]:
-    """Return copies of link files and presets; record the new names of renamed files in `names`.
+    """Return copies of link files and presets; store the new names of renamed files in `names`.
 
     A file below the study's folder keeps its relative path in the results folder. The copies are
     only for people to read; the stored scenarios contain the values that the runs used.

@@ -67,11 +67,11 @@ class Outcome:
     began_unix_s: float
     duration_s: float
     notes: Mapping[str, Any] = field(default_factory=dict)
-    """Further facts for the history, such as whether an emulation kept up with real time."""
+    """Further facts for the history, such as whether the emulation of the link was ever late."""
     remark: str = ""
     """A message to the user about the run, for example that something disturbed it."""
     is_final: bool = True
-    """False if the run will be repeated; its files are then stored apart from the results."""
+    """False if the run will be repeated; its files are then stored in a separate folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,8 +233,8 @@ class LocalExecutor:
 class _Crew:
     """Threads that receive tasks from one iterator and put batches into one queue.
 
-    All threads must end before the process ends: otherwise the interpreter would kill a thread that
-    returns from compiled code, and would thereby crash the process.
+    All threads must end before the process ends. Otherwise, the interpreter would kill a thread
+    when it returns from compiled code, which would crash the process.
     """
 
     def __init__(self, tasks: Iterable[Task], size: int) -> None:

@@ -31,7 +31,7 @@ class Reporter(Protocol):
         """Add `runs` to the number of finished runs; `what` describes the last finished run."""
 
     def note(self, text: str) -> None:
-        """Show a message, such as a warning, without counting a run."""
+        """Show a message, such as a warning, without changing the number of finished runs."""
 
 
 class Silent:
@@ -132,7 +132,7 @@ class Lines:
         self._began_s = self._said_s = time.monotonic()
 
     def __enter__(self) -> Self:
-        """Print nothing yet, because most studies finish before the first line would appear."""
+        """Print nothing at the start, because most studies finish before the first line is due."""
         return self
 
     def __exit__(self, *_: object) -> None:

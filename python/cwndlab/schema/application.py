@@ -209,7 +209,7 @@ class Video(Model):
     @classmethod
     def _rises(cls, rates: tuple[int, ...]) -> tuple[int, ...]:
         if list(rates) != sorted(rates):
-            msg = "the rates must be in rising order"
+            msg = "the rates must be in ascending order"
             raise ValueError(msg)
         return rates
 

@@ -8,5 +8,5 @@ PERIOD = r"^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]$"
 
 REMEDIES = {
     ID: 'write letters, digits, ".", "_" and "-", and begin with a letter or a digit',
-    PERIOD: 'not a period; write for example "06:00-07:30"',
+    PERIOD: 'not a period of the day; write for example "06:00-07:30"',
 }

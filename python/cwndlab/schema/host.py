@@ -1,6 +1,6 @@
-"""Devices and queues between a machine's sockets and the link.
+"""Devices and queues between a machine's sockets and the link, defined in SI units.
 
-They are defined in SI units; the form used in study files is derived from that definition.
+The form used in study files is derived from these definitions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from cwndlab.schema.types import DurationText, RateText, SizeText
 from cwndlab.schema.written import Written, written_form
 
 NO_HOST = "none"
-"""Name of the preset without a device between the sockets and the link."""
+"""Name of the preset of a host that has no device between its sockets and the link."""
 
 
 class Host(Model):

@@ -66,8 +66,8 @@ def schema_text(of: Literal["study", "users"]) -> str:
 def _definitions(own: dict[str, Any]) -> dict[str, Any]:
     """Return the definitions of the models and of the core's links.
 
-    The description of a table also describes the table's key `kind`. Where a table for an
-    application is allowed, a string such as `"bulk"` is also allowed.
+    The description of a table also describes the table's key `kind`. A string such as `"bulk"` is
+    allowed wherever a table for an application is allowed.
     """
     for definition in own.values():
         for name, value in definition.get("properties", {}).items():

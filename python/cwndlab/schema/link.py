@@ -51,7 +51,7 @@ class Link:
     def __get_pydantic_core_schema__(
         cls, _source: object, _handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
-        """Make pydantic read links with `read` and write them as tables."""
+        """Let pydantic read links with `read` and write them as tables."""
         return core_schema.no_info_plain_validator_function(
             cls.read,
             serialization=core_schema.plain_serializer_function_ser_schema(lambda link: link.table),

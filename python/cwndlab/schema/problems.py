@@ -78,7 +78,7 @@ def _message(details: ErrorDetails, model: type[BaseModel]) -> str:  # noqa: PLR
     context: dict[str, Any] = details.get("ctx", {})
     is_list = isinstance(details["input"], list) and not details["type"].startswith("missing")
     if is_list and "factors" in model.model_fields and details["type"] in _OF_ONE_VALUE:
-        return "must be one value; to vary it, move the list to [factors]"
+        return "must be a single value; to vary it, move the list to [factors]"
     match details["type"]:
         case "extra_forbidden":
             known = _keys_at(model, details["loc"][:-1])
@@ -110,7 +110,7 @@ _OF_ONE_VALUE = ("string_type", "int_type", "bool_type", "value_error", "literal
 
 
 def plain_message(details: ErrorDetails) -> str:
-    """Return pydantic's message about a value in our wording."""
+    """Return cwndlab's wording for one of pydantic's messages about a value."""
     if details["type"] == "string_pattern_mismatch":
         return REMEDIES[details["ctx"]["pattern"]]
     message = details["msg"]

@@ -22,7 +22,7 @@ _FEWEST_CHOICES = 2
 
 
 class Basis(Model):
-    """Origin of a range or a weight: published, invented, or partly both."""
+    """Origin of a range or a weight: published, invented, or a mixture of both."""
 
     source: str | None = Field(
         default=None, description="publication or data set that the value is taken from"
@@ -35,7 +35,10 @@ class Basis(Model):
     @model_validator(mode="after")
     def _has_one(self) -> Self:
         if self.source is None and self.invented is None:
-            msg = 'give a "source", or list under "invented" the values that have no source'
+            msg = (
+                'name the "source" of the values, or list under "invented" '
+                "the values without a source"
+            )
             raise ValueError(msg)
         return self
 

@@ -1,7 +1,7 @@
 """The canonical scenario: everything that determines a run, in whole SI units.
 
-The simulator, the kernel helper and the live server read its JSON. An absent field has its
-default. An unknown field is an error in Python and in Rust, except in the path, whose keys only
+The simulator, the kernel helper and the live server read the scenario as JSON. An absent field has
+its default. An unknown field is an error in Python and in Rust, except in the path, whose keys only
 the core knows. A test checks that the Rust types of all other parts match these models.
 """
 
@@ -54,7 +54,7 @@ class ScenarioRecord(Model):
 
 
 class Scenario(Model):
-    """Everything that determines a run, except for the contents of traces."""
+    """All inputs that determine a run, except the contents of traces."""
 
     version: Literal[1] = SCENARIO_VERSION
     seed: Annotated[int, Field(ge=0, le=2**64 - 1)]

@@ -129,7 +129,7 @@ def _whole_field(field: FieldInfo, annotation: Any) -> tuple[Any, Any]:  # noqa:
 
 
 def _form(annotation: Any, field: FieldInfo | None = None) -> Any:  # noqa: ANN401  types
-    """Return the type that stands for this type in study files."""
+    """Return the type that replaces this type in study files."""
     written = _mark(field, Written) if field else None
     bare = _bare(annotation)
     if typing.get_origin(bare) is tuple:

@@ -190,7 +190,7 @@ def _draws(count: int, draws: int) -> npt.NDArray[np.int32]:
 
 @lru_cache(maxsize=32)
 def _jackknife(count: int) -> npt.NDArray[np.int32]:
-    """Return a matrix whose n-th row contains all indices except n."""
+    """Return a matrix whose row n contains all indices except n."""
     indices = np.arange(count, dtype=np.int32)
     rows = np.broadcast_to(indices, (count, count))
     return rows[~np.eye(count, dtype=np.bool_)].reshape(count, count - 1)

@@ -191,7 +191,7 @@ class StudyDefinition:
         return matrix.expand(self.model, self.columns, self.cells)
 
     def changed(self, document: dict[str, Any]) -> Self:
-        """Return a study with changed keys; relative paths refer to the same folder as before."""
+        """Return a copy with changed keys; relative paths refer to the same folder as before."""
         study = type(self).__new__(type(self))
         study._prepare(document, Arguments(document), self.folder)  # noqa: SLF001  its own class
         return study
@@ -317,7 +317,7 @@ def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
 
 
 def _merged_factors(base: object, changes: object) -> object:
-    """Merge two tables of factors; a value that is not a table is kept, and refused later."""
+    """Merge two tables of factors; keep values that are no tables: a later check refuses them."""
     if not (isinstance(base, dict) and isinstance(changes, dict)):
         return changes
     return flatten_factors(base) | flatten_factors(changes)

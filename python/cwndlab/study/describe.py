@@ -283,10 +283,12 @@ def _reorder(reorder: PathPart) -> str:
     match reorder.kind:
         case "late":
             share, delay = format_share(reorder.ppb), format_duration(reorder.delay_ns)
-            return f"{share} of packets delayed by {delay} more, at most one in {reorder.gap}"
+            return (
+                f"{share} of packets have {delay} of additional delay, at most one in {reorder.gap}"
+            )
         case "early":
             share = format_share(reorder.ppb)
-            return f"{share} of packets not delayed, at most one in {reorder.gap}"
+            return f"{share} of packets have no delay, at most one in {reorder.gap}"
         case _:
             return "jitter changes the order"
 
@@ -350,7 +352,7 @@ def describe_flows(scenario: si.Scenario) -> list[Fact]:
     facts = [Fact(plural(count, "flow"), text) for text, count in counted.items()]
     if scenario.before:
         turns = (" and ".join(_algorithms(flows)) for flows in scenario.before)
-        facts.append(Fact("hosts remember earlier runs of", ", ".join(turns)))
+        facts.append(Fact("hosts keep the state of earlier runs of", ", ".join(turns)))
     return facts
 
 

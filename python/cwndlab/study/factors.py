@@ -54,7 +54,8 @@ def groups_of(study: StudyModel) -> list[list[dict[str, Level]]]:
         if len(set(lengths.values())) > 1:
             counts = ", ".join(f"{name} has {count}" for name, count in lengths.items())
             raise FieldError(
-                key, f"factors in one list of zip need the same number of values: {counts}"
+                key,
+                f"factors in the same list of `zip` need the same number of values, but {counts}",
             )
         rows = zip(*(factors[name] for name in names), strict=True)
         groups.append([dict(zip(names, row, strict=True)) for row in rows])
@@ -87,7 +88,7 @@ def levels_of(path: str, values: object) -> list[Level]:
     head = path.partition(".")[0]
     is_bundle = head not in StudyModel.model_fields
     if is_bundle and path in {*_COLUMNS_OF_RUNS, *(each["name"] for each in core.columns())}:
-        raise FieldError(key, f'"{path}" is a column of results; give the factor another name')
+        raise FieldError(key, f'"{path}" is already a column of results; rename the factor')
     levels = []
     for n, value in enumerate(values):
         if is_bundle:

@@ -62,7 +62,7 @@ class KeptScenarios:
             scenario = Scenario.model_validate_json(text)
         except (IndexError, ValidationError) as error:
             reason = str(error).partition("\n")[0]
-            msg = f"{self.folder / SCENARIOS}: does not belong to this study ({reason})"
+            msg = f"{self.folder / SCENARIOS}: the file does not belong to this study ({reason})"
             raise StudyError([msg]) from None
         traces = {name: trace for name, trace in self._traces.items() if f'"{name}"' in text}
         flows = chain(scenario.flows, *scenario.before)

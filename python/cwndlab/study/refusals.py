@@ -58,7 +58,7 @@ def _in_chain(path: PathPart, document: Mapping[str, Any], inner: Sequence[str])
 
 
 def _with_key(document: Mapping[str, Any], key: KeyPath, message: str) -> tuple[KeyPath, str]:
-    """Return the part of a key that the document contains, and `message` with the other part."""
+    """Return the part of a key that the document contains; add the other part to `message`."""
     found = _written(document, key)
     is_short = found != key[: len(found)]
     rest = () if is_short else key[1:] if len(found) < len(key) else ()

@@ -70,7 +70,7 @@ class Run:
 
 
 class Runs(Sequence[Run]):
-    """All runs of a study, in order of repetition and then of combination.
+    """All runs of a study, ordered by repetition and then by combination of levels.
 
     Each repetition runs all cells, so changes over time affect all algorithms equally.
     """

@@ -13,7 +13,7 @@ _PART_BYTES = 2**20
 
 
 def read_bytes(path: Path, most: int) -> bytes:
-    """Return the content of a file or device, which must not exceed `most` bytes.
+    """Return the content of a file or device, if it does not exceed `most` bytes.
 
     Raises:
         OSError: the file cannot be read, is a pipe, or contains more than `most` bytes.
@@ -30,13 +30,15 @@ def read_bytes(path: Path, most: int) -> bytes:
 
 
 def refuse_pipe(path: Path) -> None:
-    """Refuse a pipe: files are read several times, and a pipe without a writer never ends.
+    """Refuse a pipe: cwndlab reads files several times, and a pipe without a writer never ends.
 
     Raises:
         OSError: the path is that of a pipe.
     """
     if path.is_fifo():
-        raise OSError(errno.ESPIPE, "a pipe, which can be read only once; use a file instead")
+        raise OSError(
+            errno.ESPIPE, "this is a pipe, which can be read only once; use a file instead"
+        )
 
 
 def user_path(text: str) -> Path:

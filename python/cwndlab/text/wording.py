@@ -41,7 +41,7 @@ def format_estimate(interval: Interval) -> str:
 
 
 def format_bounds(interval: Interval) -> str:
-    """Return an interval's bounds, such as "30.9 to 31.5", or the reason why it has none."""
+    """Return an interval's bounds, such as "30.9 to 31.5", or the reason for their absence."""
     if interval.low is None or interval.high is None:
         return "one run"
     if interval.is_constant:
@@ -65,7 +65,7 @@ def format_difference(relative: float) -> str:
 
 
 def format_reach(relative: Interval) -> str:
-    """Return a relative difference's bounds, such as "-2 % to +0.3 %", or why it has none."""
+    """Return the bounds of a relative difference, such as "-2 % to +0.3 %", or why it has none."""
     if relative.low is None or relative.high is None or relative.is_constant:
         return format_bounds(relative)
     return f"{format_difference(relative.low)} to {format_difference(relative.high)}"

@@ -54,7 +54,10 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
             connection.send(request)
             if not connection.poll(time_limit_s):
                 self.close()
-                msg = f"{request.files}: the algorithm did not finish within {time_limit_s:.0f} s"
+                msg = (
+                    f"{request.files}: the algorithm did not finish within {time_limit_s:.0f} s; "
+                    "check its loops"
+                )
                 raise BrokenAlgorithmError(msg)
             while isinstance(answer := connection.recv(), Early):
                 if take is not None:
@@ -123,7 +126,7 @@ class WorkerProcess(AbstractContextManager["WorkerProcess"]):
 
 
 def explain(line: str) -> str:
-    """Convert the last line that a crashed worker wrote into a message (place, hook, fault)."""
+    """Convert a crashed worker's last line into a message that states place, hook and fault."""
     _, source, hook, what, file, number, library, offset, example = line.split("\t")
     place = (file, int(number)) if number else None
     if place is None and is_compiled_here(library) and os.access(library, os.R_OK):

@@ -1,4 +1,4 @@
-"""Store the trusted folders, whose C files cwndlab runs without asking."""
+"""Store the list of trusted folders, whose C files cwndlab runs without asking the user."""
 
 from __future__ import annotations
 

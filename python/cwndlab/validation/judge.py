@@ -1,10 +1,10 @@
 """Judge, for each setting of a study, whether simulator and kernel agree.
 
 For goodput and median RTT, the comparison uses the medians over repetitions. If the medians differ
-by more than the bounds, the difference may still be due to chance: on a link near a threshold, a
-slightly earlier first loss changes the whole run. The setting is then repeated with ten seeds in
-total, and the ranges of values are compared. If the ranges of simulator and kernel overlap, the
-verdict is "overlaps", with the share of runs in the common range; otherwise it is "differs".
+by more than the bounds, the difference may still be due to chance: on some links, a first loss that
+occurs slightly earlier changes the whole run. The setting is then repeated with ten seeds in total,
+and the ranges of values are compared. If the ranges of simulator and kernel overlap, the verdict is
+"overlaps", with the share of runs in the common range; otherwise it is "differs".
 """
 
 from __future__ import annotations
@@ -95,13 +95,13 @@ class CellAgreement:
 
     @property
     def seeds(self) -> int:
-        """Number of repetitions in the simulator or the kernel, whichever has fewer."""
+        """Number of repetitions in the simulator or the kernel, whichever is smaller."""
         goodput = self.pairs["goodput_mbit_s"]
         return min(len(goodput.simulated), len(goodput.measured))
 
     @property
     def common(self) -> float:
-        """Fraction of runs in the common range, for goodput or for RTT, whichever is smaller."""
+        """Fraction of runs in the common range: the smaller of those for goodput and RTT."""
         return min(self.pairs[name].common for name in _BOUNDS)
 
     @property

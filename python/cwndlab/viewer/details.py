@@ -81,7 +81,7 @@ class OpenStudies:
         return self._read(folder, lambda opened: make_page(opened.context))
 
     def _read(self, folder: Path, read: Callable[[_Opened], Found]) -> Found:
-        """Read a study, and read it again if its files change in the meantime.
+        """Read a study; if its files change while they are read, read them again.
 
         The process that runs a study moves rows from the journal into tables. A file may therefore
         disappear before it is opened.

@@ -89,7 +89,7 @@ class ResultsServer(ThreadingHTTPServer):
         threading.Thread(target=self._say_headlines, daemon=True).start()
 
     def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  as above
-        """Start a thread for a request, or refuse the request if too many are in progress."""
+        """Start a thread for a request; refuse the request if too many others are in progress."""
         if not self._room.acquire(blocking=False):
             with contextlib.suppress(OSError):
                 request.sendall(_BUSY)
@@ -242,7 +242,10 @@ class _ResultsHandler(BaseHTTPRequestHandler):
         self.server.access.check(self.headers, is_post=True)
         length = _whole(self.headers.get("Content-Length", "0"))
         if length > _MOST_POSTED:
-            raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the form is too long")
+            raise Refused(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                "the form exceeds the maximum size; shorten its values",
+            )
         try:
             posted = read_json(self.rfile.read(length))
         except ValueError:

@@ -131,7 +131,7 @@ def test_a_killed_server_is_waited_for_and_the_failure_stays_on_record(tmp_path:
         process, _ = server_apart(tmp_path, port)
         out, _ = client.communicate(timeout=PATIENCE_S)
         assert client.returncode == 0, out
-        assert "it will be tried again" in out
+        assert "failed and will be tried again" in out
         statuses = [
             row["status"] for row in open_results(tmp_path / "results" / "mine-live").history
         ]

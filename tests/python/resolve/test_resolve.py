@@ -278,7 +278,7 @@ def test_a_host_by_name_may_be_changed_or_left_out() -> None:
     [
         ({"buffer": "4 kB"}, "this key is needed here and is missing"),
         ("linux-pp", "did you mean linux-ppp?"),
-        ({"queue_packets": 3}, "a network device on a wire needs a rate"),
+        ({"queue_packets": 3}, "a network device in front of a wire needs a rate"),
         ({"queue_pakets": 3}, "unknown key; did you mean queue_packets?"),
     ],
 )
@@ -381,7 +381,9 @@ def test_files_go_up_and_down_over_http_and_sftp() -> None:
     assert sftp == apps.Sftp(bytes=10**6, request_bytes=32768, outstanding=4, is_upload=True)
     openssh = application("downlink", kind="sftp", bytes="1 MB")
     assert openssh == apps.Sftp(bytes=10**6, request_bytes=32768, outstanding=64, is_upload=False)
-    with pytest.raises(StudyError, match="no such client; known: openssh, winscp, filezilla"):
+    with pytest.raises(
+        StudyError, match="no such client; the known clients are openssh, winscp, filezilla"
+    ):
         application("uplink", kind="sftp", bytes="1 MB", client="putty")
 
 

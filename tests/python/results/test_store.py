@@ -148,8 +148,8 @@ def test_results_of_a_newer_version_are_refused_and_left_alone(folder: Path) -> 
         (folder / name).write_text(text.replace(f'"format": {FORMAT}', f'"format": {FORMAT + 1}'))
     before = tree(folder)
     message = (
-        f"{folder}: written by a newer cwndlab (manifest.json has format {FORMAT + 1}, "
-        f"this one reads {FORMAT})"
+        f"{folder}: written by a newer version of cwndlab (manifest.json has format {FORMAT + 1}; "
+        f"this version reads format {FORMAT})"
     )
     with pytest.raises(NewerResultsError) as caught:
         Folder.open(folder)
@@ -163,7 +163,7 @@ def test_results_of_the_first_format_are_refused_with_what_to_do(folder: Path) -
     folder.mkdir(parents=True)
     (folder / "manifest.jsonl").write_text('{"format": 1, "study": "x"}\n')
     for use in (Folder.open, lambda path: Writer(path, "x").__enter__()):
-        with pytest.raises(ResultsError, match=r"older cwndlab \(format 1.*--results"):
+        with pytest.raises(ResultsError, match=r"older version of cwndlab \(format 1.*--results"):
             use(folder)
 
 
@@ -172,8 +172,8 @@ def test_one_process_writes_at_a_time(folder: Path) -> None:
         with pytest.raises(ResultsInUseError) as caught, Writer(folder, "x"):
             pass
         assert str(caught.value) == (
-            f"{folder}: another cwndlab is writing here (process {os.getpid()}); "
-            "wait for it or stop it"
+            f"{folder}: another cwndlab process is writing to this folder (process {os.getpid()}); "
+            "wait until it ends, or stop it"
         )
     with Writer(folder, "x"):
         pass
@@ -181,7 +181,7 @@ def test_one_process_writes_at_a_time(folder: Path) -> None:
 
 def test_a_folder_with_something_else_is_not_written_into(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(ResultsError, match=r"contains thesis\.tex, which is not a result"):
+    with pytest.raises(ResultsError, match=r"contains thesis\.tex, which is not a file of results"):
         Writer(tmp_path, "x").__enter__()
     assert tree(tmp_path) == {"thesis.tex": b"years of work"}
     with pytest.raises(ResultsError, match="is a file"):
@@ -266,7 +266,7 @@ def test_a_damaged_file_is_named_and_its_runs_are_made_again(folder: Path) -> No
     before = tree(folder)
     part = folder / "samples" / "00000.parquet"
     part.write_bytes(before["samples/00000.parquet"][:-1])
-    with pytest.raises(DamagedResultsError, match=r"samples/00000\.parquet: damaged"):
+    with pytest.raises(DamagedResultsError, match=r"samples/00000\.parquet: the file is damaged"):
         Folder.open(folder)
     with Writer(folder, "x") as writer:
         assert writer.damaged == ["samples/00000.parquet"]

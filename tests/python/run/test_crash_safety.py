@@ -135,7 +135,7 @@ def test_two_campaigns_in_one_folder_do_not_mix(tmp_path: Path) -> None:
     # The second process started while the first was writing, or found all runs finished.
     assert second.returncode in (0, 2)
     if second.returncode == 2:
-        assert "another cwndlab is writing here (process" in second.stderr
+        assert "another cwndlab process is writing to this folder (process" in second.stderr
     assert len(finished(folder)) == RUNS
     assert len(Folder.open(folder).history) == RUNS
 

@@ -137,7 +137,7 @@ def test_the_good_study_is_good(folder: Path) -> None:
             "parameters.alpha = 5",
             (
                 "mine.toml:12: flow[0].parameters.alpha = 5\n"
-                "  cubic has no such parameter; known: beta"
+                "  cubic has no such parameter; its parameters are beta"
             ),
         ),
         (
@@ -300,7 +300,7 @@ def test_each_mistake_has_its_place_and_remedy(old: str, new: str, message: str 
             ),
             (
                 "mine.toml:19: factors.zip[0]\n"
-                "  factors in one list of zip need the same number of values: "
+                "  factors in the same list of `zip` need the same number of values, but "
                 "algorithm has 2, link.delay has 1"
             ),
         ),
@@ -319,12 +319,12 @@ def test_each_mistake_has_its_place_and_remedy(old: str, new: str, message: str 
             'repetition = [{ name = "a", seed = 1 }, { name = "b", duration = "5 s" }]',
             (
                 "mine.toml:17: factors.repetition\n"
-                '  "repetition" is a column of results; give the factor another name'
+                '  "repetition" is already a column of results; rename the factor'
             ),
         ),
         (
             'goodput_mbit_s = [{ name = "a", seed = 1 }, { name = "b", duration = "5 s" }]',
-            'mine.toml:17: factors.goodput_mbit_s\n  "goodput_mbit_s" is a column of results',
+            'mine.toml:17: factors.goodput_mbit_s\n  "goodput_mbit_s" is already a column',
         ),
         (
             'link.queue = ["67 packets", "1 BDP"]',

@@ -190,7 +190,7 @@ def test_parameters_are_set_per_run_and_varied(tmp_path: Path) -> None:
         ),
         (
             "[parameters.{name}]\nnope = 1\n",
-            "s.toml:7: parameters.{name}.nope = 1\n  {name} has no such parameter; known: ",
+            "s.toml:7: parameters.{name}.nope = 1\n  {name} has no such parameter; its ",
         ),
         (
             "[[flow]]\nparameters = {{ {known} = 1024 }}\n",
